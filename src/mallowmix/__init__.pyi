@@ -1,0 +1,2 @@
+from .comparisons import Comparisons as Comparisons
+from .model import M4 as M4

@@ -1,0 +1,185 @@
+"""M4: the mixed membership Mallows model, and what follows from its parameters alone."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataError
+from mallowmix.labels import Labels, as_labels, text_of
+from mallowmix.mallows import beta_matrix, check_phi
+from mallowmix.rankings import as_permutations, order_of
+from mallowmix.sampling import Sample, draw_population
+
+
+@dataclass(frozen=True, eq=False)
+class M4:
+    """K shared Mallows components and the Dirichlet prior of people's weights over them.
+
+    sigma : (K, Q) positions; sigma[k, i] is the place of item i in the k-th reference ranking, 0 is best (the paper's σ_k(i))
+    phi : (K,) dispersions, 0 ≤ φ ≤ 1: how noisily each reference ranking is followed
+    alpha : (K,) Dirichlet parameters of Pr(θ); alpha / alpha.sum() are the shares of the components in the population
+    items : (Q,) labels
+    report : what is known of how the model came about (method, options, seed, notes); plain JSON values
+    """
+
+    sigma: NDArray[np.int32]
+    phi: NDArray[np.float64]
+    alpha: NDArray[np.float64]
+    items: Labels
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        sigma = np.atleast_2d(as_permutations(self.sigma))
+        K, Q = sigma.shape
+        phi, alpha = np.array(self.phi, np.float64), np.array(self.alpha, np.float64)
+        items = as_labels(self.items)
+        if phi.shape != (K,) or alpha.shape != (K,) or items.shape != (Q,):
+            raise DataError(
+                f"sigma has {K} components of {Q} items, but phi has shape {phi.shape}, alpha {alpha.shape} and items {items.shape}."
+            )
+        for value in phi:
+            check_phi(value)
+        if not np.all(np.isfinite(alpha) & (alpha > 0)):
+            raise DataError(f"alpha must hold finite numbers above 0; got {alpha.tolist()}.")
+        if len(set(text_of(items))) < Q:
+            raise DataError("The item labels are not all different as text.")
+        for name, array in (("sigma", sigma), ("phi", phi), ("alpha", alpha), ("items", items)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def from_orders(
+        cls, orders: Sequence[Sequence[object]], phi: ArrayLike = 0.0, alpha: ArrayLike = 1.0, items: Sequence[object] | None = None
+    ) -> "M4":
+        """From reference rankings written as lists of labels, best first; `phi` and `alpha` may be single numbers."""
+        names = list(items) if items is not None else sorted(orders[0], key=str)
+        position = {str(name): i for i, name in enumerate(names)}
+        try:
+            order = np.array([[position[str(name)] for name in row] for row in orders])
+        except KeyError as error:
+            raise DataError(f"The rankings are not of the same items: {error.args[0]!r} is not in all of them.") from None
+        K = len(order)
+        return cls(order_of(as_permutations(order, "orders")), np.broadcast_to(phi, K), np.broadcast_to(alpha, K), as_labels(names))
+
+    @property
+    def n_components(self) -> int:
+        """K, the number of components."""
+        return len(self.sigma)
+
+    @property
+    def n_items(self) -> int:
+        """Q, the number of items."""
+        return self.sigma.shape[1]
+
+    @property
+    def order(self) -> NDArray[np.int32]:
+        """(K, Q) items by position, σ_k⁻¹."""
+        return order_of(self.sigma)
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """(K,) the mean weight of each component in the population, the paper's a."""
+        return self.alpha / self.alpha.sum()
+
+    def beta(self) -> NDArray[np.float64]:
+        """(K, Q, Q) ranking matrix: beta[k, i, j] is the probability that component k prefers i to j."""
+        return np.stack([beta_matrix(sigma, phi) for sigma, phi in zip(self.sigma, self.phi, strict=True)])
+
+    def ranking_matrix(self, mu: ArrayLike | None = None) -> NDArray[np.float64]:
+        """(Q², K) the paper's B: μ_ij β_(i,j),k for ordered pairs i·Q + j; uniform μ unless given as a symmetric (Q, Q) matrix."""
+        K, Q = self.sigma.shape
+        mu = np.full((Q, Q), 2 / (Q * (Q - 1))) if mu is None else np.asarray(mu, np.float64)
+        B = mu * self.beta() * ~np.eye(Q, dtype=bool)
+        return B.reshape(K, Q * Q).T  # (Q², K)
+
+    def probability(self, theta: ArrayLike, winner: object, loser: object) -> NDArray[np.float64]:
+        """The probability that people with weights θ (one row each) prefer `winner` to `loser`: Σ_k θ_k β_(i,j),k."""
+        i, j = self.item_number(winner), self.item_number(loser)
+        return np.asarray(theta, np.float64) @ self.beta()[:, i, j]
+
+    def item_number(self, label: object) -> int:
+        """The number of an item, by its label."""
+        try:
+            return text_of(self.items).index(str(label))
+        except ValueError:
+            raise DataError(f"The model has no item {label!r}; it has {self.n_items} others.") from None
+
+    def log_likelihood(self, comparisons: Comparisons, theta: ArrayLike, *, include_mu: bool = False) -> float:
+        """log p(w | θ) = Σ weight · log Σ_k θ_mk β_(w),k, with one row of θ a user.
+
+        μ, the choice of which pairs to compare, cancels between models and is left out unless `include_mu`, which adds
+        Σ weight · log μ_ij with μ estimated from the pair counts.
+        """
+        comparisons = comparisons.with_items(self.items)
+        theta = np.ascontiguousarray(theta, np.float64)
+        if theta.shape != (comparisons.n_users, self.n_components):
+            raise DataError(f"theta has shape {theta.shape}; it must be {(comparisons.n_users, self.n_components)}, one row a user.")
+        value = _log_likelihood(comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight, theta, self.beta())
+        return value + (_log_mu(comparisons) if include_mu else 0.0)
+
+    def sample(
+        self,
+        n_users: int,
+        per_user: int | ArrayLike,
+        *,
+        mu: ArrayLike | None = None,
+        prior: str | ArrayLike = "dirichlet",
+        seed: int = 0,
+    ) -> Sample:
+        """Draw a population and its comparisons from the model (see `mallowmix.sampling.draw_population`)."""
+        return draw_population(self.beta(), self.alpha, self.items, n_users, per_user, mu=mu, prior=prior, seed=seed)
+
+    def table(self, n_top: int | None = None) -> list[dict[str, Any]]:
+        """One row a component, largest share first: its number, share, dispersion, and its items best first."""
+        by_share = np.argsort(-self.share, kind="stable")
+        return [
+            {
+                "component": int(k) + 1,
+                "share": float(self.share[k]),
+                "phi": float(self.phi[k]),
+                "items": [self.items.tolist()[i] for i in self.order[k][:n_top]],
+            }
+            for k in by_share
+        ]
+
+    def __repr__(self) -> str:
+        lines = [f"M4 of {self.n_components} components over {self.n_items} items"]
+        for row in self.table(n_top=3):
+            top = " > ".join(map(str, row["items"])) + (" > …" if self.n_items > 3 else "")
+            lines.append(f"  {row['component']:>3}  share {row['share']:.3f}  phi {row['phi']:.3f}  {top}")
+        return "\n".join(lines)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, M4)
+            and text_of(self.items) == text_of(other.items)
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ("sigma", "phi", "alpha"))
+            and dict(self.report) == dict(other.report)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@nb.njit(cache=True, nogil=True)
+def _log_likelihood(user, winner, loser, weight, theta, beta):
+    total = 0.0
+    for n in range(len(user)):
+        p = 0.0
+        for k in range(theta.shape[1]):
+            p += theta[user[n], k] * beta[k, winner[n], loser[n]]
+        total += weight[n] * math.log(p) if p > 0 else -np.inf
+    return total
+
+
+def _log_mu(comparisons: Comparisons) -> float:
+    Q = comparisons.n_items
+    low, high = np.minimum(comparisons.winner, comparisons.loser), np.maximum(comparisons.winner, comparisons.loser)
+    counts = np.bincount(low.astype(np.int64) * Q + high, comparisons.weight)
+    counts = counts[counts > 0]
+    return float(counts @ np.log(counts / counts.sum()))
