@@ -23,13 +23,16 @@ def borda_order(wins: ArrayLike) -> NDArray[np.int32]:
     return np.argsort(-fraction.sum(axis=1), kind="stable").astype(np.int32)
 
 
-def insertion_search(wins: NDArray[np.float64], order: ArrayLike) -> NDArray[np.int32]:
+def insertion_search(wins: ArrayLike, order: ArrayLike) -> NDArray[np.int32]:
     """Move single items to their best place until no move helps; the agreement never falls."""
-    return _insertion_search(np.ascontiguousarray(wins - wins.T), np.array(order, np.int32))
+    wins = np.asarray(wins, np.float64)
+    margin = np.ascontiguousarray(wins - wins.T)
+    least_gain = 1e-9 * np.abs(margin).max()  # above the rounding of a sum of margins, or the search could run in circles
+    return _insertion_search(margin, np.array(order, np.int32), least_gain)
 
 
 @nb.njit(cache=True, nogil=True)
-def _insertion_search(margin, order):
+def _insertion_search(margin, order, least_gain):
     """`margin[i, j]` is gained by putting i above j. An item's best place is found by one walk up and one walk down."""
     n_items = len(order)
     moved = True
@@ -39,7 +42,7 @@ def _insertion_search(margin, order):
             place = 0
             while order[place] != item:
                 place += 1
-            best_gain, best_place, gain = 1e-9, place, 0.0
+            best_gain, best_place, gain = least_gain, place, 0.0
             for r in range(place - 1, -1, -1):
                 gain += margin[item, order[r]]
                 if gain > best_gain:

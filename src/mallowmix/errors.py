@@ -60,4 +60,4 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 def check_at_least(name: str, value: float, least: float) -> None:
     """Raise an OptionError unless `value` is a number of at least `least`."""
     if not value >= least:
-        raise OptionError(f"{name} is {value!r}; it must be at least {least}.")
+        raise OptionError(f"{name} is {value}; it must be at least {least}.")

@@ -12,11 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from mallowmix.consensus import best_order
-from mallowmix.errors import OptionError, check_at_least
+from mallowmix.errors import DataError, OptionError, check_at_least
 from mallowmix.randomness import as_key, uniforms
-from mallowmix.rankings import as_permutations, discordant_pairs, order_of, sigma_of
+from mallowmix.rankings import as_permutations, discordant_pairs, sigma_of
 
 MAX_PHI = 1 - 1e-6  # φ → 1 is the uniform distribution, whose reference ranking cannot be known
+
+
+_PHI_GRID = np.r_[np.geomspace(1e-12, 1e-3, 10), np.linspace(0.01, 0.99, 34), 0.999, MAX_PHI]  # brackets the best φ
 
 
 class GapProbabilities(NamedTuple):
@@ -29,7 +32,7 @@ class GapProbabilities(NamedTuple):
 def check_phi(phi: float) -> float:
     """A dispersion: 0 ≤ φ ≤ 1."""
     if not 0 <= phi <= 1:
-        raise OptionError(f"phi is {phi!r}; a dispersion lies between 0 (everyone agrees) and 1 (pure chance).")
+        raise OptionError(f"phi is {phi}; a dispersion lies between 0 (everyone agrees) and 1 (pure chance).")
     return float(phi)
 
 
@@ -38,12 +41,25 @@ def gap_probabilities(n_items: int, phi: float) -> GapProbabilities:
 
     The complement comes from its own sum: `1 - win` would lose all its digits where it is small.
     """
+    win, lose = _gap_sums(n_items, phi)
+    return GapProbabilities(np.r_[0.5, win], np.r_[0.5, phi ** np.arange(1, n_items) * lose])
+
+
+def log_gap_probabilities(n_items: int, phi: float) -> GapProbabilities:
+    """The logarithms of `gap_probabilities` for φ > 0, also where the probability itself underflows (φ = 1e-9, g = 50)."""
+    win, lose = _gap_sums(n_items, phi)
+    log_lose = np.arange(1, n_items) * math.log(phi) + np.log(lose)
+    return GapProbabilities(np.log(np.r_[0.5, win]), np.r_[math.log(0.5), log_lose])
+
+
+def _gap_sums(n_items: int, phi: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """β(g) and (1 − β(g)) / φ^g for g = 1 … Q−1."""
     powers = check_phi(phi) ** np.arange(n_items)  # φ⁰ … φ^{Q−1}
     S = np.cumsum(powers)  # S_g = 1 + φ + … + φ^{g−1}, g = 1 … Q
     up = np.cumsum(np.arange(1, n_items) * powers[:-1])  # Σ_{l<g} (l+1) φ^l
-    down = powers[1:] * np.cumsum(S[:-1])  # φ^g Σ_{l<g} (g−l) φ^l
+    down = np.cumsum(S[:-1])  # Σ_{l<g} (g−l) φ^l
     both = S[:-1] * S[1:]  # S_g S_{g+1}
-    return GapProbabilities(np.r_[0.5, up / both], np.r_[0.5, down / both])
+    return up / both, down / both
 
 
 def beta_matrix(sigma: ArrayLike, phi: float) -> NDArray[np.float64]:
@@ -55,13 +71,13 @@ def beta_matrix(sigma: ArrayLike, phi: float) -> NDArray[np.float64]:
 
 
 def log_z(n_items: int, phi: float) -> float:
-    """log Z = Σ_g log(1 + φ + … + φ^{g−1})."""
+    """The normaliser: log Z = Σ_g log(1 + φ + … + φ^{g−1})."""
     return float(np.log(np.cumsum(check_phi(phi) ** np.arange(n_items))).sum())
 
 
 def log_pmf(sigma: ArrayLike, reference: ArrayLike, phi: float) -> float:
-    """log p(σ) = d(σ, σ₀) log φ − log Z, with 0 log 0 = 0; both rankings as positions."""
-    distance = discordant_pairs(sigma, reference)
+    """The probability of a ranking: log p(σ) = d(σ, σ₀) log φ − log Z, with 0 log 0 = 0; both rankings as positions."""
+    distance, phi = discordant_pairs(sigma, reference), check_phi(phi)
     if distance and not phi:
         return -math.inf
     return (distance * math.log(phi) if distance else 0.0) - log_z(len(np.asarray(sigma)), phi)
@@ -81,6 +97,8 @@ def expected_distance(n_items: int, phi: float) -> float:
 def sample_orders(reference: ArrayLike, phi: float, size: int, *, seed: int = 0) -> NDArray[np.int32]:
     """Draw `size` rankings by repeated insertion (RIM); the reference and the result are orders, best item first."""
     order = as_permutations(reference, "reference")
+    if order.ndim != 1:
+        raise DataError(f"reference must be one ranking; got the shape {order.shape}.")
     check_at_least("size", size, 0)
     cumulative = np.cumsum(check_phi(phi) ** np.arange(len(order)))
     return _insert_repeatedly(order, cumulative, size, as_key(seed))
@@ -108,13 +126,13 @@ def fit_phi(wins: ArrayLike, losses: ArrayLike) -> float:
         return 0.0 if wins[1:].any() else MAX_PHI  # nothing seen: nothing known of the order
 
     def cost(phi: float) -> float:
-        win, lose = gap_probabilities(len(wins), phi)
-        return -float(wins[1:] @ np.log(win[1:]) + losses[1:] @ np.log(np.maximum(lose[1:], 1e-300)))
+        log_win, log_lose = log_gap_probabilities(len(wins), phi)
+        return -float(wins[1:] @ log_win[1:] + losses[1:] @ log_lose[1:])
 
-    grid = np.r_[1e-6, 1e-4, np.linspace(0.01, 0.99, 34), 0.999, MAX_PHI]
-    best = int(np.argmin([cost(phi) for phi in grid]))
-    low, high = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
-    return float(minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-9}).x)  # type: ignore[union-attr]
+    best = int(np.argmin([cost(phi) for phi in _PHI_GRID]))
+    low, high = _PHI_GRID[max(0, best - 1)], _PHI_GRID[min(len(_PHI_GRID) - 1, best + 1)]
+    inside = float(minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-9 * high}).x)  # type: ignore[union-attr]
+    return min(inside, float(_PHI_GRID[best]), key=cost)
 
 
 def phi_from_distance(n_items: int, mean_distance: float) -> float:
@@ -123,7 +141,7 @@ def phi_from_distance(n_items: int, mean_distance: float) -> float:
         return 0.0
     if mean_distance >= expected_distance(n_items, MAX_PHI):
         return MAX_PHI
-    return float(brentq(lambda phi: expected_distance(n_items, phi) - mean_distance, 0.0, MAX_PHI, xtol=1e-12))  # type: ignore[arg-type]
+    return float(brentq(lambda phi: expected_distance(n_items, phi) - mean_distance, 0.0, MAX_PHI, xtol=1e-15))  # type: ignore[arg-type]
 
 
 class MallowsFit(NamedTuple):
@@ -137,25 +155,6 @@ def fit_rankings(orders: ArrayLike) -> MallowsFit:
     """Maximum likelihood of (σ, φ) from full rankings given as orders: σ is the Kemeny ranking (see `consensus`)."""
     sigmas = sigma_of(np.atleast_2d(as_permutations(orders, "orders")))
     above = np.stack([(sigmas[:, [i]] < sigmas).sum(axis=0) for i in range(sigmas.shape[1])])  # [i, j]: how often i above j
-    sigma = sigma_of(best_order(above.astype(np.float64)))
-    mean_distance = np.mean([discordant_pairs(row, sigma) for row in sigmas])
-    return MallowsFit(sigma, phi_from_distance(len(sigma), float(mean_distance)))
-
-
-__all__ = [
-    "MAX_PHI",
-    "GapProbabilities",
-    "MallowsFit",
-    "beta_matrix",
-    "check_phi",
-    "expected_distance",
-    "fit_phi",
-    "fit_rankings",
-    "gap_probabilities",
-    "log_pmf",
-    "log_z",
-    "order_of",
-    "phi_from_distance",
-    "pmf",
-    "sample_orders",
-]
+    order = best_order(above)
+    discordant = np.tril(above[np.ix_(order, order)]).sum()  # the worse-placed of a pair was put above the better-placed
+    return MallowsFit(sigma_of(order), phi_from_distance(len(order), float(discordant / len(sigmas))))

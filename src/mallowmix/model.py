@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.comparisons import Comparisons
 from mallowmix.errors import DataError
-from mallowmix.labels import Labels, as_labels, text_of
+from mallowmix.labels import Labels, as_labels, check_distinct, text_of
 from mallowmix.mallows import beta_matrix, check_phi
-from mallowmix.rankings import as_permutations, order_of
-from mallowmix.sampling import Sample, draw_population
+from mallowmix.rankings import as_permutations, order_of, sigma_of
+from mallowmix.sampling import Sample, draw_population, pair_distribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,36 +36,45 @@ class M4:
 
     def __post_init__(self) -> None:
         sigma = np.atleast_2d(as_permutations(self.sigma))
+        if sigma.ndim > 2:
+            raise DataError(f"sigma must have one row a component; got the shape {sigma.shape}.")
         K, Q = sigma.shape
         phi, alpha = np.array(self.phi, np.float64), np.array(self.alpha, np.float64)
         items = as_labels(self.items)
         if phi.shape != (K,) or alpha.shape != (K,) or items.shape != (Q,):
             raise DataError(
-                f"sigma has {K} components of {Q} items, but phi has shape {phi.shape}, alpha {alpha.shape} and items {items.shape}."
+                f"sigma has {K} components of {Q} items, "
+                f"but phi has the shape {phi.shape}, alpha {alpha.shape} and items {items.shape}."
             )
         for value in phi:
             check_phi(value)
         if not np.all(np.isfinite(alpha) & (alpha > 0)):
             raise DataError(f"alpha must hold finite numbers above 0; got {alpha.tolist()}.")
-        if len(set(text_of(items))) < Q:
-            raise DataError("The item labels are not all different as text.")
+        check_distinct(items, "item")
         for name, array in (("sigma", sigma), ("phi", phi), ("alpha", alpha), ("items", items)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
 
     @classmethod
     def from_orders(
-        cls, orders: Sequence[Sequence[object]], phi: ArrayLike = 0.0, alpha: ArrayLike = 1.0, items: Sequence[object] | None = None
+        cls,
+        orders: Sequence[Sequence[object]],
+        phi: ArrayLike = 0.0,
+        alpha: ArrayLike = 1.0,
+        items: Sequence[object] | None = None,
     ) -> "M4":
         """From reference rankings written as lists of labels, best first; `phi` and `alpha` may be single numbers."""
+        if not len(orders):
+            raise DataError("There are no rankings: give at least one, best item first.")
         names = list(items) if items is not None else sorted(orders[0], key=str)
         position = {str(name): i for i, name in enumerate(names)}
-        try:
-            order = np.array([[position[str(name)] for name in row] for row in orders])
-        except KeyError as error:
-            raise DataError(f"The rankings are not of the same items: {error.args[0]!r} is not in all of them.") from None
-        K = len(order)
-        return cls(order_of(as_permutations(order, "orders")), np.broadcast_to(phi, K), np.broadcast_to(alpha, K), as_labels(names))
+        for row in orders:
+            if sorted(map(str, row)) != sorted(position):
+                odd = sorted(set(map(str, row)) ^ set(position)) or [str(name) for name in row if list(row).count(name) > 1]
+                raise DataError(f"The rankings are not of the same {len(names)} items, each once: look for {odd[0]!r}.")
+        order = as_permutations([[position[str(name)] for name in row] for row in orders], "orders")
+        phi, alpha = (np.full(len(order), value) if np.ndim(value) == 0 else np.asarray(value) for value in (phi, alpha))
+        return cls(sigma_of(order), phi, alpha, as_labels(names))
 
     @property
     def n_components(self) -> int:
@@ -92,16 +101,23 @@ class M4:
         return np.stack([beta_matrix(sigma, phi) for sigma, phi in zip(self.sigma, self.phi, strict=True)])
 
     def ranking_matrix(self, mu: ArrayLike | None = None) -> NDArray[np.float64]:
-        """(Q², K) the paper's B: μ_ij β_(i,j),k for ordered pairs i·Q + j; uniform μ unless given as a symmetric (Q, Q) matrix."""
+        """(Q², K) the paper's B: μ_ij β_(i,j),k for ordered pairs i·Q + j; each column sums to one.
+
+        mu : how likely each unordered pair is asked, as a symmetric (Q, Q) matrix of non-negative numbers; uniform unless given
+        """
         K, Q = self.sigma.shape
-        mu = np.full((Q, Q), 2 / (Q * (Q - 1))) if mu is None else np.asarray(mu, np.float64)
-        B = mu * self.beta() * ~np.eye(Q, dtype=bool)
+        asked = np.zeros((Q, Q))
+        asked[np.triu_indices(Q, 1)] = pair_distribution(mu, Q)
+        B = (asked + asked.T) * self.beta()  # μ_ij = μ_ji, 0 on the diagonal
         return B.reshape(K, Q * Q).T  # (Q², K)
 
     def probability(self, theta: ArrayLike, winner: object, loser: object) -> NDArray[np.float64]:
         """The probability that people with weights θ (one row each) prefer `winner` to `loser`: Σ_k θ_k β_(i,j),k."""
         i, j = self.item_number(winner), self.item_number(loser)
-        return np.asarray(theta, np.float64) @ self.beta()[:, i, j]
+        theta = np.asarray(theta, np.float64)
+        if theta.shape[-1:] != (self.n_components,):
+            raise DataError(f"theta has shape {theta.shape}; each row must hold {self.n_components} weights, one a component.")
+        return theta @ self.beta()[:, i, j]
 
     def item_number(self, label: object) -> int:
         """The number of an item, by its label."""
@@ -111,7 +127,7 @@ class M4:
             raise DataError(f"The model has no item {label!r}; it has {self.n_items} others.") from None
 
     def log_likelihood(self, comparisons: Comparisons, theta: ArrayLike, *, include_mu: bool = False) -> float:
-        """log p(w | θ) = Σ weight · log Σ_k θ_mk β_(w),k, with one row of θ a user.
+        """The likelihood: log p(w | θ) = Σ weight · log Σ_k θ_mk β_(w),k, with one row of θ a user.
 
         μ, the choice of which pairs to compare, cancels between models and is left out unless `include_mu`, which adds
         Σ weight · log μ_ij with μ estimated from the pair counts.
@@ -119,7 +135,9 @@ class M4:
         comparisons = comparisons.with_items(self.items)
         theta = np.ascontiguousarray(theta, np.float64)
         if theta.shape != (comparisons.n_users, self.n_components):
-            raise DataError(f"theta has shape {theta.shape}; it must be {(comparisons.n_users, self.n_components)}, one row a user.")
+            raise DataError(
+                f"theta has shape {theta.shape}; it must be {(comparisons.n_users, self.n_components)}, one row a user."
+            )
         value = _log_likelihood(comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight, theta, self.beta())
         return value + (_log_mu(comparisons) if include_mu else 0.0)
 

@@ -38,7 +38,8 @@ def uniforms(key, step, user, token, draw):
 
 def generator(seed: int, step: int, counter: int = 0) -> np.random.Generator:
     """A numpy generator for one named step of one seed; `counter` opens an independent stream within the step."""
-    return np.random.Generator(np.random.Philox(key=[as_key(seed), step], counter=[0, 0, 0, counter]))
+    key = np.array([int(as_key(seed)), step], np.uint64)  # a list of both would pass through float64, where large seeds meet
+    return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, 0, counter]))
 
 
 def as_key(seed: int) -> np.uint64:

@@ -14,9 +14,14 @@ from mallowmix.errors import DataError
 
 def as_permutations(rankings: ArrayLike, name: str = "sigma") -> NDArray[np.int32]:
     """Check that every row is a permutation of 0 … Q−1 and give it back as int32."""
-    array = np.asarray(rankings)
-    if array.ndim == 0 or array.shape[-1] == 0 or not np.all(np.sort(array, axis=-1) == np.arange(array.shape[-1])):
-        raise DataError(f"{name} must hold permutations of 0 … Q-1, one a row; got an array of shape {array.shape}.")
+    try:
+        array = np.asarray(rankings, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{name} must hold permutations of 0 … Q-1, one a row; got rows of unequal length, or no numbers."
+        ) from None
+    if array.ndim == 0 or array.size == 0 or not np.all(np.sort(array, axis=-1) == np.arange(array.shape[-1])):
+        raise DataError(f"{name} must hold permutations of 0 … Q-1, one a row; an array of shape {array.shape} does not.")
     return array.astype(np.int32)
 
 
@@ -31,6 +36,8 @@ sigma_of = order_of
 def discordant_pairs(sigma: ArrayLike, other: ArrayLike) -> int:
     """Kendall's distance: the number of unordered pairs that the two rankings put in different order."""
     a, b = np.asarray(sigma), np.asarray(other)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise DataError(f"Two single rankings of the same items are needed; got the shapes {a.shape} and {b.shape}.")
     above_a, above_b = a[:, None] < a[None, :], b[:, None] < b[None, :]
     return int(np.count_nonzero(above_a & ~above_b))  # (i above j) in a, not in b: once for each discordant pair
 
@@ -53,7 +60,7 @@ class Matching(NamedTuple):
 
 def match_components(found: ArrayLike, truth: ArrayLike) -> Matching:
     """Match two sets of rankings by the assignment with the least total distance (bipartite matching, as in the paper)."""
-    found, truth = as_permutations(found, "found"), as_permutations(truth, "truth")
+    found, truth = np.atleast_2d(as_permutations(found, "found")), np.atleast_2d(as_permutations(truth, "truth"))
     if found.shape[-1] != truth.shape[-1]:
         raise DataError(f"The rankings have {found.shape[-1]} and {truth.shape[-1]} items; they must be of the same items.")
     cost = np.array([[kendall(a, b) for b in truth] for a in found])

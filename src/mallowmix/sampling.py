@@ -40,16 +40,10 @@ def draw_population(
         "logistic-normal" (softmax of normals with mean log alpha and unit variance), or an (M, K) array of weights
     """
     check_at_least("n_users", n_users, 1)
-    counts = np.broadcast_to(np.asarray(per_user, np.int64), n_users)
-    check_at_least("per_user", counts.min(), 0)
-    if counts.sum() == 0:
-        raise OptionError("per_user is 0 for everybody; draw at least one comparison.")
-    Q = len(items)
-    if Q < 2:
-        raise DataError("One item alone cannot be compared with anything; give at least two.")
+    counts = _counts(per_user, n_users)
+    low, high = np.triu_indices(len(items), 1)
+    cumulative = np.cumsum(pair_distribution(mu, len(items)))
     theta = draw_weights(alpha, n_users, prior, seed=seed)
-    low, high = np.triu_indices(Q, 1)
-    cumulative = np.cumsum(np.ones(len(low)) if mu is None else _pair_weights(mu, Q))
     starts = np.r_[0, np.cumsum(counts)]
     winner, loser = _draw_tokens(starts, theta, beta, cumulative, low, high, as_key(seed))
     width = len(str(n_users))
@@ -63,7 +57,7 @@ def draw_weights(alpha: ArrayLike, n_users: int, prior: str | ArrayLike = "diric
     random = generator(seed, _THETA)
     if isinstance(prior, str):
         if prior == "dirichlet":
-            return _dirichlet(alpha, n_users, random)
+            return _dirichlet(alpha, n_users, random, generator(seed, _THETA, 1))
         if prior == "vertices":
             return np.eye(len(alpha))[random.choice(len(alpha), n_users, p=alpha / alpha.sum())]
         if prior == "logistic-normal":
@@ -77,21 +71,47 @@ def draw_weights(alpha: ArrayLike, n_users: int, prior: str | ArrayLike = "diric
     return theta
 
 
-def _dirichlet(alpha: NDArray[np.float64], size: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """Dirichlet draws in logarithms, Gamma(α) = Gamma(α+1) U^{1/α}: small α gives vertices, never 0/0."""
-    logs = np.log(random.standard_gamma(alpha + 1, (size, len(alpha)))) + np.log(1 - random.random((size, len(alpha)))) / alpha
+def _dirichlet(
+    alpha: NDArray[np.float64], size: int, gammas: np.random.Generator, uniforms: np.random.Generator
+) -> NDArray[np.float64]:
+    """Dirichlet draws in logarithms, Gamma(α) = Gamma(α+1) U^{1/α}: small α gives vertices, never 0/0.
+
+    Two streams, so that the first people drawn are the same however many follow.
+    """
+    shape = (size, len(alpha))
+    logs = np.log(gammas.standard_gamma(alpha + 1, shape)) + np.log(1 - uniforms.random(shape)) / alpha
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _pair_weights(mu: ArrayLike, n_items: int) -> NDArray[np.float64]:
-    matrix = np.asarray(mu, np.float64)
-    if matrix.shape != (n_items, n_items) or not np.allclose(matrix, matrix.T) or np.any(matrix < 0) or not np.isfinite(matrix).all():
-        raise DataError(f"mu must be a symmetric ({n_items}, {n_items}) matrix of finite numbers of at least 0; got shape {matrix.shape}.")
+def _counts(per_user: int | ArrayLike, n_users: int) -> NDArray[np.int64]:
+    counts = np.asarray(per_user)
+    if counts.shape not in ((), (n_users,)) or not np.all(counts == np.floor(counts)):
+        raise OptionError(f"per_user must be one whole number, or one for each of the {n_users} users; got shape {counts.shape}.")
+    check_at_least("per_user", counts.min(), 0)
+    if not counts.any():
+        raise OptionError("per_user is 0 for everybody; draw at least one comparison.")
+    return np.broadcast_to(counts.astype(np.int64), n_users)
+
+
+def pair_distribution(mu: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
+    """μ over the unordered pairs, in the order of `np.triu_indices(Q, 1)`, summing to one; uniform for None."""
+    if n_items < 2:
+        raise DataError("One item alone cannot be compared with anything; give at least two.")
+    matrix = np.ones((n_items, n_items)) if mu is None else np.asarray(mu, np.float64)
+    if (
+        matrix.shape != (n_items, n_items)
+        or not np.allclose(matrix, matrix.T)
+        or np.any(matrix < 0)
+        or not np.isfinite(matrix).all()
+    ):
+        raise DataError(
+            f"mu must be a symmetric ({n_items}, {n_items}) matrix of finite numbers of at least 0; got shape {matrix.shape}."
+        )
     weights = matrix[np.triu_indices(n_items, 1)]
-    if weights.sum() == 0:
+    if not weights.any():
         raise DataError("mu is 0 for every pair; some pair must be asked.")
-    return weights
+    return weights / weights.sum()
 
 
 @nb.njit(cache=True, nogil=True)

@@ -1,0 +1,63 @@
+"""Blocks of consecutive users: the unit of work. How people are cut into blocks depends on the data alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataError
+
+MAX_ITEMS = 46_340  # Q² pair codes must fit in 31 bits
+_ROWS = 1 << 16
+_LEAST_BLOCKS = 16
+
+
+@dataclass(frozen=True)
+class Block:
+    """The comparisons of some consecutive users: rows of the m-th of them are starts[m]:starts[m+1].
+
+    pair holds winner · Q + loser; `first_user` is the number of the block's first user, the key of its random numbers.
+    """
+
+    first_user: int
+    n_items: int
+    starts: NDArray[np.int64]
+    pair: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    user_weight: NDArray[np.float64]
+
+    @property
+    def n_users(self) -> int:
+        return len(self.starts) - 1
+
+
+def make_blocks(comparisons: Comparisons) -> list[Block]:
+    """Cut the users into blocks, each large enough that a pass spends its time on rows and not on summing blocks."""
+    Q = comparisons.n_items
+    if Q > MAX_ITEMS:
+        raise DataError(f"There are {Q:,} items; at most {MAX_ITEMS:,} can be numbered as pairs. Keep those compared most.")
+    starts = comparisons.starts()
+    edges = block_edges(comparisons.n_users, len(comparisons), Q)
+    return [_block(comparisons, starts, first, last) for first, last in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def block_edges(n_users: int, n_rows: int, n_items: int) -> list[int]:
+    """User numbers at which blocks begin and end: equally many users a block, a function of the three sizes alone."""
+    rows_a_block = max(_ROWS, 8 * n_items**2)  # a block's answer has Q²K numbers: adding it up must not cost more than its rows
+    n_blocks = min(n_users, max(_LEAST_BLOCKS, -(-n_rows // rows_a_block)))
+    users_a_block = -(-n_users // n_blocks)
+    return [*range(0, n_users, users_a_block), n_users]
+
+
+def _block(comparisons: Comparisons, starts: NDArray[np.int64], first: int, last: int) -> Block:
+    rows = slice(int(starts[first]), int(starts[last]))
+    pair = comparisons.winner[rows] * np.int32(comparisons.n_items) + comparisons.loser[rows]
+    return Block(
+        first,
+        comparisons.n_items,
+        starts[first : last + 1] - starts[first],
+        pair,
+        comparisons.weight[rows],
+        comparisons.user_weight[first:last],
+    )

@@ -1,0 +1,82 @@
+"""`fit`: comparisons in, a fitted M4 out."""
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal
+
+from threadpoolctl import threadpool_limits
+
+from mallowmix.checks import warn_about
+from mallowmix.comparisons import Comparisons
+from mallowmix.engine import LocalEngine
+from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
+from mallowmix.learn.projections import fit_projections
+from mallowmix.model import M4
+from mallowmix.randomness import as_key
+
+Method = Literal["projections"]
+METHODS: dict[str, Callable[..., M4]] = {"projections": fit_projections}
+
+
+def fit(
+    comparisons: Comparisons,
+    n_components: int,
+    *,
+    method: Method = "projections",
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+    **options: Any,
+) -> M4:
+    """Learn the K shared rankings, their dispersions, and the prior of people's weights.
+
+    comparisons : who preferred what to what, from `read_comparisons` or `Comparisons.from_arrays`
+    n_components : K, the number of shared rankings
+    method : "projections", the paper's Algorithm 1 (`learn.projections.fit_projections` lists its options)
+    seed : the same seed and data give the same model, on any number of threads
+    jobs : how many threads; all cores unless given
+    progress : called as progress(step, done, total) during long work
+
+    Whatever limits the answer is given as a warning and kept in `model.report["notes"]`.
+    """
+    check_choice("method", method, tuple(METHODS))
+    _check_sizes(comparisons, n_components)
+    seed = int(as_key(seed))
+    warn_about(comparisons)
+    with threadpool_limits(1):  # parallelism is ours, over blocks of people; BLAS threads would change the order of sums
+        try:
+            model = METHODS[method](comparisons, n_components, seed=seed, engine=LocalEngine(jobs), progress=progress, **options)
+        except TypeError as error:
+            raise _unknown_option(error, method) from None
+    for note in model.report.get("notes", []):
+        warnings.warn(note, FitWarning, stacklevel=2)
+    origin = {
+        "method": method,
+        "options": dict(sorted(options.items())),
+        "seed": seed,
+        "users": comparisons.n_users,
+        "comparisons": comparisons.n_comparisons,
+        "fingerprint": comparisons.fingerprint(),
+    }
+    return dataclasses.replace(model, report=origin | dict(model.report))
+
+
+def _check_sizes(comparisons: Comparisons, n_components: int) -> None:
+    if isinstance(n_components, bool) or not isinstance(n_components, int):
+        raise OptionError(f"n_components is {n_components!r}; it must be a whole number of at least 1.")
+    check_at_least("n_components", n_components, 1)
+    M = comparisons.n_users
+    if n_components > M:
+        raise DataError(
+            f"{n_components} components cannot be told apart from {M} users: there must be at least as many people as components. "
+            "Lower the number of components, or add people."
+        )
+
+
+def _unknown_option(error: TypeError, method: str) -> Exception:
+    """A misspelt option as one sentence; any other TypeError as it is."""
+    text = str(error)
+    if "unexpected keyword argument" not in text:
+        return error
+    return OptionError(f"method {method!r} has no option {text.split('argument ')[-1]}.")

@@ -1,0 +1,70 @@
+"""Which rows of E count as the same point: balls of radius ζ, one row's ball at a time, never a W × W array."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.errors import check_choice
+from mallowmix.learn.moments import Moments
+
+Metric = Literal["moment", "euclidean"]
+_CHUNK = 128  # rows of E held at a time
+_AUTO_ROWS = 256  # rows whose distances make up the quantile of zeta="auto"
+
+
+class Distances:
+    """Distances between candidate rows of E.
+
+    "moment": E_ii − 2E_ij + E_jj, in population (B̄_i − B̄_j) R̄ (B̄_i − B̄_j)ᵀ, a *squared* distance; rows are near below ζ/2.
+    "euclidean": ‖E_i − E_j‖ over whole rows, as in the definition of the solid angle; rows are near below ζ.
+    """
+
+    def __init__(self, E: Moments, candidates: NDArray[np.int64], metric: Metric = "moment") -> None:
+        check_choice("metric", metric, ("moment", "euclidean"))
+        self.E, self.candidates, self.metric = E, candidates, metric
+        self._own = E.diagonal()[candidates] if metric == "moment" else self._squared_norms()
+
+    def between(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(len(places), len(candidates)) distances from some candidates, given by their place in the list, to all."""
+        rows = self.E.rows(self.candidates[places])
+        if self.metric == "moment":
+            return self._own[places, None] - 2 * rows[:, self.candidates] + self._own
+        gram = self.E.apply(np.ascontiguousarray(rows.T))[self.candidates].T  # E_i · E_j
+        return np.sqrt(np.maximum(self._own[places, None] - 2 * gram + self._own, 0))
+
+    def threshold(self, zeta: float) -> float:
+        """Rows nearer than this are neighbours."""
+        return zeta / 2 if self.metric == "moment" else zeta
+
+    def auto_zeta(self) -> float:
+        """0.1 × the 99.9% quantile of the distances from up to 256 rows, evenly spread, to all."""
+        n = len(self.candidates)
+        places = np.unique(np.linspace(0, n - 1, min(n, _AUTO_ROWS)).astype(np.int64))
+        distances = np.concatenate([self.between(part).ravel() for part in _chunks(places)])
+        return max(0.1 * float(np.quantile(distances, 0.999)), 1e-12)
+
+    def _squared_norms(self) -> NDArray[np.float64]:
+        return np.concatenate([np.sum(self.E.rows(part) ** 2, axis=1) for part in _chunks(self.candidates)])
+
+
+class Balls:
+    """The ζ-ball of each candidate asked for, found once and remembered as the places of its members."""
+
+    def __init__(self, distances: Distances, zeta: float) -> None:
+        self.distances, self.zeta = distances, zeta
+        self._found: dict[int, NDArray[np.int64]] = {}
+
+    def of(self, places: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """The members of each ball, ascending; a row is always in its own."""
+        new = np.array(sorted({int(place) for place in places} - self._found.keys()), np.int64)
+        near = self.distances.threshold(self.zeta)
+        for part in _chunks(new):
+            inside = self.distances.between(part) < near
+            inside[np.arange(len(part)), part] = True
+            self._found.update(zip(part.tolist(), map(np.flatnonzero, inside), strict=True))
+        return [self._found[int(place)] for place in places]
+
+
+def _chunks(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    return [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]

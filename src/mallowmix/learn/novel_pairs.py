@@ -1,0 +1,135 @@
+"""Algorithm 2: find the novel pairs, the rows of E with the largest solid angles under random projections."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.errors import FitError, check_at_least
+from mallowmix.learn.moments import HalfMoments, Moments
+from mallowmix.learn.neighbourhoods import Balls, Distances, Metric
+from mallowmix.randomness import generator
+
+Progress = Callable[[str, int, int], None]
+_STEP = 21
+_CHUNK = 64  # projections at a time
+_HALVINGS = 30
+
+
+class NovelPairs(NamedTuple):
+    """K rows of E, one a component, and how they were found."""
+
+    pairs: NDArray[np.int64]  # (K,) codes i·Q + j, largest solid angle first
+    solid_angles: NDArray[np.float64]  # (K,) the share of directions in which each is the extreme row
+    zeta: float  # the tolerance that was used in the end
+    notes: list[str]  # what had to give way, in words
+
+
+def find_novel_pairs(
+    E: Moments,
+    n_components: int,
+    *,
+    n_projections: int | None = None,
+    zeta: float | Literal["auto"] = 0.05,
+    metric: Metric = "moment",
+    min_count: float = 0.0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> NovelPairs:
+    """Walk the rows by decreasing solid angle and accept those outside the ζ-balls of all accepted before, until K are found.
+
+    n_projections : P; 150 K unless given
+    zeta : ζ, how far rows must lie apart to count as different; "auto" is 0.1 × the 99.9% quantile of distances
+    metric : "moment" or "euclidean", see `neighbourhoods.Distances`
+    min_count : rows with fewer than this fraction of the median row's count in either half are no candidates; 0 is off
+
+    A row that wins no direction is never accepted. If fewer than K rows are found, ζ is halved and the search repeated, and `notes`
+    says so; if that does not help either, a FitError says how many there are.
+    """
+    check_at_least("n_components", n_components, 1)
+    P = 150 * n_components if n_projections is None else n_projections
+    check_at_least("n_projections", P, 1)
+    check_at_least("min_count", min_count, 0)
+    candidates, notes = _candidates(E, min_count)
+    if len(candidates) < n_components:
+        raise FitError(
+            f"Only {len(candidates)} ordered pairs were seen often enough to be novel pairs, but {n_components} components were "
+            "asked for: lower the number of components or min_count, or add comparisons."
+        )
+    distances = Distances(E, candidates, metric)
+    if zeta == "auto":
+        zeta = distances.auto_zeta()
+    check_at_least("zeta", zeta, 0)
+    for _ in range(_HALVINGS):
+        balls = Balls(distances, zeta)
+        angles = _solid_angles(E, candidates, balls, P, seed, progress)
+        places = _accept(angles, E.counts[candidates], balls, n_components)
+        if len(places) == n_components:
+            return NovelPairs(candidates[places], angles[places], float(zeta), notes)
+        if np.count_nonzero(angles) < n_components:
+            break  # too few rows are extreme at all: no ζ can help
+        notes.append(f"Only {len(places)} of {n_components} novel pairs lay apart at zeta={zeta:.3g}: zeta was halved.")
+        zeta /= 2
+    raise FitError(
+        f"Only {len(places)} of the {n_components} novel pairs could be found: the data does not show that many different tastes to this "
+        "method. Lower the number of components, add people, or raise n_projections."
+    )
+
+
+def _candidates(E: Moments, min_count: float) -> tuple[NDArray[np.int64], list[str]]:
+    """Rows seen in both halves and, if asked, not too rarely in either."""
+    notes = []
+    seen = E.counts > 0
+    lost = int(np.count_nonzero(seen & ~E.present))
+    if lost:
+        notes.append(f"{lost} ordered pairs were seen in one half of the comparisons only and cannot be novel pairs.")
+    keep = E.present
+    if min_count > 0 and isinstance(E, HalfMoments):
+        least = min_count * np.median(E.half_counts[seen])
+        keep = keep & (E.half_counts >= least)
+        notes.append(f"{int(np.count_nonzero(E.present & ~keep))} ordered pairs seen fewer than {least:.3g} times in a half were passed over.")
+    return np.flatnonzero(keep), notes
+
+
+def _solid_angles(
+    E: Moments, candidates: NDArray[np.int64], balls: Balls, P: int, seed: int, progress: Progress | None
+) -> NDArray[np.float64]:
+    """The share of P isotropic directions d in which no row outside its ball projects beyond each candidate: q_i."""
+    credit = np.zeros(len(candidates))
+    for start in range(0, P, _CHUNK):
+        width = min(_CHUNK, P - start)
+        D = generator(seed, _STEP, start).standard_normal((len(E.counts), width))
+        _credit(E.apply(D)[candidates], balls, credit)
+        if progress:
+            progress("projections", start + width, P)
+    return credit / P
+
+
+def _credit(V: NDArray[np.float64], balls: Balls, credit: NDArray[np.float64]) -> None:
+    """One point for every row that is extreme in a direction (a column of V).
+
+    Only rows in the ball of the furthest one can be: any other row has that one beyond it and outside its ball. Such a row is extreme
+    iff all rows beyond it are in its own ball.
+    """
+    furthest = np.argmax(V, axis=0)
+    for v, members in zip(V.T, balls.of(furthest), strict=True):
+        if len(members) == 1:
+            credit[members] += 1
+            continue
+        beyond = np.searchsorted(np.sort(-v), -v[members])  # how many rows project further
+        for place, n_beyond, ball in zip(members, beyond, balls.of(members), strict=True):
+            credit[place] += np.count_nonzero(v[ball] > v[place]) == n_beyond
+
+
+def _accept(angles: NDArray[np.float64], counts: NDArray[np.float64], balls: Balls, K: int) -> NDArray[np.int64]:
+    """Rows by decreasing solid angle (ties: the more often seen first) that lie outside the balls of those before them."""
+    accepted: list[int] = []
+    taken = np.zeros(len(angles), bool)
+    for place in np.lexsort((-counts, -angles)):
+        if len(accepted) == K or angles[place] == 0:
+            break
+        if not taken[place]:
+            accepted.append(int(place))
+            taken[balls.of(np.array([place]))[0]] = True
+    return np.array(accepted, np.int64)

@@ -1,0 +1,133 @@
+"""CSV and TSV: labels are text, only the empty field is missing, and a mistake is named by its line."""
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from mallowmix.errors import DataError, FileError
+from mallowmix.readers.headers import pick_columns
+from mallowmix.readers.tables import Found
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_BLOCK = 1 << 20
+
+
+def read_csv(path: Path, columns: Mapping[str, Any] | None) -> Found:
+    """The needed columns of a text file, which may be compressed (.gz)."""
+    try:
+        names = _header(path)
+        picked = pick_columns(names, columns, str(path))
+        table = _read(path, list(picked.values()), len(names))
+        _check_quotes(path)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FileError(f"{path} is not a whole gzip file: {error}.") from None
+    found = {ours: table.column(theirs) for ours, theirs in picked.items()}
+    return Found(found, lambda row: f"{path} line {_line_of(path, row)}")
+
+
+def _header(path: Path) -> list[str]:
+    with _open_bytes(path) as file:
+        start = file.read(_BLOCK)
+    if b"\0" in start:
+        raise FileError(f"{path} is not a text file, whatever its name says: save the comparisons as CSV in UTF-8.")
+    records = _records(path)
+    _, names = next(records, (0, None))
+    if names is None:
+        raise FileError(f"{path} is empty: it needs a header line user,winner,loser and a line for each comparison.")
+    if not all(map(_is_utf8, names)):
+        raise _not_utf8(path)
+    if next(records, None) is None:
+        raise DataError(f"{path} has a header but no comparisons: give at least one line of user, winner, loser.")
+    return names
+
+
+def _read(path: Path, names: list[str], n_fields: int) -> pa.Table:
+    """The named columns, all as text: a weight is turned into a number where its line can be told."""
+    try:
+        with _open_bytes(path) as file:
+            return pa_csv.read_csv(
+                file,
+                parse_options=pa_csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
+                convert_options=pa_csv.ConvertOptions(
+                    include_columns=names,
+                    column_types=dict.fromkeys(names, pa.string()),
+                    null_values=[""],
+                    strings_can_be_null=True,
+                ),
+            )
+    except pa.ArrowException as error:
+        raise _explained(path, n_fields, str(error)) from None
+
+
+def _explained(path: Path, n_fields: int, reason: str) -> FileError:
+    """What is wrong with a file that pyarrow could not read, found by going through it line by line."""
+    if "UTF8" in reason:
+        return _not_utf8(path)
+    wrong = [(line, len(fields)) for line, fields in _records(path) if len(fields) != n_fields]
+    if not wrong:
+        return FileError(f"{path} cannot be read as CSV: {reason.splitlines()[0]}.")
+    (line, count), more = wrong[0], len(wrong) - 1
+    return FileError(
+        f"{path} line {line} has {count} field{'s' * (count != 1)} where the header has {n_fields}"
+        f"{f' (and {more:,} more such lines)' if more else ''}: give every line the fields of the header, "
+        "and put quotes around a label that holds the separator."
+    )
+
+
+def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Every record, header first, with the line that it starts on; a blank line is a line but no record."""
+    with _open_bytes(path) as file, io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
+        reader = csv.reader(text, delimiter=_delimiter(path), strict=strict)
+        start = 1
+        try:
+            for fields in reader:
+                if fields:
+                    yield start, fields
+                start = reader.line_num + 1
+        except csv.Error as error:
+            if not strict or "unexpected end" in str(error):
+                raise FileError(f"{path} line {start}: a quote opens here and never closes: close or remove it.") from None
+
+
+def _check_quotes(path: Path) -> None:
+    """A quote that never closes swallows every line after it: an odd number of quotes calls for a closer look."""
+    with _open_bytes(path) as file:
+        odd = sum(block.count(b'"') for block in iter(lambda: file.read(_BLOCK), b"")) % 2
+    if odd:
+        for _ in _records(path, strict=True):
+            pass
+
+
+def _line_of(path: Path, row: int) -> int:
+    """The line that the given row, counted from 0 after the header, starts on."""
+    return next(line for number, (line, _) in enumerate(_records(path), start=-1) if number == row)  # the header is number −1
+
+
+def _not_utf8(path: Path) -> FileError:
+    with _open_bytes(path) as file, io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
+        line = next(number for number, line in enumerate(text, start=1) if not _is_utf8(line))
+    return FileError(f"{path} line {line} is not UTF-8 text: save the file with the encoding UTF-8.")
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether text decoded with surrogateescape came from proper UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _delimiter(path: Path) -> str:
+    return DELIMITERS[path.name.lower().removesuffix(".gz")[-4:]]
+
+
+def _open_bytes(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]

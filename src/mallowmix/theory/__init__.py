@@ -1,0 +1,61 @@
+"""The paper's guarantees as functions: separability, Lemma 3, solid angles, the appendix's propositions, Theorem 2."""
+
+from mallowmix.theory.bounds import (
+    Theorem2,
+    far_row_solid_angle,
+    impurity,
+    post_processing_lambda,
+    post_processing_tolerance,
+    regression_error,
+    sigma_min_bound,
+    solid_angle_lambda,
+    solid_angle_perturbation,
+    theorem2,
+)
+from mallowmix.theory.population import PopulationMoments, dirichlet_moments, population_moments
+from mallowmix.theory.separability import (
+    Estimate,
+    NovelPairs,
+    exact_margin,
+    is_separable,
+    lemma3_bound,
+    novel_pairs,
+    printed_margin,
+    proposition3_bound,
+    required_margin,
+    separability,
+    separability_probability,
+)
+from mallowmix.theory.solid_angles import SolidAngles, corner_solid_angles, hull_coordinates, solid_angles, triangle_solid_angles
+
+__all__ = [
+    "Estimate",
+    "NovelPairs",
+    "PopulationMoments",
+    "SolidAngles",
+    "Theorem2",
+    "corner_solid_angles",
+    "dirichlet_moments",
+    "exact_margin",
+    "far_row_solid_angle",
+    "hull_coordinates",
+    "impurity",
+    "is_separable",
+    "lemma3_bound",
+    "novel_pairs",
+    "population_moments",
+    "post_processing_lambda",
+    "post_processing_tolerance",
+    "printed_margin",
+    "proposition3_bound",
+    "regression_error",
+    "required_margin",
+    "separability",
+    "separability_probability",
+    "sigma_min_bound",
+    "solid_angle_lambda",
+    "solid_angle_perturbation",
+    "solid_angles",
+    "theorem2",
+    "triangle_solid_angles",
+]

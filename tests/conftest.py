@@ -1,0 +1,8 @@
+"""What every test shares: examples are found the same way each time, without a clock."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "mallowmix", deadline=None, derandomize=True, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("mallowmix")

@@ -1,0 +1,138 @@
+"""The brute force: everything by counting over all rankings, written from the definitions, sharing no code with the package.
+
+Rankings are tuples of positions: sigma[i] is the place of item i, 0 is best. Numbers may be floats or Fractions.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import permutations, product
+
+from scipy.stats import chi2
+
+Ranking = tuple[int, ...]
+
+
+def all_rankings(n_items: int) -> list[Ranking]:
+    return list(permutations(range(n_items)))
+
+
+@cache
+def kendall_distance(sigma: Ranking, other: Ranking) -> int:
+    """Pairs in different order, by a double loop."""
+    count = 0
+    for i in range(len(sigma)):
+        for j in range(i + 1, len(sigma)):
+            count += (sigma[i] < sigma[j]) != (other[i] < other[j])
+    return count
+
+
+def normaliser(n_items: int, phi):
+    """Z: the sum of φ^d over all rankings."""
+    identity = tuple(range(n_items))
+    return _total(phi ** kendall_distance(sigma, identity) for sigma in all_rankings(n_items))
+
+
+def mallows_pmf(reference: Ranking, phi) -> dict[Ranking, object]:
+    """p(σ) = φ^d / Z for every ranking."""
+    z = normaliser(len(reference), phi)
+    return {sigma: phi ** kendall_distance(sigma, tuple(reference)) / z for sigma in all_rankings(len(reference))}
+
+
+def expected_distance(n_items: int, phi):
+    identity = tuple(range(n_items))
+    return _total(p * kendall_distance(sigma, identity) for sigma, p in mallows_pmf(identity, phi).items())
+
+
+def beta(reference: Ranking, phi) -> list[list]:
+    """β[i][j]: the summed probability of the rankings with i above j; 0 on the diagonal."""
+    table = mallows_pmf(tuple(reference), phi)
+    items = range(len(reference))
+    return [[_total(p for sigma, p in table.items() if sigma[i] < sigma[j]) for j in items] for i in items]
+
+
+def insertion_probabilities(reference: Ranking, phi) -> dict[Ranking, object]:
+    """What repeated insertion makes of a reference: the i-th item goes to place l of i with φ^{i−l} / (1 + φ + … + φ^{i−1})."""
+    order = sorted(range(len(reference)), key=lambda item: reference[item])
+    found = {(): 1}
+    for i, item in enumerate(order, 1):
+        h = sum(phi**power for power in range(i))
+        found = {
+            (*seq[: place - 1], item, *seq[place - 1 :]): p * phi ** (i - place) / h
+            for seq, p in found.items()
+            for place in range(1, i + 1)
+        }
+    return {tuple(seq.index(item) for item in range(len(seq))): p for seq, p in found.items()}
+
+
+def kemeny_value(wins: Sequence[Sequence[float]], order: Sequence[int]) -> float:
+    """How many wins an order agrees with."""
+    return math.fsum(wins[order[r]][order[s]] for r in range(len(order)) for s in range(r + 1, len(order)))
+
+
+def best_kemeny_value(wins: Sequence[Sequence[float]]) -> float:
+    return max(kemeny_value(wins, order) for order in permutations(range(len(wins))))
+
+
+def outcomes(n_items: int) -> list[tuple[int, int]]:
+    """All ordered pairs (winner, loser)."""
+    return list(permutations(range(n_items), 2))
+
+
+def m4_probability(words, components, theta, mu):
+    """Pr(one person's comparisons | θ), as told: ask a pair, pick a component, draw a ranking from it, report which is higher.
+
+    components : a list of (σ, φ); mu : the probability of each unordered pair, by frozenset
+    """
+    tables = [mallows_pmf(tuple(sigma), phi) for sigma, phi in components]
+    probability = 1
+    for winner, loser in words:
+        told = _total(
+            weight * p for weight, table in zip(theta, tables, strict=True) for s, p in table.items() if s[winner] < s[loser]
+        )
+        probability = probability * mu[frozenset((winner, loser))] * told
+    return probability
+
+
+def m4_marginal(words, components, prior, mu):
+    """The same with θ summed over a prior of finitely many points: a list of (probability, θ)."""
+    return _total(weight * m4_probability(words, components, theta, mu) for weight, theta in prior)
+
+
+def sequences(n_items: int, length: int) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Everything that one person could say in so many comparisons."""
+    return product(outcomes(n_items), repeat=length)
+
+
+def labelled_rows(comparisons) -> list[tuple]:
+    """The rows of a `Comparisons` as (user, winner, loser, weight) with their labels, by plain indexing."""
+    users, items = comparisons.users.tolist(), comparisons.items.tolist()
+    return [
+        (users[u], items[w], items[v], c)
+        for u, w, v, c in zip(comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight.tolist(), strict=True)
+    ]
+
+
+def philox4x32(counters: Sequence[int], key: int) -> tuple[int, ...]:
+    """Philox 4x32-10 in Python integers, as in the table of Salmon et al. (2011)."""
+    x, k = list(counters), [key % 2**32, key >> 32]
+    for _ in range(10):
+        high0, low0 = divmod(0xD2511F53 * x[0], 2**32)
+        high1, low1 = divmod(0xCD9E8D57 * x[2], 2**32)
+        x = [high1 ^ x[1] ^ k[0], low1, high0 ^ x[3] ^ k[1], low0]
+        k = [(k[0] + 0x9E3779B9) % 2**32, (k[1] + 0xBB67AE85) % 2**32]
+    return tuple(x)
+
+
+def chi_square_p(counts: Sequence[float], probabilities: Sequence[float]) -> float:
+    """The chance of counts at least this far from their expectation. A test that asks p > ε fails by chance with rate ε."""
+    total = sum(counts)
+    assert not any(count for count, p in zip(counts, probabilities, strict=True) if not p), "an impossible outcome was drawn"
+    terms = [(count - total * p) ** 2 / (total * p) for count, p in zip(counts, probabilities, strict=True) if p]
+    return float(chi2.sf(math.fsum(terms), len(terms) - 1))
+
+
+def _total(terms):
+    """An exact sum of Fractions, a correctly rounded sum of floats."""
+    terms = list(terms)
+    return math.fsum(terms) if any(isinstance(term, float) for term in terms) else sum(terms)

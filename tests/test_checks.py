@@ -1,0 +1,165 @@
+"""The data report, against a slow twin and by reading what it says."""
+
+import json
+import warnings
+from itertools import combinations
+from statistics import median
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mallowmix.checks import data_report, warn_about
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataWarning
+
+
+def comparisons_of(rows, items=None):
+    user, winner, loser = zip(*rows, strict=True)
+    comparisons = Comparisons.from_arrays(list(user), list(winner), list(loser))
+    return comparisons if items is None else comparisons.with_items(items)
+
+
+FINE = [(user, *pair) for user in "abc" for pair in [("x", "y"), ("y", "z"), ("z", "x")]]
+
+
+def twin(rows, items):
+    """The numbers of the report from plain rows, by Python alone."""
+    users = sorted({row[0] for row in rows})
+    counts = [sum(row[0] == user for row in rows) for user in users]
+    winners, losers = {row[1] for row in rows}, {row[2] for row in rows}
+    pieces = [{item} for item in winners | losers]
+    for _, winner, loser in rows:
+        joined = [piece for piece in pieces if winner in piece or loser in piece]
+        pieces = [piece for piece in pieces if piece not in joined] + [set().union(*joined)]
+    pieces = sorted(map(sorted, pieces), key=lambda piece: (-len(piece), piece[0]))
+    return {
+        "n_users": len(users),
+        "n_items": len(items),
+        "n_comparisons": len(rows),
+        "n_rows": len(set(rows)),
+        "pairs_seen": len({frozenset(row[1:]) for row in rows}),
+        "pairs_possible": len(list(combinations(items, 2))),
+        "per_user": {"min": min(counts), "median": median(counts), "max": max(counts)},
+        "users_below_two": [user for user, count in zip(users, counts, strict=True) if count < 2],
+        "never_compared": [item for item in items if item not in winners | losers],
+        "never_win": sorted(losers - winners),
+        "never_lose": sorted(winners - losers),
+        "pieces": [len(piece) for piece in pieces],
+        "smaller_pieces": pieces[1:],
+        "n_repeated": len(rows) - len(set(rows)),
+        "n_contradictions": sum((user, loser, winner) in rows for user, winner, loser in set(rows)) // 2,
+    }
+
+
+ROW = st.tuples(st.sampled_from("abcd"), st.sampled_from("stuvwxyz"), st.sampled_from("stuvwxyz")).filter(
+    lambda row: row[1] != row[2]
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=st.lists(ROW, min_size=1, max_size=14))
+def test_every_number_against_a_slow_twin(rows):
+    report = data_report(comparisons_of(rows, list("stuvwxyz"))).to_dict()
+    sentences, advice = report.pop("warnings"), report.pop("advice")
+    assert report == twin(rows, list("stuvwxyz"))
+    concerns = [
+        report["users_below_two"],
+        report["never_compared"],
+        report["never_win"],
+        report["never_lose"],
+        report["smaller_pieces"],
+    ]
+    assert len(sentences) == len(advice) == sum(map(bool, concerns))
+
+
+def test_good_data_raises_no_concern():
+    report = data_report(comparisons_of(FINE))
+    assert report.warnings == [] and report.advice == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_about(comparisons_of(FINE))
+
+
+def test_users_with_fewer_than_two_comparisons():
+    report = data_report(comparisons_of([*FINE, ("d", "x", "y"), ("e", "y", "x"), ("f", "x", "z")]))
+    assert report.warnings == [
+        "3 users made fewer than two comparisons: they tell nothing about which tastes go together, "
+        "and are left out of the moments."
+    ]
+    assert report.advice == ["Ask 'd', 'e' and 'f' for more comparisons, or leave them as they are: nobody else is affected."]
+    one = data_report(comparisons_of([*FINE, ("d", "x", "y")]))
+    assert one.warnings[0].startswith("1 user made fewer than two comparisons: it tells nothing")
+    assert one.warnings[0].endswith("and is left out of the moments.")
+
+
+def test_a_repeated_comparison_counts_as_two():
+    assert data_report(comparisons_of([*FINE, ("d", "x", "y"), ("d", "x", "y")])).users_below_two == []
+
+
+def test_items_that_never_lose():
+    report = data_report(comparisons_of([*FINE, ("a", "tea", "x"), ("b", "tea", "z")]))
+    assert report.warnings == ["'tea' never loses: the data cannot tell how far above the others it should stand."]
+    assert report.advice == ["Ask for comparisons of 'tea' with other popular items, or leave it out."]
+
+
+def test_items_that_never_win():
+    report = data_report(comparisons_of([*FINE, ("a", "x", "tea"), ("b", "z", "milk")]))
+    assert report.warnings == ["'milk' and 'tea' never win: the data cannot tell how far below the others they should stand."]
+    assert report.advice == ["Ask for comparisons of 'milk' and 'tea' with other unpopular items, or leave them out."]
+
+
+def test_long_lists_are_cut_short():
+    report = data_report(comparisons_of([*FINE, *(("a", "x", f"tea{n}") for n in range(8))]))
+    assert report.warnings[0].startswith("'tea0', 'tea1', 'tea2', 'tea3', 'tea4' and 3 more never win")
+    assert len(report.never_win) == 8
+
+
+def test_items_that_were_never_compared():
+    report = data_report(comparisons_of(FINE, ["x", "y", "z", "tea"]))
+    assert report.warnings == ["'tea' is in no comparison: its place in every ranking would be a guess."]
+    assert report.pieces == [3] and report.never_win == report.never_lose == []
+
+
+def test_a_comparison_graph_in_pieces():
+    apart = [(user, *pair) for user in "ab" for pair in [("p", "q"), ("q", "p"), ("m", "n"), ("n", "m")]]
+    report = data_report(comparisons_of([*FINE, *apart]))
+    assert report.pieces == [3, 2, 2] and report.smaller_pieces == [["m", "n"], ["p", "q"]]
+    assert report.warnings == [
+        "The comparisons fall into 3 pieces (of 3, 2, 2 items): nothing was compared across them, directly or through "
+        "other items, so the order between pieces would be a guess."
+    ]
+    assert report.advice == ["Ask for comparisons across the pieces, of 'm' with 'x' for example, or fit each piece alone."]
+
+
+def test_contradictions_are_those_of_one_person():
+    rows = [("a", "x", "y"), ("b", "y", "x"), ("b", "x", "y"), ("b", "x", "y")]
+    report = data_report(comparisons_of(rows))
+    assert report.n_contradictions == 1 and report.n_repeated == 1
+
+
+def test_a_user_left_without_comparisons_is_counted():
+    comparisons = comparisons_of([*FINE, ("d", "p", "q"), ("d", "q", "p")]).with_items(["x", "y", "z"], unknown_items="drop")
+    report = data_report(comparisons)
+    assert report.users_below_two == ["d"] and report.per_user["min"] == 0
+
+
+def test_no_comparisons_at_all_still_gives_a_report():
+    empty = comparisons_of([("a", "x", "y")]).with_items(["p", "q"], unknown_items="drop")
+    report = data_report(empty)
+    assert report.pieces == [] and report.pairs_seen == 0 and report.never_compared == ["p", "q"]
+
+
+def test_each_concern_is_given_as_a_warning_that_points_at_the_caller():
+    comparisons = comparisons_of([*FINE, ("d", "p", "q")])
+    with pytest.warns(DataWarning) as caught:
+        warn_about(comparisons)
+    assert [str(warning.message) for warning in caught] == data_report(comparisons).warnings
+    assert len(caught) == 4 and {warning.filename for warning in caught} == {__file__}
+
+
+def test_the_report_is_plain_json_with_text_labels():
+    numbers = Comparisons.from_arrays([1, 2], [10, 30], [20, 40])
+    report = data_report(numbers).to_dict()
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+    assert report["users_below_two"] == ["1", "2"] and report["smaller_pieces"] == [["30", "40"]]

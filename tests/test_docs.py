@@ -1,0 +1,272 @@
+"""The documentation is run: every code block, every command, every link, every name of code or of a test that it mentions."""
+
+import ast
+import importlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import mallowmix
+
+ROOT = Path(__file__).parents[1]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "README.md", *DOCS]
+PROSE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+PAPER = ROOT / "docs" / "paper.md"
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+
+NOT_RUN = ("pip", "git", "cd", ".venv/bin/")  # commands that set up a machine; everything else in a shell block is run or checked
+UNTESTED = (
+    "py",
+    "pycon",
+    "sh",
+    "shell",
+    "zsh",
+)  # other names of the tested languages, under which a block would escape the tests
+
+FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>[\w-]*)[^\n]*\n(?P<text>.*?)^(?P=fence)[ ]*$", re.M | re.S)
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    language: str
+    text: str
+    line: int  # of its first line of text
+
+
+def read(file: Path) -> str:
+    """A text file, in the same encoding everywhere."""
+    return file.read_text(encoding="utf-8")
+
+
+def blocks(markdown: str) -> list[Block]:
+    """The fenced blocks of a page, in order."""
+    return [Block(m["language"], m["text"], markdown.count("\n", 0, m.start("text")) + 1) for m in FENCE.finditer(markdown)]
+
+
+def without_blocks(markdown: str) -> str:
+    """The prose alone."""
+    return FENCE.sub("", markdown)
+
+
+def commands(text: str) -> list[str]:
+    """The commands of a shell block: the lines after `$ ` where there are such (the others are output), all lines where not."""
+    lines = re.sub(r"\\\n\s*", "", text).splitlines()
+    prompted = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+    return prompted or [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def make_targets() -> set[str]:
+    """The targets of the Makefile."""
+    return set(re.findall(r"^([\w-]+):", read(ROOT / "Makefile"), re.M))
+
+
+def check_command(command: str, where: str, folder: Path) -> None:
+    """Run a `mallowmix` command; check that `make` has the targets; let what sets up a machine pass; refuse everything else."""
+    if command.startswith("mallowmix"):
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        shell = ["bash", "-o", "pipefail", "-c", command]
+        done = subprocess.run(shell, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, f"{where}: `{command}` ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    elif command.startswith("make"):
+        asked = [word for word in shlex.split(command, comments=True)[1:] if "=" not in word and not word.startswith("-")]
+        assert set(asked) <= make_targets(), f"{where}: `{command}` asks for a target that the Makefile does not have"
+    else:
+        assert command.startswith(NOT_RUN), f"{where}: `{command}` is neither run nor on the list of commands that need not be"
+
+
+def title(page: Path) -> str:
+    """How a page is called in test names and messages."""
+    return page.relative_to(ROOT).as_posix()
+
+
+# ---------------------------------------------------------------------------------------------------------------- blocks
+
+
+def test_blocks_are_found_with_their_lines():
+    page = (
+        "a\n```python\nx = 1\n```\nb\n\n```console\n$ mallowmix --version\nmallowmix 0.1.0\n```\n````text\n```python\n```\n````\n"
+    )
+    assert blocks(page) == [
+        Block("python", "x = 1\n", 3),
+        Block("console", "$ mallowmix --version\nmallowmix 0.1.0\n", 8),
+        Block("text", "```python\n```\n", 12),
+    ]
+
+
+def test_commands_are_told_from_output():
+    assert commands("$ mallowmix --version\nmallowmix 0.1.0\n") == ["mallowmix --version"]
+    assert commands("# first\nmake demo\n\nmallowmix fit \\\n  a.csv -k 2\n") == ["make demo", "mallowmix fit a.csv -k 2"]
+
+
+def test_a_failing_command_and_an_unknown_one_are_noticed(tmp_path):
+    with pytest.raises(AssertionError, match=r"here: `mallowmix no-such-command` ended with"):
+        check_command("mallowmix no-such-command", "here", tmp_path)
+    with pytest.raises(AssertionError, match="neither run nor on the list"):
+        check_command("rm -r x", "here", tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=title)
+def test_every_block_runs(page, tmp_path, monkeypatch):
+    """One folder and one namespace a page, its blocks in the order of reading: what one block writes, the next may read."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(read(page)):
+        where = f"{title(page)} line {block.line}"
+        assert block.language not in UNTESTED, f"{where}: call the language python, console or bash, so that it is tested"
+        if block.language == "python":
+            exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
+        elif block.language in ("console", "bash"):
+            for command in commands(block.text):
+                check_command(command, where, tmp_path)
+
+
+@pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md"], ids=title)
+def test_contributing_names_make_targets_that_exist(page, tmp_path):
+    for block in blocks(read(page)):
+        for command in commands(block.text) if block.language in ("console", "bash") else []:
+            check_command(command, f"{title(page)} line {block.line}", tmp_path)
+
+
+# ----------------------------------------------------------------------------------------------------------------- links
+
+
+def slug(heading: str) -> str:
+    """The anchor that a heading gets: small letters, no punctuation, hyphens for spaces."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def anchors(page: Path) -> set[str]:
+    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", without_blocks(read(page)), re.M)}
+
+
+@pytest.mark.parametrize("page", PROSE, ids=title)
+def test_relative_links_lead_somewhere(page):
+    prose = without_blocks(read(page))
+    targets = re.findall(r"\]\(([^)\s]+)\)", prose) + re.findall(r"(?:src|href)=\"([^\"]+)\"", prose)
+    for target in (t for t in targets if not re.match(r"[a-z]+:", t)):
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{title(page)} links to {target}, which does not exist"
+        assert not anchor or anchor in anchors(file), f"{title(page)} links to {target}, but {file.name} has no such heading"
+
+
+@pytest.mark.parametrize("figure", sorted((ROOT / "docs" / "figures").glob("*.svg")), ids=title)
+def test_figures_are_well_formed(figure):
+    assert ElementTree.parse(figure).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_the_plate_drawing_shows_every_variable_and_shades_the_observed_ones():
+    root = ElementTree.parse(ROOT / "docs" / "figures" / "plate.svg").getroot()
+    circles = {c.get("id"): c.get("fill") for c in root.iter("{http://www.w3.org/2000/svg}circle")}
+    assert set(circles) == {"sigma-k", "phi-k", "theta", "z", "sigma-mn", "pair", "w"}
+    assert {name for name, fill in circles.items() if fill} == {"pair", "w"}
+    words = {"".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert words >= {"K", "M", "N", "α", "μ", "σk", "φk", "θm", "zm,n", "σm,n", "wm,n", "{i, j}"}
+    assert "figures/plate.svg" in read(PAPER)
+
+
+# ----------------------------------------------------------------------------------------------------------------- names
+
+
+def resolve(name: str) -> object:
+    """The object behind a dotted name: the longest part that is a module is imported, the rest are attributes."""
+    words = name.split(".")
+    for n in range(len(words), 0, -1):
+        try:
+            found = importlib.import_module(".".join(words[:n]))
+        except ModuleNotFoundError:
+            continue
+        for word in words[n:]:
+            found = getattr(found, word)
+        return found
+    raise ModuleNotFoundError(name)
+
+
+def resolves(name: str) -> bool:
+    try:
+        resolve(name)
+    except (ModuleNotFoundError, AttributeError):
+        return False
+    return True
+
+
+def test_resolving_tells_names_that_exist_from_names_that_do_not():
+    assert resolves("mallowmix.model.M4.beta") and resolves("mallowmix.M4")
+    assert not resolves("mallowmix.model.M4.gamma") and not resolves("mallowmix.nowhere.at_all")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=title)
+def test_code_names_exist(page):
+    names = re.findall(r"`(mallowmix(?:\.\w+)+)(?:\([^`]*\))?`", without_blocks(read(page)))
+    assert [name for name in dict.fromkeys(names) if not resolves(name)] == []
+
+
+def defined_tests() -> set[str]:
+    """The tests there are, by the names that pytest gives them: file.py::test_name or file.py::TestClass::test_name."""
+    found = set()
+    for file in sorted((ROOT / "tests").glob("test_*.py")):
+        for node in ast.parse(read(file)).body:
+            inside = node.body if isinstance(node, ast.ClassDef) else [node]
+            names = [inner.name for inner in inside if isinstance(inner, ast.FunctionDef)]
+            found |= {
+                f"{file.name}::{node.name}::{name}" if isinstance(node, ast.ClassDef) else f"{file.name}::{name}"
+                for name in names
+            }
+    return found
+
+
+def test_names_of_tests_exist():
+    quoted = set(re.findall(r"`(test_[^`]*)`", read(PAPER)))
+    assert quoted, "docs/paper.md names no test"
+    assert sorted(quoted - defined_tests()) == []
+
+
+def test_all_errata_are_there_once_and_in_order():
+    numbers = [int(n) for n in re.findall(r"^### E(\d+)\b", read(PAPER), re.M)]
+    assert numbers == list(range(1, 29))
+
+
+@pytest.mark.parametrize("page", DOCS, ids=title)
+def test_mathematics_is_balanced(page):
+    """An odd dollar turns the rest of a paragraph upside down."""
+    prose = re.sub(r"`[^`\n]*`", "", without_blocks(read(page)))
+    odd = [part.strip()[:60] for part in re.split(r"\n\s*\n", prose) if part.count("$") % 2]
+    assert odd == []
+
+
+# ---------------------------------------------------------------------------------------------------- facts told twice
+
+
+def layers() -> list[str]:
+    contracts = tomllib.loads(read(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    return contracts[0]["layers"]
+
+
+def test_the_architecture_page_has_the_layers_that_are_checked():
+    drawn = [block.text for block in blocks(read(ARCHITECTURE)) if block.text.startswith("cli ")]
+    assert len(drawn) == 1
+    assert [line.split("  ")[0].strip() for line in drawn[0].splitlines()] == layers()
+
+
+def test_the_architecture_page_names_every_module():
+    source = ROOT / "src" / "mallowmix"
+    modules = {path.relative_to(source).with_suffix("").as_posix() for path in source.rglob("*.py")}
+    modules = {name.removesuffix("/__init__") for name in modules} - {"__init__", "_version", "__main__"}
+    text = read(ARCHITECTURE)
+    assert sorted(name for name in modules if f"`{name}`" not in text) == []
+
+
+def test_the_version_is_the_same_everywhere():
+    citation = read(ROOT / "CITATION.cff")
+    assert re.search(r"^version: (.+)$", citation, re.M)[1] == mallowmix.__version__
+    assert mallowmix.__version__ in read(ROOT / "CHANGELOG.md")
