@@ -24,7 +24,7 @@ def test_a_new_file_appears_only_at_the_end(tmp_path):
 def test_an_existing_file_is_replaced_and_readers_of_the_old_one_keep_it(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("old")
-    with path.open() as open_before, replacing(str(path)) as temporary:
+    with replacing(str(path)) as temporary:
         temporary.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"

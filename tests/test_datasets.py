@@ -1,4 +1,4 @@
-"""The dishes: readable, well separated, the same for the same seed, and recoverable."""
+"""The dishes: readable, well separated, true to the planted model, the same for the same seed."""
 
 import numpy as np
 

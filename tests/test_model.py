@@ -79,7 +79,7 @@ class TestStatementsOfThePaper:
                 assert nearly == pytest.approx(single, abs=4 * phi)
 
     def test_proposition_2_2_a_vertex_prior_is_a_mixture_of_mallows(self):
-        """θ at a vertex: everything a person says comes from one component, Σ_k π_k Π_n p_k(i over j), a ranking drawn each time."""
+        """θ at a vertex: a person follows one component, Σ_k π_k Π_n p_k(i over j), a ranking drawn each time."""
         model, share = model_of(COMPONENTS), (Fraction(1, 4), Fraction(3, 4))
         vertices = [(share[0], (1, 0)), (share[1], (0, 1))]
         for words in oracles.sequences(3, 2):
@@ -90,9 +90,15 @@ class TestStatementsOfThePaper:
             assert found == pytest.approx(float(mixture), rel=1e-13)
 
     def test_proposition_2_2_is_not_the_mixture_with_one_ranking_a_person(self):
-        """Where a person draws one ranking and keeps to it, i over j and j over i never meet; in M4 they do."""
-        model = model_of(COMPONENTS)
-        assert probability_of(model, [(0, 1), (1, 0)], (1, 0)) == pytest.approx(float(Fraction(5, 6) * Fraction(1, 6)))
+        """A person who keeps to one ranking never contradicts it; in M4 they do. For one comparison a person the two agree."""
+
+        def kept(words):
+            return sum(p for s, p in oracles.mallows_pmf(*COMPONENTS[0]).items() if all(s[i] < s[j] for i, j in words))
+
+        model, once, twice = model_of(COMPONENTS), [(0, 1)], [(0, 1), (1, 0)]
+        assert probability_of(model, once, (1, 0)) == pytest.approx(float(kept(once)))
+        assert kept(twice) == 0
+        assert probability_of(model, twice, (1, 0)) == pytest.approx(float(Fraction(5, 6) * Fraction(1, 6)))
 
 
 class TestBeta:
@@ -229,6 +235,7 @@ class TestConstruction:
             ([["a", "b"], ["a", "c"]], None, "b"),
             ([["a", "b"], ["a"]], None, "b"),
             ([["a", "b", "b"]], None, "b"),
+            ([["a", "b", 1, "1"]], None, "1"),
             ([["a", "b"]], ["a", "b", "c"], "c"),
         ],
     )

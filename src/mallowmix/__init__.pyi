@@ -1,2 +1,10 @@
 from .comparisons import Comparisons as Comparisons
+from .checks import data_report as data_report
+from .datasets import load_dishes as load_dishes
+from .infer.weights import weights as weights
+from .learn.components import components as components
+from .learn.fit import fit as fit
 from .model import M4 as M4
+from .readers import read_comparisons as read_comparisons
+from .storage import load as load
+from .storage import save as save

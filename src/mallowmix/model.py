@@ -69,9 +69,7 @@ class M4:
         names = list(items) if items is not None else sorted(orders[0], key=str)
         position = {str(name): i for i, name in enumerate(names)}
         for row in orders:
-            if sorted(map(str, row)) != sorted(position):
-                odd = sorted(set(map(str, row)) ^ set(position)) or [str(name) for name in row if list(row).count(name) > 1]
-                raise DataError(f"The rankings are not of the same {len(names)} items, each once: look for {odd[0]!r}.")
+            _check_same_items(text_of(row), list(position))
         order = as_permutations([[position[str(name)] for name in row] for row in orders], "orders")
         phi, alpha = (np.full(len(order), value) if np.ndim(value) == 0 else np.asarray(value) for value in (phi, alpha))
         return cls(sigma_of(order), phi, alpha, as_labels(names))
@@ -182,6 +180,12 @@ class M4:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _check_same_items(row: list[str], names: list[str]) -> None:
+    odd = sorted(set(row) ^ set(names)) or [name for name in row if row.count(name) > 1]
+    if odd:
+        raise DataError(f"The rankings are not of the same {len(names)} items, each once: look for {odd[0]!r}.")
 
 
 @nb.njit(cache=True, nogil=True)

@@ -77,9 +77,10 @@ class HalfMoments:
         self._together = together
 
     def apply(self, D: Array) -> Array:
-        D = np.ascontiguousarray(D * (self._inverse[0] * self.present)[:, None])
-        total, _ = self.engine.reduce(_apply, self._blocks, D, self._halves)
-        return total * (self._scale * self._inverse[1] * self.present)[:, None]
+        """½ (Ê + Êᵀ) D: in population E is symmetric, and the mean of the two has about half the variance of either."""
+        one, two = (inverse * self.present for inverse in self._inverse)
+        (forth, back), _ = self.engine.reduce(_apply, self._blocks, (D * one[:, None], D * two[:, None]), self._halves)
+        return self._scale / 2 * (two[:, None] * forth + one[:, None] * back)
 
     def rows(self, pairs: Sequence[int] | NDArray[np.int64]) -> Array:
         """A row seen in one half alone is taken from that half."""
@@ -103,8 +104,8 @@ def _halve(block: Block, key: np.uint64, _: Any) -> tuple[tuple[Array, Array, Ar
     return _count(block.starts, block.pair, *halves, block.user_weight, block.n_items**2), halves
 
 
-def _apply(block: Block, D: Array, halves: Halves) -> tuple[Array, Halves]:
-    return _multiply(block.starts, block.pair, *halves, block.user_weight, D), halves
+def _apply(block: Block, D: tuple[Array, Array], halves: Halves) -> tuple[tuple[Array, Array], Halves]:
+    return _multiply(block.starts, block.pair, *halves, block.user_weight, *D), halves
 
 
 def _cross_rows(block: Block, pairs: NDArray[np.int64], halves: Halves) -> tuple[tuple[Array, Array], Halves]:
@@ -131,22 +132,31 @@ def _count(starts, pair, first, second, user_weight, n_pairs):
 
 
 @nb.njit(cache=True, nogil=True)
-def _multiply(starts, pair, first, second, user_weight, D):
-    """Σ_m X'_m (X_mᵀ D)."""
-    out = np.zeros_like(D)
-    inner = np.empty(D.shape[1])
+def _multiply(starts, pair, first, second, user_weight, D_first, D_second):
+    """Σ_m X'_m (X_mᵀ D) and Σ_m X_m (X'_mᵀ D'), in one walk over the rows."""
+    forth, back = np.zeros_like(D_first), np.zeros_like(D_first)
+    P = D_first.shape[1]
+    inner, inner_back = np.empty(P), np.empty(P)
     for m in range(len(starts) - 1):
         inner[:] = 0.0
+        inner_back[:] = 0.0
         for row in range(starts[m], starts[m + 1]):
             if first[row] > 0:
-                for p in range(D.shape[1]):
-                    inner[p] += first[row] * D[pair[row], p]
+                for p in range(P):
+                    inner[p] += first[row] * D_first[pair[row], p]
+            if second[row] > 0:
+                for p in range(P):
+                    inner_back[p] += second[row] * D_second[pair[row], p]
         inner *= user_weight[m]
+        inner_back *= user_weight[m]
         for row in range(starts[m], starts[m + 1]):
             if second[row] > 0:
-                for p in range(D.shape[1]):
-                    out[pair[row], p] += second[row] * inner[p]
-    return out
+                for p in range(P):
+                    forth[pair[row], p] += second[row] * inner[p]
+            if first[row] > 0:
+                for p in range(P):
+                    back[pair[row], p] += first[row] * inner_back[p]
+    return forth, back
 
 
 @nb.njit(cache=True, nogil=True)

@@ -38,11 +38,15 @@ class Distances:
         return zeta / 2 if self.metric == "moment" else zeta
 
     def auto_zeta(self) -> float:
-        """0.1 × the 99.9% quantile of the distances from up to 256 rows, evenly spread, to all."""
+        """0.3 × the 99.9% quantile of the distances from up to 256 rows, evenly spread, to all.
+
+        The quantile stands for the distance between two corners. A tenth of it is often less than the noise between two rows at the
+        same corner (Q = 30, K = 4, N = 100, M = 20,000: exact recovery in 7 of 10 seeds, with three tenths in 10 of 10).
+        """
         n = len(self.candidates)
         places = np.unique(np.linspace(0, n - 1, min(n, _AUTO_ROWS)).astype(np.int64))
         distances = np.concatenate([self.between(part).ravel() for part in _chunks(places)])
-        return max(0.1 * float(np.quantile(distances, 0.999)), 1e-12)
+        return max(0.3 * float(np.quantile(distances, 0.999)), 1e-12)
 
     def _squared_norms(self) -> NDArray[np.float64]:
         return np.concatenate([np.sum(self.E.rows(part) ** 2, axis=1) for part in _chunks(self.candidates)])

@@ -40,7 +40,7 @@ def find_novel_pairs(
     """Walk the rows by decreasing solid angle and accept those outside the ζ-balls of all accepted before, until K are found.
 
     n_projections : P; 150 K unless given
-    zeta : ζ, how far rows must lie apart to count as different; "auto" is 0.1 × the 99.9% quantile of distances
+    zeta : ζ, how far rows must lie apart to count as different; "auto" is 0.3 × the 99.9% quantile of distances
     metric : "moment" or "euclidean", see `neighbourhoods.Distances`
     min_count : rows with fewer than this fraction of the median row's count in either half are no candidates; 0 is off
 
@@ -88,7 +88,6 @@ def _candidates(E: Moments, min_count: float) -> tuple[NDArray[np.int64], list[s
     if min_count > 0 and isinstance(E, HalfMoments):
         least = min_count * np.median(E.half_counts[seen])
         keep = keep & (E.half_counts >= least)
-        notes.append(f"{int(np.count_nonzero(E.present & ~keep))} ordered pairs seen fewer than {least:.3g} times in a half were passed over.")
     return np.flatnonzero(keep), notes
 
 
