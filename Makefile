@@ -1,0 +1,36 @@
+# Everything from nothing but python3, make and a compiler. `make demo` and `make test` set up .venv themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help venv demo test lint bench clean
+
+help:  ## what one can make
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+venv: .venv/ready  ## set up .venv: the package, editable, with every extra but gpu
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mallowmix needs Python 3.11 or newer; set PYTHON=…")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	$(BIN)/python -m mallowmix.warm
+	@touch $@
+
+demo: venv  ## fit the built-in population and show what was planted beside what was found
+	$(BIN)/mallowmix demo
+
+lint: venv  ## ruff, pyright, import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+test: lint  ## lint and all tests
+	$(BIN)/python -m pytest
+
+bench: venv  ## measure against what one would use instead; writes benchmarks/results
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove .venv and caches
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,26 @@
+"""Compile the numba kernels once and leave them in the cache: `python -m mallowmix.warm`."""
+
+import sys
+import warnings
+
+
+def warm() -> None:
+    """Run every learner and reader of people on a tiny population, so that the first real call does not wait for a compiler."""
+    from mallowmix.datasets import load_dishes
+    from mallowmix.infer.weights import weights
+    from mallowmix.learn.fit import METHODS, fit
+    from mallowmix.mallows import fit_rankings, sample_orders
+    from mallowmix.theory import separability_probability
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dishes = load_dishes(n_users=200, per_user=60)
+        for method in METHODS:
+            weights(fit(dishes.comparisons, 2, method=method), dishes.comparisons)  # type: ignore[arg-type]
+        fit_rankings(sample_orders(list(range(14)), 0.5, 5))
+        separability_probability(10, 2, 0.1, draws=2)
+
+
+if __name__ == "__main__":
+    print("Compiling the kernels, once …", file=sys.stderr)
+    warm()
