@@ -106,19 +106,22 @@ def _solid_angles(
 
 
 def _credit(V: NDArray[np.float64], balls: Balls, credit: NDArray[np.float64]) -> None:
-    """One point for every row that is extreme in a direction (a column of V).
+    """One point for every row that is extreme in a direction (a column of V): all rows that project further are in its ball.
 
-    Only rows in the ball of the furthest one can be: any other row has that one beyond it and outside its ball. Such a row is extreme
-    iff all rows beyond it are in its own ball.
+    Walk down from the row that projects furthest, in all directions at once, and keep the rows that lie in the ball of every
+    row passed so far. The row one comes to is extreme iff it is still among them; nobody further down can be when none is left.
+    So only the balls of the few rows passed are needed. (Equal rows are in each other's balls and share the credit.)
     """
-    furthest = np.argmax(V, axis=0)
-    for v, members in zip(V.T, balls.of(furthest), strict=True):
-        if len(members) == 1:
-            credit[members] += 1
-            continue
-        beyond = np.searchsorted(np.sort(-v), -v[members])  # how many rows project further
-        for place, n_beyond, ball in zip(members, beyond, balls.of(members), strict=True):
-            credit[place] += np.count_nonzero(v[ball] > v[place]) == n_beyond
+    ranked = np.argsort(-V, axis=0, kind="stable")  # (n, P) candidates by projection, furthest first
+    kept = np.ones(V.T.shape, bool)  # (P, n)
+    for depth in range(len(V)):
+        walking = np.flatnonzero(kept.any(axis=1))
+        if not len(walking):
+            return
+        here = ranked[depth, walking]
+        np.add.at(credit, here, kept[walking, here])
+        kept[walking] &= balls.of(here)
+        kept[walking, here] = False
 
 
 def _accept(angles: NDArray[np.float64], counts: NDArray[np.float64], balls: Balls, K: int) -> NDArray[np.int64]:
@@ -130,5 +133,5 @@ def _accept(angles: NDArray[np.float64], counts: NDArray[np.float64], balls: Bal
             break
         if not taken[place]:
             accepted.append(int(place))
-            taken[balls.of(np.array([place]))[0]] = True
+            taken |= balls.of(np.array([place]))[0]
     return np.array(accepted, np.int64)

@@ -1,0 +1,87 @@
+"""Write docs/cli.md from the app itself: `python docs/make_cli.py`. A test compares the page with what this would write."""
+
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from mallowmix.cli import app
+from mallowmix.cli.shell import EXIT_CODES
+
+PAGE = Path(__file__).with_name("cli.md")
+
+_START = """# The command line
+
+<!-- Written by docs/make_cli.py from the app itself: change the help texts there, then run it again. -->
+
+Every command answers `--help`. Results go to stdout; progress (with the time left, where stderr is a terminal), notes and errors go to stderr. An error is
+one sentence. Files are written whole or not at all: an existing one is replaced when the new one is complete, and Ctrl-C leaves what was there.
+
+```console
+$ mallowmix simulate votes.csv --items 12 --components 2 --users 400 --per-user 40 --phi 0.1 --seed 1 --truth truth.m4 --weights theta.csv
+$ mallowmix check votes.csv
+$ mallowmix fit votes.csv -k 2 -o model.m4 --method projections --zeta auto --min-count 0.2 --seed 0
+$ mallowmix show model.m4 --csv > rankings.csv
+$ mallowmix evaluate model.m4 --truth truth.m4 --json
+```
+
+A file of comparisons has the columns `user`, `winner`, `loser` and, if you like, `weight` (how many times); `--columns` takes other names. Components and positions are
+numbered from 1, and 1 is best.
+"""
+
+_JSON = """## What --json prints
+
+One object on one line.
+
+| command | keys |
+|---|---|
+| `show`, `fit` | `n_components`, `n_items`, `report` (how the model came about) and `components`, largest share first, each with `component`, `share`, `phi`, `alpha`, `items` (best first) and `novel_pair` (`winner`, `loser`, `lambda`; null where no pair sets it apart); `fit` adds `output` |
+| `evaluate` | `kendall` (fraction of discordant pairs, the mean over matched components), `kendall_per_component`, `phi_error`, `alpha_error`, `share_error` (means of absolute differences), `matched` (pairs of found and true numbers, in the order of the truth), `unmatched_found`, `unmatched_truth` |
+| `check` | the fields of `mallowmix.checks.DataReport` |
+| `separability` | `items`, `components`, `threshold`, `draws`, `seed` and `results`, in the order given, each with `phi`, `probability`, `standard_error`, `lemma3_bound` (null where the lemma does not apply; below 0 it says nothing) |
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    group: Any = typer.main.get_command(app)
+    return "\n".join([_START, *map(_section, group.commands.values()), _JSON, _exit_codes()])
+
+
+def _section(command: Any) -> str:
+    """A command: what it does, how it is called, its options."""
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    options = [param for param in command.params if param.param_type_name == "option"]
+    called = " ".join(["mallowmix", command.name, *(_argument_name(param) for param in arguments), "[OPTIONS]"])
+    rows = [f"| {_names(param)} | {param.help}{_default(param)} |" for param in [*arguments, *options]]
+    return "\n".join(
+        [f"## {command.name}", "", command.help, "", f"`{called}`", "", "| option | what it does |", "|---|---|", *rows, ""]
+    )
+
+
+def _argument_name(param: Any) -> str:
+    return param.name.upper()
+
+
+def _names(param: Any) -> str:
+    if param.param_type_name == "argument":
+        return f"`{_argument_name(param)}`"
+    names = ", ".join(f"`{name}`" for name in param.opts)
+    value = "" if param.is_flag else f" {param.metavar or 'FILE'}"
+    return f"{names}{value}".replace("|", "\\|")
+
+
+def _default(param: Any) -> str:
+    if param.required:
+        return " Required."
+    return f" Default: {param.default}." if param.default not in (None, False) else ""
+
+
+def _exit_codes() -> str:
+    rows = [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
+    debug = "With `MALLOWMIX_DEBUG=1` in the environment, every error also shows its traceback."
+    return "\n".join(["## Exit codes", "", "| code | meaning |", "|---|---|", *rows, "", debug, ""])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,112 @@
+"""`mallowmix demo`: what six hundred people like to eat. What was planted, beside what was found."""
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.evaluate import compare
+from mallowmix.cli.outputs import model_writer, table_writer, try_outputs, votes_table, write_all
+from mallowmix.cli.progress import progress
+from mallowmix.cli.shell import say, screen
+from mallowmix.cli.words import chain, new_table, percent
+from mallowmix.errors import FileError
+
+_TOP, _PEOPLE = 5, 5
+
+
+def demo(
+    output: Annotated[
+        Path | None,
+        typer.Option(help="A folder to keep votes.csv, truth.m4 and model.m4 in; made if need be.", show_default=False),
+    ] = None,
+) -> None:
+    """Fit a small built-in population and show what was planted beside what was found."""
+    if output is not None:
+        _make_folder(output)
+    from mallowmix.datasets import load_dishes
+
+    dishes = load_dishes()
+    votes = dishes.comparisons
+    say("A population was made up, to see whether its tastes can be found again from its choices alone.")
+    size = f"{votes.n_users} people made {votes.n_comparisons:,.0f} choices between two of {votes.n_items} dishes"
+    say(f"{size}; each of them mixes {len(dishes.tastes)} tastes.\n")
+    model = _fitted(votes)
+    matched = compare(model, dishes.model)
+    _tell_tastes(dishes, model, matched)
+    _tell_people(dishes, model, matched)
+    if output is not None:
+        _keep(output, dishes, model)
+    _tell_next(output)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder} cannot be used as a folder: {error.strerror or error}.") from None
+    try_outputs(*(folder / name for name in ("votes.csv", "truth.m4", "model.m4")))
+
+
+def _fitted(votes: Any) -> Any:
+    from mallowmix.learn.fit import fit
+
+    by_projections = inspect.signature(fit).parameters["method"].default == "projections"
+    options: dict[str, Any] = {"zeta": "auto", "min_count": 0.2} if by_projections else {}
+    with progress() as report:
+        return fit(votes, 3, seed=0, progress=report, **options)
+
+
+def _tell_tastes(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
+    table = new_table(
+        "taste", "", "share", "phi", f"the {_TOP} dishes it likes best", "in the wrong order", numeric=("share", "phi")
+    )
+    for (found, true), kendall in zip(matched["matched"], matched["kendall_per_component"], strict=True):
+        table.add_row(dishes.tastes[true - 1], "planted", *_row(dishes.model, true - 1))
+        table.add_row("", "found", *_row(model, found - 1), f"{percent(kendall)} of pairs", end_section=True)
+    screen().print(table)
+
+
+def _row(model: Any, k: int) -> tuple[str, str, str]:
+    best = [model.items[i] for i in model.order[k][:_TOP]]
+    return percent(model.share[k]), f"{model.phi[k]:.2f}", chain(best)
+
+
+def _tell_people(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
+    """A few people's weights: what was planted | what their own choices tell."""
+    from mallowmix.infer.weights import weights
+
+    some = dishes.comparisons.take_users(range(_PEOPLE))
+    theta = weights(model, some)
+    say(f"\nHow {_PEOPLE} of them mix the tastes, planted | found from their choices:\n")
+    table = new_table("person", *dishes.tastes, numeric=dishes.tastes)
+    for m, person in enumerate(some.users.tolist()):
+        cells = [f"{dishes.theta[m, true - 1]:4.0%} | {theta[m, found - 1]:4.0%}" for found, true in matched["matched"]]
+        table.add_row(str(person), *cells)
+    screen().print(table)
+
+
+def _keep(folder: Path, dishes: Any, model: Any) -> None:
+    votes = folder / "votes.csv"
+    write_all(
+        {
+            votes: table_writer(votes_table(dishes.comparisons), votes),
+            folder / "truth.m4": model_writer(dishes.model),
+            folder / "model.m4": model_writer(model),
+        }
+    )
+
+
+def _tell_next(output: Path | None) -> None:
+    folder = output or Path("dishes")
+    keep = [] if output else [(f"mallowmix demo --output {folder}", "keep these choices and models in a folder")]
+    steps = [
+        *keep,
+        (f"mallowmix check {folder / 'votes.csv'}", "look at the choices"),
+        (f"mallowmix fit {folder / 'votes.csv'} -k 3", "learn from them (your own file needs user, winner, loser)"),
+        ("mallowmix show votes.m4", "see the tastes again"),
+    ]
+    say("\nWhat to try next:", style="bold")
+    for command, why in steps:
+        say(f"  {command:<{max(len(command) for command, _ in steps)}}   {why}")

@@ -1,0 +1,77 @@
+"""`mallowmix evaluate`: a model beside the truth. Components are matched so that they differ least, and compared one by one."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import Json, Model
+from mallowmix.cli.shell import say, say_json, screen
+from mallowmix.cli.words import new_table, percent
+from mallowmix.errors import DataError
+
+
+def evaluate(
+    model: Model,
+    truth: Annotated[Path, typer.Option(help="The model file to compare with (from simulate --truth).", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Compare a model with the true one: fractions of discordant pairs and errors of the other parameters."""
+    from mallowmix.storage import load
+
+    found, true = load(model), load(truth)
+    values = compare(found, true, str(model), str(truth))
+    if json:
+        say_json(values)
+    else:
+        _tell(found, true, values)
+
+
+def compare(found: Any, true: Any, found_name: str = "The model", true_name: str = "the truth") -> dict[str, Any]:
+    """Match the components and measure how far each is off; they are numbered from 1 and come in the order of the truth."""
+    import numpy as np
+
+    from mallowmix.rankings import match_components
+
+    matching = match_components(_with_items_of(true, found, found_name, true_name), true.sigma)
+    f, t = matching.found, matching.truth
+    return {
+        "kendall": float(matching.kendall.mean()),
+        "kendall_per_component": matching.kendall.tolist(),
+        "phi_error": float(np.abs(found.phi[f] - true.phi[t]).mean()),
+        "alpha_error": float(np.abs(found.alpha[f] - true.alpha[t]).mean()),
+        "share_error": float(np.abs(found.share[f] - true.share[t]).mean()),
+        "matched": [[int(a) + 1, int(b) + 1] for a, b in zip(f, t, strict=True)],
+        "unmatched_found": [k + 1 for k in matching.unmatched_found],
+        "unmatched_truth": [k + 1 for k in matching.unmatched_truth],
+    }
+
+
+def _with_items_of(true: Any, found: Any, found_name: str, true_name: str) -> Any:
+    """The found positions with the items in the order of the truth, matched by text."""
+    number = {str(item): i for i, item in enumerate(found.items.tolist())}
+    wanted = [str(item) for item in true.items.tolist()]
+    odd = sorted(set(number) ^ set(wanted))
+    if odd:
+        where = found_name if odd[0] in number else true_name
+        raise DataError(
+            f"{found_name} and {true_name} are not about the same items: {odd[0]!r} is only in {where}"
+            f"{f' (and {len(odd) - 1:,} more are in one alone)' if len(odd) > 1 else ''}. Compare models of the same items."
+        )
+    return found.sigma[:, [number[item] for item in wanted]]
+
+
+def _tell(found: Any, true: Any, values: dict[str, Any]) -> None:
+    columns = ("found", "true", "discordant pairs", "phi found", "phi true", "share found", "share true")
+    table = new_table(*columns, numeric=columns)
+    for (a, b), kendall in zip(values["matched"], values["kendall_per_component"], strict=True):
+        phis = [f"{m.phi[k - 1]:.3f}" for m, k in ((found, a), (true, b))]
+        shares = [percent(m.share[k - 1]) for m, k in ((found, a), (true, b))]
+        table.add_row(str(a), str(b), percent(kendall), *phis, *shares)
+    screen().print(table)
+    say(
+        f"\nOn average {percent(values['kendall'])} of the pairs are in the wrong order; phi is off by {values['phi_error']:.3f}."
+    )
+    for name, where in (("unmatched_found", "Found, but not true"), ("unmatched_truth", "True, but not found")):
+        if values[name]:
+            say(f"{where}: component{'s' * (len(values[name]) > 1)} {', '.join(map(str, values[name]))}.")

@@ -1,0 +1,139 @@
+"""`mallowmix fit`: comparisons in, a model file out, and the components in words."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import (
+    ColumnNames,
+    Jobs,
+    Json,
+    Missing,
+    Quiet,
+    Seed,
+    SelfPairs,
+    Top,
+    Votes,
+    at_least,
+    count_or_auto,
+    number,
+    number_or_auto,
+)
+from mallowmix.cli.outputs import model_writer, try_outputs, write_all
+from mallowmix.cli.progress import progress
+from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.words import components_table, model_values, safe
+
+
+def fit(
+    votes: Votes,
+    components: Annotated[
+        Any,
+        typer.Option(
+            "-k",
+            "--components",
+            parser=count_or_auto,
+            metavar="NUMBER|auto",
+            help="How many shared rankings to learn.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="The model file; NAME.m4 in the current folder, after the input, unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="How to learn; projections is the paper's Algorithm 1.", metavar="NAME", show_default=False)
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    zeta: Annotated[
+        Any,
+        typer.Option(
+            parser=number_or_auto,
+            metavar="NUMBER|auto",
+            help="ζ of projections: how far novel pairs must lie apart to count as different.",
+            show_default=False,
+        ),
+    ] = None,
+    n_projections: Annotated[
+        int | None,
+        typer.Option(
+            parser=at_least(1),
+            metavar="NUMBER",
+            help="P of projections: how many random directions; 150 for each component unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    tol: Annotated[
+        Any, typer.Option(parser=number, metavar="NUMBER", help="ε: when the regression stops.", show_default=False)
+    ] = None,
+    min_count: Annotated[
+        Any,
+        typer.Option(
+            parser=number,
+            metavar="NUMBER",
+            help="Pairs seen less often than this fraction of the median pair cannot be novel pairs.",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(metavar="moment|euclidean", help="How the distance of pairs is measured.", show_default=False)
+    ] = None,
+    refine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="none|short|full", help="How much to refine the first answer, where the method does.", show_default=False
+        ),
+    ] = None,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    top: Top = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Learn the shared rankings from comparisons; write a model file and show them."""
+    hush(quiet)
+    target = output or Path(default_name(votes))
+    try_outputs(target, inputs=[votes])
+    from mallowmix.readers import read_comparisons
+
+    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    options = {"method": method, "zeta": zeta, "n_projections": n_projections, "tol": tol}
+    options |= {"min_count": min_count, "metric": metric, "refine": refine}
+    model = _fitted(
+        comparisons, components, seed, jobs, quiet, {name: value for name, value in options.items() if value is not None}
+    )
+    write_all({target: model_writer(model)})
+    if json:
+        say_json(model_values(model, top) | {"output": str(target)})
+    elif not quiet:
+        _tell(model, comparisons, votes, target, top)
+
+
+def default_name(votes: Path) -> str:
+    """votes.csv, votes.csv.gz and the folder votes all give votes.m4."""
+    name = votes.resolve().name
+    stem = name if votes.is_dir() else Path(name.removesuffix(".gz")).stem
+    return f"{stem}.m4"
+
+
+def _fitted(comparisons: Any, components: Any, seed: int, jobs: int | None, quiet: bool, options: dict[str, Any]) -> Any:
+    from mallowmix.learn.fit import fit as learn
+
+    with progress(hidden=quiet) as report:
+        return learn(comparisons, components, seed=seed, jobs=jobs, progress=report, **options)
+
+
+def _tell(model: Any, comparisons: Any, votes: Path, target: Path, top: int | None) -> None:
+    count = f"{comparisons.n_comparisons:,.12g} comparisons of {comparisons.n_items} items by {comparisons.n_users:,} people"
+    say(f"{votes}: {count}; {model.n_components} component{'s' * (model.n_components > 1)}.\n")
+    screen().print(components_table(model, top))
+    say(f"\nWrote {safe(target)}. See it again with: mallowmix show {safe(target)}")

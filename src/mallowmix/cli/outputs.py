@@ -1,0 +1,93 @@
+"""Files that a command writes: tried before the work, written whole or not at all, all of them or none."""
+
+import contextlib
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mallowmix.atomic import replacing
+from mallowmix.cli.shell import written
+from mallowmix.errors import OptionError
+
+TABLES = (".parquet", ".csv")
+Writer = Callable[[Path], object]
+
+
+class _Tried(Exception):
+    """Ends a trial."""
+
+
+def try_outputs(*outputs: Path, inputs: Iterable[Path] = ()) -> None:
+    """Fail now, not after the work, if a file cannot be written or stands for two things; nothing is changed."""
+    taken = [path.resolve() for path in inputs]
+    for path in outputs:
+        if path.resolve() in taken:
+            raise OptionError(f"{path} is named twice: give every input and output its own name.")
+        taken.append(path.resolve())
+        with contextlib.suppress(_Tried), replacing(path):
+            raise _Tried
+
+
+def write_all(writers: Mapping[Path, Writer]) -> None:
+    """Write every file beside its place; when the last is done, move them all in."""
+    with contextlib.ExitStack() as places:
+        for path, write in writers.items():
+            write(places.enter_context(replacing(path)))
+    written.extend(writers)
+
+
+def check_table_name(path: Path) -> None:
+    """Raise an OptionError unless the ending says in which form to write a table."""
+    if path.suffix.lower() not in TABLES:
+        raise OptionError(f"{path}: the ending {path.suffix!r} does not tell how to write it; use {' or '.join(TABLES)}.")
+
+
+def table_writer(table: Any, path: Path) -> Writer:
+    """How to write an Arrow table under that name."""
+    return (
+        (lambda place: _write_csv(table, place))
+        if path.suffix.lower() == ".csv"
+        else (lambda place: _write_parquet(table, place))
+    )
+
+
+def _write_parquet(table: Any, place: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, place, compression="zstd")
+
+
+def _write_csv(table: Any, place: Path) -> None:
+    with place.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(table.column_names)
+        for batch in table.to_batches(max_chunksize=100_000):
+            lines.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def votes_table(comparisons: Any) -> Any:
+    """user, winner, loser, weight, repeated rows merged; reads back as the same comparisons."""
+    import numpy as np
+    import pyarrow as pa
+
+    table = comparisons.to_arrow()
+    if np.all(comparisons.weight == np.floor(comparisons.weight)):
+        table = table.set_column(3, "weight", table.column("weight").cast(pa.int64()))  # 2, not 2.0
+    return table
+
+
+def weights_table(users: Any, theta: Any) -> Any:
+    """user, component_1 … component_K."""
+    import pyarrow as pa
+
+    columns = {f"component_{k + 1}": theta[:, k] for k in range(theta.shape[1])}
+    return pa.table({"user": users.tolist()} | columns)
+
+
+def model_writer(model: Any) -> Writer:
+    """How to write a model."""
+    from mallowmix.storage import dumps
+
+    data = dumps(model)
+    return lambda place: place.write_bytes(data)

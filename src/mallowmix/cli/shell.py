@@ -1,0 +1,177 @@
+"""What the command line says and how it ends: screens, notes, and every error as one sentence and an exit code."""
+
+import contextlib
+import json
+import os
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from mallowmix.errors import MallowmixError, MallowmixWarning, OptionError
+
+EXIT_CODES = {
+    0: "all went well",
+    1: "the data, a file or the fit is not usable",
+    2: "the command or an option is wrong",
+    70: "a bug in mallowmix",
+    130: "interrupted by Ctrl-C",
+    141: "whoever read the output closed it",
+}
+DEBUG = "MALLOWMIX_DEBUG"
+_PIPE_WIDTH = 120  # columns of a table that goes into a file or a pipe
+
+written: list[Path] = []  # the files that the running command has put in their places
+
+
+class Screen(Console):
+    """A rich console that prints text as it is: no markup, no emoji codes, and a closed pipe is the shell's to handle."""
+
+    def on_broken_pipe(self) -> None:
+        """Called by rich where the reader has gone."""
+        raise BrokenPipeError
+
+
+def screen(*, stderr: bool = False) -> Screen:
+    """Where results (stdout) or progress, notes and errors (stderr) are printed, as those streams are now."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
+    return Screen(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+
+def say(message: str, *, style: str = "") -> None:
+    """A line of the result."""
+    screen().print(Text(message, style=style), soft_wrap=True)
+
+
+def say_json(value: Any) -> None:
+    """One JSON object on one line of stdout."""
+    print(json.dumps(value, allow_nan=False))
+
+
+def _complain(kind: str, style: str, message: str) -> None:
+    screen(stderr=True).print(Text.assemble((kind, style), message), soft_wrap=True)
+
+
+@contextlib.contextmanager
+def plain_words() -> Iterator[None]:
+    """Run a command: warnings become notes, and whatever ends it becomes a sentence and an exit code, never a traceback."""
+    written.clear()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # φ on a screen that lacks it is no reason to fail
+    try:
+        with _notes():
+            yield
+        sys.stdout.flush()
+    except BaseException as error:
+        raise SystemExit(explain(error)) from None
+
+
+@contextlib.contextmanager
+def _notes() -> Iterator[None]:
+    """Show each warning of mallowmix once, as a note; other warnings as Python does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", MallowmixWarning)
+        warnings.showwarning = _once(warnings.showwarning)
+        yield
+
+
+def _once(usual: Callable[..., Any]) -> Callable[..., Any]:
+    seen: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if not issubclass(category, MallowmixWarning):
+            usual(message, category, *where, **more)
+        elif str(message) not in seen:
+            seen.add(str(message))
+            _complain("Note: ", "bold yellow", in_options(str(message)))
+
+    return show
+
+
+def hush(quiet: bool) -> None:
+    """For the rest of the command, show no notes."""
+    if quiet:
+        warnings.simplefilter("ignore", MallowmixWarning)
+
+
+def explain(error: BaseException) -> int:
+    """Say on stderr what ended the command, and give the exit code."""
+    if os.environ.get(DEBUG, "0") not in ("", "0") and not isinstance(error, SystemExit | typer.Exit):
+        traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    if isinstance(error, OSError):
+        return _explain_system(error)
+    code, message = _sentence(error)
+    if message:
+        _complain("Error: " if code != 130 else "", "bold red", message)
+    return code
+
+
+def _sentence(error: BaseException) -> tuple[int, str]:
+    if isinstance(error, typer.Exit):
+        return error.exit_code, ""
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return 130, _interrupted()
+    if isinstance(error, MallowmixError):
+        return 2 if isinstance(error, OptionError) else 1, in_options(str(error))
+    if isinstance(error, MemoryError):
+        return 1, f"There is not enough memory for this ({error or 'no more is said'}): ask for less at a time."
+    if hasattr(error, "format_message"):  # a usage error of typer, whichever click stands behind it
+        return 2, _usage(error)
+    return 70, (
+        f"This is a bug in mallowmix ({type(error).__name__}: {error}). "
+        f"Run it again with {DEBUG}=1 in the environment to see the traceback, and please report it."
+    )
+
+
+def _interrupted() -> str:
+    if not written:
+        return "Interrupted; nothing was written."
+    return f"Interrupted; {' and '.join(map(str, written))} had been written already."
+
+
+def _usage(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "mallowmix"
+    message = error.format_message().strip().replace("\n", " ")
+    return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'} See {command} --help."
+
+
+def _explain_system(error: OSError) -> int:
+    """What the operating system refuses; a reader that closes our output early (as `| head` does) is no error to speak of."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has nowhere to go
+    if isinstance(error, BrokenPipeError):
+        return 141
+    where = f"{error.filename}: " if error.filename else ""
+    _complain("Error: ", "bold red", f"{where}{error.strerror or error}; mallowmix could not go on.")
+    return 1
+
+
+_NAMES = {"n_components": "-k", "n_users": "--users", "n_items": "--items"} | {
+    name: "--" + name.replace("_", "-") for name in ("n_projections", "min_count", "self_pairs", "per_user")
+}
+_SAID = (  # how the library says it, how the command line does
+    (r"columns=\{[^}]*\} in Python or (--columns \S+) on the command line", r"\1"),
+    (r'columns=\{"(\w+)": "([^"]*)"\}', r"--columns \1=\2"),
+    (r"^columns (?=has|gives)", "--columns "),
+    (r'\b(self_pairs|missing|refine|zeta|metric)="(\w+)"', r"--\1 \2"),
+    (r"^(method|seed|jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ", r"--\1 is "),
+)
+
+
+def in_options(message: str) -> str:
+    """A message of the library as the command line would say it: self_pairs="drop" is --self-pairs drop here."""
+    for said, instead in _SAID:
+        message = re.sub(said, instead, message)
+    return re.sub(rf"(?:--)?\b({'|'.join(_NAMES)})\b", lambda found: _NAMES[found[1]], message)

@@ -1,0 +1,53 @@
+"""`mallowmix show`: a model file in words, as JSON, or as CSV."""
+
+import csv
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import Json, Model, Top, one_form
+from mallowmix.cli.shell import say, say_json, screen
+from mallowmix.cli.words import components_table, model_values
+
+
+def show(
+    model: Model,
+    json: Json = False,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Print a row for each component and item: component,share,phi,position,item.")
+    ] = False,
+    top: Top = None,
+) -> None:
+    """Show the shared rankings of a model: shares, dispersions, items, and what sets each apart."""
+    one_form(json=json, csv=csv)
+    from mallowmix.storage import load
+
+    loaded = load(model)
+    if json:
+        say_json(model_values(loaded, top))
+    elif csv:
+        _print_csv(loaded, top)
+    else:
+        _tell(loaded, top)
+
+
+def _tell(model: Any, top: int | None) -> None:
+    say(f"{model.n_components} component{'s' * (model.n_components > 1)} over {model.n_items} items{_origin(model.report)}.\n")
+    screen().print(components_table(model, top))
+
+
+def _origin(report: Any) -> str:
+    """How the model came about, as far as its report tells."""
+    if not {"method", "comparisons", "users", "seed"} <= set(report):
+        return ""
+    people = f"{report['comparisons']:,.12g} comparisons by {report['users']:,} people"
+    return f", learned from {people} (method {report['method']}, seed {report['seed']})"
+
+
+def _print_csv(model: Any, top: int | None) -> None:
+    lines = csv.writer(sys.stdout, lineterminator="\n")
+    lines.writerow(("component", "share", "phi", "position", "item"))
+    for row in model.table(top):
+        for position, item in enumerate(row["items"], start=1):  # 1 is best
+            lines.writerow((row["component"], row["share"], row["phi"], position, item))

@@ -1,0 +1,157 @@
+"""The signed pair moment: co-occurrence of *unordered* pairs, signed by who won, as an operator. Half the size of E and rank K − 1.
+
+A token of pair p = {i, j} has the value x = ±√((1−q)/q) / √μ, plus when the lower-numbered item won; q is the win fraction of that
+direction and μ the pair's share. Its mean given θ is √μ (b − q) / √(q(1−q)) with b = β_p·θ: centred and of equal noise for every
+pair. A = Σ_m c_m Σ_{t≠t'} x_t x_t' over all distinct tokens of a person, c_m = 1/(n_m − 1), normalised.
+"""
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block, LocalEngine
+from mallowmix.randomness import as_key, generator, uniforms
+
+_STEP_START, _STEP_NULL = 30, 31
+_PRIOR = 0.5  # counts added to each direction of a pair
+_FLOOR = 0.01  # least share of a pair, in units of the mean share
+Array = NDArray[np.float64]
+
+
+class PairStatistics(NamedTuple):
+    """What each pair's counts say, and what a token is worth; codes are ordered pairs, p numbers unordered ones."""
+
+    index: NDArray[np.int32]  # (Q²,) code → p
+    value: Array  # (Q²,) code → x, signed
+    win: Array  # (P,) q: how often the lower-numbered item wins, shrunk to ½
+    share: Array  # (P,) μ
+    count: Array  # (P,)
+
+
+class Subspace(NamedTuple):
+    """The leading eigenpairs of the signed moment."""
+
+    values: Array  # (b,) Ritz values, largest first
+    vectors: Array  # (P, b)
+    passes: int
+    converged: bool
+
+
+def pair_statistics(counts: Array, n_items: int, prior: float = _PRIOR) -> PairStatistics:
+    """From the (Q²,) counts of ordered pairs."""
+    low, high = np.triu_indices(n_items, 1)
+    forward, backward = counts[low * n_items + high], counts[high * n_items + low]
+    total = forward + backward
+    win = (forward + prior) / (total + 2 * prior)
+    share = np.maximum(total / total.sum(), _FLOOR / len(total))
+    index, value = np.zeros(n_items**2, np.int32), np.zeros(n_items**2)
+    index[low * n_items + high] = index[high * n_items + low] = np.arange(len(low))
+    value[low * n_items + high] = np.sqrt((1 - win) / win / share)
+    value[high * n_items + low] = -np.sqrt(win / (1 - win) / share)
+    return PairStatistics(index, value, win, share, total)
+
+
+def count_pairs(blocks: list[Block], engine: LocalEngine) -> Array:
+    """(Q²,) how often each ordered pair was seen, people weighted by `user_weight`."""
+    counts, _ = engine.reduce(_count_step, blocks)
+    return counts
+
+
+def _count_step(block: Block, broadcast: Any, state: Any) -> tuple[Array, None]:
+    weight = block.weight * np.repeat(block.user_weight, np.diff(block.starts))
+    return np.bincount(block.pair, weight, block.n_items**2), None
+
+
+class SignedMoment:
+    """A, something one multiplies by: one pass over the people for a block of vectors."""
+
+    def __init__(self, blocks: list[Block], pairs: PairStatistics, engine: LocalEngine, *, null_key: int | None = None) -> None:
+        """With `null_key` every token's sign is drawn at random: the same data without any agreement, for the noise edge."""
+        self.blocks, self.pairs, self.engine = blocks, pairs, engine
+        self.null_key = null_key
+        mass, _ = engine.reduce(_mass_step, blocks)
+        self._scale = 1 / mass if mass > 0 else 0.0
+
+    def apply(self, V: Array) -> Array:
+        """A V, for V of shape (P, b)."""
+        signs = None if self.null_key is None else as_key(self.null_key)
+        total, _ = self.engine.reduce(_apply_step, self.blocks, (self.pairs, np.ascontiguousarray(V, np.float32), signs))
+        return total * self._scale
+
+
+def _mass_step(block: Block, broadcast: Any, state: Any) -> tuple[float, None]:
+    n = _per_user(block)
+    return float(block.user_weight @ np.where(n > 1, n, 0)), None  # Σ c_m n_m (n_m − 1)
+
+
+def _per_user(block: Block) -> Array:
+    return np.add.reduceat(np.r_[block.weight, 0.0], block.starts[:-1]) * (np.diff(block.starts) > 0)
+
+
+def _apply_step(block: Block, broadcast: tuple[PairStatistics, NDArray[np.float32], Any], state: Any) -> tuple[Array, None]:
+    pairs, V, key = broadcast
+    value = pairs.value.astype(np.float32)
+    random = key is not None
+    key = key if random else np.uint64(0)
+    out = _signed_pass(block.starts, block.pair, block.weight, block.user_weight, pairs.index, value, V, random, key, block.first_user)
+    return out.astype(np.float64), None
+
+
+@nb.njit(cache=True, nogil=True, fastmath=True)
+def _signed_pass(starts, pair, weight, user_weight, index, value, V, random, key, first_user):
+    """Token t of user m adds c_m w x (s − x V_p) to row p, s = Σ w x V_p: every pair of distinct tokens once."""
+    P, b = V.shape
+    out = np.zeros((P, b), np.float32)
+    s = np.empty(b, np.float32)
+    longest = 0
+    for m in range(len(starts) - 1):
+        longest = max(longest, starts[m + 1] - starts[m])
+    sign = np.ones(longest, np.float32)
+    for m in range(len(starts) - 1):
+        n = 0.0
+        for row in range(starts[m], starts[m + 1]):
+            n += weight[row]
+        if n <= 1.0:
+            continue
+        s[:] = 0.0
+        for row in range(starts[m], starts[m + 1]):
+            if random:
+                u, _ = uniforms(key, 31, first_user + m, row - starts[m], 0)
+                sign[row - starts[m]] = 1.0 if u < 0.5 else -1.0
+            x = np.float32(weight[row]) * value[pair[row]] * sign[row - starts[m]]
+            p = index[pair[row]]
+            for c in range(b):
+                s[c] += x * V[p, c]
+        scale = np.float32(user_weight[m] / (n - 1.0))
+        for row in range(starts[m], starts[m + 1]):
+            x = value[pair[row]] * sign[row - starts[m]]
+            p = index[pair[row]]
+            cw = scale * np.float32(weight[row]) * x
+            for c in range(b):
+                out[p, c] += cw * (s[c] - x * V[p, c])
+    return out
+
+
+def leading_subspace(
+    A: SignedMoment, rank: int, *, extra: int = 8, max_passes: int = 15, tol: float = 1e-3, seed: int = 0, start: Array | None = None
+) -> Subspace:
+    """Top eigenpairs by block subspace iteration. The spectrum has two sides, so A is shifted by its most negative Ritz value."""
+    P = len(A.pairs.share)
+    width = min(rank + extra, P)
+    V = generator(seed, _STEP_START).standard_normal((P, width)) if start is None else start
+    V = np.linalg.qr(V)[0]
+    before, converged, values = np.full(rank, np.inf), False, np.zeros(width)
+    passes = 0
+    while passes < max_passes and not converged:
+        AV = A.apply(V)
+        passes += 1
+        ritz, U = np.linalg.eigh((H := V.T @ AV) / 2 + H.T / 2)
+        values, U = ritz[::-1], U[:, ::-1]
+        now = values[:rank]
+        converged = bool(np.all(np.abs(now - before) <= tol * max(abs(values[0]), 1e-300)))
+        before = now
+        vectors = V @ U
+        V = np.linalg.qr(AV @ U + max(0.0, -values[-1]) * vectors)[0]
+    return Subspace(values, vectors, passes, converged)

@@ -1,0 +1,133 @@
+"""Two starts for refinement, both from the spectral embedding: vertices among the pairs, and clusters among the people."""
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from sklearn.cluster import KMeans
+
+from mallowmix.consensus import borda_order, insertion_search
+from mallowmix.engine import Block, LocalEngine
+from mallowmix.learn.signed import PairStatistics, Subspace
+from mallowmix.rankings import sigma_of
+
+Array = NDArray[np.float64]
+_SMOOTH = 15  # rows averaged into one vertex
+_STEP_KMEANS = 32
+
+
+class Start(NamedTuple):
+    """Where refinement begins: rankings and shares."""
+
+    name: str
+    sigma: NDArray[np.int32]  # (K, Q)
+    share: Array  # (K,)
+
+
+def embed_pairs(subspace: Subspace, pairs: PairStatistics, rank: int) -> Array:
+    """(P, K−1) F = U √Λ / √μ: where each pair lies, in units of its own standard deviation."""
+    values = np.sqrt(np.maximum(subspace.values[:rank], 0))
+    return subspace.vectors[:, :rank] * values / np.sqrt(pairs.share)[:, None]
+
+
+def start_from_pairs(F: Array, pairs: PairStatistics, n_items: int, hunter: Any = None) -> Start:
+    """Novel pairs are vertices: find K of them, write every pair as their mixture, and rank items by their wins."""
+    K = F.shape[1] + 1
+    often = pairs.count >= 0.2 * np.median(pairs.count[pairs.count > 0])
+    plus, minus = np.sqrt((1 - pairs.win) / pairs.win), -np.sqrt(pairs.win / (1 - pairs.win))
+    rows = np.concatenate([F[often] * plus[often, None], F[often] * minus[often, None]])
+    vertices = (hunter or smoothed_spa)(rows, K)
+    share = vertex_shares(vertices)
+    beta = mixed_beta(F, pairs.win, vertices, share)
+    low, high = np.triu_indices(n_items, 1)
+    sigma = np.empty((K, n_items), np.int32)
+    for k in range(K):
+        wins = np.zeros((n_items, n_items))
+        wins[low, high], wins[high, low] = beta[:, k], 1 - beta[:, k]
+        sigma[k] = sigma_of(borda_order(wins))
+    return Start("pairs", sigma, share)
+
+
+def smoothed_spa(rows: Array, K: int) -> Array:
+    """Successive projection, each vertex the mean of the 15 rows furthest in its direction: (K, K−1)."""
+    points = np.column_stack([rows, np.ones(len(rows))])
+    rest = points.copy()
+    vertices = np.empty((K, points.shape[1]))
+    for k in range(K):
+        direction = rest[np.argmax(np.einsum("ij,ij->i", rest, rest))]
+        furthest = np.argsort(-(rest @ direction), kind="stable")[:_SMOOTH]
+        vertices[k] = points[furthest].mean(axis=0)
+        unit = rest[furthest].mean(axis=0)
+        unit /= max(np.linalg.norm(unit), 1e-300)
+        rest -= np.outer(rest @ unit, unit)
+    return vertices[:, :-1]
+
+
+def vertex_shares(vertices: Array) -> Array:
+    """a ≥ 0 with Σ a_k v_k = 0 and Σ a_k = 1, by non-negative least squares; none below 0.2/K."""
+    K = len(vertices)
+    scale = max(float(np.abs(vertices).max()), 1e-300)
+    system = np.vstack([vertices.T / scale, np.ones(K)])
+    share, _ = nnls(system, np.r_[np.zeros(vertices.shape[1]), 1.0])
+    share = np.maximum(share / max(share.sum(), 1e-300), 0.2 / K)
+    return share / share.sum()
+
+
+def mixed_beta(F: Array, win: Array, vertices: Array, share: Array) -> Array:
+    """(P, K) β from Σ_k a_k v_k β_k = √(q(1−q)) F and Σ_k a_k β_k = q: K equations for K numbers, then into the box [0, 1]."""
+    system = np.vstack([(share[:, None] * vertices).T, share])  # (K, K)
+    right = np.column_stack([F * np.sqrt(win * (1 - win))[:, None], win])  # (P, K)
+    beta = np.linalg.lstsq(system, right.T, rcond=1e-10)[0].T
+    return np.clip(beta, 0, 1)
+
+
+def start_from_people(
+    blocks: list[Block], subspace: Subspace, pairs: PairStatistics, rank: int, engine: LocalEngine, *, seed: int = 0
+) -> Start:
+    """Cluster people by the mean embedding of their comparisons, whitened; each cluster's counts give a ranking."""
+    K, Q = rank + 1, blocks[0].n_items
+    _, parts = engine.reduce(_embed_step, blocks, (pairs, np.ascontiguousarray(subspace.vectors[:, :rank])))
+    embedding, n = np.concatenate([e for e, _ in parts]), np.concatenate([n for _, n in parts])
+    embedding = embedding / np.sqrt(np.maximum(subspace.values[:rank], 1e-12))
+    active = n >= min(float(np.median(n)), 50.0)
+    if np.count_nonzero(active) < K:
+        active = n > 0
+    kmeans = KMeans(K, n_init=3, random_state=seed % 2**32).fit(embedding[active], sample_weight=np.minimum(n[active], 300))
+    label = np.full(len(n), -1)
+    label[active] = kmeans.labels_
+    edges = np.cumsum([0, *(block.n_users for block in blocks)])
+    labels = [label[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    counts, _ = engine.reduce(_cluster_step, blocks, K, labels)
+    share = np.bincount(kmeans.labels_, minlength=K) / len(kmeans.labels_)
+    sigma = np.stack([sigma_of(insertion_search(wins, borda_order(wins))) for wins in counts.reshape(K, Q, Q)])
+    return Start("people", sigma, np.maximum(share, 0.2 / K) / np.maximum(share, 0.2 / K).sum())
+
+
+def _embed_step(block: Block, broadcast: tuple[PairStatistics, Array], state: Any) -> tuple[None, tuple[Array, Array]]:
+    pairs, U = broadcast
+    return None, _embed(block.starts, block.pair, block.weight, pairs.index, pairs.value, U)
+
+
+def _cluster_step(block: Block, K: int, label: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+    row_label = np.repeat(label, np.diff(block.starts))
+    weight = block.weight * np.repeat(block.user_weight, np.diff(block.starts))
+    keep = row_label >= 0
+    code = row_label[keep] * block.n_items**2 + block.pair[keep]
+    return np.bincount(code, weight[keep], K * block.n_items**2), label
+
+
+@nb.njit(cache=True, nogil=True)
+def _embed(starts, pair, weight, index, value, U):
+    M, r = len(starts) - 1, U.shape[1]
+    out, n = np.zeros((M, r)), np.zeros(M)
+    for m in range(M):
+        for row in range(starts[m], starts[m + 1]):
+            n[m] += weight[row]
+            x = weight[row] * value[pair[row]]
+            for c in range(r):
+                out[m, c] += x * U[index[pair[row]], c]
+        if n[m] > 0:
+            out[m] /= n[m]
+    return out, n
