@@ -14,38 +14,45 @@ _START = """# The command line
 
 <!-- Written by docs/make_cli.py from the app itself: change the help texts there, then run it again. -->
 
-Every command answers `--help`. Results go to stdout; progress (with the time left, where stderr is a terminal), notes and errors go to stderr. An error is
-one sentence. Files are written whole or not at all: an existing one is replaced when the new one is complete, and Ctrl-C leaves what was there.
+Every command answers `--help`. Results go to stdout; notes, errors, and (on a terminal) progress with the time left go to stderr.
+An error is one sentence. Files are written whole or not at all: an existing one is replaced when the new one is complete,
+and Ctrl-C leaves what was there.
 
 ```console
-$ mallowmix simulate votes.csv --items 12 --components 2 --users 400 --per-user 40 --phi 0.1 --seed 1 --truth truth.m4 --weights theta.csv
+$ mallowmix simulate votes.csv --items 12 --components 2 --users 400 --per-user 40 --phi 0.1 --seed 1 --truth truth.m4
 $ mallowmix check votes.csv
 $ mallowmix fit votes.csv -k 2 -o model.m4 --method projections --zeta auto --min-count 0.2 --seed 0
 $ mallowmix show model.m4 --csv > rankings.csv
 $ mallowmix evaluate model.m4 --truth truth.m4 --json
 ```
 
-A file of comparisons has the columns `user`, `winner`, `loser` and, if you like, `weight` (how many times); `--columns` takes other names. Components and positions are
-numbered from 1, and 1 is best.
+A file of comparisons has the columns `user`, `winner`, `loser` and, if you like, `weight` (how many times); `--columns` takes
+other names. Components and positions are numbered from 1, and 1 is best.
 """
 
-_JSON = """## What --json prints
-
-One object on one line.
-
-| command | keys |
-|---|---|
-| `show`, `fit` | `n_components`, `n_items`, `report` (how the model came about) and `components`, largest share first, each with `component`, `share`, `phi`, `alpha`, `items` (best first) and `novel_pair` (`winner`, `loser`, `lambda`; null where no pair sets it apart); `fit` adds `output` |
-| `evaluate` | `kendall` (fraction of discordant pairs, the mean over matched components), `kendall_per_component`, `phi_error`, `alpha_error`, `share_error` (means of absolute differences), `matched` (pairs of found and true numbers, in the order of the truth), `unmatched_found`, `unmatched_truth` |
-| `check` | the fields of `mallowmix.checks.DataReport` |
-| `separability` | `items`, `components`, `threshold`, `draws`, `seed` and `results`, in the order given, each with `phi`, `probability`, `standard_error`, `lemma3_bound` (null where the lemma does not apply; below 0 it says nothing) |
-"""
+_JSON = {
+    "`show`, `fit`": (
+        "`n_components`, `n_items`, `report` (how the model came about) and `components`, largest share first, each with "
+        "`component`, `share`, `phi`, `alpha`, `items` (best first) and `novel_pair` (`winner`, `loser`, `lambda`; null where "
+        "no pair sets it apart); `fit` adds `output`"
+    ),
+    "`evaluate`": (
+        "`kendall` (fraction of discordant pairs, the mean over matched components), `kendall_per_component`, `phi_error`, "
+        "`alpha_error`, `share_error` (means of absolute differences), `matched` (numbers of a found and a true component, in "
+        "the order of the truth), `unmatched_found`, `unmatched_truth`"
+    ),
+    "`check`": "the fields of `mallowmix.checks.DataReport`",
+    "`separability`": (
+        "`items`, `components`, `threshold`, `draws`, `seed` and `results`, in the order given, each with `phi`, `probability`, "
+        "`standard_error`, `lemma3_bound` (null where the lemma does not apply; below 0 it says nothing)"
+    ),
+}
 
 
 def page() -> str:
     """The whole page."""
     group: Any = typer.main.get_command(app)
-    return "\n".join([_START, *map(_section, group.commands.values()), _JSON, _exit_codes()])
+    return "\n".join([_START, *map(_section, group.commands.values()), _json(), _exit_codes()])
 
 
 def _section(command: Any) -> str:
@@ -74,7 +81,12 @@ def _names(param: Any) -> str:
 def _default(param: Any) -> str:
     if param.required:
         return " Required."
-    return f" Default: {param.default}." if param.default not in (None, False) else ""
+    return "" if param.default is None or param.default is False else f" Default: {param.default}."
+
+
+def _json() -> str:
+    rows = [f"| {command} | {keys} |" for command, keys in _JSON.items()]
+    return "\n".join(["## What --json prints", "", "One object on one line.", "", "| command | keys |", "|---|---|", *rows, ""])
 
 
 def _exit_codes() -> str:

@@ -6,8 +6,9 @@ Rankings are tuples of positions: sigma[i] is the place of item i, 0 is best. Nu
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
+import numpy as np
 from scipy.stats import chi2
 
 Ranking = tuple[int, ...]
@@ -136,3 +137,74 @@ def _total(terms):
     """An exact sum of Fractions, a correctly rounded sum of floats."""
     terms = list(terms)
     return math.fsum(terms) if any(isinstance(term, float) for term in terms) else sum(terms)
+
+
+# ---- Lemma 2 and Algorithms 2 to 4, with dense matrices and plain loops ----
+
+
+def dense_halves(blocks, halves, n_pairs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """X and X' (pairs × people) and the people's weights, from blocks and their halves, row by row."""
+    M = sum(len(block.starts) - 1 for block in blocks)
+    X, X_prime, people = np.zeros((n_pairs, M)), np.zeros((n_pairs, M)), np.zeros(M)
+    for block, (first, second) in zip(blocks, halves, strict=True):
+        for m in range(len(block.starts) - 1):
+            people[block.first_user + m] = block.user_weight[m]
+            for row in range(block.starts[m], block.starts[m + 1]):
+                X[block.pair[row], block.first_user + m] += first[row]
+                X_prime[block.pair[row], block.first_user + m] += second[row]
+    return X, X_prime, people
+
+
+def dense_moment(X: np.ndarray, X_prime: np.ndarray, people: np.ndarray) -> np.ndarray:
+    """Ê = c X̃' X̃ᵀ with c = (Σn)(Σn') / Σnn'; nan where a row is empty in the half it is wanted from."""
+    n, n_prime = X.sum(axis=0), X_prime.sum(axis=0)
+    scale = (people @ n) * (people @ n_prime) / (people @ (n * n_prime))
+    with np.errstate(invalid="ignore"):
+        return scale * (X_prime * people) @ X.T / np.outer(X_prime @ people, X @ people)
+
+
+def dense_distances(E: np.ndarray, metric: str) -> np.ndarray:
+    """All pairwise distances between the rows of a symmetric E, by the definitions."""
+    n = len(E)
+    if metric == "moment":
+        return np.array([[E[i, i] - 2 * E[i, j] + E[j, j] for j in range(n)] for i in range(n)])
+    return np.array([[math.sqrt(sum((E[i] - E[j]) ** 2)) for j in range(n)] for i in range(n)])
+
+
+def algorithm2(E: np.ndarray, D: np.ndarray, distance: np.ndarray, least: float, counts, K: int) -> tuple[list, list[int]]:
+    """The printed Algorithm 2 with its neighbourhoods and its stop mended: solid angles, and the rows accepted.
+
+    D has a direction a column; J_i are the rows at a distance of `least` or more; ties go to the larger count, then the first.
+    """
+    n, P = len(E), D.shape[1]
+    V = E @ D
+    J = [[j for j in range(n) if j != i and distance[i, j] >= least] for i in range(n)]
+    q = [sum(all(V[j, r] <= V[i, r] for j in J[i]) for r in range(P)) / P for i in range(n)]
+    accepted: list[int] = []
+    for i in sorted(range(n), key=lambda i: (-q[i], -counts[i], i)):
+        if len(accepted) < K and q[i] > 0 and all(i in J[a] for a in accepted):
+            accepted.append(i)
+    return q, accepted
+
+
+def simplex_point(point: Sequence[float]) -> np.ndarray:
+    """The nearest point of the simplex: Σ max(x − t, 0) = 1 solved for t by bisection."""
+    x = np.asarray(point, float)
+    low, high = x.min() - 1, x.max()
+    for _ in range(200):
+        t = (low + high) / 2
+        low, high = (t, high) if np.maximum(x - t, 0).sum() > 1 else (low, t)
+    return np.maximum(x - t, 0)
+
+
+def simplex_minimum(G: np.ndarray, c: np.ndarray) -> float:
+    """The least ½ b G bᵀ − b·c over the simplex: the best stationary point on every face."""
+    K, best = len(c), math.inf
+    for size in range(1, K + 1):
+        for face in combinations(range(K), size):
+            S = list(face)
+            kkt = np.block([[G[np.ix_(S, S)], np.ones((size, 1))], [np.ones((1, size)), np.zeros((1, 1))]])
+            b = np.linalg.lstsq(kkt, np.r_[c[S], 1.0], rcond=None)[0][:size]
+            if (b >= -1e-12).all() and abs(b.sum() - 1) < 1e-9:
+                best = min(best, 0.5 * b @ G[np.ix_(S, S)] @ b - b @ c[S])
+    return best

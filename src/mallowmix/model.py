@@ -153,13 +153,13 @@ class M4:
 
     def table(self, n_top: int | None = None) -> list[dict[str, Any]]:
         """One row a component, largest share first: its number, share, dispersion, and its items best first."""
-        by_share = np.argsort(-self.share, kind="stable")
+        by_share, items = np.argsort(-self.share, kind="stable"), self.items.tolist()
         return [
             {
                 "component": int(k) + 1,
                 "share": float(self.share[k]),
                 "phi": float(self.phi[k]),
-                "items": [self.items.tolist()[i] for i in self.order[k][:n_top]],
+                "items": [items[i] for i in self.order[k][:n_top]],
             }
             for k in by_share
         ]

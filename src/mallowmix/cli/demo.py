@@ -19,7 +19,9 @@ _TOP, _PEOPLE = 5, 5
 def demo(
     output: Annotated[
         Path | None,
-        typer.Option(help="A folder to keep votes.csv, truth.m4 and model.m4 in; made if need be.", show_default=False),
+        typer.Option(
+            metavar="FOLDER", help="A folder to keep votes.csv, truth.m4 and model.m4 in; made if need be.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Fit a small built-in population and show what was planted beside what was found."""
@@ -59,18 +61,17 @@ def _fitted(votes: Any) -> Any:
 
 
 def _tell_tastes(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
-    table = new_table(
-        "taste", "", "share", "phi", f"the {_TOP} dishes it likes best", "in the wrong order", numeric=("share", "phi")
-    )
+    table = new_table("taste", "", "share", "phi", "off", f"the {_TOP} dishes it likes best", numeric=("share", "phi", "off"))
     for (found, true), kendall in zip(matched["matched"], matched["kendall_per_component"], strict=True):
-        table.add_row(dishes.tastes[true - 1], "planted", *_row(dishes.model, true - 1))
-        table.add_row("", "found", *_row(model, found - 1), f"{percent(kendall)} of pairs", end_section=True)
+        table.add_row(dishes.tastes[true - 1], "planted", *_row(dishes.model, true - 1, ""))
+        table.add_row("", "found", *_row(model, found - 1, percent(kendall)), end_section=True)
     screen().print(table)
+    say("off: how many of all pairs of dishes the found ranking has in the wrong order; guessing gives 50 %")
 
 
-def _row(model: Any, k: int) -> tuple[str, str, str]:
+def _row(model: Any, k: int, off: str) -> tuple[str, str, str, str]:
     best = [model.items[i] for i in model.order[k][:_TOP]]
-    return percent(model.share[k]), f"{model.phi[k]:.2f}", chain(best)
+    return percent(model.share[k]), f"{model.phi[k]:.2f}", off, chain(best)
 
 
 def _tell_people(dishes: Any, model: Any, matched: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ from mallowmix.cli.options import (
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress import progress
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import components_table, model_values, safe
+from mallowmix.cli.words import components_table, counted, model_values, sizes
 
 
 def fit(
@@ -133,7 +133,6 @@ def _fitted(comparisons: Any, components: Any, seed: int, jobs: int | None, quie
 
 
 def _tell(model: Any, comparisons: Any, votes: Path, target: Path, top: int | None) -> None:
-    count = f"{comparisons.n_comparisons:,.12g} comparisons of {comparisons.n_items} items by {comparisons.n_users:,} people"
-    say(f"{votes}: {count}; {model.n_components} component{'s' * (model.n_components > 1)}.\n")
+    say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.\n")
     screen().print(components_table(model, top))
-    say(f"\nWrote {safe(target)}. See it again with: mallowmix show {safe(target)}")
+    say(f"\nWrote {target}. See it again with: mallowmix show {target}")

@@ -8,7 +8,7 @@ import typer
 
 from mallowmix.cli.options import Json, Model, Top, one_form
 from mallowmix.cli.shell import say, say_json, screen
-from mallowmix.cli.words import components_table, model_values
+from mallowmix.cli.words import components_table, counted, model_values
 
 
 def show(
@@ -33,7 +33,7 @@ def show(
 
 
 def _tell(model: Any, top: int | None) -> None:
-    say(f"{model.n_components} component{'s' * (model.n_components > 1)} over {model.n_items} items{_origin(model.report)}.\n")
+    say(f"{counted(model.n_components, 'component', 'components')} over {model.n_items:,} items{_origin(model.report)}.\n")
     screen().print(components_table(model, top))
 
 
@@ -41,8 +41,8 @@ def _origin(report: Any) -> str:
     """How the model came about, as far as its report tells."""
     if not {"method", "comparisons", "users", "seed"} <= set(report):
         return ""
-    people = f"{report['comparisons']:,.12g} comparisons by {report['users']:,} people"
-    return f", learned from {people} (method {report['method']}, seed {report['seed']})"
+    made, people = counted(report["comparisons"], "comparison", "comparisons"), counted(report["users"], "person", "people")
+    return f", learned from {made} by {people} (method {report['method']}, seed {report['seed']})"
 
 
 def _print_csv(model: Any, top: int | None) -> None:

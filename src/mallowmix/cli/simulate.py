@@ -18,6 +18,7 @@ from mallowmix.cli.outputs import (
     write_all,
 )
 from mallowmix.cli.shell import hush, say
+from mallowmix.cli.words import sizes
 from mallowmix.errors import DataWarning, OptionError
 
 _STEP = 80  # of the counter-based generator
@@ -94,8 +95,7 @@ def _writers(out: Path, truth: Path | None, weights: Path | None, model: Any, co
 
 
 def _tell(out: Path, truth: Path | None, weights: Path | None, comparisons: Any) -> None:
-    size = f"{comparisons.n_comparisons:,.12g} comparisons of {comparisons.n_items} items by {comparisons.n_users:,} people"
-    say(f"Wrote {out}: {size}.")
+    say(f"Wrote {out}: {sizes(comparisons)}.")
     if truth is not None:
         say(f"Wrote {truth}: the true model.")
     if weights is not None:

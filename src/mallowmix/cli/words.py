@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +23,17 @@ def new_table(*headings: str, numeric: tuple[str, ...] = ()) -> Table:
     return table
 
 
+def counted(count: float, one: str, many: str) -> str:
+    """1 person, 2,000 people."""
+    return f"{count:,.12g} {one if count == 1 else many}"
+
+
+def sizes(comparisons: Any) -> str:
+    """How much there is, in words."""
+    made = counted(comparisons.n_comparisons, "comparison", "comparisons")
+    return f"{made} of {comparisons.n_items:,} items by {counted(comparisons.n_users, 'person', 'people')}"
+
+
 def percent(share: float) -> str:
     """0.4213 as 42.1 %."""
     return f"{100 * share:.1f} %"
@@ -39,15 +51,20 @@ def components_table(model: Any, top: int | None = None) -> Table:
     pairs = novel_pairs(model)
     for row in model.table():
         said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
-        ends = Text.assemble(*_ends(row["items"], top or TOP), said)
+        ends = Group(_ends(row["items"], top or TOP), said)
         table.add_row(str(row["component"]), percent(row["share"]), f"{row['phi']:.3f}", ends)
     return table
 
 
-def _ends(items: list[Any], top: int) -> list[Any]:
+def _ends(items: list[Any], top: int) -> Table:
+    """Both ends of a ranking, or all of it where it is short."""
+    ends = Table.grid(padding=(0, 2, 0, 0))
     if len(items) <= 2 * top:
-        return [chain(items), "\n"]
-    return [("top     ", "dim"), chain(items[:top]), "\n", ("bottom  ", "dim"), chain(items[-top:]), "\n"]
+        ends.add_row(chain(items))
+    else:
+        ends.add_row(Text("top", style="dim"), chain(items[:top]))
+        ends.add_row(Text("bottom", style="dim"), chain(items[-top:]))
+    return ends
 
 
 def novel_pairs(model: Any) -> list[dict[str, Any] | None]:

@@ -1,6 +1,7 @@
 """Blocks of consecutive users: the unit of work. How people are cut into blocks depends on the data alone."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +40,13 @@ def make_blocks(comparisons: Comparisons) -> list[Block]:
         raise DataError(f"There are {Q:,} items; at most {MAX_ITEMS:,} can be numbered as pairs. Keep those compared most.")
     starts = comparisons.starts()
     edges = block_edges(comparisons.n_users, len(comparisons), Q)
-    return [_block(comparisons, starts, first, last) for first, last in zip(edges[:-1], edges[1:], strict=True)]
+    return [_block(comparisons, starts, first, last) for first, last in pairwise(edges)]
 
 
 def block_edges(n_users: int, n_rows: int, n_items: int) -> list[int]:
     """User numbers at which blocks begin and end: equally many users a block, a function of the three sizes alone."""
+    if n_users == 0:
+        return [0]
     rows_a_block = max(_ROWS, 8 * n_items**2)  # a block's answer has Q²K numbers: adding it up must not cost more than its rows
     n_blocks = min(n_users, max(_LEAST_BLOCKS, -(-n_rows // rows_a_block)))
     users_a_block = -(-n_users // n_blocks)

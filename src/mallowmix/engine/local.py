@@ -4,6 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
 from typing import Any
 
 from mallowmix.errors import check_at_least
@@ -41,14 +42,19 @@ class LocalEngine:
 def _collect(future: Future[tuple[Any, Any]], total: Any, after: list[Any]) -> Any:
     part, new_state = future.result()
     after.append(new_state)
-    return part if total is None else add(total, part)
+    return add(total, part)
 
 
 def add(total: Any, part: Any) -> Any:
-    """Add two answers of a step: numbers, arrays (in place), or tuples of them."""
+    """Add a block's answer to the total, in place: numbers, arrays, or tuples of them; None adds nothing.
+
+    The first answer is copied: it may be a view of what its block keeps.
+    """
     if part is None:
         return total
     if isinstance(part, tuple):
-        return tuple(add(a, b) for a, b in zip(total, part, strict=True))
+        return tuple(add(a, b) for a, b in zip(total or [None] * len(part), part, strict=True))
+    if total is None:
+        return copy(part)
     total += part
     return total

@@ -45,7 +45,7 @@ def conditional_beta(B: ArrayLike) -> NDArray[np.float64]:
     """(K, Q, Q) β from the (Q², K) matrix B."""
     B = np.asarray(B, np.float64)
     Q = round(len(B) ** 0.5) if B.ndim == 2 else 0
-    if Q < 2 or len(B) != Q * Q:
+    if Q < 2 or len(B) != Q * Q or not B.shape[1]:
         raise DataError(f"B must have Q² rows, one for each code i·Q + j of an ordered pair, and K columns; got shape {B.shape}.")
     if not np.all(np.isfinite(B)) or np.any(B < 0):
         raise DataError("B must hold finite numbers of at least 0.")

@@ -6,18 +6,20 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import psi
 
 from mallowmix.engine import Block, LocalEngine
 from mallowmix.learn.mstep import Columns, beta_table
 from mallowmix.learn.polish import polish_columns
-from mallowmix.learn.tables import NODES, pair_codes, tabulate
+from mallowmix.learn.tables import by_pair, pair_codes, tabulate
 from mallowmix.randomness import as_key, philox
-from mallowmix.special import digamma
 
 FLOOR = 1e-3
 _STEP = 40
+MAX_TOKENS = 4096  # people with more tokens than this count as having so many, for α alone
 _FRESH = 255  # a token that has no component yet
 Array = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
 
 
 class Chain(NamedTuple):
@@ -25,6 +27,8 @@ class Chain(NamedTuple):
 
     z: NDArray[np.uint8]
     theta: Array  # (users, K)
+    user: NDArray[np.int32]  # the person of each token, within the block
+    rows: NDArray[np.int32]  # tokens in the order of their pairs
 
 
 class MonteCarlo(NamedTuple):
@@ -33,12 +37,21 @@ class MonteCarlo(NamedTuple):
     columns: Columns
     alpha: Array
     chains: list[Chain]
-    moved: list[int]  # items that changed place, a number an iteration
+    moved: list[int]  # items that changed place, a number a cycle
 
 
 def start_chains(blocks: list[Block], theta: list[Array]) -> list[Chain]:
     """No token has a component yet: the first sweep draws it from the given weights."""
-    return [Chain(np.full(len(block.pair), _FRESH, np.uint8), t) for block, t in zip(blocks, theta, strict=True)]
+    index, _ = pair_codes(blocks[0].n_items)
+    return [
+        Chain(
+            np.full(len(block.pair), _FRESH, np.uint8),
+            weights,
+            np.repeat(np.arange(block.n_users, dtype=np.int32), np.diff(block.starts)),
+            by_pair(block.pair, index),
+        )
+        for block, weights in zip(blocks, theta, strict=True)
+    ]
 
 
 def monte_carlo_em(
@@ -48,42 +61,103 @@ def monte_carlo_em(
     chains: list[Chain],
     engine: LocalEngine,
     *,
-    n_iter: int = 20,
     sweeps: int = 2,
+    max_settle: int = 12,
+    n_average: int = 8,
     seed: int = 0,
-    settle: int = 5,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> MonteCarlo:
-    """Alternate: draw θ given the columns, move the columns given θ.
+    """Alternate: draw θ given the columns, move the columns given θ, in cycles that touch every component once.
 
-    θ is drawn, not estimated, so at rest the columns maximise the marginal likelihood. After `settle` iterations the tables of
-    successive draws are averaged with weights 1/(i+1) (stochastic approximation), which removes the noise of single draws.
+    θ is drawn, not estimated, so at rest the columns maximise the marginal likelihood. Cycles go on until the rankings move no
+    less than in the cycle before (at most `max_settle`); then the tables of `n_average` cycles are averaged with weights 1/(i+1)
+    (stochastic approximation), which removes the noise of single draws.
     """
-    key, index, forward = as_key(seed), *pair_codes(blocks[0].n_items)
+    run = _Run(columns, alpha, chains, sweeps, seed)
     moved: list[int] = []
-    mean: Any = None
-    for i in range(n_iter):
-        broadcast = (beta_table(columns, FLOOR), alpha, sweeps, i * sweeps, key, index, forward)
-        (tables, slope, rate), chains = engine.reduce(_step, blocks, broadcast, chains)
-        gain = 1.0 if i < settle else 1 / (i - settle + 1)
-        mean = (tables, slope / rate) if mean is None or gain == 1 else tuple(m + gain * (n - m) for m, n in zip(mean, (tables, slope / rate), strict=True))
-        new = polish_columns(mean[0], columns)
-        moved.append(int(np.count_nonzero(new.sigma != columns.sigma)))
-        columns = new
-        alpha = np.clip(alpha * slope / max(rate, 1e-300), 1e-4, 1e3)  # Minka's fixed point
+    for cycle in range(max_settle):
+        moved.append(run.cycle(blocks, engine, gain=None))
         if progress:
-            progress("refining", i + 1, n_iter)
-    return MonteCarlo(columns, alpha, chains, moved)
+            progress("settling", cycle + 1, max_settle)
+        if cycle >= 2 and moved[-1] > 0.7 * moved[-2] or moved[-1] == 0:
+            break
+    for i in range(n_average):
+        moved.append(run.cycle(blocks, engine, gain=1 / (i + 1)))
+        if progress:
+            progress("averaging", i + 1, n_average)
+    return MonteCarlo(run.columns, run.alpha, run.chains, moved)
 
 
-def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[tuple[Array, Array, float], Chain]:
+class _Run:
+    """The moving parts of Monte-Carlo EM."""
+
+    def __init__(self, columns: Columns, alpha: Array, chains: list[Chain], sweeps: int, seed: int) -> None:
+        self.columns, self.alpha, self.chains, self.sweeps = columns, alpha, chains, sweeps
+        self.key, self.passes = as_key(seed), 0
+        self.codes = pair_codes(columns.sigma.shape[1])
+        self.tables: Array | None = None
+        self.histogram: Array | None = None
+        self.n_groups = 1
+
+    def cycle(self, blocks: list[Block], engine: LocalEngine, gain: float | None) -> int:
+        """Move every component once, a group at a time; how many items changed place."""
+        moved = 0
+        for group in range(n_groups := self.n_groups):
+            broadcast = (beta_table(self.columns, FLOOR), self.alpha, self.sweeps, self.passes, self.key, *self.codes)
+            (tables, histogram, squares, people), self.chains = engine.reduce(_step, blocks, broadcast, self.chains)
+            self.passes += 1
+            self._blend(tables, histogram, gain)
+            assert self.tables is not None and self.histogram is not None
+            new = polish_columns(self.tables, self.columns, which=range(group, len(self.alpha), n_groups))
+            moved += int(np.count_nonzero(new.sigma != self.columns.sigma))
+            self.columns = new
+            self.alpha = polya_alpha(self.histogram, self.alpha)
+            # Moving all components at once overshoots when people mix many: about two of those they mix may move together.
+            self.n_groups = int(np.clip(round(people / max(squares, 1e-300) / 2), 1, len(self.alpha)))
+        return moved
+
+    def _blend(self, tables: Array, histogram: Array, gain: float | None) -> None:
+        if gain is None or gain == 1 or self.tables is None or self.histogram is None:
+            self.tables, self.histogram = tables, histogram
+        else:
+            self.tables = self.tables + gain * (tables - self.tables)
+            self.histogram = self.histogram + gain * (histogram - self.histogram)
+
+
+def polya_alpha(histogram: Array, alpha: Array, n_iter: int = 100) -> Array:
+    """α of the Dirichlet-multinomial from histograms: row k counts people by their tokens in component k, the last by all tokens.
+
+    Minka's fixed point α_k ← α_k Σ_v h_k[v] (ψ(v + α_k) − ψ(α_k)) / Σ_v h[v] (ψ(v + α₀) − ψ(α₀)).
+    """
+    sizes = np.arange(histogram.shape[1])
+    used = np.flatnonzero(histogram.any(axis=0))
+    h, v = histogram[:, used], sizes[used]
+    for _ in range(n_iter):
+        rate = float(h[-1] @ (psi(v + alpha.sum()) - psi(alpha.sum())))
+        slope = np.einsum("kv,kv->k", h[:-1], psi(v + alpha[:, None]) - psi(alpha[:, None]))
+        new = np.clip(alpha * slope / max(rate, 1e-300), 1e-4, 1e3)
+        if np.max(np.abs(new - alpha) / alpha) < 1e-5:
+            return new
+        alpha = new
+    return alpha
+
+
+def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[tuple[Array, Array, float, float], Chain]:
     beta, alpha, sweeps, sweep, key, index, forward = broadcast
     z = chain.z.copy()
-    theta, slope, rate = _sweep(
-        block.starts, block.pair, block.weight, block.user_weight, beta, alpha, z, chain.theta, sweeps, sweep, key, block.first_user
-    )
-    tables = tabulate(block.starts, block.pair, block.weight, block.user_weight, index, forward, beta, theta, NODES)
-    return (tables, slope, rate), Chain(z, theta)
+    theta, tokens = _sweep(block.starts, block.pair, block.weight, beta, alpha, z, chain.theta, sweeps, sweep, key, block.first_user)
+    tables = tabulate(chain.rows, chain.user, block.pair, block.weight, block.user_weight, index, forward, beta, theta)
+    squares = float(block.user_weight @ np.sum(theta**2, axis=1))
+    return (tables, _histogram(tokens, block), squares, float(block.user_weight.sum())), chain._replace(z=z, theta=theta)
+
+
+def _histogram(tokens: Array, block: Block) -> Array:
+    """(K + 1, sizes) how many people have each number of tokens in each component, and in all; sizes up to the longest allowed."""
+    everything = np.column_stack([tokens, tokens.sum(axis=1)])
+    sizes = np.minimum(np.rint(everything), MAX_TOKENS - 1).astype(np.int64)
+    K1 = everything.shape[1]
+    flat = (sizes + np.arange(K1) * MAX_TOKENS).ravel()
+    return np.bincount(flat, np.repeat(block.user_weight, K1), K1 * MAX_TOKENS).reshape(K1, MAX_TOKENS)
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
@@ -117,18 +191,13 @@ def _log_gamma_draw(shape, state):
 
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
-def _sweep(starts, pair, weight, user_weight, beta, alpha, z, theta, sweeps, sweep, key, first_user):
+def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, first_user):
     """p(z = k | rest) ∝ β_(w),k (n_k + α_k); then θ ~ Dirichlet(α + n). One Philox word keys a person's stream in each pass.
 
-    Also returns Σ_m ψ(n_mk + α_k) − ψ(α_k) and Σ_m ψ(n_m + α₀) − ψ(α₀), for the fixed point of α.
+    Returns everybody's θ and their tokens in each component.
     """
     K = len(alpha)
-    slope, rate = np.zeros(K), 0.0
-    alpha0 = alpha.sum()
-    psi_alpha, psi_alpha0 = np.empty(K), digamma(alpha0)
-    for k in range(K):
-        psi_alpha[k] = digamma(alpha[k])
-    drawn = np.empty((len(starts) - 1, K))
+    drawn, tokens = np.empty((len(starts) - 1, K)), np.empty((len(starts) - 1, K))
     n, p = np.empty(K), np.empty(K)
     for m in range(len(starts) - 1):
         first, last = starts[m], starts[m + 1]
@@ -136,10 +205,8 @@ def _sweep(starts, pair, weight, user_weight, beta, alpha, z, theta, sweeps, swe
         state = (x0 << np.uint64(32)) | x1
         fresh = last > first and z[first] == _FRESH
         n[:] = alpha
-        total_n = 0.0
-        for row in range(first, last):
-            total_n += weight[row]
-            if not fresh:
+        if not fresh:
+            for row in range(first, last):
                 n[z[row]] += weight[row]
         for s in range(sweeps):
             start = fresh and s == 0
@@ -164,13 +231,12 @@ def _sweep(starts, pair, weight, user_weight, beta, alpha, z, theta, sweeps, swe
                 n[k] += w
         top = -np.inf
         for k in range(K):
-            slope[k] += user_weight[m] * (digamma(n[k]) - psi_alpha[k])
-            p[k], state = _log_gamma_draw(n[k], state)
+            tokens[m, k] = max(n[k] - alpha[k], 0.0)
+            p[k], state = _log_gamma_draw(max(n[k], 1e-6), state)
             top = max(top, p[k])
-        rate += user_weight[m] * (digamma(total_n + alpha0) - psi_alpha0)
         total = 0.0
         for k in range(K):
             drawn[m, k] = np.exp(p[k] - top)
             total += drawn[m, k]
         drawn[m] /= total
-    return drawn, slope, rate
+    return drawn, tokens

@@ -73,26 +73,29 @@ class HalfMoments:
         self.present = (first > 0) & (second > 0)
         self.half_counts = np.minimum(first, second)
         self._inverse = _inverse(first), _inverse(second)
-        self._scale = first.sum() * second.sum() / products if products else 0.0
+        self.scale = first.sum() * second.sum() / products if products else 0.0  # c; 0 where nobody is in both halves
         self._together = together
 
     def apply(self, D: Array) -> Array:
         """½ (Ê + Êᵀ) D: in population E is symmetric, and the mean of the two has about half the variance of either."""
         one, two = (inverse * self.present for inverse in self._inverse)
         (forth, back), _ = self.engine.reduce(_apply, self._blocks, (D * one[:, None], D * two[:, None]), self._halves)
-        return self._scale / 2 * (two[:, None] * forth + one[:, None] * back)
+        return self.scale / 2 * (two[:, None] * forth + one[:, None] * back)
 
     def rows(self, pairs: Sequence[int] | NDArray[np.int64]) -> Array:
-        """A row seen in one half alone is taken from that half."""
-        pairs = np.asarray(pairs, np.int64)
+        """An entry that only one of Ê and Êᵀ has, because a pair was seen in one half alone, is taken from that one."""
+        pairs, place = np.unique(np.asarray(pairs, np.int64), return_inverse=True)
         (forth, back), _ = self.engine.reduce(_cross_rows, self._blocks, pairs, self._halves)
         one, two = self._inverse
-        forth *= self._scale * one[pairs, None] * two  # X̃ of the wanted rows with X̃' of all
-        back *= self._scale * two[pairs, None] * one  # X̃' of the wanted rows with X̃ of all
-        return (forth + back) / np.maximum(1, (two > 0) + (one > 0).astype(np.int64))
+        has_forth, has_back = np.outer(one[pairs] > 0, two > 0), np.outer(two[pairs] > 0, one > 0)
+        forth *= self.scale * one[pairs, None] * two  # X̃ of the wanted rows with X̃' of all
+        back *= self.scale * two[pairs, None] * one  # X̃' of the wanted rows with X̃ of all
+        forth += back
+        forth /= np.maximum(1, has_forth.astype(np.int8) + has_back)
+        return forth[place]
 
     def diagonal(self) -> Array:
-        return self._scale * self._together * self._inverse[0] * self._inverse[1]
+        return self.scale * self._together * self._inverse[0] * self._inverse[1]
 
 
 def _inverse(counts: Array) -> Array:

@@ -9,7 +9,7 @@ from mallowmix.errors import check_choice
 from mallowmix.learn.moments import Moments
 
 Metric = Literal["moment", "euclidean"]
-_CHUNK = 128  # rows of E held at a time
+_CHUNK = 64  # rows of E held at a time
 _AUTO_ROWS = 256  # rows whose distances make up the quantile of zeta="auto"
 
 
@@ -17,7 +17,7 @@ class Distances:
     """Distances between candidate rows of E.
 
     "moment": E_ii − 2E_ij + E_jj, in population (B̄_i − B̄_j) R̄ (B̄_i − B̄_j)ᵀ, a *squared* distance; rows are near below ζ/2.
-    "euclidean": ‖E_i − E_j‖ over whole rows, as in the definition of the solid angle; rows are near below ζ.
+    "euclidean": ‖E_i − E_j‖ over all columns seen in both halves, as in the definition of the solid angle; rows are near below ζ.
     """
 
     def __init__(self, E: Moments, candidates: NDArray[np.int64], metric: Metric = "moment") -> None:
@@ -40,8 +40,8 @@ class Distances:
     def auto_zeta(self) -> float:
         """0.3 × the 99.9% quantile of the distances from up to 256 rows, evenly spread, to all.
 
-        The quantile stands for the distance between two corners. A tenth of it is often less than the noise between two rows at the
-        same corner (Q = 30, K = 4, N = 100, M = 20,000: exact recovery in 7 of 10 seeds, with three tenths in 10 of 10).
+        The quantile stands for the distance between two corners. A tenth of it is often less than the noise between two rows at
+        the same corner (Q = 30, K = 4, N = 100, M = 20,000: exact recovery in 7 of 10 seeds, with three tenths in 10 of 10).
         """
         n = len(self.candidates)
         places = np.unique(np.linspace(0, n - 1, min(n, _AUTO_ROWS)).astype(np.int64))
@@ -49,7 +49,8 @@ class Distances:
         return max(0.3 * float(np.quantile(distances, 0.999)), 1e-12)
 
     def _squared_norms(self) -> NDArray[np.float64]:
-        return np.concatenate([np.sum(self.E.rows(part) ** 2, axis=1) for part in _chunks(self.candidates)])
+        present = self.E.present  # the columns that `apply` knows of
+        return np.concatenate([np.sum(self.E.rows(part)[:, present] ** 2, axis=1) for part in _chunks(self.candidates)])
 
 
 class Balls:
@@ -61,14 +62,18 @@ class Balls:
 
     def of(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(len(places), len(candidates)) which candidates lie in the ball of each; a row is always in its own."""
+        self.find(places)
+        bits = np.stack([self._found[int(place)] for place in places])
+        return np.unpackbits(bits, axis=1, count=len(self.distances.candidates)).astype(bool)
+
+    def find(self, places: NDArray[np.int64]) -> None:
+        """Find the balls that are not known yet, many in one pass over the comparisons."""
         new = np.array(sorted({int(place) for place in places} - self._found.keys()), np.int64)
         near = self.distances.threshold(self.zeta)
         for part in _chunks(new):
             inside = self.distances.between(part) < near
             inside[np.arange(len(part)), part] = True
             self._found.update(zip(part.tolist(), np.packbits(inside, axis=1), strict=True))
-        bits = np.stack([self._found[int(place)] for place in places])
-        return np.unpackbits(bits, axis=1, count=len(self.distances.candidates)).astype(bool)
 
 
 def _chunks(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:

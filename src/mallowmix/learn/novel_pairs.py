@@ -1,12 +1,13 @@
 """Algorithm 2: find the novel pairs, the rows of E with the largest solid angles under random projections."""
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.errors import FitError, check_at_least
+from mallowmix.errors import FitError, OptionError, check_at_least
 from mallowmix.learn.moments import HalfMoments, Moments
 from mallowmix.learn.neighbourhoods import Balls, Distances, Metric
 from mallowmix.randomness import generator
@@ -14,6 +15,7 @@ from mallowmix.randomness import generator
 Progress = Callable[[str, int, int], None]
 _STEP = 21
 _CHUNK = 64  # projections at a time
+_AHEAD = 4  # balls of so many ranks are found in one pass
 _HALVINGS = 30
 
 
@@ -44,13 +46,14 @@ def find_novel_pairs(
     metric : "moment" or "euclidean", see `neighbourhoods.Distances`
     min_count : rows with fewer than this fraction of the median row's count in either half are no candidates; 0 is off
 
-    A row that wins no direction is never accepted. If fewer than K rows are found, ζ is halved and the search repeated, and `notes`
-    says so; if that does not help either, a FitError says how many there are.
+    A row that wins no direction is never accepted. If fewer than K rows are found, ζ is halved and the search repeated, and
+    `notes` says so; if that does not help either, a FitError says how many there are.
     """
     check_at_least("n_components", n_components, 1)
     P = 150 * n_components if n_projections is None else n_projections
     check_at_least("n_projections", P, 1)
     check_at_least("min_count", min_count, 0)
+    _check_zeta(zeta)
     candidates, notes = _candidates(E, min_count)
     if len(candidates) < n_components:
         raise FitError(
@@ -58,23 +61,37 @@ def find_novel_pairs(
             "asked for: lower the number of components or min_count, or add comparisons."
         )
     distances = Distances(E, candidates, metric)
-    if zeta == "auto":
-        zeta = distances.auto_zeta()
-    check_at_least("zeta", zeta, 0)
+    zeta = distances.auto_zeta() if zeta == "auto" else float(zeta)
+    return _search(distances, n_components, P, zeta, notes, seed, progress)
+
+
+def _search(
+    distances: Distances, K: int, P: int, zeta: float, notes: list[str], seed: int, progress: Progress | None
+) -> NovelPairs:
+    """Algorithm 2 at ζ, and at half of it for as long as fewer than K rows lie apart."""
+    E, candidates = distances.E, distances.candidates
     for _ in range(_HALVINGS):
         balls = Balls(distances, zeta)
         angles = _solid_angles(E, candidates, balls, P, seed, progress)
-        places = _accept(angles, E.counts[candidates], balls, n_components)
-        if len(places) == n_components:
-            return NovelPairs(candidates[places], angles[places], float(zeta), notes)
-        if np.count_nonzero(angles) < n_components:
+        places = _accept(angles, E.counts[candidates], balls, K)
+        if len(places) == K:
+            return NovelPairs(candidates[places], angles[places], zeta, notes)
+        if np.count_nonzero(angles) < K:
             break  # too few rows are extreme at all: no ζ can help
-        notes.append(f"Only {len(places)} of {n_components} novel pairs lay apart at zeta={zeta:.3g}: zeta was halved.")
+        notes.append(f"Only {len(places)} of {K} novel pairs lay apart at zeta={zeta:.3g}: zeta was halved.")
         zeta /= 2
     raise FitError(
-        f"Only {len(places)} of the {n_components} novel pairs could be found: the data does not show that many different tastes to this "
+        f"Only {len(places)} of the {K} novel pairs could be found: the data does not show that many different tastes to this "
         "method. Lower the number of components, add people, or raise n_projections."
     )
+
+
+def _check_zeta(zeta: object) -> None:
+    if zeta == "auto":
+        return
+    if isinstance(zeta, bool) or not isinstance(zeta, Real):
+        raise OptionError(f'zeta is {zeta!r}; it must be a number of at least 0, or "auto".')
+    check_at_least("zeta", float(zeta), 0)
 
 
 def _candidates(E: Moments, min_count: float) -> tuple[NDArray[np.int64], list[str]]:
@@ -83,7 +100,7 @@ def _candidates(E: Moments, min_count: float) -> tuple[NDArray[np.int64], list[s
     seen = E.counts > 0
     lost = int(np.count_nonzero(seen & ~E.present))
     if lost:
-        notes.append(f"{lost} ordered pairs were seen in one half of the comparisons only and cannot be novel pairs.")
+        notes.append(f"Seen in one half of the comparisons only, and so no candidates for novel pairs: {lost} ordered pairs.")
     keep = E.present
     if min_count > 0 and isinstance(E, HalfMoments):
         least = min_count * np.median(E.half_counts[seen])
@@ -118,6 +135,8 @@ def _credit(V: NDArray[np.float64], balls: Balls, credit: NDArray[np.float64]) -
         walking = np.flatnonzero(kept.any(axis=1))
         if not len(walking):
             return
+        if depth % _AHEAD == 0:
+            balls.find(ranked[depth : depth + _AHEAD, walking].ravel())
         here = ranked[depth, walking]
         np.add.at(credit, here, kept[walking, here])
         kept[walking] &= balls.of(here)

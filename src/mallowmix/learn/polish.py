@@ -1,10 +1,12 @@
 """Insertion search on the direct likelihood: EM with a discrete σ locks in, because expected counts favour the current σ; this does not."""
 
+from collections.abc import Iterable
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.learn.mstep import LEAST_PHI, MOST_PHI, Columns, peak
+from mallowmix.learn.mstep import Columns, peak
 from mallowmix.learn.tables import by_gap, gaps_of, likelihood_by_phi, square
 from mallowmix.rankings import order_of, sigma_of
 
@@ -12,25 +14,23 @@ Array = NDArray[np.float64]
 _GIVE_UP = 60.0  # stop carrying an item on once it has lost this much log-likelihood
 
 
-def polish_columns(tables: Array, columns: Columns, *, move_sigma: bool = True) -> Columns:
-    """New columns from the (K, P, nodes) tables of `learn.tables`: σ_k by insertion, then φ_k, each never lowering the likelihood."""
+def polish_columns(tables: Array, columns: Columns, *, which: Iterable[int] | None = None) -> Columns:
+    """New columns from the (K, P, nodes) tables of `learn.tables`: σ_k by insertion, then φ_k, for all components or for some.
+
+    Neither step lowers the tabulated likelihood of its component.
+    """
     K, Q = columns.sigma.shape
     sigma, phi = columns.sigma.copy(), columns.phi.copy()
-    for k in range(K):
-        if move_sigma:
-            values = square(by_gap(tables[k], Q, phi[k]), Q)
-            sigma[k] = sigma_of(insert_by_gap(values, order_of(sigma[k])))
-        phi[k] = direct_phi(tables[k], sigma[k], phi[k])
+    for k in range(K) if which is None else which:
+        values = square(by_gap(tables[k], Q, phi[k]), Q)
+        sigma[k] = sigma_of(insert_by_gap(values, order_of(sigma[k])))
+        phi[k] = direct_phi(tables[k], sigma[k])
     return Columns(sigma, phi)
 
 
-def direct_phi(table: Array, sigma: NDArray[np.int32], phi: float) -> float:
-    """The φ that maximises the tabulated likelihood, near the present one: a coarse grid, then a fine one, then a parabola."""
-    Q, gaps = len(sigma), gaps_of(sigma)
-    coarse = np.unique(np.clip(np.r_[phi + np.linspace(-0.12, 0.12, 9), 0.05, 0.2, 0.4, 0.6, 0.8, 0.95], LEAST_PHI, MOST_PHI))
-    best = coarse[int(np.argmax(likelihood_by_phi(table, gaps, Q, coarse)))]
-    fine = np.unique(np.clip(best + np.linspace(-0.03, 0.03, 7), LEAST_PHI, MOST_PHI))
-    return peak(fine, likelihood_by_phi(table, gaps, Q, fine))
+def direct_phi(table: Array, sigma: NDArray[np.int32]) -> float:
+    """The φ that maximises the tabulated likelihood: the best of a grid, then the peak of the parabola through its neighbours."""
+    return peak(*likelihood_by_phi(table, gaps_of(sigma), len(sigma)))
 
 
 def insert_by_gap(values: Array, order: NDArray[np.int32]) -> NDArray[np.int32]:

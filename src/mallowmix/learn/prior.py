@@ -12,12 +12,13 @@ def dirichlet_from_moments(a: ArrayLike, R: ArrayLike) -> NDArray[np.float64]:
     With t = 1/(α₀+1) the identity reads R − aaᵀ = t (diag a − aaᵀ), one line through the origin: t = ⟨·,·⟩ / ‖·‖².
     One component leaves α₀ undetermined; it is then 1.
     """
-    a = np.maximum(np.asarray(a, np.float64), 0)
-    a = np.maximum(a / a.sum(), 1e-6)
-    a /= a.sum()
-    if len(a) == 1:
+    positive = np.maximum(np.asarray(a, np.float64), 0)
+    share = np.maximum(positive / positive.sum(), 1e-6)
+    share /= share.sum()
+    if len(share) == 1:
         return np.ones(1)
-    spread = np.diag(a) - np.outer(a, a)
-    t = float(np.sum((np.asarray(R) - np.outer(a, a)) * spread) / np.sum(spread**2))
+    outer = np.outer(share, share)
+    spread = np.diag(share) - outer
+    t = float(np.sum((np.asarray(R) - outer) * spread) / np.sum(spread**2))
     alpha0 = 1 / np.clip(t, 1 / (1 + MOST_ALPHA0), 1 / (1 + LEAST_ALPHA0)) - 1
-    return alpha0 * a
+    return alpha0 * share

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import LocalEngine
+from mallowmix.errors import FitError
 from mallowmix.labels import text_of
 from mallowmix.learn.components import Dispersion, components
 from mallowmix.learn.moments import HalfMoments
@@ -30,6 +31,11 @@ def fit_projections(
 ) -> M4:
     """Learn an M4 as the paper does; the options are those of `find_novel_pairs`, `estimate_ranking_matrix` and `components`."""
     E = HalfMoments(comparisons, seed=seed, engine=engine)
+    if n_components > 1 and not E.scale:
+        raise FitError(
+            "Nobody made two comparisons, so nothing shows which choices go together: one component is all that can be learnt. "
+            "Ask for one, or add comparisons by the same people."
+        )
     novel = find_novel_pairs(
         E,
         n_components,

@@ -10,20 +10,20 @@ from sklearn.cluster import KMeans
 
 from mallowmix.consensus import borda_order, insertion_search
 from mallowmix.engine import Block, LocalEngine
+from mallowmix.learn.mstep import Columns, fit_column_phi
 from mallowmix.learn.signed import PairStatistics, Subspace
+from mallowmix.learn.vertices import HUNTERS
 from mallowmix.rankings import sigma_of
 
 Array = NDArray[np.float64]
-_SMOOTH = 15  # rows averaged into one vertex
-_STEP_KMEANS = 32
 
 
 class Start(NamedTuple):
-    """Where refinement begins: rankings and shares."""
+    """Where refinement begins."""
 
     name: str
-    sigma: NDArray[np.int32]  # (K, Q)
-    share: Array  # (K,)
+    columns: Columns
+    alpha: Array  # (K,)
 
 
 def embed_pairs(subspace: Subspace, pairs: PairStatistics, rank: int) -> Array:
@@ -32,37 +32,29 @@ def embed_pairs(subspace: Subspace, pairs: PairStatistics, rank: int) -> Array:
     return subspace.vectors[:, :rank] * values / np.sqrt(pairs.share)[:, None]
 
 
-def start_from_pairs(F: Array, pairs: PairStatistics, n_items: int, hunter: Any = None) -> Start:
-    """Novel pairs are vertices: find K of them, write every pair as their mixture, and rank items by their wins."""
+def start_from_pairs(F: Array, pairs: PairStatistics, n_items: int, *, vertices: str = "spa", seed: int = 0) -> Start:
+    """Novel pairs are corners: find K of them, write every pair as their mixture, rank items by their wins, fit φ to their β."""
     K = F.shape[1] + 1
     often = pairs.count >= 0.2 * np.median(pairs.count[pairs.count > 0])
     plus, minus = np.sqrt((1 - pairs.win) / pairs.win), -np.sqrt(pairs.win / (1 - pairs.win))
     rows = np.concatenate([F[often] * plus[often, None], F[often] * minus[often, None]])
-    vertices = (hunter or smoothed_spa)(rows, K)
-    share = vertex_shares(vertices)
-    beta = mixed_beta(F, pairs.win, vertices, share)
+    corners = HUNTERS[vertices](rows, K, seed)
+    share = vertex_shares(corners)
+    beta = mixed_beta(F, pairs.win, corners, share)
     low, high = np.triu_indices(n_items, 1)
-    sigma = np.empty((K, n_items), np.int32)
+    sigma, phi = np.empty((K, n_items), np.int32), np.empty(K)
     for k in range(K):
         wins = np.zeros((n_items, n_items))
         wins[low, high], wins[high, low] = beta[:, k], 1 - beta[:, k]
         sigma[k] = sigma_of(borda_order(wins))
-    return Start("pairs", sigma, share)
+        phi[k] = fit_column_phi(wins, sigma[k])
+    return Start("pairs", Columns(sigma, phi), concentration(corners, share) * share)
 
 
-def smoothed_spa(rows: Array, K: int) -> Array:
-    """Successive projection, each vertex the mean of the 15 rows furthest in its direction: (K, K−1)."""
-    points = np.column_stack([rows, np.ones(len(rows))])
-    rest = points.copy()
-    vertices = np.empty((K, points.shape[1]))
-    for k in range(K):
-        direction = rest[np.argmax(np.einsum("ij,ij->i", rest, rest))]
-        furthest = np.argsort(-(rest @ direction), kind="stable")[:_SMOOTH]
-        vertices[k] = points[furthest].mean(axis=0)
-        unit = rest[furthest].mean(axis=0)
-        unit /= max(np.linalg.norm(unit), 1e-300)
-        rest -= np.outer(rest @ unit, unit)
-    return vertices[:, :-1]
+def concentration(corners: Array, share: Array) -> float:
+    """α₀ of the Dirichlet: corner k lies at squared distance (1 − a_k) / (a_k (α₀ + 1)) from the centre."""
+    ratio = float(np.sum((1 - share) / share) / max(np.sum(corners**2), 1e-300))
+    return float(np.clip(ratio - 1, 0.05, 50))
 
 
 def vertex_shares(vertices: Array) -> Array:
@@ -102,7 +94,9 @@ def start_from_people(
     counts, _ = engine.reduce(_cluster_step, blocks, K, labels)
     share = np.bincount(kmeans.labels_, minlength=K) / len(kmeans.labels_)
     sigma = np.stack([sigma_of(insertion_search(wins, borda_order(wins))) for wins in counts.reshape(K, Q, Q)])
-    return Start("people", sigma, np.maximum(share, 0.2 / K) / np.maximum(share, 0.2 / K).sum())
+    share = np.maximum(share, 0.2 / K)
+    phi = np.array([fit_column_phi(wins, row) for wins, row in zip(counts.reshape(K, Q, Q), sigma, strict=True)])
+    return Start("people", Columns(sigma, phi), share / share.sum())
 
 
 def _embed_step(block: Block, broadcast: tuple[PairStatistics, Array], state: Any) -> tuple[None, tuple[Array, Array]]:

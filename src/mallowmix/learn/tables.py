@@ -5,6 +5,7 @@ So L_pk(b) = Σ log(base + θ_mk b) over its comparisons is a smooth function of
 splines through them give it for every gap that a ranking could put between the two items, and for every φ.
 """
 
+from functools import lru_cache
 
 import numba as nb
 import numpy as np
@@ -18,6 +19,7 @@ N_NODES = 15
 _EDGE = 7.0  # nodes reach from β = 9e-4 to 1 − 9e-4
 LOGITS = np.linspace(-_EDGE, _EDGE, N_NODES)
 NODES = 1 / (1 + np.exp(-LOGITS))
+PHI_GRID = np.r_[0.005, np.linspace(0.01, 0.99, 99)]
 SKIP = 0.005  # someone who follows a component less than this says nothing about it
 
 
@@ -36,15 +38,23 @@ def by_gap(table: Array, n_items: int, phi: float) -> Array:
     return table @ _spline_weights(beta).T
 
 
-def likelihood_by_phi(table: Array, gaps: NDArray[np.int64], n_items: int, grid: Array) -> Array:
-    """(grid,) Σ_p L_p(β(gap_p; φ)) for each φ of a grid, the ranking held fixed; gap_p = σ(high) − σ(low)."""
-    sums = np.zeros((2 * n_items - 1, N_NODES))
-    np.add.at(sums, gaps + n_items - 1, table)
-    values = np.empty(len(grid))
-    for g, phi in enumerate(grid):
+def likelihood_by_phi(table: Array, gaps: NDArray[np.int64], n_items: int) -> tuple[Array, Array]:
+    """A grid of φ, and Σ_p L_p(β(gap_p; φ)) for each, the ranking held fixed; gap_p = σ(high) − σ(low)."""
+    gap_sums = np.zeros((2 * n_items - 1, N_NODES))
+    for c in range(N_NODES):
+        gap_sums[:, c] = np.bincount(gaps + n_items - 1, table[:, c], 2 * n_items - 1)
+    grid, weights = _weights_by_phi(n_items)
+    return grid, weights @ gap_sums.ravel()
+
+
+@lru_cache(maxsize=4)
+def _weights_by_phi(n_items: int) -> tuple[Array, Array]:
+    """(grid,) φ and (grid, (2Q−1)·nodes) spline weights of every gap."""
+    rows = []
+    for phi in PHI_GRID:
         win, lose = gap_probabilities(n_items, phi)
-        values[g] = np.sum(_spline_weights(np.concatenate([lose[:0:-1], win])) * sums)
-    return values
+        rows.append(_spline_weights(np.concatenate([lose[:0:-1], win])).ravel())
+    return PHI_GRID, np.array(rows)
 
 
 def _spline_weights(beta: Array) -> Array:
@@ -56,48 +66,50 @@ def _spline_weights(beta: Array) -> Array:
 _BASIS = CubicSpline(LOGITS, np.eye(N_NODES))
 
 
+def by_pair(pair: NDArray[np.int32], index: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The rows of a block in the order of their unordered pairs."""
+    return np.argsort(index[pair], kind="stable").astype(np.int32)
+
+
+def tabulate(rows, user, pair, weight, user_weight, index, forward, beta, theta) -> Array:
+    """(K, P, nodes) tables of L_pk for a block, its rows taken pair by pair (`by_pair`)."""
+    products, logs = _multiply_up(rows, user, pair, weight, user_weight, index, forward, beta, theta, NODES)
+    np.log(products, out=products)
+    products += logs
+    return products
+
+
 @nb.njit(cache=True, nogil=True, fastmath=True)
-def tabulate(starts, pair, weight, user_weight, index, forward, beta, theta, nodes):
-    """(K, P, nodes) tables of L_pk for a block. Factors of unit weight are multiplied up and logged once in a while: a product is
-    several times cheaper than a logarithm."""
-    K = beta.shape[1]
+def _multiply_up(rows, user, pair, weight, user_weight, index, forward, beta, theta, nodes):
+    """Factors of unit weight are multiplied up, to be logged once a pair: a product is many times cheaper than a logarithm."""
+    K, C = beta.shape[1], len(nodes)
     P = index.max() + 1
-    C = len(nodes)
-    logs, product = np.zeros((K, P, C)), np.ones((K, P, C))
+    products, logs = np.ones((K, P, C)), np.zeros((K, P, C))
     mirrored = 1.0 - nodes
-    for m in range(len(starts) - 1):
-        for row in range(starts[m], starts[m + 1]):
-            code = pair[row]
-            p = index[code]
-            total = 0.0
-            for k in range(K):
-                total += theta[m, k] * beta[code, k]
-            w = weight[row] * user_weight[m]
-            for k in range(K):
-                t = theta[m, k]
-                if t < SKIP:
-                    continue
-                base = total - t * beta[code, k]
-                if base < 0.0:
-                    base = 0.0
-                cells = product[k, p]
-                at = nodes if forward[code] else mirrored
-                if w == 1.0:
+    for row in rows:
+        code, m = pair[row], user[row]
+        p = index[code]
+        total = 0.0
+        for k in range(K):
+            total += theta[m, k] * beta[code, k]
+        w = weight[row] * user_weight[m]
+        at = nodes if forward[code] else mirrored
+        for k in range(K):
+            t = theta[m, k]
+            if t < SKIP:
+                continue
+            base = max(total - t * beta[code, k], 0.0)
+            if w == 1.0:
+                for c in range(C):
+                    products[k, p, c] *= base + t * at[c]
+                if products[k, p, 0] < 1e-250 or products[k, p, C - 1] < 1e-250:
                     for c in range(C):
-                        cells[c] *= base + t * at[c]
-                    if cells[0] < 1e-250 or cells[C - 1] < 1e-250:
-                        for c in range(C):
-                            logs[k, p, c] += np.log(cells[c])
-                            cells[c] = 1.0
-                else:
-                    for c in range(C):
-                        logs[k, p, c] += w * np.log(base + t * at[c])
-    for k in range(K):
-        for p in range(P):
-            for c in range(C):
-                if product[k, p, c] != 1.0:
-                    logs[k, p, c] += np.log(product[k, p, c])
-    return logs
+                        logs[k, p, c] += np.log(products[k, p, c])
+                        products[k, p, c] = 1.0
+            else:
+                for c in range(C):
+                    logs[k, p, c] += w * np.log(base + t * at[c])
+    return products, logs
 
 
 def pair_codes(n_items: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:

@@ -1,0 +1,162 @@
+"""The default method: spectral starts from the signed pair moment, the better of two, refined on the direct likelihood."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.consensus import borda_order, insertion_search
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.errors import FitError, check_choice
+from mallowmix.learn.gibbs import MonteCarlo, Progress, monte_carlo_em, start_chains
+from mallowmix.learn.mstep import Columns, fit_column_phi
+from mallowmix.learn.rank import estimate_rank
+from mallowmix.learn.sample import as_units, sample_people, sampled_share
+from mallowmix.learn.signed import PairStatistics, SignedMoment, count_pairs, leading_subspace, pair_statistics
+from mallowmix.learn.starts import Start, embed_pairs, start_from_pairs, start_from_people
+from mallowmix.learn.variational import Variational, variational_em
+from mallowmix.learn.vertices import HUNTERS
+from mallowmix.model import M4
+from mallowmix.rankings import sigma_of
+
+Refine = Literal["full", "short", "none"]
+Array = NDArray[np.float64]
+_START_PHI = 0.8  # refinement begins with doubt: a small φ would lock the rankings in
+
+
+@dataclass
+class _Work:
+    """What the steps share: the people, the pairs, and what is reported in the end."""
+
+    blocks: list[Block]
+    pairs: PairStatistics
+    engine: LocalEngine
+    seed: int
+    progress: Progress | None
+    n_items: int
+    report: dict[str, Any] = field(default_factory=dict)
+
+
+def fit_spectral(
+    comparisons: Comparisons,
+    n_components: int | Literal["auto"],
+    *,
+    refine: Refine = "full",
+    vertices: Literal["spa", "projections"] = "spa",
+    seed: int = 0,
+    engine: LocalEngine | None = None,
+    progress: Progress | None = None,
+) -> M4:
+    """Learn an M4 near the statistical limit.
+
+    refine : "none" stops at the start from pairs, "short" after a few variational EM steps from the better of two starts, "full"
+        goes on with Monte-Carlo EM on the direct likelihood
+    vertices : how corners are found among the pairs: smoothed successive projections, or random directions
+    n_components : a number, or "auto": as many as the spectrum shows above its noise
+    """
+    check_choice("refine", refine, ("full", "short", "none"))
+    check_choice("vertices", vertices, tuple(HUNTERS))
+    engine = engine or LocalEngine()
+    everybody = make_blocks(comparisons)
+    share = sampled_share(comparisons.n_comparisons)
+    blocks = [sample_people(block, share, seed) for block in everybody]
+    pairs = pair_statistics(count_pairs(everybody, engine), comparisons.n_items)
+    work = _Work(blocks, pairs, engine, seed, progress, comparisons.n_items, {"refine": refine, "sampled_share": share, "notes": []})
+    K = _number_of_components(work, n_components)
+    first, people = _starts(work, K, vertices, both=refine != "none")
+    if refine == "none":
+        return _model(first.columns, first.alpha, comparisons, work)
+    best = _better_start(work, [start for start in (first, people) if start is not None])
+    if refine == "short":
+        return _model(best.columns, best.alpha, comparisons, work)
+    outcome = _refine(work, best, everybody if share < 1 else None)
+    return _model(outcome.columns, outcome.alpha, comparisons, work)
+
+
+def _number_of_components(work: _Work, n_components: int | Literal["auto"]) -> int:
+    if n_components == "auto":
+        estimate = estimate_rank(work.blocks, work.pairs, work.engine, seed=work.seed)
+        work.report["auto"] = estimate.words()
+        work.report["noise_edge"] = estimate.edge
+        return estimate.n_components
+    if n_components - 1 > len(work.pairs.share):
+        raise FitError(
+            f"{work.n_items} items make {len(work.pairs.share)} pairs, which cannot tell {n_components} components apart: "
+            f"ask for at most {len(work.pairs.share) + 1}."
+        )
+    return n_components
+
+
+def _starts(work: _Work, K: int, vertices: str, *, both: bool) -> tuple[Start, Start | None]:
+    """Steps 1 to 3: the subspace, and the starts from pairs and from people. One component needs neither."""
+    if K == 1:
+        return _single(work), None
+    _tell(work, "spectrum", 0, 1)
+    subspace = leading_subspace(SignedMoment(work.blocks, work.pairs, work.engine), K - 1, seed=work.seed)
+    work.report |= {"spectrum": subspace.values.tolist(), "subspace_passes": subspace.passes}
+    if not subspace.converged:
+        work.report["notes"].append(
+            "The leading eigenvectors had not settled after the last pass: the data may not show this many components."
+        )
+    first = start_from_pairs(embed_pairs(subspace, work.pairs, K - 1), work.pairs, work.n_items, vertices=vertices, seed=work.seed)
+    _tell(work, "spectrum", 1, 1)
+    if not both:
+        return first, None
+    return first, start_from_people(work.blocks, subspace, work.pairs, K - 1, work.engine, seed=work.seed)
+
+
+def _single(work: _Work) -> Start:
+    """One ranking for all: its items by wins, then insertion search."""
+    Q = work.n_items
+    wins = count_pairs(work.blocks, work.engine).reshape(Q, Q)
+    sigma = sigma_of(insertion_search(wins, borda_order(wins)))
+    return Start("wins", Columns(sigma[None], np.array([fit_column_phi(wins, sigma)])), np.ones(1))
+
+
+def _better_start(work: _Work, starts: list[Start]) -> Variational:
+    """Step 4: a few variational EM steps from each start; the higher bound, with its KL term, wins."""
+    outcomes = []
+    for i, start in enumerate(starts):
+        K = len(start.alpha)
+        columns = Columns(start.columns.sigma, np.full(K, _START_PHI)) if K > 1 else start.columns
+        outcomes.append(variational_em(work.blocks, columns, start.alpha / start.alpha.sum(), work.engine, n_iter=6))
+        _tell(work, "starts", i + 1, len(starts))
+    best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
+    work.report |= {
+        "start": starts[best].name,
+        "elbo": {start.name: outcome.elbo for start, outcome in zip(starts, outcomes, strict=True)},
+    }
+    return outcomes[best]
+
+
+def _refine(work: _Work, start: Variational, everybody: list[Block] | None) -> MonteCarlo:
+    """Steps 5 and 6 in one: Monte-Carlo EM on the direct likelihood; then, where a sample was used, a few passes over everybody."""
+    units = [as_units(block) for block in work.blocks]
+    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
+    outcome = monte_carlo_em(
+        units, start.columns, start.alpha, start_chains(units, theta), work.engine, seed=work.seed, progress=work.progress
+    )
+    work.report["moved"] = outcome.moved
+    if everybody is not None:
+        units = [as_units(block) for block in everybody]
+        share = outcome.alpha / outcome.alpha.sum()
+        chains = start_chains(units, [np.tile(share, (block.n_users, 1)) for block in units])
+        outcome = monte_carlo_em(
+            units, outcome.columns, outcome.alpha, chains, work.engine, seed=work.seed + 1, sweeps=4, max_settle=1, n_average=2,
+            progress=work.progress,
+        )
+        work.report["moved_by_all"] = outcome.moved
+    return outcome
+
+
+def _model(columns: Columns, alpha: Array, comparisons: Comparisons, work: _Work) -> M4:
+    """Components in the order of their shares."""
+    order = np.argsort(-alpha, kind="stable")
+    return M4(columns.sigma[order], columns.phi[order], alpha[order], comparisons.items, work.report)
+
+
+def _tell(work: _Work, step: str, done: int, total: int) -> None:
+    if work.progress:
+        work.progress(step, done, total)
