@@ -159,7 +159,7 @@ def dense_moment(X: np.ndarray, X_prime: np.ndarray, people: np.ndarray) -> np.n
     """Ê = c X̃' X̃ᵀ with c = (Σn)(Σn') / Σnn'; nan where a row is empty in the half it is wanted from."""
     n, n_prime = X.sum(axis=0), X_prime.sum(axis=0)
     scale = (people @ n) * (people @ n_prime) / (people @ (n * n_prime))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         return scale * (X_prime * people) @ X.T / np.outer(X_prime @ people, X @ people)
 
 

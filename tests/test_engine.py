@@ -34,7 +34,7 @@ def test_no_user_no_block():
 
 
 def test_blocks_are_large_enough_for_their_sums():
-    """A block's answer has Q² numbers for each of K or P columns: there must be more rows than that in a block, but for small data."""
+    """A block's answer has Q² numbers for each of K or P columns: a block has more rows than that, but for small data."""
     edges = block_edges(10**6, 10**8, 100)
     assert 10**8 / (len(edges) - 1) == pytest.approx(max(1 << 16, 8 * 100**2), rel=0.01)
     assert len(block_edges(10**6, 10**5, 100)) - 1 == 16  # small data: still enough blocks for some threads
@@ -45,11 +45,12 @@ def test_blocks_hold_the_rows_of_their_users():
     comparisons = TWO.sample(50, np.arange(50) % 7, seed=3).comparisons
     blocks = make_blocks(comparisons)
     assert [block.first_user for block in blocks] == block_edges(50, len(comparisons), 4)[:-1]
-    rows = []
-    for block in blocks:
-        for m in range(block.n_users):
-            for row in range(block.starts[m], block.starts[m + 1]):
-                rows.append((block.first_user + m, *divmod(int(block.pair[row]), 4), block.weight[row]))
+    rows = [
+        (block.first_user + m, *divmod(int(block.pair[row]), 4), block.weight[row])
+        for block in blocks
+        for m in range(block.n_users)
+        for row in range(block.starts[m], block.starts[m + 1])
+    ]
     expected = zip(comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight, strict=True)
     assert rows == [tuple(map(float, row)) for row in expected]
 

@@ -1,6 +1,7 @@
-from .comparisons import Comparisons as Comparisons
 from .checks import data_report as data_report
+from .comparisons import Comparisons as Comparisons
 from .datasets import load_dishes as load_dishes
+from .estimator import MixedMallows as MixedMallows
 from .infer.weights import weights as weights
 from .learn.components import components as components
 from .learn.fit import fit as fit

@@ -1,7 +1,7 @@
 """The scikit-learn shell: `MixedMallows` stores options, calls the functions, and is short."""
 
 import warnings
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -96,11 +96,11 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 raise DataError(f"pairs must hold {width} couples (i, j) of item numbers, one a column; got shape {pairs.shape}.")
             return int(pairs.max()) + 1, pairs
         Q = max(2, round(width**0.5))
-        if Q * Q == width:
+        if width == Q * Q:
             return Q, np.stack(np.divmod(np.arange(width), Q), axis=1)
-        while Q * (Q - 1) < width:
+        while width > Q * (Q - 1):
             Q += 1
-        while Q > 2 and (Q - 1) * (Q - 2) >= width:
+        while Q > 2 and width <= (Q - 1) * (Q - 2):
             Q -= 1
         if warn:
             warnings.warn(

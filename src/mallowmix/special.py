@@ -19,5 +19,5 @@ def digamma(x):
 
 @nb.njit(cache=True, nogil=True)
 def log_gamma(x):
-    """log Γ(x) for x > 0."""
+    """Log Γ(x) for x > 0."""
     return math.lgamma(x)

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mallowmix.checks import warn_about
@@ -12,18 +13,20 @@ from mallowmix.comparisons import Comparisons
 from mallowmix.engine import LocalEngine
 from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
 from mallowmix.learn.projections import fit_projections
+from mallowmix.learn.spectral import fit_spectral
 from mallowmix.model import M4
 from mallowmix.randomness import as_key
 
-Method = Literal["projections"]
-METHODS: dict[str, Callable[..., M4]] = {"projections": fit_projections}
+Method = Literal["spectral", "projections"]
+METHODS: dict[str, Callable[..., M4]] = {"spectral": fit_spectral, "projections": fit_projections}
+MOST_COMPONENTS = 254  # a token's component is held in one byte
 
 
 def fit(
     comparisons: Comparisons,
-    n_components: int,
+    n_components: int | Literal["auto"],
     *,
-    method: Method = "projections",
+    method: Method = "spectral",
     seed: int = 0,
     jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -32,8 +35,9 @@ def fit(
     """Learn the K shared rankings, their dispersions, and the prior of people's weights.
 
     comparisons : who preferred what to what, from `read_comparisons` or `Comparisons.from_arrays`
-    n_components : K, the number of shared rankings
-    method : "projections", the paper's Algorithm 1 (`learn.projections.fit_projections` lists its options)
+    n_components : K, the number of shared rankings; "auto" reads it off the spectrum (method "spectral")
+    method : "spectral", near the statistical limit (options of `learn.spectral.fit_spectral`: refine, vertices), or "projections", the
+        paper's Algorithm 1 (options of `learn.projections.fit_projections`: n_projections, zeta, tol, metric, min_count, dispersion)
     seed : the same seed and data give the same model, on any number of threads
     jobs : how many threads; all cores unless given
     progress : called as progress(step, done, total) during long work
@@ -41,9 +45,9 @@ def fit(
     Whatever limits the answer is given as a warning and kept in `model.report["notes"]`.
     """
     check_choice("method", method, tuple(METHODS))
-    _check_sizes(comparisons, n_components)
+    _check_sizes(comparisons, n_components, method)
     seed = int(as_key(seed))
-    warn_about(comparisons)
+    warn_about(comparisons, stacklevel=3)
     with threadpool_limits(1):  # parallelism is ours, over blocks of people; BLAS threads would change the order of sums
         try:
             model = METHODS[method](comparisons, n_components, seed=seed, engine=LocalEngine(jobs), progress=progress, **options)
@@ -53,7 +57,7 @@ def fit(
         warnings.warn(note, FitWarning, stacklevel=2)
     origin = {
         "method": method,
-        "options": dict(sorted(options.items())),
+        "options": {name: value.item() if isinstance(value, np.generic) else value for name, value in sorted(options.items())},
         "seed": seed,
         "users": comparisons.n_users,
         "comparisons": comparisons.n_comparisons,
@@ -62,16 +66,19 @@ def fit(
     return dataclasses.replace(model, report=origin | dict(model.report))
 
 
-def _check_sizes(comparisons: Comparisons, n_components: int) -> None:
-    if isinstance(n_components, bool) or not isinstance(n_components, int):
-        raise OptionError(f"n_components is {n_components!r}; it must be a whole number of at least 1.")
+def _check_sizes(comparisons: Comparisons, n_components: int | str, method: str) -> None:
+    if n_components == "auto" and method == "spectral":
+        return
+    if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer):
+        also = ', or "auto" with method "spectral"'
+        raise OptionError(f"n_components is {n_components!r}; it must be a whole number of at least 1{also}.")
     check_at_least("n_components", n_components, 1)
     M = comparisons.n_users
-    if n_components > M:
-        raise DataError(
-            f"{n_components} components cannot be told apart from {M} users: there must be at least as many people as components. "
-            "Lower the number of components, or add people."
-        )
+    if n_components > min(M, MOST_COMPONENTS):
+        reason = f"{n_components} components cannot be told apart from {M:,} users: there must be at least as many people as components."
+        if n_components > MOST_COMPONENTS:
+            reason = f"n_components is {n_components}; at most {MOST_COMPONENTS} are supported."
+        raise DataError(f"{reason} Lower the number of components, or add people.")
 
 
 def _unknown_option(error: TypeError, method: str) -> Exception:

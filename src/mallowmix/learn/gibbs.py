@@ -61,7 +61,8 @@ def monte_carlo_em(
     chains: list[Chain],
     engine: LocalEngine,
     *,
-    sweeps: int = 2,
+    sweeps: int = 5,
+    min_settle: int = 4,
     max_settle: int = 12,
     n_average: int = 8,
     seed: int = 0,
@@ -79,7 +80,7 @@ def monte_carlo_em(
         moved.append(run.cycle(blocks, engine, gain=None))
         if progress:
             progress("settling", cycle + 1, max_settle)
-        if cycle >= 2 and moved[-1] > 0.7 * moved[-2] or moved[-1] == 0:
+        if cycle + 1 >= min_settle and (moved[-1] == 0 or moved[-1] > 0.7 * moved[-2]):
             break
     for i in range(n_average):
         moved.append(run.cycle(blocks, engine, gain=1 / (i + 1)))
@@ -111,7 +112,8 @@ class _Run:
             new = polish_columns(self.tables, self.columns, which=range(group, len(self.alpha), n_groups))
             moved += int(np.count_nonzero(new.sigma != self.columns.sigma))
             self.columns = new
-            self.alpha = polya_alpha(self.histogram, self.alpha)
+            if self.passes > 2:  # the first draws still remember their start, and would make everybody look too mixed
+                self.alpha = polya_alpha(self.histogram, self.alpha)
             # Moving all components at once overshoots when people mix many: about two of those they mix may move together.
             self.n_groups = int(np.clip(round(people / max(squares, 1e-300) / 2), 1, len(self.alpha)))
         return moved
@@ -145,7 +147,9 @@ def polya_alpha(histogram: Array, alpha: Array, n_iter: int = 100) -> Array:
 def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[tuple[Array, Array, float, float], Chain]:
     beta, alpha, sweeps, sweep, key, index, forward = broadcast
     z = chain.z.copy()
-    theta, tokens = _sweep(block.starts, block.pair, block.weight, beta, alpha, z, chain.theta, sweeps, sweep, key, block.first_user)
+    theta, tokens = _sweep(
+        block.starts, block.pair, block.weight, beta, alpha, z, chain.theta, sweeps, sweep, key, block.first_user
+    )
     tables = tabulate(chain.rows, chain.user, block.pair, block.weight, block.user_weight, index, forward, beta, theta)
     squares = float(block.user_weight @ np.sum(theta**2, axis=1))
     return (tables, _histogram(tokens, block), squares, float(block.user_weight.sum())), chain._replace(z=z, theta=theta)
@@ -173,7 +177,7 @@ def _next(state):
 
 @nb.njit(cache=True, nogil=True)
 def _log_gamma_draw(shape, state):
-    """log of a Gamma(shape) draw (Marsaglia and Tsang), by way of shape + 1 so that tiny shapes do not underflow."""
+    """Log of a Gamma(shape) draw (Marsaglia and Tsang), by way of shape + 1 so that tiny shapes do not underflow."""
     d = shape + 1.0 - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
     while True:

@@ -16,7 +16,7 @@ Progress = Callable[[str, int, int], None]
 _STEP = 21
 _CHUNK = 64  # projections at a time
 _AHEAD = 4  # balls of so many ranks are found in one pass
-_HALVINGS = 30
+_LEAST_ZETA = 1e-9  # below it, halving goes to 0 at once
 
 
 class NovelPairs(NamedTuple):
@@ -69,21 +69,25 @@ def _search(
     distances: Distances, K: int, P: int, zeta: float, notes: list[str], seed: int, progress: Progress | None
 ) -> NovelPairs:
     """Algorithm 2 at ζ, and at half of it for as long as fewer than K rows lie apart."""
-    E, candidates = distances.E, distances.candidates
-    for _ in range(_HALVINGS):
-        balls = Balls(distances, zeta)
-        angles = _solid_angles(E, candidates, balls, P, seed, progress)
-        places = _accept(angles, E.counts[candidates], balls, K)
-        if len(places) == K:
-            return NovelPairs(candidates[places], angles[places], zeta, notes)
-        if np.count_nonzero(angles) < K:
-            break  # too few rows are extreme at all: no ζ can help
-        notes.append(f"Only {len(places)} of {K} novel pairs lay apart at zeta={zeta:.3g}: zeta was halved.")
-        zeta /= 2
-    raise FitError(
-        f"Only {len(places)} of the {K} novel pairs could be found: the data does not show that many different tastes to this "
-        "method. Lower the number of components, add people, or raise n_projections."
-    )
+    found = _at(distances, K, P, zeta, seed, progress)
+    if len(found.pairs) < K and len(_at(distances, K, P, 0.0, seed, progress).pairs) < K:
+        raise FitError(  # not even as ζ → 0: too few rows are extreme, or noise makes their distances negative
+            f"Only {len(found.pairs)} of the {K} novel pairs could be found: the data does not show that many different tastes "
+            "to this method. Lower the number of components, add people, or raise n_projections."
+        )
+    while len(found.pairs) < K:
+        notes.append(f"Only {len(found.pairs)} of {K} novel pairs lay apart at zeta={zeta:.3g}: zeta was halved.")
+        zeta = zeta / 2 if zeta > _LEAST_ZETA else 0.0
+        found = _at(distances, K, P, zeta, seed, progress)
+    return found._replace(notes=notes)
+
+
+def _at(distances: Distances, K: int, P: int, zeta: float, seed: int, progress: Progress | None) -> NovelPairs:
+    """Algorithm 2 at one ζ: K novel pairs, or as many as there are."""
+    E, candidates, balls = distances.E, distances.candidates, Balls(distances, zeta)
+    angles = _solid_angles(E, candidates, balls, P, seed, progress)
+    places = _accept(angles, E.counts[candidates], balls, K)
+    return NovelPairs(candidates[places], angles[places], zeta, [])
 
 
 def _check_zeta(zeta: object) -> None:

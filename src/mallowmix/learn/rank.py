@@ -23,7 +23,9 @@ class RankEstimate(NamedTuple):
     def words(self) -> str:
         """How sure one can be, in a sentence."""
         k, above = self.n_components, self.values / self.edge
-        over = f"eigenvalue {k - 1} is {above[k - 2]:.2f} times the noise edge" if k > 1 else "no eigenvalue is above the noise edge"
+        over = (
+            f"eigenvalue {k - 1} is {above[k - 2]:.2f} times the noise edge" if k > 1 else "no eigenvalue is above the noise edge"
+        )
         under = f", the next {above[k - 1]:.2f} times" if k - 1 < len(above) else ""
         sure = k == 1 or (above[k - 2] > 1.15 and (k - 1 >= len(above) or above[k - 1] < 1 / _MARGIN))
         return f"{k} components: {over}{under}; the cut is {'clear' if sure else 'not clear, try one more and one fewer'}."
@@ -35,7 +37,9 @@ def noise_edge(blocks: list[Block], pairs: PairStatistics, engine: LocalEngine, 
     For equally active people this is the Marchenko–Pastur edge ((1 + √(P/M))² − 1) / (n − 1); it also holds for unequal ones.
     """
     tops = [
-        leading_subspace(SignedMoment(blocks, pairs, engine, null_key=seed + 1 + draw), 1, extra=11, max_passes=10, tol=1e-3, seed=seed)
+        leading_subspace(
+            SignedMoment(blocks, pairs, engine, null_key=seed + 1 + draw), 1, extra=11, max_passes=10, tol=1e-3, seed=seed
+        )
         for draw in range(_NULLS)
     ]
     return _MARGIN * max(float(np.mean([top.values[0] for top in tops])), 1e-300)

@@ -44,7 +44,12 @@ def as_units(block: Block) -> Block:
     weight = np.ones(int(copies.sum()))
     weight[last] = block.weight - (copies - 1)
     return Block(
-        block.first_user, block.n_items, np.r_[0, np.cumsum(copies)][block.starts], np.repeat(block.pair, copies), weight, block.user_weight
+        block.first_user,
+        block.n_items,
+        np.r_[0, np.cumsum(copies)][block.starts],
+        np.repeat(block.pair, copies),
+        weight,
+        block.user_weight,
     )
 
 

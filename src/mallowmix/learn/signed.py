@@ -95,7 +95,9 @@ def _apply_step(block: Block, broadcast: tuple[PairStatistics, NDArray[np.float3
     value = pairs.value.astype(np.float32)
     random = key is not None
     key = key if random else np.uint64(0)
-    out = _signed_pass(block.starts, block.pair, block.weight, block.user_weight, pairs.index, value, V, random, key, block.first_user)
+    out = _signed_pass(
+        block.starts, block.pair, block.weight, block.user_weight, pairs.index, value, V, random, key, block.first_user
+    )
     return out.astype(np.float64), None
 
 
@@ -135,7 +137,14 @@ def _signed_pass(starts, pair, weight, user_weight, index, value, V, random, key
 
 
 def leading_subspace(
-    A: SignedMoment, rank: int, *, extra: int = 8, max_passes: int = 15, tol: float = 1e-3, seed: int = 0, start: Array | None = None
+    A: SignedMoment,
+    rank: int,
+    *,
+    extra: int = 8,
+    max_passes: int = 15,
+    tol: float = 1e-3,
+    seed: int = 0,
+    start: Array | None = None,
 ) -> Subspace:
     """Top eigenpairs by block subspace iteration. The spectrum has two sides, so A is shifted by its most negative Ritz value."""
     P = len(A.pairs.share)

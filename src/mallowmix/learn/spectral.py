@@ -63,7 +63,9 @@ def fit_spectral(
     share = sampled_share(comparisons.n_comparisons)
     blocks = [sample_people(block, share, seed) for block in everybody]
     pairs = pair_statistics(count_pairs(everybody, engine), comparisons.n_items)
-    work = _Work(blocks, pairs, engine, seed, progress, comparisons.n_items, {"refine": refine, "sampled_share": share, "notes": []})
+    work = _Work(
+        blocks, pairs, engine, seed, progress, comparisons.n_items, {"refine": refine, "sampled_share": share, "notes": []}
+    )
     K = _number_of_components(work, n_components)
     first, people = _starts(work, K, vertices, both=refine != "none")
     if refine == "none":
@@ -100,7 +102,9 @@ def _starts(work: _Work, K: int, vertices: str, *, both: bool) -> tuple[Start, S
         work.report["notes"].append(
             "The leading eigenvectors had not settled after the last pass: the data may not show this many components."
         )
-    first = start_from_pairs(embed_pairs(subspace, work.pairs, K - 1), work.pairs, work.n_items, vertices=vertices, seed=work.seed)
+    first = start_from_pairs(
+        embed_pairs(subspace, work.pairs, K - 1), work.pairs, work.n_items, vertices=vertices, seed=work.seed
+    )
     _tell(work, "spectrum", 1, 1)
     if not both:
         return first, None
@@ -144,7 +148,15 @@ def _refine(work: _Work, start: Variational, everybody: list[Block] | None) -> M
         share = outcome.alpha / outcome.alpha.sum()
         chains = start_chains(units, [np.tile(share, (block.n_users, 1)) for block in units])
         outcome = monte_carlo_em(
-            units, outcome.columns, outcome.alpha, chains, work.engine, seed=work.seed + 1, sweeps=4, max_settle=1, n_average=2,
+            units,
+            outcome.columns,
+            outcome.alpha,
+            chains,
+            work.engine,
+            seed=work.seed + 1,
+            sweeps=4,
+            max_settle=1,
+            n_average=2,
             progress=work.progress,
         )
         work.report["moved_by_all"] = outcome.moved

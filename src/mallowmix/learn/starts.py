@@ -58,7 +58,7 @@ def concentration(corners: Array, share: Array) -> float:
 
 
 def vertex_shares(vertices: Array) -> Array:
-    """a ≥ 0 with Σ a_k v_k = 0 and Σ a_k = 1, by non-negative least squares; none below 0.2/K."""
+    """A ≥ 0 with Σ a_k v_k = 0 and Σ a_k = 1, by non-negative least squares; none below 0.2/K."""
     K = len(vertices)
     scale = max(float(np.abs(vertices).max()), 1e-300)
     system = np.vstack([vertices.T / scale, np.ones(K)])

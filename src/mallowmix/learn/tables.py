@@ -134,5 +134,3 @@ def square(values: Array, n_items: int) -> Array:
     full[low, high] = values
     full[high, low] = values[:, ::-1]
     return full
-
-

@@ -14,7 +14,8 @@ _STEP = 33
 
 def smoothed_spa(rows: Array, K: int, seed: int = 0) -> Array:
     """Successive projection: the row furthest from the span of the corners so far gives the next direction, and the mean of the 15
-    rows furthest along it the next corner. (K, K−1)."""
+    rows furthest along it the next corner. (K, K−1).
+    """
     points = np.column_stack([rows, np.ones(len(rows))])
     rest = points.copy()
     vertices = np.empty((K, points.shape[1]))
@@ -30,7 +31,8 @@ def smoothed_spa(rows: Array, K: int, seed: int = 0) -> Array:
 
 def projected_corners(rows: Array, K: int, seed: int = 0) -> Array:
     """Solid angles by 150 K random directions: take the rows that win most, each outside a ball around those before, and average
-    every ball's winners. The ball shrinks until there are K. (K, K−1)."""
+    every ball's winners. The ball shrinks until there are K. (K, K−1).
+    """
     directions = generator(seed, _STEP).standard_normal((rows.shape[1], 150 * K))
     wins = np.bincount(np.argmax(rows @ directions, axis=0), minlength=len(rows))
     winners = np.argsort(-wins, kind="stable")[: np.count_nonzero(wins)]
