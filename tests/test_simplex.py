@@ -79,6 +79,17 @@ def test_one_component_takes_everything():
     assert simplex_least_squares(np.array([[3.0]]), np.array([[5.0], [-1.0]])).tolist() == [[1.0], [1.0]]
 
 
+def test_without_a_gram_matrix_the_largest_entry_takes_everything():
+    """G = 0, as after clipping a negative one: the objective is linear, and its least value is at a corner."""
+    C = np.array([[1.0, 3.0, 2.0], [1e-8, 0.0, -5.0]])
+    assert simplex_least_squares(np.zeros((3, 3)), C).tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+@pytest.mark.parametrize("size", [1e6, 1e150, 1e300])
+def test_projection_of_far_points_is_exact(size):
+    assert project_to_simplex(np.array([[size, -size, 0.0], [size, size, 0.0]])).tolist() == [[1, 0, 0], [0.5, 0.5, 0]]
+
+
 def test_no_information_leaves_the_middle():
     assert simplex_least_squares(np.zeros((2, 2)), np.zeros((1, 2))).tolist() == [[0.5, 0.5]]
 

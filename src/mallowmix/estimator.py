@@ -20,10 +20,10 @@ from mallowmix.model import M4
 class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Mixed membership Mallows model as a scikit-learn transformer: people's comparisons in, their weights out.
 
-    X is a users × pairs matrix of counts (sparse or dense): column i·Q + j counts how often a person put item i over item j, so that
-    there are Q² columns, those of an item with itself empty. For any other width give `pairs`, a list of (i, j), one a column;
-    without it the columns are taken for the first ordered pairs (0, 1), (0, 2), … of the smallest Q that has as many, with a warning.
-    `Comparisons` are taken as they are.
+    X is a users × pairs matrix of counts (sparse or dense): column i·Q + j counts how often a person put item i over item j, so
+    that there are Q² columns, those of an item with itself empty. For any other width give `pairs`, one (i, j) a column;
+    without it the columns are taken for the first ordered pairs (0, 1), (0, 2), … of the smallest Q that has as many, with a
+    warning. `Comparisons` are taken as they are.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             Q -= 1
         if warn:
             warnings.warn(
-                f"X has {width} columns, which is not Q² for any number of items Q: they are taken for the first ordered pairs of {Q} items. "
+                f"X has {width} columns, which is not Q² for any Q: they are taken for the first ordered pairs of {Q} items. "
                 "Give pairs=[(i, j), …] to say what the columns are.",
                 DataWarning,
                 stacklevel=4,

@@ -36,8 +36,9 @@ def fit(
 
     comparisons : who preferred what to what, from `read_comparisons` or `Comparisons.from_arrays`
     n_components : K, the number of shared rankings; "auto" reads it off the spectrum (method "spectral")
-    method : "spectral", near the statistical limit (options of `learn.spectral.fit_spectral`: refine, vertices), or "projections", the
-        paper's Algorithm 1 (options of `learn.projections.fit_projections`: n_projections, zeta, tol, metric, min_count, dispersion)
+    method : "spectral", near the statistical limit (further options: refine, vertices; see `learn.spectral.fit_spectral`), or
+        "projections", the paper's Algorithm 1 (n_projections, zeta, tol, metric, min_count, dispersion; see
+        `learn.projections.fit_projections`)
     seed : the same seed and data give the same model, on any number of threads
     jobs : how many threads; all cores unless given
     progress : called as progress(step, done, total) during long work
@@ -75,7 +76,7 @@ def _check_sizes(comparisons: Comparisons, n_components: int | str, method: str)
     check_at_least("n_components", n_components, 1)
     M = comparisons.n_users
     if n_components > min(M, MOST_COMPONENTS):
-        reason = f"{n_components} components cannot be told apart from {M:,} users: there must be at least as many people as components."
+        reason = f"{n_components} components cannot be told apart from {M:,} users: there must be a person for each at least."
         if n_components > MOST_COMPONENTS:
             reason = f"n_components is {n_components}; at most {MOST_COMPONENTS} are supported."
         raise DataError(f"{reason} Lower the number of components, or add people.")

@@ -156,12 +156,13 @@ def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[tuple[Array, Arra
 
 
 def _histogram(tokens: Array, block: Block) -> Array:
-    """(K + 1, sizes) how many people have each number of tokens in each component, and in all; sizes up to the longest allowed."""
+    """(K + 1, sizes) how many people have each number of tokens, in each component and in all."""
     everything = np.column_stack([tokens, tokens.sum(axis=1)])
     sizes = np.minimum(np.rint(everything), MAX_TOKENS - 1).astype(np.int64)
     K1 = everything.shape[1]
     flat = (sizes + np.arange(K1) * MAX_TOKENS).ravel()
-    return np.bincount(flat, np.repeat(block.user_weight, K1), K1 * MAX_TOKENS).reshape(K1, MAX_TOKENS)
+    counts = np.bincount(flat, np.repeat(block.user_weight, K1), K1 * MAX_TOKENS)
+    return counts.astype(np.float64).reshape(K1, MAX_TOKENS)
 
 
 @nb.njit(cache=True, nogil=True, inline="always")

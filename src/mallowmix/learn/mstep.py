@@ -43,7 +43,7 @@ def _phi_grid(n_items: int) -> tuple[Array, Array, Array]:
 
 
 def fit_column_phi(counts: Array, sigma: NDArray[np.int32]) -> float:
-    """The most likely φ for (Q, Q) counts in the order σ: the best grid value, then the peak of the parabola through its neighbours."""
+    """The most likely φ for (Q, Q) counts in the order σ: the best of a grid, then the peak of a parabola there."""
     Q = len(sigma)
     order = order_of(sigma)
     ranked = counts[np.ix_(order, order)]

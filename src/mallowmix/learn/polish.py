@@ -1,4 +1,4 @@
-"""Insertion search on the direct likelihood: EM with a discrete σ locks in, because expected counts favour the current σ; this does not."""
+"""Insertion search on the direct likelihood: where EM locks in, since expected counts favour the current σ, this goes on."""
 
 from collections.abc import Iterable
 

@@ -36,7 +36,7 @@ def _draws(first_user, n_users, key):
 
 
 def as_units(block: Block) -> Block:
-    """The same comparisons with no weight above one: a row of weight 2.5 becomes rows of 1, 1 and ½, each with its own component."""
+    """The same comparisons with no weight above one: a row of weight 2.5 becomes rows of 1, 1 and ½."""
     if not len(block.weight) or block.weight.max() <= 1:
         return block
     copies = np.ceil(block.weight).astype(np.int64)

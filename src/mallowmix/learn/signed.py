@@ -1,8 +1,8 @@
-"""The signed pair moment: co-occurrence of *unordered* pairs, signed by who won, as an operator. Half the size of E and rank K − 1.
+"""The signed pair moment: co-occurrence of *unordered* pairs, signed by who won, as an operator. Half of E's size, rank K − 1.
 
-A token of pair p = {i, j} has the value x = ±√((1−q)/q) / √μ, plus when the lower-numbered item won; q is the win fraction of that
-direction and μ the pair's share. Its mean given θ is √μ (b − q) / √(q(1−q)) with b = β_p·θ: centred and of equal noise for every
-pair. A = Σ_m c_m Σ_{t≠t'} x_t x_t' over all distinct tokens of a person, c_m = 1/(n_m − 1), normalised.
+A token of pair p = {i, j} has the value x = ±√((1−q)/q) / √μ, plus when the lower-numbered item won; q is the win fraction of
+that direction and μ the pair's share. Its mean given θ is √μ (b − q) / √(q(1−q)) with b = β_p·θ: centred and of equal noise for
+every pair. A = Σ_m c_m Σ_{t≠t'} x_t x_t' over all distinct tokens of a person, c_m = 1/(n_m − 1), normalised.
 """
 
 from typing import Any, NamedTuple
@@ -61,7 +61,7 @@ def count_pairs(blocks: list[Block], engine: LocalEngine) -> Array:
 
 def _count_step(block: Block, broadcast: Any, state: Any) -> tuple[Array, None]:
     weight = block.weight * np.repeat(block.user_weight, np.diff(block.starts))
-    return np.bincount(block.pair, weight, block.n_items**2), None
+    return np.bincount(block.pair, weight, block.n_items**2).astype(np.float64), None
 
 
 class SignedMoment:

@@ -12,6 +12,9 @@ Array = NDArray[np.float64]
 
 def project_to_simplex(points: Array) -> Array:
     """The nearest point with b ≥ 0, Σb = 1, for every row (sort, find the threshold, clip)."""
+    points = np.maximum(
+        points - points.max(axis=1, keepdims=True), -1
+    )  # one below the largest: ends at 0 anyway
     descending = -np.sort(-points, axis=1)
     excess = (np.cumsum(descending, axis=1) - 1) / np.arange(1, points.shape[1] + 1)
     last = np.count_nonzero(descending > excess, axis=1) - 1  # how many entries stay positive
@@ -32,8 +35,9 @@ def simplex_least_squares(G: Array, C: Array, *, tol: float = 1e-4, max_iter: in
     """
     n_rows, K = C.shape
     B = np.full((n_rows, K), 1 / K)
-    step = 1 / max(float(np.linalg.eigvalsh(G)[-1]), 1e-300)
-    wanted = tol * max(float(np.mean(np.diag(G))), 1e-300)
+    least = max(1e-9 * float(np.abs(C).max(initial=0)), 1e-300)  # G may be 0
+    step = 1 / max(float(np.linalg.eigvalsh(G)[-1]), least)
+    wanted = tol * max(float(np.mean(np.diag(G))), least)
     open_rows = np.arange(n_rows)
     b, look, speed = B, B, 1.0
     for iteration in range(max_iter):

@@ -136,7 +136,7 @@ def _better_start(work: _Work, starts: list[Start]) -> Variational:
 
 
 def _refine(work: _Work, start: Variational, everybody: list[Block] | None) -> MonteCarlo:
-    """Steps 5 and 6 in one: Monte-Carlo EM on the direct likelihood; then, where a sample was used, a few passes over everybody."""
+    """Steps 5 and 6 in one: Monte-Carlo EM on the direct likelihood; after a sample, a few passes over everybody."""
     units = [as_units(block) for block in work.blocks]
     theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
     outcome = monte_carlo_em(

@@ -1,5 +1,6 @@
 """Two starts for refinement, both from the spectral embedding: vertices among the pairs, and clusters among the people."""
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numba as nb
@@ -71,7 +72,7 @@ def mixed_beta(F: Array, win: Array, vertices: Array, share: Array) -> Array:
     """(P, K) β from Σ_k a_k v_k β_k = √(q(1−q)) F and Σ_k a_k β_k = q: K equations for K numbers, then into the box [0, 1]."""
     system = np.vstack([(share[:, None] * vertices).T, share])  # (K, K)
     right = np.column_stack([F * np.sqrt(win * (1 - win))[:, None], win])  # (P, K)
-    beta = np.linalg.lstsq(system, right.T, rcond=1e-10)[0].T
+    beta: Array = np.linalg.lstsq(system, right.T, rcond=1e-10)[0].T.astype(np.float64)
     return np.clip(beta, 0, 1)
 
 
@@ -86,13 +87,15 @@ def start_from_people(
     active = n >= min(float(np.median(n)), 50.0)
     if np.count_nonzero(active) < K:
         active = n > 0
-    kmeans = KMeans(K, n_init=3, random_state=seed % 2**32).fit(embedding[active], sample_weight=np.minimum(n[active], 300))
+    kmeans = KMeans(K, n_init=3, random_state=seed % 2**32)  # type: ignore[arg-type]
+    kmeans.fit(embedding[active], sample_weight=np.minimum(n[active], 300))
+    found = np.asarray(kmeans.labels_)
     label = np.full(len(n), -1)
-    label[active] = kmeans.labels_
+    label[active] = found
     edges = np.cumsum([0, *(block.n_users for block in blocks)])
-    labels = [label[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    labels = [label[a:b] for a, b in pairwise(edges)]
     counts, _ = engine.reduce(_cluster_step, blocks, K, labels)
-    share = np.bincount(kmeans.labels_, minlength=K) / len(kmeans.labels_)
+    share = np.bincount(found, minlength=K) / len(found)
     sigma = np.stack([sigma_of(insertion_search(wins, borda_order(wins))) for wins in counts.reshape(K, Q, Q)])
     share = np.maximum(share, 0.2 / K)
     phi = np.array([fit_column_phi(wins, row) for wins, row in zip(counts.reshape(K, Q, Q), sigma, strict=True)])
@@ -109,7 +112,7 @@ def _cluster_step(block: Block, K: int, label: NDArray[np.int64]) -> tuple[Array
     weight = block.weight * np.repeat(block.user_weight, np.diff(block.starts))
     keep = row_label >= 0
     code = row_label[keep] * block.n_items**2 + block.pair[keep]
-    return np.bincount(code, weight[keep], K * block.n_items**2), label
+    return np.bincount(code, weight[keep], K * block.n_items**2).astype(np.float64), label
 
 
 @nb.njit(cache=True, nogil=True)

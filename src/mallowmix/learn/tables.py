@@ -31,7 +31,7 @@ def gap_reach(n_items: int, phi: float) -> int:
 
 
 def by_gap(table: Array, n_items: int, phi: float) -> Array:
-    """(P, 2D+1) from the (P, nodes) table: the log-likelihood of each pair when its higher-numbered item is placed g = −D … D below."""
+    """(P, 2D+1) from the (P, nodes) table: each pair's log-likelihood when its second item is placed g = −D … D below."""
     D = gap_reach(n_items, phi)
     win, lose = gap_probabilities(n_items, phi)
     beta = np.concatenate([lose[D:0:-1], win[: D + 1]])

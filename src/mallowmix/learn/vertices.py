@@ -13,8 +13,8 @@ _STEP = 33
 
 
 def smoothed_spa(rows: Array, K: int, seed: int = 0) -> Array:
-    """Successive projection: the row furthest from the span of the corners so far gives the next direction, and the mean of the 15
-    rows furthest along it the next corner. (K, K−1).
+    """(K, K−1) by successive projection: the row furthest from the span of the corners so far gives the next direction, and the
+    mean of the 15 rows furthest along it the next corner.
     """
     points = np.column_stack([rows, np.ones(len(rows))])
     rest = points.copy()

@@ -1,0 +1,88 @@
+"""Theorem 1: how the time of `method="projections"` grows with M, N, K and Q, against O(MNK + Q²K³).
+
+python benchmarks/projections_growth.py    writes benchmarks/results/projections_growth.json
+
+From one base size each of the four is doubled three times, the others held. A ratio of 2 a doubling is linear, 4 quadratic, 8 cubic.
+With P = 150 K projections the first term is MN·P: linear in M, N and K, and without Q. The second is a loose bound of the
+regression: quadratic in Q, at most cubic in K. One thread; the least of three runs; everything after the data is read.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import mallowmix as mm
+from mallowmix.engine import LocalEngine
+from mallowmix.learn.components import components
+from mallowmix.learn.moments import HalfMoments
+from mallowmix.learn.novel_pairs import find_novel_pairs
+from mallowmix.learn.ranking_matrix import estimate_ranking_matrix
+
+RESULTS = Path(__file__).parent / "results" / "projections_growth.json"
+BASE = {"M": 2000, "N": 50, "K": 3, "Q": 20}
+DOUBLINGS = 3
+
+
+def draw(M: int, N: int, K: int, Q: int) -> mm.Comparisons:
+    """Comparisons of a planted model."""
+    random = np.random.default_rng(1)
+    model = mm.M4([random.permutation(Q) for _ in range(K)], np.full(K, 0.1), np.full(K, 0.3), np.arange(Q))
+    return model.sample(M, N, seed=1).comparisons
+
+
+def time_stages(comparisons: mm.Comparisons, K: int) -> dict[str, float]:
+    """Seconds in each algorithm, one thread."""
+    times = {}
+    marks = [time.perf_counter()]
+    E = HalfMoments(comparisons, engine=LocalEngine(1))
+    marks.append(time.perf_counter())
+    novel = find_novel_pairs(E, K, zeta="auto", min_count=0.2)
+    marks.append(time.perf_counter())
+    B = estimate_ranking_matrix(E, novel.pairs).B
+    marks.append(time.perf_counter())
+    components(B)
+    marks.append(time.perf_counter())
+    for name, start, end in zip(("halves", "novel_pairs", "ranking_matrix", "components"), marks, marks[1:], strict=False):
+        times[name] = end - start
+    return times | {"all": marks[-1] - marks[0]}
+
+
+def measure(sizes: dict[str, int], repeats: int = 3) -> dict[str, float]:
+    """The least time of each stage over some runs."""
+    comparisons = draw(**sizes)
+    runs = [time_stages(comparisons, sizes["K"]) for _ in range(repeats)]
+    return {name: min(run[name] for run in runs) for name in runs[0]}
+
+
+def growth(name: str, base: dict[str, int], doublings: int) -> dict:
+    """Times as one size is doubled, and the ratio of each to the one before."""
+    values = [base[name] * 2**n for n in range(doublings + 1)]
+    times = [measure(base | {name: value}) for value in values]
+    ratios = {stage: [b[stage] / a[stage] for a, b in zip(times, times[1:], strict=False)] for stage in times[0]}
+    return {"doubled": name, "values": values, "seconds": times, "ratios": ratios}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    measure({"M": 50, "N": 10, "K": 2, "Q": 6}, repeats=1)  # compile the kernels
+    with threadpool_limits(1):
+        tables = [growth(name, BASE, DOUBLINGS) for name in BASE]
+    options.out.parent.mkdir(exist_ok=True)
+    about = {"base": BASE, "bound": "O(MNK + Q²K³)", "zeta": "auto", "min_count": 0.2, "threads": 1}
+    options.out.write_text(json.dumps({"about": about, "growth": tables}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for table in tables:
+        seconds = ", ".join(f"{run['all']:.2f}" for run in table["seconds"])
+        ratios = ", ".join(f"{ratio:.2f}" for ratio in table["ratios"]["all"])
+        print(f"{table['doubled']} = {table['values']}: {seconds} s, ratios {ratios}")
+
+
+if __name__ == "__main__":
+    main()

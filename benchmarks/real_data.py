@@ -1,0 +1,117 @@
+"""Real people: MovieLens 1M, the first 4000 users to learn from, the others to foretell. Every way of fitting, side by side.
+
+python -m benchmarks.real_data --data DIR [--quick]    writes benchmarks/results/real_data.json
+
+Held out: the log-likelihood per comparison of half of each new person's comparisons given the other half ("random"), and of
+those between films that were held out ("films"). "Least share × K" is 1 where all components are equally large.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import mallowmix as mm
+from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.errors import MallowmixError, MallowmixWarning
+from mallowmix.infer.heldout import completion
+from mallowmix.learn.mstep import Columns
+from mallowmix.learn.variational import variational_em
+from mallowmix.readers.movielens import first_users, movielens_comparisons, read_movielens
+from mallowmix.readers.ratings import capped
+
+RESULTS = Path(__file__).parent / "results" / "real_data.json"
+Fit = Callable[[mm.Comparisons, int, int], mm.M4]
+
+
+def random_em(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
+    """EM from random rankings: 40 variational steps with a fixed prior, 10 more that also fit it."""
+    random = np.random.default_rng(seed)
+    sigma = np.stack([random.permutation(comparisons.n_items) for _ in range(K)]).astype(np.int32)
+    blocks, engine = make_blocks(comparisons), LocalEngine()
+    with threadpool_limits(1):
+        start = variational_em(blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, 1 / K), engine, n_iter=40)
+        end = variational_em(blocks, start.columns, start.alpha, engine, n_iter=10, gamma=start.gamma, move_alpha=True)
+    return mm.M4(end.columns.sigma, end.columns.phi, end.alpha, comparisons.items)
+
+
+def fitted(cap: float | None = None, **options: object) -> Fit:
+    """`mallowmix.fit` with these options, people with more than `cap` comparisons counting as if they had so many."""
+
+    def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
+        return mm.fit(comparisons if cap is None else capped(comparisons, cap), K, seed=seed, **options)
+
+    return run
+
+
+METHODS: dict[str, Fit] = {
+    "spectral": fitted(),
+    "spectral, people capped at 300": fitted(cap=300),
+    "spectral, people capped at 50": fitted(cap=50),
+    "spectral, refine=short": fitted(refine="short"),
+    "spectral, refine=none": fitted(refine="none"),
+    "projections as printed": fitted(method="projections"),
+    "projections, min_count=0.2, zeta=auto": fitted(method="projections", min_count=0.2, zeta="auto"),
+    "EM from random rankings": random_em,
+}
+
+
+def measure(name: str, train: mm.Comparisons, test: mm.Comparisons, K: int, seed: int) -> dict:
+    """One fit: seconds, the least share, and both held-out likelihoods; or why there is none."""
+    row = {"n_items": train.n_items, "n_components": K, "method": name, "seed": seed}
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MallowmixWarning)
+            model = METHODS[name](train, K, seed)
+    except MallowmixError as error:
+        return row | {"error": str(error)}
+    row |= {"seconds": time.perf_counter() - start, "least_share_times_K": float(model.share.min() * K)}
+    row |= {"shares": model.share.tolist(), "phi": model.phi.tolist(), "alpha0": float(model.alpha.sum())}
+    row |= {"start": model.report.get("start"), "moved": model.report.get("moved")}
+    return row | {name: _heldout(model, test, split) for name, split in (("random", "comparisons"), ("films", "items"))}
+
+
+def _heldout(model: mm.M4, test: mm.Comparisons, split: str) -> dict:
+    found = completion(model, test, split=split)
+    return {"log_likelihood": found.log_likelihood_per_comparison, "standard_error": found.standard_error}
+
+
+def line(row: dict) -> str:
+    """One row of the table."""
+    head = f"{row['n_items']:>4} {row['n_components']:>3}  {row['method']:<38}"
+    if "error" in row:
+        return f"{head} {row['error']}"
+    numbers = f"{row['random']['log_likelihood']:>8.4f} {row['films']['log_likelihood']:>8.4f} {row['least_share_times_K']:>7.2f}"
+    return f"{head} {numbers} {row['seconds']:>8.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="the folder with moviedata.mat or ratings.dat; or set MALLOWMIX_DATA")
+    parser.add_argument("--quick", action="store_true", help="100 films and 10 components alone")
+    parser.add_argument("--items", type=int, nargs="+", default=[100, 200])
+    parser.add_argument("--components", type=int, nargs="+", default=[10, 20])
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    sizes, ks = ([100], [10]) if options.quick else (options.items, options.components)
+    ratings, table = read_movielens(options.data), []
+    options.out.parent.mkdir(exist_ok=True)
+    print(f"{'Q':>4} {'K':>3}  {'method':<38} {'random':>8} {'films':>8} {'share':>7} {'seconds':>8}", flush=True)
+    for Q in sizes:
+        train, test = first_users(movielens_comparisons(ratings, Q))
+        for K, name, seed in [(K, name, s) for K in ks for name in options.methods for s in range(options.seeds)]:
+            table.append(measure(name, train, test, K, seed))
+            print(line(table[-1]), flush=True)
+            options.out.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Star ratings become comparisons: of two things that one person rated, the higher rated wins; equal ratings say nothing."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numba as nb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataError, check_at_least, check_choice
+from mallowmix.labels import Labels, as_arrow, as_column, encode, pc
+
+Ties = Literal["drop", "half"]
+
+
+@dataclass(frozen=True)
+class RatedPairs:
+    """Comparisons made from ratings, how many pairs were tied, and how many ratings they came from."""
+
+    comparisons: Comparisons
+    n_ties: int
+    n_ratings: int
+
+
+def comparisons_from_ratings(
+    user: Any, item: Any, rating: Any, *, top_items: int | None = None, ties: Ties = "drop"
+) -> Comparisons:
+    """Comparisons from three columns: who, what, and how many stars. Every two things a person rated differently are compared.
+
+    top_items : keep the things with most ratings, so many; equal counts go in the order of their labels as text
+    ties : "drop" leaves out pairs with equal ratings; "half" counts half a win for each side
+
+    A person with n ratings makes up to n(n−1)/2 comparisons, which all come from one weak order and so are far from independent:
+    cap their say with `capped`. Everybody who rated anything stays in `users`, even without a comparison. `rated_pairs` also
+    counts the ties.
+    """
+    return rated_pairs(user, item, rating, top_items=top_items, ties=ties).comparisons
+
+
+def rated_pairs(user: Any, item: Any, rating: Any, *, top_items: int | None = None, ties: Ties = "drop") -> RatedPairs:
+    """The same as `comparisons_from_ratings`, with the number of tied pairs and of ratings used."""
+    check_choice("ties", ties, ("drop", "half"))
+    people, users, things, items, stars = _checked(user, item, rating)
+    if top_items is not None:
+        check_at_least("top_items", top_items, 2)
+        people, things, items, stars = _keep_top(people, things, items, stars, top_items)
+    order = np.lexsort((things, people))
+    people, things, stars = people[order], things[order], stars[order]
+    _check_rated_once(people, things, users, items)
+    starts = np.searchsorted(people, np.arange(len(users) + 1))
+    half = ties == "half"
+    rows, n_ties = _count(starts, stars, half)
+    if not rows.sum():
+        raise DataError("There are no comparisons: nobody rated two things differently.")
+    columns = _pairs(starts, things.astype(np.int32), stars, np.r_[0, np.cumsum(rows)], half)
+    return RatedPairs(Comparisons(*columns, items, users, np.ones(len(users))), int(n_ties), len(stars))
+
+
+def capped(comparisons: Comparisons, most: float) -> Comparisons:
+    """The same comparisons with person m counting min(1, most / n_m) in learning, n_m the number of their comparisons.
+
+    Nobody then weighs more than `most` independent comparisons would, however many pairs their ratings make.
+    """
+    if not most > 0:
+        raise DataError(f"most is {most}; it must be above 0.")
+    weight = np.minimum(1.0, most / np.maximum(comparisons.per_user(), 1.0)) * comparisons.user_weight
+    return Comparisons(
+        comparisons.user,
+        comparisons.winner,
+        comparisons.loser,
+        comparisons.weight,
+        comparisons.items,
+        comparisons.users,
+        weight,
+    )
+
+
+def _checked(user: Any, item: Any, rating: Any) -> tuple[NDArray[Any], Labels, NDArray[Any], Labels, NDArray[np.float64]]:
+    """The rows as numbers: who and what point into their labels, stars are finite."""
+    columns = {"user": as_column(user, "user"), "item": as_column(item, "item")}
+    stars = _as_stars(rating)
+    lengths = [*map(len, columns.values()), len(stars)]
+    if len(set(lengths)) > 1:
+        raise DataError(f"user, item and rating have {', '.join(map(str, lengths))} rows; they must be equally long.")
+    if not lengths[0]:
+        raise DataError("There are no ratings: give at least one row of user, item, rating.")
+    for name, column in columns.items():
+        _refuse(_gaps(column), f"the {name} is missing", "Fill such rows in, or leave them out.")
+    _refuse(~np.isfinite(stars), "the rating is missing or not a finite number", "Leave out what was not rated.")
+    (people,), users = encode(columns["user"])
+    (things,), items = encode(columns["item"])
+    return people, users, things, items, stars
+
+
+def _as_stars(rating: Any) -> NDArray[np.float64]:
+    """Ratings as floats, NaN where one is missing."""
+    try:
+        return as_arrow(rating, "rating").cast(pa.float64()).to_numpy()
+    except (DataError, pa.ArrowException):
+        raise DataError("The ratings are not a column of numbers: give how many stars each thing got.") from None
+
+
+def _gaps(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    gap = column.is_null(nan_is_null=True).to_numpy()
+    return gap | pc.equal(column, "").fill_null(True).to_numpy() if pa.types.is_string(column.type) else gap
+
+
+def _refuse(bad: NDArray[np.bool_], what: str, advice: str) -> None:
+    if bad.any():
+        count = np.count_nonzero(bad)
+        more = f" (and {count - 1:,} more like it)" if count > 1 else ""
+        raise DataError(f"Row {np.argmax(bad) + 1}: {what}{more}. {advice}")
+
+
+def _keep_top(
+    people: NDArray[Any], things: NDArray[Any], items: Labels, stars: NDArray[np.float64], top_items: int
+) -> tuple[NDArray[Any], NDArray[Any], Labels, NDArray[np.float64]]:
+    """The rows of the most rated items, renumbered; the numbers of items are in text order, so a stable sort breaks ties by it."""
+    by_count = np.argsort(-np.bincount(things, minlength=len(items)), kind="stable")
+    kept = np.sort(by_count[:top_items])
+    number = np.full(len(items), -1)
+    number[kept] = np.arange(len(kept))
+    rows = number[things] >= 0
+    return people[rows], number[things[rows]], items[kept], stars[rows]
+
+
+def _check_rated_once(people: NDArray[Any], things: NDArray[Any], users: Labels, items: Labels) -> None:
+    """Rows are sorted by person and thing: equal neighbours are the same person's ratings of the same thing."""
+    twice = np.flatnonzero((people[1:] == people[:-1]) & (things[1:] == things[:-1]))
+    if len(twice):
+        name, thing = users.tolist()[people[twice[0]]], items.tolist()[things[twice[0]]]
+        more = f" (and {len(twice) - 1:,} more such rows)" if len(twice) > 1 else ""
+        raise DataError(f"User {name!r} rates {thing!r} more than once{more}. Keep one rating of each thing, the last say.")
+
+
+@nb.njit(cache=True, nogil=True)
+def _count(starts, stars, half):
+    """How many rows each person makes, and how many pairs are tied in all."""
+    rows, n_ties = np.zeros(len(starts) - 1, np.int64), 0
+    for m in range(len(starts) - 1):
+        tied = 0
+        for a in range(starts[m], starts[m + 1]):
+            for b in range(starts[m], a):
+                tied += stars[a] == stars[b]
+        n = starts[m + 1] - starts[m]
+        rows[m] = n * (n - 1) // 2 - tied + (2 * tied if half else 0)
+        n_ties += tied
+    return rows, n_ties
+
+
+@nb.njit(cache=True, nogil=True)
+def _pairs(starts, things, stars, first_row, half):
+    """User, winner, loser and weight of every comparison, in the normal form's order: things ascend within a person."""
+    n_rows = first_row[-1]
+    user, winner, loser = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    weight = np.ones(n_rows)
+    for m in range(len(starts) - 1):
+        row = first_row[m]
+        for a in range(starts[m], starts[m + 1]):
+            for b in range(starts[m], starts[m + 1]):
+                tied = half and a != b and stars[a] == stars[b]
+                if stars[a] > stars[b] or tied:
+                    user[row], winner[row], loser[row] = m, things[a], things[b]
+                    weight[row] = 0.5 if tied else 1.0
+                    row += 1
+    return user, winner, loser, weight
