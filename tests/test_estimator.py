@@ -3,19 +3,94 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mallowmix as mm
 from mallowmix.errors import DataError, DataWarning
-from mallowmix.estimator import MixedMallows
 
-pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
+quiet = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 
-EXPECTED_FAILURES = {}
+# Every check passes with the default method. A check that cannot hold would stand here with its reason.
+EXPECTED_FAILURES: dict[str, str] = {}
 
 
-@parametrize_with_checks([MixedMallows()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+@quiet
+@parametrize_with_checks([mm.MixedMallows()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.fixture(scope="module")
+def population():
+    orders = [list("abcdefgh"), list("hgfedcba"), list("dbhfacge")]
+    return mm.M4.from_orders(orders, phi=0.2, alpha=0.2).sample(300, 60, seed=3)
+
+
+def as_matrix(comparisons):
+    shape = (comparisons.n_users, comparisons.n_items**2)
+    return sp.coo_array((comparisons.weight, (comparisons.user, comparisons.pair)), shape=shape).tocsr()
+
+
+@pytest.mark.parametrize("method", ["spectral", "projections"])
+@quiet
+def test_the_class_equals_the_functions(population, method):
+    model = mm.fit(population.comparisons, 3, method=method, seed=5)
+    estimator = mm.MixedMallows(3, method=method, seed=5).fit(population.comparisons)
+    assert estimator.model_ == model
+    np.testing.assert_array_equal(estimator.transform(population.comparisons), mm.weights(model, population.comparisons))
+    np.testing.assert_array_equal(estimator.components_, model.beta().reshape(3, -1))
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.csr_array.toarray])
+@quiet
+def test_a_matrix_of_counts_equals_the_comparisons(population, form):
+    """Users and items are numbered alike, so the arrays must be the same to the last bit."""
+    X = form(as_matrix(population.comparisons))
+    from_matrix = mm.MixedMallows(3).fit(X)
+    from_rows = mm.fit(population.comparisons, 3)
+    np.testing.assert_array_equal(from_matrix.model_.sigma, from_rows.sigma)
+    np.testing.assert_array_equal(from_matrix.model_.phi, from_rows.phi)
+    np.testing.assert_array_equal(from_matrix.transform(X), mm.weights(from_rows, population.comparisons))
+
+
+@quiet
+def test_pairs_name_the_columns_of_a_narrow_matrix(population):
+    X = as_matrix(population.comparisons)
+    Q = population.comparisons.n_items
+    kept = [code for code in range(Q * Q) if code // Q != code % Q][::-1]
+    narrow = mm.MixedMallows(3, pairs=[divmod(code, Q) for code in kept]).fit(X[:, kept])
+    np.testing.assert_array_equal(narrow.model_.sigma, mm.MixedMallows(3).fit(X).model_.sigma)
+
+
+def test_a_width_that_is_no_square_warns_and_says_how_it_was_read():
+    X = np.random.default_rng(0).poisson(3.0, (40, 5))
+    with pytest.warns(DataWarning, match=r"5 columns, which is not Q² for any Q: .* first ordered pairs of 3 items\. Give pairs="):
+        mm.MixedMallows(2).fit(X)
+
+
+def test_columns_of_an_item_with_itself_are_ignored_with_a_warning():
+    X = np.random.default_rng(0).poisson(3.0, (40, 9))
+    with pytest.warns(DataWarning, match="compare an item with itself are ignored"):
+        mm.MixedMallows(2).fit(X)
+
+
+@quiet
+def test_wrong_pairs_and_empty_matrices_are_named():
+    X = np.ones((10, 4))
+    with pytest.raises(DataError, match=r"pairs must hold 4 couples \(i, j\)"):
+        mm.MixedMallows(2, pairs=[(0, 1)]).fit(X)
+    with pytest.raises(DataError, match="X has no comparison"):
+        mm.MixedMallows(2).fit(np.zeros((10, 4)))
+
+
+@quiet
+def test_it_works_in_a_pipeline_and_clones(population):
+    X = as_matrix(population.comparisons)
+    pipeline = make_pipeline(FunctionTransformer(), mm.MixedMallows(3))
+    theta = clone(pipeline).fit_transform(X)
+    assert theta.shape == (300, 3)
+    np.testing.assert_allclose(theta.sum(axis=1), 1)
+    assert list(pipeline.fit(X)[-1].get_feature_names_out()) == ["mixedmallows0", "mixedmallows1", "mixedmallows2"]

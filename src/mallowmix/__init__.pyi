@@ -7,5 +7,6 @@ from .learn.components import components as components
 from .learn.fit import fit as fit
 from .model import M4 as M4
 from .readers import read_comparisons as read_comparisons
+from .readers.ratings import comparisons_from_ratings as comparisons_from_ratings
 from .storage import load as load
 from .storage import save as save

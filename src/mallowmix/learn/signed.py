@@ -3,8 +3,12 @@
 A token of pair p = {i, j} has the value x = ±√((1−q)/q) / √μ, plus when the lower-numbered item won; q is the win fraction of
 that direction and μ the pair's share. Its mean given θ is √μ (b − q) / √(q(1−q)) with b = β_p·θ: centred and of equal noise for
 every pair. A = Σ_m c_m Σ_{t≠t'} x_t x_t' over all distinct tokens of a person, c_m = 1/(n_m − 1), normalised.
+
+A row of weight 2.5 is three tokens, of 1, 1 and ½: a product of two tokens counts the product of their weights, and c_m makes the
+products of a person count n_m in all, so that it is 1/(n_m − 1) where every token is whole.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numba as nb
@@ -82,57 +86,74 @@ class SignedMoment:
 
 
 def _mass_step(block: Block, broadcast: Any, state: Any) -> tuple[float, None]:
-    n = _per_user(block)
-    return float(block.user_weight @ np.where(n > 1, n, 0)), None  # Σ c_m n_m (n_m − 1)
+    n, scale = _people(block)
+    return float(block.user_weight @ np.where(scale > 0, n, 0)), None  # Σ c_m n_m (n_m − 1)
 
 
-def _per_user(block: Block) -> Array:
-    return np.add.reduceat(np.r_[block.weight, 0.0], block.starts[:-1]) * (np.diff(block.starts) > 0)
+def _people(block: Block) -> tuple[Array, Array]:
+    """Each person's number of comparisons n_m and their c_m, 0 for those without two distinct tokens."""
+    whole = np.floor(block.weight)
+    n, squares = _per_user(block, block.weight), _per_user(block, whole + (block.weight - whole) ** 2)
+    products = n**2 - squares  # Σ_{t≠t'} of the tokens' weights: n (n − 1) where all are whole
+    some = products > 1e-9 * n**2
+    return n, np.divide(n, products, out=np.zeros_like(n), where=some)
+
+
+def _per_user(block: Block, values: Array) -> Array:
+    return np.add.reduceat(np.r_[values, 0.0], block.starts[:-1]) * (np.diff(block.starts) > 0)
 
 
 def _apply_step(block: Block, broadcast: tuple[PairStatistics, NDArray[np.float32], Any], state: Any) -> tuple[Array, None]:
     pairs, V, key = broadcast
-    value = pairs.value.astype(np.float32)
-    random = key is not None
-    key = key if random else np.uint64(0)
-    out = _signed_pass(
-        block.starts, block.pair, block.weight, block.user_weight, pairs.index, value, V, random, key, block.first_user
-    )
+    value, scale = pairs.value.astype(np.float32), _people(block)[1] * block.user_weight
+    random, key = key is not None, np.uint64(0) if key is None else key
+    out = _signed_pass(block.starts, block.pair, block.weight, scale, pairs.index, value, V, random, key, block.first_user)
     return out.astype(np.float64), None
 
 
+@nb.njit(cache=True, nogil=True)
+def _random_sum(weight, key, user, row):
+    """The sum of a row's tokens, each with a random sign; of more than 64, its normal limit."""
+    whole = math.floor(weight)
+    if whole > 64:
+        u, v = uniforms(key, _STEP_NULL, user, row, 0)
+        return math.sqrt(-2.0 * whole * math.log(1.0 - u)) * math.cos(2.0 * math.pi * v)
+    total = 0.0
+    for token in range(math.ceil(weight)):
+        u, _ = uniforms(key, _STEP_NULL, user, row, token)
+        size = 1.0 if token < whole else weight - whole
+        total += size if u < 0.5 else -size
+    return total
+
+
 @nb.njit(cache=True, nogil=True, fastmath=True)
-def _signed_pass(starts, pair, weight, user_weight, index, value, V, random, key, first_user):
-    """Token t of user m adds c_m w x (s − x V_p) to row p, s = Σ w x V_p: every pair of distinct tokens once."""
+def _signed_pass(starts, pair, weight, scale, index, value, V, random, key, first_user):
+    """A row of user m adds c_m x (w s − d x V_p) to row p, s = Σ w x V_p and d = Σ of its tokens' squared weights: d leaves a token's
+    product with itself out.
+    """
     P, b = V.shape
     out = np.zeros((P, b), np.float32)
     s = np.empty(b, np.float32)
-    longest = 0
+    signed = weight.astype(np.float32)
     for m in range(len(starts) - 1):
-        longest = max(longest, starts[m + 1] - starts[m])
-    sign = np.ones(longest, np.float32)
-    for m in range(len(starts) - 1):
-        n = 0.0
-        for row in range(starts[m], starts[m + 1]):
-            n += weight[row]
-        if n <= 1.0:
+        if scale[m] == 0.0:
             continue
+        first, last = starts[m], starts[m + 1]
         s[:] = 0.0
-        for row in range(starts[m], starts[m + 1]):
+        for row in range(first, last):
             if random:
-                u, _ = uniforms(key, 31, first_user + m, row - starts[m], 0)
-                sign[row - starts[m]] = 1.0 if u < 0.5 else -1.0
-            x = np.float32(weight[row]) * value[pair[row]] * sign[row - starts[m]]
-            p = index[pair[row]]
+                signed[row] = _random_sum(weight[row], key, first_user + m, row - first)
+            wx, p = signed[row] * value[pair[row]], index[pair[row]]
             for c in range(b):
-                s[c] += x * V[p, c]
-        scale = np.float32(user_weight[m] / (n - 1.0))
-        for row in range(starts[m], starts[m + 1]):
-            x = value[pair[row]] * sign[row - starts[m]]
-            p = index[pair[row]]
-            cw = scale * np.float32(weight[row]) * x
+                s[c] += wx * V[p, c]
+        for row in range(first, last):
+            x, p = value[pair[row]], index[pair[row]]
+            whole = math.floor(weight[row])
+            d = np.float32(whole + (weight[row] - whole) ** 2)
+            cx = np.float32(scale[m]) * x
+            cxw, cxdx = cx * signed[row], cx * d * x
             for c in range(b):
-                out[p, c] += cw * (s[c] - x * V[p, c])
+                out[p, c] += cxw * s[c] - cxdx * V[p, c]
     return out
 
 

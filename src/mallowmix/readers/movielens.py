@@ -101,11 +101,19 @@ def _read_mat(file: Path) -> tuple[NDArray[Any], ...]:
     file.open("rb").close()  # what the operating system refuses, it refuses here
     try:
         found = loadmat(file, variable_names=["train_vec", "probe_vec"])
-    except (MatReadError, ValueError, TypeError, NotImplementedError, EOFError, OSError, IndexError, KeyError, zlib.error) as error:
+    except (
+        MatReadError,
+        ValueError,
+        TypeError,
+        NotImplementedError,
+        EOFError,
+        OSError,
+        IndexError,
+        KeyError,
+        zlib.error,
+    ) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise FileError(
-            f"{file} is not a whole MATLAB file: it is cut short, damaged, or something else ({reason})."
-        ) from None
+        raise FileError(f"{file} is not a whole MATLAB file: it is cut short, damaged, or something else ({reason}).") from None
     parts = [_three_columns(found, name, file) for name in ("train_vec", "probe_vec")]
     rows = np.concatenate(parts)
     _check_finite(rows, file)
@@ -115,10 +123,14 @@ def _read_mat(file: Path) -> tuple[NDArray[Any], ...]:
 
 def _three_columns(found: Mapping[str, Any], name: str, file: Path) -> NDArray[np.float64]:
     if name not in found:
-        raise FileError(f"{file} has no variable {name}: it needs train_vec and probe_vec, each with the columns user, movie, stars.")
+        raise FileError(
+            f"{file} has no variable {name}: it needs train_vec and probe_vec, each with the columns user, movie, stars."
+        )
     values = np.asarray(found[name])
     if values.ndim != 2 or values.shape[1] != 3 or values.dtype.kind not in "iuf":
-        raise FileError(f"{file}: {name} has the shape {values.shape}; it must have three columns of numbers: user, movie, stars.")
+        raise FileError(
+            f"{file}: {name} has the shape {values.shape}; it must have three columns of numbers: user, movie, stars."
+        )
     return values.astype(np.float64)
 
 
@@ -157,7 +169,9 @@ def _explained(file: Path, reason: str) -> FileError:
         for number, line in enumerate(lines, start=1):
             if line.strip() and not _LINE.fullmatch(line.strip()):
                 shown = line.strip()[:40]
-                return FileError(f"{file} line {number}: {shown!r} does not read user::movie::stars::time, as in 1::1193::5::978300760.")
+                return FileError(
+                    f"{file} line {number}: {shown!r} does not read user::movie::stars::time, as in 1::1193::5::978300760."
+                )
     return FileError(f"{file} cannot be read as lines of user::movie::stars::time: {reason.splitlines()[0]}.")
 
 

@@ -1,6 +1,6 @@
 """Star ratings become comparisons: of two things that one person rated, the higher rated wins; equal ratings say nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numba as nb
@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mallowmix.comparisons import Comparisons
-from mallowmix.errors import DataError, check_at_least, check_choice
+from mallowmix.errors import DataError, OptionError, check_at_least, check_choice
 from mallowmix.labels import Labels, as_arrow, as_column, encode, pc
 
 Ties = Literal["drop", "half"]
@@ -64,17 +64,9 @@ def capped(comparisons: Comparisons, most: float) -> Comparisons:
     Nobody then weighs more than `most` independent comparisons would, however many pairs their ratings make.
     """
     if not most > 0:
-        raise DataError(f"most is {most}; it must be above 0.")
-    weight = np.minimum(1.0, most / np.maximum(comparisons.per_user(), 1.0)) * comparisons.user_weight
-    return Comparisons(
-        comparisons.user,
-        comparisons.winner,
-        comparisons.loser,
-        comparisons.weight,
-        comparisons.items,
-        comparisons.users,
-        weight,
-    )
+        raise OptionError(f"most is {most}; it must be above 0.")
+    share = most / np.maximum(comparisons.per_user(), most)  # min(1, most / n_m)
+    return replace(comparisons, user_weight=share * comparisons.user_weight)
 
 
 def _checked(user: Any, item: Any, rating: Any) -> tuple[NDArray[Any], Labels, NDArray[Any], Labels, NDArray[np.float64]]:
