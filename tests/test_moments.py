@@ -217,7 +217,7 @@ def test_no_array_of_all_pairs_of_rows_is_made(metric):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     tracemalloc.start()
     E = HalfMoments(comparisons, engine=LocalEngine(1))
-    find_novel_pairs(E, 2, n_projections=64, zeta=0.05, min_count=0.5, metric=metric)
+    find_novel_pairs(E, 2, n_projections=32, zeta=0.05, min_count=0.5, metric=metric)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before

@@ -4,11 +4,11 @@ import os
 
 import numpy as np
 import pytest
-from oracles import labelled_rows
 from scipy.io import savemat
 
 from mallowmix.errors import FileError
 from mallowmix.readers.movielens import first_users, movielens_comparisons, read_movielens
+from oracles import labelled_rows
 
 TRAIN = [[1, 10, 5], [1, 20, 3], [2, 20, 4], [30, 10, 2]]
 PROBE = [[2, 10, 1], [30, 20, 2]]
@@ -149,7 +149,7 @@ def test_a_mat_file_that_is_cut_short(tmp_path):
     whole = file.read_bytes()
     for length in (100, 130, 200, len(whole) // 2, len(whole) - 20):
         file.write_bytes(whole[:length])
-        with pytest.raises(FileError, match="moviedata.mat"):
+        with pytest.raises(FileError, match=r"moviedata\.mat"):
             read_movielens(file)
 
 

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import labelled_rows
 
 import mallowmix as mm
 from mallowmix.comparisons import Comparisons
 from mallowmix.errors import DataError, OptionError
 from mallowmix.readers.ratings import capped, rated_pairs
+from oracles import labelled_rows
 
 ROWS = [
     ("ann", "Alien", 5),

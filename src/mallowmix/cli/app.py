@@ -15,13 +15,14 @@ from mallowmix.cli.check import check
 from mallowmix.cli.demo import demo
 from mallowmix.cli.evaluate import evaluate
 from mallowmix.cli.fit import fit
+from mallowmix.cli.reproduce import reproduce
 from mallowmix.cli.separability import separability
 from mallowmix.cli.shell import EXIT_CODES, plain_words
 from mallowmix.cli.show import show
 from mallowmix.cli.simulate import simulate
 
 _EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
-_COMMANDS = (fit, show, check, evaluate, simulate, separability, demo)
+_COMMANDS = (fit, show, check, evaluate, simulate, separability, demo, reproduce)
 
 
 class Group(TyperGroup):

@@ -64,29 +64,38 @@ def monte_carlo_em(
     sweeps: int = 5,
     min_settle: int = 4,
     max_settle: int = 12,
-    n_average: int = 8,
+    min_average: int = 8,
+    max_average: int = 24,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> MonteCarlo:
     """Alternate: draw θ given the columns, move the columns given θ, in cycles that touch every component once.
 
-    θ is drawn, not estimated, so at rest the columns maximise the marginal likelihood. Cycles go on until the rankings move no
-    less than in the cycle before (at most `max_settle`); then the tables of `n_average` cycles are averaged with weights 1/(i+1)
-    (stochastic approximation), which removes the noise of single draws.
+    θ is drawn, not estimated, so at rest the columns maximise the marginal likelihood. First cycles run until the rankings move
+    no less than in the cycle before (from `min_settle` to `max_settle` of them). Then the tables of successive draws are averaged
+    (stochastic approximation, weights 1/(i+1), at least 0.15), which removes the noise of single draws: from `min_average` to
+    `max_average` cycles, until no more than one place in fifty moves.
     """
     run = _Run(columns, alpha, chains, sweeps, seed)
+    places = columns.sigma.size
     moved: list[int] = []
     for cycle in range(max_settle):
-        moved.append(run.cycle(blocks, engine, gain=None))
-        if progress:
-            progress("settling", cycle + 1, max_settle)
-        if cycle + 1 >= min_settle and (moved[-1] == 0 or moved[-1] > 0.7 * moved[-2]):
+        moved.append(run.cycle(blocks, engine, gain=1.0))
+        _tell(progress, "settling", cycle + 1, max_settle)
+        resting = moved[-1] < 0.3 * places and moved[-1] >= 0.7 * moved[max(0, cycle - 1)]
+        if cycle + 1 >= min_settle and (moved[-1] == 0 or resting):
             break
-    for i in range(n_average):
-        moved.append(run.cycle(blocks, engine, gain=1 / (i + 1)))
-        if progress:
-            progress("averaging", i + 1, n_average)
+    for i in range(max_average):
+        moved.append(run.cycle(blocks, engine, gain=max(1 / (i + 1), 0.15)))
+        _tell(progress, "averaging", i + 1, max_average)
+        if i + 1 >= min_average and moved[-1] <= 0.02 * places:
+            break
     return MonteCarlo(run.columns, run.alpha, run.chains, moved)
+
+
+def _tell(progress: Progress | None, step: str, done: int, total: int) -> None:
+    if progress:
+        progress(step, done, total)
 
 
 class _Run:
@@ -100,7 +109,7 @@ class _Run:
         self.histogram: Array | None = None
         self.n_groups = 1
 
-    def cycle(self, blocks: list[Block], engine: LocalEngine, gain: float | None) -> int:
+    def cycle(self, blocks: list[Block], engine: LocalEngine, gain: float) -> int:
         """Move every component once, a group at a time; how many items changed place."""
         moved = 0
         for group in range(n_groups := self.n_groups):
@@ -118,8 +127,8 @@ class _Run:
             self.n_groups = int(np.clip(round(people / max(squares, 1e-300) / 2), 1, len(self.alpha)))
         return moved
 
-    def _blend(self, tables: Array, histogram: Array, gain: float | None) -> None:
-        if gain is None or gain == 1 or self.tables is None or self.histogram is None:
+    def _blend(self, tables: Array, histogram: Array, gain: float) -> None:
+        if gain == 1 or self.tables is None or self.histogram is None:
             self.tables, self.histogram = tables, histogram
         else:
             self.tables = self.tables + gain * (tables - self.tables)

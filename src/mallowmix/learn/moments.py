@@ -134,6 +134,12 @@ def _count(starts, pair, first, second, user_weight, n_pairs):
     return one, two, together, products
 
 
+@nb.njit(cache=True, nogil=True, inline="always")
+def _add(total, factor, values):
+    for p in range(len(total)):
+        total[p] += factor * values[p]
+
+
 @nb.njit(cache=True, nogil=True)
 def _multiply(starts, pair, first, second, user_weight, D_first, D_second):
     """Σ_m X'_m (X_mᵀ D) and Σ_m X_m (X'_mᵀ D'), in one walk over the rows."""
@@ -145,20 +151,16 @@ def _multiply(starts, pair, first, second, user_weight, D_first, D_second):
         inner_back[:] = 0.0
         for row in range(starts[m], starts[m + 1]):
             if first[row] > 0:
-                for p in range(P):
-                    inner[p] += first[row] * D_first[pair[row], p]
+                _add(inner, first[row], D_first[pair[row]])
             if second[row] > 0:
-                for p in range(P):
-                    inner_back[p] += second[row] * D_second[pair[row], p]
+                _add(inner_back, second[row], D_second[pair[row]])
         inner *= user_weight[m]
         inner_back *= user_weight[m]
         for row in range(starts[m], starts[m + 1]):
             if second[row] > 0:
-                for p in range(P):
-                    forth[pair[row], p] += second[row] * inner[p]
+                _add(forth[pair[row]], second[row], inner)
             if first[row] > 0:
-                for p in range(P):
-                    back[pair[row], p] += first[row] * inner_back[p]
+                _add(back[pair[row]], first[row], inner_back)
     return forth, back
 
 

@@ -12,6 +12,7 @@ from mallowmix.rankings import order_of, sigma_of
 
 Array = NDArray[np.float64]
 LEAST_PHI, MOST_PHI = 0.005, 0.99
+_TINY = 1e-300
 
 
 class Columns(NamedTuple):
@@ -34,29 +35,35 @@ def beta_table(columns: Columns, floor: float) -> Array:
 
 
 @lru_cache(maxsize=8)
-def _phi_grid(n_items: int) -> tuple[Array, Array, Array]:
+def _phi_grid(n_items: int, floor: float) -> tuple[Array, Array, Array]:
     """φ on a grid, and log β(g), log(1 − β(g)) for each: (grid,), (grid, Q), (grid, Q)."""
     grid = np.r_[LEAST_PHI, np.linspace(0.01, MOST_PHI, 197)]
     tables = [gap_probabilities(n_items, phi) for phi in grid]
-    with np.errstate(divide="ignore"):
-        return grid, np.log([t.win for t in tables]), np.maximum(np.log([t.lose for t in tables]), -700)
+    win, lose = np.array([t.win for t in tables]), np.array([t.lose for t in tables])
+    return grid, np.log(np.minimum(win, 1 - floor)), np.log(np.maximum(lose, max(floor, _TINY)))
 
 
-def fit_column_phi(counts: Array, sigma: NDArray[np.int32]) -> float:
-    """The most likely φ for (Q, Q) counts in the order σ: the best of a grid, then the peak of a parabola there."""
+def fit_column_phi(counts: Array, sigma: NDArray[np.int32], *, floor: float = 0.0) -> float:
+    """The most likely φ for (Q, Q) counts in the order σ: the best of a grid, then the peak of a parabola there.
+
+    floor : as in `beta_table`
+    """
     Q = len(sigma)
     order = order_of(sigma)
     ranked = counts[np.ix_(order, order)]
     wins = np.array([np.trace(ranked, g) for g in range(Q)])
     losses = np.array([np.trace(ranked, -g) for g in range(Q)])
-    grid, log_win, log_lose = _phi_grid(Q)
+    grid, log_win, log_lose = _phi_grid(Q, floor)
     value = log_win[:, 1:] @ wins[1:] + log_lose[:, 1:] @ losses[1:]
     return peak(grid, value)
 
 
 def peak(grid: Array, value: Array) -> float:
-    """Where a curve known on a grid is largest, by a parabola through the best point and its neighbours."""
-    best = int(np.argmax(value))
+    """Where a curve known on a grid is largest, by a parabola through the best point and its neighbours.
+
+    A flat curve, that of a component nobody follows, says nothing: then the last point, where φ is largest.
+    """
+    best = int(np.argmax(value)) if value.max() > value.min() else len(grid) - 1
     if best in (0, len(grid) - 1):
         return float(grid[best])
     x, y = grid[best - 1 : best + 2], value[best - 1 : best + 2]
@@ -67,28 +74,22 @@ def peak(grid: Array, value: Array) -> float:
     return float(np.clip((x[0] + x[1]) / 2 - left / (2 * curve), x[0], x[2]))
 
 
-def expected_log_likelihood(counts: Array, sigma: NDArray[np.int32], phi: float) -> float:
+def expected_log_likelihood(counts: Array, sigma: NDArray[np.int32], phi: float, *, floor: float = 0.0) -> float:
     """Σ C_ij log β_ij: what the M-step of EM must not lower."""
-    Q = len(sigma)
-    win, lose = gap_probabilities(Q, phi)
+    win, lose = gap_probabilities(len(sigma), phi)
+    win, lose = np.minimum(win, 1 - floor), np.maximum(lose, max(floor, _TINY))
     gap = sigma[None, :] - sigma[:, None]
-    with np.errstate(divide="ignore"):
-        log_beta = np.log(np.where(gap >= 0, win[np.abs(gap)], np.maximum(lose[np.abs(gap)], 1e-300)))
-    return float(np.sum(counts * log_beta))
+    return float(np.sum(counts * np.log(np.where(gap >= 0, win[np.abs(gap)], lose[np.abs(gap)]))))
 
 
-def update_columns(counts: Array, columns: Columns, *, move_sigma: bool = True) -> Columns:
-    """New columns from (Q², K) expected counts; a component's ranking changes only if that raises its expected log-likelihood."""
+def update_columns(counts: Array, columns: Columns, *, move_sigma: bool = True, floor: float = 0.0) -> Columns:
+    """New columns from (Q², K) expected counts; a column changes only if that raises its expected log-likelihood."""
     K, Q = columns.sigma.shape
     sigma, phi = columns.sigma.copy(), columns.phi.copy()
     for k in range(K):
         C = np.ascontiguousarray(counts[:, k].reshape(Q, Q))
-        phi[k] = fit_column_phi(C, sigma[k])
-        if not move_sigma:
-            continue
-        new = sigma_of(insertion_search(C, order_of(sigma[k])))
-        if not np.array_equal(new, sigma[k]):
-            new_phi = fit_column_phi(C, new)
-            if expected_log_likelihood(C, new, new_phi) > expected_log_likelihood(C, sigma[k], phi[k]):
-                sigma[k], phi[k] = new, new_phi
+        rankings = [sigma[k], sigma_of(insertion_search(C, order_of(sigma[k])))] if move_sigma else [sigma[k]]
+        choices = [(sigma[k], phi[k]), *((row, fit_column_phi(C, row, floor=floor)) for row in rankings)]
+        value = [expected_log_likelihood(C, row, phi_k, floor=floor) for row, phi_k in choices]
+        sigma[k], phi[k] = choices[int(np.argmax(value))]
     return Columns(sigma, phi)

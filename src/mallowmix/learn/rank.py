@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 from mallowmix.engine import Block, LocalEngine
 from mallowmix.learn.signed import PairStatistics, SignedMoment, Subspace, leading_subspace
 
-_MARGIN = 1.03
-_NULLS = 2
+_MARGIN = 1.03  # the edge is at least this much above the noise
+_CLEAR = 1.15  # the last eigenvalue counted is beyond doubt when it is this much above the edge
+_FEW = 10  # with fewer pairs than this there is no bulk of noise to measure the edge's width by
+_TOP, _SPREAD = 4, 4.7  # the first and fourth largest eigenvalues of noise lie 4.7 Tracy–Widom units apart
+_UNITS = 5.0  # four standard deviations of the largest: passed by chance about once in 3,000
 
 
 class RankEstimate(NamedTuple):
@@ -27,22 +30,26 @@ class RankEstimate(NamedTuple):
             f"eigenvalue {k - 1} is {above[k - 2]:.2f} times the noise edge" if k > 1 else "no eigenvalue is above the noise edge"
         )
         under = f", the next {above[k - 1]:.2f} times" if k - 1 < len(above) else ""
-        sure = k == 1 or (above[k - 2] > 1.15 and (k - 1 >= len(above) or above[k - 1] < 1 / _MARGIN))
+        sure = k == 1 or above[k - 2] > _CLEAR
         return f"{k} components: {over}{under}; the cut is {'clear' if sure else 'not clear, try one more and one fewer'}."
 
 
 def noise_edge(blocks: list[Block], pairs: PairStatistics, engine: LocalEngine, *, seed: int = 0) -> float:
-    """The largest eigenvalue that people without any shared taste would give: every token's sign drawn at random, twice.
+    """The eigenvalue that people without any shared taste would hardly pass: every token's sign drawn at random, twice or more.
 
-    For equally active people this is the Marchenko–Pastur edge ((1 + √(P/M))² − 1) / (n − 1); it also holds for unequal ones.
+    For equally active people and even pairs the largest eigenvalue of noise is near the Marchenko–Pastur edge
+    ((1 + √(P/M))² − 1) / (n − 1); drawing signs holds for unequal ones too. Above it comes a margin for its own spread.
     """
-    tops = [
-        leading_subspace(
-            SignedMoment(blocks, pairs, engine, null_key=seed + 1 + draw), 1, extra=11, max_passes=10, tol=1e-3, seed=seed
-        )
-        for draw in range(_NULLS)
-    ]
-    return _MARGIN * max(float(np.mean([top.values[0] for top in tops])), 1e-300)
+    few = len(pairs.share) < _FEW
+    spectra = np.array([_null_spectrum(blocks, pairs, engine, seed, draw) for draw in range(8 if few else 2)])
+    top = float(np.mean(spectra[:, 0]))
+    unit = np.std(spectra[:, 0], ddof=1) / 1.27 if few else np.mean(spectra[:, 0] - spectra[:, _TOP - 1]) / _SPREAD
+    return max(_MARGIN * top, top + _UNITS * float(unit), 1e-300)
+
+
+def _null_spectrum(blocks: list[Block], pairs: PairStatistics, engine: LocalEngine, seed: int, draw: int) -> NDArray[np.float64]:
+    A = SignedMoment(blocks, pairs, engine, null_key=(seed + 1 + draw) % 2**64)
+    return leading_subspace(A, min(_TOP, len(pairs.share)), max_passes=10, seed=seed).values
 
 
 def estimate_rank(

@@ -86,17 +86,22 @@ class SignedMoment:
 
 
 def _mass_step(block: Block, broadcast: Any, state: Any) -> tuple[float, None]:
-    n, scale = _people(block)
-    return float(block.user_weight @ np.where(scale > 0, n, 0)), None  # Σ c_m n_m (n_m − 1)
+    n, c = _people(block)
+    return float(block.user_weight @ np.where(c > 0, n, 0)), None  # Σ c_m n_m (n_m − 1)
 
 
 def _people(block: Block) -> tuple[Array, Array]:
-    """Each person's number of comparisons n_m and their c_m, 0 for those without two distinct tokens."""
-    whole = np.floor(block.weight)
-    n, squares = _per_user(block, block.weight), _per_user(block, whole + (block.weight - whole) ** 2)
-    products = n**2 - squares  # Σ_{t≠t'} of the tokens' weights: n (n − 1) where all are whole
+    """Each person's number of comparisons n_m, and their c_m: 0 for those without two distinct tokens."""
+    n = _per_user(block, block.weight)
+    products = n**2 - _per_user(block, _squares(block.weight))  # n (n − 1) where all tokens are whole
     some = products > 1e-9 * n**2
     return n, np.divide(n, products, out=np.zeros_like(n), where=some)
+
+
+def _squares(weight: Array) -> Array:
+    """Σ u² over the tokens of each row: what its products with themselves would add."""
+    whole = np.floor(weight)
+    return whole + (weight - whole) ** 2
 
 
 def _per_user(block: Block, values: Array) -> Array:
@@ -105,55 +110,50 @@ def _per_user(block: Block, values: Array) -> Array:
 
 def _apply_step(block: Block, broadcast: tuple[PairStatistics, NDArray[np.float32], Any], state: Any) -> tuple[Array, None]:
     pairs, V, key = broadcast
-    value, scale = pairs.value.astype(np.float32), _people(block)[1] * block.user_weight
-    random, key = key is not None, np.uint64(0) if key is None else key
-    out = _signed_pass(block.starts, block.pair, block.weight, scale, pairs.index, value, V, random, key, block.first_user)
+    weight = block.weight if key is None else _random_sums(block.starts, block.weight, key, block.first_user)
+    scale = _people(block)[1] * block.user_weight
+    rows = (weight.astype(np.float32), _squares(block.weight).astype(np.float32))
+    out = _signed_pass(block.starts, block.pair, *rows, scale.astype(np.float32), pairs.index, pairs.value.astype(np.float32), V)
     return out.astype(np.float64), None
 
 
 @nb.njit(cache=True, nogil=True)
-def _random_sum(weight, key, user, row):
-    """The sum of a row's tokens, each with a random sign; of more than 64, its normal limit."""
-    whole = math.floor(weight)
-    if whole > 64:
-        u, v = uniforms(key, _STEP_NULL, user, row, 0)
-        return math.sqrt(-2.0 * whole * math.log(1.0 - u)) * math.cos(2.0 * math.pi * v)
-    total = 0.0
-    for token in range(math.ceil(weight)):
-        u, _ = uniforms(key, _STEP_NULL, user, row, token)
-        size = 1.0 if token < whole else weight - whole
-        total += size if u < 0.5 else -size
-    return total
+def _random_sums(starts, weight, key, first_user):
+    """The sum of each row's tokens when every token has a sign of its own; its normal limit for more than 64 of them."""
+    sums = np.zeros(len(weight))
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            whole = math.floor(weight[row])
+            if whole > 64:
+                u, v = uniforms(key, _STEP_NULL, first_user + m, row - starts[m], 0)
+                sums[row] = math.sqrt(-2.0 * whole * math.log(1.0 - u)) * math.cos(2.0 * math.pi * v)
+                continue
+            for token in range(math.ceil(weight[row])):
+                u, _ = uniforms(key, _STEP_NULL, first_user + m, row - starts[m], token)
+                size = 1.0 if token < whole else weight[row] - whole
+                sums[row] += size if u < 0.5 else -size
+    return sums
 
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
-def _signed_pass(starts, pair, weight, scale, index, value, V, random, key, first_user):
-    """A row of user m adds c_m x (w s − d x V_p) to row p, s = Σ w x V_p and d = Σ of its tokens' squared weights: d leaves a token's
-    product with itself out.
-    """
+def _signed_pass(starts, pair, weight, squares, scale, index, value, V):
+    """A row of person m adds c_m x (w s − d x V_p) to row p of A V, where s = Σ w x V_p, and d leaves out each token's square."""
     P, b = V.shape
     out = np.zeros((P, b), np.float32)
     s = np.empty(b, np.float32)
-    signed = weight.astype(np.float32)
     for m in range(len(starts) - 1):
-        if scale[m] == 0.0:
+        if scale[m] == 0:
             continue
-        first, last = starts[m], starts[m + 1]
-        s[:] = 0.0
-        for row in range(first, last):
-            if random:
-                signed[row] = _random_sum(weight[row], key, first_user + m, row - first)
-            wx, p = signed[row] * value[pair[row]], index[pair[row]]
+        s[:] = 0
+        for row in range(starts[m], starts[m + 1]):
+            p, wx = index[pair[row]], weight[row] * value[pair[row]]
             for c in range(b):
                 s[c] += wx * V[p, c]
-        for row in range(first, last):
-            x, p = value[pair[row]], index[pair[row]]
-            whole = math.floor(weight[row])
-            d = np.float32(whole + (weight[row] - whole) ** 2)
-            cx = np.float32(scale[m]) * x
-            cxw, cxdx = cx * signed[row], cx * d * x
+        for row in range(starts[m], starts[m + 1]):
+            p, x = index[pair[row]], value[pair[row]]
+            cross, own = scale[m] * x * weight[row], scale[m] * x * x * squares[row]
             for c in range(b):
-                out[p, c] += cxw * s[c] - cxdx * V[p, c]
+                out[p, c] += cross * s[c] - own * V[p, c]
     return out
 
 

@@ -27,7 +27,7 @@ _START_PHI = 0.8  # refinement begins with doubt: a small φ would lock the rank
 
 
 @dataclass
-class _Work:
+class Work:
     """What the steps share: the people, the pairs, and what is reported in the end."""
 
     blocks: list[Block]
@@ -63,21 +63,21 @@ def fit_spectral(
     share = sampled_share(comparisons.n_comparisons)
     blocks = [sample_people(block, share, seed) for block in everybody]
     pairs = pair_statistics(count_pairs(everybody, engine), comparisons.n_items)
-    work = _Work(
+    work = Work(
         blocks, pairs, engine, seed, progress, comparisons.n_items, {"refine": refine, "sampled_share": share, "notes": []}
     )
     K = _number_of_components(work, n_components)
     first, people = _starts(work, K, vertices, both=refine != "none")
     if refine == "none":
-        return _model(first.columns, first.alpha, comparisons, work)
+        return as_model(first.columns, first.alpha, comparisons, work)
     best = _better_start(work, [start for start in (first, people) if start is not None])
     if refine == "short":
-        return _model(best.columns, best.alpha, comparisons, work)
-    outcome = _refine(work, best, everybody if share < 1 else None)
-    return _model(outcome.columns, outcome.alpha, comparisons, work)
+        return as_model(best.columns, best.alpha, comparisons, work)
+    outcome = refine_start(work, best, everybody if share < 1 else None)
+    return as_model(outcome.columns, outcome.alpha, comparisons, work)
 
 
-def _number_of_components(work: _Work, n_components: int | Literal["auto"]) -> int:
+def _number_of_components(work: Work, n_components: int | Literal["auto"]) -> int:
     if n_components == "auto":
         estimate = estimate_rank(work.blocks, work.pairs, work.engine, seed=work.seed)
         work.report["auto"] = estimate.words()
@@ -91,7 +91,7 @@ def _number_of_components(work: _Work, n_components: int | Literal["auto"]) -> i
     return n_components
 
 
-def _starts(work: _Work, K: int, vertices: str, *, both: bool) -> tuple[Start, Start | None]:
+def _starts(work: Work, K: int, vertices: str, *, both: bool) -> tuple[Start, Start | None]:
     """Steps 1 to 3: the subspace, and the starts from pairs and from people. One component needs neither."""
     if K == 1:
         return _single(work), None
@@ -111,7 +111,7 @@ def _starts(work: _Work, K: int, vertices: str, *, both: bool) -> tuple[Start, S
     return first, start_from_people(work.blocks, subspace, work.pairs, K - 1, work.engine, seed=work.seed)
 
 
-def _single(work: _Work) -> Start:
+def _single(work: Work) -> Start:
     """One ranking for all: its items by wins, then insertion search."""
     Q = work.n_items
     wins = count_pairs(work.blocks, work.engine).reshape(Q, Q)
@@ -119,7 +119,7 @@ def _single(work: _Work) -> Start:
     return Start("wins", Columns(sigma[None], np.array([fit_column_phi(wins, sigma)])), np.ones(1))
 
 
-def _better_start(work: _Work, starts: list[Start]) -> Variational:
+def _better_start(work: Work, starts: list[Start]) -> Variational:
     """Step 4: a few variational EM steps from each start; the higher bound, with its KL term, wins."""
     outcomes = []
     for i, start in enumerate(starts):
@@ -135,12 +135,19 @@ def _better_start(work: _Work, starts: list[Start]) -> Variational:
     return outcomes[best]
 
 
-def _refine(work: _Work, start: Variational, everybody: list[Block] | None) -> MonteCarlo:
+def refine_start(work: Work, start: Variational, everybody: list[Block] | None, *, min_settle: int = 4) -> MonteCarlo:
     """Steps 5 and 6 in one: Monte-Carlo EM on the direct likelihood; after a sample, a few passes over everybody."""
     units = [as_units(block) for block in work.blocks]
     theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
     outcome = monte_carlo_em(
-        units, start.columns, start.alpha, start_chains(units, theta), work.engine, seed=work.seed, progress=work.progress
+        units,
+        start.columns,
+        start.alpha,
+        start_chains(units, theta),
+        work.engine,
+        min_settle=min_settle,
+        seed=work.seed,
+        progress=work.progress,
     )
     work.report["moved"] = outcome.moved
     if everybody is not None:
@@ -156,19 +163,20 @@ def _refine(work: _Work, start: Variational, everybody: list[Block] | None) -> M
             seed=work.seed + 1,
             sweeps=4,
             max_settle=1,
-            n_average=2,
+            min_average=2,
+            max_average=2,
             progress=work.progress,
         )
         work.report["moved_by_all"] = outcome.moved
     return outcome
 
 
-def _model(columns: Columns, alpha: Array, comparisons: Comparisons, work: _Work) -> M4:
+def as_model(columns: Columns, alpha: Array, comparisons: Comparisons, work: Work) -> M4:
     """Components in the order of their shares."""
     order = np.argsort(-alpha, kind="stable")
     return M4(columns.sigma[order], columns.phi[order], alpha[order], comparisons.items, work.report)
 
 
-def _tell(work: _Work, step: str, done: int, total: int) -> None:
+def _tell(work: Work, step: str, done: int, total: int) -> None:
     if work.progress:
         work.progress(step, done, total)

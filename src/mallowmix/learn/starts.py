@@ -1,5 +1,6 @@
 """Two starts for refinement, both from the spectral embedding: vertices among the pairs, and clusters among the people."""
 
+import warnings
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from mallowmix.consensus import borda_order, insertion_search
 from mallowmix.engine import Block, LocalEngine
@@ -84,22 +86,33 @@ def start_from_people(
     _, parts = engine.reduce(_embed_step, blocks, (pairs, np.ascontiguousarray(subspace.vectors[:, :rank])))
     embedding, n = np.concatenate([e for e, _ in parts]), np.concatenate([n for _, n in parts])
     embedding = embedding / np.sqrt(np.maximum(subspace.values[:rank], 1e-12))
-    active = n >= min(float(np.median(n)), 50.0)
+    people = np.concatenate([block.user_weight for block in blocks])
+    label = cluster_people(embedding, n, people, K, seed=seed)
+    edges = np.cumsum([0, *(block.n_users for block in blocks)])
+    counts, _ = engine.reduce(_cluster_step, blocks, K, [label[a:b] for a, b in pairwise(edges)])
+    wins = counts.reshape(K, Q, Q)
+    sigma = np.stack([sigma_of(insertion_search(table, borda_order(table))) for table in wins])
+    phi = np.array([fit_column_phi(table, row) for table, row in zip(wins, sigma, strict=True)])
+    share = np.bincount(label[label >= 0], people[label >= 0], K)
+    share = np.maximum(share / max(float(share.sum()), 1e-300), 0.2 / K)
+    return Start("people", Columns(sigma, phi), share / share.sum())
+
+
+def cluster_people(embedding: Array, n: Array, people: Array, K: int, *, seed: int = 0) -> NDArray[np.int64]:
+    """(M,) the k-means cluster of each person; −1 for those who count for nothing or compared too little to be placed.
+
+    n : comparisons of each person, which count up to 300; people : `user_weight`
+    """
+    active = (n >= min(float(np.median(n)), 50.0)) & (people > 0)
     if np.count_nonzero(active) < K:
         active = n > 0
-    kmeans = KMeans(K, n_init=3, random_state=seed % 2**32)  # type: ignore[arg-type]
-    kmeans.fit(embedding[active], sample_weight=np.minimum(n[active], 300))
-    found = np.asarray(kmeans.labels_)
+    kmeans = KMeans(min(K, np.count_nonzero(active)), n_init=3, random_state=seed % 2**32)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # people alike in all they said: some clusters stay empty
+        kmeans.fit(embedding[active], sample_weight=people[active] * np.minimum(n[active], 300))
     label = np.full(len(n), -1)
-    label[active] = found
-    edges = np.cumsum([0, *(block.n_users for block in blocks)])
-    labels = [label[a:b] for a, b in pairwise(edges)]
-    counts, _ = engine.reduce(_cluster_step, blocks, K, labels)
-    share = np.bincount(found, minlength=K) / len(found)
-    sigma = np.stack([sigma_of(insertion_search(wins, borda_order(wins))) for wins in counts.reshape(K, Q, Q)])
-    share = np.maximum(share, 0.2 / K)
-    phi = np.array([fit_column_phi(wins, row) for wins, row in zip(counts.reshape(K, Q, Q), sigma, strict=True)])
-    return Start("people", Columns(sigma, phi), share / share.sum())
+    label[active] = kmeans.labels_
+    return label
 
 
 def _embed_step(block: Block, broadcast: tuple[PairStatistics, Array], state: Any) -> tuple[None, tuple[Array, Array]]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, polygamma, psi
 
 from mallowmix.engine import Block, LocalEngine
 from mallowmix.learn.mstep import Columns, beta_table, update_columns
@@ -47,7 +47,7 @@ def variational_em(
         table = beta_table(columns, FLOOR)
         (counts, elbo, sums), state = engine.reduce(_e_step, blocks, (table, alpha, inner), state)
         history.append(float(elbo + sums[-1] * _log_normaliser(alpha)))
-        columns = update_columns(counts, columns, move_sigma=move_sigma)
+        columns = update_columns(counts, columns, move_sigma=move_sigma, floor=FLOOR)
         if move_alpha:
             alpha = update_alpha(alpha, sums[:-1] / max(sums[-1], 1e-300))
     return Variational(columns, alpha, state, history)
@@ -59,8 +59,6 @@ def _log_normaliser(alpha: Array) -> float:
 
 def update_alpha(alpha: Array, mean_log: Array, n_iter: int = 50) -> Array:
     """Dirichlet maximum likelihood for given means of log θ_k: Newton's method with Minka's O(K) inverse, kept positive."""
-    from scipy.special import polygamma, psi
-
     for _ in range(n_iter):
         gradient = psi(alpha.sum()) - psi(alpha) + mean_log
         z, q = polygamma(1, alpha.sum()), -polygamma(1, alpha)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mallowmix.randomness import generator
 
 Array = NDArray[np.float64]
-_SMOOTH = 15  # rows averaged into one vertex
+_SMOOTH = 15  # rows averaged into one vertex; fewer where there are few rows
 _STEP = 33
 
 
@@ -16,12 +16,13 @@ def smoothed_spa(rows: Array, K: int, seed: int = 0) -> Array:
     """(K, K−1) by successive projection: the row furthest from the span of the corners so far gives the next direction, and the
     mean of the 15 rows furthest along it the next corner.
     """
+    smooth = min(_SMOOTH, max(1, len(rows) // (4 * K)))
     points = np.column_stack([rows, np.ones(len(rows))])
     rest = points.copy()
     vertices = np.empty((K, points.shape[1]))
     for k in range(K):
         direction = rest[np.argmax(np.einsum("ij,ij->i", rest, rest))]
-        furthest = np.argsort(-(rest @ direction), kind="stable")[:_SMOOTH]
+        furthest = np.argsort(-(rest @ direction), kind="stable")[:smooth]
         vertices[k] = points[furthest].mean(axis=0)
         unit = rest[furthest].mean(axis=0)
         unit /= max(float(np.linalg.norm(unit)), 1e-300)

@@ -72,7 +72,7 @@ def movielens_comparisons(ratings: Ratings, n_items: int = 200, *, titles: bool 
 
 
 def first_users(comparisons: Comparisons, n_first: int = 4000) -> tuple[Comparisons, Comparisons]:
-    """The people numbered up to `n_first`, and the rest: the paper trains on the first 4000 of MovieLens and tests on the others."""
+    """The people numbered up to `n_first`, and the rest: the paper learns from the first 4000 and tests on the others."""
     first = np.array([int(name) <= n_first for name in text_of(comparisons.users)])
     return comparisons.take_users(first), comparisons.take_users(~first)
 

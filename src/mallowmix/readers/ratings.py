@@ -109,7 +109,7 @@ def _refuse(bad: NDArray[np.bool_], what: str, advice: str) -> None:
 def _keep_top(
     people: NDArray[Any], things: NDArray[Any], items: Labels, stars: NDArray[np.float64], top_items: int
 ) -> tuple[NDArray[Any], NDArray[Any], Labels, NDArray[np.float64]]:
-    """The rows of the most rated items, renumbered; the numbers of items are in text order, so a stable sort breaks ties by it."""
+    """The rows of the most rated items, renumbered. Items are numbered in text order, so a stable sort breaks ties by it."""
     by_count = np.argsort(-np.bincount(things, minlength=len(items)), kind="stable")
     kept = np.sort(by_count[:top_items])
     number = np.full(len(items), -1)

@@ -1,0 +1,58 @@
+"""Result files: what was measured, with which versions, on how many cores; and the clock."""
+
+import json
+import os
+import platform
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mallowmix.errors import MallowmixWarning
+
+RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("mallowmix", "numpy", "scipy", "numba", "scikit-learn", "tomotopy", "gensim")
+Result = TypeVar("Result")
+Tell = Callable[[str], None]
+
+
+def about() -> dict[str, Any]:
+    """The circumstances that numbers depend on, and nothing that says whose machine it was."""
+    return {
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in PACKAGES},
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+    }
+
+
+def timed(call: Callable[[], Result]) -> tuple[float, Result]:
+    """Seconds on the wall clock, and the answer. Warnings about the data are for users, not for a benchmark."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MallowmixWarning)
+        start = time.perf_counter()
+        answer = call()
+        return time.perf_counter() - start, answer
+
+
+def repeated(call: Callable[[], Result], times: int) -> tuple[float, Result]:
+    """The median seconds of a few calls, and the last answer."""
+    runs = [timed(call) for _ in range(times)]
+    return statistics.median(seconds for seconds, _ in runs), runs[-1][1]
+
+
+def save(name: str, result: dict[str, Any], folder: Path) -> Path:
+    """Write `name`.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return file
+
+
+def load(name: str, folder: Path) -> dict[str, Any] | None:
+    """Read `name`.json; None where the benchmark has not been run."""
+    file = folder / f"{name}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None

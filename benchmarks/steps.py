@@ -1,0 +1,67 @@
+"""Where a fit's seconds go: every pass over the people by the name of its step, everything else by module."""
+
+import cProfile
+import pstats
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import mallowmix
+from benchmarks.record import timed
+from mallowmix.engine import LocalEngine
+
+_SOURCE = Path(mallowmix.__file__).parent
+_ENGINE = "engine.local"
+
+
+def seconds_by_step(call: Callable[[], Any]) -> dict[str, float]:
+    """Seconds of one call, largest first: "pass variational._e_step" for a pass, "learn.mstep" for a module's own work.
+
+    A module's own work is the time of its functions less that of the mallowmix functions they call: numpy, scipy and compiled
+    kernels count for who called them.
+    """
+    passes: Counter[str] = Counter()
+    profile = cProfile.Profile()
+    with patch.object(LocalEngine, "reduce", _clocked(LocalEngine.reduce, passes)):
+        total, _ = timed(lambda: profile.runcall(call))
+    found = Counter(_own_seconds(pstats.Stats(profile)))
+    del found[_ENGINE]
+    found += passes
+    found["everything else"] = max(0.0, total - sum(found.values()))
+    return dict(found.most_common())
+
+
+def _clocked(reduce: Callable[..., Any], passes: Counter[str]) -> Callable[..., Any]:
+    """`LocalEngine.reduce`, with a note of how long each step took."""
+
+    def timed_reduce(self: LocalEngine, step: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        seconds, answer = timed(lambda: reduce(self, step, *args, **options))
+        passes[f"pass {step.__module__.rsplit('.')[-1]}.{step.__name__}"] += seconds
+        return answer
+
+    return timed_reduce
+
+
+def _own_seconds(stats: pstats.Stats) -> dict[str, float]:
+    """Each module's seconds: those of its functions, less what goes to other frames of mallowmix and to the passes."""
+    own: Counter[str] = Counter()
+    for function, (_, _, _, cumulative, callers) in stats.stats.items():  # type: ignore[attr-defined]
+        module = _module_of(function)
+        if module is None:
+            continue
+        own[module] += cumulative
+        for caller, (_, _, _, through, *_) in callers.items():
+            if parent := _module_of(caller):
+                own[parent] -= through
+    return own
+
+
+def _module_of(function: tuple[str, int, str]) -> str | None:
+    """learn.mstep for a frame of that file; the clock above stands for the engine; None for what is not ours."""
+    file, _, name = function
+    if name == "timed_reduce":
+        return _ENGINE
+    path = Path(file)
+    return ".".join(path.relative_to(_SOURCE).with_suffix("").parts) if path.is_relative_to(_SOURCE) else None

@@ -1,0 +1,1 @@
+"""The experiments behind the tables and figures: one module each, rows out."""

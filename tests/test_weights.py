@@ -1,0 +1,161 @@
+"""A person's weights: against the exact posterior mean by quadrature, and what must hold exactly."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import digamma as exact_digamma
+from scipy.special import roots_jacobi
+
+import mallowmix as mm
+from mallowmix.errors import DataError, FitWarning, OptionError
+from mallowmix.infer.weights import digamma, weights
+
+TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
+
+
+def posterior_mean(model, comparisons, m, n_nodes=120):
+    """E[θ | comparisons of user m] for K = 2: Gauss–Jacobi quadrature with the Dirichlet prior as its weight function."""
+    a, b = model.alpha
+    x, node_weight = roots_jacobi(n_nodes, b - 1, a - 1)  # ∫ (1−x)^{b−1} (1+x)^{a−1} …
+    theta = (1 + x) / 2
+    rows = comparisons.user == m
+    first, second = model.beta()[:, comparisons.winner[rows], comparisons.loser[rows]]
+    log = (np.log(np.outer(theta, first) + np.outer(1 - theta, second)) * comparisons.weight[rows]).sum(axis=1)
+    mass = node_weight * np.exp(log - log.max())
+    return np.array([mass @ theta, mass @ (1 - theta)]) / mass.sum()
+
+
+@pytest.mark.parametrize(("per_user", "worst", "mean"), [(5, 0.25, 0.05), (50, 0.05, 0.01), (400, 0.015, 0.002)])
+def test_close_to_the_exact_posterior_mean(per_user, worst, mean):
+    """The fixed point is an approximation: its error (largest and mean over 100 people) shrinks as comparisons come in."""
+    comparisons = TWO.sample(100, per_user, seed=1).comparisons
+    exact = np.array([posterior_mean(TWO, comparisons, m) for m in range(100)])
+    error = np.abs(weights(TWO, comparisons) - exact)[:, 0]
+    assert error.max() < worst
+    assert error.mean() < mean
+
+
+def test_the_quadrature_has_converged():
+    comparisons = TWO.sample(20, 400, seed=1).comparisons
+    for m in range(20):
+        np.testing.assert_allclose(posterior_mean(TWO, comparisons, m), posterior_mean(TWO, comparisons, m, 200), atol=1e-9)
+
+
+def test_the_fixed_point_holds():
+    """γ = α + Σ_n weight_n r_n(γ), with r by scipy's ψ: what the docstring says, row by row."""
+    comparisons = TWO.sample(20, 30, seed=2).comparisons
+    theta = weights(TWO, comparisons, tol=1e-13, max_iter=100_000)
+    beta = TWO.beta()
+    for m in range(20):
+        rows = np.flatnonzero(comparisons.user == m)
+        gamma = theta[m] * (TWO.alpha.sum() + comparisons.weight[rows].sum())
+        again = TWO.alpha.copy()
+        for n in rows:
+            r = beta[:, comparisons.winner[n], comparisons.loser[n]] * np.exp(exact_digamma(gamma))
+            again += comparisons.weight[n] * r / r.sum()
+        np.testing.assert_allclose(again, gamma, rtol=1e-8)
+
+
+def test_people_of_one_taste_are_told_apart():
+    vertices = TWO.sample(60, 100, prior="vertices", seed=3)
+    found = weights(TWO, vertices.comparisons)
+    assert (found.argmax(axis=1) == vertices.theta.argmax(axis=1)).all()
+    assert found.max(axis=1).min() > 0.8
+
+
+def test_rows_sum_to_one_and_are_positive():
+    model = mm.M4(
+        [np.random.default_rng(k).permutation(9) for k in range(5)], [0, 0.1, 0.5, 0.9, 1.0], [0.01, 0.1, 1, 2, 5], range(9)
+    )
+    found = weights(model, model.sample(80, 25, seed=1).comparisons)
+    assert found.shape == (80, 5)
+    assert (found > 0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
+
+
+def test_someone_without_comparisons_gets_the_prior_mean():
+    comparisons = TWO.sample(4, [3, 0, 5, 0], seed=1).comparisons
+    found = weights(TWO, comparisons)
+    for m in (1, 3):
+        np.testing.assert_allclose(found[m], TWO.share, atol=1e-15)
+    assert weights(TWO, comparisons.take_users([])).shape == (0, 2)
+
+
+def test_one_component_takes_everything():
+    model = mm.M4([[0, 1, 2]], [0.2], [0.3], "abc")
+    assert weights(model, model.sample(5, 4).comparisons).tolist() == [[1.0]] * 5
+
+
+def test_many_small_alphas_do_not_underflow():
+    """1000 components of α = 1e-4 and one comparison: exp ψ(γ) is below the smallest float for all of them."""
+    random = np.random.default_rng(0)
+    model = mm.M4([random.permutation(4) for _ in range(1000)], np.full(1000, 0.1), np.full(1000, 1e-4), "abcd")
+    found = weights(model, mm.Comparisons.from_arrays(["u"], ["a"], ["d"]))[0]
+    likely = model.sigma[:, 0] < model.sigma[:, 3]
+    assert found[likely].sum() > 0.9
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=12), st.integers(0, 99))
+def test_integer_weights_are_repeats_and_user_weight_plays_no_part(times, seed):
+    random = np.random.default_rng(seed)
+    winner = random.integers(0, 6, len(times))
+    loser = (winner + random.integers(1, 6, len(times))) % 6
+    items = np.array(list("abcdef"))
+    users = np.array(["u", "v"])[random.integers(0, 2, len(times))]
+    once = mm.Comparisons.from_arrays(users, items[winner], items[loser], times)
+    repeated = mm.Comparisons.from_arrays(*(np.repeat(column, times) for column in (users, items[winner], items[loser])))
+    heavy = mm.Comparisons.from_arrays(users, items[winner], items[loser], times, user_weight={"u": 7.0, "v": 0.5})
+    found = weights(TWO, once)
+    assert found.tolist() == weights(TWO, repeated).tolist()
+    assert found.tolist() == weights(TWO, heavy).tolist()
+
+
+def test_each_person_for_themselves_on_any_number_of_threads():
+    comparisons = TWO.sample(70, 20, seed=4).comparisons
+    found = weights(TWO, comparisons, jobs=1)
+    assert found.tobytes() == weights(TWO, comparisons, jobs=3).tobytes()
+    for m in (0, 33, 69):
+        assert found[m].tolist() == weights(TWO, comparisons.take_users([m]))[0].tolist()
+
+
+def test_unknown_items_are_listed_or_dropped():
+    votes = mm.Comparisons.from_arrays(list("uuuv"), ["a", "b", "x", "y"], ["b", "c", "a", "z"])
+    with pytest.raises(DataError, match=r"3 of the 6 items are unknown: 'x', 'y', 'z'\. .*unknown_items=\"drop\""):
+        weights(TWO, votes)
+    found = weights(TWO, votes, unknown_items="drop")
+    known = mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["b", "c"])
+    np.testing.assert_allclose(found[0], weights(TWO, known)[0], rtol=1e-12)
+    np.testing.assert_allclose(found[1], TWO.share)  # nothing known is left of v
+    with pytest.raises(OptionError, match="unknown_items is 'keep'; it must be one of 'error', 'drop'"):
+        weights(TWO, votes, unknown_items="keep")
+
+
+def test_items_are_matched_by_name():
+    """The same votes with items in another order, as a reader would number them when one is missing."""
+    votes = mm.Comparisons.from_arrays(list("uuu"), ["f", "e", "f"], ["b", "c", "e"])
+    assert votes.items.tolist() == ["b", "c", "e", "f"]
+    codes = mm.Comparisons.from_codes([0, 0, 0], [5, 4, 5], [1, 2, 4], None, list("abcdef"), ["u"])
+    assert weights(TWO, votes).tolist() == weights(TWO, codes).tolist()
+
+
+def test_a_comparison_that_every_component_rules_out_says_nothing():
+    model = mm.M4([[0, 1, 2], [0, 2, 1]], [0.0, 0.0], [0.6, 0.2], "abc")
+    impossible = mm.Comparisons.from_arrays(["u"], ["b"], ["a"])
+    np.testing.assert_allclose(weights(model, impossible), [[0.75, 0.25]], atol=0.2)
+    assert np.isfinite(weights(model, impossible)).all()
+
+
+def test_it_says_when_it_stops_too_early():
+    comparisons = TWO.sample(30, 50, seed=5).comparisons
+    with pytest.warns(
+        FitWarning, match=r"The weights of \d+ of 30 users still moved by more than tol=1e-06 after 2 steps; raise"
+    ):
+        weights(TWO, comparisons, max_iter=2)
+    with pytest.raises(OptionError, match="max_iter is 0; it must be at least 1"):
+        weights(TWO, comparisons, max_iter=0)
+
+
+@given(st.floats(1e-8, 1e6))
+def test_digamma(x):
+    assert digamma(x) == pytest.approx(exact_digamma(x), rel=1e-10, abs=1e-10)
