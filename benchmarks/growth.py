@@ -36,7 +36,7 @@ class Sizes:
     items: Sequence[int] = (30, 60, 100, 200, 300)
     comparisons_for_items: float = 1e6
     repeated_up_to: float = 1e6  # larger points are fitted once
-    repeats: int = 3
+    repeats: int = 2
 
 
 FULL = Sizes()
@@ -85,9 +85,8 @@ def _points(sizes: Sizes, setting: Setting, n_comparisons: float, tell: Tell) ->
         rows = [_in_a_process(Path(name), refine, repeats) for refine in REFINE]
     for row in rows:
         share = row["peak_bytes"] / allowed_bytes(row, setting.n_components)
-        tell(
-            f"{row['comparisons']:.0g} comparisons, Q = {row['items']}, {row['method']}: {row['seconds']:.2f} s, memory {share:.2f} of the goal"
-        )
+        point = f"{row['comparisons']:.0g} comparisons, Q = {row['items']}, {row['method']}"
+        tell(f"{point}: {row['seconds']:.2f} s, memory {share:.2f} of the goal")
     return rows
 
 

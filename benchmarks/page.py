@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md from the result files: `python -m benchmarks.page`. A test compares the page with what this would write.
+"""Write docs/benchmarks.md from the result files: `python -m benchmarks.page`. A test compares the two.
 
 Seconds stay in the files: they belong to one machine. The page has ratios to what ran beside us.
 """
@@ -17,10 +17,10 @@ _START = """# Benchmarks
 
 <!-- Written by benchmarks/page.py from benchmarks/results: run the benchmarks, not an editor. -->
 
-Speed, memory and error beside what one would use instead, on the same data in the same run. The data are drawn from a planted model
-with random reference rankings; the error is the fraction of pairs in the wrong order, after matching, where a random ranking has .5.
-`none`, `short` and `full` are the levels of `refine` of `mallowmix.fit`. Only ratios are shown: seconds belong to one machine, and stand in
-`benchmarks/results`. To measure on yours:
+Speed, memory and error beside what one would use instead, on the same data in the same run. The data are drawn from a planted
+model with random reference rankings; the error is the fraction of pairs in the wrong order, after matching, where a random
+ranking has .5. `none`, `short` and `full` are the levels of `refine` of `mallowmix.fit`. Only ratios are shown: seconds belong
+to one machine, and stand in `benchmarks/results`. To measure on yours, in about 20 minutes:
 
 ```bash
 make bench
@@ -47,7 +47,7 @@ def _circumstances(result: Result) -> str:
         f"Q = {setting['n_items']}, K = {setting['n_components']}, N = {setting['per_user']}, "
         f"φ = {setting['phi']:g}, α = {setting['alpha']:g} each"
     )
-    return f"{planted}. Python {about['python']}, {packages}; {about['cores']} cores, {about['processor']}."
+    return f"{planted}.\nPython {about['python']}, {packages}; {about['cores']} cores, {about['processor']}."
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -177,11 +177,12 @@ SECTIONS = (
         "speed",
         "Beside the peers",
         """
-Topic models of other packages are given the ordered pairs as words, the true α, and two threads. Each trains until the likelihood of people whom it has not seen
-(half of their comparisons given, the other half predicted) has not risen by 0.0001 a comparison for three checks; then
-Algorithm 4 (`mallowmix.components`) reads the rankings off its topics. The clock leaves out the checks, the conversion of the data,
-and everything after the best check. "At most" marks a peer that was still improving when its time was over. `projections` is the paper's
-method. EM from random starts, the best of up to three by its bound, is there for its error.
+Topic models of other packages are given the ordered pairs as words, the true α, and two threads. Each trains until the
+likelihood of people whom it has not seen (half of their comparisons given, the other half predicted) has not risen by 0.0001 a
+comparison for three checks; then Algorithm 4 (`mallowmix.components`) reads the rankings off its topics. The clock leaves out the
+checks, the conversion of the data, and everything after the best check. "At most" marks a peer that was still improving when its
+time was over. `projections` is the paper's method. EM from random starts, the best of up to three by its bound, is there for its
+error alone.
 """,
         _speed,
     ),
@@ -189,8 +190,9 @@ method. EM from random starts, the best of up to three by its bound, is there fo
         "floor",
         "Above the floor",
         """
-The floor is one product of the users × ordered pairs matrix (scipy, compressed rows, float64, one thread) with K + 10 columns: what a method that
-passes over the data once could not go below. Then, where the time goes: passes over the people by the name of their step, other work by module.
+The floor is one product of the users × ordered pairs matrix (scipy, compressed rows, float64, one thread) with K + 10 columns,
+about what a single pass over the data costs. Then, where the time goes: passes over the people by the name of their step, other
+work by module.
 """,
         _floor,
     ),
@@ -198,8 +200,8 @@ passes over the data once could not go below. Then, where the time goes: passes 
         "growth",
         "Growth",
         """
-Time as the comparisons or the items become more, and peak resident memory over a warmed-up process: the data and the fit together.
-What is allowed is 40 bytes a comparison and 100 · W · K bytes, W = Q(Q − 1). Each row is a process of its own.
+Time as the comparisons or the items become more, and peak resident memory over a warmed-up process: the data and the fit
+together. What is allowed is 40 bytes a comparison and 100 · W · K bytes, W = Q(Q − 1). Each row is a process of its own.
 """,
         _growth,
     ),

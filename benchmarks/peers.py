@@ -6,6 +6,7 @@ advantage that costs nothing: the true α, data in their own form before the clo
 their training data, and a clock that leaves out the checks and stops at the best of them.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -55,18 +56,19 @@ class ScikitLearn:
     """`LatentDirichletAllocation` by `partial_fit`: online, or, with a learning rate of one on all people at once, in batch."""
 
     def __init__(self, X: sp.csr_array, K: int, alpha: float, *, threads: int, seed: int, batch: bool = False) -> None:
+        from joblib import Parallel, delayed
         from sklearn.decomposition import LatentDirichletAllocation
 
         M = X.shape[0]
         way: dict[str, Any] = {"batch_size": M, "learning_decay": 0.0} if batch else {}
-        self.X, self.rounds = sp.csr_matrix(X), 5 if batch else 1
+        self.X = sp.csr_matrix(X)
         self.model = LatentDirichletAllocation(
             K, doc_topic_prior=alpha, total_samples=M, n_jobs=threads, random_state=seed, **way
         )
+        Parallel(threads)(delayed(len)(()) for _ in range(threads))  # its worker processes are there before the clock starts
 
     def advance(self) -> None:
-        for _ in range(self.rounds):
-            self.model.partial_fit(self.X)
+        self.model.partial_fit(self.X)
 
     def topic_word(self) -> Array:
         B = self.model.components_.T
@@ -87,7 +89,9 @@ class Tomotopy:
             self.model.add_doc(np.repeat(names[X.indices[start:end]], counts[start:end]).tolist())
 
     def advance(self) -> None:
-        self.model.train(20, workers=self.threads)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # two workers may give another result each time
+            self.model.train(20, workers=self.threads)
 
     def topic_word(self) -> Array:
         B = np.zeros((self.n_words, self.model.k))
@@ -190,7 +194,7 @@ def train(trainer: Trainer, people: HeldOut, *, cap: float) -> Trained:
 
 
 def random_start_em(comparisons: mm.Comparisons, setting: Setting, *, cap: float, n_iter: int = 20) -> Variational:
-    """The best, by its bound, of up to three variational EM runs from random rankings; no new run once `cap` seconds are spent."""
+    """The best, by its bound, of three variational EM runs from random rankings; of fewer where they take `cap` seconds."""
     blocks, engine = make_blocks(comparisons), LocalEngine()
     spent, runs = 0.0, []
     while len(runs) < EM_STARTS and (spent < cap or not runs):
@@ -202,7 +206,7 @@ def random_start_em(comparisons: mm.Comparisons, setting: Setting, *, cap: float
 
 
 def _one_run(blocks: list, engine: LocalEngine, setting: Setting, random: np.random.Generator, n_iter: int) -> Variational:
-    """Until ten more iterations raise the bound by less than 1e-4 of itself."""
+    """On until ten more iterations raise the bound by less than 1e-4 of itself, or five times ten are done."""
     K, Q = setting.n_components, setting.n_items
     sigma = np.stack([random.permutation(Q) for _ in range(K)]).astype(np.int32)
     run = variational_em(blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, setting.alpha), engine, n_iter=n_iter)

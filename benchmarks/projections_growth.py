@@ -4,7 +4,7 @@ python benchmarks/projections_growth.py    writes benchmarks/results/projections
 
 From one base size each of the four is doubled three times, the others held. A ratio of 2 a doubling is linear, 4 is quadratic.
 With P = 150 K projections the first term is MN·P: linear in M, N and K, and without Q. The second is a loose bound of the
-regression: quadratic in Q, at most cubic in K. One thread, its own processor time; the least of three runs.
+regression: quadratic in Q, at most cubic in K. One thread, its own processor time; the lesser of two runs.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from mallowmix.learn.novel_pairs import find_novel_pairs
 from mallowmix.learn.ranking_matrix import estimate_ranking_matrix
 
 RESULTS = Path(__file__).parent / "results" / "projections_growth.json"
-BASE = {"M": 2000, "N": 50, "K": 2, "Q": 20}
+BASE = {"M": 2000, "N": 40, "K": 2, "Q": 10}
 DOUBLINGS = 3
 
 
@@ -52,7 +52,7 @@ def time_stages(comparisons: mm.Comparisons, K: int) -> dict[str, float]:
     return dict(zip(stages, seconds, strict=True)) | {"all": sum(seconds)}
 
 
-def measure(sizes: dict[str, int], repeats: int = 3) -> dict[str, float]:
+def measure(sizes: dict[str, int], repeats: int = 2) -> dict[str, float]:
     """The least time of each stage over some runs."""
     comparisons = draw(**sizes)
     runs = [time_stages(comparisons, sizes["K"]) for _ in range(repeats)]

@@ -24,6 +24,7 @@ $ mallowmix check votes.csv
 $ mallowmix fit votes.csv -k 2 -o model.m4 --method projections --zeta auto --min-count 0.2 --seed 0
 $ mallowmix show model.m4 --csv > rankings.csv
 $ mallowmix evaluate model.m4 --truth truth.m4 --json
+$ mallowmix update model.m4 votes.csv -o newer.m4
 ```
 
 A file of comparisons has the columns `user`, `winner`, `loser` and, if you like, `weight` (how many times); `--columns` takes
@@ -31,10 +32,10 @@ other names. Components and positions are numbered from 1, and 1 is best.
 """
 
 _JSON = {
-    "`show`, `fit`": (
+    "`show`, `fit`, `update`": (
         "`n_components`, `n_items`, `report` (how the model came about) and `components`, largest share first, each with "
         "`component`, `share`, `phi`, `alpha`, `items` (best first) and `novel_pair` (`winner`, `loser`, `lambda`; null where "
-        "no pair sets it apart); `fit` adds `output`"
+        "no pair sets it apart); `fit` and `update` add `output`"
     ),
     "`evaluate`": (
         "`kendall` (fraction of discordant pairs, the mean over matched components), `kendall_per_component`, `phi_error`, "

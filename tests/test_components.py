@@ -71,11 +71,12 @@ def test_e6_a_pair_seen_in_neither_order_is_one_half():
 
 
 def test_e7_a_tie_is_half_a_win_for_each():
-    """Rounding ½ to even gives 0 both ways: item 2 ties with both others, would be level with item 1, which loses to item 0."""
-    B = column({(0, 1): 9, (1, 0): 1, (0, 2): 1, (2, 0): 1, (1, 2): 1, (2, 1): 1}, 3)
-    rounded = np.round(conditional_beta(B)[0] * (1 - np.eye(3))).sum(axis=1)
-    assert rounded.tolist() == [1, 0, 0]
-    assert components(B).sigma.tolist() == [[0, 2, 1]]
+    """Item 0 ties with all three others: one win and a half. Rounding ½ to even gives it none, and puts it below item 1."""
+    ties = {(0, j): 1 for j in (1, 2, 3)} | {(j, 0): 1 for j in (1, 2, 3)}
+    B = column(ties | {(1, 2): 55, (2, 1): 45, (3, 1): 95, (1, 3): 5, (3, 2): 9, (2, 3): 1}, 4)
+    rounded = np.round(conditional_beta(B)[0] * (1 - np.eye(4))).sum(axis=1)
+    assert rounded.tolist() == [0, 1, 0, 2]
+    assert components(B).sigma.tolist() == [[1, 2, 3, 0]]  # 3, then 0 and 1 with 1.5 wins each and Σβ = 1.5 and 1.1, then 2
 
 
 def test_equal_wins_are_told_apart_by_how_clearly_they_were_won():

@@ -59,7 +59,7 @@ def test_two_components_agree_with_quadrature(given):
     assert found.log_likelihood_per_comparison == pytest.approx(total / asked.sum(), abs=2e-3 if given else 1e-9)
 
 
-def test_sixty_sweeps_are_enough_for_a_population():
+def test_two_hundred_sweeps_are_enough_for_a_population():
     comparisons = TWO.sample(300, 30, seed=4).comparisons
     few, many = completion(TWO, comparisons), completion(TWO, comparisons, sweeps=1000)
     assert few.log_likelihood_per_comparison == pytest.approx(many.log_likelihood_per_comparison, abs=5e-4)

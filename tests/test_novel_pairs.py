@@ -10,7 +10,7 @@ from mallowmix.engine import LocalEngine
 from mallowmix.errors import FitError, OptionError
 from mallowmix.learn.moments import HalfMoments, PopulationMoments
 from mallowmix.learn.neighbourhoods import Balls, Distances
-from mallowmix.learn.novel_pairs import _CHUNK, _STEP, _accept, _solid_angles, find_novel_pairs
+from mallowmix.learn.novel_pairs import _AHEAD, _CHUNK, _STEP, _accept, _solid_angles, find_novel_pairs
 from mallowmix.model import M4
 from mallowmix.randomness import generator
 from mallowmix.theory import dirichlet_moments, separability
@@ -219,6 +219,15 @@ def test_balls_are_found_once():
     assert sorted(asked) == [2, 4, 7]
     assert one[1].tolist() == two[0].tolist()
     assert two.tolist() == (between(np.array([2, 7])) < 0.15).tolist()
+
+
+def test_only_the_balls_of_the_furthest_rows_are_found():
+    """With balls of one row each, a direction needs that of the row that wins it, and those found in the same pass."""
+    E = population(model(1, 12, 3))
+    candidates = np.flatnonzero(E.present)
+    balls = Balls(Distances(E, candidates), 1e-9)
+    _solid_angles(E, candidates, balls, 4, 0, None)
+    assert len(balls._found) <= 4 * _AHEAD < len(candidates)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from .estimator import MixedMallows as MixedMallows
 from .infer.weights import weights as weights
 from .learn.components import components as components
 from .learn.fit import fit as fit
+from .learn.update import update as update
 from .model import M4 as M4
 from .readers import read_comparisons as read_comparisons
 from .readers.ratings import comparisons_from_ratings as comparisons_from_ratings

@@ -20,9 +20,10 @@ from mallowmix.cli.separability import separability
 from mallowmix.cli.shell import EXIT_CODES, plain_words
 from mallowmix.cli.show import show
 from mallowmix.cli.simulate import simulate
+from mallowmix.cli.update import update
 
 _EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
-_COMMANDS = (fit, show, check, evaluate, simulate, separability, demo, reproduce)
+_COMMANDS = (fit, update, show, check, evaluate, simulate, separability, demo, reproduce)
 
 
 class Group(TyperGroup):

@@ -39,7 +39,7 @@ def completion(
     given: float = 0.5,
     seed: int = 0,
     split: Split = "comparisons",
-    sweeps: int = 60,
+    sweeps: int = 200,
     jobs: int | None = None,
 ) -> Heldout:
     """Foretell part of each person's comparisons from the rest of them.
@@ -47,7 +47,8 @@ def completion(
     given : the part that the model is told, between 0 and 1
     split : "comparisons" deals a person's comparisons out at random, one by one; "items" deals out the items, tells the
         comparisons among the given ones and asks for those among the others, so that nothing asked about was told of
-    sweeps : Gibbs sweeps that average θ, after half as many that do not count
+    sweeps : Gibbs sweeps that average θ, after half as many that do not count; the noise that they leave lowers the answer, by
+        .0005 on MovieLens (100 films, 10 components) with 200 of them, by .003 with 60
 
     Each comparison has the probability Σ_k β_(w),k E[θ_k | given], with β kept in [10⁻⁴, 1 − 10⁻⁴]. The expectation is by Gibbs
     sampling: the variational one of `weights` is good enough for a person, but costs .01 to .02 nats here where little is told.

@@ -24,8 +24,17 @@ def polish_columns(tables: Array, columns: Columns, *, which: Iterable[int] | No
     for k in range(K) if which is None else which:
         values = square(by_gap(tables[k], Q, phi[k]), Q)
         sigma[k] = sigma_of(insert_by_gap(values, order_of(sigma[k])))
-        phi[k] = direct_phi(tables[k], sigma[k])
+        new = direct_phi(tables[k], sigma[k])  # between grid points a guess: taken where it is no worse than the old
+        if tabulated(tables[k], sigma[k], new) >= tabulated(tables[k], sigma[k], phi[k]):
+            phi[k] = new
     return Columns(sigma, phi)
+
+
+def tabulated(table: Array, sigma: NDArray[np.int32], phi: float) -> float:
+    """Σ_p L_p(β(gap_p; φ)): the tabulated log-likelihood of one component with this ranking and φ."""
+    values = by_gap(table, len(sigma), phi)
+    D = values.shape[1] // 2
+    return float(values[np.arange(len(values)), np.clip(gaps_of(sigma), -D, D) + D].sum())
 
 
 def direct_phi(table: Array, sigma: NDArray[np.int32]) -> float:
@@ -34,7 +43,10 @@ def direct_phi(table: Array, sigma: NDArray[np.int32]) -> float:
 
 
 def insert_by_gap(values: Array, order: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Move single items to their best place until no move helps; `values[i, j, D+g]` is gained when j is placed g below i."""
+    """Move single items to their best place until no move helps; `values[i, j, D+g]` is gained when j is placed g below i.
+
+    A place that can only be reached through a loss of more than 60 in log-likelihood is not tried.
+    """
     return _insert_by_gap(np.ascontiguousarray(values), np.array(order, np.int32))
 
 

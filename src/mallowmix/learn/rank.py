@@ -26,12 +26,11 @@ class RankEstimate(NamedTuple):
     def words(self) -> str:
         """How sure one can be, in a sentence."""
         k, above = self.n_components, self.values / self.edge
-        over = (
-            f"eigenvalue {k - 1} is {above[k - 2]:.2f} times the noise edge" if k > 1 else "no eigenvalue is above the noise edge"
-        )
-        under = f", the next {above[k - 1]:.2f} times" if k - 1 < len(above) else ""
-        sure = k == 1 or above[k - 2] > _CLEAR
-        return f"{k} components: {over}{under}; the cut is {'clear' if sure else 'not clear, try one more and one fewer'}."
+        if k == 1:
+            return f"1 component: no eigenvalue is above the noise edge, the largest is {above[0]:.2f} times the edge."
+        under = f", the next {above[k - 1]:.2f} times" if k - 1 < len(above) else ", and no further one was looked at"
+        sure = "clear" if above[k - 2] > _CLEAR else "not clear, try one more and one fewer"
+        return f"{k} components: eigenvalue {k - 1} is {above[k - 2]:.2f} times the noise edge{under}; the cut is {sure}."
 
 
 def noise_edge(blocks: list[Block], pairs: PairStatistics, engine: LocalEngine, *, seed: int = 0) -> float:

@@ -1,0 +1,69 @@
+"""`mallowmix update`: learn on from a model file with other comparisons, without starting anew."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Top, Votes
+from mallowmix.cli.outputs import model_writer, try_outputs, write_all
+from mallowmix.cli.progress import progress
+from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.words import components_table, counted, model_values, safe, sizes
+
+_NAMED = 5  # new items named before "and … more"
+
+
+def update(
+    model: Model,
+    votes: Votes,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The new model file; MODEL itself is replaced unless given.", show_default=False),
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    top: Top = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Learn on from a fitted model: the same number of rankings, moved to where these comparisons want them.
+
+    A model remembers rankings, not votes: give old and new comparisons in one file if both should count, the new ones alone if
+    the old are out of date. Items that the model does not know are added to every ranking.
+    """
+    hush(quiet)
+    target = output or model
+    try_outputs(target, inputs=[votes])
+    from mallowmix.readers import read_comparisons
+    from mallowmix.storage import load
+
+    before = load(model)
+    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    updated = _updated(before, comparisons, seed, jobs, quiet)
+    write_all({target: model_writer(updated)})
+    if json:
+        say_json(model_values(updated, top) | {"output": str(target)})
+    elif not quiet:
+        _tell(updated, comparisons, votes, target, top)
+
+
+def _updated(before: Any, comparisons: Any, seed: int, jobs: int | None, quiet: bool) -> Any:
+    from mallowmix.learn.update import update as learn_on
+
+    with progress(hidden=quiet) as report:
+        return learn_on(before, comparisons, seed=seed, jobs=jobs, progress=report)
+
+
+def _tell(model: Any, comparisons: Any, votes: Path, target: Path, top: int | None) -> None:
+    say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.")
+    new = model.report["new_items"]
+    if new:
+        more = f" and {len(new) - _NAMED:,} more" if len(new) > _NAMED else ""
+        say(f"New to the model: {', '.join(map(safe, new[:_NAMED]))}{more}.")
+    say("")
+    screen().print(components_table(model, top))
+    say(f"\nWrote {target}. See it again with: mallowmix show {target}")

@@ -1,0 +1,301 @@
+"""The benchmarks run, measure what they say, and the page in docs/ is what their results give."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import psi
+
+import mallowmix as mm
+from benchmarks import floor, growth, page, peers, speed, threads
+from benchmarks.__main__ import main, scripts
+from benchmarks.planted import Setting, count_matrix, draw, error_of, truth_of
+from benchmarks.record import about, load, repeated, save, timed
+from benchmarks.steps import seconds_by_step
+from mallowmix.errors import DataWarning
+
+ROOT = Path(__file__).parents[1]
+TINY = Setting(n_items=6, n_components=2, per_user=30, phi=0.1, alpha=0.2)
+
+
+def silent(text: str) -> None:
+    """Nobody is told."""
+
+
+# ------------------------------------------------------------------------------------------------------------------ the data
+
+
+def test_the_count_matrix_holds_every_comparison():
+    comparisons = draw(TINY, 5)
+    X = count_matrix(comparisons).toarray()
+    slow = np.zeros((5, 36))
+    for user, winner, loser, weight in zip(
+        comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight, strict=True
+    ):
+        slow[user, winner * 6 + loser] += weight
+    np.testing.assert_array_equal(X, slow)
+    assert X.sum() == 5 * 30
+
+
+def test_other_people_are_other_people_of_the_same_model():
+    assert draw(TINY, 4) == draw(TINY, 4)
+    assert draw(TINY, 4, others=True) != draw(TINY, 4)
+
+
+def test_the_error_does_not_depend_on_the_order_of_components():
+    truth = truth_of(TINY)
+    assert error_of(truth.sigma[::-1], truth) == 0
+    assert error_of(5 - truth.sigma, truth_of(Setting(n_items=6, n_components=2))) > 0.3
+
+
+# ----------------------------------------------------------------------------------------------------------------- the peers
+
+
+def test_completion_equals_a_slow_twin():
+    """θ folded in word by word, the other half scored word by word."""
+    random = np.random.default_rng(0)
+    B = random.dirichlet(np.ones(9), 2).T  # (9, 2)
+    given, scored = random.integers(0, 4, (3, 9)), random.integers(1, 4, (3, 9))
+    rows = [np.tile(np.arange(9), 3), np.arange(0, 28, 9)]
+    halves = [sp.csr_array((half.ravel().astype(float), *rows), shape=(3, 9)) for half in (given, scored)]
+    total = 0.0
+    for m in range(3):
+        gamma = np.full(2, 0.3 + given[m].sum() / 2)
+        for _ in range(30):
+            new = np.full(2, 0.3)
+            for w in range(9):
+                r = B[w] * np.exp(psi(gamma))
+                new += given[m, w] * r / r.sum()
+            gamma = new
+        theta = gamma / gamma.sum()
+        total += sum(scored[m, w] * np.log(theta @ B[w]) for w in range(9))
+    assert peers.completion(B, peers.HeldOut(*halves, 0.3)) == pytest.approx(total / scored.sum(), rel=1e-9)
+
+
+def test_held_out_comparisons_are_halved():
+    comparisons = draw(TINY, 20)
+    people = peers.held_out(comparisons, 0.1)
+    np.testing.assert_array_equal((people.given + people.scored).toarray(), count_matrix(comparisons).toarray())
+    assert 200 < people.given.sum() < 400  # of 600, each with probability ½: outside with probability below 1e-15
+
+
+class Scripted:
+    """A trainer whose held-out likelihood is known: it goes from a flat B to the true one in steps, then stays."""
+
+    def __init__(self, shares):
+        self.shares, self.step = shares, -1
+
+    def advance(self):
+        self.step += 1
+
+    def topic_word(self):
+        B = truth_of(TINY).ranking_matrix()
+        share = self.shares[min(self.step, len(self.shares) - 1)]
+        return share * B + (1 - share) * B.mean(axis=1, keepdims=True)
+
+
+def test_training_ends_when_patience_does_and_keeps_the_best():
+    people = peers.held_out(draw(TINY, 50, others=True), TINY.alpha)
+    trained = peers.train(Scripted([0.2, 0.6, 1.0, 0.5]), people, cap=100)
+    assert len(trained.held_out) == 3 + peers.PATIENCE and not trained.capped
+    assert int(np.argmax(trained.held_out)) == 2
+    np.testing.assert_allclose(trained.topic_word, truth_of(TINY).ranking_matrix())
+
+
+def test_training_ends_at_its_cap_and_says_so():
+    people = peers.held_out(draw(TINY, 50, others=True), TINY.alpha)
+    trained = peers.train(Scripted([0.2, 0.6, 1.0]), people, cap=0)
+    assert trained.capped and len(trained.held_out) == 1
+
+
+@pytest.mark.parametrize("name", list(peers.PEERS))
+def test_each_peer_learns_an_easy_population(name):
+    """Two opposite rankings of six items, φ = .1, 300 people who follow one of them: any topic model finds them."""
+    truth = mm.M4(np.array([np.arange(6), np.arange(6)[::-1]]), np.full(2, 0.1), np.full(2, 0.1), np.arange(6))
+    comparisons = truth.sample(300, 60, seed=1).comparisons
+    people = peers.held_out(truth.sample(50, 60, seed=2).comparisons, 0.1)
+    trainer = peers.PEERS[name](count_matrix(comparisons), 2, 0.1, threads=1, seed=0)
+    trained = peers.train(trainer, people, cap=1)
+    assert trained.topic_word.shape == (36, 2)
+    np.testing.assert_allclose(trained.topic_word.sum(axis=0), 1, rtol=1e-4)
+    assert error_of(mm.components(trained.topic_word).sigma, truth) <= 0.1
+
+
+def test_em_from_random_starts_learns_an_easy_population():
+    run = peers.random_start_em(draw(TINY, 300), TINY, cap=10)
+    assert error_of(run.columns.sigma, truth_of(TINY)) <= 0.1
+
+
+# ------------------------------------------------------------------------------------------------------------- the benchmarks
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Every benchmark on a population so small that it takes seconds."""
+    folder = tmp_path_factory.mktemp("results")
+    few = {"users": (40,), "repeats": (1,)}
+    save("speed", speed.measure(speed.Sizes(TINY, caps=(0.0,), threads=1, peers=("tomotopy LDA",), **few), silent), folder)
+    save("floor", floor.measure(floor.Sizes(TINY, products=2, **few), silent), folder)
+    save("threads", threads.measure(threads.Sizes(TINY, **few), silent), folder)
+    sizes = growth.Sizes(TINY, comparisons=(600, 3000), items=(6,), comparisons_for_items=600, repeats=1)
+    with pytest.MonkeyPatch.context() as patch:  # one process is started in a test of its own
+        patch.setattr(growth, "_in_a_process", lambda folder, refine, repeats: growth.fit_once_warm(folder, refine, repeats))
+        patch.setattr("mallowmix.warm.warm", lambda: None)
+        save("growth", growth.measure(sizes, silent), folder)
+    return folder
+
+
+def test_speed_has_a_row_for_every_method(results):
+    run = load("speed", results)["runs"][0]
+    assert [row["method"] for row in run["rows"]] == [
+        "none",
+        "short",
+        "full",
+        "tomotopy LDA",
+        "projections",
+        "EM from random starts",
+    ]
+    assert all(row["seconds"] > 0 and 0 <= row["error"] <= 1 for row in run["rows"])
+    assert run["rows"][3]["stopped"] == "at the cap" and run["comparisons"] == 1200
+
+
+def test_floor_tells_where_the_time_goes(results):
+    run = load("floor", results)["runs"][0]
+    assert {(row["method"], row["threads"]) for row in run["rows"]} == {(r, t) for r in speed.REFINE for t in (1, 2)}
+    assert run["product_seconds"] > 0
+    assert any(step.startswith("pass ") for step in run["steps"]["none"])
+    assert set(run["steps"]["none"]) < set(run["steps"]["full"]) | {"everything else"}
+
+
+def test_growth_has_every_point(results):
+    result = load("growth", results)
+    assert [(row["comparisons"], row["method"]) for row in result["by_comparisons"]] == [
+        (n, refine) for n in (600, 3000) for refine in ("none", "full")
+    ]
+    assert all(row["items"] == 6 and row["seconds"] > 0 for row in result["by_items"])
+
+
+def test_threads_give_the_same_model(results):
+    assert all(row["same_model"] and row["one"] > 0 < row["two"] for row in load("threads", results)["rows"])
+
+
+def test_a_point_of_growth_runs_in_a_process_of_its_own(tmp_path):
+    growth.store(draw(TINY, 20), TINY, tmp_path)
+    row = growth._in_a_process(tmp_path, "none", 1)
+    assert row["comparisons"] == 600 and row["users"] == 20 and row["seconds"] > 0
+
+
+def test_people_come_back_from_disk_as_they_were(tmp_path):
+    comparisons = draw(TINY, 20)
+    growth.store(comparisons, TINY, tmp_path)
+    again, K = growth.restore(tmp_path)
+    assert K == 2
+    for name in ("user", "winner", "loser", "weight", "user_weight"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(comparisons, name))
+
+
+def test_peak_memory_is_seen_after_it_is_gone():
+    """100 MB that are held for a moment raise the peak by as much, and not what is held afterwards."""
+    code = (
+        "from benchmarks.growth import *; import numpy as np; np.ones(30_000_000); reset_peak(); a = resident_bytes();"
+        "np.ones(12_500_000); print(peak_bytes() - a, resident_bytes() - a)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    peak, held = map(int, done.stdout.split())
+    assert 95e6 < peak < 130e6 and held < 30e6
+
+
+def test_the_slope_of_a_power_law_is_its_exponent():
+    rows = [{"method": "full", "comparisons": n, "seconds": 3e-7 * n**1.25} for n in (1e3, 1e4, 1e6)]
+    assert growth.slope_of([*rows, {"method": "none", "comparisons": 1, "seconds": 9}], "full") == pytest.approx(1.25)
+
+
+def test_allowed_memory():
+    assert growth.allowed_bytes({"items": 100, "comparisons": 1e6}, 10) == 40e6 + 100 * 9900 * 10
+
+
+def test_steps_add_up_to_the_whole():
+    """Nothing is counted twice, neither passes nor functions that call each other: the sum is the time that the call took."""
+    comparisons = draw(TINY, 200)
+    steps = {}
+
+    def fit():
+        steps.update(seconds_by_step(lambda: mm.fit(comparisons, 2, jobs=1)))
+
+    total, _ = timed(fit)
+    assert 0.5 * total < sum(steps.values()) <= total
+    assert all(seconds >= -1e-3 for seconds in steps.values())
+    assert steps["everything else"] < 0.5 * total
+
+
+def test_the_clock_takes_the_median_and_hides_warnings_about_data(recwarn):
+    answers = iter(range(3))
+    seconds, last = repeated(lambda: next(answers), 3)
+    assert last == 2 and 0 <= seconds < 1
+    timed(lambda: mm.fit(mm.Comparisons.from_arrays([1, 2], ["a", "b"], ["b", "a"]), 1))
+    assert not [warning for warning in recwarn if issubclass(warning.category, DataWarning)]
+
+
+# ------------------------------------------------------------------------------------------------------------------- the page
+
+
+def test_the_page_is_what_the_results_give():
+    assert page.PAGE.read_text(encoding="utf-8") == page.page(), "run python -m benchmarks.page"
+
+
+def test_a_benchmark_without_results_says_so(tmp_path):
+    assert page.page(tmp_path).count("has not been run") == len(page.SECTIONS)
+
+
+def test_the_page_shows_ratios_and_no_seconds(results):
+    text = page.page(results)
+    assert "has not been run" not in text
+    assert "at most " in text and "times as fast as" in text
+    assert not re.search(r"\d m?s\b|seconds \|", text)
+
+
+def test_the_speed_table_by_hand():
+    rows = [
+        {"method": "none", "kind": "ours", "seconds": 0.5, "error": 0.01},
+        {"method": "short", "kind": "ours", "seconds": 5.0, "error": 0.25},
+        {"method": "tomotopy LDA", "kind": "peer", "seconds": 20.0, "error": 0.2, "stopped": "at the cap"},
+        {"method": "projections", "kind": "peer", "seconds": 10.0, "error": 0.3},
+        {"method": "EM from random starts", "kind": "error only", "seconds": 1.0, "error": 0.125},
+    ]
+    lines = page._speed_of({"users": 3000, "rows": rows}).splitlines()
+    assert lines[0] == "| M = 3,000 | error | times as fast as projections | goal |"
+    assert lines[2] == "| `none` | 0.01 | 20 | ≥ 20 and a smaller error than any of them: met |"
+    assert lines[3] == "| `short` | 0.25 | 2 | ≥ 3 and a smaller error than any of them: not met |"
+    assert lines[4] == "| tomotopy LDA | 0.2 | at most 0.5 |  |"
+    assert lines[6] == "| EM from random starts | 0.12 |  |  |"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (0.000123456, "0.000123"), (1.0, "1"), (1234.4, "1230"), (0.05, "0.05"), (123456, "123,000")]
+)
+def test_numbers_are_short_and_plain(value, text):
+    assert page.number(value) == text
+
+
+# ----------------------------------------------------------------------------------------------------------------- the runner
+
+
+def test_results_name_no_machine():
+    text = json.dumps(about())
+    assert set(about()) == {"python", "packages", "processor", "cores"}
+    assert "/" not in text and "\\" not in text
+
+
+def test_an_unknown_benchmark_is_refused():
+    with pytest.raises(SystemExit, match="There is no benchmark 'sped'; there are speed, floor, growth, threads"):
+        main(["sped"])
+
+
+def test_studies_that_run_alone_are_listed():
+    assert "projections_recovery" in scripts()
+    assert not {"speed", "peers", "growth", "__main__"} & set(scripts())

@@ -1,0 +1,151 @@
+"""Both starts where their answer is known: on the exact embedding of a separable model, and on people of one taste each."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mallowmix.learn.mstep import LEAST_PHI
+from mallowmix.learn.signed import SignedMoment, Subspace, count_pairs, leading_subspace, pair_statistics
+from mallowmix.learn.starts import (
+    cluster_people,
+    concentration,
+    embed_pairs,
+    mixed_beta,
+    start_from_pairs,
+    start_from_people,
+    vertex_shares,
+)
+from mallowmix.learn.vertices import HUNTERS
+from mallowmix.rankings import match_components
+from planted import blocks_of, exact_moment, exact_pairs, planted
+
+ALPHA = np.array([0.2, 0.3, 0.5])
+
+
+def ideal(Q=30, alpha=ALPHA, seed=0, mu=None):
+    """The pairs' β of certain rankings (φ = 0: separable), their statistics, and the exact subspace of the moment."""
+    K = len(alpha)
+    sigma = planted(Q, K, seed=seed).sigma
+    low, high = np.triu_indices(Q, 1)
+    beta = (sigma[:, low] < sigma[:, high]).T.astype(float)  # (P, K)
+    mu = np.full(len(beta), 1 / len(beta)) if mu is None else mu
+    values, vectors = np.linalg.eigh(exact_moment(beta, alpha, mu))
+    subspace = Subspace(values[::-1], vectors[:, ::-1], 0, True)
+    return sigma, beta, exact_pairs(beta, alpha / alpha.sum(), mu), subspace
+
+
+def corners_of(beta, pairs, subspace, K):
+    """The corners by their definition: where a pair lies that only component k decides its way, as the mean of all such pairs."""
+    F = embed_pairs(subspace, pairs, K - 1)
+    plus, minus = np.sqrt((1 - pairs.win) / pairs.win), -np.sqrt(pairs.win / (1 - pairs.win))
+    found = []
+    for k in range(K):
+        alone = np.eye(K)[k]
+        wins = [F[p] * plus[p] for p in np.flatnonzero((beta == alone).all(axis=1))]
+        losses = [F[p] * minus[p] for p in np.flatnonzero((1 - beta == alone).all(axis=1))]
+        found.append(np.mean(wins + losses, axis=0))
+    return np.array(found)
+
+
+def uneven(Q, seed=0):
+    mu = np.random.default_rng(seed).uniform(0.5, 2, Q * (Q - 1) // 2)
+    return mu / mu.sum()
+
+
+@pytest.mark.parametrize("hunter", sorted(HUNTERS))
+@pytest.mark.parametrize("mu", [None, uneven(30)], ids=["even", "uneven"])
+def test_the_exact_embedding_gives_back_the_model(hunter, mu):
+    sigma, _, pairs, subspace = ideal(mu=mu)
+    start = start_from_pairs(embed_pairs(subspace, pairs, 2), pairs, 30, vertices=hunter)
+    match = match_components(start.columns.sigma, sigma)
+    assert not match.kendall.any()
+    np.testing.assert_allclose(start.alpha[match.found], ALPHA, rtol=1e-6)
+    assert start.columns.phi == pytest.approx(LEAST_PHI)
+
+
+@pytest.mark.parametrize("alpha", [ALPHA, np.array([2.0, 1.0]), np.array([0.1, 0.1, 0.1, 0.4])], ids=str)
+def test_corners_shares_concentration_and_beta_are_exact(alpha):
+    K, a = len(alpha), alpha / alpha.sum()
+    _, beta, pairs, subspace = ideal(alpha=alpha, seed=K, mu=uneven(30, K))
+    corners = corners_of(beta, pairs, subspace, K)
+    np.testing.assert_allclose(vertex_shares(corners), a, rtol=1e-6)
+    assert concentration(corners, a) == pytest.approx(alpha.sum(), rel=1e-6)
+    F = embed_pairs(subspace, pairs, K - 1)
+    np.testing.assert_allclose(mixed_beta(F, pairs.win, corners, a), beta, atol=1e-6)
+
+
+@given(st.lists(st.floats(0.3, 3), min_size=2, max_size=6), st.floats(0.1, 40))
+@settings(max_examples=30)
+def test_shares_and_concentration_of_any_dirichlet(weights, total):
+    """Corner k of a Dirichlet lies at e_k C^½ / a_k, C its covariance: turned at random, and cut to K − 1 dimensions."""
+    a = np.array(weights) / np.sum(weights)
+    C = (np.diag(a) - np.outer(a, a)) / (total + 1)
+    values, vectors = np.linalg.eigh(C)
+    corners = (vectors * np.sqrt(np.maximum(values, 0)) / a[:, None])[:, 1:]  # the first eigenvalue is 0
+    np.testing.assert_allclose(vertex_shares(corners), a, atol=1e-8)
+    assert concentration(corners, a) == pytest.approx(total, rel=1e-6)
+
+
+def test_noisy_beta_stays_between_no_and_yes_and_shares_above_their_floor():
+    random = np.random.default_rng(0)
+    corners = random.standard_normal((4, 3))
+    share = vertex_shares(corners)
+    assert share.sum() == pytest.approx(1) and share.min() >= 0.2 / 4 / (1 + 3 * 0.2 / 4)
+    beta = mixed_beta(5 * random.standard_normal((50, 3)), random.uniform(0.1, 0.9, 50), corners, share)
+    assert beta.min() == 0 and beta.max() == 1
+
+
+def followers(K=3, M=240, alpha=ALPHA, seed=1, **options):
+    """People of one taste each."""
+    truth = planted(12, K, phi=0.1, alpha=alpha, seed=seed)
+    return truth, truth.sample(M, 40, prior="vertices", seed=seed, **options)
+
+
+def people_start(comparisons, K):
+    blocks, engine = blocks_of(comparisons)
+    pairs = pair_statistics(count_pairs(blocks, engine), comparisons.n_items)
+    subspace = leading_subspace(SignedMoment(blocks, pairs, engine), K - 1)
+    return start_from_people(blocks, subspace, pairs, K - 1, engine)
+
+
+def test_people_of_one_taste_each_are_clustered_without_fault():
+    truth, sample = followers()
+    start = people_start(sample.comparisons, 3)
+    match = match_components(start.columns.sigma, truth.sigma)
+    assert not match.kendall.any()
+    np.testing.assert_allclose(start.alpha[match.found], sample.theta.mean(axis=0), rtol=1e-12)  # every person where they belong
+    assert start.columns.phi == pytest.approx(0.1, abs=0.03)
+
+
+def test_people_count_by_their_weight():
+    """Nobody follows the third ranking but people of weight 0: the two others share the clusters, and the shares are weighted."""
+    from mallowmix.comparisons import Comparisons
+
+    truth, sample = followers()
+    data, taste = sample.comparisons, sample.theta.argmax(axis=1)
+    weight = np.array([1.0, 2.0, 0.0])[taste]
+    weighted = Comparisons.from_codes(data.user, data.winner, data.loser, data.weight, data.items, data.users, weight)
+    start = people_start(weighted, 2)
+    match = match_components(start.columns.sigma, truth.sigma[:2])
+    assert not match.kendall.any()
+    expected = np.bincount(taste, weight)[:2]
+    np.testing.assert_allclose(start.alpha[match.found], expected / expected.sum(), rtol=1e-12)
+
+
+def test_clusters_leave_out_those_who_compared_little_or_count_for_nothing():
+    embedding = np.repeat([[0.0], [5.0]], 10, axis=0)
+    n, people = np.full(20, 30.0), np.ones(20)
+    n[3], people[12] = 2, 0
+    label = cluster_people(embedding, n, people, 2)
+    assert label[3] == label[12] == -1
+    assert len(set(label[:10]) - {-1}) == len(set(label[10:]) - {-1}) == 1 and label[0] != label[19]
+
+
+def test_fewer_people_or_tastes_than_components_leave_clusters_empty():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(cluster_people(np.zeros((6, 2)), np.full(6, 9.0), np.ones(6), 3)) == {0}
+    assert sorted(cluster_people(np.array([[0.0], [1.0], [2.0]]), np.array([4.0, 4.0, 0.0]), np.ones(3), 3)) == [-1, 0, 1]

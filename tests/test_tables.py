@@ -1,0 +1,167 @@
+"""The tabulated likelihood against direct sums of logarithms."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from mallowmix.learn.sample import people
+from mallowmix.learn.tables import (
+    NODES,
+    SKIP,
+    by_gap,
+    by_pair,
+    gap_reach,
+    gaps_of,
+    likelihood_by_phi,
+    pair_codes,
+    square,
+    tabulate,
+)
+from oracles import beta
+from planted import blocks_of, planted, tiny_population
+
+CORNER = math.exp(-7) / (1 + math.exp(-7))  # β is taken as no nearer to 0 than this
+
+
+def theta_for(n_users, K, seed):
+    """Weights of which some are exactly 0 or below what is looked at."""
+    theta = np.random.default_rng(seed).dirichlet(np.full(K, 0.3), n_users)
+    theta[0] = np.eye(K)[0]
+    return theta
+
+
+def log_likelihoods(data, beta, theta, k, b):
+    """(P,) Σ log(base + θ_k b) over the comparisons of each pair, b the chance that its first item wins; a double loop.
+
+    b : a number a pair, or one for all
+    """
+    pairs = list(itertools.combinations(range(data.n_items), 2))
+    total = dict.fromkeys(pairs, 0.0)
+    for user, i, j, w in zip(data.user, data.winner, data.loser, data.weight.tolist(), strict=True):
+        if theta[user, k] < SKIP:
+            continue
+        pair = (min(i, j), max(i, j))
+        chance = b if np.isscalar(b) else b[pairs.index(pair)]
+        base = sum(theta[user, other] * beta[other, i, j] for other in range(len(beta)) if other != k)
+        own = theta[user, k] * (chance if i < j else 1 - chance)
+        total[pair] += w * data.user_weight[user] * math.log(base + own)
+    return np.array([total[pair] for pair in pairs])
+
+
+def tables_of(data, beta, theta):
+    """The sum of the blocks' tables."""
+    index, forward = pair_codes(data.n_items)
+    flat = np.ascontiguousarray(beta.reshape(len(beta), -1).T)
+    total, first = 0.0, 0
+    for block in blocks_of(data)[0]:
+        rows, user = by_pair(block.pair, index), people(block)
+        mine = theta[first : first + block.n_users]
+        total = total + tabulate(rows, user, block.pair, block.weight, block.user_weight, index, forward, flat, mine)
+        first += block.n_users
+    return total
+
+
+@pytest.mark.parametrize("fractions", [False, True])
+@pytest.mark.parametrize("unequal", [False, True])
+@pytest.mark.parametrize("seed", range(2))
+def test_tables_are_sums_of_logarithms(fractions, unequal, seed):
+    data = tiny_population(seed, M=9, fractions=fractions, people=unequal)
+    truth, theta = planted(4, 3, 0.4, seed=seed), theta_for(9, 3, seed)
+    tables = tables_of(data, truth.beta(), theta)
+    for k, (c, node) in itertools.product(range(3), enumerate(NODES)):
+        expected = log_likelihoods(data, truth.beta(), theta, k, float(node))
+        np.testing.assert_allclose(tables[k, :, c], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_long_products_do_not_underflow():
+    """One pair, 3,000 people of one taste who all go against it: a product of 3,000 chances of 9e-4 is far below 1e-308."""
+    truth = planted(2, 1, 0.2)
+    data = truth.sample(3000, 1, seed=0).comparisons
+    theta = np.ones((3000, 1))
+    table = tables_of(data, truth.beta(), theta)[0, 0]
+    wins = float(data.weight[data.winner == 0].sum())
+    np.testing.assert_allclose(table, wins * np.log(NODES) + (3000 - wins) * np.log(1 - NODES), rtol=1e-10)
+    assert table.min() < -2000
+
+
+@pytest.fixture(scope="module")
+def planted_tables():
+    truth = planted(6, 3, [0.1, 0.4, 0.7], seed=1)
+    sample = truth.sample(80, 30, seed=1)
+    return truth, sample, tables_of(sample.comparisons, truth.beta(), sample.theta)
+
+
+@pytest.mark.parametrize("phi", [0.01, 0.2, 0.5, 0.9])
+def test_the_likelihood_of_every_gap(planted_tables, phi):
+    """Against β from all rankings and direct logarithms. The spline is off by less than .003 nats a comparison at any gap."""
+    truth, sample, tables = planted_tables
+    data, chance = sample.comparisons, np.array(beta(tuple(range(6)), phi))  # items in their places: β by gap in the first row
+    for k in range(3):
+        values = by_gap(tables[k], 6, phi)
+        D = values.shape[1] // 2
+        assert gap_reach(6, phi) == D
+        n = log_counts(data, sample.theta, k)
+        for g in range(-D, D + 1):
+            b = 0.5 if g == 0 else chance[0, g] if g > 0 else chance[-g, 0]
+            expected = log_likelihoods(data, truth.beta(), sample.theta, k, float(np.clip(b, CORNER, 1 - CORNER)))
+            assert np.all(np.abs(values[:, D + g] - expected) <= 0.003 * n + 1e-9)
+
+
+def log_counts(data, theta, k):
+    """(P,) how many comparisons of each pair come from people who follow k at all."""
+    pairs = list(itertools.combinations(range(data.n_items), 2))
+    n = np.zeros(len(pairs))
+    for user, i, j, w in zip(data.user, data.winner, data.loser, data.weight, strict=True):
+        n[pairs.index((min(i, j), max(i, j)))] += w * (theta[user, k] >= SKIP)
+    return n
+
+
+def test_the_likelihood_of_every_phi(planted_tables):
+    """Ranking fixed, φ over its grid: within .002 nats a comparison of the direct sum, and largest at the same φ to .01."""
+    truth, sample, tables = planted_tables
+    for k in range(3):
+        sigma = truth.sigma[k]
+        grid, values = likelihood_by_phi(tables[k], gaps_of(sigma), 6)
+        some = list(range(0, len(grid), 7))
+        expected = []
+        for phi in grid[some]:
+            table = np.clip(beta(tuple(sigma.tolist()), phi), CORNER, 1 - CORNER)
+            b = [table[i, j] for i, j in itertools.combinations(range(6), 2)]
+            expected.append(log_likelihoods(sample.comparisons, truth.beta(), sample.theta, k, b).sum())
+        n = log_counts(sample.comparisons, sample.theta, k).sum()
+        assert np.abs(values[some] - expected).max() < 0.002 * n
+        assert abs(grid[some][np.argmax(expected)] - grid[some][np.argmax(values[some])]) < 0.01
+
+
+@pytest.mark.parametrize("phi", [0.005, 0.1, 0.5, 0.8, 0.99])
+def test_gaps_beyond_the_reach_are_as_good_as_certain(phi):
+    """The first gap at which the better-placed of 50 items loses with a chance below e⁻⁷ / (1 + e⁻⁷), or the longest; the chance
+    that it wins is (g + 1) / (1 − φ^{g+1}) − g / (1 − φ^g), as printed in the paper.
+    """
+    certain = [g for g in range(1, 50) if 1 - (g + 1) / (1 - phi ** (g + 1)) + g / (1 - phi**g) < CORNER]
+    assert gap_reach(50, phi) == (certain or [49])[0]
+
+
+def test_the_reach_of_certainty_is_one_place():
+    assert gap_reach(50, 0.0) == gap_reach(2, 0.5) == 1
+
+
+def test_codes_gaps_and_squares():
+    index, forward = pair_codes(4)
+    sigma = np.array([2, 0, 3, 1], np.int32)
+    values = np.random.default_rng(0).standard_normal((6, 5))
+    full = square(values, 4)
+    for p, (i, j) in enumerate(itertools.combinations(range(4), 2)):
+        assert index[i * 4 + j] == index[j * 4 + i] == p
+        assert forward[i * 4 + j] and not forward[j * 4 + i]
+        assert gaps_of(sigma)[p] == sigma[j] - sigma[i]
+        for g in range(-2, 3):
+            assert full[i, j, 2 + g] == full[j, i, 2 - g] == values[p, 2 + g]
+
+
+def test_rows_in_the_order_of_their_pairs():
+    index, _ = pair_codes(3)
+    pair = np.array([5, 1, 3, 2, 7], np.int32)  # bc, ab, ab, ac, bc
+    assert by_pair(pair, index).tolist() == [1, 2, 3, 0, 4]
