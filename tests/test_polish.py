@@ -67,7 +67,7 @@ def test_the_search_never_loses_and_ends_where_no_single_move_helps(case):
 
 def test_planted_rankings_are_the_best_of_all():
     """Six items, a component's table from 60 people: the search from a random ranking against all 720. It is a local search, so
-    some misses are allowed: at most 3 of 30 (none to two over other seeds).
+    one miss is allowed of 30 (none was seen over 90 other seeds).
     """
     misses = 0
     for seed in range(30):
@@ -78,7 +78,7 @@ def test_planted_rankings_are_the_best_of_all():
         found = insert_by_gap(values, np.random.default_rng(seed).permutation(6).astype(np.int32))
         best = max(value_of(values, order) for order in itertools.permutations(range(6)))
         misses += value_of(values, found) < best - 1e-6
-    assert misses <= 3
+    assert misses <= 1
 
 
 def polish_values(table, phi):

@@ -90,12 +90,15 @@ def test_the_bound_is_below_the_exact_likelihood_and_near_it(seed):
 
 @pytest.mark.parametrize("move_alpha", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_bound_never_falls(seed, move_alpha):
-    """From a wrong start: random rankings, φ = .8, everybody weighted unequally."""
-    data = planted(8, 3, phi=[0.02, 0.3, 0.7], seed=seed).sample(60, 25, seed=seed).comparisons
+@pytest.mark.parametrize(("Q", "phi", "K"), [(8, [0.02, 0.3, 0.7], 3), (20, 0.0, 2)])
+def test_the_bound_never_falls(Q, phi, K, seed, move_alpha):
+    """From a wrong start: random rankings, φ = .8, people weighted unequally; also with fewer components than there are, where α
+    runs into its limit.
+    """
+    data = planted(Q, 3, phi, seed=seed).sample(60, 40, seed=seed).comparisons
     blocks, engine = blocks_of(replace(data, user_weight=0.5 + np.arange(60) % 3))
-    start = Columns(planted(8, 3, seed=100 + seed).sigma, np.full(3, 0.8))
-    elbo = np.array(variational_em(blocks, start, np.full(3, 0.5), engine, n_iter=30, move_alpha=move_alpha).elbo)
+    start = Columns(planted(Q, K, seed=100 + seed).sigma, np.full(K, 0.8))
+    elbo = np.array(variational_em(blocks, start, np.full(K, 0.5), engine, n_iter=40, move_alpha=move_alpha).elbo)
     assert np.diff(elbo).min() > -1e-10 * abs(elbo[0])
     assert elbo[-1] > elbo[0] + 50
 
@@ -114,7 +117,7 @@ def test_it_finds_a_planted_model_from_a_rough_start():
     blocks, engine = blocks_of(truth.sample(400, 60, seed=0).comparisons)
     rough = np.argsort(np.argsort(truth.sigma + np.random.default_rng(0).normal(0, 2, truth.sigma.shape))).astype(np.int32)
     assert (rough != truth.sigma).mean() > 0.5
-    found = variational_em(blocks, Columns(rough, np.full(3, 0.8)), truth.alpha, engine, n_iter=15)
+    found = variational_em(blocks, Columns(rough, np.full(3, 0.8)), np.array(truth.alpha), engine, n_iter=15)
     assert (found.columns.sigma != truth.sigma).mean() < 0.1
     theta = np.concatenate([gamma / gamma.sum(axis=1, keepdims=True) for gamma in found.gamma])
     assert np.corrcoef(theta.ravel(), truth.sample(400, 60, seed=0).theta.ravel())[0, 1] > 0.98
@@ -159,3 +162,14 @@ def test_alpha_is_the_dirichlet_maximum_likelihood(alpha):
 
     best = minimize(cost, np.zeros(len(alpha)), method="BFGS", options={"gtol": 1e-9})
     np.testing.assert_allclose(found, np.exp(best.x), rtol=1e-4)
+
+
+def test_alpha_stays_where_its_limit_would_lower_the_likelihood():
+    """Everybody nearly alike: the best α is beyond the limit of 1,000, and cutting it there would be worse than staying."""
+    start = np.array([300.0, 900.0])
+    logs = psi(np.array([30_000.0, 90_000.0])) - psi(120_000.0)
+
+    def value(a):
+        return gammaln(a.sum()) - gammaln(a).sum() + a @ logs
+
+    assert value(np.array([1000.0, 1000.0])) < value(start) <= value(update_alpha(start, logs))

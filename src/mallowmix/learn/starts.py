@@ -13,10 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mallowmix.consensus import borda_order, insertion_search
 from mallowmix.engine import Block, LocalEngine
-from mallowmix.learn.mstep import Columns, fit_column_phi
+from mallowmix.learn.mstep import Columns, fit_column_phi, peak
 from mallowmix.learn.signed import PairStatistics, Subspace
+from mallowmix.learn.tables import PHI_GRID
 from mallowmix.learn.vertices import HUNTERS
-from mallowmix.rankings import sigma_of
+from mallowmix.mallows import gap_probabilities
+from mallowmix.rankings import order_of, sigma_of
 
 Array = NDArray[np.float64]
 
@@ -44,14 +46,29 @@ def start_from_pairs(F: Array, pairs: PairStatistics, n_items: int, *, vertices:
     corners = HUNTERS[vertices](rows, K, seed)
     share = vertex_shares(corners)
     beta = mixed_beta(F, pairs.win, corners, share)
-    low, high = np.triu_indices(n_items, 1)
     sigma, phi = np.empty((K, n_items), np.int32), np.empty(K)
     for k in range(K):
-        wins = np.zeros((n_items, n_items))
-        wins[low, high], wins[high, low] = beta[:, k], 1 - beta[:, k]
-        sigma[k] = sigma_of(borda_order(wins))
-        phi[k] = fit_column_phi(wins, sigma[k])
+        sigma[k] = sigma_of(borda_order(_square(np.clip(beta[:, k], 0, 1), n_items)))
+        phi[k] = phi_of_curve(_square(beta[:, k], n_items), sigma[k])
     return Start("pairs", Columns(sigma, phi), concentration(corners, share) * share)
+
+
+def _square(beta: Array, n_items: int) -> Array:
+    """(Q, Q) from one number for each unordered pair; the other direction is its complement."""
+    low, high = np.triu_indices(n_items, 1)
+    wins = np.full((n_items, n_items), 0.5)
+    wins[low, high], wins[high, low] = beta, 1 - beta
+    return wins
+
+
+def phi_of_curve(beta: Array, sigma: NDArray[np.int32]) -> float:
+    """The φ whose β(g) lies nearest to the mean β of all pairs g places apart. Means of noisy β are right where single ones are not,
+    if they are not clipped."""
+    Q, order = len(sigma), order_of(sigma)
+    ranked = beta[np.ix_(order, order)]
+    curve = np.array([np.mean(np.diagonal(ranked, g)) for g in range(1, Q)])
+    pairs = np.arange(Q - 1, 0, -1)
+    return peak(PHI_GRID, np.array([-np.sum(pairs * (curve - gap_probabilities(Q, phi).win[1:]) ** 2) for phi in PHI_GRID]))
 
 
 def concentration(corners: Array, share: Array) -> float:
@@ -71,11 +88,10 @@ def vertex_shares(vertices: Array) -> Array:
 
 
 def mixed_beta(F: Array, win: Array, vertices: Array, share: Array) -> Array:
-    """(P, K) β from Σ_k a_k v_k β_k = √(q(1−q)) F and Σ_k a_k β_k = q: K equations for K numbers, then into the box [0, 1]."""
+    """(P, K) β from Σ_k a_k v_k β_k = √(q(1−q)) F and Σ_k a_k β_k = q: K equations for K numbers, not clipped to [0, 1]."""
     system = np.vstack([(share[:, None] * vertices).T, share])  # (K, K)
     right = np.column_stack([F * np.sqrt(win * (1 - win))[:, None], win])  # (P, K)
-    beta: Array = np.linalg.lstsq(system, right.T, rcond=1e-10)[0].T.astype(np.float64)
-    return np.clip(beta, 0, 1)
+    return np.linalg.lstsq(system, right.T, rcond=1e-10)[0].T.astype(np.float64)
 
 
 def start_from_people(
