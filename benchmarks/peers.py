@@ -56,7 +56,6 @@ class ScikitLearn:
     """`LatentDirichletAllocation` by `partial_fit`: online, or, with a learning rate of one on all people at once, in batch."""
 
     def __init__(self, X: sp.csr_array, K: int, alpha: float, *, threads: int, seed: int, batch: bool = False) -> None:
-        from joblib import Parallel, delayed
         from sklearn.decomposition import LatentDirichletAllocation
 
         M = X.shape[0]
@@ -65,7 +64,8 @@ class ScikitLearn:
         self.model = LatentDirichletAllocation(
             K, doc_topic_prior=alpha, total_samples=M, n_jobs=threads, random_state=seed, **way
         )
-        Parallel(threads)(delayed(len)(()) for _ in range(threads))  # its worker processes are there before the clock starts
+        starter = LatentDirichletAllocation(1, n_jobs=threads, max_doc_update_iter=1)
+        starter.partial_fit(self.X[: 2 * threads])  # its worker processes are there before the clock starts
 
     def advance(self) -> None:
         self.model.partial_fit(self.X)

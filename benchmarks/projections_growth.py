@@ -2,9 +2,10 @@
 
 python benchmarks/projections_growth.py    writes benchmarks/results/projections_growth.json
 
-From one base size each of the four is doubled three times, the others held. A ratio of 2 a doubling is linear, 4 is quadratic.
+Each of the four is doubled three times, the others held. A ratio of 2 a doubling is linear, 4 is quadratic.
 With P = 150 K projections the first term is MN·P: linear in M, N and K, and without Q. The second is a loose bound of the
-regression: quadratic in Q, at most cubic in K. One thread, its own processor time; the lesser of two runs.
+regression: quadratic in Q, at most cubic in K. Neither counts the neighbourhoods: a row of E for every ball that is looked at,
+which is what grows with Q. One thread, its own processor time; the lesser of two runs.
 """
 
 import argparse
@@ -25,8 +26,8 @@ from mallowmix.learn.novel_pairs import find_novel_pairs
 from mallowmix.learn.ranking_matrix import estimate_ranking_matrix
 
 RESULTS = Path(__file__).parent / "results" / "projections_growth.json"
-BASE = {"M": 2000, "N": 40, "K": 2, "Q": 10}
-DOUBLINGS = 3
+BASE = {"M": 8000, "N": 50, "K": 2, "Q": 30}
+VALUES = {"M": [4000, 8000, 16_000, 32_000], "N": [25, 50, 100, 200], "K": [2, 4, 8, 16], "Q": [10, 20, 40, 80]}
 
 
 def draw(M: int, N: int, K: int, Q: int) -> mm.Comparisons:
@@ -59,10 +60,9 @@ def measure(sizes: dict[str, int], repeats: int = 2) -> dict[str, float]:
     return {name: min(run[name] for run in runs) for name in runs[0]}
 
 
-def growth(name: str, base: dict[str, int], doublings: int) -> dict:
+def growth(name: str, values: list[int]) -> dict:
     """Times as one size is doubled, and the ratio of each to the one before."""
-    values = [base[name] * 2**n for n in range(doublings + 1)]
-    times = [measure(base | {name: value}) for value in values]
+    times = [measure(BASE | {name: value}) for value in values]
     ratios = {stage: [b[stage] / a[stage] for a, b in pairwise(times)] for stage in times[0]}
     return {"doubled": name, "values": values, "seconds": times, "ratios": ratios}
 
@@ -74,7 +74,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     measure({"M": 50, "N": 10, "K": 2, "Q": 6}, repeats=1)  # compile the kernels
     with threadpool_limits(1):
-        tables = [growth(name, BASE, DOUBLINGS) for name in BASE]
+        tables = [growth(name, values) for name, values in VALUES.items()]
     options.out.parent.mkdir(exist_ok=True)
     about = {"base": BASE, "bound": "O(MNK + Q²K³)", "threads": 1}
     options.out.write_text(json.dumps({"about": about, "growth": tables}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

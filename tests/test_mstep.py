@@ -117,9 +117,9 @@ def test_the_m_step_never_lowers_the_expected_log_likelihood(case, phi, move_sig
 
 def test_the_m_step_stays_at_a_maximum_and_finds_it_from_elsewhere():
     """Exact expected counts of a planted component: its ranking is found from the reverse, and its φ to three digits."""
-    truth = planted(8, 1, 0.4, seed=2)
+    truth = planted(7, 1, 0.4, seed=2)
     counts = 100 * np.array(beta(tuple(truth.sigma[0].tolist()), 0.4)).reshape(-1, 1)
-    for sigma in (truth.sigma, 7 - truth.sigma):
+    for sigma in (truth.sigma, 6 - truth.sigma):
         found = update_columns(counts, Columns(sigma, np.array([0.7])))
         assert (found.sigma == truth.sigma).all()
         assert found.phi == pytest.approx(0.4, abs=1e-3)

@@ -9,7 +9,7 @@ from mallowmix.comparisons import Comparisons
 from mallowmix.engine import LocalEngine
 from mallowmix.errors import FitError, OptionError
 from mallowmix.learn.moments import HalfMoments, PopulationMoments
-from mallowmix.learn.neighbourhoods import Balls, Distances
+from mallowmix.learn.neighbourhoods import Balls, Distances, is_in
 from mallowmix.learn.novel_pairs import _AHEAD, _CHUNK, _STEP, _accept, _solid_angles, find_novel_pairs
 from mallowmix.model import M4
 from mallowmix.randomness import generator
@@ -167,9 +167,18 @@ def test_too_large_a_zeta_is_halved_and_said():
     found = find_novel_pairs(E, 3, zeta=100.0)
     assert len(found.pairs) == 3
     assert found.zeta < 100
-    assert found.notes[0] == "Only 1 of 3 novel pairs lay apart at zeta=100: zeta was halved."
-    assert found.zeta == 100 / 2 ** len(found.notes)
+    assert found.notes[0].startswith("Only 1 of 3 novel pairs lay apart at zeta=100: lowered to ")
+    assert found.notes[-1].endswith(f": lowered to {found.zeta:.3g}.")
+    assert np.log2(100 / found.zeta) % 1 == 0  # halved, and halved again
     assert found.pairs.tolist() == find_novel_pairs(E, 3, zeta=found.zeta).pairs.tolist()
+
+
+def test_where_distances_are_zero_zeta_goes_to_zero_at_once():
+    """Few comparisons of many pairs: most entries of Ê are 0, and so are most distances; no half of ζ can part such rows."""
+    E = HalfMoments(model(1, 20, 2).sample(1000, 4, seed=2).comparisons)
+    found = find_novel_pairs(E, 2, seed=0)
+    assert found.zeta == 0
+    assert found.notes[-1] == "Only 1 of 2 novel pairs lay apart at zeta=0.05: lowered to 0."
 
 
 def test_more_components_than_rows_says_so():
@@ -218,7 +227,9 @@ def test_balls_are_found_once():
     two = balls.of(np.array([2, 7]))
     assert sorted(asked) == [2, 4, 7]
     assert one[1].tolist() == two[0].tolist()
-    assert two.tolist() == (between(np.array([2, 7])) < 0.15).tolist()
+    assert np.unpackbits(two, axis=1, count=len(candidates)).tolist() == (between(np.array([2, 7])) < 0.15).tolist()
+    assert is_in(two, np.array([2, 2])).tolist() == [True, bool(between(np.array([7]))[0, 2] < 0.15)]
+    assert balls.n_found == 3
 
 
 def test_only_the_balls_of_the_furthest_rows_are_found():
@@ -227,7 +238,7 @@ def test_only_the_balls_of_the_furthest_rows_are_found():
     candidates = np.flatnonzero(E.present)
     balls = Balls(Distances(E, candidates), 1e-9)
     _solid_angles(E, candidates, balls, 4, 0, None)
-    assert len(balls._found) <= 4 * _AHEAD < len(candidates)
+    assert balls.n_found <= 4 * _AHEAD < len(candidates)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The spectral method end to end: recovery of planted models, the same bytes on any machine and for any order of rows, hard cases."""
+"""The spectral method end to end: recovery of planted models, the same bytes on any threads and in any row order, hard cases."""
 
 import json
 import math

@@ -27,7 +27,7 @@ from planted import blocks_of, exact_moment, exact_pairs, planted
 ALPHA = np.array([0.2, 0.3, 0.5])
 
 
-def ideal(Q=30, alpha=ALPHA, seed=0, mu=None):
+def ideal(Q=24, alpha=ALPHA, seed=0, mu=None):
     """The pairs' β of certain rankings (φ = 0: separable), their statistics, and the exact subspace of the moment."""
     K = len(alpha)
     sigma = planted(Q, K, seed=seed).sigma
@@ -58,10 +58,10 @@ def uneven(Q, seed=0):
 
 
 @pytest.mark.parametrize("hunter", sorted(HUNTERS))
-@pytest.mark.parametrize("mu", [None, uneven(30)], ids=["even", "uneven"])
+@pytest.mark.parametrize("mu", [None, uneven(24)], ids=["even", "uneven"])
 def test_the_exact_embedding_gives_back_the_model(hunter, mu):
     sigma, _, pairs, subspace = ideal(mu=mu)
-    start = start_from_pairs(embed_pairs(subspace, pairs, 2), pairs, 30, vertices=hunter)
+    start = start_from_pairs(embed_pairs(subspace, pairs, 2), pairs, 24, vertices=hunter)
     match = match_components(start.columns.sigma, sigma)
     assert not match.kendall.any()
     np.testing.assert_allclose(start.alpha[match.found], ALPHA, rtol=1e-6)
@@ -71,7 +71,7 @@ def test_the_exact_embedding_gives_back_the_model(hunter, mu):
 @pytest.mark.parametrize("alpha", [ALPHA, np.array([2.0, 1.0]), np.array([0.1, 0.1, 0.1, 0.4])], ids=str)
 def test_corners_shares_concentration_and_beta_are_exact(alpha):
     K, a = len(alpha), alpha / alpha.sum()
-    _, beta, pairs, subspace = ideal(alpha=alpha, seed=K, mu=uneven(30, K))
+    _, beta, pairs, subspace = ideal(alpha=alpha, seed=K, mu=uneven(24, K))
     corners = corners_of(beta, pairs, subspace, K)
     np.testing.assert_allclose(vertex_shares(corners), a, rtol=1e-6)
     assert concentration(corners, a) == pytest.approx(alpha.sum(), rel=1e-6)

@@ -58,22 +58,39 @@ class Balls:
 
     def __init__(self, distances: Distances, zeta: float) -> None:
         self.distances, self.zeta = distances, zeta
-        self._found: dict[int, NDArray[np.uint8]] = {}
+        n = len(distances.candidates)
+        self._slot = np.full(n, -1, np.int64)  # which row of _bits holds a candidate's ball
+        self._bits = np.empty((0, -(-n // 8)), np.uint8)
 
-    def of(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(len(places), len(candidates)) which candidates lie in the ball of each; a row is always in its own."""
+    def of(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """(len(places), n/8) the ball of each as packed bits (see `is_in`); a row is always in its own."""
         self.find(places)
-        bits = np.stack([self._found[int(place)] for place in places])
-        return np.unpackbits(bits, axis=1, count=len(self.distances.candidates)).astype(bool)
+        return self._bits[self._slot[places]]
 
     def find(self, places: NDArray[np.int64]) -> None:
         """Find the balls that are not known yet, many in one pass over the comparisons."""
-        new = np.array(sorted({int(place) for place in places} - self._found.keys()), np.int64)
+        new = np.unique(places[self._slot[places] < 0])
+        if not len(new):
+            return
         near = self.distances.threshold(self.zeta)
+        found = [self._bits]
         for part in _chunks(new):
             inside = self.distances.between(part) < near
             inside[np.arange(len(part)), part] = True
-            self._found.update(zip(part.tolist(), np.packbits(inside, axis=1), strict=True))
+            found.append(np.packbits(inside, axis=1))
+        self._slot[new] = len(self._bits) + np.arange(len(new))
+        self._bits = np.concatenate(found)
+
+    @property
+    def n_found(self) -> int:
+        """How many balls were found so far."""
+        return len(self._bits)
+
+
+def is_in(bits: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the candidate places[r] is in the set of bits[r], for every row r."""
+    byte = bits[np.arange(len(places)), places // 8]
+    return (byte >> (7 - places % 8)) & 1 > 0
 
 
 def _chunks(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from mallowmix.errors import FitError, OptionError, check_at_least
 from mallowmix.learn.moments import HalfMoments, Moments
-from mallowmix.learn.neighbourhoods import Balls, Distances, Metric
+from mallowmix.learn.neighbourhoods import Balls, Distances, Metric, is_in
 from mallowmix.randomness import generator
 
 Progress = Callable[[str, int, int], None]
 _STEP = 21
 _CHUNK = 64  # projections at a time
 _AHEAD = 4  # balls of so many ranks are found in one pass
-_LEAST_ZETA = 1e-9  # below it, halving goes to 0 at once
+_LOWERED = 10  # how often ζ is lowered before it is set to 0
+_ZERO = 1e-12  # distances that are rounding
 
 
 class NovelPairs(NamedTuple):
@@ -70,16 +71,31 @@ def _search(
 ) -> NovelPairs:
     """Algorithm 2 at ζ, and at half of it for as long as fewer than K rows lie apart."""
     found = _at(distances, K, P, zeta, seed, progress)
-    if len(found.pairs) < K and len(_at(distances, K, P, 0.0, seed, progress).pairs) < K:
-        raise FitError(  # not even as ζ → 0: too few rows are extreme, or noise makes their distances negative
+    if len(found.pairs) == K:
+        return found._replace(notes=notes)
+    last = _at(distances, K, P, 0.0, seed, progress)
+    if len(last.pairs) < K:  # too few rows are extreme, or noise makes their distances negative
+        raise FitError(
             f"Only {len(found.pairs)} of the {K} novel pairs could be found: the data does not show that many different tastes "
             "to this method. Lower the number of components, add people, or raise n_projections."
         )
-    while len(found.pairs) < K:
-        notes.append(f"Only {len(found.pairs)} of {K} novel pairs lay apart at zeta={zeta:.3g}: zeta was halved.")
-        zeta = zeta / 2 if zeta > _LEAST_ZETA else 0.0
-        found = _at(distances, K, P, zeta, seed, progress)
-    return found._replace(notes=notes)
+    for _ in range(_LOWERED):
+        lower = _lower(distances, found)
+        notes.append(f"Only {len(found.pairs)} of {K} novel pairs lay apart at zeta={found.zeta:.3g}: lowered to {lower:.3g}.")
+        found = _at(distances, K, P, lower, seed, progress) if lower > 0 else last
+        if len(found.pairs) == K:
+            return found._replace(notes=notes)
+    return last._replace(notes=[*notes, "Only at zeta=0 were there enough novel pairs."])
+
+
+def _lower(distances: Distances, found: NovelPairs) -> float:
+    """ζ halved until a row leaves the ball of an accepted one; 0 if none ever does."""
+    distance = distances.between(np.searchsorted(distances.candidates, found.pairs))
+    inside = distance[(distance > 0) & (distance < distances.threshold(found.zeta))]
+    zeta, furthest = found.zeta, inside.max(initial=0.0)
+    while distances.threshold(zeta) > furthest > _ZERO:
+        zeta /= 2
+    return zeta if furthest > _ZERO else 0.0
 
 
 def _at(distances: Distances, K: int, P: int, zeta: float, seed: int, progress: Progress | None) -> NovelPairs:
@@ -134,17 +150,19 @@ def _credit(V: NDArray[np.float64], balls: Balls, credit: NDArray[np.float64]) -
     So only the balls of the few rows passed are needed. (Equal rows are in each other's balls and share the credit.)
     """
     ranked = np.argsort(-V, axis=0, kind="stable")  # (n, P) candidates by projection, furthest first
-    kept = np.ones(V.T.shape, bool)  # (P, n)
-    for depth in range(len(V)):
-        walking = np.flatnonzero(kept.any(axis=1))
-        if not len(walking):
-            return
+    walking = np.arange(V.shape[1])  # directions in which there are rows left
+    kept = np.packbits(np.ones(V.T.shape, bool), axis=1)  # (P, n/8) bits
+    for depth, here in enumerate(ranked):
         if depth % _AHEAD == 0:
             balls.find(ranked[depth : depth + _AHEAD, walking].ravel())
-        here = ranked[depth, walking]
-        np.add.at(credit, here, kept[walking, here])
-        kept[walking] &= balls.of(here)
-        kept[walking, here] = False
+        here = here[walking]
+        np.add.at(credit, here, is_in(kept, here))
+        kept &= balls.of(here)
+        kept[np.arange(len(here)), here // 8] &= ~(128 >> here % 8).astype(np.uint8)  # passed
+        left = kept.any(axis=1)
+        kept, walking = kept[left], walking[left]
+        if not len(walking):
+            return
 
 
 def _accept(angles: NDArray[np.float64], counts: NDArray[np.float64], balls: Balls, K: int) -> NDArray[np.int64]:
@@ -156,5 +174,5 @@ def _accept(angles: NDArray[np.float64], counts: NDArray[np.float64], balls: Bal
             break
         if not taken[place]:
             accepted.append(int(place))
-            taken |= balls.of(np.array([place]))[0]
+            taken |= np.unpackbits(balls.of(np.array([place]))[0], count=len(taken)).astype(bool)
     return np.array(accepted, np.int64)

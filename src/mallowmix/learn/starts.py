@@ -62,8 +62,9 @@ def _square(beta: Array, n_items: int) -> Array:
 
 
 def phi_of_curve(beta: Array, sigma: NDArray[np.int32]) -> float:
-    """The φ whose β(g) lies nearest to the mean β of all pairs g places apart. Means of noisy β are right where single ones are not,
-    if they are not clipped."""
+    """The φ whose β(g) lies nearest to the mean β of all pairs g places apart: a mean of noisy β that were not clipped is right
+    where single ones are not.
+    """
     Q, order = len(sigma), order_of(sigma)
     ranked = beta[np.ix_(order, order)]
     curve = np.array([np.mean(np.diagonal(ranked, g)) for g in range(1, Q)])
