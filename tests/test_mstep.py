@@ -115,6 +115,20 @@ def test_the_m_step_never_lowers_the_expected_log_likelihood(case, phi, move_sig
         assert (after.sigma == before.sigma).all()
 
 
+@given(st.integers(0, 10**6))
+@settings(max_examples=15)
+def test_the_m_step_leaves_a_phi_that_is_best_already(seed):
+    """A φ between grid points, found by scipy: what the parabola makes of it would be a hair worse."""
+    counts = np.random.default_rng(seed).uniform(0, 50, (4, 4)) * (1 - np.eye(4)) + np.triu(np.full((4, 4), 100.0), 1)
+    sigma = np.arange(4, dtype=np.int32)
+    best = minimize_scalar(
+        lambda phi: -log_likelihood(counts, tuple(range(4)), phi), bounds=(0.01, 0.9), method="bounded", options={"xatol": 1e-12}
+    ).x
+    after = update_columns(counts.reshape(16, 1), Columns(sigma[None], np.array([best])), move_sigma=False)
+    old = log_likelihood(counts, tuple(range(4)), best)
+    assert log_likelihood(counts, tuple(range(4)), after.phi[0]) >= old - 1e-13 * abs(old)
+
+
 def test_the_m_step_stays_at_a_maximum_and_finds_it_from_elsewhere():
     """Exact expected counts of a planted component: its ranking is found from the reverse, and its φ to three digits."""
     truth = planted(7, 1, 0.4, seed=2)

@@ -175,7 +175,8 @@ def test_leading_subspace_against_eigh():
 
 
 def test_leading_subspace_is_not_drawn_to_large_negative_eigenvalues():
-    A = Matrix(np.r_[5.0, 4.0, 3.0, np.linspace(0.5, -0.5, 40), -6.0, -7.0, -8.0])
+    """More of them, and larger ones, than the block has columns."""
+    A = Matrix(np.r_[5.0, 4.0, 3.0, np.linspace(0.5, -0.5, 40), np.linspace(-6, -8, 15)])
     found = leading_subspace(A, 3, max_passes=60, tol=1e-7)
     np.testing.assert_allclose(found.values[:3], [5, 4, 3], rtol=1e-4)
 

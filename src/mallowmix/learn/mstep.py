@@ -49,10 +49,9 @@ def fit_column_phi(counts: Array, sigma: NDArray[np.int32], *, floor: float = 0.
     floor : as in `beta_table`
     """
     Q = len(sigma)
-    order = order_of(sigma)
-    ranked = counts[np.ix_(order, order)]
-    wins = np.array([np.trace(ranked, g) for g in range(Q)])
-    losses = np.array([np.trace(ranked, -g) for g in range(Q)])
+    gap = (sigma[None, :] - sigma[:, None] + (Q - 1)).ravel()  # of j below i, from −(Q−1) on
+    by_gap = np.bincount(gap, counts.ravel(), 2 * Q - 1)
+    wins, losses = by_gap[Q - 1 :], by_gap[Q - 1 :: -1]
     grid, log_win, log_lose = _phi_grid(Q, floor)
     value = log_win[:, 1:] @ wins[1:] + log_lose[:, 1:] @ losses[1:]
     return peak(grid, value)

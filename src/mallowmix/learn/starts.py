@@ -1,6 +1,7 @@
 """Two starts for refinement, both from the spectral embedding: vertices among the pairs, and clusters among the people."""
 
 import warnings
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -69,7 +70,13 @@ def phi_of_curve(beta: Array, sigma: NDArray[np.int32]) -> float:
     ranked = beta[np.ix_(order, order)]
     curve = np.array([np.mean(np.diagonal(ranked, g)) for g in range(1, Q)])
     pairs = np.arange(Q - 1, 0, -1)
-    return peak(PHI_GRID, np.array([-np.sum(pairs * (curve - gap_probabilities(Q, phi).win[1:]) ** 2) for phi in PHI_GRID]))
+    return peak(PHI_GRID, -((curve - _curves(Q)) ** 2 @ pairs))
+
+
+@lru_cache(maxsize=4)
+def _curves(n_items: int) -> Array:
+    """(grid, Q−1) β(g) by φ."""
+    return np.array([gap_probabilities(n_items, phi).win[1:] for phi in PHI_GRID])
 
 
 def concentration(corners: Array, share: Array) -> float:

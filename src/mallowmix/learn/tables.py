@@ -68,7 +68,9 @@ _BASIS = CubicSpline(LOGITS, np.eye(N_NODES))
 
 def by_pair(pair: NDArray[np.int32], index: NDArray[np.int32]) -> NDArray[np.int32]:
     """The rows of a block in the order of their unordered pairs."""
-    return np.argsort(index[pair], kind="stable").astype(np.int32)
+    keys = index[pair]
+    short = keys.astype(np.uint16) if len(keys) and keys.max() < 1 << 16 else keys  # numpy sorts 16-bit keys in linear time
+    return np.argsort(short, kind="stable").astype(np.int32)
 
 
 def tabulate(rows, user, pair, weight, user_weight, index, forward, beta, theta) -> Array:
