@@ -27,7 +27,14 @@ def draw_tastes(ax, model, names):
                 bbox={"boxstyle": "round,pad=0.18", "facecolor": "white", "edgecolor": "none"}, zorder=2,
             )  # fmt: skip
     for k, name in enumerate(names):
-        ax.text(k, -1.3, f"{name}\n{model.share[k]:.0%} of all choices, φ = {model.phi[k]:.2f}", ha="center", fontsize=9, color=COLOURS[k])
+        ax.text(
+            k,
+            -1.3,
+            f"{name}\n{model.share[k]:.0%} of all choices, φ = {model.phi[k]:.2f}",
+            ha="center",
+            fontsize=9,
+            color=COLOURS[k],
+        )
     ax.set(xlim=(-0.5, 2.5), ylim=(Q - 0.5, -2.6))
     ax.axis("off")
 
@@ -36,10 +43,24 @@ def draw_people(ax, theta, names):
     """Everybody as a point in the triangle of the three tastes."""
     corners = np.array([[0.0, 0.0], [0.5, np.sqrt(0.75)], [1.0, 0.0]])
     ax.fill(*corners.T, facecolor="#f6f4f0", edgecolor="#999999", linewidth=0.8, zorder=0)
-    ax.scatter(*(theta @ corners).T, s=9, color=np.clip(theta @ matplotlib.colors.to_rgba_array(COLOURS)[:, :3], 0, 1), alpha=0.75, linewidths=0)
+    ax.scatter(
+        *(theta @ corners).T,
+        s=9,
+        color=np.clip(theta @ matplotlib.colors.to_rgba_array(COLOURS)[:, :3], 0, 1),
+        alpha=0.75,
+        linewidths=0,
+    )
     for k, (x, y) in enumerate(corners):
         below = y == 0
-        ax.text(x, y - 0.07 if below else y + 0.04, names[k], ha="center", va="top" if below else "bottom", fontsize=9, color=COLOURS[k])
+        ax.text(
+            x,
+            y - 0.07 if below else y + 0.04,
+            names[k],
+            ha="center",
+            va="top" if below else "bottom",
+            fontsize=9,
+            color=COLOURS[k],
+        )
     ax.set(xlim=(-0.15, 1.15), ylim=(-0.2, 1.0), aspect="equal")
     ax.set_title("600 people, each a mixture", fontsize=9, color="#333333", y=0.0)
     ax.axis("off")

@@ -71,6 +71,8 @@ def monte_carlo_em(
 ) -> MonteCarlo:
     """Alternate: draw θ given the columns, move the columns given θ, in cycles that touch every component once.
 
+    The blocks must hold single tokens (`sample.as_units`): every comparison has a component of its own.
+
     θ is drawn, not estimated, so at rest the columns maximise the marginal likelihood. First cycles run until the rankings move
     no less than in the cycle before (from `min_settle` to `max_settle` of them). Then the tables of successive draws are averaged
     (stochastic approximation, weights 1/(i+1), at least 0.15), which removes the noise of single draws: from `min_average` to

@@ -12,9 +12,7 @@ Array = NDArray[np.float64]
 
 def project_to_simplex(points: Array) -> Array:
     """The nearest point with b ≥ 0, Σb = 1, for every row (sort, find the threshold, clip)."""
-    points = np.maximum(
-        points - points.max(axis=1, keepdims=True), -1
-    )  # one below the largest: ends at 0 anyway
+    points = np.maximum(points - points.max(axis=1, keepdims=True), -1)  # one below the largest: ends at 0 anyway
     descending = -np.sort(-points, axis=1)
     excess = (np.cumsum(descending, axis=1) - 1) / np.arange(1, points.shape[1] + 1)
     last = np.count_nonzero(descending > excess, axis=1) - 1  # how many entries stay positive

@@ -16,6 +16,7 @@ from mallowmix.learn.rank import estimate_rank
 from mallowmix.learn.sample import as_units, sample_people, sampled_share
 from mallowmix.learn.signed import PairStatistics, SignedMoment, count_pairs, leading_subspace, pair_statistics
 from mallowmix.learn.starts import Start, embed_pairs, start_from_pairs, start_from_people
+from mallowmix.learn.support import half_distances
 from mallowmix.learn.variational import Variational, variational_em
 from mallowmix.learn.vertices import HUNTERS
 from mallowmix.model import M4
@@ -23,6 +24,7 @@ from mallowmix.rankings import sigma_of
 
 Refine = Literal["full", "short", "none"]
 Array = NDArray[np.float64]
+_LOOSE = 0.1  # halves that differ by more than this warn
 _START_PHI = 0.8  # refinement begins with doubt: a small φ would lock the rankings in
 
 
@@ -98,7 +100,7 @@ def _starts(work: Work, K: int, vertices: str, *, both: bool) -> tuple[Start, St
     _tell(work, "spectrum", 0, 1)
     subspace = leading_subspace(SignedMoment(work.blocks, work.pairs, work.engine), K - 1, seed=work.seed)
     work.report |= {"spectrum": subspace.values.tolist(), "subspace_passes": subspace.passes}
-    if not subspace.converged:
+    if not (subspace.converged or both):  # refinement has a better test of its own: `_note_support`
         work.report["notes"].append(
             "The leading eigenvectors had not settled after the last pass: the data may not show this many components."
         )
@@ -160,7 +162,7 @@ def refine_start(work: Work, start: Variational, everybody: list[Block] | None, 
             outcome.alpha,
             chains,
             work.engine,
-            seed=work.seed + 1,
+            seed=(work.seed + 1) % 2**64,
             sweeps=4,
             max_settle=1,
             min_average=2,
@@ -168,7 +170,22 @@ def refine_start(work: Work, start: Variational, everybody: list[Block] | None, 
             progress=work.progress,
         )
         work.report["moved_by_all"] = outcome.moved
+    _note_support(work, units, outcome)
     return outcome
+
+
+def _note_support(work: Work, units: list[Block], outcome: MonteCarlo) -> None:
+    """Say which rankings two halves of the people would place differently: those the data does not pin down."""
+    order = np.argsort(-outcome.alpha, kind="stable")
+    distances = half_distances(units, outcome.columns, [chain.theta for chain in outcome.chains], work.engine)[order]
+    work.report["half_distances"] = distances.tolist()
+    loose = np.flatnonzero(distances > _LOOSE)
+    if len(loose):
+        names = ", ".join(str(k + 1) for k in loose[:10]) + (", …" if len(loose) > 10 else "")
+        work.report["notes"].append(
+            f"The data does not pin down component {names}: two halves of the people put {distances[loose].mean():.0%} of the pairs "
+            "of items in different order. Ask for fewer components, or add comparisons."
+        )
 
 
 def as_model(columns: Columns, alpha: Array, comparisons: Comparisons, work: Work) -> M4:
