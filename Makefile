@@ -26,7 +26,7 @@ lint: venv  ## ruff, pyright, import layers
 	$(BIN)/lint-imports
 
 test: lint  ## lint and all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 bench: venv  ## measure against what one would use instead; writes benchmarks/results
 	$(BIN)/python -m benchmarks

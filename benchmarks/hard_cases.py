@@ -21,12 +21,8 @@ import numpy as np
 import mallowmix as mm
 from mallowmix.engine import LocalEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
-from mallowmix.learn.gibbs import monte_carlo_em, start_chains
-from mallowmix.learn.mstep import Columns
 from mallowmix.learn.rank import estimate_rank
-from mallowmix.learn.sample import as_units
 from mallowmix.learn.signed import count_pairs, pair_statistics
-from mallowmix.learn.support import half_distances
 from mallowmix.mallows import sample_orders
 from mallowmix.rankings import kendall, match_components, sigma_of
 from mallowmix.sampling import Sample
@@ -139,18 +135,8 @@ def signs(votes: mm.Comparisons, found: mm.M4, seed: int) -> dict[str, Any]:
         "next_eigenvalue": float(rank.values[k - 1] / rank.edge),
         "least_share": float(found.share.min()),
         "least_distance": float(min(between)),
-        "half_distances": halves_apart(votes, found, seed).tolist(),
+        "half_distances": found.report["half_distances"],
     }
-
-
-def halves_apart(votes: mm.Comparisons, found: mm.M4, seed: int) -> np.ndarray:
-    """How far two halves of the people move each found ranking apart, with weights drawn as at the end of a fit."""
-    units, engine = [as_units(block) for block in make_blocks(votes)], LocalEngine()
-    columns = Columns(np.array(found.sigma), np.array(found.phi))
-    chains = start_chains(units, [np.tile(found.share, (block.n_users, 1)) for block in units])
-    once = {"sweeps": 20, "max_settle": 1, "max_average": 0}
-    drawn = monte_carlo_em(units, columns, np.array(found.alpha), chains, engine, seed=seed, **once).chains
-    return half_distances(units, columns, [chain.theta for chain in drawn], engine)
 
 
 def main() -> None:

@@ -183,8 +183,8 @@ def _note_support(work: Work, units: list[Block], outcome: MonteCarlo) -> None:
     if len(loose):
         names = ", ".join(str(k + 1) for k in loose[:10]) + (", …" if len(loose) > 10 else "")
         work.report["notes"].append(
-            f"The data does not pin down component {names}: two halves of the people put {distances[loose].mean():.0%} of the pairs "
-            "of items in different order. Ask for fewer components, or add comparisons."
+            f"The data does not pin down component {names}: two halves of the people put {distances[loose].mean():.0%} of all "
+            "pairs in different order. Ask for fewer components, or add comparisons."
         )
 
 
