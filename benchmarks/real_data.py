@@ -12,6 +12,7 @@ and one novel pair is all it finds; 30 directions show that as well as 150 K. `m
 
 import argparse
 import json
+import subprocess
 import time
 import warnings
 from collections.abc import Callable
@@ -98,6 +99,23 @@ def line(row: dict) -> str:
     return f"{head} {numbers} {row['seconds']:>8.1f}"
 
 
+def key(row: dict) -> tuple:
+    """What makes two rows the same measurement."""
+    return tuple(row[name] for name in ("n_items", "n_components", "method", "seed"))
+
+
+def kept(out: Path) -> list[dict]:
+    """The rows of earlier runs: a run replaces its own alone, and each row says which code it comes from."""
+    return json.loads(out.read_text(encoding="utf-8")) if out.exists() else []
+
+
+def code_state() -> str:
+    """The commit at the start of the run, "-dirty" where files differed from it."""
+    command = ["git", "describe", "--always", "--dirty"]
+    found = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or "unknown"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="the folder with moviedata.mat or ratings.dat; or set MALLOWMIX_DATA")
@@ -109,14 +127,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     sizes, ks = ([100], [10]) if options.quick else (options.items, options.components)
-    ratings, table = read_movielens(options.data), []
+    ratings, table, code = read_movielens(options.data), kept(options.out), code_state()
     options.out.parent.mkdir(exist_ok=True)
     print(f"{'Q':>4} {'K':>3}  {'method':<34} {'random':>8} {'films':>8} {'share':>7} {'seconds':>8}", flush=True)
     for Q in sizes:
         train, test = first_users(movielens_comparisons(ratings, Q))
         for K, name, seed in [(K, name, s) for K in ks for name in options.methods for s in range(options.seeds)]:
-            table.append(measure(name, train, test, K, seed))
-            print(line(table[-1]), flush=True)
+            row = measure(name, train, test, K, seed) | {"code": code}
+            table = [old for old in table if key(old) != key(row)] + [row]
+            print(line(row), flush=True)
             options.out.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 
 

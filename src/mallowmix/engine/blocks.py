@@ -28,6 +28,10 @@ class Block:
     weight: NDArray[np.float64]
     user_weight: NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        for array in (self.starts, self.pair, self.weight, self.user_weight):
+            array.setflags(write=False)  # all alike: a kernel is compiled anew for arrays that can be written
+
     @property
     def n_users(self) -> int:
         return len(self.starts) - 1

@@ -68,13 +68,15 @@ def fit(
 
 
 def _check_sizes(comparisons: Comparisons, n_components: int | str, method: str) -> None:
+    if not comparisons.user_weight.any():
+        raise DataError("user_weight is 0 for everybody: nobody is left to learn from. Give someone a weight above 0.")
     if n_components == "auto" and method == "spectral":
         return
     if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer):
         also = ', or "auto" with method "spectral"'
         raise OptionError(f"n_components is {n_components!r}; it must be a whole number of at least 1{also}.")
     check_at_least("n_components", n_components, 1)
-    M = comparisons.n_users
+    M = int(np.count_nonzero(comparisons.user_weight))
     if n_components > min(M, MOST_COMPONENTS):
         reason = f"{n_components} components cannot be told apart from {M:,} users: there must be a person for each at least."
         if n_components > MOST_COMPONENTS:
