@@ -381,15 +381,3 @@ def test_every_seed_is_taken():
     data = planted(8, 2).sample(60, 20, seed=1).comparisons
     assert is_sound(quiet_fit(data, 2, seed=2**64 - 1), 2, 8)
     assert quiet_fit(data, "auto", seed=2**64 - 1).n_components >= 1
-
-
-def test_nobody_left_to_learn_from_says_so():
-    votes = Comparisons.from_arrays(["u", "v"], ["a", "b"], ["b", "a"], user_weight={"u": 0, "v": 0})
-    with pytest.raises(DataError, match="user_weight is 0 for everybody: nobody is left to learn from"):
-        fit(votes, 1)
-
-
-def test_people_without_weight_do_not_count_as_people():
-    votes = Comparisons.from_arrays(["u", "v", "v"], ["a", "b", "c"], ["b", "a", "a"], user_weight={"u": 0, "v": 1})
-    with pytest.raises(DataError, match="2 components cannot be told apart from 1 users"):
-        fit(votes, 2)

@@ -12,7 +12,7 @@ from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import FitError, check_choice
 from mallowmix.learn.gibbs import MonteCarlo, Progress, monte_carlo_em, start_chains
 from mallowmix.learn.mstep import Columns, fit_column_phi
-from mallowmix.learn.rank import estimate_rank
+from mallowmix.learn.rank import estimate_rank, noise_edge
 from mallowmix.learn.sample import as_units, sample_people, sampled_share
 from mallowmix.learn.signed import PairStatistics, SignedMoment, count_pairs, leading_subspace, pair_statistics
 from mallowmix.learn.starts import Start, embed_pairs, start_from_pairs, start_from_people
@@ -24,6 +24,7 @@ from mallowmix.rankings import sigma_of
 
 Refine = Literal["full", "short", "none"]
 Array = NDArray[np.float64]
+_ONE_MORE = 1.15  # the next eigenvalue is this much above the noise edge: there is a component more
 _LOOSE = 0.1  # halves that differ by more than this warn
 _START_PHI = 0.8  # refinement begins with doubt: a small φ would lock the rankings in
 
@@ -75,6 +76,8 @@ def fit_spectral(
     best = _better_start(work, [start for start in (first, people) if start is not None])
     if refine == "short":
         return as_model(best.columns, best.alpha, comparisons, work)
+    if K > 1:
+        _note_spectrum(work, K)
     outcome = refine_start(work, best, everybody if share < 1 else None)
     return as_model(outcome.columns, outcome.alpha, comparisons, work)
 
@@ -172,6 +175,21 @@ def refine_start(work: Work, start: Variational, everybody: list[Block] | None, 
         work.report["moved_by_all"] = outcome.moved
     _note_support(work, units, outcome)
     return outcome
+
+
+def _note_spectrum(work: Work, K: int) -> None:
+    """Say whether the spectrum shows fewer components than were asked for, or more."""
+    edge = noise_edge(work.blocks, work.pairs, work.engine, seed=work.seed)
+    values = np.array(work.report["spectrum"])
+    work.report["noise_edge"] = edge
+    shown = 1 + int(np.count_nonzero(values[: K - 1] > edge))
+    if shown < K:
+        work.report["notes"].append(
+            f"The spectrum shows only {shown} of the {K} components above its noise: the others may be guesses. "
+            "Ask for fewer, or add people or comparisons."
+        )
+    elif len(values) >= K and values[K - 1] > _ONE_MORE * edge:
+        work.report["notes"].append(f"The spectrum shows at least {K + 1} components; {K} were asked for.")
 
 
 def _note_support(work: Work, units: list[Block], outcome: MonteCarlo) -> None:
