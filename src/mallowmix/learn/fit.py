@@ -1,6 +1,7 @@
 """`fit`: comparisons in, a fitted M4 out."""
 
 import dataclasses
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from mallowmix.randomness import as_key
 
 Method = Literal["spectral", "projections"]
 METHODS: dict[str, Callable[..., M4]] = {"spectral": fit_spectral, "projections": fit_projections}
+MOST_COMPARISONS = 1e10  # they are drawn one by one
 MOST_COMPONENTS = 254  # a token's component is held in one byte
 
 
@@ -46,14 +48,12 @@ def fit(
     Whatever limits the answer is given as a warning and kept in `model.report["notes"]`.
     """
     check_choice("method", method, tuple(METHODS))
+    _check_options(method, options)
     _check_sizes(comparisons, n_components, method)
     seed = int(as_key(seed))
     warn_about(comparisons, stacklevel=3)
     with threadpool_limits(1):  # parallelism is ours, over blocks of people; BLAS threads would change the order of sums
-        try:
-            model = METHODS[method](comparisons, n_components, seed=seed, engine=LocalEngine(jobs), progress=progress, **options)
-        except TypeError as error:
-            raise _unknown_option(error, method) from None
+        model = METHODS[method](comparisons, n_components, seed=seed, engine=LocalEngine(jobs), progress=progress, **options)
     for note in model.report.get("notes", []):
         warnings.warn(note, FitWarning, stacklevel=2)
     origin = {
@@ -70,6 +70,11 @@ def fit(
 def _check_sizes(comparisons: Comparisons, n_components: int | str, method: str) -> None:
     if not comparisons.user_weight.any():
         raise DataError("user_weight is 0 for everybody: nobody is left to learn from. Give someone a weight above 0.")
+    if comparisons.n_comparisons > MOST_COMPARISONS:
+        raise DataError(
+            f"The weights add up to {comparisons.n_comparisons:.3g} comparisons; a weight says how often a comparison was made, and at "
+            f"most {MOST_COMPARISONS:.0g} can be learnt from. Divide them all by the same number."
+        )
     if n_components == "auto" and method == "spectral":
         return
     if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer):
@@ -84,9 +89,9 @@ def _check_sizes(comparisons: Comparisons, n_components: int | str, method: str)
         raise DataError(f"{reason} Lower the number of components, or add people.")
 
 
-def _unknown_option(error: TypeError, method: str) -> Exception:
-    """A misspelt option as one sentence; any other TypeError as it is."""
-    text = str(error)
-    if "unexpected keyword argument" not in text:
-        return error
-    return OptionError(f"method {method!r} has no option {text.split('argument ')[-1]}.")
+def _check_options(method: str, options: dict[str, Any]) -> None:
+    """A misspelt option as one sentence, before any work."""
+    known = set(inspect.signature(METHODS[method]).parameters) - {"comparisons", "n_components", "seed", "engine", "progress"}
+    for name in options:
+        if name not in known:
+            raise OptionError(f"method {method!r} has no option {name!r}; it has {', '.join(sorted(known))}.")
