@@ -49,3 +49,9 @@ def test_people_without_weight_do_not_count_as_people():
     votes = Comparisons.from_arrays(["u", "v", "v"], ["a", "b", "c"], ["b", "a", "a"], user_weight={"u": 0, "v": 1})
     with pytest.raises(DataError, match="2 components cannot be told apart from 1 users"):
         fit(votes, 2)
+
+
+def test_weights_that_are_no_counts_any_more_are_refused():
+    votes = Comparisons.from_arrays(["u", "v"], ["a", "b"], ["b", "a"], [2.0**53, 1.0])
+    with pytest.raises(DataError, match="weights add up to 9.01e[+]15 comparisons, of which at most 1e[+]10 can be learnt from"):
+        fit(votes, 1)

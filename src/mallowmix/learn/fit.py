@@ -72,8 +72,8 @@ def _check_sizes(comparisons: Comparisons, n_components: int | str, method: str)
         raise DataError("user_weight is 0 for everybody: nobody is left to learn from. Give someone a weight above 0.")
     if comparisons.n_comparisons > MOST_COMPARISONS:
         raise DataError(
-            f"The weights add up to {comparisons.n_comparisons:.3g} comparisons; a weight says how often a comparison was made, and at "
-            f"most {MOST_COMPARISONS:.0g} can be learnt from. Divide them all by the same number."
+            f"The weights add up to {comparisons.n_comparisons:.3g} comparisons, of which at most {MOST_COMPARISONS:.0g} can be "
+            "learnt from: a weight says how often a comparison was made. Divide them all by the same number."
         )
     if n_components == "auto" and method == "spectral":
         return
