@@ -53,5 +53,5 @@ def test_people_without_weight_do_not_count_as_people():
 
 def test_weights_that_are_no_counts_any_more_are_refused():
     votes = Comparisons.from_arrays(["u", "v"], ["a", "b"], ["b", "a"], [2.0**53, 1.0])
-    with pytest.raises(DataError, match="weights add up to 9.01e[+]15 comparisons, of which at most 1e[+]10 can be learnt from"):
+    with pytest.raises(DataError, match=r"weights add up to 9.01e[+]15 comparisons, of which at most 1e[+]10 can be learnt from"):
         fit(votes, 1)
