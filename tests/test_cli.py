@@ -208,6 +208,12 @@ def test_fit_takes_its_default_method_and_other_columns(folder, here):
     assert dumps(mm.load("a.m4")) == dumps(mm.fit(mm.read_comparisons(folder / "votes.parquet"), 2))
 
 
+def test_auto_finds_the_number_of_components_and_says_why(folder, here):
+    told, _ = run("fit", folder / "votes.parquet", "-k", "auto", "-o", "auto.m4")
+    assert mm.load("auto.m4").n_components == 2
+    assert re.search(r"Why this many: 2 components: eigenvalue 1 is [\d.]+ times the noise edge", told)
+
+
 def test_fit_leaves_out_rows_and_weights_on_demand(here):
     votes = mm.M4.from_orders(["abcd"], 0.2).sample(40, 30, seed=2).comparisons.to_arrow().to_pylist()
     rows = [f"{row['user']},{row['winner']},{row['loser']},{row['weight']:g}" for row in votes]

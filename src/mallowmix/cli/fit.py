@@ -133,6 +133,9 @@ def _fitted(comparisons: Any, components: Any, seed: int, jobs: int | None, quie
 
 
 def _tell(model: Any, comparisons: Any, votes: Path, target: Path, top: int | None) -> None:
-    say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.\n")
+    say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.")
+    if "auto" in model.report:
+        say(f"Why this many: {model.report['auto']}")
+    say("")
     screen().print(components_table(model, top))
     say(f"\nWrote {target}. See it again with: mallowmix show {target}")
