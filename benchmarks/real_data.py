@@ -22,11 +22,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import MallowmixError, MallowmixWarning
 from mallowmix.infer.heldout import completion
+from mallowmix.learn.gibbs import monte_carlo_em, start_chains
 from mallowmix.learn.mstep import Columns
-from mallowmix.learn.variational import variational_em
+from mallowmix.learn.sample import as_units
+from mallowmix.learn.variational import Variational, variational_em
 from mallowmix.readers.movielens import first_users, movielens_comparisons, read_movielens
 from mallowmix.readers.ratings import capped
 
@@ -34,15 +36,30 @@ RESULTS = Path(__file__).parent / "results" / "real_data.json"
 Fit = Callable[[mm.Comparisons, int, int], mm.M4]
 
 
-def random_em(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
-    """EM from random rankings: 40 variational steps with a fixed prior, 10 more that also fit it."""
+def random_start(blocks: list[Block], K: int, seed: int) -> Variational:
+    """EM from random rankings: 40 variational steps with a fixed prior."""
     random = np.random.default_rng(seed)
-    sigma = np.stack([random.permutation(comparisons.n_items) for _ in range(K)]).astype(np.int32)
-    blocks, engine = make_blocks(comparisons), LocalEngine()
+    sigma = np.stack([random.permutation(blocks[0].n_items) for _ in range(K)]).astype(np.int32)
+    return variational_em(blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, 1 / K), LocalEngine(), n_iter=40)
+
+
+def random_em(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
+    """EM from random rankings, and 10 more steps that also fit the prior."""
+    blocks = make_blocks(comparisons)
     with threadpool_limits(1):
-        start = variational_em(blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, 1 / K), engine, n_iter=40)
-        end = variational_em(blocks, start.columns, start.alpha, engine, n_iter=10, gamma=start.gamma, move_alpha=True)
+        start = random_start(blocks, K, seed)
+        end = variational_em(blocks, start.columns, start.alpha, LocalEngine(), n_iter=10, gamma=start.gamma, move_alpha=True)
     return mm.M4(end.columns.sigma, end.columns.phi, end.alpha, comparisons.items)
+
+
+def random_refined(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
+    """EM from random rankings, then the very refinement that `spectral` ends with: what is left is the worth of the start."""
+    blocks = [as_units(block) for block in make_blocks(comparisons)]
+    with threadpool_limits(1):
+        start = random_start(blocks, K, seed)
+        theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
+        end = monte_carlo_em(blocks, start.columns, start.alpha, start_chains(blocks, theta), LocalEngine(), seed=seed)
+    return mm.M4(end.columns.sigma, end.columns.phi, end.alpha, comparisons.items, {"moved": end.moved})
 
 
 def fitted(cap: float | None = None, **options: object) -> Fit:
@@ -59,6 +76,7 @@ _EUCLIDEAN = {"method": "projections", "metric": "euclidean"}
 METHODS: dict[str, Fit] = {
     "spectral": fitted(),
     "EM from random rankings": random_em,
+    "EM from random rankings, refined": random_refined,
     "spectral, people capped at 300": fitted(cap=300),
     "spectral, refine=short": fitted(refine="short"),
     "spectral, refine=none": fitted(refine="none"),
