@@ -24,10 +24,9 @@ from threadpoolctl import threadpool_limits
 import mallowmix as mm
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import MallowmixError, MallowmixWarning
-from mallowmix.infer.heldout import completion
+from mallowmix.infer.completion import completion
 from mallowmix.learn.gibbs import monte_carlo_em, start_chains
 from mallowmix.learn.mstep import Columns
-from mallowmix.learn.sample import as_units
 from mallowmix.learn.variational import Variational, variational_em
 from mallowmix.readers.movielens import first_users, movielens_comparisons, read_movielens
 from mallowmix.readers.ratings import capped
@@ -54,7 +53,7 @@ def random_em(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
 
 def random_refined(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
     """EM from random rankings, then the very refinement that `spectral` ends with: what is left is the worth of the start."""
-    blocks = [as_units(block) for block in make_blocks(comparisons)]
+    blocks = make_blocks(comparisons)
     with threadpool_limits(1):
         start = random_start(blocks, K, seed)
         theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]

@@ -14,19 +14,18 @@ from scipy.stats import kstest
 from mallowmix.engine import Block, LocalEngine
 from mallowmix.learn.gibbs import _histogram, _log_gamma_draw, _sweep, monte_carlo_em, polya_alpha, start_chains
 from mallowmix.learn.mstep import Columns
-from mallowmix.learn.sample import as_units
 from oracles import chi_square_p
 from planted import blocks_of, planted
 
 BETA = np.array([[0.5, 0.9, 0.3], [0.2, 0.6, 0.9], [0.7, 0.1, 0.5]])  # [word, k]: three words, three components
-FRESH, M = 255, 20_000
+M = 20_000
 
 
 def sweep_crowd(words, alpha, sweeps, theta=None):
     """20,000 people who all say the same: as many independent chains. (M, n) components and (M, K) weights."""
     K, n = len(alpha), len(words)
     starts = np.arange(0, M * n + 1, n) if n else np.zeros(M + 1, np.int64)
-    z = np.full(M * n, FRESH, np.uint8)
+    z = np.zeros(M * n, np.uint8)
     theta = np.full((M, K), 1 / K) if theta is None else theta
     pair = np.tile(np.array(words, np.int32), M)
     drawn, tokens = _sweep(starts, pair, np.ones(M * n), BETA[:, :K].copy(), alpha, z, theta, sweeps, 0, np.uint64(1), 0)
@@ -57,6 +56,27 @@ def test_the_chain_draws_from_the_exact_posterior(words, alpha):
         counts[row] += 1
     assert chi_square_p(list(counts.values()), list(exact.values())) > 1e-4
     np.testing.assert_allclose(tokens, [[row.count(k) for k in range(len(alpha))] for row in z.tolist()], atol=1e-9)
+
+
+def test_a_row_of_weight_two_and_a_half_is_three_tokens():
+    """The same chain as that of rows of 1, 1 and ½; and every later pass starts from the tokens as they are."""
+    one = np.array([0, 1]), np.array([0], np.int32), np.array([2.5])
+    three = np.array([0, 3]), np.zeros(3, np.int32), np.array([1.0, 1.0, 0.5])
+    ends = []
+    for starts, pair, weight in (one, three):
+        z, theta = np.zeros(3, np.uint8), np.full((1, 2), 0.5)
+        for sweep in range(6):
+            theta, tokens = _sweep(starts, pair, weight, BETA[:, :2].copy(), np.ones(2), z, theta, 3, sweep, np.uint64(1), 0)
+            assert tokens[0] == pytest.approx([sum((1, 1, 0.5)[t] for t in range(3) if z[t] == k) for k in range(2)])
+        ends.append((z.tolist(), theta.tolist()))
+    assert ends[0] == ends[1]
+
+
+def test_chains_hold_a_component_for_every_token():
+    block = Block(0, 3, np.array([0, 2]), np.array([1, 2], np.int32), np.array([1.0, 2.5]), np.ones(1))
+    (few,), (many,) = start_chains([block], [np.full((1, 3), 1 / 3)]), start_chains([block], [np.full((1, 300), 1 / 300)])
+    assert len(few.z) == len(many.z) == 4
+    assert few.z.dtype == np.uint8 and many.z.dtype == np.uint16
 
 
 def test_the_first_sweep_draws_from_the_given_weights():
@@ -155,7 +175,7 @@ def population(truth):
 
 
 def run_from(columns, population, jobs=2, **options):
-    blocks = [as_units(block) for block in blocks_of(population.comparisons)[0]]
+    blocks = blocks_of(population.comparisons)[0]
     theta = [population.theta[block.first_user : block.first_user + block.n_users] for block in blocks]
     alpha = np.full(len(columns.phi), 0.1)
     return monte_carlo_em(blocks, columns, alpha, start_chains(blocks, theta), LocalEngine(jobs), **options)

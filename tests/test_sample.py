@@ -1,13 +1,11 @@
-"""Units and samples."""
+"""Samples of people."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from mallowmix.engine import Block, make_blocks
-from mallowmix.learn.sample import ENOUGH, as_units, people, sample_people, sampled_share
-from planted import planted, tiny_population
+from mallowmix.learn.sample import ENOUGH, people, sample_people, sampled_share
+from planted import planted
 
 
 def rows_of(block):
@@ -17,27 +15,6 @@ def rows_of(block):
         for m in range(block.n_users)
         for row in range(block.starts[m], block.starts[m + 1])
     ]
-
-
-@given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=20)
-def test_units_are_the_same_comparisons_one_at_a_time(seed, fractions):
-    for block in make_blocks(tiny_population(seed, fractions=fractions, people=True)):
-        units = as_units(block)
-        expected = []
-        for m, pair, weight in rows_of(block):
-            while weight > 0:
-                expected.append((m, pair, min(weight, 1.0)))
-                weight -= 1
-        assert rows_of(units) == expected
-        assert units.user_weight is block.user_weight and units.first_user == block.first_user
-
-
-def test_blocks_without_repeats_are_units_already():
-    block = Block(0, 3, np.array([0, 2]), np.array([1, 2]), np.array([1.0, 0.5]), np.ones(1))
-    assert as_units(block) is block
-    empty = Block(0, 3, np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0), np.ones(1))
-    assert as_units(empty) is empty
 
 
 def test_the_person_of_each_row():

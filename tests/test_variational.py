@@ -61,9 +61,9 @@ def test_the_bound_is_that_of_a_slow_twin(seed, fractions, inner):
     found = variational_em(blocks, COLUMNS, ALPHA, engine, n_iter=1, inner=inner)
     table = beta_by_counting(COLUMNS)
     slow = [slow_fold(words_of(data, m), table, ALPHA, inner) for m in range(data.n_users)]
-    np.testing.assert_allclose(np.concatenate(found.gamma), [gamma for gamma, _ in slow], rtol=1e-8)
+    np.testing.assert_allclose(np.concatenate(found.gamma), [gamma for gamma, _ in slow], rtol=2e-6)  # β is float32
     expected = sum(weight * bound for weight, (_, bound) in zip(data.user_weight, slow, strict=True))
-    assert found.elbo == pytest.approx([expected], rel=1e-8, abs=1e-8)
+    assert found.elbo == pytest.approx([expected], rel=1e-6, abs=1e-6)
 
 
 def exact_log_likelihood(words, table, alpha):

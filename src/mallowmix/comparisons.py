@@ -190,7 +190,7 @@ class Comparisons:
         for labels in (self.items, self.users):
             digest.update(json.dumps(text_of(labels)).encode())
         for array in (self.user, self.winner, self.loser, self.weight, self.user_weight):
-            digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes())
+            digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)  # copied only where it must be
         return digest.hexdigest()[:32]
 
 

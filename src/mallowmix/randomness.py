@@ -36,6 +36,45 @@ def uniforms(key, step, user, token, draw):
     return u, v
 
 
+@nb.njit(cache=True, nogil=True, inline="always")
+def splitmix(state):
+    """splitmix64: a new state and a uniform on [0, 1). A long stream, once Philox has given it a state of its own."""
+    state = np.uint64(state) + np.uint64(0x9E3779B97F4A7C15)
+    x = state
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x = x ^ (x >> np.uint64(31))
+    return state, (x >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@nb.njit(cache=True, nogil=True)
+def log_gamma_draw(state, shape):
+    """A new state and the log of a Gamma(shape) draw (Marsaglia and Tsang), by way of shape + 1: tiny shapes do not underflow."""
+    d = shape + 1.0 - 1.0 / 3.0
+    c = 1.0 / np.sqrt(9.0 * d)
+    while True:
+        state, u1 = splitmix(state)
+        state, u2 = splitmix(state)
+        x = np.sqrt(-2.0 * np.log(1.0 - u1)) * np.cos(2.0 * np.pi * u2)
+        v = (1.0 + c * x) ** 3
+        if v <= 0.0:
+            continue
+        state, u = splitmix(state)
+        if np.log(1.0 - u) < 0.5 * x * x + d - d * v + d * np.log(v):
+            state, u = splitmix(state)
+            return state, np.log(d * v) + np.log(1.0 - u) / shape  # Gamma(a) = Gamma(a + 1) U^(1/a)
+
+
+@nb.njit(cache=True, nogil=True)
+def draw_log_dirichlet(state, shape, out):
+    """A new state; `out` becomes log θ of θ ~ Dirichlet(shape)."""
+    for k in range(len(shape)):
+        state, out[k] = log_gamma_draw(state, shape[k])
+    top = out.max()
+    out -= top + np.log(np.sum(np.exp(out - top)))
+    return state
+
+
 def generator(seed: int, step: int, counter: int = 0) -> np.random.Generator:
     """A numpy generator for one named step of one seed; `counter` opens an independent stream within the step."""
     key = np.array([int(as_key(seed)), step], np.uint64)  # a list of both would pass through float64, where large seeds meet

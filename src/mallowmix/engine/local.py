@@ -32,7 +32,7 @@ class LocalEngine:
             waiting: deque[Future[tuple[Any, Any]]] = deque()
             for block, old in zip(blocks, before, strict=True):
                 waiting.append(pool.submit(step, block, broadcast, old))
-                if len(waiting) > 2 * self.jobs:  # a window: never more than a few answers in memory
+                if len(waiting) > self.jobs + 1:  # a window: never more than a few answers in memory
                     total = _collect(waiting.popleft(), total, after)
             while waiting:
                 total = _collect(waiting.popleft(), total, after)

@@ -12,7 +12,7 @@ from mallowmix.learn.gibbs import FLOOR
 from mallowmix.learn.mstep import Columns, beta_table
 from mallowmix.learn.polish import polish_columns
 from mallowmix.learn.sample import people
-from mallowmix.learn.tables import by_pair, pair_codes, tabulate
+from mallowmix.learn.tables import by_pair, new_tables, tabulate
 
 Array = NDArray[np.float64]
 
@@ -40,22 +40,16 @@ def log_likelihood(blocks: list[Block], theta: Array, columns: Columns, engine: 
 def _climb(blocks: list[Block], theta: Array, columns: Columns, engine: LocalEngine, max_rounds: int) -> Columns:
     """Rounds of polish until no item moves. Where people mix many components, only some of these move at a time."""
     n_groups = int(np.clip(round(1 / np.mean(np.sum(theta**2, axis=1)) / 2), 1, theta.shape[1]))
+    pairs, tables = by_pair(blocks), new_tables(*columns.sigma.shape)
     for _ in range(max_rounds):
         before = columns
         for group in range(n_groups):
-            broadcast = (beta_table(columns, FLOOR), theta, pair_codes(columns.sigma.shape[1]))
-            tables, _ = engine.reduce(_table_step, blocks, broadcast)
-            columns = polish_columns(tables, columns, which=range(group, theta.shape[1], n_groups))
+            which = range(group, theta.shape[1], n_groups)
+            tabulate(pairs, beta_table(columns, FLOOR), theta, tables, engine, which=which)
+            columns = polish_columns(tables, columns, which=which, engine=engine)
         if np.array_equal(columns.sigma, before.sigma):
             break
     return columns
-
-
-def _table_step(block: Block, broadcast: Any, state: Any) -> tuple[Array, None]:
-    beta, theta, (index, forward) = broadcast
-    rows = by_pair(block.pair, index)
-    args = rows, people(block), block.pair, block.weight, block.user_weight, index, forward, beta
-    return tabulate(*args, _weights_of(block, theta)), None
 
 
 def _likelihood_step(block: Block, broadcast: tuple[Array, Array], state: Any) -> tuple[float, None]:

@@ -11,13 +11,13 @@ from scipy.special import psi
 from mallowmix.engine import Block, LocalEngine
 from mallowmix.learn.mstep import Columns, beta_table
 from mallowmix.learn.polish import polish_columns
-from mallowmix.learn.tables import by_pair, pair_codes, tabulate
+from mallowmix.learn.sample import people
+from mallowmix.learn.tables import by_pair, new_tables, tabulate
 from mallowmix.randomness import as_key, philox
 
 FLOOR = 1e-3
 _STEP = 40
 MAX_TOKENS = 4096  # people with more tokens than this count as having so many, for α alone
-_FRESH = 255  # a token that has no component yet
 Array = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 
@@ -25,10 +25,8 @@ Progress = Callable[[str, int, int], None]
 class Chain(NamedTuple):
     """A block's state: the component of each token, and everybody's weights, drawn anew in every pass."""
 
-    z: NDArray[np.uint8]
+    z: NDArray[Any]  # of the smallest integer type that holds K − 1
     theta: Array  # (users, K)
-    user: NDArray[np.int32]  # the person of each token, within the block
-    rows: NDArray[np.int32]  # tokens in the order of their pairs
 
 
 class MonteCarlo(NamedTuple):
@@ -41,16 +39,10 @@ class MonteCarlo(NamedTuple):
 
 
 def start_chains(blocks: list[Block], theta: list[Array]) -> list[Chain]:
-    """No token has a component yet: the first sweep draws it from the given weights."""
-    index, _ = pair_codes(blocks[0].n_items)
+    """The first pass draws every token's component from the given weights. A row of weight 2.5 has three tokens: 1, 1 and ½."""
+    small = np.min_scalar_type(theta[0].shape[1] - 1) if theta else np.uint8
     return [
-        Chain(
-            np.full(len(block.pair), _FRESH, np.uint8),
-            weights,
-            np.repeat(np.arange(block.n_users, dtype=np.int32), np.diff(block.starts)),
-            by_pair(block.pair, index),
-        )
-        for block, weights in zip(blocks, theta, strict=True)
+        Chain(np.zeros(int(np.ceil(block.weight).sum()), small), weights) for block, weights in zip(blocks, theta, strict=True)
     ]
 
 
@@ -71,24 +63,22 @@ def monte_carlo_em(
 ) -> MonteCarlo:
     """Alternate: draw θ given the columns, move the columns given θ, in cycles that touch every component once.
 
-    The blocks must hold single tokens (`sample.as_units`): every comparison has a component of its own.
-
     θ is drawn, not estimated, so at rest the columns maximise the marginal likelihood. First cycles run until the rankings move
     no less than in the cycle before (from `min_settle` to `max_settle` of them). Then the tables of successive draws are averaged
     (stochastic approximation, weights 1/(i+1), at least 0.15), which removes the noise of single draws: from `min_average` to
     `max_average` cycles, until no more than one place in fifty moves.
     """
-    run = _Run(columns, alpha, chains, sweeps, seed)
+    run = _Run(blocks, columns, alpha, chains, engine, sweeps, seed)
     places = columns.sigma.size
     moved: list[int] = []
     for cycle in range(max_settle):
-        moved.append(run.cycle(blocks, engine, gain=1.0))
+        moved.append(run.cycle(gain=1.0))
         _tell(progress, "settling", cycle + 1, max_settle)
         resting = moved[-1] < 0.3 * places and moved[-1] >= 0.7 * moved[max(0, cycle - 1)]
         if cycle + 1 >= min_settle and (moved[-1] == 0 or resting):
             break
     for i in range(max_average):
-        moved.append(run.cycle(blocks, engine, gain=max(1 / (i + 1), 0.15)))
+        moved.append(run.cycle(gain=max(1 / (i + 1), 0.15)))
         _tell(progress, "averaging", i + 1, max_average)
         if i + 1 >= min_average and moved[-1] <= 0.02 * places:
             break
@@ -103,38 +93,35 @@ def _tell(progress: Progress | None, step: str, done: int, total: int) -> None:
 class _Run:
     """The moving parts of Monte-Carlo EM."""
 
-    def __init__(self, columns: Columns, alpha: Array, chains: list[Chain], sweeps: int, seed: int) -> None:
-        self.columns, self.alpha, self.chains, self.sweeps = columns, alpha, chains, sweeps
-        self.key, self.passes = as_key(seed), 0
-        self.codes = pair_codes(columns.sigma.shape[1])
-        self.tables: Array | None = None
-        self.histogram: Array | None = None
+    def __init__(self, blocks, columns: Columns, alpha: Array, chains: list[Chain], engine: LocalEngine, sweeps: int, seed: int):
+        self.blocks, self.columns, self.alpha, self.chains = blocks, columns, alpha, chains
+        self.engine, self.sweeps, self.key, self.passes = engine, sweeps, as_key(seed), 0
+        self.pairs = by_pair(blocks)
+        self.tables = new_tables(*columns.sigma.shape)
+        self.n_sizes = min(MAX_TOKENS, 2 + int(max((_most_tokens(block) for block in blocks), default=0)))
+        self.histogram = np.zeros((len(alpha) + 1, self.n_sizes))
         self.n_groups = 1
 
-    def cycle(self, blocks: list[Block], engine: LocalEngine, gain: float) -> int:
+    def cycle(self, gain: float) -> int:
         """Move every component once, a group at a time; how many items changed place."""
         moved = 0
         for group in range(n_groups := self.n_groups):
-            broadcast = (beta_table(self.columns, FLOOR), self.alpha, self.sweeps, self.passes, self.key, *self.codes)
-            (tables, histogram, squares, people), self.chains = engine.reduce(_step, blocks, broadcast, self.chains)
+            beta = beta_table(self.columns, FLOOR)
+            broadcast = (beta, self.alpha, self.sweeps, self.passes, self.key, self.n_sizes)
+            (histogram, squares, n_people), self.chains = self.engine.reduce(_step, self.blocks, broadcast, self.chains)
             self.passes += 1
-            self._blend(tables, histogram, gain)
-            assert self.tables is not None and self.histogram is not None
-            new = polish_columns(self.tables, self.columns, which=range(group, len(self.alpha), n_groups))
+            self.histogram += gain * (histogram - self.histogram)
+            theta = np.concatenate([chain.theta for chain in self.chains])
+            tabulate(self.pairs, beta, theta, self.tables, self.engine, gain=gain)
+            which = range(group, len(self.alpha), n_groups)
+            new = polish_columns(self.tables, self.columns, which=which, engine=self.engine)
             moved += int(np.count_nonzero(new.sigma != self.columns.sigma))
             self.columns = new
             if self.passes > 2:  # the first draws still remember their start, and would make everybody look too mixed
                 self.alpha = polya_alpha(self.histogram, self.alpha)
             # Moving all components at once overshoots when people mix many: about two of those they mix may move together.
-            self.n_groups = int(np.clip(round(people / max(squares, 1e-300) / 2), 1, len(self.alpha)))
+            self.n_groups = int(np.clip(round(n_people / max(squares, 1e-300) / 2), 1, len(self.alpha)))
         return moved
-
-    def _blend(self, tables: Array, histogram: Array, gain: float) -> None:
-        if gain == 1 or self.tables is None or self.histogram is None:
-            self.tables, self.histogram = tables, histogram
-        else:
-            self.tables = self.tables + gain * (tables - self.tables)
-            self.histogram = self.histogram + gain * (histogram - self.histogram)
 
 
 def polya_alpha(histogram: Array, alpha: Array, n_iter: int = 100) -> Array:
@@ -155,25 +142,29 @@ def polya_alpha(histogram: Array, alpha: Array, n_iter: int = 100) -> Array:
     return alpha
 
 
-def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[tuple[Array, Array, float, float], Chain]:
-    beta, alpha, sweeps, sweep, key, index, forward = broadcast
+def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[tuple[Array, float, float], Chain]:
+    beta, alpha, sweeps, sweep, key, n_sizes = broadcast
     z = chain.z.copy()
     theta, tokens = _sweep(
         block.starts, block.pair, block.weight, beta, alpha, z, chain.theta, sweeps, sweep, key, block.first_user
     )
-    tables = tabulate(chain.rows, chain.user, block.pair, block.weight, block.user_weight, index, forward, beta, theta)
     squares = float(block.user_weight @ np.sum(theta**2, axis=1))
-    return (tables, _histogram(tokens, block), squares, float(block.user_weight.sum())), chain._replace(z=z, theta=theta)
+    return (_histogram(tokens, block, n_sizes), squares, float(block.user_weight.sum())), Chain(z, theta)
 
 
-def _histogram(tokens: Array, block: Block) -> Array:
+def _most_tokens(block: Block) -> float:
+    """The comparisons of whoever made most."""
+    return float(np.bincount(people(block), block.weight, 1).max())
+
+
+def _histogram(tokens: Array, block: Block, n_sizes: int = MAX_TOKENS) -> Array:
     """(K + 1, sizes) how many people have each number of tokens, in each component and in all."""
     everything = np.column_stack([tokens, tokens.sum(axis=1)])
-    sizes = np.minimum(np.rint(everything), MAX_TOKENS - 1).astype(np.int64)
+    sizes = np.minimum(np.rint(everything), n_sizes - 1).astype(np.int64)
     K1 = everything.shape[1]
-    flat = (sizes + np.arange(K1) * MAX_TOKENS).ravel()
-    counts = np.bincount(flat, np.repeat(block.user_weight, K1), K1 * MAX_TOKENS)
-    return counts.astype(np.float64).reshape(K1, MAX_TOKENS)
+    flat = (sizes + np.arange(K1) * n_sizes).ravel()
+    counts = np.bincount(flat, np.repeat(block.user_weight, K1), K1 * n_sizes)
+    return np.asarray(counts, np.float64).reshape(K1, n_sizes)
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
@@ -206,6 +197,19 @@ def _log_gamma_draw(shape, state):
             return np.log(d * v) + np.log(1.0 - u) / shape, state
 
 
+@nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
+def _pick(beta, share, u, p):
+    """K with probability ∝ β_k share_k, from a uniform: the first of the running sums above it."""
+    total, k = 0.0, 0
+    for j in range(len(p)):
+        total += beta[j] * share[j]
+        p[j] = total
+    u *= total
+    while k < len(p) - 1 and u >= p[k]:
+        k += 1
+    return k
+
+
 @nb.njit(cache=True, nogil=True, fastmath=True)
 def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, first_user):
     """p(z = k | rest) ∝ β_(w),k (n_k + α_k); then θ ~ Dirichlet(α + n). One Philox word keys a person's stream in each pass.
@@ -215,36 +219,28 @@ def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, firs
     K = len(alpha)
     drawn, tokens = np.empty((len(starts) - 1, K)), np.empty((len(starts) - 1, K))
     n, p = np.empty(K), np.empty(K)
+    first = 0  # token of the person
     for m in range(len(starts) - 1):
-        first, last = starts[m], starts[m + 1]
         x0, x1, _, _ = philox(0, first_user + m, _STEP, sweep, key)
         state = (x0 << np.uint64(32)) | x1
-        fresh = last > first and z[first] == _FRESH
         n[:] = alpha
-        if not fresh:
-            for row in range(first, last):
-                n[z[row]] += weight[row]
-        for s in range(sweeps):
-            start = fresh and s == 0
-            for row in range(first, last):
-                code, w = pair[row], weight[row]
-                total = 0.0
-                if start:
-                    for k in range(K):
-                        total += beta[code, k] * theta[m, k]
-                        p[k] = total
-                else:
-                    n[z[row]] -= w
-                    for k in range(K):
-                        total += beta[code, k] * n[k]
-                        p[k] = total
-                state, u = _next(state)
-                u *= total
-                k = 0
-                while k < K - 1 and u >= p[k]:
-                    k += 1
-                z[row] = k
-                n[k] += w
+        for s in range(-1 if sweep > 0 else 0, sweeps):  # round −1 counts the tokens as they are
+            start, token = sweep == 0 and s == 0, first
+            for row in range(starts[m], starts[m + 1]):
+                code, left = pair[row], weight[row]
+                while left > 0.0:
+                    w = min(left, 1.0)
+                    if s < 0:
+                        n[z[token]] += w
+                    else:
+                        if not start:
+                            n[z[token]] -= w
+                        state, u = _next(state)
+                        z[token] = _pick(beta[code], theta[m] if start else n, u, p)
+                        n[z[token]] += w
+                    left -= w
+                    token += 1
+        first = token
         top = -np.inf
         for k in range(K):
             tokens[m, k] = max(n[k] - alpha[k], 0.0)

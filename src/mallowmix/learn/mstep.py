@@ -25,13 +25,13 @@ class Columns(NamedTuple):
 def beta_table(columns: Columns, floor: float) -> Array:
     """(Q², K) β of every ordered pair, kept away from 0 and 1 by `floor`."""
     K, Q = columns.sigma.shape
-    table = np.empty((K, Q, Q))
+    table = np.empty((Q * Q, K))
     for k in range(K):
         win, lose = gap_probabilities(Q, columns.phi[k])
-        by_gap = np.concatenate([lose[:0:-1], win])  # gaps −(Q−1) … Q−1
+        by_gap = np.clip(np.concatenate([lose[:0:-1], win]), floor, 1 - floor)  # gaps −(Q−1) … Q−1
         gap = columns.sigma[k][None, :] - columns.sigma[k][:, None]
-        table[k] = by_gap[gap + Q - 1]
-    return np.ascontiguousarray(np.clip(table, floor, 1 - floor).reshape(K, Q * Q).T)
+        table[:, k] = by_gap[gap + Q - 1].ravel()
+    return table
 
 
 @lru_cache(maxsize=8)

@@ -1,48 +1,50 @@
 """Insertion search on the direct likelihood: where EM locks in, since expected counts favour the current σ, this goes on."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.engine import LocalEngine
 from mallowmix.learn.mstep import Columns, peak
-from mallowmix.learn.tables import by_gap, gaps_of, likelihood_by_phi, square
+from mallowmix.learn.tables import Tables, by_gap, gap_sums, likelihood, likelihood_by_phi
 from mallowmix.rankings import order_of, sigma_of
 
 Array = NDArray[np.float64]
 _GIVE_UP = 60.0  # stop carrying an item on once it has lost this much log-likelihood
 
 
-def polish_columns(tables: Array, columns: Columns, *, which: Iterable[int] | None = None) -> Columns:
+def polish_columns(
+    tables: Tables, columns: Columns, *, which: Iterable[int] | None = None, engine: LocalEngine | None = None
+) -> Columns:
     """New columns from the (K, P, nodes) tables of `learn.tables`: σ_k by insertion, then φ_k, for all components or for some.
 
     Neither step lowers the tabulated likelihood of its component.
     """
-    K, Q = columns.sigma.shape
+    chosen = list(range(len(tables)) if which is None else which)
+    _, moved = (engine or LocalEngine(1)).reduce(_polish, chosen, (tables, columns))
     sigma, phi = columns.sigma.copy(), columns.phi.copy()
-    for k in range(K) if which is None else which:
-        values = square(by_gap(tables[k], Q, phi[k]), Q)
-        sigma[k] = sigma_of(insert_by_gap(values, order_of(sigma[k])))
-        new = direct_phi(tables[k], sigma[k])  # between grid points a guess: taken where it is no worse than the old
-        if tabulated(tables[k], sigma[k], new) >= tabulated(tables[k], sigma[k], phi[k]):
-            phi[k] = new
+    for k, (sigma_k, phi_k) in zip(chosen, moved, strict=True):
+        sigma[k], phi[k] = sigma_k, phi_k
     return Columns(sigma, phi)
 
 
-def tabulated(table: Array, sigma: NDArray[np.int32], phi: float) -> float:
-    """Σ_p L_p(β(gap_p; φ)): the tabulated log-likelihood of one component with this ranking and φ."""
-    values = by_gap(table, len(sigma), phi)
-    D = values.shape[1] // 2
-    return float(values[np.arange(len(values)), np.clip(gaps_of(sigma), -D, D) + D].sum())
+def _polish(k: int, broadcast: tuple[Tables, Columns], state: Any) -> tuple[None, tuple[NDArray[np.int32], float]]:
+    table, sigma, phi = broadcast[0][k], broadcast[1].sigma[k], float(broadcast[1].phi[k])
+    sigma = sigma_of(insert_by_gap(by_gap(table, len(sigma), phi), order_of(sigma)))
+    sums = gap_sums(table, sigma)
+    new = direct_phi(sums)  # between grid points a guess: taken where it is no worse than the old
+    return None, (sigma, new if likelihood(sums, new) >= likelihood(sums, phi) else phi)
 
 
-def direct_phi(table: Array, sigma: NDArray[np.int32]) -> float:
+def direct_phi(sums: Array) -> float:
     """The φ that maximises the tabulated likelihood: the best of a grid, then the peak of the parabola through its neighbours."""
-    return peak(*likelihood_by_phi(table, gaps_of(sigma), len(sigma)))
+    return peak(*likelihood_by_phi(sums))
 
 
-def insert_by_gap(values: Array, order: NDArray[np.int32]) -> NDArray[np.int32]:
+def insert_by_gap(values: NDArray[Any], order: NDArray[np.int32]) -> NDArray[np.int32]:
     """Move single items to their best place until no move helps; `values[i, j, D+g]` is gained when j is placed g below i.
 
     A place that can only be reached through a loss of more than 60 in log-likelihood is not tried.

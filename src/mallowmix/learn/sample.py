@@ -1,4 +1,4 @@
-"""Units and samples: weights as repeated tokens, and a sample of people for the passes that need not see everybody."""
+"""A sample of people, for the passes that need not see everybody."""
 
 import numba as nb
 import numpy as np
@@ -33,24 +33,6 @@ def _draws(first_user, n_users, key):
     for m in range(n_users):
         out[m], _ = uniforms(key, _STEP, first_user + m, 0, 0)
     return out
-
-
-def as_units(block: Block) -> Block:
-    """The same comparisons with no weight above one: a row of weight 2.5 becomes rows of 1, 1 and ½."""
-    if not len(block.weight) or block.weight.max() <= 1:
-        return block
-    copies = np.ceil(block.weight).astype(np.int64)
-    last = np.cumsum(copies) - 1
-    weight = np.ones(int(copies.sum()))
-    weight[last] = block.weight - (copies - 1)
-    return Block(
-        block.first_user,
-        block.n_items,
-        np.r_[0, np.cumsum(copies)][block.starts],
-        np.repeat(block.pair, copies),
-        weight,
-        block.user_weight,
-    )
 
 
 def people(block: Block) -> NDArray[np.int32]:

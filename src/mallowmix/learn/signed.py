@@ -22,6 +22,7 @@ _STEP_START, _STEP_NULL = 30, 31
 _PRIOR = 0.5  # counts added to each direction of a pair
 _FLOOR = 0.01  # least share of a pair, in units of the mean share
 Array = NDArray[np.float64]
+Rows = tuple[Array, NDArray[Any]]  # a block's c_m, and the signed sum of each row's tokens
 
 
 class PairStatistics(NamedTuple):
@@ -64,8 +65,16 @@ def count_pairs(blocks: list[Block], engine: LocalEngine) -> Array:
 
 
 def _count_step(block: Block, broadcast: Any, state: Any) -> tuple[Array, None]:
-    weight = block.weight * np.repeat(block.user_weight, np.diff(block.starts))
-    return np.bincount(block.pair, weight, block.n_items**2).astype(np.float64), None
+    return _count(block.starts, block.pair, block.weight, block.user_weight, block.n_items), None
+
+
+@nb.njit(cache=True, nogil=True)
+def _count(starts, pair, weight, user_weight, n_items):
+    counts = np.zeros(n_items * n_items)
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            counts[pair[row]] += weight[row] * user_weight[m]
+    return counts
 
 
 class SignedMoment:
@@ -74,53 +83,53 @@ class SignedMoment:
     def __init__(self, blocks: list[Block], pairs: PairStatistics, engine: LocalEngine, *, null_key: int | None = None) -> None:
         """With `null_key` every token's sign is drawn at random: the same data without any agreement, for the noise edge."""
         self.blocks, self.pairs, self.engine = blocks, pairs, engine
-        self.null_key = null_key
-        mass, _ = engine.reduce(_mass_step, blocks)
+        mass, self._rows = engine.reduce(_rows_step, blocks, None if null_key is None else as_key(null_key))
         self._scale = 1 / mass if mass > 0 else 0.0
 
     def apply(self, V: Array) -> Array:
         """A V, for V of shape (P, b)."""
-        signs = None if self.null_key is None else as_key(self.null_key)
-        total, _ = self.engine.reduce(_apply_step, self.blocks, (self.pairs, np.ascontiguousarray(V, np.float32), signs))
+        broadcast = (self.pairs.index, self.pairs.value.astype(np.float32), np.ascontiguousarray(V, np.float32))
+        total, _ = self.engine.reduce(_apply_step, self.blocks, broadcast, self._rows)
         return total * self._scale
 
 
-def _mass_step(block: Block, broadcast: Any, state: Any) -> tuple[float, None]:
-    n, c = _people(block)
-    return float(block.user_weight @ np.where(c > 0, n, 0)), None  # Σ c_m n_m (n_m − 1)
+def _rows_step(block: Block, key: Any, state: Any) -> tuple[float, Rows]:
+    """Σ c_m n_m (n_m − 1), and what each person and row of the block counts."""
+    n, c = _people_scale(block.starts, block.weight)
+    sums = block.weight if key is None else _random_sums(block.starts, block.weight, key, block.first_user)
+    return float(block.user_weight @ np.where(c > 0, n, 0)), (c * block.user_weight, sums)
 
 
-def _people(block: Block) -> tuple[Array, Array]:
+@nb.njit(cache=True, nogil=True)
+def _people_scale(starts, weight):
     """Each person's number of comparisons n_m, and their c_m: 0 for those without two distinct tokens."""
-    n = _per_user(block, block.weight)
-    products = n**2 - _per_user(block, _squares(block.weight))  # n (n − 1) where all tokens are whole
-    some = products > 1e-9 * n**2
-    return n, np.divide(n, products, out=np.zeros_like(n), where=some)
+    n, c = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
+    for m in range(len(n)):
+        squares = 0.0
+        for row in range(starts[m], starts[m + 1]):
+            n[m] += weight[row]
+            squares += _squares(weight[row])
+        products = n[m] ** 2 - squares  # n (n − 1) where all tokens are whole
+        if products > 1e-9 * n[m] ** 2:
+            c[m] = n[m] / products
+    return n, c
 
 
-def _squares(weight: Array) -> Array:
-    """Σ u² over the tokens of each row: what its products with themselves would add."""
+@nb.njit(cache=True, nogil=True, inline="always")
+def _squares(weight):
+    """Σ u² over the tokens of a row: what its products with themselves would add."""
     whole = np.floor(weight)
     return whole + (weight - whole) ** 2
 
 
-def _per_user(block: Block, values: Array) -> Array:
-    return np.add.reduceat(np.r_[values, 0.0], block.starts[:-1]) * (np.diff(block.starts) > 0)
-
-
-def _apply_step(block: Block, broadcast: tuple[PairStatistics, NDArray[np.float32], Any], state: Any) -> tuple[Array, None]:
-    pairs, V, key = broadcast
-    weight = block.weight if key is None else _random_sums(block.starts, block.weight, key, block.first_user)
-    scale = _people(block)[1] * block.user_weight
-    rows = (weight.astype(np.float32), _squares(block.weight).astype(np.float32))
-    out = _signed_pass(block.starts, block.pair, *rows, scale.astype(np.float32), pairs.index, pairs.value.astype(np.float32), V)
-    return out.astype(np.float64), None
+def _apply_step(block: Block, broadcast: tuple[Any, ...], rows: Rows) -> tuple[Array, Rows]:
+    return _signed_pass(block.starts, block.pair, block.weight, *rows, *broadcast).astype(np.float64), rows
 
 
 @nb.njit(cache=True, nogil=True)
 def _random_sums(starts, weight, key, first_user):
     """The sum of each row's tokens when every token has a sign of its own; its normal limit for more than 64 of them."""
-    sums = np.zeros(len(weight))
+    sums = np.zeros(len(weight), np.float32)
     for m in range(len(starts) - 1):
         for row in range(starts[m], starts[m + 1]):
             whole = math.floor(weight[row])
@@ -136,8 +145,11 @@ def _random_sums(starts, weight, key, first_user):
 
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
-def _signed_pass(starts, pair, weight, squares, scale, index, value, V):
-    """A row of person m adds c_m x (w s − d x V_p) to row p of A V, where s = Σ w x V_p, and d leaves out each token's square."""
+def _signed_pass(starts, pair, weight, scale, sums, index, value, V):
+    """A row of person m adds c_m x (w s − d x V_p) to row p of A V, where s = Σ w x V_p, and d leaves out each token's square.
+
+    w : its signed sum of tokens, which is its weight but for the noise edge
+    """
     P, b = V.shape
     out = np.zeros((P, b), np.float32)
     s = np.empty(b, np.float32)
@@ -146,12 +158,13 @@ def _signed_pass(starts, pair, weight, squares, scale, index, value, V):
             continue
         s[:] = 0
         for row in range(starts[m], starts[m + 1]):
-            p, wx = index[pair[row]], weight[row] * value[pair[row]]
+            p, wx = index[pair[row]], np.float32(sums[row]) * value[pair[row]]
             for c in range(b):
                 s[c] += wx * V[p, c]
         for row in range(starts[m], starts[m + 1]):
             p, x = index[pair[row]], value[pair[row]]
-            cross, own = scale[m] * x * weight[row], scale[m] * x * x * squares[row]
+            cx = np.float32(scale[m]) * x
+            cross, own = cx * np.float32(sums[row]), cx * x * np.float32(_squares(weight[row]))
             for c in range(b):
                 out[p, c] += cross * s[c] - own * V[p, c]
     return out

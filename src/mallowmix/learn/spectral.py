@@ -13,7 +13,7 @@ from mallowmix.errors import FitError, check_choice
 from mallowmix.learn.gibbs import MonteCarlo, Progress, monte_carlo_em, start_chains
 from mallowmix.learn.mstep import Columns, fit_column_phi
 from mallowmix.learn.rank import estimate_rank, noise_edge
-from mallowmix.learn.sample import as_units, sample_people, sampled_share
+from mallowmix.learn.sample import sample_people, sampled_share
 from mallowmix.learn.signed import PairStatistics, SignedMoment, count_pairs, leading_subspace, pair_statistics
 from mallowmix.learn.starts import Start, embed_pairs, start_from_pairs, start_from_people
 from mallowmix.learn.support import half_distances
@@ -142,13 +142,13 @@ def _better_start(work: Work, starts: list[Start]) -> Variational:
 
 def refine_start(work: Work, start: Variational, everybody: list[Block] | None, *, min_settle: int = 4) -> MonteCarlo:
     """Steps 5 and 6 in one: Monte-Carlo EM on the direct likelihood; after a sample, a few passes over everybody."""
-    units = [as_units(block) for block in work.blocks]
+    blocks = work.blocks
     theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
     outcome = monte_carlo_em(
-        units,
+        blocks,
         start.columns,
         start.alpha,
-        start_chains(units, theta),
+        start_chains(blocks, theta),
         work.engine,
         min_settle=min_settle,
         seed=work.seed,
@@ -156,11 +156,11 @@ def refine_start(work: Work, start: Variational, everybody: list[Block] | None, 
     )
     work.report["moved"] = outcome.moved
     if everybody is not None:
-        units = [as_units(block) for block in everybody]
+        blocks = everybody
         share = outcome.alpha / outcome.alpha.sum()
-        chains = start_chains(units, [np.tile(share, (block.n_users, 1)) for block in units])
+        chains = start_chains(blocks, [np.tile(share, (block.n_users, 1)) for block in blocks])
         outcome = monte_carlo_em(
-            units,
+            blocks,
             outcome.columns,
             outcome.alpha,
             chains,
@@ -173,7 +173,7 @@ def refine_start(work: Work, start: Variational, everybody: list[Block] | None, 
             progress=work.progress,
         )
         work.report["moved_by_all"] = outcome.moved
-    _note_support(work, units, outcome)
+    _note_support(work, blocks, outcome)
     return outcome
 
 
@@ -192,10 +192,10 @@ def _note_spectrum(work: Work, K: int) -> None:
         work.report["notes"].append(f"The spectrum shows at least {K + 1} components; {K} were asked for.")
 
 
-def _note_support(work: Work, units: list[Block], outcome: MonteCarlo) -> None:
+def _note_support(work: Work, blocks: list[Block], outcome: MonteCarlo) -> None:
     """Say which rankings two halves of the people would place differently: those the data does not pin down."""
     order = np.argsort(-outcome.alpha, kind="stable")
-    distances = half_distances(units, outcome.columns, [chain.theta for chain in outcome.chains], work.engine)[order]
+    distances = half_distances(blocks, outcome.columns, [chain.theta for chain in outcome.chains], work.engine)[order]
     work.report["half_distances"] = distances.tolist()
     loose = np.flatnonzero(distances > _LOOSE)
     if len(loose):

@@ -145,11 +145,17 @@ def _embed_step(block: Block, broadcast: tuple[PairStatistics, Array], state: An
 
 
 def _cluster_step(block: Block, K: int, label: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
-    row_label = np.repeat(label, np.diff(block.starts))
-    weight = block.weight * np.repeat(block.user_weight, np.diff(block.starts))
-    keep = row_label >= 0
-    code = row_label[keep] * block.n_items**2 + block.pair[keep]
-    return np.bincount(code, weight[keep], K * block.n_items**2).astype(np.float64), label
+    return _count_by_cluster(block.starts, block.pair, block.weight, block.user_weight, label, K, block.n_items), label
+
+
+@nb.njit(cache=True, nogil=True)
+def _count_by_cluster(starts, pair, weight, user_weight, label, K, n_items):
+    counts = np.zeros((K, n_items * n_items))
+    for m in range(len(starts) - 1):
+        if label[m] >= 0:
+            for row in range(starts[m], starts[m + 1]):
+                counts[label[m], pair[row]] += weight[row] * user_weight[m]
+    return counts
 
 
 @nb.njit(cache=True, nogil=True)

@@ -1,7 +1,5 @@
 """How well the data pins each ranking down: two halves of the people, each moving the found rankings to where it wants them."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,8 +7,7 @@ from mallowmix.engine import Block, LocalEngine
 from mallowmix.learn.gibbs import FLOOR
 from mallowmix.learn.mstep import Columns, beta_table
 from mallowmix.learn.polish import polish_columns
-from mallowmix.learn.sample import people
-from mallowmix.learn.tables import by_pair, pair_codes, tabulate
+from mallowmix.learn.tables import by_pair, new_tables, tabulate
 from mallowmix.rankings import kendall
 
 Array = NDArray[np.float64]
@@ -25,16 +22,14 @@ def half_distances(blocks: list[Block], columns: Columns, theta: list[Array], en
 
     theta : everybody's weights, drawn or estimated, a block each
     """
-    broadcast = (beta_table(columns, FLOOR), *pair_codes(columns.sigma.shape[1]))
-    (even, odd), _ = engine.reduce(_step, blocks, broadcast, theta)
-    first, second = polish_columns(even, columns), polish_columns(odd, columns)
-    return np.array([kendall(a, b) for a, b in zip(first.sigma, second.sigma, strict=True)])
-
-
-def _step(block: Block, broadcast: Any, theta: Array) -> tuple[tuple[Array, Array], Array]:
-    """The tables of people with even and with odd numbers."""
-    beta, index, forward = broadcast
-    rows, person = by_pair(block.pair, index), people(block)
-    odd = (person[rows] + block.first_user) % 2 == 1
-    args = person, block.pair, block.weight, block.user_weight, index, forward, beta, theta
-    return (tabulate(rows[~odd], *args), tabulate(rows[odd], *args)), theta
+    K, Q = columns.sigma.shape
+    pairs, beta, everybody = by_pair(blocks), beta_table(columns, FLOOR), np.concatenate(theta)
+    number = np.concatenate([block.first_user + np.arange(block.n_users) for block in blocks])
+    halves = []
+    for odd in (0, 1):
+        tables = new_tables(K, Q)
+        tabulate(
+            pairs, beta, np.where(number[:, None] % 2 == odd, everybody, 0.0), tables, engine
+        )  # who follows nothing is left out
+        halves.append(polish_columns(tables, columns, engine=engine).sigma)
+    return np.array([kendall(a, b) for a, b in zip(*halves, strict=True)])

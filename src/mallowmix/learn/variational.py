@@ -44,13 +44,22 @@ def variational_em(
     history: list[float] = []
     state: list[Any] = list(gamma) if gamma is not None else [None] * len(blocks)
     for _ in range(n_iter):
-        table = beta_table(columns, FLOOR)
+        table = beta_table(columns, FLOOR).astype(np.float32)
         (counts, elbo, sums), state = engine.reduce(_e_step, blocks, (table, alpha, inner), state)
         history.append(float(elbo + sums[-1] * _log_normaliser(alpha)))
         columns = update_columns(counts, columns, move_sigma=move_sigma, floor=FLOOR)
         if move_alpha:
             alpha = update_alpha(alpha, sums[:-1] / max(sums[-1], 1e-300))
     return Variational(columns, alpha, state, history)
+
+
+def expected_counts(
+    blocks: list[Block], table: Array, alpha: Array, engine: LocalEngine, gamma: list[Array] | None = None
+) -> tuple[Array, list[Array]]:
+    """(Q², K) how often each ordered pair came from each component, for any (Q², K) table of β; and each block's γ."""
+    state: list[Any] = list(gamma) if gamma is not None else [None] * len(blocks)
+    (counts, _, _), state = engine.reduce(_e_step, blocks, (table.astype(np.float32), alpha, _INNER), state)
+    return counts, state
 
 
 def _log_normaliser(alpha: Array) -> float:
@@ -86,52 +95,62 @@ def _e_step(block: Block, broadcast: tuple[Array, Array, int], gamma: Array | No
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
 def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
-    """γ of each person, expected counts (Q², K), the bound without its prior normaliser, and Σ E log θ_k with Σ u_m behind it."""
-    K = len(alpha)
-    counts = np.zeros(table.shape)
-    sums = np.zeros(K + 1)
-    scale, r, new = np.empty(K), np.empty(K), np.empty(K)
-    elbo = 0.0
+    """γ of each person, expected counts (Q², K), the bound without its prior normaliser, and Σ E log θ_k with Σ u_m behind it.
+
+    r_k = β_k scale_k / Σ_l β_l scale_l is what a row gives component k, scale_k = exp E log θ_k. A person's rows of the table are
+    gathered once, component by component, so that the loops over rows run on neighbouring numbers.
+    """
+    K, longest = len(alpha), np.max(np.diff(starts)) if len(starts) > 1 else 0
+    counts, sums, elbo = np.zeros(table.shape), np.zeros(K + 1), 0.0
+    beta, total, scale = np.empty((K, longest), np.float32), np.empty(longest, np.float32), np.empty(K, np.float32)
     for m in range(len(starts) - 1):
-        first, last = starts[m], starts[m + 1]
+        first, n = starts[m], starts[m + 1] - starts[m]
+        for i in range(n):
+            for k in range(K):
+                beta[k, i] = table[pair[first + i], k]
         if fresh:
-            n = 0.0
-            for row in range(first, last):
-                n += weight[row]
-            for k in range(K):
-                gamma[m, k] = alpha[k] + n / K
+            gamma[m] = alpha + weight[first : first + n].sum() / K
         for step in range(inner + 1):
-            total_gamma = gamma[m].sum()
-            psi_total = digamma(total_gamma)
+            _scale(gamma[m], scale)
+            total[:n] = 0
             for k in range(K):
-                scale[k] = np.exp(digamma(gamma[m, k]) - psi_total)
-                new[k] = alpha[k]
-            final = step == inner
-            for row in range(first, last):
-                code = pair[row]
-                total = 0.0
-                for k in range(K):
-                    r[k] = table[code, k] * scale[k]
-                    total += r[k]
-                w = weight[row] / total
-                if final:
-                    w *= user_weight[m]
-                    for k in range(K):
-                        counts[code, k] += w * r[k]
-                    elbo += user_weight[m] * weight[row] * np.log(total)
-                else:
-                    for k in range(K):
-                        new[k] += w * r[k]
-            if not final:
-                gamma[m] = new
-        # E log p(θ) − E log q(θ), without log Γ(Σα) − Σ log Γ(α)
-        total_gamma = gamma[m].sum()
-        psi_total = digamma(total_gamma)
-        bound = -log_gamma(total_gamma)
-        for k in range(K):
-            e_log = digamma(gamma[m, k]) - psi_total
-            bound += (alpha[k] - gamma[m, k]) * e_log + log_gamma(gamma[m, k])
-            sums[k] += user_weight[m] * e_log
-        elbo += user_weight[m] * bound
-        sums[K] += user_weight[m]
+                for i in range(n):
+                    total[i] += beta[k, i] * scale[k]
+            if step == inner:
+                break
+            for i in range(n):
+                total[i] = weight[first + i] / total[i]
+            for k in range(K):
+                share = np.float32(0)
+                for i in range(n):
+                    share += beta[k, i] * total[i]
+                gamma[m, k] = alpha[k] + scale[k] * share
+        for i in range(n):
+            w = user_weight[m] * weight[first + i]
+            elbo += w * np.log(np.float64(total[i]))
+            w /= total[i]
+            for k in range(K):
+                counts[pair[first + i], k] += w * scale[k] * beta[k, i]
+        elbo += user_weight[m] * _prior_term(gamma[m], alpha, user_weight[m], sums)
     return counts, elbo, sums
+
+
+@nb.njit(cache=True, nogil=True)
+def _scale(gamma, scale):
+    """Exp E log θ_k."""
+    psi_total = digamma(gamma.sum())
+    for k in range(len(gamma)):
+        scale[k] = np.exp(digamma(gamma[k]) - psi_total)
+
+
+@nb.njit(cache=True, nogil=True)
+def _prior_term(gamma, alpha, weight, sums):
+    """E log p(θ) − E log q(θ), without log Γ(Σα) − Σ log Γ(α); adds E log θ to the sums."""
+    total = gamma.sum()
+    psi_total, bound = digamma(total), -log_gamma(total)
+    for k in range(len(gamma)):
+        e_log = digamma(gamma[k]) - psi_total
+        bound += (alpha[k] - gamma[k]) * e_log + log_gamma(gamma[k])
+        sums[k] += weight * e_log
+    sums[len(gamma)] += weight
+    return bound
