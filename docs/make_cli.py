@@ -24,6 +24,7 @@ $ mallowmix check votes.csv
 $ mallowmix fit votes.csv -k 2 -o model.m4 --method projections --zeta auto --min-count 0.2 --seed 0
 $ mallowmix show model.m4 --csv > rankings.csv
 $ mallowmix evaluate model.m4 --truth truth.m4 --json
+$ mallowmix heldout model.m4 votes.csv --method completion
 $ mallowmix update model.m4 votes.csv -o newer.m4
 ```
 
@@ -42,6 +43,24 @@ _JSON = {
         "`alpha_error`, `share_error` (means of absolute differences), `matched` (numbers of a found and a true component, in "
         "the order of the truth), `unmatched_found`, `unmatched_truth`"
     ),
+    "`heldout`": (
+        "`log_likelihood_per_comparison`, `standard_error` (over people; null for one), `n_comparisons`, `n_users`, `method` "
+        "and `details` (how the number was found: particles, draws, Monte-Carlo error)"
+    ),
+    "`choose-k`": (
+        "`k` (null: cannot tell), `reason`, `certain` and `table`, a row for each number tried: the fields of "
+        "`mallowmix.assess.choose_k.KRow`"
+    ),
+    "`intervals`": (
+        "`level`, `replicates` and `intervals`, each with `quantity` (share, phi or position), `component`, `item` (null but for "
+        "positions), `estimate`, `low`, `high`"
+    ),
+    "`diagnose`": "the fields of `mallowmix.assess.diagnostics.Diagnosis`",
+    "`groups`": (
+        "`level`, `shares` (`attribute`, `group`, `n_people`, `component`, `share`, `low`, `high`) and `tests` (`attribute`, "
+        "`n_groups`, `n_people`, `statistic`, `p_value`, `p_holm`)"
+    ),
+    "`diff`": "the fields of `mallowmix.assess.changes.Changes`, and `kendall`, the mean over `couples`",
     "`check`": "the fields of `mallowmix.checks.DataReport`",
     "`separability`": (
         "`items`, `components`, `threshold`, `draws`, `seed` and `results`, in the order given, each with `phi`, `probability`, "

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import combinations, permutations, product
 
 import numpy as np
+from scipy.integrate import quad
 from scipy.stats import chi2
 
 Ranking = tuple[int, ...]
@@ -208,3 +209,33 @@ def simplex_minimum(G: np.ndarray, c: np.ndarray) -> float:
             if (b >= -1e-12).all() and abs(b.sum() - 1) < 1e-9:
                 best = min(best, 0.5 * b @ G[np.ix_(S, S)] @ b - b @ c[S])
     return best
+
+
+def every_assignment(words: Sequence[tuple[int, int]], beta: np.ndarray, alpha: np.ndarray) -> float:
+    """Log p(w) of a mixed membership model: the sum over all K^N assignments of components, θ integrated out in closed form.
+
+    p(z) = Γ(α₀) / Γ(α₀ + N) · Π_k Γ(α_k + n_k) / Γ(α_k), p(w | z) = Π_n β_(w_n),z_n.
+    """
+    K, total = len(alpha), 0.0
+    start = math.lgamma(sum(alpha)) - math.lgamma(sum(alpha) + len(words))
+    for z in product(range(K), repeat=len(words)):
+        log_p = start + sum(math.log(beta[k, i, j]) for k, (i, j) in zip(z, words, strict=True))
+        for k in range(K):
+            log_p += math.lgamma(alpha[k] + z.count(k)) - math.lgamma(alpha[k])
+        total += math.exp(log_p)
+    return math.log(total)
+
+
+def log_marginal(model, comparisons, m: int) -> float:
+    """Log p(w) of user m under two components, ∫ Π_n (t β_1 + (1 − t) β_2)^weight Beta(t; α₁, α₂) dt, by integrals over t."""
+    beta, (a, b) = model.beta(), model.alpha
+    rows = np.flatnonzero(comparisons.user == m)
+    first, second = (beta[k, comparisons.winner[rows], comparisons.loser[rows]] for k in (0, 1))
+
+    def likelihood(t):
+        return math.exp(comparisons.weight[rows] @ np.log(t * first + (1 - t) * second))
+
+    # near t = 0 the variable s = t^a makes the density smooth (ds = a t^(a−1) dt), near t = 1 its mirror
+    left = quad(lambda s: likelihood(s ** (1 / a)) * (1 - s ** (1 / a)) ** (b - 1) / a, 0, 0.5**a)[0]
+    right = quad(lambda s: likelihood(1 - s ** (1 / b)) * (1 - s ** (1 / b)) ** (a - 1) / b, 0, 0.5**b)[0]
+    return math.log(left + right) - (math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from safetensors import safe_open
 from safetensors.numpy import save as save_tensors
 
 from mallowmix import storage
+from mallowmix.calibration import Calibration
 from mallowmix.errors import DataError, FileError, ModelFileError
 from mallowmix.model import M4
 from mallowmix.storage import dumps, load, loads, save
@@ -37,7 +39,8 @@ def by_hand(header, tensors, key="mallowmix"):
 
 
 TENSORS = {"sigma": np.array([[0, 1, 2], [2, 0, 1]], "<i4"), "phi": np.array([0.1, 0.25]), "alpha": np.array([0.3, 1 / 3])}
-HEADER = {"format": 1, "items": ["tea", "Käse", "milk"], "report": REPORT}
+PLAIN = {"evidence": 1.0, "scale": 1.0, "vertex": 0.0, "spam": 0.0}
+HEADER = {"format": 2, "items": ["tea", "Käse", "milk"], "report": REPORT, "calibration": PLAIN, "others": []}
 
 
 def test_a_model_comes_back_as_it_was(tmp_path):
@@ -59,7 +62,11 @@ def test_any_safetensors_reader_can_open_it(tmp_path):
         assert sorted(file.keys()) == ["alpha", "phi", "sigma"]
         assert list(file.metadata()) == ["mallowmix"]
         header = json.loads(file.metadata()["mallowmix"])
-    assert sorted(header) == ["format", "items", "report", "sha256"] and header["items"] == ["tea", "Käse", "milk"]
+    assert sorted(header) == ["calibration", "format", "items", "others", "report", "sha256"] and header["items"] == [
+        "tea",
+        "Käse",
+        "milk",
+    ]
 
 
 @settings(max_examples=30, deadline=None)
@@ -150,7 +157,7 @@ def test_safetensors_of_somebody_else(metadata):
 def test_a_file_of_a_newer_version():
     """Whatever a later layout looks like, its version is the first thing that is read."""
     data = save_tensors({"other": np.zeros(2)}, metadata={"mallowmix": '{"format":7,"anything":1}'})
-    assert said(data) == "x.m4 was written by a newer mallowmix (format 7, this one reads up to 1): upgrade mallowmix."
+    assert said(data) == "x.m4 was written by a newer mallowmix (format 7, this one reads up to 2): upgrade mallowmix."
 
 
 @pytest.mark.parametrize("version", [-1, "1", None, 1.0])
@@ -166,12 +173,27 @@ def test_an_older_version_stays_readable():
 
 
 def test_versions_are_upgraded_one_after_the_other(monkeypatch):
-    monkeypatch.setattr(storage, "FORMAT", 3)
-    monkeypatch.setitem(storage._UPGRADES, 1, lambda header: {**header, "format": 2, "report": {"steps": ["1"]}})
+    monkeypatch.setattr(storage, "FORMAT", 4)
+    monkeypatch.setitem(storage._UPGRADES, 2, lambda header: {**header, "format": 3, "report": {"steps": ["2"]}})
     monkeypatch.setitem(
-        storage._UPGRADES, 2, lambda header: {**header, "format": 3, "report": {"steps": [*header["report"]["steps"], "2"]}}
+        storage._UPGRADES, 3, lambda header: {**header, "format": 4, "report": {"steps": [*header["report"]["steps"], "3"]}}
     )
-    assert loads(by_hand({"format": 0, "items": HEADER["items"]}, TENSORS)).report == {"steps": ["1", "2"]}
+    assert loads(by_hand({"format": 0, "items": HEADER["items"]}, TENSORS)).report == {"steps": ["2", "3"]}
+
+
+def test_format_1_knew_no_calibration():
+    model = loads(by_hand({"format": 1, "items": HEADER["items"], "report": REPORT}, TENSORS))
+    assert model == MODEL and model.calibration == Calibration() and model.others == ()
+
+
+def test_scores_calibration_and_further_fits_survive():
+    other = M4(MODEL.sigma[:, ::-1], [0.9, 0.2], [1, 2], MODEL.items, {"seed": 3}, scores=[[0.5, 1, -2], [0, 0, 1]])
+    model = replace(MODEL, scores=[[1, 2.5, 3], [0, -1, 0]], calibration=Calibration(0.25, 3, 0.5, 0.1), others=(other, MODEL))
+    found = loads(dumps(model))
+    assert found == model and dumps(found) == dumps(model)
+    assert found.others[0].scores.tolist() == [[0.5, 1, -2], [0, 0, 1]] and found.others[1].scores is None
+    for changed in (replace(model, others=()), replace(model, scores=None), replace(model, calibration=Calibration())):
+        assert found != changed
 
 
 def test_every_older_version_has_an_upgrade():
@@ -187,7 +209,10 @@ def test_a_file_that_holds_no_valid_model():
         ({**HEADER, "items": ["tea", "tea", "milk"]}, TENSORS, "not all different"),
         ({**HEADER, "items": ["tea"]}, TENSORS, "sigma has 2 components of 3 items"),
         (HEADER, {name: TENSORS[name] for name in ("sigma", "phi")}, "it lacks 'alpha'"),
-        ({name: HEADER[name] for name in ("format", "report")}, TENSORS, "it lacks 'items'"),
+        ({name: HEADER[name] for name in HEADER if name != "items"}, TENSORS, "it lacks 'items'"),
+        ({**HEADER, "calibration": {"evidence": -1.0}}, TENSORS, "evidence of the calibration is -1.0; it must be"),
+        ({**HEADER, "calibration": {"charm": 1.0}}, TENSORS, "charm"),
+        ({**HEADER, "others": [{}]}, TENSORS, "it lacks 'other_1.sigma'"),
     ]:
         text = said(by_hand(header, tensors))
         assert text.startswith("x.m4 is not a valid model: ") and message in text

@@ -8,7 +8,9 @@ from typing import Any
 import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
+from mallowmix.calibration import Calibration
 from mallowmix.comparisons import Comparisons
 from mallowmix.errors import DataError
 from mallowmix.labels import Labels, as_labels, check_distinct, text_of
@@ -26,6 +28,10 @@ class M4:
     alpha : (K,) Dirichlet parameters of Pr(θ); alpha / alpha.sum() are the shares of the components in the population
     items : (Q,) labels
     report : what is known of how the model came about (method, options, seed, notes); plain JSON values
+    scores : (K, Q) Bradley–Terry scores, where the columns are β_(i,j),k = 1 / (1 + exp(s_kj − s_ki)) and not Mallows; σ then
+        orders the items by score, and φ is that of the nearest Mallows column
+    calibration : how far a person's comparisons and the prior are trusted in inference (from `calibrate`)
+    others : further fits of the same data, from `fit(n_fits=…)`: predictions are averaged over them, everything else ignores them
     """
 
     sigma: NDArray[np.int32]
@@ -33,6 +39,9 @@ class M4:
     alpha: NDArray[np.float64]
     items: Labels
     report: Mapping[str, Any] = field(default_factory=dict)
+    scores: NDArray[np.float64] | None = None
+    calibration: Calibration = field(default_factory=Calibration)
+    others: tuple["M4", ...] = ()
 
     def __post_init__(self) -> None:
         sigma = np.atleast_2d(as_permutations(self.sigma))
@@ -54,6 +63,12 @@ class M4:
         for name, array in (("sigma", sigma), ("phi", phi), ("alpha", alpha), ("items", items)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+        if self.scores is not None:
+            object.__setattr__(self, "scores", _checked_scores(self.scores, (K, Q)))
+        object.__setattr__(self, "others", tuple(self.others))
+        for other in self.others:
+            if other.others or text_of(other.items) != text_of(items):
+                raise DataError("others must be models of the same items, in the same order, without others of their own.")
 
     @classmethod
     def from_orders(
@@ -96,6 +111,8 @@ class M4:
 
     def beta(self) -> NDArray[np.float64]:
         """(K, Q, Q) ranking matrix: beta[k, i, j] is the probability that component k prefers i to j."""
+        if self.scores is not None:
+            return expit(self.scores[:, :, None] - self.scores[:, None, :])
         return np.stack([beta_matrix(sigma, phi) for sigma, phi in zip(self.sigma, self.phi, strict=True)])
 
     def ranking_matrix(self, mu: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -177,9 +194,24 @@ class M4:
             and text_of(self.items) == text_of(other.items)
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ("sigma", "phi", "alpha"))
             and dict(self.report) == dict(other.report)
+            and _same(self.scores, other.scores)
+            and (self.calibration, self.others) == (other.calibration, other.others)
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _same(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> bool:
+    return a is b if a is None or b is None else np.array_equal(a, b)
+
+
+def _checked_scores(scores: ArrayLike, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Scores as a frozen (K, Q) array of finite numbers."""
+    array = np.array(scores, np.float64)
+    if array.shape != shape or not np.all(np.isfinite(array)):
+        raise DataError(f"scores must hold finite numbers in the shape {shape}; got the shape {array.shape}.")
+    array.setflags(write=False)
+    return array
 
 
 def _check_same_items(row: list[str], names: list[str]) -> None:

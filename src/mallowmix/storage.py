@@ -1,19 +1,24 @@
 r"""A model in one file: safetensors with one JSON header; no pickle, no path, no time.
 
-    tensors    sigma (K, Q) int32, phi (K,) float64, alpha (K,) float64
+    tensors    sigma (K, Q) int32, phi (K,) float64, alpha (K,) float64; scores (K, Q) float64 where columns are Bradley–Terry;
+               the same of further fits as other_1.sigma, other_1.phi, …
     metadata   one key, "mallowmix": canonical JSON (sorted keys, no spaces) of
         format     the version of this layout, a whole number
         items      the labels of the items, as text
         report     what is known of how the model came about
+        calibration  evidence, scale, vertex, spam
+        others     the reports of the further fits
         sha256     over the JSON without this entry, then every tensor by name: "\nname dtype shape\n" and its bytes
 
 The same model gives the same bytes.
 """
 
+import dataclasses
 import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -25,13 +30,14 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from mallowmix.atomic import replacing
+from mallowmix.calibration import Calibration
 from mallowmix.errors import DataError, MallowmixError, ModelFileError
 from mallowmix.labels import text_of
 from mallowmix.model import M4
 
-FORMAT = 1
+FORMAT = 2
 KEY = "mallowmix"
-_TENSORS = {"sigma": "<i4", "phi": "<f8", "alpha": "<f8"}
+_TENSORS = {"sigma": "<i4", "phi": "<f8", "alpha": "<f8", "scores": "<f8"}
 _LONGEST_HEADER = 100_000_000  # of any safetensors file
 
 
@@ -55,10 +61,19 @@ def load(path: str | PathLike[str]) -> M4:
 
 def dumps(model: M4) -> bytes:
     """The model as the bytes of a model file."""
-    tensors = {name: np.ascontiguousarray(getattr(model, name), dtype) for name, dtype in _TENSORS.items()}
+    tensors = _tensors_of(model)
+    for n, other in enumerate(model.others, 1):
+        tensors |= {f"other_{n}.{name}": tensor for name, tensor in _tensors_of(other).items()}
     header = {"format": FORMAT, "items": text_of(model.items), "report": _as_json(model.report, "report")}
+    header["calibration"] = asdict(model.calibration)
+    header["others"] = [_as_json(other.report, f"others[{n}].report") for n, other in enumerate(model.others)]
     header["sha256"] = _digest(header, tensors)
     return save_tensors(tensors, metadata={KEY: _canonical(header)})
+
+
+def _tensors_of(model: M4) -> dict[str, NDArray[Any]]:
+    arrays = {name: getattr(model, name) for name in _TENSORS}
+    return {name: np.ascontiguousarray(array, _TENSORS[name]) for name, array in arrays.items() if array is not None}
 
 
 def loads(data: bytes, name: str = "The model") -> M4:
@@ -81,7 +96,13 @@ def _from_0(header: dict[str, Any]) -> dict[str, Any]:
     return {**header, "format": 1, "report": {}}
 
 
-_UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {0: _from_0}  # version: its header → the next version's
+def _from_1(header: dict[str, Any]) -> dict[str, Any]:
+    """Format 1 knew neither calibration nor further fits."""
+    return {**header, "format": 2, "calibration": {}, "others": []}
+
+
+# version: its header → the next version's
+_UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {0: _from_0, 1: _from_1}
 
 
 def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
@@ -92,11 +113,18 @@ def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
 
 def _model(header: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]], name: str) -> M4:
     try:
-        return M4(tensors["sigma"], tensors["phi"], tensors["alpha"], header["items"], header["report"])
+        others = [_one(header["items"], report, tensors, f"other_{n}.") for n, report in enumerate(header["others"], 1)]
+        model = _one(header["items"], header["report"], tensors, "")
+        return dataclasses.replace(model, calibration=Calibration(**header["calibration"]), others=tuple(others))
     except KeyError as error:
         raise ModelFileError(f"{name} is not a valid model: it lacks {error.args[0]!r}. Save the model again.") from None
     except (MallowmixError, TypeError, ValueError) as error:
         raise ModelFileError(f"{name} is not a valid model: {error} Save the model again.") from None
+
+
+def _one(items: Any, report: Any, tensors: Mapping[str, NDArray[Any]], prefix: str) -> M4:
+    sigma, phi, alpha = (tensors[prefix + name] for name in ("sigma", "phi", "alpha"))
+    return M4(sigma, phi, alpha, items, report, tensors.get(prefix + "scores"))
 
 
 def _header(data: bytes, name: str) -> dict[str, Any]:

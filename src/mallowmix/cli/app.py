@@ -12,9 +12,15 @@ from typer.core import TyperGroup
 
 from mallowmix._version import __version__
 from mallowmix.cli.check import check
+from mallowmix.cli.choose_k import choose_k
 from mallowmix.cli.demo import demo
+from mallowmix.cli.diagnose import diagnose
+from mallowmix.cli.diff import diff
 from mallowmix.cli.evaluate import evaluate
 from mallowmix.cli.fit import fit
+from mallowmix.cli.groups import groups
+from mallowmix.cli.heldout import heldout
+from mallowmix.cli.intervals import intervals
 from mallowmix.cli.reproduce import reproduce
 from mallowmix.cli.separability import separability
 from mallowmix.cli.shell import EXIT_CODES, plain_words
@@ -23,7 +29,7 @@ from mallowmix.cli.simulate import simulate
 from mallowmix.cli.update import update
 
 _EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
-_COMMANDS = (fit, update, show, check, evaluate, simulate, separability, demo, reproduce)
+_COMMANDS = (fit, update, show, check, evaluate, heldout, simulate, separability, demo, reproduce, choose_k, intervals, diagnose, groups, diff)
 
 
 class Group(TyperGroup):

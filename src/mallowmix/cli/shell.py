@@ -159,14 +159,16 @@ def _explain_system(error: OSError) -> int:
 
 
 _NAMES = {"n_components": "-k", "n_users": "--users", "n_items": "--items"} | {
-    name: "--" + name.replace("_", "-") for name in ("n_projections", "min_count", "self_pairs", "per_user")
+    name: "--" + name.replace("_", "-")
+    for name in ("n_projections", "min_count", "self_pairs", "per_user", "unknown_items", "max_particles", "include_mu")
 }
 _SAID = (  # how the library says it, how the command line does
     (r"columns=\{[^}]*\} in Python or (--columns \S+) on the command line", r"\1"),
     (r'columns=\{"(\w+)": "([^"]*)"\}', r"--columns \1=\2"),
     (r"^columns (?=has|gives)", "--columns "),
-    (r'\b(self_pairs|missing|refine|zeta|metric)="(\w+)"', r"--\1 \2"),
+    (r'\b(self_pairs|missing|unknown_items|refine|zeta|metric)="(\w+)"', r"--\1 \2"),
     (r"^(method|seed|jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ", r"--\1 is "),
+    (r"^(form|particles|given|split) is ", r"--\1 is "),
 )
 
 

@@ -13,7 +13,9 @@ from mallowmix.checks import warn_about
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import LocalEngine
 from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
+from mallowmix.learn.bradley_terry import with_scores
 from mallowmix.learn.projections import fit_projections
+from mallowmix.learn.several import further_fits
 from mallowmix.learn.spectral import fit_spectral
 from mallowmix.model import M4
 from mallowmix.randomness import as_key
@@ -29,6 +31,8 @@ def fit(
     n_components: int | Literal["auto"],
     *,
     method: Method = "spectral",
+    columns: Literal["mallows", "bt"] = "mallows",
+    n_fits: int = 1,
     seed: int = 0,
     jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -41,6 +45,10 @@ def fit(
     method : "spectral", near the statistical limit (further options: refine, vertices; see `learn.spectral.fit_spectral`), or
         "projections", the paper's Algorithm 1 (n_projections, zeta, tol, metric, min_count, dispersion; see
         `learn.projections.fit_projections`)
+    columns : "mallows", a ranking and a dispersion for each component; or "bt", Bradley–Terry scores learnt from there on
+        (`learn.bradley_terry`), which bend more and have no dispersion
+    n_fits : with more than one, further fits of parts of the data, with neighbouring K, go into `model.others`: predictions are
+        averaged over all of them (`learn.several`), which is what a prediction on real people gains most from
     seed : the same seed and data give the same model, on any number of threads
     jobs : how many threads; all cores unless given
     progress : called as progress(step, done, total) during long work
@@ -48,23 +56,36 @@ def fit(
     Whatever limits the answer is given as a warning and kept in `model.report["notes"]`.
     """
     check_choice("method", method, tuple(METHODS))
+    check_choice("columns", columns, ("mallows", "bt"))
+    check_at_least("n_fits", n_fits, 1)
     _check_options(method, options)
     _check_sizes(comparisons, n_components, method)
     seed = int(as_key(seed))
     warn_about(comparisons, stacklevel=3)
+    engine, others = LocalEngine(jobs), []
+
+    def one(votes: Comparisons, K: int | Literal["auto"], number: int) -> M4:
+        told = progress if number == 0 else None
+        model = METHODS[method](votes, K, seed=(seed + number) % 2**64, engine=engine, progress=told, **options)
+        if number and progress:
+            progress("further fits", number, n_fits - 1)
+        return with_scores(model, votes, engine) if columns == "bt" else model
+
     with threadpool_limits(1):  # parallelism is ours, over blocks of people; BLAS threads would change the order of sums
-        model = METHODS[method](comparisons, n_components, seed=seed, engine=LocalEngine(jobs), progress=progress, **options)
+        model = one(comparisons, n_components, 0)
+        others = further_fits(comparisons, model.n_components, n_fits - 1, one, seed)
     for note in model.report.get("notes", []):
         warnings.warn(note, FitWarning, stacklevel=2)
+    chosen = options | ({"columns": columns} if columns != "mallows" else {}) | ({"n_fits": n_fits} if n_fits > 1 else {})
     origin = {
         "method": method,
-        "options": {name: value.item() if isinstance(value, np.generic) else value for name, value in sorted(options.items())},
+        "options": {name: value.item() if isinstance(value, np.generic) else value for name, value in sorted(chosen.items())},
         "seed": seed,
         "users": comparisons.n_users,
         "comparisons": comparisons.n_comparisons,
         "fingerprint": comparisons.fingerprint(),
     }
-    return dataclasses.replace(model, report=origin | dict(model.report))
+    return dataclasses.replace(model, report=origin | dict(model.report), others=tuple(others))
 
 
 def _check_sizes(comparisons: Comparisons, n_components: int | str, method: str) -> None:

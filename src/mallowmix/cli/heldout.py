@@ -1,0 +1,120 @@
+"""`mallowmix heldout`: how likely a model finds the comparisons of people it was not fitted to."""
+
+import math
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Votes, at_least, number
+from mallowmix.cli.progress import progress
+from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.words import counted, new_table
+
+_METHODS = "left-to-right|importance|completion"
+_FORMS = "filter|mean-of-products|product-of-means"
+
+
+def heldout(
+    model: Model,
+    votes: Votes,
+    method: Annotated[
+        Any,
+        typer.Option(
+            parser=str,
+            metavar=_METHODS,
+            help="All of a person's comparisons together, by a filter of particles or by draws of weights; or part of them "
+            "foretold from the rest.",
+        ),
+    ] = "left-to-right",
+    form: Annotated[
+        Any,
+        typer.Option(
+            parser=str,
+            metavar=_FORMS,
+            show_default=False,
+            help="left-to-right: how particles are averaged (filter unless given).",
+        ),
+    ] = None,
+    particles: Annotated[
+        int | None,
+        typer.Option(
+            parser=at_least(1),
+            metavar="NUMBER",
+            show_default=False,
+            help="left-to-right: how many to start with (32); importance: how many for each person annealed (128).",
+        ),
+    ] = None,
+    max_particles: Annotated[
+        int | None,
+        typer.Option(
+            parser=at_least(1),
+            metavar="NUMBER",
+            show_default=False,
+            help="left-to-right: how many at the most (1024, more for few comparisons).",
+        ),
+    ] = None,
+    given: Annotated[
+        Any, typer.Option(parser=number, metavar="NUMBER", show_default=False, help="completion: the part that is told (0.5).")
+    ] = None,
+    split: Annotated[
+        Any,
+        typer.Option(
+            parser=str,
+            metavar="comparisons|items",
+            show_default=False,
+            help="completion: what is dealt out, single comparisons or items (comparisons).",
+        ),
+    ] = None,
+    include_mu: Annotated[
+        bool, typer.Option("--include-mu", help="Add the likelihood of which pairs are compared, by their counts.")
+    ] = False,
+    unknown_items: Annotated[
+        Any, typer.Option(parser=str, metavar="error|drop", help="What to do with items that the model does not know.")
+    ] = "error",
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Say how likely a model finds comparisons, per comparison: of people it was not fitted to, this tells models apart."""
+    hush(quiet)
+    from mallowmix.infer.heldout import heldout as score
+    from mallowmix.readers import read_comparisons
+    from mallowmix.storage import load
+
+    fitted, comparisons = load(model), read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    named = {"form": form, "particles": particles, "max_particles": max_particles, "given": given, "split": split}
+    options = {name: value for name, value in named.items() if value is not None}
+    options |= {"include_mu": include_mu, "unknown_items": unknown_items, "seed": seed, "jobs": jobs}
+    with progress(hidden=quiet) as report:
+        found = score(fitted, comparisons, method, progress=report, **options)
+    if json:
+        say_json(_values(found, method))
+    elif not quiet:
+        _tell(found, method, include_mu)
+
+
+def _values(found: Any, method: str) -> dict[str, Any]:
+    """The result as plain values; null for the standard error of one person, which nobody knows."""
+    values = asdict(found) | {"method": method}
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
+
+
+def _tell(found: Any, method: str, include_mu: bool) -> None:
+    mean, error = found.log_likelihood_per_comparison, found.standard_error
+    table = new_table("log-likelihood per comparison", method, numeric=(method,))
+    table.add_row("this model", f"{mean:.4f}" + ("" if math.isnan(error) else f" ± {error:.4f}"))
+    if not include_mu:
+        table.add_row("a coin", f"{-math.log(2):.4f}")
+    screen().print(table)
+    made = counted(found.n_comparisons, "comparison", "comparisons")
+    say(f"\n{made} of {counted(found.n_users, 'person', 'people')}; ± is one standard error over people.")
+    if found.details.get("monte_carlo_error") is not None:
+        say(f"The method's own noise: {found.details['monte_carlo_error']:.1g}.")
+    if found.details.get("annealed"):
+        people = counted(found.details["annealed"], "person", "people")
+        say(f"Draws were too few for {people}, whose likelihood was annealed instead.")

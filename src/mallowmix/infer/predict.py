@@ -1,0 +1,153 @@
+"""What someone will choose: the probability of any pair, a person's whole ranking with how sure it is, and the population's."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.errors import DataError, check_at_least
+from mallowmix.infer.draws import check_level, draw, pieces
+from mallowmix.infer.posterior import Lens, fold_in, views
+from mallowmix.model import M4
+from mallowmix.randomness import as_key
+
+Array = NDArray[np.float64]
+Pairs = Iterable[tuple[object, object]]
+
+
+@dataclass(frozen=True)
+class RankedItem:
+    """One line of a ranking: the item, its place (1 is best), how likely it wins against another, and the range of its places."""
+
+    item: object
+    rank: int
+    wins: float
+    low: int
+    high: int
+
+
+def predict(
+    model: M4,
+    comparisons: Comparisons | None,
+    pairs: Pairs,
+    *,
+    unknown_items: Literal["error", "drop"] = "error",
+    jobs: int | None = None,
+) -> Array:
+    """(M, n) the probability that each person prefers the first of each pair to the second.
+
+    comparisons : what is known of the people, one row of the answer each; None asks for the population, one row
+    pairs : couples of item labels
+
+    Σ_k β_(i,j),k E[θ_k | what the person chose]: averaged over what is not known of θ, and over the model's further fits, with
+    its calibration. The two orders of a pair add up to one.
+    """
+    codes = pair_codes(model, pairs)
+    if comparisons is None:
+        return np.mean([view.prior_mean @ view.beta[codes].T for view in views(model)], axis=0)[None]
+    comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
+    _, parts = LocalEngine(jobs).reduce(_probabilities, make_blocks(comparisons), (views(model), codes))
+    return np.concatenate([np.empty((0, len(codes))), *parts])
+
+
+def pair_codes(model: M4, pairs: Pairs) -> NDArray[np.int64]:
+    """(n,) each couple of labels as first · Q + second."""
+    number = {str(item): i for i, item in enumerate(model.items.tolist())}
+    codes = []
+    for n, pair in enumerate(pairs, 1):
+        first, second = (_found(number, label, n) for label in _two(pair, n))
+        if first == second:
+            raise DataError(f"Pair {n} asks for {pair[0]!r} against itself: give two different items.")
+        codes.append(first * model.n_items + second)
+    return np.array(codes, np.int64)
+
+
+def _two(pair: Any, n: int) -> Sequence[object]:
+    if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+        raise DataError(f"Pair {n} is {pair!r}; it must be two items, as in ('tea', 'coffee').")
+    return pair
+
+
+def _found(number: dict[str, int], label: object, n: int) -> int:
+    try:
+        return number[str(label)]
+    except KeyError:
+        raise DataError(f"Pair {n}: the model has no item {label!r}; it has {len(number)} others.") from None
+
+
+def _probabilities(block: Block, broadcast: tuple[list[Lens], NDArray[np.int64]], _: Any) -> tuple[None, Array]:
+    fits, codes = broadcast
+    return None, np.mean([fold_in(block, view)[0] @ view.beta[codes].T for view in fits], axis=0)
+
+
+def rank(
+    model: M4,
+    comparisons: Comparisons | None = None,
+    *,
+    top: int | None = None,
+    level: float = 0.9,
+    n_draws: int = 200,
+    unknown_items: Literal["error", "drop"] = "error",
+    seed: int = 0,
+    jobs: int | None = None,
+) -> list[list[RankedItem]]:
+    """Everybody's whole ranking, best first: items by the probability that they win against another item, taken at random.
+
+    comparisons : what is known of the people, one ranking each; None asks for the population's
+    top : so many items of each ranking
+    level : how probable it is that an item's place lies from `low` to `high`, over what is not known of θ. The model itself is
+        taken for certain (for that, see `intervals`); the population's θ is its mean, so its places have no range
+    """
+    check_level(level)
+    check_at_least("n_draws", n_draws, 10)
+    if top is not None:
+        check_at_least("top", top, 1)
+    fits = [(view, _win_rates(view, model.n_items)) for view in views(model)]
+    if comparisons is None:
+        wins = np.mean([view.prior_mean @ rates for view, rates in fits], axis=0)
+        places = _places(wins[None])[0]
+        return [_ranking(model, wins, places, places, top)]
+    comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
+    broadcast = (fits, level, max(10, -(-n_draws // len(fits))), as_key(seed))
+    _, parts = LocalEngine(jobs).reduce(_rank, make_blocks(comparisons), broadcast)
+    return [_ranking(model, wins, low, high, top) for part in parts for wins, low, high in part]
+
+
+def _rank(block: Block, broadcast: tuple[list[tuple[Lens, Array]], float, int, np.uint64], _: Any) -> tuple[None, Array]:
+    """(M, 3, Q) everybody's mean win probabilities, and the ends of each item's places."""
+    fits, level, n_draws, key = broadcast
+    means = np.mean([fold_in(block, view)[0] @ rates for view, rates in fits], axis=0)  # (M, Q)
+    out = np.stack([means, *[_places(means)] * 2], axis=1)  # an interval holds the item's own place
+    for first, part in pieces(block):
+        chains = [draw(part, view, n_draws, key) for view, _ in fits]  # (people, S, K) each
+        for m in range(part.n_users):
+            places = np.concatenate([_places(chain[m] @ rates) for chain, (_, rates) in zip(chains, fits, strict=True)])
+            low, high = np.quantile(places, [(1 - level) / 2, (1 + level) / 2], axis=0)
+            _, own, _ = out[first + m]
+            out[first + m, 1:] = np.minimum(np.floor(low), own), np.maximum(np.ceil(high), own)
+    return None, out
+
+
+def _win_rates(view: Lens, n_items: int) -> Array:
+    """(K, Q) the mean over the others of P(i preferred to j) in each component."""
+    table = view.beta.reshape(n_items, n_items, -1)  # (Q, Q, K)
+    total = table.sum(axis=1) - table[np.arange(n_items), np.arange(n_items)]  # without the item itself
+    return total.T / max(n_items - 1, 1)
+
+
+def _places(wins: Array) -> Array:
+    """(rows, Q) places from 1, most wins first; equal ones in the order of the items."""
+    order = np.argsort(-np.round(wins, 12), axis=1, kind="stable")
+    places = np.empty(wins.shape)
+    np.put_along_axis(places, order, np.arange(1.0, wins.shape[1] + 1)[None], axis=1)
+    return places
+
+
+def _ranking(model: M4, wins: Array, low: Array, high: Array, top: int | None) -> list[RankedItem]:
+    items = model.items.tolist()
+    order = np.argsort(-np.round(wins, 12), kind="stable")[:top]
+    return [RankedItem(items[i], n, float(wins[i]), int(low[i]), int(high[i])) for n, i in enumerate(order, 1)]
