@@ -1,0 +1,204 @@
+"""Groups of people: how much of each component they follow, with intervals, and whether groups differ by more than chance."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from mallowmix.assess.attributes import read_attributes
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least
+from mallowmix.infer.weights import weights
+from mallowmix.model import M4
+from mallowmix.randomness import as_key, generator
+
+Array = NDArray[np.float64]
+_STEP = 103
+MOST_GROUPS = 20  # an attribute with more values is no grouping
+
+
+@dataclass(frozen=True)
+class GroupShare:
+    """The mean weight of a component (numbered from 1) in a group of people, with its interval."""
+
+    attribute: str
+    group: str
+    n_people: int
+    component: int
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class GroupTest:
+    """Whether the groups of an attribute differ: a permutation test, and its p-value after Holm's correction for all attributes.
+
+    p_value is None where fewer than two groups have two people or more.
+    """
+
+    attribute: str
+    n_groups: int
+    n_people: int
+    statistic: float | None
+    p_value: float | None
+    p_holm: float | None
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Shares by group, and a test for each attribute; `level` is that of the intervals."""
+
+    level: float
+    shares: tuple[GroupShare, ...]
+    tests: tuple[GroupTest, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {"level": self.level, "shares": [asdict(row) for row in self.shares], "tests": [asdict(row) for row in self.tests]}
+
+    def words(self) -> str:
+        """One sentence an attribute."""
+        return "\n".join(_test_words(test) for test in self.tests)
+
+
+def groups(
+    model: M4,
+    comparisons: Comparisons,
+    attributes: Any,
+    *,
+    by: str | Sequence[str] | None = None,
+    user: str = "user",
+    level: float = 0.9,
+    permutations: int = 1999,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> Groups:
+    """Compare groups of people by the components that they follow.
+
+    attributes : a table with one row a person: a path (.csv, .tsv, .parquet), a dataframe, or a mapping of columns
+    by : the columns to group by; all with at most 20 different values unless given
+    user : the name of the column that holds the users
+    level : of the intervals: mean ± t · s.e. over the people of a group, each an independent draw
+    permutations : how many times the groups are dealt out anew to the people
+
+    Everybody's weights are their posterior means under the model. Those of people who said little stay near the model's prior,
+    and so do the shares of their group: the truth may differ by more. People without comparisons or without a value are left out.
+
+    The test: Σ_k Σ_g (m_gk − m_k)² / s.e.²_gk, with m_k the mean of the groups weighted by 1 / s.e.², against its values when
+    groups are dealt out at random. Its p-value is exact when weights do not depend on the group, and nearly so when groups differ
+    only in how precisely their people are known (the statistic is studentised). p_holm holds for all attributes together.
+    """
+    if not 0 < level < 1:
+        raise OptionError(f"level is {level}; it must lie between 0 and 1, as 0.9 does.")
+    check_at_least("permutations", permutations, 19)
+    values = read_attributes(attributes, comparisons.users, user=user)
+    chosen = _chosen(values, by)
+    said = (comparisons.per_user() > 0) & (comparisons.user_weight > 0)
+    theta = weights(model, comparisons, jobs=jobs)
+    shares, tests = [], []
+    for name in chosen:
+        known = np.array([value is not None for value in values[name]]) & said
+        names, group = np.unique([str(values[name][m]) for m in np.flatnonzero(known)], return_inverse=True)
+        moments = _moments(theta[known], comparisons.user_weight[known])
+        shares += _shares(name, names.tolist(), group, moments, theta.shape[1], level)
+        tests.append(_test(name, len(names), group, moments, permutations, int(as_key(seed))))
+    return Groups(level, tuple(shares), tuple(_with_holm(tests)))
+
+
+def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None) -> list[str]:
+    wanted = [by] if isinstance(by, str) else list(by) if by is not None else None
+    for name in wanted or []:
+        if name not in values:
+            raise OptionError(f"The attributes have no column {name!r}; they have {', '.join(map(repr, values))}.")
+        if _n_values(values[name]) > MOST_GROUPS:
+            raise DataError(f"{name!r} has {_n_values(values[name])} different values; cut it into {MOST_GROUPS} groups at most.")
+    if wanted is not None:
+        return wanted
+    many = [name for name in values if _n_values(values[name]) > MOST_GROUPS]
+    if many:
+        warnings.warn(f"Left out, having more than {MOST_GROUPS} different values: {', '.join(many)}.", DataWarning, stacklevel=3)
+    chosen = [name for name in values if name not in many and _n_values(values[name])]
+    if not chosen:
+        raise DataError(f"The attributes have no column with {MOST_GROUPS} different values at most to group people by.")
+    return chosen
+
+
+def _n_values(column: list[str | None]) -> int:
+    return len(set(column) - {None})
+
+
+def _moments(theta: Array, u: Array) -> Array:
+    """(M, 3 + 3K) what sums over a group are needed of: 1, u, u², u θ_k, u² θ_k, u² θ_k²."""
+    return np.column_stack([np.ones(len(u)), u, u**2, u[:, None] * theta, (u**2)[:, None] * theta, (u[:, None] * theta) ** 2])
+
+
+def _means(sums: Array) -> tuple[Array, Array, Array]:
+    """Of group sums (G, 3 + 3K): counts (G,), weighted means (G, K), and squared standard errors.
+
+    s.e.² = n/(n−1) Σ u² (θ − m)² / (Σ u)²
+    """
+    K = (sums.shape[1] - 3) // 3
+    n, u, squares = sums[:, 0], sums[:, 1:2], sums[:, 2:3]
+    mean = sums[:, 3 : 3 + K] / u
+    spread = sums[:, 3 + 2 * K :] - 2 * mean * sums[:, 3 + K : 3 + 2 * K] + mean**2 * squares
+    return n, mean, np.maximum(spread, 0) / u**2 * (n / np.maximum(n - 1, 1))[:, None]
+
+
+def _sums(group: NDArray[np.intp], moments: Array, n_groups: int) -> Array:
+    return np.array([np.bincount(group, column, n_groups) for column in moments.T], np.float64).T
+
+
+def _shares(name: str, names: list[str], group: Any, moments: Array, K: int, level: float) -> list[GroupShare]:
+    n, mean, variance = _means(_sums(group, moments, len(names)))
+    reach = student.ppf(0.5 + level / 2, np.maximum(n - 1, 1))[:, None] * np.sqrt(variance)
+    low, high = np.clip(mean - reach, 0, 1), np.clip(mean + reach, 0, 1)
+    low[n < 2], high[n < 2] = 0.0, 1.0  # one person tells nothing of a group
+    return [
+        GroupShare(name, names[g], int(n[g]), k + 1, float(mean[g, k]), float(low[g, k]), float(high[g, k]))
+        for g in range(len(names))
+        for k in range(K)
+    ]
+
+
+def _test(name: str, n_groups: int, group: Any, moments: Array, permutations: int, seed: int) -> GroupTest:
+    """Groups of one person cannot be studentised, and are left out."""
+    sizes = np.bincount(group, minlength=n_groups)
+    keep = sizes[group] >= 2
+    if np.count_nonzero(sizes >= 2) < 2:
+        return GroupTest(name, n_groups, len(group), None, None, None)
+    _, dealt = np.unique(group[keep], return_inverse=True)
+    rows, random = moments[keep], generator(seed, _STEP)
+    seen = _statistic(_sums(dealt, rows, dealt.max() + 1))
+    as_large = 1
+    for _ in range(permutations):
+        as_large += _statistic(_sums(random.permutation(dealt), rows, dealt.max() + 1)) >= seen * (1 - 1e-12)
+    return GroupTest(name, n_groups, len(group), seen, as_large / (permutations + 1), None)
+
+
+def _statistic(sums: Array) -> float:
+    _, mean, variance = _means(sums)
+    precision = 1 / np.maximum(variance, 1e-12)
+    centre = (precision * mean).sum(axis=0) / precision.sum(axis=0)
+    return float(np.sum(precision * (mean - centre) ** 2))
+
+
+def _with_holm(tests: list[GroupTest]) -> list[GroupTest]:
+    """Holm: the i-th smallest of n p-values times n − i + 1, never below an earlier one, at most 1."""
+    tested = sorted((test.p_value, i) for i, test in enumerate(tests) if test.p_value is not None)
+    corrected, before = list(tests), 0.0
+    for rank, (p, i) in enumerate(tested):
+        before = max(before, min(1.0, (len(tested) - rank) * p))
+        corrected[i] = replace(tests[i], p_holm=before)
+    return corrected
+
+
+def _test_words(test: GroupTest) -> str:
+    if test.p_holm is None:
+        return f"{test.attribute}: there are no two groups of two people or more to compare."
+    differ = "its groups differ" if test.p_holm <= 0.05 else "no difference between its groups can be seen"
+    return f"{test.attribute}: {differ} (p = {test.p_holm:.2g} after correction, {test.n_groups} groups, {test.n_people} people)."

@@ -1,0 +1,153 @@
+"""`mallowmix choose-k`: how many shared rankings the comparisons support, with the table and the picture behind it."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Quiet, Seed, SelfPairs, Votes, at_least
+from mallowmix.cli.outputs import table_writer, try_outputs, write_all
+from mallowmix.cli.progress import progress
+from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.words import new_table, percent, sizes
+from mallowmix.errors import FileError
+
+_FILES = ("table.csv", "choice.json", "choice.png")
+
+
+class Counts(tuple[int, ...]):
+    """Numbers of components."""
+
+
+def counts(text: str) -> Counts:
+    """2-12, or 2,4,8, or both: 1-4,8."""
+    found: list[int] = []
+    for part in text.split(","):
+        low, dash, high = (word.strip() for word in part.partition("-"))
+        first = at_least(1)(low)
+        last = at_least(1)(high) if dash else first
+        if last < first:
+            raise typer.BadParameter(f"{part.strip()!r} runs backwards; write the smaller number first, as in 2-12.")
+        found.extend(range(first, last + 1))
+    return Counts(dict.fromkeys(found))
+
+
+def choose_k(
+    votes: Votes,
+    k: Annotated[
+        Counts, typer.Option("-k", "--k", parser=counts, metavar="FROM-TO", help="Which numbers to try: 2-12, or 2,4,8.")
+    ] = "1-8",  # type: ignore[assignment]
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FOLDER",
+            help="A folder for table.csv, choice.json and choice.png; made if need be. Nothing is written unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    folds: Annotated[
+        int,
+        typer.Option(
+            help="People are dealt into so many parts, each foretold from the others.", parser=at_least(2), metavar="NUMBER"
+        ),
+    ] = 3,
+    refine: Annotated[
+        str, typer.Option(metavar="short|full", help="How far each model is refined; full takes longer.")
+    ] = "short",
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Recommend how many shared rankings to learn, with the reason.
+
+    Three things are looked at: how well new people are foretold, whether the rankings are found again in both halves of the
+    people, and which eigenvalues rise above the noise.
+    """
+    hush(quiet)
+    places = _places(output)
+    try_outputs(*places.values(), inputs=[votes])
+    from mallowmix.readers import read_comparisons
+
+    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    choice = _chosen(comparisons, k, quiet, folds=folds, refine=refine, seed=seed, jobs=jobs)
+    if places:
+        _write(choice, places)
+    if json:
+        say_json(choice.to_dict())
+    elif not quiet:
+        say(f"{votes}: {sizes(comparisons)}.\n")
+        _tell(choice)
+        say(f"\nWrote {', '.join(map(str, places.values()))}." if places else "")
+
+
+def _places(folder: Path | None) -> dict[str, Path]:
+    if folder is None:
+        return {}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder} cannot be used as a folder: {error.strerror or error}.") from None
+    return {name: folder / name for name in _FILES}
+
+
+def _chosen(comparisons: Any, k: Counts, quiet: bool, **options: Any) -> Any:
+    from mallowmix.assess.choose_k import choose_k as choose
+
+    with progress(hidden=quiet) as report:
+        return choose(comparisons, k, progress=report, **options)
+
+
+def _tell(choice: Any) -> None:
+    headings = ("K", "log-likelihood", "to the best", "give or take", "agreement", "smallest share", "eigenvalue / noise")
+    table = new_table(*headings, numeric=headings)
+    for row in choice.table:
+        above = "" if row.eigenvalue is None else f"{row.eigenvalue / row.noise_edge:.2f}"
+        table.add_row(
+            str(row.k),
+            f"{row.log_likelihood_per_comparison:.4f}",
+            f"{row.difference:+.4f}",
+            f"{row.difference_error:.4f}",
+            f"{row.agreement:.2f}",
+            percent(row.smallest_share),
+            above,
+            style="bold" if row.k == choice.k else "",
+        )
+    if choice.table:
+        screen().print(table)
+        say("")
+    say(choice.reason[0].upper() + choice.reason[1:], style="bold")
+    if choice.k is not None and not choice.certain:
+        say("This is not certain: what was looked at does not all point to the same number.")
+
+
+def _write(choice: Any, places: dict[str, Path]) -> None:
+    import json
+
+    import pyarrow as pa
+
+    from mallowmix.plots import plot_choice
+
+    values = choice.to_dict()
+    rows = [{name: value for name, value in row.items() if name != "agreements"} for row in values["table"]]
+    table = pa.Table.from_pylist(rows, schema=_schema())
+    write_all(
+        {
+            places["table.csv"]: table_writer(table, places["table.csv"]),
+            places["choice.json"]: lambda place: place.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8"),
+            places["choice.png"]: lambda place: plot_choice(choice).savefig(place, format="png", dpi=150),
+        }
+    )
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    numbers = ("log_likelihood_per_comparison", "standard_error", "difference", "difference_error")
+    more = ("agreement", "smallest_share", "eigenvalue", "noise_edge")
+    return pa.schema([("k", pa.int64()), *((name, pa.float64()) for name in numbers + more)])

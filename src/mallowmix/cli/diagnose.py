@@ -1,0 +1,62 @@
+"""`mallowmix diagnose`: what a model rests on and how far it can be trusted."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Votes, at_least
+from mallowmix.cli.progress import progress
+from mallowmix.cli.shell import hush, say, say_json
+from mallowmix.cli.words import safe
+
+
+def diagnose(
+    model: Model,
+    votes: Votes,
+    held_out: Annotated[
+        Path | None,
+        typer.Option(help="Comparisons of other people, to judge foretold probabilities by.", show_default=False),
+    ] = None,
+    simulations: Annotated[
+        int,
+        typer.Option(
+            help="How often data is drawn anew to see what error to expect; 0: not at all.", parser=at_least(0), metavar="NUMBER"
+        ),
+    ] = 5,
+    named: Annotated[
+        int, typer.Option("--top", help="How many pairs, items and people --json names.", parser=at_least(1), metavar="NUMBER")
+    ] = 5,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Look a model over: expected error, what sets components apart, where disagreement comes from, calibration, influence.
+
+    VOTES are the comparisons that the model was learnt from.
+    """
+    hush(quiet)
+    from mallowmix.readers import read_comparisons
+    from mallowmix.storage import load
+
+    loaded, reading = load(model), {"columns": columns, "self_pairs": self_pairs, "missing": missing}
+    comparisons = read_comparisons(votes, **reading)
+    others = read_comparisons(held_out, **reading) if held_out else None
+    options = {"held_out": others, "simulations": simulations, "top": named, "seed": seed, "jobs": jobs}
+    found = _found(loaded, comparisons, options, quiet)
+    if json:
+        say_json(found.to_dict())
+    elif not quiet:
+        for line in found.words().splitlines():
+            say(f"- {safe(line)}")
+
+
+def _found(loaded: Any, comparisons: Any, options: dict[str, Any], quiet: bool) -> Any:
+    from mallowmix.assess.diagnostics import diagnose as look_over
+
+    with progress(hidden=quiet) as report:
+        return look_over(loaded, comparisons, progress=report, **options)

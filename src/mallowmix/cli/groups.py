@@ -1,0 +1,88 @@
+"""`mallowmix groups`: which groups of people follow which shared rankings, and whether they differ."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Votes, at_least
+from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
+from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.words import new_table, percent, safe
+
+
+def groups(
+    model: Model,
+    votes: Votes,
+    attributes: Annotated[
+        Path,
+        typer.Option(help="A table (.csv, .tsv, .parquet) with a column user and what is known about them.", show_default=False),
+    ],
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Group by this column; may be given again. All with few values unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    user: Annotated[str, typer.Option(metavar="COLUMN", help="The column of the table that holds the users.")] = "user",
+    permutations: Annotated[
+        int, typer.Option(help="How many times groups are dealt out at random.", parser=at_least(19), metavar="NUMBER")
+    ] = 1999,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="A table of the shares: attribute, group, n_people, component, share, low, high.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Compare groups of people by the shared rankings that they follow, with intervals and a test of difference."""
+    hush(quiet)
+    outputs = [output] if output else []
+    for path in outputs:
+        check_table_name(path)
+    try_outputs(*outputs, inputs=[model, votes, attributes])
+    from mallowmix.assess.groups import groups as compare
+    from mallowmix.readers import read_comparisons
+    from mallowmix.storage import load
+
+    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    options = {"by": by or None, "user": user, "permutations": permutations, "seed": seed, "jobs": jobs}
+    found = compare(load(model), comparisons, attributes, **options)
+    for path in outputs:
+        write_all({path: table_writer(_table(found), path)})
+    if json:
+        say_json(found.to_dict())
+    elif not quiet:
+        _tell(found)
+        say(f"\nWrote {output}." if output else "")
+
+
+def _table(found: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(found.to_dict()["shares"])
+
+
+def _tell(found: Any) -> None:
+    K = max(row.component for row in found.shares)
+    headings = [f"component {k + 1}" for k in range(K)]
+    table = new_table("attribute", "group", "people", *headings, numeric=("people", *headings))
+    for start in range(0, len(found.shares), K):
+        rows = found.shares[start : start + K]
+        cells = (f"{percent(row.share)} [{percent(row.low)}, {percent(row.high)}]" for row in rows)
+        table.add_row(safe(rows[0].attribute), safe(rows[0].group), f"{rows[0].n_people:,}", *cells)
+    screen().print(table)
+    say(f"\nIn brackets, intervals at {100 * found.level:g} %.\n")
+    say(found.words())

@@ -1,0 +1,102 @@
+"""`mallowmix intervals`: how sure a model is of its places, dispersions and shares."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Top, Votes, at_least, number
+from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
+from mallowmix.cli.progress import progress
+from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.words import TOP, new_table, percent, safe
+
+
+def intervals(
+    model: Model,
+    votes: Votes,
+    replicates: Annotated[
+        int, typer.Option(help="How many times people are weighted anew.", parser=at_least(10), metavar="NUMBER")
+    ] = 200,
+    level: Annotated[
+        Any, typer.Option(parser=number, metavar="NUMBER", help="How often an interval should hold the truth.")
+    ] = "0.9",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="A table of all intervals: quantity, component, item, estimate, low, high.", show_default=False
+        ),
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    top: Top = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Say how sure a model is: intervals for every place, dispersion and share, by a bootstrap over the people in VOTES.
+
+    VOTES are the comparisons that the model was learnt from. Places count from 1, and 1 is best.
+    """
+    hush(quiet)
+    outputs = [output] if output else []
+    for path in outputs:
+        check_table_name(path)
+    try_outputs(*outputs, inputs=[model, votes])
+    from mallowmix.readers import read_comparisons
+    from mallowmix.storage import load
+
+    loaded = load(model)
+    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    found = _found(loaded, comparisons, replicates, level, seed, jobs, quiet)
+    for path in outputs:
+        write_all({path: table_writer(_table(found), path)})
+    if json:
+        say_json({"level": level, "replicates": replicates, "intervals": [_plain(row) for row in found.table()]})
+    elif not quiet:
+        _tell(found, level, top or TOP)
+        say(f"\nWrote {output}." if output else "")
+
+
+def _found(loaded: Any, comparisons: Any, replicates: int, level: float, seed: int, jobs: int | None, quiet: bool) -> Any:
+    from mallowmix.assess.intervals import intervals as bootstrap
+
+    with progress(hidden=quiet) as report:
+        return bootstrap(loaded, comparisons, replicates, level, seed=seed, jobs=jobs, progress=report)
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {"item": None if row["item"] is None else str(row["item"])}
+
+
+def _table(found: Any) -> Any:
+    import pyarrow as pa
+
+    numbers = [(name, pa.float64()) for name in ("estimate", "low", "high")]
+    schema = pa.schema([("quantity", pa.string()), ("component", pa.int64()), ("item", pa.string()), *numbers])
+    return pa.Table.from_pylist([_plain(row) for row in found.table()], schema=schema)
+
+
+def _tell(found: Any, level: float, top: int) -> None:
+    say(f"Intervals that should hold the truth in {100 * level:g} % of cases, in brackets.\n")
+    table = new_table("component", "share", "phi", "ranking, best first, with places", numeric=("component",))
+    table.show_lines = True
+    for k in range(len(found.phi)):
+        share = f"{percent(found.share[k])} [{percent(found.share_low[k])}, {percent(found.share_high[k])}]"
+        phi = f"{found.phi[k]:.3f} [{found.phi_low[k]:.3f}, {found.phi_high[k]:.3f}]"
+        table.add_row(str(k + 1), share, phi, _places(found, k, top))
+    screen().print(table)
+    sure = (found.position_low == found.position_high).mean()
+    say(f"\n{percent(float(sure))} of all places are certain at this level.")
+
+
+def _places(found: Any, k: int, top: int) -> str:
+    """The first items with their runs of places."""
+    items, low, high = found.items.tolist(), found.position_low[k], found.position_high[k]
+    by_place = sorted(range(len(items)), key=lambda i: found.position[k, i])[:top]
+    runs = (f"{low[i] + 1}" if low[i] == high[i] else f"{low[i] + 1}–{high[i] + 1}" for i in by_place)
+    return ", ".join(f"{safe(items[i])} [{run}]" for i, run in zip(by_place, runs, strict=True)) + (
+        ", …" if len(items) > top else ""
+    )

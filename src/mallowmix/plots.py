@@ -1,0 +1,69 @@
+"""Pictures: every function takes a result and gives a matplotlib Figure, to be saved or shown by whoever asked."""
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from mallowmix.assess.choose_k import Choice
+from mallowmix.assess.k_rules import AGREE
+
+_INK, _LIGHT, _ACCENT = "#22303c", "#8a97a3", "#c8452d"
+
+
+def plot_choice(choice: Choice) -> Figure:
+    """What speaks for each number of components: new people foretold, agreement between halves, the spectrum; the chosen red."""
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    held_out, stable, spectrum = figure.subplots(1, 3)
+    k = [row.k for row in choice.table]
+    _held_out(held_out, choice, k)
+    _points(stable, k, [row.agreement for row in choice.table], choice.k)
+    stable.set_ylim(min(0.45, *(row.agreement for row in choice.table), 1) - 0.02, 1.02)
+    _limit(stable, AGREE, "needed")
+    _titles(stable, "Found again in both halves", "agreement of the least stable taste")
+    _spectrum(spectrum, choice)
+    figure.suptitle(choice.reason, fontsize=11, color=_INK, wrap=True)
+    return figure
+
+
+def _held_out(axes: Any, choice: Choice, k: list[int]) -> None:
+    """Bars are the standard error of the difference to the best: what comparing two numbers rests on."""
+    values = [row.log_likelihood_per_comparison for row in choice.table]
+    axes.errorbar(k, values, [row.difference_error for row in choice.table], fmt="none", ecolor=_LIGHT, capsize=3)
+    _points(axes, k, values, choice.k)
+    _limit(axes, -math.log(2), "a coin")
+    _titles(axes, "New people foretold", "log-likelihood per comparison")
+
+
+def _spectrum(axes: Any, choice: Choice) -> None:
+    rows = [row for row in choice.table if row.eigenvalue is not None]
+    _points(axes, [row.k for row in rows], [row.eigenvalue for row in rows], choice.k)
+    if rows:
+        _limit(axes, rows[0].noise_edge, "noise")
+        axes.set_ylim(bottom=0)
+    axes.set_xticks([row.k for row in choice.table])
+    _titles(axes, "Spectrum", "eigenvalue that the last taste rests on")
+
+
+def _points(axes: Any, k: list[int], values: Any, chosen: int | None) -> None:
+    axes.plot(k, values, color=_INK, marker="o", markersize=4, linewidth=1)
+    marked = [(x, y) for x, y in zip(k, values, strict=True) if x == chosen]
+    if marked:
+        axes.plot(*np.transpose(marked), "o", color=_ACCENT, markersize=8, zorder=3)
+    axes.set_xticks(k)
+
+
+def _limit(axes: Any, value: float, name: str) -> None:
+    axes.axhline(value, color=_LIGHT, linestyle="--", linewidth=1)
+    axes.annotate(
+        name, (1, value), (-2, 2), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right", color=_LIGHT
+    )
+
+
+def _titles(axes: Any, title: str, label: str) -> None:
+    axes.set_title(title, fontsize=10, color=_INK)
+    axes.set_ylabel(label, fontsize=9)
+    axes.set_xlabel("number of tastes, K", fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)

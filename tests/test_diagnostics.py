@@ -1,0 +1,207 @@
+"""Diagnostics: each number against its definition, a simulation, or a refit."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+import mallowmix as mm
+from mallowmix.assess.asked import Asked, ask
+from mallowmix.assess.disagreement import disagreement, polarising, variance_parts
+from mallowmix.assess.influence import activity, influences, most_influential
+from mallowmix.assess.reliability import reliability
+from mallowmix.assess.scores import settle
+from mallowmix.assess.simulation import draw_again, expected_error
+from mallowmix.comparisons import Comparisons
+from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.errors import OptionError
+from mallowmix.sampling import draw_weights
+from tests.command_line import run
+from tests.planted import planted, tiny_population
+
+pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
+MODEL = planted(8, 3, 0.4, [0.2, 0.3, 0.5], seed=1)
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return MODEL.sample(150, 30, seed=1).comparisons
+
+
+# ---------------------------------------------------------------------------------------------------------------- disagreement
+
+
+def test_the_parts_of_disagreement_by_drawing_people():
+    """100,000 people: the parts are means of quantities below 1, so that their standard errors are below .002; four of them."""
+    theta = draw_weights(MODEL.alpha, 100_000, seed=3)
+    parts, beta = variance_parts(MODEL), MODEL.beta()
+    for i, j in ((0, 1), (2, 7), (5, 3)):
+        b = beta[:, i, j]
+        p = theta @ b
+        assert parts.win_rate[i, j] == pytest.approx(p.mean(), abs=0.008)
+        assert parts.between_people[i, j] == pytest.approx(p.var(), abs=0.008)
+        assert parts.within_taste[i, j] == pytest.approx(np.mean(theta @ (b * (1 - b))), abs=0.008)
+        assert parts.within_person[i, j] == pytest.approx(np.mean(theta @ b**2 - p**2), abs=0.008)
+
+
+def test_the_parts_sum_to_the_variance_of_an_answer(votes):
+    parts = variance_parts(MODEL)
+    assert np.allclose(sum(parts[1:]), parts.win_rate * (1 - parts.win_rate))
+    found = disagreement(MODEL, votes)
+    assert found.within_taste + found.within_person + found.between_people == pytest.approx(1)
+
+
+def test_extremes_of_disagreement(votes):
+    one = mm.M4(MODEL.sigma[:1], [0.4], [1.0], MODEL.items)
+    assert disagreement(one, votes).within_taste == pytest.approx(1)
+    sure = mm.M4(MODEL.sigma, np.zeros(3), np.full(3, 1e-4), MODEL.items)
+    found = disagreement(sure, votes)
+    assert found.within_taste == 0 and found.between_people == pytest.approx(1, abs=1e-3)
+
+
+def test_two_opposite_tastes_polarise_on_the_ends():
+    model = mm.M4.from_orders(["abcdef", "bcdefa"], phi=0.1, alpha=0.1)
+    pairs, items = polarising(model, 3)
+    assert items[0].item == "a" and all("a" in (pair.item, pair.other) for pair in pairs)
+    assert pairs[0].win_rate > 0.5 - 1e-12 and pairs[0].spread >= pairs[1].spread
+
+
+# ----------------------------------------------------------------------------------------------------------------- reliability
+
+
+def test_the_slope_is_the_best_by_trying():
+    random = np.random.default_rng(0)
+    p = random.uniform(0.05, 0.95, 500)
+    asked = Asked(np.repeat(np.arange(50), 10), np.zeros(500, int), random.choice([1.0, 2.0], 500), p)
+    z = np.log(p / (1 - p))
+    best = minimize_scalar(lambda b: asked.weight @ np.log1p(np.exp(-b * z)), bounds=(-5, 5), method="bounded")
+    assert reliability(asked).slope == pytest.approx(best.x, abs=1e-4)
+
+
+def test_the_true_model_is_as_sure_as_it_should_be():
+    """New people of the model itself: the slope within 4 standard errors of 1; a model that is too sure is seen."""
+    people = MODEL.sample(400, 40, seed=9).comparisons
+    found = reliability(ask(MODEL, people))
+    assert abs(found.slope - 1) < 4 * found.slope_error
+    assert all(abs(row.foretold - row.observed) < 4 * math.sqrt(0.25 / row.n_comparisons) + 0.02 for row in found.table)
+    assert sum(row.n_comparisons for row in found.table) == found.n_comparisons
+    sure = mm.M4(MODEL.sigma, MODEL.phi / 3, MODEL.alpha, MODEL.items)
+    over = reliability(ask(sure, people))
+    assert over.slope < 1 - 4 * over.slope_error
+
+
+# ------------------------------------------------------------------------------------------------------------------- influence
+
+
+def test_influence_is_how_far_the_optimum_moves_without_a_person():
+    """One ranking, nothing hidden: I⁻¹ s against φ found again without the person."""
+    truth = planted(6, 1, 0.5, 1.0)
+    votes = truth.sample(40, np.r_[np.full(39, 10), 60], seed=2).comparisons
+    smooth = settle(truth, make_blocks(votes), LocalEngine(1), steps=8, sweeps=2)
+    moved = influences(smooth, votes)
+    assert most_influential(smooth, votes, 1)[0].user == votes.users[np.argmax(moved)]
+    for m in (int(np.argmax(moved)), 3):
+        rest = settle(truth, make_blocks(votes.take_users(np.arange(40) != m)), LocalEngine(1), steps=8, sweeps=2)
+        step = abs(rest.eta[0] - smooth.eta[0])
+        predicted = abs(smooth.scores[m, 0]) / smooth.information[0, 0]
+        assert step == pytest.approx(predicted, rel=0.35, abs=0.01)
+        assert moved[m] == pytest.approx(predicted * math.sqrt(smooth.information[0, 0]), rel=1e-6)
+
+
+def test_activity_by_hand():
+    votes = Comparisons.from_codes([0] * 9 + [1], [0] * 10, [1] * 10, None, "ab", range(2))
+    found = activity(votes)
+    assert (found.median, found.most, found.busiest_tenth) == (5, 9, 0.9)
+
+
+# ------------------------------------------------------------------------------------------------------------------ simulation
+
+
+def test_the_same_people_are_asked_the_same_pairs():
+    votes = tiny_population(1, fractions=True, people=True)
+    again = draw_again(mm.M4.from_orders(["abcd"], 0.5), votes, seed=1)
+
+    def asked(c):
+        low, high = np.minimum(c.winner, c.loser), np.maximum(c.winner, c.loser)
+        return np.bincount((c.user * 4 + low) * 4 + high, c.weight, 5 * 16)
+
+    assert np.allclose(asked(again), asked(votes)) and np.array_equal(again.user_weight, votes.user_weight)
+
+
+def test_answers_come_from_the_model():
+    """Win rates of 20,000 answers; each of the 28 within 4.5 standard errors, a false alarm in 5,000."""
+    votes = MODEL.sample(2000, 10, seed=4).comparisons
+    again = draw_again(MODEL, votes, seed=2)
+    wins = np.zeros((8, 8))
+    np.add.at(wins, (again.winner, again.loser), again.weight)
+    rates, parts = np.einsum("k,kij->ij", MODEL.share, MODEL.beta()), variance_parts(MODEL)
+    for i in range(8):
+        for j in range(i):
+            n = wins[i, j] + wins[j, i]
+            assert abs(wins[i, j] / n - rates[i, j]) < 4.5 * math.sqrt(sum(part[i, j] for part in parts[1:]) * 1.2 / n)
+
+
+def test_more_people_have_less_error():
+    few, many = (MODEL.sample(M, 20, seed=1).comparisons for M in (30, 300))
+    small, large = (expected_error(MODEL, votes, 2).kendall for votes in (few, many))
+    assert sum(large) < sum(small)
+
+
+# -------------------------------------------------------------------------------------------------------------------- together
+
+
+def test_the_whole_diagnosis(votes):
+    found = mm.diagnose(MODEL, votes, simulations=1)
+    beta = MODEL.beta()
+    for pair in found.novel_pairs:
+        i, j = MODEL.item_number(pair.winner), MODEL.item_number(pair.loser)
+        others = np.delete(beta[:, i, j], pair.component - 1)
+        assert pair.lam == pytest.approx(others.max() / beta[pair.component - 1, i, j])
+    assert found.separability == max(pair.lam for pair in found.novel_pairs)
+    a = MODEL.share
+    R = (a[:, None] * a + np.diag(a)) / 2  # α₀ = 1
+    assert found.condition == pytest.approx(np.linalg.cond(R / np.outer(a, a)))
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
+    words = found.words()
+    assert "Of all disagreement" in words and "(1 simulations)" in words and "busiest tenth" in words
+
+
+def test_components_too_alike_are_named(votes):
+    twin = mm.M4([MODEL.sigma[0], MODEL.sigma[0]], [0.4, 0.4], [0.5, 0.5], MODEL.items)
+    found = mm.diagnose(twin, votes, simulations=0)
+    assert found.alike[0].kendall == 0 and not found.alike[0].told_apart and found.expected_error is None
+    assert "Components 1 and 2 differ in 0.0 % of the pairs only: the data cannot tell them apart." in found.words()
+    assert "Only 0 of the components have a pair" in found.words()
+
+
+def test_a_loud_person_is_named():
+    truth = planted(6, 1, 0.3, 1.0)
+    votes = truth.sample(30, 10, seed=1).comparisons
+    votes = replace(votes, user_weight=np.r_[200.0, np.ones(29)])
+    assert "Without them the model would differ by a standard error" in mm.diagnose(truth, votes, simulations=0).words()
+
+
+def test_held_out_people_and_options(votes):
+    other = MODEL.sample(50, 20, seed=77).comparisons
+    found = mm.diagnose(MODEL, votes, held_out=other, simulations=0)
+    assert found.reliability == reliability(ask(MODEL, other))
+    with pytest.raises(OptionError, match="simulations is -1"):
+        mm.diagnose(MODEL, votes, simulations=-1)
+
+
+def test_one_component_and_any_number_of_threads(votes):
+    one = mm.M4(MODEL.sigma[:1], [0.4], [1.0], MODEL.items)
+    found = mm.diagnose(one, votes, simulations=1, jobs=1)
+    assert found == mm.diagnose(one, votes, simulations=1, jobs=3)
+    assert "There is one component" in found.words()
+
+
+def test_the_command(tmp_path):
+    votes, model = tmp_path / "votes.csv", tmp_path / "model.m4"
+    run("simulate", votes, "--items", 6, "--components", 2, "--users", 60, "--per-user", 20, "--truth", model)
+    assert "- Of all disagreement" in run("diagnose", model, votes, "--simulations", 1)[0]
+    values = json.loads(run("diagnose", model, votes, "--simulations", 0, "--top", 2, "--held-out", votes, "--json")[0])
+    assert len(values["polarising_pairs"]) == 2 and values["expected_error"] is None

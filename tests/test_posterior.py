@@ -1,0 +1,157 @@
+"""A model as people are seen through it: calibrated columns and prior, and the weighing of one taste alone against a mixture."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import mallowmix as mm
+from mallowmix.calibration import Calibration
+from mallowmix.engine import Block
+from mallowmix.infer.posterior import fold_in, gather, leap, lens, vertex_posterior, views
+from oracles import every_assignment, log_marginal
+
+TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
+THREE = mm.M4([[0, 1, 2, 3], [3, 2, 0, 1], [1, 3, 2, 0]], [0.2, 0.4, 0.3], [0.3, 0.5, 0.2], list("abcd"))
+
+
+def block_of(comparisons):
+    return Block(
+        0,
+        comparisons.n_items,
+        comparisons.starts(),
+        comparisons.pair.astype(np.int32),
+        comparisons.weight,
+        comparisons.user_weight,
+    )
+
+
+def counts_of(block, view):
+    theta, _ = fold_in(block, view._replace(vertex=0.0))
+    return theta * (view.alpha.sum() + view.evidence * block.weight.reshape(block.n_users, -1).sum(axis=1))[:, None]
+
+
+def tokens(comparisons, m):
+    rows = np.flatnonzero(comparisons.user == m)
+    times = comparisons.weight[rows].astype(int)
+    return list(zip(np.repeat(comparisons.winner[rows], times), np.repeat(comparisons.loser[rows], times), strict=True))
+
+
+@pytest.mark.parametrize("vertex", [0.05, 0.5, 0.9])
+def test_one_alone_against_a_mixture(vertex):
+    """Log odds beside the exact ones, log v Σ a_k Π β − log (1 − v) p(w), by the sum over all assignments of components.
+
+    The evidence of the mixture is a bound from below, so the odds for one component alone are never too small, and by less
+    than a nat too large at six comparisons; where the data decide, both agree.
+    """
+    model = replace(THREE, calibration=Calibration(vertex=vertex))
+    comparisons = mm.Comparisons.from_codes(*THREE.sample(30, 6, seed=1).comparisons.__dict__.values())
+    single = np.array(
+        [np.log(THREE.share @ np.prod([THREE.beta()[:, i, j] for i, j in tokens(comparisons, m)], axis=0)) for m in range(30)]
+    )
+    mixed = np.array([every_assignment(tokens(comparisons, m), THREE.beta(), THREE.alpha) for m in range(30)])
+    exact = np.log(vertex) - np.log1p(-vertex) + single - mixed
+    found = []
+    for m in range(30):
+        block = block_of(comparisons.take_users([m]))
+        _, at_vertex = vertex_posterior(block, lens(model), block.weight, counts_of(block, lens(model)))
+        found.append(np.log(at_vertex[0]) - np.log1p(-at_vertex[0]))
+    gap = np.array(found) - exact
+    assert gap.min() > -1e-9 and gap.max() < 1 and gap.mean() < 0.6
+    assert np.abs(expit(found) - expit(exact)).max() < 0.25
+
+
+def test_the_evidence_of_a_mixture_follows_the_integral():
+    """K = 2 and 60 comparisons: beside the integral over θ. The bound is low by about half a nat, for everybody alike."""
+    model = replace(TWO, calibration=Calibration(vertex=0.5))
+    comparisons = TWO.sample(25, 60, seed=3).comparisons
+    view, gaps, values = lens(model), [], []
+    for m in range(25):
+        block = block_of(comparisons.take_users([m]))
+        single, at_vertex = vertex_posterior(block, view, block.weight, counts_of(block, view))
+        rows = comparisons.user == m
+        alone = TWO.share * np.exp(
+            np.log(TWO.beta()[:, comparisons.winner[rows], comparisons.loser[rows]]) @ comparisons.weight[rows]
+        )
+        np.testing.assert_allclose(single[0], alone / alone.sum(), rtol=1e-9)
+        exact = log_marginal(TWO, comparisons, m)
+        odds = np.log(alone.sum()) - exact
+        if abs(odds) < 25:
+            gaps.append(np.log(at_vertex[0] / (1 - at_vertex[0])) - odds)
+            values.append(exact)
+    assert len(gaps) > 15 and min(gaps) > 0 and max(gaps) < 1.1
+    assert np.std(gaps) < 0.3 < np.std(values)
+
+
+def test_people_of_one_taste_are_seen():
+    model = replace(TWO, calibration=Calibration(vertex=0.5))
+    view = lens(model)
+    for prior, least, most in (("vertices", 0.8, 1), ([[0.5, 0.5]], 0, 0.2)):
+        block = block_of(TWO.sample(20, 150, prior=prior, seed=1).comparisons.take_users(range(20)))
+        total = np.add.reduceat(block.weight, block.starts[:-1])
+        theta, _ = fold_in(block, view._replace(vertex=0.0))
+        _, at_vertex = vertex_posterior(block, view, block.weight, theta * (view.alpha.sum() + total)[:, None])
+        assert least <= np.median(at_vertex) <= most
+
+
+def test_no_comparisons_leave_the_prior():
+    empty = mm.Comparisons.from_codes([], [], [], None, TWO.items, ["u"])
+    for trust in (Calibration(vertex=0.3), Calibration(vertex=1.0, spam=0.2), Calibration(scale=5)):
+        view = lens(replace(TWO, calibration=trust))
+        theta, moving = fold_in(block_of(empty), view)
+        np.testing.assert_allclose(theta[0], view.prior_mean, rtol=1e-12)
+        assert moving == 0
+    view = lens(replace(TWO, calibration=Calibration(vertex=0.3)))
+    _, at_vertex = vertex_posterior(block_of(empty), view, np.empty(0), view.alpha[None])
+    np.testing.assert_allclose(at_vertex, [0.3], rtol=1e-9)
+
+
+def test_the_lens_holds_the_calibration():
+    view = lens(replace(TWO, calibration=Calibration(evidence=0.4, scale=3, vertex=0.25, spam=0.2)))
+    assert (view.evidence, view.vertex, view.beta.shape) == (0.4, 0.25, (36, 3))
+    np.testing.assert_allclose(view.beta[:, 2], 0.5)
+    np.testing.assert_allclose(view.alpha, [2.1, 1.2, 3.3 / 4])  # spam has a fifth of the whole
+    np.testing.assert_allclose(view.prior_mean, [0.8 * 7 / 11, 0.8 * 4 / 11, 0.2])
+    np.testing.assert_allclose(view.beta[1, :2], TWO.beta()[:, 0, 1])
+    certain = lens(replace(TWO, phi=[0.0, 0.0]))
+    assert certain.beta.min() == 1e-4 and certain.beta.max() == 1 - 1e-4
+
+
+def test_views_share_one_calibration():
+    other = replace(TWO, calibration=Calibration(spam=0.5), phi=np.array([0.1, 0.2]))
+    model = replace(TWO, others=(other,), calibration=Calibration(evidence=0.3))
+    assert [(view.evidence, len(view.alpha)) for view in views(model)] == [(0.3, 2), (0.3, 2)]
+    np.testing.assert_allclose(views(model)[1].beta[1], other.beta()[:, 0, 1])
+
+
+def test_rows_that_are_not_told_are_not_looked_at():
+    comparisons = TWO.sample(5, 20, seed=1).comparisons
+    block, view = block_of(comparisons), lens(TWO)
+    told = np.where(np.arange(len(block.pair)) % 3 == 0, 0.0, block.weight)
+    rows = told > 0
+    fewer = mm.Comparisons.from_codes(
+        comparisons.user[rows], comparisons.winner[rows], comparisons.loser[rows], told[rows], TWO.items, range(5)
+    )
+    assert fold_in(block, view, told)[0].tolist() == fold_in(block_of(fewer), view)[0].tolist()
+
+
+def test_a_leap_lands_where_a_geometric_sequence_ends():
+    """x_n = c + ρⁿ d along one line: r = (ρ − 1) d, v = (ρ − 1)² d, a = 1 / (1 − ρ), and x₀ + 2a r + a² v = c at once."""
+    c, d, rho = np.array([0.5, 0.3, 0.2]), np.array([0.1, -0.06, -0.04]), 0.8
+    points = [c + rho**n * d for n in range(3)]
+    leap(*points, np.zeros(3))
+    np.testing.assert_allclose(points[0], c, rtol=1e-12)
+    points = [c + 0.99**n * d for n in range(3)]  # a is held at 8
+    leap(*points, np.zeros(3))
+    assert 0 < (points[0] - c)[0] < 0.99**2 * 0.1
+    points = [np.array([0.2, 0.8]), np.array([0.12, 0.88]), np.array([0.05, 0.95])]  # would go below nothing
+    leap(*points, np.zeros(2))
+    assert points[0][0] == pytest.approx(0.005)
+
+
+def test_gathering():
+    b, w, beta = np.empty((4, 2)), np.empty(4), np.arange(10.0).reshape(5, 2)
+    pair, weight = np.array([4, 0, 3, 1], np.int32), np.array([1.0, 0.0, 2.5, 1.0])
+    assert gather(0, 3, pair, weight, beta, b, w) == 2
+    assert b[:2].tolist() == [[8, 9], [6, 7]] and w[:2].tolist() == [1.0, 2.5]
