@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from mallowmix._version import __version__
+from mallowmix.cli.calibrate import calibrate
 from mallowmix.cli.check import check
 from mallowmix.cli.choose_k import choose_k
 from mallowmix.cli.demo import demo
@@ -29,7 +30,24 @@ from mallowmix.cli.simulate import simulate
 from mallowmix.cli.update import update
 
 _EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
-_COMMANDS = (fit, update, show, check, evaluate, heldout, simulate, separability, demo, reproduce, choose_k, intervals, diagnose, groups, diff)
+_COMMANDS = (
+    fit,
+    update,
+    calibrate,
+    show,
+    check,
+    evaluate,
+    heldout,
+    simulate,
+    separability,
+    demo,
+    reproduce,
+    choose_k,
+    intervals,
+    diagnose,
+    groups,
+    diff,
+)
 
 
 class Group(TyperGroup):

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mallowmix.cli.calibrate import calibrated, in_words
 from mallowmix.cli.options import (
     ColumnNames,
     Jobs,
@@ -92,6 +93,19 @@ def fit(
             metavar="none|short|full", help="How much to refine the first answer, where the method does.", show_default=False
         ),
     ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(metavar="mallows|bt", help="Components as noisy rankings, or as Bradley-Terry scores.", show_default=False),
+    ] = None,
+    fits: Annotated[
+        int,
+        typer.Option(
+            parser=at_least(1), metavar="NUMBER", help="Average predictions over so many fits; the first is the one shown."
+        ),
+    ] = 1,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Calibrate predictions as well (see the command calibrate).")
+    ] = False,
     columns: ColumnNames = None,
     self_pairs: SelfPairs = "error",
     missing: Missing = "error",
@@ -107,10 +121,12 @@ def fit(
 
     comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
     options = {"method": method, "zeta": zeta, "n_projections": n_projections, "tol": tol}
-    options |= {"min_count": min_count, "metric": metric, "refine": refine}
+    options |= {"min_count": min_count, "metric": metric, "refine": refine, "columns": kind, "n_fits": fits}
     model = _fitted(
         comparisons, components, seed, jobs, quiet, {name: value for name, value in options.items() if value is not None}
     )
+    if calibrate:
+        model = calibrated(model, comparisons, seed, jobs, quiet)
     write_all({target: model_writer(model)})
     if json:
         say_json(model_values(model, top) | {"output": str(target)})
@@ -138,4 +154,6 @@ def _tell(model: Any, comparisons: Any, votes: Path, target: Path, top: int | No
         say(f"Why this many: {model.report['auto']}")
     say("")
     screen().print(components_table(model, top))
+    if "calibration" in model.report:
+        say(f"\n{in_words(model)}")
     say(f"\nWrote {target}. See it again with: mallowmix show {target}")

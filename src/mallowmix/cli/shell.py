@@ -158,7 +158,7 @@ def _explain_system(error: OSError) -> int:
     return 1
 
 
-_NAMES = {"n_components": "-k", "n_users": "--users", "n_items": "--items"} | {
+_NAMES = {"n_components": "-k", "n_users": "--users", "n_items": "--items", "n_fits": "--fits"} | {
     name: "--" + name.replace("_", "-")
     for name in ("n_projections", "min_count", "self_pairs", "per_user", "unknown_items", "max_particles", "include_mu")
 }
@@ -169,6 +169,7 @@ _SAID = (  # how the library says it, how the command line does
     (r'\b(self_pairs|missing|unknown_items|refine|zeta|metric)="(\w+)"', r"--\1 \2"),
     (r"^(method|seed|jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ", r"--\1 is "),
     (r"^(form|particles|given|split) is ", r"--\1 is "),
+    (r"^columns is '", "--kind is '"),
 )
 
 

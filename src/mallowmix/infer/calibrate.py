@@ -31,6 +31,7 @@ _STEP = 63
 _ROUNDS = 3  # of going through the settings one after the other
 _MANY = 300  # people whose one deal is enough
 _MOST_DEALS = 12
+_FITS = 4  # enough of several fits to see how far their average can be trusted
 _LEAST, _SURE = 0.0005, 1.0  # a setting must gain so many nats, and so many standard errors of its gain, or the simpler one stays
 Array = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -87,6 +88,8 @@ def _learnt_anew(
     thirds = np.array_split(order, 3)
     known = model.report.get("method") in METHODS
     options = dict(model.report.get("options", {})) if known else {}
+    if "n_fits" in options:
+        options["n_fits"] = min(options["n_fits"], _FITS)
     trials = []
     for third in thirds[: 1 if len(thirds[0]) >= _MANY else 3]:
         others = comparisons.take_users(np.setdiff1d(order, third))

@@ -1,0 +1,160 @@
+"""New people's choices between things that the model was told nothing about for them: log-loss against one ranking for all.
+
+People are split, two thirds to learn from; of each of the others half of the items are given, and the comparisons between two
+items that are both held out are scored. Ratings make at most min(6 n, 150) comparisons a person of n items. Log-loss per
+comparison, mean over people; the interval is over people, pooled over the splits.
+
+    python -m benchmarks.new_people --llmfao FILE --movielens DIR --seeds 5
+"""
+
+import argparse
+import csv
+import json
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit
+
+import mallowmix as mm
+from mallowmix.errors import MallowmixWarning
+from mallowmix.learn.bradley_terry import best_scores
+from mallowmix.readers.movielens import movielens_comparisons, read_movielens
+
+RESULTS = Path(__file__).parent / "results" / "new_people.json"
+N_PEOPLE, MOST_A_ITEM, MOST = 3000, 6, 150
+
+
+def llmfao(path: Path) -> mm.Comparisons:
+    """Votes between answers of language models, ties dropped."""
+    with path.open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["winner"] in ("left", "right")]
+    other = {"left": "right", "right": "left"}
+    return mm.Comparisons.from_arrays(
+        [row["worker"] for row in rows], [row[row["winner"]] for row in rows], [row[other[row["winner"]]] for row in rows]
+    )
+
+
+def rows_of(votes: mm.Comparisons, keep: np.ndarray) -> mm.Comparisons:
+    """The same people with some of their rows."""
+    return replace(votes, **{name: getattr(votes, name)[keep] for name in ("user", "winner", "loser", "weight")})
+
+
+def thinned(votes: mm.Comparisons, keep: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Of the rows that are kept, at most min(6 n, 150) of each person, n the number of their items."""
+    starts, out = votes.starts(), np.zeros(len(keep), bool)
+    for m in range(votes.n_users):
+        rows = starts[m] + np.flatnonzero(keep[starts[m] : starts[m + 1]])
+        n_items = len(np.unique(np.r_[votes.winner[rows], votes.loser[rows]]))
+        out[random.permutation(rows)[: min(MOST_A_ITEM * n_items, MOST)]] = True
+    return out
+
+
+def held_out(votes: mm.Comparisons, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Rows between two given items, and rows between two held-out ones: half of a person's items are given."""
+    starts = votes.starts()
+    told, asked = np.zeros(len(votes.user), bool), np.zeros(len(votes.user), bool)
+    for m in range(votes.n_users):
+        rows = slice(starts[m], starts[m + 1])
+        items = random.permutation(np.unique(np.r_[votes.winner[rows], votes.loser[rows]]))
+        given = np.isin(np.stack([votes.winner[rows], votes.loser[rows]]), items[: round(len(items) / 2)])
+        told[rows], asked[rows] = given.all(axis=0), ~given.any(axis=0)
+    return told, asked
+
+
+def split(votes: mm.Comparisons, seed: int, rated: bool) -> tuple[mm.Comparisons, mm.Comparisons, mm.Comparisons]:
+    """Whom to learn from, and what is told and asked of the others."""
+    random = np.random.default_rng(seed)
+    order = random.permutation(votes.n_users)[:N_PEOPLE]
+    cut = len(order) * 2 // 3
+    train, test = votes.take_users(np.sort(order[:cut])), votes.take_users(np.sort(order[cut:]))
+    told, asked = held_out(test, random)
+    everything = np.ones(len(train.user), bool)
+    if rated:
+        everything, told, asked = (thinned(*part, random) for part in ((train, everything), (test, told), (test, asked)))
+    return rows_of(train, everything), rows_of(test, told), rows_of(test, asked)
+
+
+def losses(model: mm.M4, told: mm.Comparisons, asked: mm.Comparisons) -> np.ndarray:
+    """Each person's mean log-loss, NaN for those who are asked nothing."""
+    items = model.items.tolist()
+    out = np.full(told.n_users, np.nan)
+    for m in np.unique(asked.user):
+        rows = asked.user == m
+        pairs = [(items[i], items[j]) for i, j in zip(asked.winner[rows], asked.loser[rows], strict=True)]
+        p = mm.predict(model, told.take_users([m]), pairs)[0]
+        out[m] = -np.average(np.log(p), weights=asked.weight[rows])
+    return out
+
+
+def one_ranking(train: mm.Comparisons) -> mm.M4:
+    """One Bradley–Terry ranking for all, as a model of one component."""
+    wins = np.zeros((train.n_items, train.n_items))
+    np.add.at(wins, (train.winner, train.loser), train.weight)
+    scores = best_scores(wins, ridge=1.0)
+    sigma = np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
+    assert np.allclose(expit(scores[:, None] - scores[None]).sum(axis=1).argsort(), scores.argsort())
+    return mm.M4(sigma[None], [0.5], [1.0], train.items, scores=scores[None])
+
+
+def measure(votes: mm.Comparisons, K: int, n_fits: int, seed: int, rated: bool, columns: str) -> dict:
+    """One split: the losses of every person under each system."""
+    train, told, asked = split(votes, seed, rated)
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MallowmixWarning)
+        several = mm.fit(train, K, n_fits=n_fits, columns=columns)
+        ours = mm.calibrate(several, train)
+    seconds = time.perf_counter() - start
+    found = {
+        "one ranking": one_ranking(train),
+        "one fit": replace(several, others=()),
+        "several fits": several,
+        "calibrated": ours,
+    }
+    table = {name: losses(model, told, asked) for name, model in found.items()}
+    asked_of = ~np.isnan(table["one ranking"])
+    trust = {name: getattr(ours.calibration, name) for name in ("evidence", "scale", "vertex", "spam")}
+    return {"seed": seed, "seconds": seconds, "calibration": trust} | {n: v[asked_of].tolist() for n, v in table.items()}
+
+
+def summary(rows: list[dict]) -> dict:
+    """Means over people and splits, and the gain over one ranking with its 95% interval (people of all splits as one sample)."""
+    names = ("one ranking", "one fit", "several fits", "calibrated")
+    out = {name: float(np.mean([np.mean(row[name]) for row in rows])) for name in names}
+    gain = np.concatenate([np.subtract(row["one ranking"], row["calibrated"]) for row in rows])
+    half = 1.96 * gain.std() / np.sqrt(len(gain))
+    return out | {"gain": float(gain.mean()), "gain_interval": [float(gain.mean() - half), float(gain.mean() + half)]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--llmfao", type=Path, help="crowd-comparisons.csv of llmfao")
+    parser.add_argument("--movielens", type=Path, help="the folder of MovieLens 1M")
+    parser.add_argument("--items", type=int, nargs="+", default=[100, 200])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--fits", type=int, default=8)
+    parser.add_argument("--columns", default="mallows")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    tasks = []
+    if options.llmfao:
+        tasks.append((f"llmfao, {options.columns}", llmfao(options.llmfao), 3, False))
+    if options.movielens:
+        ratings = read_movielens(options.movielens)
+        tasks += [(f"ML-1M, Q={Q}, {options.columns}", movielens_comparisons(ratings, Q), 8, True) for Q in options.items]
+    table = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
+    for name, votes, K, rated in tasks:
+        rows = table.get(name, {}).get("rows", [])
+        for seed in range(len(rows), options.seeds):
+            rows.append(measure(votes, K, options.fits, seed, rated, options.columns))
+            table[name] = summary(rows) | {"K": K, "n_fits": options.fits, "rows": rows}
+            options.out.parent.mkdir(exist_ok=True)
+            options.out.write_text(json.dumps(table) + "\n", encoding="utf-8")
+            print(name, seed, {key: value for key, value in table[name].items() if key != "rows"}, flush=True)
+
+
+if __name__ == "__main__":
+    main()

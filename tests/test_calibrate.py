@@ -1,0 +1,125 @@
+"""Calibration: it finds what people are like, never does harm on whom it was learnt, and lives in the model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mallowmix as mm
+from command_line import run
+from mallowmix.calibration import Calibration
+from mallowmix.errors import DataError, OptionError
+from mallowmix.infer.completion import completion
+from mallowmix.storage import dumps, loads
+
+TRUTH = mm.M4.from_orders(["abcdefghij", "jbhdfiaceg", "cgjaebhfid"], 0.5, 0.4)
+NEW = TRUTH.sample(300, 40, seed=7).comparisons
+
+
+def repeated(votes, times):
+    """Everybody says everything several times over: dependent comparisons, which look like more evidence than they are."""
+    return replace(votes, weight=times * votes.weight)
+
+
+def test_people_of_the_model_itself_need_little():
+    """The truth, on 300 people from it: nothing is gained by more than .002."""
+    found = mm.calibrate(TRUTH, NEW)
+    assert found.report["calibration"]["before"] - found.report["calibration"]["after"] < 0.002
+    assert found.calibration.evidence >= 0.5 and found.calibration.vertex <= 0.3
+
+
+def test_repeated_comparisons_count_for_less():
+    """Five copies of each comparison: the evidence of one is found to be far below 1, and the loss falls."""
+    found = mm.calibrate(TRUTH, repeated(NEW, 5))
+    assert 0.08 <= found.calibration.evidence <= 0.5
+    assert found.report["calibration"]["after"] < found.report["calibration"]["before"]
+    fresh = repeated(TRUTH.sample(300, 40, seed=8).comparisons, 5)
+    better, before = (completion(model, fresh, split="items").log_likelihood_per_comparison for model in (found, TRUTH))
+    assert better > before
+
+
+def test_people_who_hold_one_component_alone():
+    """A prior that says everybody is mixed, and people who are not: the vertex part or a small scale must win."""
+    mixed = replace(TRUTH, alpha=np.full(3, 5.0))
+    single = mixed.sample(300, 40, prior="vertices", seed=3).comparisons
+    found = mm.calibrate(mixed, single)
+    assert found.calibration.vertex >= 0.5
+    assert found.report["calibration"]["before"] - found.report["calibration"]["after"] > 0.01
+
+
+def test_coin_flips_are_found_when_asked_for():
+    random = np.random.default_rng(0)
+    flip = random.random(len(NEW.user)) < 0.2  # each of these answers is a coin flip
+    winner = np.where(flip, NEW.loser, NEW.winner)
+    loser = np.where(flip, NEW.winner, NEW.loser)
+    noisy = mm.Comparisons.from_codes(NEW.user, winner, loser, NEW.weight, NEW.items, NEW.users)
+    sharp = replace(TRUTH, phi=np.full(3, 0.1))
+    assert mm.calibrate(sharp, noisy, spam=True).calibration.spam > 0
+    assert mm.calibrate(sharp, noisy).calibration.spam == 0
+
+
+def test_the_data_it_was_learnt_from_is_not_the_judge():
+    """Judged on its own people a model of too many components looks far better than on others."""
+    votes = TRUTH.sample(240, 30, seed=1).comparisons
+    model = mm.fit(votes, 6)
+    honest = mm.calibrate(model, votes)
+    flattered = mm.calibrate(replace(model, report={}), votes)
+    assert honest.report["calibration"]["before"] > flattered.report["calibration"]["before"]
+    assert np.array_equal(honest.sigma, model.sigma) and honest.report["fingerprint"] == model.report["fingerprint"]
+    assert honest.report["calibration"]["users"] <= 240
+
+
+def test_the_same_bytes_on_any_number_of_threads_and_in_any_order():
+    one, three = (dumps(mm.calibrate(TRUTH, NEW, jobs=jobs)) for jobs in (1, 3))
+    table = NEW.to_arrow()
+    columns = [table.column(n).to_pylist()[::-1] for n in range(3)]
+    assert one == three == dumps(mm.calibrate(TRUTH, mm.Comparisons.from_arrays(*columns, NEW.weight[::-1])))
+    assert loads(one).calibration == mm.calibrate(TRUTH, NEW).calibration
+
+
+def test_what_cannot_be():
+    with pytest.raises(OptionError, match="split is 'films'; it must be one of 'auto', 'comparisons', 'items'"):
+        mm.calibrate(TRUTH, NEW, split="films")
+    with pytest.raises(OptionError, match=r"given is 1\.5; it must be at least 0"):
+        mm.calibrate(TRUTH, NEW, given=1.5)
+    alone = mm.Comparisons.from_arrays(["u"], ["a"], ["b"])
+    with pytest.raises(DataError, match="Nobody has comparisons to foretell after some were told: give more people"):
+        mm.calibrate(TRUTH, alone, split="items", given=0.9)
+    for bad, words in (({"evidence": 0}, "evidence of the calibration is 0"), ({"vertex": 2}, "vertex .* from 0 to 1")):
+        with pytest.raises(OptionError, match=words):
+            Calibration(**bad)
+    with pytest.raises(OptionError, match="spam of the calibration is nan"):
+        Calibration(spam=float("nan"))
+
+
+def test_the_command(tmp_path, monkeypatch):
+    import pyarrow.parquet as pq
+
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(repeated(NEW, 5).to_arrow(), "votes.parquet")
+    mm.save(TRUTH, "model.m4")
+    said, _ = run("calibrate", "model.m4", "votes.parquet", "-o", "new.m4")
+    found = mm.load("new.m4")
+    assert f"One comparison counts for {found.calibration.evidence:g}" in said and "Wrote new.m4." in said
+    assert found.calibration == mm.calibrate(TRUTH, repeated(NEW, 5)).calibration
+    import json
+
+    values = json.loads(run("calibrate", "model.m4", "votes.parquet", "--json")[0])
+    assert values["calibration"]["evidence"] == found.calibration.evidence and values["output"] == "model.m4"
+    assert dumps(mm.load("model.m4")) == dumps(found)
+    _, wrong = run("calibrate", "model.m4", "votes.parquet", "--split", "films", code=2)
+    assert "--split is 'films'; it must be one of" in wrong
+
+
+def test_fit_can_do_it_all_at_once(tmp_path, monkeypatch):
+    import pyarrow.parquet as pq
+
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(NEW.to_arrow(), "votes.parquet")
+    said, _ = run("fit", "votes.parquet", "-k", 2, "--fits", 2, "--kind", "bt", "--calibrate")
+    model = mm.load("votes.m4")
+    assert model.scores is not None and len(model.others) == 1 and "One comparison counts for" in said
+    expected = mm.calibrate(mm.fit(NEW, 2, n_fits=2, columns="bt"), NEW)
+    assert dumps(model) == dumps(expected)
+    _, wrong = run("fit", "votes.parquet", "-k", 2, "--kind", "logit", code=2)
+    assert "--kind is 'logit'; it must be one of 'mallows', 'bt'" in wrong
