@@ -1,6 +1,6 @@
 """How often the intervals of `mallowmix.intervals` hold the planted truth: places, dispersions, shares, win rates.
 
-python benchmarks/coverage.py [--populations 40]    writes benchmarks/results/coverage.json, in half an hour on two cores
+python benchmarks/coverage.py [--populations 40]    writes benchmarks/results/coverage.json, in an hour on two cores
 
 Each population is drawn from random reference rankings, learnt with `fit`, and given 90% intervals from 100 replicates.
 `exact` is the part of places that the model itself has right, `width` the mean number of places in an interval, `error` the
@@ -42,7 +42,7 @@ SETTINGS = [
     Setting(20, 3, 300, 60, 0.4, 0.2),
     Setting(20, 3, 300, 60, 0.7, 0.2),
     Setting(20, 3, 300, 30, 0.8, 0.2),
-    Setting(30, 5, 500, 50, 0.7, 0.1),
+    Setting(20, 4, 400, 40, 0.6, 0.1),
     Setting(10, 2, 200, 20, 0.6, 0.3),
     Setting(15, 1, 60, 20, 0.8, 1.0),
 ]

@@ -63,6 +63,11 @@ def test_few_people_and_little_said():
     assert mm.choose_k(few, range(1, 4)).reason.startswith("cannot tell: ")
 
 
+def test_three_items_have_room_for_four_tastes_at_most():
+    votes = planted(3, 1, 0.3).sample(40, 10, seed=0).comparisons
+    assert [row.k for row in mm.choose_k(votes, range(1, 9)).table] == [1, 2, 3, 4]
+
+
 # ----------------------------------------------------------------------------------------------------------------------- rules
 
 

@@ -91,9 +91,9 @@ def test_the_fixed_point_maximises_the_likelihood_of_counts():
 
 
 def test_evidence_and_scale():
-    """Every row twice with e = ½ says what each row once says, but in half tokens; α is then the same within Monte Carlo and a bit.
+    """Every row twice with e = ½ says what each row once says, but in half tokens; α is then nearly the same.
 
-    The bit: two halves of a token may differ in their component. Without the evidence, α would be a third to a half of it.
+    Not quite: two halves of a token may differ in their component. Without the evidence, α would be a third to a half of it.
     """
     truth = planted(8, 2, phi=0.1, alpha=[0.5, 1.0], seed=5)
     votes = truth.sample(300, 20, seed=2).comparisons

@@ -28,18 +28,18 @@ def small():
 
 
 def test_coverage_of_one_ranking():
-    """The fast twin of benchmarks/coverage.py: 8 populations, 90% intervals.
+    """The fast twin of benchmarks/coverage.py: 5 populations, 90% intervals.
 
-    Places: 64 items; .75 is four standard errors below .9. φ: at least 4 of 8, which 90% intervals miss once in 2,000.
+    Places: 40 items; .7 is four standard errors below .9. φ: at least 2 of 5, which 90% intervals miss once in 2,000.
     """
     places, phis = [], []
-    for seed in range(8):
+    for seed in range(5):
         truth = planted(8, 1, 0.75, 1.0, seed=seed)
         votes = truth.sample(40, 10, seed=seed).comparisons
-        found = mm.intervals(mm.fit(votes, 1), votes, 30, seed=seed)
+        found = mm.intervals(mm.fit(votes, 1), votes, 20, seed=seed)
         places.append((found.position_low <= truth.sigma) & (truth.sigma <= found.position_high))
         phis.append(found.phi_low[0] <= 0.75 <= found.phi_high[0])
-    assert np.mean(places) > 0.75 and sum(phis) >= 4
+    assert np.mean(places) > 0.7 and sum(phis) >= 2
 
 
 def test_more_people_narrow_the_intervals(small):
@@ -142,4 +142,4 @@ def test_the_command(tmp_path):
     values = json.loads(printed)
     assert values["level"] == 0.9 and float(rows[0]["low"]) == values["intervals"][0]["low"]
     assert "ending '.txt' does not tell" in run("intervals", model, votes, "-o", tmp_path / "x.txt", code=2)[1]
-    assert "level is 2.0; it must lie between 0 and 1" in run("intervals", model, votes, "--level", "2", code=2)[1]
+    assert "--level is 2.0; it must lie between 0 and 1" in run("intervals", model, votes, "--level", "2", code=2)[1]

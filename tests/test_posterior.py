@@ -9,7 +9,7 @@ from scipy.special import expit
 import mallowmix as mm
 from mallowmix.calibration import Calibration
 from mallowmix.engine import Block
-from mallowmix.infer.posterior import fold_in, gather, leap, lens, vertex_posterior, views
+from mallowmix.infer.posterior import FARTHEST, fold_in, gather, leap, lens, vertex_posterior, views
 from oracles import every_assignment, log_marginal
 
 TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
@@ -27,11 +27,6 @@ def block_of(comparisons):
     )
 
 
-def counts_of(block, view):
-    theta, _ = fold_in(block, view._replace(vertex=0.0))
-    return theta * (view.alpha.sum() + view.evidence * block.weight.reshape(block.n_users, -1).sum(axis=1))[:, None]
-
-
 def tokens(comparisons, m):
     rows = np.flatnonzero(comparisons.user == m)
     times = comparisons.weight[rows].astype(int)
@@ -42,8 +37,7 @@ def tokens(comparisons, m):
 def test_one_alone_against_a_mixture(vertex):
     """Log odds beside the exact ones, log v Σ a_k Π β − log (1 − v) p(w), by the sum over all assignments of components.
 
-    The evidence of the mixture is a bound from below, so the odds for one component alone are never too small, and by less
-    than a nat too large at six comparisons; where the data decide, both agree.
+    Filtering errs by about a tenth of a nat at six comparisons, either way.
     """
     model = replace(THREE, calibration=Calibration(vertex=vertex))
     comparisons = mm.Comparisons.from_codes(*THREE.sample(30, 6, seed=1).comparisons.__dict__.values())
@@ -55,21 +49,21 @@ def test_one_alone_against_a_mixture(vertex):
     found = []
     for m in range(30):
         block = block_of(comparisons.take_users([m]))
-        _, at_vertex = vertex_posterior(block, lens(model), block.weight, counts_of(block, lens(model)))
+        _, at_vertex = vertex_posterior(block, lens(model), block.weight)
         found.append(np.log(at_vertex[0]) - np.log1p(-at_vertex[0]))
     gap = np.array(found) - exact
-    assert gap.min() > -1e-9 and gap.max() < 1 and gap.mean() < 0.6
-    assert np.abs(expit(found) - expit(exact)).max() < 0.25
+    assert np.abs(gap).max() < 0.5 and abs(gap.mean()) < 0.1
+    assert np.abs(expit(found) - expit(exact)).max() < 0.1
 
 
 def test_the_evidence_of_a_mixture_follows_the_integral():
-    """K = 2 and 60 comparisons: beside the integral over θ. The bound is low by about half a nat, for everybody alike."""
+    """K = 2 and 60 comparisons: beside the integral over θ."""
     model = replace(TWO, calibration=Calibration(vertex=0.5))
     comparisons = TWO.sample(25, 60, seed=3).comparisons
     view, gaps, values = lens(model), [], []
     for m in range(25):
         block = block_of(comparisons.take_users([m]))
-        single, at_vertex = vertex_posterior(block, view, block.weight, counts_of(block, view))
+        single, at_vertex = vertex_posterior(block, view, block.weight)
         rows = comparisons.user == m
         alone = TWO.share * np.exp(
             np.log(TWO.beta()[:, comparisons.winner[rows], comparisons.loser[rows]]) @ comparisons.weight[rows]
@@ -80,18 +74,16 @@ def test_the_evidence_of_a_mixture_follows_the_integral():
         if abs(odds) < 25:
             gaps.append(np.log(at_vertex[0] / (1 - at_vertex[0])) - odds)
             values.append(exact)
-    assert len(gaps) > 15 and min(gaps) > 0 and max(gaps) < 1.1
-    assert np.std(gaps) < 0.3 < np.std(values)
+    assert len(gaps) > 15 and np.abs(gaps).max() < 0.6 and abs(np.mean(gaps)) < 0.1
+    assert np.std(values) > 1
 
 
 def test_people_of_one_taste_are_seen():
     model = replace(TWO, calibration=Calibration(vertex=0.5))
     view = lens(model)
-    for prior, least, most in (("vertices", 0.8, 1), ([[0.5, 0.5]], 0, 0.2)):
-        block = block_of(TWO.sample(20, 150, prior=prior, seed=1).comparisons.take_users(range(20)))
-        total = np.add.reduceat(block.weight, block.starts[:-1])
-        theta, _ = fold_in(block, view._replace(vertex=0.0))
-        _, at_vertex = vertex_posterior(block, view, block.weight, theta * (view.alpha.sum() + total)[:, None])
+    for prior, least, most in (("vertices", 0.8, 1), (np.full((20, 2), 0.5), 0, 0.2)):
+        block = block_of(TWO.sample(20, 150, prior=prior, seed=1).comparisons)
+        _, at_vertex = vertex_posterior(block, view, block.weight)
         assert least <= np.median(at_vertex) <= most
 
 
@@ -103,7 +95,7 @@ def test_no_comparisons_leave_the_prior():
         np.testing.assert_allclose(theta[0], view.prior_mean, rtol=1e-12)
         assert moving == 0
     view = lens(replace(TWO, calibration=Calibration(vertex=0.3)))
-    _, at_vertex = vertex_posterior(block_of(empty), view, np.empty(0), view.alpha[None])
+    _, at_vertex = vertex_posterior(block_of(empty), view, np.empty(0))
     np.testing.assert_allclose(at_vertex, [0.3], rtol=1e-9)
 
 
@@ -140,13 +132,13 @@ def test_a_leap_lands_where_a_geometric_sequence_ends():
     """x_n = c + ρⁿ d along one line: r = (ρ − 1) d, v = (ρ − 1)² d, a = 1 / (1 − ρ), and x₀ + 2a r + a² v = c at once."""
     c, d, rho = np.array([0.5, 0.3, 0.2]), np.array([0.1, -0.06, -0.04]), 0.8
     points = [c + rho**n * d for n in range(3)]
-    leap(*points, np.zeros(3))
+    leap(*points, np.zeros(3), FARTHEST)
     np.testing.assert_allclose(points[0], c, rtol=1e-12)
     points = [c + 0.99**n * d for n in range(3)]  # a is held at 8
-    leap(*points, np.zeros(3))
+    leap(*points, np.zeros(3), FARTHEST)
     assert 0 < (points[0] - c)[0] < 0.99**2 * 0.1
     points = [np.array([0.2, 0.8]), np.array([0.12, 0.88]), np.array([0.05, 0.95])]  # would go below nothing
-    leap(*points, np.zeros(2))
+    leap(*points, np.zeros(2), FARTHEST)
     assert points[0][0] == pytest.approx(0.005)
 
 

@@ -15,6 +15,8 @@ from .infer.heldout import heldout as heldout
 from .infer.next_pair import next_pair as next_pair
 from .infer.predict import predict as predict
 from .infer.predict import rank as rank
+from .infer.prior import fit_prior as fit_prior
+from .infer.ratings import predict_ratings as predict_ratings
 from .infer.weights import weights as weights
 from .learn.components import components as components
 from .learn.fit import fit as fit

@@ -7,7 +7,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mallowmix.assess.choose_k import Choice
+from mallowmix.assess.intervals import Intervals
 from mallowmix.assess.k_rules import AGREE
+from mallowmix.assess.reliability import Reliability
 
 _INK, _LIGHT, _ACCENT = "#22303c", "#8a97a3", "#c8452d"
 
@@ -19,12 +21,51 @@ def plot_choice(choice: Choice) -> Figure:
     k = [row.k for row in choice.table]
     _held_out(held_out, choice, k)
     _points(stable, k, [row.agreement for row in choice.table], choice.k)
-    stable.set_ylim(min(0.45, *(row.agreement for row in choice.table), 1) - 0.02, 1.02)
+    stable.set_ylim(min([0.45, *(row.agreement for row in choice.table)]) - 0.02, 1.02)
     _limit(stable, AGREE, "needed")
     _titles(stable, "Found again in both halves", "agreement of the least stable taste")
     _spectrum(spectrum, choice)
     figure.suptitle(choice.reason, fontsize=11, color=_INK, wrap=True)
     return figure
+
+
+def plot_intervals(found: Intervals, component: int = 1) -> Figure:
+    """The ranking of a component (numbered from 1), best on top, with the run of places that each item may have."""
+    k, names = component - 1, [safe_label(item) for item in found.items.tolist()]
+    order = np.argsort(found.position[k], kind="stable")
+    figure = Figure(figsize=(6, 1 + 0.22 * len(order)), layout="constrained")
+    axes = figure.subplots()
+    low, high = found.position_low[k][order] + 1, found.position_high[k][order] + 1
+    rows = np.arange(len(order))
+    axes.hlines(rows, low, high, color=_LIGHT, linewidth=4)
+    axes.plot(found.position[k][order] + 1, rows, "o", color=_INK, markersize=4)
+    axes.set_yticks(rows, [names[i] for i in order], fontsize=8)
+    axes.invert_yaxis()
+    axes.set_title(f"Component {component}: share {100 * found.share[k]:.1f} %", fontsize=10, color=_INK)
+    axes.set_xlabel(f"place, with intervals at {100 * found.level:g} %", fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def plot_reliability(found: Reliability) -> Figure:
+    """How often favourites won against how often they were held to; the size of a point is how often that was."""
+    figure = Figure(figsize=(4, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0.5, 1], [0.5, 1], color=_LIGHT, linestyle="--", linewidth=1)
+    most = max((row.n_comparisons for row in found.table), default=1.0)
+    sizes = [10 + 90 * row.n_comparisons / most for row in found.table]
+    axes.scatter([row.foretold for row in found.table], [row.observed for row in found.table], sizes, color=_INK)
+    axes.set_title(f"Foretold and seen: slope {found.slope:.2f} ± {found.slope_error:.2f}", fontsize=10, color=_INK)
+    axes.set_xlabel("foretold probability of the favourite", fontsize=9)
+    axes.set_ylabel("how often it won", fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def safe_label(label: object) -> str:
+    """A label as plain text: a dollar sign would begin a formula, and what does not print is spelled out."""
+    text = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(label))
+    return text.replace("$", r"\$")
 
 
 def _held_out(axes: Any, choice: Choice, k: list[int]) -> None:

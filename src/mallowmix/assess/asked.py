@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import Block, LocalEngine, make_blocks
-from mallowmix.infer.completion import _posterior_means, split_block
-from mallowmix.infer.scores import FLOOR
+from mallowmix.infer.completion import foretold, split_block
+from mallowmix.infer.posterior import views
 from mallowmix.model import M4
 from mallowmix.randomness import as_key
 
@@ -29,25 +29,17 @@ class Asked(NamedTuple):
         return np.column_stack([score, np.bincount(self.user, self.weight, n_users)]).astype(np.float64)
 
 
-def ask(
-    model: M4, comparisons: Comparisons, *, given: float = 0.5, seed: int = 0, sweeps: int = 200, jobs: int | None = None
-) -> Asked:
-    """Tell the model a part of everybody's comparisons and ask for the rest, as `infer.completion` does, row by row.
-
-    A row has the probability Σ_k β_(w),k E[θ_k | told], β kept in [10⁻⁴, 1 − 10⁻⁴].
-    """
+def ask(model: M4, comparisons: Comparisons, *, given: float = 0.5, seed: int = 0, jobs: int | None = None) -> Asked:
+    """Tell the model a part of everybody's comparisons and ask for the rest, as `infer.completion` does, row by row."""
     comparisons = comparisons.with_items(model.items)
-    beta = np.clip(model.beta(), FLOOR, 1 - FLOOR).reshape(model.n_components, -1).T  # (Q², K)
-    broadcast = (np.ascontiguousarray(beta), model.alpha, given, sweeps, as_key(seed))
-    _, parts = LocalEngine(jobs).reduce(_ask, make_blocks(comparisons), broadcast)
+    _, parts = LocalEngine(jobs).reduce(_ask, make_blocks(comparisons), (views(model), given, as_key(seed)))
     return Asked(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _ask(block: Block, broadcast: Any, _: Any) -> tuple[None, Asked]:
-    beta, alpha, given, sweeps, key = broadcast
+    fits, given, key = broadcast
     told, asked = split_block(block, given, "comparisons", key)
-    theta = _posterior_means(block.starts, block.pair, told, beta, alpha, sweeps, block.first_user, key)
     rows = np.flatnonzero(asked > 0)
     person = np.repeat(np.arange(block.n_users), np.diff(block.starts))[rows]
-    p = np.einsum("nk,nk->n", theta[person], beta[block.pair[rows]])  # Σ_k θ_k β_(w),k
+    p = foretold(block, fits, told, person, block.pair[rows])
     return None, Asked(block.first_user + person, block.pair[rows].astype(np.int64), asked[rows], p)

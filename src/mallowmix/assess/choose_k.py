@@ -96,7 +96,7 @@ def choose_k(
 ) -> Choice:
     """Recommend a number of components, K, with its reason.
 
-    ks : the numbers to try; one component is always tried too, as what more must beat
+    ks : the numbers to try, as far as people and items allow; one component is always tried too, as what more must beat
     folds : people are dealt into so many parts, each foretold by a model learnt from the others
     refine : how far each model is refined (`fit`); "short" tells numbers apart as well as "full", in a third of the time
     seed, jobs, progress : as in `fit`
@@ -112,7 +112,7 @@ def choose_k(
     people = counted_people(comparisons)
     if people.n_users < _LEAST_PEOPLE:
         return Choice(None, f"cannot tell: {people.n_users} people are too few to learn from some and test on others.", False, ())
-    tried = [k for k in sorted({1, *asked}) if k <= people.n_users // 2]  # a half of the people must hold one for each component
+    tried = [k for k in sorted({1, *asked}) if k <= _most(people)]
     work = _Work(people, folds, refine, seed, jobs, progress, (folds + 2) * len(tried))
     spectrum = _spectrum(work, tried[-1])
     found = [_evidence(work, k, spectrum) for k in tried]
@@ -154,6 +154,12 @@ def _checked(ks: Iterable[int], folds: int) -> list[int]:
     if not numbers:
         raise OptionError("ks is empty; give the numbers of components to try, such as range(1, 9).")
     return [int(k) for k in numbers]
+
+
+def _most(people: Comparisons) -> int:
+    """The largest number that can be tried: half of the people must hold one for each, K − 1 directions need as many pairs."""
+    n_pairs = people.n_items * (people.n_items - 1) // 2
+    return max(1, min(people.n_users // 2, n_pairs + 1))
 
 
 def _spectrum(work: _Work, most: int) -> RankEstimate:

@@ -77,7 +77,7 @@ def phi_bias(
     for n in range(simulations):
         votes = draw_again(truth, comparisons, seed=seed, draw=n)
         found = _learn_on(truth, votes, seed, jobs)
-        settled = settle(found, make_blocks(votes), LocalEngine(jobs), seed=seed)
+        settled = settle(found, make_blocks(votes), LocalEngine(jobs), steps=2, sweeps=60, seed=seed)
         order = match_components(found.sigma, truth.sigma).found
         errors.append(np.mean(settled.eta[order] - smooth.eta[: len(order)]))  # logit φ comes first in η
         if progress:

@@ -21,7 +21,7 @@ from mallowmix.infer.posterior import Lens, fold_in, lens
 from mallowmix.model import M4
 from mallowmix.randomness import generator
 
-_STEP = 71
+_STEP = 74
 _NEGLIGIBLE = 1e-6  # points less probable than this are left out in the end
 Array = NDArray[np.float64]
 

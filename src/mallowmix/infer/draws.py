@@ -123,19 +123,11 @@ def without_spam(theta: Array, share: Array) -> Array:
 
 def draw(block: Block, view: Lens, n_draws: int, key: np.uint64) -> Array:
     """(M, n_draws, K) draws for a block of people."""
-    data = (block.starts, block.pair, block.weight)
     at_vertex, single = np.zeros(block.n_users), np.empty((block.n_users, len(view.alpha)))
     if view.vertex > 0:
-        plain = view._replace(vertex=0.0)
-        theta, _ = fold_in(block, plain)
-        counts = theta * (view.alpha.sum() + view.evidence * _totals(block))[:, None]
-        single, at_vertex = vertex_posterior(block, view, block.weight, counts)
-    return _chains(*data, view.beta, view.alpha, view.evidence, at_vertex, single, n_draws, key)
-
-
-def _totals(block: Block) -> Array:
-    """(M,) the summed weight of everybody's rows."""
-    return np.add.reduceat(np.r_[block.weight, 0.0], block.starts[:-1]) * (np.diff(block.starts) > 0)
+        single, at_vertex = vertex_posterior(block, view, block.weight)
+    data = (block.starts, block.pair, block.weight, view.beta, view.alpha, view.evidence)
+    return _chains(*data, at_vertex, single, n_draws, key)
 
 
 @nb.njit(cache=True, nogil=True)

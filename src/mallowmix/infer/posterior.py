@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
+from mallowmix.infer.evidence import log_evidence
 from mallowmix.model import M4
-from mallowmix.special import digamma, log_gamma
 
 FLOOR = 1e-4  # least β: at φ = 0 a comparison against every reference ranking would have probability 0
+FARTHEST = 8.0  # how many steps a leap stands for, about
 Array = NDArray[np.float64]
 
 
@@ -72,24 +73,24 @@ def fold_in(
     counts, moving = _collapsed(*data, max_iter, tol)
     theta = counts / counts.sum(axis=1, keepdims=True)
     if view.vertex > 0:
-        single, at_vertex = vertex_posterior(block, view, weight, counts)
+        single, at_vertex = vertex_posterior(block, view, weight)
         theta = at_vertex[:, None] * single + (1 - at_vertex[:, None]) * theta
     return theta, moving
 
 
-def vertex_posterior(block: Block, view: Lens, weight: Array, counts: Array) -> tuple[Array, Array]:
+def vertex_posterior(block: Block, view: Lens, weight: Array) -> tuple[Array, Array]:
     """(M, K) which component someone holds if they hold one alone, and (M,) the probability that they do.
 
-    The evidence for a mixed person is the variational bound at γ = `counts`.
+    weight : how much of each row to look at
     """
     with np.errstate(divide="ignore"):
         log_share, log_odds = np.log(view.share), np.log(view.vertex) - np.log1p(-view.vertex)
-    bound, single = _evidence(block.starts, block.pair, weight, view.beta, view.alpha, view.evidence, counts)
+    mixed, single = _evidence(block.starts, block.pair, weight, view.beta, view.alpha, view.evidence)
     single += log_share
     top = single.max(axis=1)
     single = np.exp(single - top[:, None])
     total = single.sum(axis=1)
-    log_odds = log_odds + top + np.log(total) - bound  # of one component against a mixture
+    log_odds = log_odds + top + np.log(total) - mixed  # of one component against a mixture
     return single / total[:, None], 1 / (1 + np.exp(-np.clip(log_odds, -500, 500)))
 
 
@@ -109,15 +110,13 @@ def _collapsed(starts, pair, weight, beta, alpha, evidence, max_iter, tol):
         if n:
             _responsibilities(b[:n], w[:n], evidence, alpha, r, counts[m], once)  # takes the prior for the others
             counts[m] = once
-        moving, left = n > 0, max_iter
+        moving, left, most, last = n > 0, max_iter, FARTHEST, np.inf
         while moving and left > 0:
-            moving = _responsibilities(b[:n], w[:n], evidence, alpha, r, counts[m], once) > tol
+            change = _responsibilities(b[:n], w[:n], evidence, alpha, r, counts[m], once)
+            most, last, moving = most if change < last else max(0.5 * most, 1.0), change, change > tol
             if moving and left > 1:
                 moving = _responsibilities(b[:n], w[:n], evidence, alpha, r, once, twice) > tol
-                if moving and left > 2:
-                    leap(counts[m], once, twice, alpha)
-                else:
-                    counts[m] = twice
+                leap(counts[m], once, twice, alpha, most if moving and left > 2 else 1.0)
             else:
                 counts[m] = once
             left -= 2
@@ -157,17 +156,17 @@ def _responsibilities(b, w, evidence, alpha, r, old, new):
 
 
 @nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def leap(start, once, twice, least):
+def leap(start, once, twice, least, most):
     """Go on from a point and its next two as their steps shrink: SQUAREM (Varadhan and Roland 2008), in place of `start`.
 
-    x + 2a r + a² v with r the first step, v how it changed, a = |r| / |v|, from 1 (which gives `twice`) to 8; no coordinate
-    comes closer to its `least` value than a tenth of the way that `twice` has kept.
+    x + 2a r + a² v with r the first step, v how it changed, a = |r| / |v| from 1 (which gives `twice`) to `most`; a coordinate keeps
+    a tenth at least of what `twice` has above its `least` value. Who leaps halves `most` when steps grow, so that it comes to rest.
     """
     rr, vv = 0.0, 0.0
     for k in range(len(start)):
         r = once[k] - start[k]
         rr, vv = rr + r * r, vv + (twice[k] - once[k] - r) ** 2
-    a = min(max(np.sqrt(rr / max(vv, 1e-300)), 1.0), 8.0)
+    a = min(max(np.sqrt(rr / max(vv, 1e-300)), 1.0), most)
     for k in range(len(start)):
         r = once[k] - start[k]
         far = start[k] + 2 * a * r + a * a * (twice[k] - once[k] - r)
@@ -175,22 +174,16 @@ def leap(start, once, twice, least):
 
 
 @nb.njit(cache=True, nogil=True)
-def _evidence(starts, pair, weight, beta, alpha, evidence, counts):
-    """(M,) the variational bound of log p(comparisons) under the Dirichlet, and (M, K) log p under each component alone."""
-    M, K = counts.shape
-    bound, single, scale = np.empty(M), np.zeros((M, K)), np.empty(K)
+def _evidence(starts, pair, weight, beta, alpha, evidence):
+    """(M,) log p(comparisons) under the Dirichlet, and (M, K) under each component alone."""
+    M, K = len(starts) - 1, len(alpha)
+    mixed, single = np.empty(M), np.zeros((M, K))
+    longest = np.diff(starts).max() if M else 0
+    b, x = np.empty((longest, K)), np.empty(longest)
     for m in range(M):
-        gamma, total = counts[m], counts[m].sum()
-        value, psi_total = log_gamma(alpha.sum()) - log_gamma(total), digamma(total)
-        for k in range(K):  # E log p(θ) − E log q(θ)
-            e_log = digamma(gamma[k]) - psi_total
-            scale[k] = np.exp(e_log)
-            value += (alpha[k] - gamma[k]) * e_log + log_gamma(gamma[k]) - log_gamma(alpha[k])
-        for row in range(starts[m], starts[m + 1]):
-            w, p = evidence * weight[row], 0.0
-            for k in range(K):
-                p += beta[pair[row], k] * scale[k]
-                single[m, k] += w * np.log(beta[pair[row], k])
-            value += w * np.log(p)
-        bound[m] = value
-    return bound, single
+        n = gather(starts[m], starts[m + 1], pair, weight, beta, b, x)
+        x[:n] *= evidence
+        mixed[m] = log_evidence(b[:n], x[:n], alpha)
+        for t in range(n):
+            single[m] += x[t] * np.log(b[t])
+    return mixed, single

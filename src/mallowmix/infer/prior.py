@@ -29,7 +29,7 @@ from mallowmix.special import digamma
 KINDS = ("dirichlet", "vertices", "discrete", "both")
 Kind = Literal["dirichlet", "vertices", "discrete", "both"]
 Array = NDArray[np.float64]
-_STEP = 70
+_STEP = 73
 _SWEEPS, _FIXED_POINT = 3, 10  # Gibbs sweeps and steps for α in a cycle
 _PEOPLE = 3000  # from so many the two parts are told apart: each has some hundred draws of θ in memory
 _LEAST, _MOST = 1e-4, 1e3  # of an α

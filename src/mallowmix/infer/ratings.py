@@ -83,7 +83,7 @@ def predict_ratings(
         of that is reached, and the pseudo-counts of everybody's histogram
 
     p_j = Σ_k β_(i,j),k E[θ_k | the person's comparisons], averaged over the model's further fits, with its calibration; p(s)
-    takes the product of these, as if comparisons were independent given the person. A rating of the target itself is not looked at.
+    takes the product of these, as if comparisons were independent given the person. A rating of the target itself is left out.
     """
     check_choice("rule", rule, RULES)
     for name, value in (("a", a), ("b", b), ("c", c)):
@@ -97,7 +97,8 @@ def predict_ratings(
     known = find(model.items, table.items, "item")[table.item]  # the model's number of each rated thing, −1 for none
     theta = _weights(model, table, known, fits, jobs)
     histogram, global_histogram = _histograms(table)
-    data = (table.starts(), known, table.level, theta, np.stack([view.beta for view in fits]), histogram, global_histogram)
+    beta = _stacked([view.beta for view in fits])
+    data = (table.starts(), known, table.level, theta, beta, histogram, global_histogram)
     parts = np.array_split(order, max(1, -(-len(order) // _TARGETS)))
     blocks = [(user[part], item[part]) for part in parts]
     _, found = LocalEngine(jobs).reduce(_predict, blocks, (data, model.n_items, rule == "printed", a, b, c))
@@ -126,7 +127,7 @@ def _targets(table: RatingTable, model: M4, targets: Any) -> tuple[NDArray[np.in
 
 def _weights(model: M4, table: RatingTable, known: NDArray[np.int64], fits: list[Lens], jobs: int | None) -> Array:
     """(fits, M, K) posterior means of θ given everybody's ratings turned into comparisons; the prior's for who made none."""
-    theta = np.stack([np.tile(view.prior_mean, (table.n_users, 1)) for view in fits])
+    theta = _stacked([np.tile(view.prior_mean, (table.n_users, 1)) for view in fits])
     rows = known >= 0
     if not _any_pair(table.user[rows], table.level[rows]):
         return theta
@@ -144,7 +145,13 @@ def _any_pair(user: NDArray[Any], level: NDArray[Any]) -> bool:
 
 
 def _fold_in(block: Block, fits: list[Lens], _: Any) -> tuple[None, Array]:
-    return None, np.stack([fold_in(block, view)[0] for view in fits])
+    return None, _stacked([fold_in(block, view)[0] for view in fits])
+
+
+def _stacked(arrays: list[Array]) -> Array:
+    """Arrays (rows, K) of fits with unequal K as one, filled up with 0."""
+    K = max(array.shape[1] for array in arrays)
+    return np.stack([np.pad(array, ((0, 0), (0, K - array.shape[1]))) for array in arrays])
 
 
 def _histograms(table: RatingTable) -> tuple[Array, Array]:
@@ -187,11 +194,13 @@ def _distributions(user, item, starts, known, level, theta, beta, histogram, eve
         if n == 0:
             out[t], basis[t] = h / h.sum(), 1
             continue
-        score = _scores(win, loss, 0.0 if printed else 0.5)
-        if not printed:
-            score *= a / (n + b)
-        score = np.exp(score - score.max()) * (1.0 if printed else h)
-        out[t], basis[t] = score / score.sum(), 0
+        if printed:
+            score = _scores(win, loss, 0.0)
+        else:
+            with_ties = _scores(win, loss, 0.5)
+            score = a / (n + b) * with_ties + np.log(h)
+        p_s = np.exp(score - score.max())
+        out[t], basis[t] = p_s / p_s.sum(), 0
     return out, basis
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import FitWarning, check_at_least, check_choice
-from mallowmix.infer.posterior import Lens, fold_in, gather, leap, lens
+from mallowmix.infer.posterior import FARTHEST, Lens, fold_in, gather, leap, lens
 from mallowmix.model import M4
 
 Array = NDArray[np.float64]
@@ -75,16 +75,14 @@ def _modes(starts, pair, weight, beta, alpha, evidence, prior_mean, max_iter, to
     for m in range(M):
         n = gather(starts[m], starts[m + 1], pair, weight, beta, b, w)
         thetas[m] = prior_mean
-        moving, left = n > 0, max_iter
+        moving, left, most, last = n > 0, max_iter, FARTHEST, np.inf
         while moving and left > 0:
-            moving = _em_step(b[:n], w[:n], evidence, alpha, thetas[m], once) > tol
+            change = _em_step(b[:n], w[:n], evidence, alpha, thetas[m], once)
+            most, last, moving = most if change < last else max(0.5 * most, 1.0), change, change > tol
             if moving and left > 1:
                 moving = _em_step(b[:n], w[:n], evidence, alpha, once, twice) > tol
-                if moving and left > 2:
-                    leap(thetas[m], once, twice, nothing)
-                    thetas[m] /= thetas[m].sum()
-                else:
-                    thetas[m] = twice
+                leap(thetas[m], once, twice, nothing, most if moving and left > 2 else 1.0)
+                thetas[m] /= thetas[m].sum()
             else:
                 thetas[m] = once
             left -= 2
