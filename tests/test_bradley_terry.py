@@ -55,7 +55,7 @@ def test_beta_is_that_of_the_scores():
 
 
 def test_planted_scores_are_found_and_foretell_better_than_mallows_columns():
-    """One population: scores within .35 on average (the variational step sharpens them), and new people are foretold better, by .002 a comparison at least."""
+    """One population: scores within .35 (the variational step sharpens them), and new people foretold better by .002 or more."""
     truth = planted()
     votes, new = truth.sample(600, 60, seed=1).comparisons, truth.sample(600, 60, seed=2).comparisons
     rigid, found = mm.fit(votes, 2), mm.fit(votes, 2, columns="bt")
