@@ -12,9 +12,9 @@ from mallowmix.errors import OptionError, check_choice
 from mallowmix.infer.posterior import Lens, fold_in, views
 from mallowmix.infer.scores import Heldout, summary
 from mallowmix.model import M4
-from mallowmix.randomness import as_key, philox, splitmix, uniforms
+from mallowmix.randomness import as_key, uniforms
 
-_STEP, _GIBBS = 60, 61
+_STEP = 60
 _STEPS, _TOL = 300, 1e-4  # of the fold-in: further steps change a prediction by less than .0001
 Array = NDArray[np.float64]
 Split = Literal["comparisons", "items"]
@@ -130,58 +130,3 @@ def _deal_items(starts, pair, n_items, given, first_user, key):
             if i == j:
                 side[row] = i
     return side
-
-
-@nb.njit(cache=True, nogil=True)
-def _posterior_means(starts, pair, told, beta, alpha, sweeps, first_user, key):
-    """E[θ | told] by collapsed Gibbs, p(z = k | rest) ∝ β_(w),k (α_k + n_k), averaging each draw's p and not the draw itself.
-
-    E θ_k = (α_k + E n_k) / (α₀ + n); a row of weight w is w tokens with one component, pieces of at most 1 each.
-    """
-    K, M = len(alpha), len(starts) - 1
-    theta = np.empty((M, K))
-    n, p, total_p = np.empty(K), np.empty(K), np.empty(K)
-    for m in range(M):
-        x0, x1, _, _ = philox(0, first_user + m, _GIBBS, 0, key)
-        state = (x0 << np.uint64(32)) | x1
-        first, last = starts[m], starts[m + 1]
-        weight, rows = _units(told, first, last)
-        z = np.zeros(len(rows), np.int64)
-        n[:], total_p[:] = alpha, 0.0
-        for sweep in range(-1 - sweeps // 2, sweeps):  # the first sweep adds tokens one by one
-            for t in range(len(rows)):
-                w, code, total = weight[t], pair[rows[t]], 0.0
-                if sweep > -1 - sweeps // 2:
-                    n[z[t]] -= w
-                for k in range(K):
-                    p[k] = beta[code, k] * n[k]
-                    total += p[k]
-                if sweep >= 0:
-                    for k in range(K):
-                        total_p[k] += w * p[k] / total
-                state, u = splitmix(state)
-                u *= total
-                k = 0
-                while k < K - 1 and u >= p[k]:
-                    u -= p[k]
-                    k += 1
-                z[t] = k
-                n[k] += w
-        theta[m] = (alpha + total_p / sweeps) / (alpha.sum() + weight.sum())
-    return theta
-
-
-@nb.njit(cache=True, nogil=True)
-def _units(told, first, last):
-    """What is told of a person as tokens of weight 1 at most: the weight and the row of each."""
-    count = 0
-    for row in range(first, last):
-        count += int(np.ceil(told[row]))
-    weight, rows, t = np.empty(count), np.empty(count, np.int64), 0
-    for row in range(first, last):
-        rest = told[row]
-        while rest > 0:
-            weight[t], rows[t] = min(1.0, rest), row
-            rest -= weight[t]
-            t += 1
-    return weight, rows

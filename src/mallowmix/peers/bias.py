@@ -1,0 +1,69 @@
+"""User + item bias: some people are generous and some things are good. The baseline that every system for ratings must beat."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.errors import OptionError
+from mallowmix.infer.rating_table import RatingTable, Scale, rating_table
+from mallowmix.peers.base import FittedRatings, fitted_ratings, rmse
+from mallowmix.randomness import generator
+
+_HELD = 115
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bias:
+    """Ratings are mean + b_user + b_item, the b shrunk towards 0. Needs ratings; assumes that all people have the same taste.
+
+    shrinkage : candidates for the penalties λ of people and of items; where there are several, the pair is chosen by the error on
+        a tenth of the ratings, held out, and then all ratings are used
+    """
+
+    shrinkage: Sequence[float] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+    n_sweeps: int = 20
+    scale: Scale = None
+    name: str = "user + item bias"
+    needs: Literal["comparisons", "ratings"] = "ratings"
+
+    def fit(self, data: Any, n_components: int = 1, *, seed: int = 0) -> FittedRatings:
+        """Learn from ratings. There are no components to choose: `n_components` is ignored, the items' biases are the one row."""
+        if not self.shrinkage or min(self.shrinkage) < 0:
+            raise OptionError(f"shrinkage is {self.shrinkage!r}; give one or more numbers of at least 0.")
+        table = rating_table(data, scale=self.scale)
+        b_user, b_item, mean = self.biases(table, np.ones(len(table), bool), *self.chosen(table, seed))
+        residual = mean + b_user[table.user] + b_item[table.item] - table.rating
+        ones = (np.ones(table.n_users + 1), np.ones(table.n_items + 1))
+        U, V = np.column_stack([np.r_[b_user, 0.0], ones[0]]), np.column_stack([ones[1], np.r_[b_item, 0.0]])
+        return fitted_ratings(table, U, V, mean, float(np.sqrt(np.mean(residual**2))))
+
+    def chosen(self, table: RatingTable, seed: int) -> tuple[float, float]:
+        """λ of people and of items with the least error on ratings held out."""
+        pairs = list(product(self.shrinkage, self.shrinkage))
+        if len(pairs) == 1 or len(table) < 10:
+            return pairs[len(pairs) // 2]
+        held = generator(seed, _HELD).permutation(len(table)) < len(table) // 10
+        return min(pairs, key=lambda pair: self._error(table, held, *pair))
+
+    def _error(self, table: RatingTable, held: NDArray[np.bool_], lambda_user: float, lambda_item: float) -> float:
+        b_user, b_item, mean = self.biases(table, ~held, lambda_user, lambda_item)
+        return rmse(mean + b_user[table.user[held]] + b_item[table.item[held]], table.rating[held])
+
+    def biases(
+        self, table: RatingTable, rows: NDArray[np.bool_], lambda_user: float, lambda_item: float
+    ) -> tuple[Array, Array, float]:
+        """The b that minimise Σ (r − mean − b_u − b_i)² + λ_u Σ b_u² + λ_i Σ b_i², one side after the other."""
+        user, item, rating = table.user[rows], table.item[rows], table.rating[rows]
+        mean = float(rating.mean())
+        b_user, b_item = np.zeros(table.n_users), np.zeros(table.n_items)
+        n_user = np.bincount(user, minlength=table.n_users) + max(lambda_user, 1e-9)
+        n_item = np.bincount(item, minlength=table.n_items) + max(lambda_item, 1e-9)
+        for _ in range(self.n_sweeps):
+            b_item = np.bincount(item, rating - mean - b_user[user], table.n_items) / n_item
+            b_user = np.bincount(user, rating - mean - b_item[item], table.n_users) / n_user
+        return b_user, b_item, mean
