@@ -7,11 +7,11 @@ import tempfile
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks import floor, growth, page, speed, threads
+from benchmarks import floor, foldin, growth, page, speed, threads
 from benchmarks.record import RESULTS, save
 from mallowmix.warm import warm
 
-BENCHMARKS: dict[str, ModuleType] = {"speed": speed, "floor": floor, "growth": growth, "threads": threads}
+BENCHMARKS: dict[str, ModuleType] = {"speed": speed, "floor": floor, "growth": growth, "threads": threads, "foldin": foldin}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -172,6 +172,25 @@ def _threads(result: Result) -> str:
     return table(["M", "", "one thread / two", "model", "goal"], rows)
 
 
+_FOLDIN_GOALS = {"map": 40.0}
+
+
+def _foldin(result: Result) -> str:
+    """Many people in units of one product, and one person in units of one `solve`."""
+    threads = sorted({row["threads"] for row in result["rows"]})
+    rows = []
+    for estimate in dict.fromkeys(row["estimate"] for row in result["rows"]):
+        times = {r["threads"]: r["seconds"] / r["product_seconds"] for r in result["rows"] if r["estimate"] == estimate}
+        most = _FOLDIN_GOALS.get(estimate)
+        goal = _goal(times[threads[-1]] <= most, f"≤ {most:g}") if most else ""
+        rows.append([f"`{estimate}`", *(number(times[n]) for n in threads), goal])
+    head = [f"products, M = {result['users']:,}", *(f"{n} thread{'s' if n > 1 else ''}" for n in threads), "goal"]
+    one = result["one"]
+    each = {estimate: seconds / one["solve_seconds"] for estimate, seconds in one["seconds"].items()}
+    lines = [[f"`{estimate}`", number(times), _goal(times <= 3, "≤ 3")] for estimate, times in each.items()]
+    return "\n".join([table(head, rows), table([f"one person, {one['comparisons']} comparisons", "solves", "goal"], lines)])
+
+
 SECTIONS = (
     (
         "speed",
@@ -206,6 +225,16 @@ together. What is allowed is 40 bytes a comparison and 100 · W · K bytes, W = 
         _growth,
     ),
     ("threads", "Two threads", "The same fit with one thread and with two.", _threads),
+    (
+        "foldin",
+        "People",
+        """
+`mallowmix.weights` for people whom the model was not learnt from, in units of one product of their users × ordered pairs matrix
+with K + 10 columns (scipy, one thread): the most likely weights, and the posterior mean. Then the same for one person, on arrays,
+in units of `numpy.linalg.solve` with a matrix of 100 × 100.
+""",
+        _foldin,
+    ),
 )
 
 

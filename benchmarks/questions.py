@@ -4,7 +4,8 @@ python benchmarks/questions.py [--people 80]    writes benchmarks/results/questi
 
 People are drawn from planted models (Q = 30, K = 4, α = .2 each) that are known. Each is asked twice, with pairs at random and
 with those of `next_pair`, and answers the same pair the same way. The error is Σ_k |θ_k − its posterior mean|, mean over people.
-The ratio is how many adaptive questions reach the error of 40 random ones, as a part of 40; its interval is a bootstrap over people.
+The ratio is how many adaptive questions reach the error of 40 random ones, as a part of 40; its interval is a bootstrap over
+people.
 """
 
 import argparse

@@ -70,10 +70,21 @@ def fitted(cap: float | None = None, **options: object) -> Fit:
     return run
 
 
+def calibrated(n_fits: int = 1) -> Fit:
+    """`mallowmix.fit`, averaged over fits if more than one, then `mallowmix.calibrate` on the same people (see there how)."""
+
+    def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
+        return mm.calibrate(mm.fit(comparisons, K, seed=seed, n_fits=n_fits), comparisons, seed=seed)
+
+    return run
+
+
 _PRINTED = {"method": "projections", "n_projections": 30}
 _EUCLIDEAN = {"method": "projections", "metric": "euclidean"}
 METHODS: dict[str, Fit] = {
     "spectral": fitted(),
+    "spectral, calibrated": calibrated(),
+    "spectral, 4 fits, calibrated": calibrated(4),
     "EM from random rankings": random_em,
     "EM from random rankings, refined": random_refined,
     "spectral, people capped at 300": fitted(cap=300),

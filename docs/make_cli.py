@@ -25,6 +25,9 @@ $ mallowmix fit votes.csv -k 2 -o model.m4 --method projections --zeta auto --mi
 $ mallowmix show model.m4 --csv > rankings.csv
 $ mallowmix evaluate model.m4 --truth truth.m4 --json
 $ mallowmix heldout model.m4 votes.csv --method completion
+$ mallowmix weights model.m4 votes.csv -o weights.parquet
+$ mallowmix rank model.m4 votes.csv --user u007 --top 5
+$ mallowmix next model.m4 votes.csv --user u007
 $ mallowmix update model.m4 votes.csv -o newer.m4
 ```
 
@@ -46,6 +49,19 @@ _JSON = {
     "`heldout`": (
         "`log_likelihood_per_comparison`, `standard_error` (over people; null for one), `n_comparisons`, `n_users`, `method` "
         "and `details` (how the number was found: particles, draws, Monte-Carlo error)"
+    ),
+    "`weights`": "`n_users`, `n_prior` (people of whom nothing is known), `mean` (of each component over the people), `output`",
+    "`predict`": (
+        "`n_predictions`, `n_unknown` (for people of whom nothing is known), `columns` (the two that were taken) and `output`; "
+        "where that is null, `predictions`, each with `user`, `first`, `second`, `probability`, `known`"
+    ),
+    "`rank`": (
+        "`user` (null: the population), `n_comparisons`, `level`, `output` and `ranking`, each line with `item`, `rank`, `wins` "
+        "(the probability of winning against another item), `low`, `high`; for many people `n_users` in place of a ranking"
+    ),
+    "`next`": (
+        "`user` and `questions`, each with `first`, `second`, `information` (in nats) and `probability` (that the first is "
+        "preferred)"
     ),
     "`choose-k`": (
         "`k` (null: cannot tell), `reason`, `certain` and `table`, a row for each number tried: the fields of "

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.special import psi
 
 import mallowmix as mm
-from benchmarks import floor, growth, page, peers, speed, threads
+from benchmarks import floor, foldin, growth, page, peers, speed, threads
 from benchmarks.__main__ import main, scripts
 from benchmarks.planted import Setting, count_matrix, draw, error_of, truth_of
 from benchmarks.record import about, load, repeated, save, timed
@@ -142,6 +142,7 @@ def results(tmp_path_factory):
     save("speed", speed.measure(speed.Sizes(TINY, caps=(0.0,), threads=1, peers=("tomotopy LDA",), **few), silent), folder)
     save("floor", floor.measure(floor.Sizes(TINY, products=2, **few), silent), folder)
     save("threads", threads.measure(threads.Sizes(TINY, **few), silent), folder)
+    save("foldin", foldin.measure(foldin.Sizes(TINY, users=40, one=10, matrix=20, calls=3), silent), folder)
     sizes = growth.Sizes(TINY, comparisons=(600, 3000), items=(6,), comparisons_for_items=600, repeats=1)
     with pytest.MonkeyPatch.context() as patch:  # one process is started in a test of its own
         patch.setattr(growth, "_in_a_process", lambda folder, refine, repeats: growth.fit_once_warm(folder, refine, repeats))
@@ -182,6 +183,22 @@ def test_growth_has_every_point(results):
 
 def test_threads_give_the_same_model(results):
     assert all(row["same_model"] and row["one"] > 0 < row["two"] for row in load("threads", results)["rows"])
+
+
+def test_foldin_has_many_people_and_one(results):
+    result = load("foldin", results)
+    assert [(row["estimate"], row["threads"]) for row in result["rows"]] == [(e, t) for e in ("map", "mean") for t in (1, 2)]
+    assert all(row["seconds"] > 0 for row in result["rows"]) and result["comparisons"] == 1200
+    assert set(result["one"]["seconds"]) == {"map", "mean"} and result["one"]["solve_seconds"] > 0
+
+
+def test_the_foldin_table_by_hand():
+    rows = [{"estimate": "map", "threads": n, "seconds": s, "product_seconds": p} for n, s, p in ((1, 90.0, 2.0), (2, 25.0, 1.0))]
+    one = {"comparisons": 50, "solve_seconds": 2.0, "seconds": {"map": 8.0, "mean": 1.0}}
+    lines = page._foldin({"users": 1000, "rows": rows, "one": one}).splitlines()
+    assert lines[0] == "| products, M = 1,000 | 1 thread | 2 threads | goal |"
+    assert lines[2] == "| `map` | 45 | 25 | ≤ 40: met |"
+    assert lines[-2:] == ["| `map` | 4 | ≤ 3: not met |", "| `mean` | 0.5 | ≤ 3: met |"]
 
 
 def test_a_point_of_growth_runs_in_a_process_of_its_own(tmp_path):
@@ -292,7 +309,7 @@ def test_results_name_no_machine():
 
 
 def test_an_unknown_benchmark_is_refused():
-    with pytest.raises(SystemExit, match="There is no benchmark 'sped'; there are speed, floor, growth, threads"):
+    with pytest.raises(SystemExit, match="There is no benchmark 'sped'; there are speed, floor, growth, threads, foldin"):
         main(["sped"])
 
 

@@ -14,7 +14,7 @@ from mallowmix.assess.disagreement import disagreement, polarising, variance_par
 from mallowmix.assess.influence import activity, influences, most_influential
 from mallowmix.assess.reliability import reliability
 from mallowmix.assess.scores import settle
-from mallowmix.assess.simulation import draw_again, expected_error
+from mallowmix.assess.simulation import draw_again, expected_error, phi_bias
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import LocalEngine, make_blocks
 from mallowmix.errors import OptionError
@@ -205,3 +205,12 @@ def test_the_command(tmp_path):
     assert "- Of all disagreement" in run("diagnose", model, votes, "--simulations", 1)[0]
     values = json.loads(run("diagnose", model, votes, "--simulations", 0, "--top", 2, "--held-out", votes, "--json")[0])
     assert len(values["polarising_pairs"]) == 2 and values["expected_error"] is None
+
+
+def test_the_bias_of_phi_is_seen_where_rankings_are_guesses():
+    """φ = .9 and little data: the learnt ranking fits its own noise, so that φ comes out too small, clearly."""
+    truth = planted(12, 1, 0.9, 1.0)
+    votes = truth.sample(30, 15, seed=1).comparisons
+    smooth = settle(truth, make_blocks(votes), LocalEngine(1), steps=2, sweeps=2)
+    bias, error = phi_bias(truth, smooth, votes, 6, jobs=1)
+    assert bias < -2 * error < 0

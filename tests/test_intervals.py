@@ -28,7 +28,7 @@ def small():
 
 
 def test_coverage_of_one_ranking():
-    """The fast twin of benchmarks/coverage.py: 5 populations, 90% intervals.
+    """The fast twin of benchmarks/interval_coverage.py: 5 populations, 90% intervals.
 
     Places: 40 items; .7 is four standard errors below .9. φ: at least 2 of 5, which 90% intervals miss once in 2,000.
     """

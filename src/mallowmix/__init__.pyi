@@ -1,5 +1,6 @@
 from .assess.changes import compare_models as compare_models
 from .assess.choose_k import choose_k as choose_k
+from .assess.compare import compare as compare
 from .assess.diagnostics import diagnose as diagnose
 from .assess.groups import groups as groups
 from .assess.intervals import intervals as intervals

@@ -7,6 +7,7 @@ import warnings
 def warm() -> None:
     """Run every learner and reader of people on a tiny population, so that the first real call does not wait for a compiler."""
     from mallowmix.datasets import load_dishes
+    from mallowmix.infer.predict import rank
     from mallowmix.infer.weights import weights
     from mallowmix.learn.fit import METHODS, fit
     from mallowmix.mallows import fit_rankings, sample_orders
@@ -16,7 +17,10 @@ def warm() -> None:
         warnings.simplefilter("ignore")
         dishes = load_dishes(n_users=200, per_user=60)
         for method in METHODS:
-            weights(fit(dishes.comparisons, 2, method=method), dishes.comparisons)  # type: ignore[arg-type]
+            model = fit(dishes.comparisons, 2, method=method)  # type: ignore[arg-type]
+        weights(model, dishes.comparisons)
+        weights(model, dishes.comparisons, estimate="map")
+        rank(model, dishes.comparisons.take_users([0]), n_draws=10)
         fit_rankings(sample_orders(list(range(14)), 0.5, 5))
         separability_probability(10, 2, 0.1, draws=2)
 

@@ -18,10 +18,11 @@ from mallowmix.errors import OptionError, check_at_least
 from mallowmix.labels import Labels
 from mallowmix.mallows import gap_probabilities
 from mallowmix.model import M4
-from mallowmix.randomness import as_key
+from mallowmix.randomness import as_key, generator
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int32]
+_STEP = 105
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +130,9 @@ def intervals(
     Its rankings come from a few passes of Monte-Carlo EM that start at the model's. Its φ and α come from one Newton step with
     people's weighted scores, η* = η̂ + I⁻¹ Σ (u_m − 1) s_m (`assess.scores`): warm-started passes would stop short of the end
     where people are hard to place. η̂ is where the marginal likelihood is largest for the model's rankings; the model's own φ and
-    α may be up to a standard error away. Rankings that were chosen to fit make φ too small: by how much on average is found
-    by simulation, and taken off. The intervals hold for the tastes that the model is about: what all replicates share, such as
-    two tastes taken for one, shows in none of them.
+    α may be up to a standard error away. Rankings that were chosen to fit make φ too small: by how much on average is found by
+    simulation, and taken off with its own error. The intervals hold for the tastes that the model is about: what all replicates
+    share, such as two tastes taken for one, shows in none of them.
     """
     check_at_least("replicates", replicates, 10)
     if not 0 < level < 1:
@@ -143,10 +144,10 @@ def intervals(
     with threadpool_limits(1):  # as in `fit`
         start = start_of(model, comparisons, engine, seed=seed)
         smooth = settle(model, start.blocks, engine, seed=seed)
-        bias = phi_bias(model, smooth, comparisons, seed=seed, jobs=engine.jobs, progress=progress)
+        bias, error = phi_bias(model, smooth, comparisons, seed=seed, jobs=engine.jobs, progress=progress)
         u = replicate_weights(replicates, comparisons.n_users, seed=seed)
         sigma = _many(lambda r: replicate_rankings(start, smooth, u[r], seed=seed, draw=r), replicates, engine.jobs, progress)
-    phi, share = _one_step(smooth, start.people, u, bias)
+    phi, share = _one_step(smooth, start.people, u, bias + error * generator(seed, _STEP).standard_normal((replicates, 1)))
     return Intervals(level, model.items, model.sigma, model.phi, model.share, Replicates(np.array(sigma), phi, share))
 
 
@@ -161,7 +162,7 @@ def _many(one: Any, count: int, jobs: int, progress: Progress | None) -> list[An
     return found
 
 
-def _one_step(smooth: Smooth, people: Array, u: Array, bias: float) -> tuple[Array, Array]:
+def _one_step(smooth: Smooth, people: Array, u: Array, bias: Array) -> tuple[Array, Array]:
     """(R, K) φ and shares of the replicates: η* = η̂ + I⁻¹ Σ_m w_m (u_m − 1) s_m, less the bias of logit φ."""
     step = np.linalg.solve(smooth.information, ((u - 1) * people @ smooth.scores).T).T  # (R, 2K)
     eta, K = smooth.eta + step, len(smooth.eta) // 2

@@ -68,8 +68,8 @@ def phi_bias(
     seed: int = 0,
     jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
-) -> float:
-    """How much too large logit φ comes out on average when the rankings are learnt too; most often it is too small.
+) -> tuple[float, float]:
+    """How much too large logit φ comes out when the rankings are learnt too (most often it is too small), and the error of that.
 
     The mean over simulations and components of what is learnt from data drawn anew, less the φ that it was drawn with.
     """
@@ -82,7 +82,7 @@ def phi_bias(
         errors.append(np.mean(settled.eta[order] - smooth.eta[: len(order)]))  # logit φ comes first in η
         if progress:
             progress("bias", n + 1, simulations)
-    return float(np.mean(errors))
+    return float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(simulations))
 
 
 def _learn_on(model: M4, votes: Comparisons, seed: int, jobs: int | None) -> M4:

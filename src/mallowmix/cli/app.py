@@ -14,6 +14,7 @@ from mallowmix._version import __version__
 from mallowmix.cli.calibrate import calibrate
 from mallowmix.cli.check import check
 from mallowmix.cli.choose_k import choose_k
+from mallowmix.cli.compare import compare
 from mallowmix.cli.demo import demo
 from mallowmix.cli.diagnose import diagnose
 from mallowmix.cli.diff import diff
@@ -22,12 +23,16 @@ from mallowmix.cli.fit import fit
 from mallowmix.cli.groups import groups
 from mallowmix.cli.heldout import heldout
 from mallowmix.cli.intervals import intervals
+from mallowmix.cli.next import next as next_questions
+from mallowmix.cli.predict import predict
+from mallowmix.cli.rank import rank
 from mallowmix.cli.reproduce import reproduce
 from mallowmix.cli.separability import separability
 from mallowmix.cli.shell import EXIT_CODES, plain_words
 from mallowmix.cli.show import show
 from mallowmix.cli.simulate import simulate
 from mallowmix.cli.update import update
+from mallowmix.cli.weights import weights
 
 _EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
 _COMMANDS = (
@@ -38,11 +43,16 @@ _COMMANDS = (
     check,
     evaluate,
     heldout,
+    weights,
+    predict,
+    rank,
+    next_questions,
     simulate,
     separability,
     demo,
     reproduce,
     choose_k,
+    compare,
     intervals,
     diagnose,
     groups,

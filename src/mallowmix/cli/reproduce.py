@@ -1,5 +1,6 @@
 """`mallowmix reproduce`: run an experiment again; its rows, a table and a picture into a folder."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,23 +13,31 @@ from mallowmix.cli.shell import hush, say, screen
 from mallowmix.cli.words import new_table
 from mallowmix.errors import FileError, OptionError
 
-EXPERIMENTS = ("recovery",)
+EXPERIMENTS = {  # name: its module in `mallowmix.experiments`, and what it is
+    "recovery": ("recovery_report", "planted rankings found again"),
+    "footnote": ("footnote", "how often random references are separable"),
+    "fig2": ("geometry", "the geometry of three components"),
+    "fig3": ("people_needed", "error against the number of people"),
+    "fig4": ("new_people", "held-out comparisons of MovieLens"),
+    "table2": ("star_ratings", "ratings of MovieLens foretold"),
+}
+_NAMES = "; ".join(f"{name} ({about})" for name, (_, about) in EXPERIMENTS.items())
 
 
 def reproduce(
-    experiment: Annotated[
-        str, typer.Argument(help="Which one: recovery (planted rankings found again, on drawn populations).", show_default=False)
-    ],
+    experiment: Annotated[str, typer.Argument(help=f"Which one: {_NAMES}.", show_default=False)],
     quick: Annotated[
-        bool, typer.Option("--quick", help="One seed, the smaller populations, without the printed method: minutes, not an hour.")
+        bool, typer.Option("--quick", help="A smaller twin of the experiment, in minutes; of table2, the largest K alone.")
     ] = False,
-    seeds: Annotated[int, typer.Option(help="How many seeds for each setting.", parser=at_least(1), metavar="NUMBER")] = 5,
+    seeds: Annotated[
+        int, typer.Option(help="How many seeds for each setting (recovery, fig3).", parser=at_least(1), metavar="NUMBER")
+    ] = 5,
     data: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
             envvar="MALLOWMIX_DATA",
-            help="Where real data lies; recovery draws its own and needs none.",
+            help="Where MovieLens lies, for fig3, fig4 and table2; the others need no data.",
             show_default=False,
         ),
     ] = None,
@@ -38,15 +47,15 @@ def reproduce(
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run an experiment: rows into a CSV file, a table, a picture. Run again, it goes on where it stopped."""
+    """Run an experiment of the paper: rows into a CSV file, a table, a picture. Run again, it goes on where it stopped."""
     hush(quiet)
     if experiment not in EXPERIMENTS:
         raise OptionError(f"There is no experiment {experiment!r}; there is {', '.join(EXPERIMENTS)}.")
     _make_folder(output)
     try_outputs(*(output / f"{experiment}.{ending}" for ending in ("csv", "md", "png")))
-    from mallowmix.experiments.recovery import quick_tasks, tasks
+    from mallowmix.experiments.experiment import Request
 
-    run_recovery(quick_tasks() if quick else tasks(n_seeds=seeds), output, jobs=jobs, quiet=quiet)
+    run(experiment, Request(quick, data, seeds, jobs), output, quiet=quiet)
 
 
 def _make_folder(folder: Path) -> None:
@@ -56,56 +65,47 @@ def _make_folder(folder: Path) -> None:
         raise FileError(f"{folder} cannot be used as a folder: {error.strerror or error}.") from None
 
 
-def run_recovery(todo: list[Any], folder: Path, *, jobs: int | None = None, quiet: bool = False) -> None:
+def run(name: str, request: Any, folder: Path, *, quiet: bool = False) -> None:
     """Run what the CSV file does not hold yet, row by row; then the table and the picture of all that was asked for."""
-    from mallowmix.experiments.log import append_row, read_log
-    from mallowmix.experiments.recovery import COLUMNS, rows
+    from dataclasses import replace
 
-    path = folder / "recovery.csv"
-    done = {_key(row) for row in read_log(path, COLUMNS)}
+    from mallowmix.experiments.log import append_row, read_log
+
+    experiment = import_module(f"mallowmix.experiments.{EXPERIMENTS[name][0]}").EXPERIMENT
+    path, todo = folder / f"{name}.csv", experiment.tasks(request)
+    done = {experiment.key_of(row) for row in read_log(path, experiment.columns)}
     left = [task for task in todo if task.key not in done]
     if not quiet and len(left) < len(todo):
         say(f"{path} holds {len(todo) - len(left)} of {len(todo)} rows already.")
     with progress(hidden=quiet) as report:
-        for number, row in enumerate(rows(left, jobs=jobs, progress=report), start=1):
+        for number, row in enumerate(experiment.rows(left, replace(request, progress=report)), start=1):
             append_row(path, row)
             if report:
-                report("recovery", number, len(left))
+                report(name, number, len(left))
             elif not quiet:
-                say(f"{number} of {len(left)}: {row['setting']} seed {row['seed']} {row['method']}: {row['error']:.5f}")
-    _tell(todo, folder, quiet)
+                say(f"{number} of {len(left)}: {experiment.said(row)}")
+    _tell(name, experiment, todo, folder, quiet)
 
 
-def _tell(todo: list[Any], folder: Path, quiet: bool) -> None:
+def _tell(name: str, experiment: Any, todo: list[Any], folder: Path, quiet: bool) -> None:
+    """The page and the picture, from the rows of the file in the order in which they were asked for."""
     from mallowmix.experiments.log import read_log
-    from mallowmix.experiments.recovery import COLUMNS
-    from mallowmix.experiments.recovery_report import draw, markdown, summarise
 
-    asked = {task.key for task in todo}
-    table = [row for row in read_log(folder / "recovery.csv", COLUMNS) if _key(row) in asked]
-    lines = summarise(table, dict.fromkeys(task.setting for task in todo))
-    text = markdown(lines)
+    found = {experiment.key_of(row): row for row in read_log(folder / f"{name}.csv", experiment.columns)}
+    report = experiment.report([found[task.key] for task in todo if task.key in found], todo)
     writers = {
-        folder / "recovery.md": lambda place: place.write_text(text, encoding="utf-8"),
-        folder / "recovery.png": lambda place: draw(lines, place),
+        folder / f"{name}.md": lambda place: place.write_text(report.markdown, encoding="utf-8"),
+        folder / f"{name}.png": report.draw,
     }
     write_all(writers)
     if not quiet:
-        screen().print(_shown(lines))
-        say(f"\nWrote {', '.join(str(folder / f'recovery.{ending}') for ending in ('csv', 'md', 'png'))}.")
+        screen().print(_shown(report))
+        say(f"\nWrote {', '.join(str(folder / f'{name}.{ending}') for ending in ('csv', 'md', 'png'))}.")
 
 
-def _key(row: dict[str, str]) -> tuple[str, ...]:
-    return tuple(row[name] for name in ("setting", "seed", "method", "version"))
-
-
-def _shown(lines: list[Any]) -> Any:
-    """The errors alone, for the screen; the rest is in the Markdown file."""
-    from mallowmix.experiments.recovery_report import met, short, words
-
-    columns = ("target", "ours", "oracle told θ", "goal", "printed method")
-    table = new_table("setting", *columns, "met", numeric=columns)
-    for line in lines:
-        errors = line.setting.target, line.error["full"], line.error.get("oracle"), line.goal, line.error.get("printed")
-        table.add_row(words(line.setting), *map(short, errors), met(line))
+def _shown(report: Any) -> Any:
+    """The table for the screen."""
+    table = new_table(*report.heading, numeric=tuple(report.heading[1:]))
+    for line in report.lines:
+        table.add_row(*line)
     return table

@@ -168,7 +168,7 @@ _SAID = (  # how the library says it, how the command line does
     (r"^columns (?=has|gives)", "--columns "),
     (r'\b(self_pairs|missing|unknown_items|refine|zeta|metric)="(\w+)"', r"--\1 \2"),
     (r"^(method|seed|jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ", r"--\1 is "),
-    (r"^(form|particles|given|split|level|folds|simulations|replicates|permutations) is ", r"--\1 is "),
+    (r"^(form|particles|given|split|estimate|level|folds|simulations|replicates|permutations) is ", r"--\1 is "),
     (r"^columns is '", "--kind is '"),
 )
 

@@ -1,12 +1,14 @@
 """The recovery table in Markdown and as a picture: targets, ours, the oracle told θ, and the printed method."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mallowmix.experiments.recovery import METHODS, Setting
+from mallowmix.experiments import recovery
+from mallowmix.experiments.experiment import Experiment, Report, Request, Row
+from mallowmix.experiments.recovery import COLUMNS, METHODS, Setting, Task
 
 _LEAST = 1e-5  # an error of 0 is drawn here
 _MARKS = {  # of the picture: marker, colour, words
@@ -145,3 +147,33 @@ def draw(lines: list[Line], path: Path) -> None:
 
 def _value(line: Line, name: str) -> float | None:
     return line.setting.target if name == "target" else line.error.get(name)
+
+
+def tasks(request: Request) -> list[Task]:
+    """What is run: everything for so many seeds, or the quick twin."""
+    return recovery.quick_tasks() if request.quick else recovery.tasks(n_seeds=request.n_seeds)
+
+
+def rows(todo: Iterable[Task], request: Request) -> Iterator[Row]:
+    """One row a task."""
+    return recovery.rows(todo, jobs=request.jobs, progress=request.progress)
+
+
+def said(row: Mapping[str, Any]) -> str:
+    """A row in a few words."""
+    return f"{row['setting']} seed {row['seed']} {row['method']}: {row['error']:.5f}"
+
+
+def report(found: list[dict[str, str]], todo: list[Task]) -> Report:
+    """The table, the picture, and for the screen the errors alone."""
+    lines = summarise(found, dict.fromkeys(task.setting for task in todo))
+    heading = ("setting", "target", "ours", "oracle told θ", "goal", "printed method", "met")
+    return Report(markdown(lines), lambda path: draw(lines, path), heading, [_screen_row(line) for line in lines])
+
+
+def _screen_row(line: Line) -> tuple[str, ...]:
+    errors = line.setting.target, line.error["full"], line.error.get("oracle"), line.goal, line.error.get("printed")
+    return (words(line.setting), *map(short, errors), met(line))
+
+
+EXPERIMENT = Experiment(COLUMNS, ("setting", "seed", "method"), tasks, rows, said, report)

@@ -23,7 +23,7 @@ from mallowmix.labels import Labels
 from mallowmix.model import M4
 from mallowmix.randomness import as_key, draw_log_dirichlet, philox, splitmix
 
-_STEP = 62
+_STEP = 66
 _BURN_IN, _THIN = 60, 3  # sweeps before the first draw, and from one draw to the next
 _PEOPLE = 256  # whose draws are held at a time
 Array = NDArray[np.float64]

@@ -37,6 +37,7 @@ class Lens(NamedTuple):
     share: Array
     evidence: float
     vertex: float
+    spam: bool = False
 
     @property
     def prior_mean(self) -> Array:
@@ -53,7 +54,7 @@ def lens(model: M4) -> Lens:
         beta = np.vstack([beta, np.full(beta.shape[1], 0.5)])
         alpha = np.r_[alpha, alpha.sum() * trust.spam / (1 - trust.spam)]
         share = np.r_[share * (1 - trust.spam), trust.spam]
-    return Lens(np.ascontiguousarray(beta.T), alpha, share, trust.evidence, trust.vertex)
+    return Lens(np.ascontiguousarray(beta.T), alpha, share, trust.evidence, trust.vertex, trust.spam > 0)
 
 
 def views(model: M4) -> list[Lens]:
@@ -159,8 +160,8 @@ def _responsibilities(b, w, evidence, alpha, r, old, new):
 def leap(start, once, twice, least, most):
     """Go on from a point and its next two as their steps shrink: SQUAREM (Varadhan and Roland 2008), in place of `start`.
 
-    x + 2a r + a² v with r the first step, v how it changed, a = |r| / |v| from 1 (which gives `twice`) to `most`; a coordinate keeps
-    a tenth at least of what `twice` has above its `least` value. Who leaps halves `most` when steps grow, so that it comes to rest.
+    x + 2a r + a² v with r the first step, v how it changed, a = |r| / |v| from 1 (which gives `twice`) to `most`; a coordinate
+    keeps a tenth at least of what `twice` has above its `least` value. Who leaps halves `most` when steps grow: it comes to rest.
     """
     rr, vv = 0.0, 0.0
     for k in range(len(start)):

@@ -1,7 +1,8 @@
 """What someone will choose: the probability of any pair, a person's whole ranking with how sure it is, and the population's."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -10,13 +11,15 @@ from numpy.typing import NDArray
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import DataError, check_at_least
-from mallowmix.infer.draws import check_level, draw, pieces
+from mallowmix.infer.draws import check_level, draw, pieces, without_spam
 from mallowmix.infer.posterior import Lens, fold_in, views
+from mallowmix.labels import text_of
 from mallowmix.model import M4
 from mallowmix.randomness import as_key
 
 Array = NDArray[np.float64]
 Pairs = Iterable[tuple[object, object]]
+_PEOPLE = 500  # looked at together
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,45 @@ def predict(
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     _, parts = LocalEngine(jobs).reduce(_probabilities, make_blocks(comparisons), (views(model), codes))
     return np.concatenate([np.empty((0, len(codes))), *parts])
+
+
+def predict_each(
+    model: M4,
+    comparisons: Comparisons,
+    users: Sequence[object],
+    pairs: Sequence[tuple[object, object]],
+    *,
+    unknown_items: Literal["error", "drop"] = "error",
+    jobs: int | None = None,
+) -> tuple[Array, NDArray[np.bool_]]:
+    """(n,) the probability that `users[n]` prefers the first of `pairs[n]`, and whether anything is known of that person.
+
+    Of whom there are no comparisons, the population's probability is given.
+    """
+    codes, items = pair_codes(model, pairs), model.items.tolist()
+    comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
+    number = {text: m for m, text in enumerate(text_of(comparisons.users))}
+    person = np.array([number.get(str(user), -1) for user in users], np.int64)
+    known = np.r_[comparisons.per_user() > 0, False][person]
+    out = np.empty(len(person))
+    for rows in _by_person(person):
+        asked, column = np.unique(codes[rows], return_inverse=True)
+        couples = [(items[code // model.n_items], items[code % model.n_items]) for code in asked]
+        people = np.unique(person[rows])
+        told = None if people[0] < 0 else comparisons.take_users(people)
+        out[rows] = predict(model, told, couples, jobs=jobs)[np.searchsorted(people, person[rows]), column]
+    return out, known
+
+
+def _by_person(person: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Rows of some people at a time, of those unknown (−1) first: a table of all people by all pairs may be large."""
+    order = np.argsort(person, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(person[order]) > 0]) if len(order) else np.empty(0, np.int64)
+    first = int(len(order) > 0 and person[order[0]] < 0)
+    edges = [0, *starts[first::_PEOPLE].tolist(), len(order)]
+    for start, end in pairwise(edges):
+        if end > start:
+            yield order[start:end]
 
 
 def pair_codes(model: M4, pairs: Pairs) -> NDArray[np.int64]:
@@ -123,13 +165,20 @@ def _rank(block: Block, broadcast: tuple[list[tuple[Lens, Array]], float, int, n
     means = np.mean([fold_in(block, view)[0] @ rates for view, rates in fits], axis=0)  # (M, Q)
     out = np.stack([means, *[_places(means)] * 2], axis=1)  # an interval holds the item's own place
     for first, part in pieces(block):
-        chains = [draw(part, view, n_draws, key) for view, _ in fits]  # (people, S, K) each
+        wins = [_drawn_wins(part, view, rates, n_draws, key) for view, rates in fits]  # (people, S, Q) each
         for m in range(part.n_users):
-            places = np.concatenate([_places(chain[m] @ rates) for chain, (_, rates) in zip(chains, fits, strict=True)])
-            low, high = np.quantile(places, [(1 - level) / 2, (1 + level) / 2], axis=0)
+            places = np.concatenate([_places(each[m]) for each in wins])
+            low = np.quantile(places, (1 - level) / 2, axis=0, method="lower")
+            high = np.quantile(places, (1 + level) / 2, axis=0, method="higher")
             _, own, _ = out[first + m]
-            out[first + m, 1:] = np.minimum(np.floor(low), own), np.maximum(np.ceil(high), own)
+            out[first + m, 1:] = np.minimum(low, own), np.maximum(high, own)
     return None, out
+
+
+def _drawn_wins(block: Block, view: Lens, rates: Array, n_draws: int, key: np.uint64) -> Array:
+    """(M, S, Q) win probabilities under draws of θ. Spam tells no item from another, so it is left out."""
+    K = len(view.alpha) - view.spam
+    return without_spam(draw(block, view, n_draws, key), view.share[:K]) @ rates[:K]
 
 
 def _win_rates(view: Lens, n_items: int) -> Array:

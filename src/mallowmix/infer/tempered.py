@@ -20,22 +20,22 @@ _BURN_IN, _MOVES = 40, 2  # draws that are thrown away first; moves for each dra
 @nb.njit(cache=True, nogil=True)
 def tempered_draws(state, b, x, alpha, out):
     """Fill `out` (draws, K) for one person with token probabilities b (n, K) and powers x; the new state."""
-    K, n = len(alpha), len(x)
+    K, n, columns = len(alpha), len(x), np.ascontiguousarray(b.T)
     theta, likelihood = alpha / alpha.sum(), np.empty(n)
     old, new, taken = np.empty(2), np.empty(2), np.empty(n, np.int64)
     for s in range(-_BURN_IN, len(out)):
-        likelihood[:] = b @ theta  # afresh, so that rounding does not add up
+        likelihood[:] = theta @ columns  # afresh, so that rounding does not add up
         for _ in range(_MOVES * K if K > 1 else 0):
             state, i, j = _two(state, K)
             state, by_tokens = splitmix(state)
             old[0], old[1], taken[:] = theta[i], theta[j], -1
             if by_tokens < 0.5:
-                state = _take(state, b[:, i], b[:, j], old, likelihood, taken)
+                state = _take(state, columns[i], columns[j], old, likelihood, taken)
             state = _propose(state, alpha[i], alpha[j], x, taken, old, new)
-            ratio = _log_ratio(b[:, i], b[:, j], x, taken, old, new, likelihood, by_tokens < 0.5)
+            ratio = _log_ratio(columns[i], columns[j], x, taken, old, new, likelihood, by_tokens < 0.5)
             state, coin = splitmix(state)
             if np.log(1.0 - coin) < ratio:
-                likelihood += b[:, i] * (new[0] - old[0]) + b[:, j] * (new[1] - old[1])
+                likelihood += columns[i] * (new[0] - old[0]) + columns[j] * (new[1] - old[1])
                 theta[i], theta[j] = new[0], new[1]
         if s >= 0:
             out[s] = theta / theta.sum()
@@ -81,10 +81,12 @@ def _log_ratio(bi, bj, x, taken, old, new, likelihood, by_tokens):
     """The logarithm of the probability of acceptance, for either kind of proposal."""
     total, less = 0.0, 1.0 if by_tokens else 0.0
     up = np.log(new[0] / old[0]), np.log(new[1] / old[1])
+    power, product = x[0] - less, 1.0  # factors with one power are multiplied up before a logarithm is taken
     for t in range(len(x)):
-        if x[t] != less:
-            after = likelihood[t] + bi[t] * (new[0] - old[0]) + bj[t] * (new[1] - old[1])
-            total += (x[t] - less) * np.log(after / likelihood[t])
+        if x[t] - less != power or not 1e-200 < product < 1e200:
+            total += power * np.log(product)
+            power, product = x[t] - less, 1.0
+        product *= (likelihood[t] + bi[t] * (new[0] - old[0]) + bj[t] * (new[1] - old[1])) / likelihood[t]
         if taken[t] >= 0:
             total += (1.0 - x[t]) * up[taken[t]]
-    return total
+    return total + power * np.log(product)

@@ -55,12 +55,8 @@ def find_novel_pairs(
     check_at_least("n_projections", P, 1)
     check_at_least("min_count", min_count, 0)
     _check_zeta(zeta)
-    candidates, notes = _candidates(E, min_count)
-    if len(candidates) < n_components:
-        raise FitError(
-            f"Only {len(candidates)} ordered pairs were seen often enough to be novel pairs, but {n_components} components were "
-            "asked for: lower the number of components or min_count, or add comparisons."
-        )
+    candidates, notes = candidate_pairs(E, min_count)
+    check_enough(candidates, n_components)
     distances = Distances(E, candidates, metric)
     zeta = distances.auto_zeta() if zeta == "auto" else float(zeta)
     return _search(distances, n_components, P, zeta, notes, seed, progress)
@@ -114,7 +110,7 @@ def _check_zeta(zeta: object) -> None:
     check_at_least("zeta", float(zeta), 0)
 
 
-def _candidates(E: Moments, min_count: float) -> tuple[NDArray[np.int64], list[str]]:
+def candidate_pairs(E: Moments, min_count: float) -> tuple[NDArray[np.int64], list[str]]:
     """Rows seen in both halves and, if asked, not too rarely in either."""
     notes = []
     seen = E.counts > 0
@@ -126,6 +122,15 @@ def _candidates(E: Moments, min_count: float) -> tuple[NDArray[np.int64], list[s
         least = min_count * np.median(E.half_counts[seen])
         keep = keep & (E.half_counts >= least)
     return np.flatnonzero(keep), notes
+
+
+def check_enough(candidates: NDArray[np.int64], n_components: int) -> None:
+    """Raise a FitError unless there is a row for each component."""
+    if len(candidates) < n_components:
+        raise FitError(
+            f"Only {len(candidates)} ordered pairs were seen often enough to be novel pairs, but {n_components} components were "
+            "asked for: lower the number of components or min_count, or add comparisons."
+        )
 
 
 def _solid_angles(

@@ -26,9 +26,16 @@ def estimate_ranking_matrix(E: Moments, novel: NDArray[np.int64], *, tol: float 
     rows = E.rows(novel)  # (K, Q²)
     G = clip_to_psd(rows[:, novel])  # E_SS
     seen = np.flatnonzero(E.counts > 0)
-    share = E.counts / E.counts.sum()
-    B = np.zeros((len(E.counts), len(novel)))
-    B[seen] = share[seen, None] * simplex_least_squares(G, rows[:, seen].T, tol=tol)  # p_i b_i → B_ik a_k
+    return from_mixtures(E.counts, seen, simplex_least_squares(G, rows[:, seen].T, tol=tol), G)
+
+
+def from_mixtures(
+    counts: NDArray[np.float64], seen: NDArray[np.int64], mixtures: NDArray[np.float64], G: NDArray[np.float64]
+) -> RankingMatrix:
+    """B, a and R from every seen row as a mixture of novel rows, and G = E_SS among those."""
+    share = counts / counts.sum()
+    B = np.zeros((len(counts), len(G)))
+    B[seen] = share[seen, None] * mixtures  # p_i b_i → B_ik a_k
     a = B.sum(axis=0)
     R = G * np.outer(a, a)  # E_SS = R̄ where the novel pairs are pure
     return RankingMatrix(B / np.maximum(a, 1e-300), a, R / max(R.sum(), 1e-300))

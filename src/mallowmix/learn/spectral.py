@@ -47,7 +47,7 @@ def fit_spectral(
     n_components: int | Literal["auto"],
     *,
     refine: Refine = "full",
-    vertices: Literal["spa", "projections"] = "spa",
+    vertices: Literal["spa", "projections", "ddp", "fast-anchor-words"] = "spa",
     seed: int = 0,
     engine: LocalEngine | None = None,
     progress: Progress | None = None,
@@ -56,7 +56,8 @@ def fit_spectral(
 
     refine : "none" stops at the start from pairs, "short" after a few variational EM steps from the better of two starts, "full"
         goes on with Monte-Carlo EM on the direct likelihood
-    vertices : how corners are found among the pairs: smoothed successive projections, or random directions
+    vertices : how corners are found among the pairs: smoothed successive projections, random directions, or as other separable
+        topic models do (`learn.ddp`, `learn.fast_anchor_words`)
     n_components : a number, or "auto": as many as the spectrum shows above its noise
     """
     check_choice("refine", refine, ("full", "short", "none"))

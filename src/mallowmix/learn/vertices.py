@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.learn.ddp import ddp
+from mallowmix.learn.fast_anchor_words import fast_anchor_words
 from mallowmix.randomness import generator
 
 Array = NDArray[np.float64]
@@ -63,4 +65,9 @@ def _mean_winners(rows: Array, wins: NDArray[np.intp], centres: Array) -> Array:
     return weight.T @ rows / weight.sum(axis=0)[:, None]
 
 
-HUNTERS: dict[str, Callable[[Array, int, int], Array]] = {"spa": smoothed_spa, "projections": projected_corners}
+HUNTERS: dict[str, Callable[[Array, int, int], Array]] = {
+    "spa": smoothed_spa,
+    "projections": projected_corners,
+    "ddp": ddp,
+    "fast-anchor-words": fast_anchor_words,
+}

@@ -42,8 +42,15 @@ class Fitted(Protocol):
 class Peer(Protocol):
     """A system with its options."""
 
-    name: str
-    needs: Literal["comparisons", "ratings"]
+    @property
+    def name(self) -> str:
+        """How it is called in tables."""
+        ...
+
+    @property
+    def needs(self) -> Literal["comparisons", "ratings"]:
+        """What it learns from."""
+        ...
 
     def fit(self, data: Any, n_components: int, *, seed: int = 0) -> Fitted:
         """Learn from `Comparisons`, or from ratings (whatever `rating_table` reads)."""

@@ -24,7 +24,7 @@ def read_csv(path: Path, columns: Mapping[str, Any] | None) -> Found:
     try:
         names = _header(path)
         picked = pick_columns(names, columns, str(path))
-        table = _read(path, list(picked.values()), len(names))
+        table = _read(path, list(dict.fromkeys(picked.values())), len(names))
         _check_quotes(path)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise FileError(f"{path} is not a whole gzip file: {error}.") from None

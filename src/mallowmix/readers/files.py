@@ -22,6 +22,12 @@ def read_path(source: str | PathLike[str], columns: Mapping[str, Any] | None, po
         return to_comparisons(_find(path, columns), policies)
 
 
+def read_columns(path: Path, columns: Mapping[str, Any] | None) -> Found:
+    """The columns of such a file under our names, as they stand there."""
+    with _speaking_of(path):
+        return _find(path, columns)
+
+
 def _find(path: Path, columns: Mapping[str, Any] | None) -> Found:
     if path.is_dir():
         return read_parquet(_parquet_files(path), columns)

@@ -32,7 +32,7 @@ def _read_part(path: Path, columns: Mapping[str, Any] | None) -> dict[str, pa.Ch
     try:
         with pq.ParquetFile(path) as file:
             picked = pick_columns(file.schema_arrow.names, columns, str(path))
-            table = file.read(columns=list(picked.values()))
+            table = file.read(columns=list(dict.fromkeys(picked.values())))
     except (pa.ArrowException, OSError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise FileError(f"{path} is not a whole Parquet file: it is cut short, damaged, or something else ({reason}).") from None

@@ -1,6 +1,6 @@
 """How often the intervals of `mallowmix.intervals` hold the planted truth: places, dispersions, shares, win rates.
 
-python benchmarks/coverage.py [--populations 40]    writes benchmarks/results/coverage.json, in an hour on two cores
+python benchmarks/interval_coverage.py [--populations 40]    writes benchmarks/results/coverage.json, in an hour on two cores
 
 Each population is drawn from random reference rankings, learnt with `fit`, and given 90% intervals from 100 replicates.
 `exact` is the part of places that the model itself has right, `width` the mean number of places in an interval, `error` the

@@ -1,0 +1,253 @@
+"""`compare`: M4 and other systems on the same held-out comparisons. Log-loss, accuracy, calibration, time and memory of each.
+
+Every system learns from the same people and is told and asked the same of the others (`assess.held_out`). Intervals are over
+people: the comparisons of one person stand or fall together.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.assess.asked import Asked
+from mallowmix.assess.held_out import By, Task, make_task
+from mallowmix.assess.meter import Meter
+from mallowmix.assess.reliability import reliability
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataError, OptionError, check_at_least, check_choice
+from mallowmix.infer.rating_table import rating_table
+from mallowmix.infer.ratings import predict_ratings
+from mallowmix.peers.base import FittedRatings, rmse
+from mallowmix.peers.mixture import FittedMixture
+from mallowmix.peers.systems import SYSTEMS
+from mallowmix.peers.validation import foretold
+
+_LEVEL = 1.96  # standard errors either side: 95%
+Array = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class SystemScore:
+    """One system on what was held out; None where there is nothing to say.
+
+    log_loss, low, high : nats a comparison, lower is better (a coin: .693), with a 95% interval over people
+    log_loss_by_person : the mean over people of each one's mean: those with few comparisons count as much as others
+    behind, behind_error : how much more than the best system's log-loss, and the standard error of that, paired by person
+    accuracy, accuracy_low, accuracy_high : the share of comparisons whose likelier side won; even odds count one half
+    slope, slope_error : calibration: 1 is right, below 1 too sure of itself, above 1 not sure enough (None: always even odds)
+    rmse : of held-out ratings, where there are ratings and the system foretells them
+    seconds, megabytes : to learn and to foretell, mean over seeds; memory above what was there before
+    settings : what the system chose by validation, in the last seed
+    failed : why there is no result
+    """
+
+    system: str
+    name: str
+    log_loss: float | None = None
+    low: float | None = None
+    high: float | None = None
+    log_loss_by_person: float | None = None
+    behind: float | None = None
+    behind_error: float | None = None
+    accuracy: float | None = None
+    accuracy_low: float | None = None
+    accuracy_high: float | None = None
+    slope: float | None = None
+    slope_error: float | None = None
+    rmse: float | None = None
+    seconds: float | None = None
+    megabytes: float | None = None
+    settings: tuple[tuple[str, float], ...] = ()
+    failed: str | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The table, best system first and those that failed last; and what it rests on."""
+
+    table: tuple[SystemScore, ...]
+    split: str
+    n_components: int
+    n_seeds: int
+    n_people: int
+    n_comparisons: float
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        values = asdict(self)
+        values["table"] = [asdict(row) | {"settings": dict(row.settings)} for row in self.table]
+        return values | {"notes": list(self.notes)}
+
+
+class _Run(NamedTuple):
+    """What one system foretold in one seed, and what it took."""
+
+    probability: Array
+    rmse: float | None
+    seconds: float
+    megabytes: float | None
+    settings: tuple[tuple[str, float], ...]
+
+
+def compare(
+    data: Any,
+    n_components: int,
+    *,
+    systems: Sequence[str] | None = None,
+    split: By = "people",
+    given: float = 0.5,
+    n_seeds: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Compared:
+    """Measure systems on the same held-out comparisons.
+
+    data : `Comparisons`, or ratings (whatever `rating_table` reads), of which comparisons are made
+    n_components : K, for the systems that have components
+    systems : names from `mallowmix.peers.systems.SYSTEMS`; all that apply unless given
+    split : "people", "items" or "comparisons": what is held out (`mallowmix.assess.held_out`)
+    given : the part of a person's items (or comparisons) that is told
+    n_seeds : so many deals, of seeds `seed`, `seed` + 1, …; people of all deals make up one interval
+    progress : called as progress(system, done, total)
+
+    A system that fails becomes a row that says why.
+    """
+    check_choice("split", split, ("people", "items", "comparisons"))
+    check_at_least("n_components", n_components, 1)
+    check_at_least("n_seeds", n_seeds, 1)
+    if not 0 <= given < 1:
+        raise OptionError(f"given is {given}; it must be at least 0 and below 1, so that something is left to foretell.")
+    table = data if isinstance(data, Comparisons) else rating_table(data)
+    names = _named(systems, rated=not isinstance(data, Comparisons))
+    tasks = [make_task(table, split, given, (seed + n) % 2**64) for n in range(n_seeds)]
+    runs = _all_runs(names, tasks, n_components, seed, progress)
+    return _compared(names, runs, tasks, split, n_components)
+
+
+def _named(systems: Sequence[str] | None, *, rated: bool) -> list[str]:
+    if systems is None:
+        return [name for name, make in SYSTEMS.items() if rated or make().needs == "comparisons"]
+    for name in systems:
+        check_choice("systems", name, tuple(SYSTEMS))
+    if not systems:
+        raise OptionError("systems is empty; name one at least.")
+    return list(dict.fromkeys(systems))
+
+
+def _all_runs(names: list[str], tasks: list[Task], K: int, seed: int, progress: Progress | None) -> dict[str, list[_Run] | str]:
+    """Every system on every task; the reason in words for one that failed."""
+    runs: dict[str, list[_Run] | str] = {}
+    for n, name in enumerate(names):
+        if progress:
+            progress(name, n, len(names))
+        try:
+            runs[name] = [_run(name, task, K, (seed + t) % 2**64) for t, task in enumerate(tasks)]
+        except Exception as error:  # whatever one system does, the others are still measured
+            runs[name] = str(error) or type(error).__name__
+    if progress:
+        progress(names[-1], len(names), len(names))
+    return runs
+
+
+def _run(name: str, task: Task, K: int, seed: int) -> _Run:
+    peer = SYSTEMS[name]()
+    rated = peer.needs == "ratings"
+    if rated and task.ratings is None:
+        raise DataError("This system learns from ratings, dealt by people or by items.")
+    with Meter() as meter, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = peer.fit(task.ratings.train if rated and task.ratings else task.train, K, seed=seed)
+        p = foretold(fitted, task.told, task.asked, by_name=rated)
+    return _Run(p, _rating_error(fitted, task), meter.seconds, meter.megabytes, tuple(getattr(fitted, "settings", ())))
+
+
+def _rating_error(fitted: Any, task: Task) -> float | None:
+    """RMSE of the held-out ratings, by systems for ratings, and by models of comparisons through `predict_ratings`."""
+    if task.ratings is None:
+        return None
+    user, item, rating = task.ratings.asked
+    if isinstance(fitted, FittedRatings):
+        return rmse(fitted.predict(user, item), rating)
+    if not isinstance(fitted, FittedMixture) or fitted.model is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return rmse(predict_ratings(fitted.model, task.ratings.told, (user, item)).mean, rating)
+
+
+def _compared(names: list[str], runs: dict[str, list[_Run] | str], tasks: list[Task], split: str, K: int) -> Compared:
+    person = np.concatenate([task.people[task.asked.user] for task in tasks])
+    weight = np.concatenate([task.asked.weight for task in tasks])
+    foretold_by = {name: np.concatenate([run.probability for run in found]) for name, found in _done(runs).items()}
+    losses = {name: _sums(person, -weight * np.log(p)) for name, p in foretold_by.items()}
+    n = _sums(person, weight)
+    best = min(losses.values(), key=lambda loss: float(loss.sum()), default=None)
+    rows = [
+        _score(name, found, foretold_by[name], losses[name], best, person, weight, n)
+        if not isinstance(found := runs[name], str)
+        else SystemScore(name, SYSTEMS[name]().name, failed=found)
+        for name in names
+    ]
+    rows.sort(key=lambda row: math.inf if row.log_loss is None else row.log_loss)
+    notes = tuple(dict.fromkeys(task.note for task in tasks if task.note))
+    return Compared(tuple(rows), split, K, len(tasks), int(np.count_nonzero(n)), float(weight.sum()), notes)
+
+
+def _done(runs: dict[str, list[_Run] | str]) -> dict[str, list[_Run]]:
+    return {name: found for name, found in runs.items() if not isinstance(found, str)}
+
+
+def _score(
+    name: str, runs: list[_Run], p: Array, loss: Array, best: Any, person: NDArray[np.int64], weight: Array, n: Array
+) -> SystemScore:
+    mean, error = clustered(loss, n)
+    right, right_error = clustered(_sums(person, weight * ((p > 0.5) + 0.5 * (p == 0.5))), n)
+    behind, behind_error = clustered(loss - best, n)
+    fit = reliability(Asked(person, np.zeros(len(p), np.int64), weight, p))
+    ratings = [run.rmse for run in runs if run.rmse is not None]
+    memory = [run.megabytes for run in runs if run.megabytes is not None]
+    return SystemScore(
+        name,
+        SYSTEMS[name]().name,
+        mean,
+        mean - _LEVEL * error if error is not None else None,
+        mean + _LEVEL * error if error is not None else None,
+        float(np.mean(loss[n > 0] / n[n > 0])),
+        behind,
+        behind_error,
+        right,
+        right - _LEVEL * right_error if right_error is not None else None,
+        right + _LEVEL * right_error if right_error is not None else None,
+        _known(fit.slope),
+        _known(fit.slope_error),
+        float(np.mean(ratings)) if ratings else None,
+        float(np.mean([run.seconds for run in runs])),
+        max(memory) if memory else None,
+        runs[-1].settings,
+    )
+
+
+def clustered(total: Array, n: Array) -> tuple[float, float | None]:
+    """Σ total / Σ n over people, and its standard error, people as clusters; None for one person alone."""
+    asked = n > 0
+    total, n = total[asked], n[asked]
+    mean = float(total.sum() / n.sum())
+    C = len(n)
+    if C < 2:
+        return mean, None
+    return mean, float(np.sqrt(C / (C - 1) * np.sum((total - mean * n) ** 2)) / n.sum())
+
+
+def _sums(person: NDArray[np.int64], values: Array) -> Array:
+    """(M,) everybody's sum."""
+    return np.bincount(person, values).astype(np.float64)
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

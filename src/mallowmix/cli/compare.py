@@ -1,0 +1,206 @@
+"""`mallowmix compare`: M4 and other systems on the same held-out comparisons, as a table and a picture."""
+
+import csv
+import gzip
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import ColumnNames, Json, Missing, Quiet, Seed, SelfPairs, Votes, at_least, number
+from mallowmix.cli.outputs import table_writer, try_outputs, write_all
+from mallowmix.cli.progress import progress
+from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.words import counted, new_table
+from mallowmix.errors import FileError
+
+_FILES = ("table.csv", "compared.json", "compared.png")
+_RATINGS = ("user", "item", "rating")
+
+
+class Names(tuple[str, ...]):
+    """Names of systems."""
+
+
+def names(text: str) -> Names:
+    """Names with commas between them."""
+    return Names(part.strip() for part in text.split(",") if part.strip())
+
+
+def compare(
+    votes: Votes,
+    components: Annotated[
+        int,
+        typer.Option(
+            "-k",
+            "--components",
+            parser=at_least(1),
+            metavar="NUMBER",
+            help="How many components, for the systems that have them.",
+            show_default=False,
+        ),
+    ],
+    systems: Annotated[
+        Names | None,
+        typer.Option(
+            parser=names,
+            metavar="NAME,…",
+            help="Which systems, as in m4,tm,low-rank,bradley-terry; all that apply unless given. A wrong name lists them.",
+            show_default=False,
+        ),
+    ] = None,
+    split: Annotated[
+        str,
+        typer.Option(
+            metavar="people|items|comparisons",
+            help="What is held out: new people (and half of their items), half of everybody's items, or single comparisons.",
+        ),
+    ] = "people",
+    given: Annotated[
+        Any, typer.Option(parser=number, metavar="NUMBER", help="The part of a person's items (or comparisons) that is told.")
+    ] = 0.5,
+    seeds: Annotated[int, typer.Option(parser=at_least(1), metavar="NUMBER", help="Deal out so many times, and pool.")] = 1,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FOLDER",
+            help="A folder for table.csv, compared.json and compared.png; made if need be. Nothing is written unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Measure M4 and other systems on the same held-out comparisons.
+
+    Each learns from the same people and foretells the same choices of the others. A CSV file with the columns user, item, rating
+    is read as ratings: comparisons are made of them, and systems for ratings join in. A system that fails becomes a row that
+    says why.
+    """
+    hush(quiet)
+    places = _places(output)
+    try_outputs(*places.values(), inputs=[votes])
+    data = _read(votes, columns, self_pairs, missing)
+    options = {"systems": systems, "split": split, "given": given, "n_seeds": seeds, "seed": seed}
+    from mallowmix.assess.compare import compare as measure
+
+    with progress(hidden=quiet) as report:
+        found = measure(data, components, progress=report, **options)
+    if places:
+        _write(found, places)
+    if json:
+        say_json(found.to_dict())
+    elif not quiet:
+        _tell(found, places)
+
+
+def _places(folder: Path | None) -> dict[str, Path]:
+    if folder is None:
+        return {}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder} cannot be used as a folder: {error.strerror or error}.") from None
+    return {name: folder / name for name in _FILES}
+
+
+def _read(votes: Path, columns: Any, self_pairs: Any, missing: Any) -> Any:
+    """Ratings where a CSV file has their columns and no other names are given, else comparisons."""
+    if columns is None and set(_RATINGS) <= set(_header(votes)):
+        from pyarrow import csv as arrow
+
+        text = arrow.ConvertOptions(include_columns=list(_RATINGS), column_types={"user": "string", "item": "string"})
+        return arrow.read_csv(votes, convert_options=text)
+    from mallowmix.readers import read_comparisons
+
+    return read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+
+
+def _header(votes: Path) -> list[str]:
+    """The first line of a CSV file; nothing for whatever else it is (the reader of comparisons then says what is wrong)."""
+    if not votes.is_file() or not votes.name.lower().removesuffix(".gz").endswith(".csv"):
+        return []
+    try:
+        with (gzip.open if votes.suffix.lower() == ".gz" else open)(votes, "rt", encoding="utf-8-sig") as file:
+            return next(csv.reader(file), [])
+    except (OSError, ValueError):
+        return []
+
+
+def _tell(found: Any, places: dict[str, Path]) -> None:
+    rated = any(row.rmse is not None for row in found.table)
+    headings = (
+        "log-loss",
+        "95 % interval",
+        "by person",
+        "behind the best",
+        "accuracy",
+        "slope",
+        *(["RMSE"] if rated else []),
+        "seconds",
+        "MB",
+    )
+    table = new_table("system", *headings, numeric=headings)
+    for row in found.table:
+        if row.failed is None:
+            table.add_row(f"{row.system}: {row.name}", *_cells(row, rated), style="bold" if row.system == "m4" else "")
+    screen().print(table)
+    for row in found.table:
+        if row.failed is not None:
+            say(f"\n{row.system}: {row.name} gave no result. {row.failed}")
+    made = counted(found.n_comparisons, "comparison", "comparisons")
+    deals = "" if found.n_seeds == 1 else f", in {found.n_seeds} deals"
+    people = counted(found.n_people, "person", "people")
+    say(f"\nHeld out by {found.split}: {made} of {people}{deals}; K = {found.n_components}. Intervals and ± are over people.")
+    for note in found.notes:
+        say(note)
+    say(f"Wrote {', '.join(map(str, places.values()))}." if places else "")
+
+
+def _cells(row: Any, rated: bool) -> list[str]:
+    return [
+        f"{row.log_loss:.4f}",
+        "" if row.low is None else f"{row.low:.4f}–{row.high:.4f}",
+        _shown(row.log_loss_by_person, ".4f"),
+        _give_or_take(row.behind, row.behind_error, "+.4f"),
+        f"{100 * row.accuracy:.1f} %",
+        _give_or_take(row.slope, row.slope_error, ".2f"),
+        *([_shown(row.rmse, ".4f")] if rated else []),
+        _shown(row.seconds, ".1f"),
+        _shown(row.megabytes, ".0f"),
+    ]
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def _give_or_take(value: float | None, error: float | None, form: str) -> str:
+    return _shown(value, form) + ("" if value is None or not error else f" ± {error:{form.lstrip('+')}}")
+
+
+def _write(found: Any, places: dict[str, Path]) -> None:
+    import json
+
+    import pyarrow as pa
+
+    from mallowmix.plots import plot_compared
+
+    values = found.to_dict()
+    rows = [
+        row | {"settings": " ".join(f"{name}={value:g}" for name, value in row["settings"].items())} for row in values["table"]
+    ]
+    table = pa.table({name: pa.array([row[name] for row in rows]) for name in rows[0]})
+    write_all(
+        {
+            places["table.csv"]: table_writer(table, places["table.csv"]),
+            places["compared.json"]: lambda place: place.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8"),
+            places["compared.png"]: lambda place: plot_compared(found).savefig(place, format="png", dpi=150),
+        }
+    )

@@ -1,0 +1,65 @@
+"""`mallowmix next`: the questions that would tell most about a person."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import ColumnNames, Json, Missing, Model, Quiet, Seed, SelfPairs, at_least
+from mallowmix.cli.people import MaybeVotes, UnknownItems, User, person
+from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.words import new_table, percent, safe
+from mallowmix.errors import OptionError
+
+
+def next(  # what the command is called
+    model: Model,
+    votes: MaybeVotes = None,
+    user: User = None,
+    n: Annotated[int, typer.Option("--n", "-n", help="How many questions.", parser=at_least(1), metavar="NUMBER")] = 3,
+    unknown_items: UnknownItems = "error",
+    seed: Seed = 0,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Say which pairs to ask a person about next: those whose answers tell most about the rankings that they follow.
+
+    Pairs that they have answered are left out. Without VOTES and --user it is somebody new.
+    """
+    hush(quiet)
+    if (votes is None) != (user is None):
+        raise OptionError("A person is named by both, the file of votes and --user; without them it is somebody new.")
+    from mallowmix.infer.next_pair import next_pair
+    from mallowmix.storage import load
+
+    fitted = load(model)
+    people = _person(fitted, votes, user, columns=columns, self_pairs=self_pairs, missing=missing)
+    found = next_pair(fitted, people, n_best=n, unknown_items=unknown_items, seed=seed)
+    if json:
+        say_json({"user": None if votes is None else people.users.tolist()[0], "questions": [asdict(each) for each in found]})
+    elif not quiet:
+        _tell(found)
+
+
+def _person(model: Any, votes: Any, user: str | None, **options: Any) -> Any:
+    from mallowmix.comparisons import Comparisons
+    from mallowmix.readers import read_comparisons
+
+    if user is None:
+        return Comparisons.from_codes([], [], [], None, model.items, ["somebody new"])
+    return person(read_comparisons(votes, **options), user, votes)
+
+
+def _tell(found: Any) -> None:
+    if not found:
+        say("Every pair has been answered: there is nothing left to ask.")
+        return
+    headings = ("first", "second", "first preferred", "information")
+    table = new_table(*headings, numeric=("first preferred", "information"))
+    for each in found:
+        table.add_row(safe(each.first), safe(each.second), percent(each.probability), f"{each.information:.4f}")
+    screen().print(table)
+    say("\nThe most telling question first; information in nats, of which a yes or no can carry 0.69.")

@@ -1,0 +1,119 @@
+"""`mallowmix predict`: what people will choose, for any pairs."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, SelfPairs, Votes
+from mallowmix.cli.people import SHOWN, UnknownItems, try_table, write_table
+from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.words import counted, new_table, percent, safe
+from mallowmix.errors import OptionError
+
+
+def predict(
+    model: Model,
+    votes: Votes,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            help="A table (.csv, .tsv, .parquet) with the columns first, second (or item_a, item_b; left, right; winner, loser) "
+            "and, if each row is for one person, user. Without user, everybody in VOTES is asked about every pair.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="A table: user, first, second, probability, known (.csv or .parquet); the first rows are shown unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    unknown_items: UnknownItems = "error",
+    jobs: Jobs = None,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Say how likely people prefer the first of two items to the second.
+
+    Someone who is not in VOTES gets what the whole population would say, and `known` is false.
+    """
+    hush(quiet)
+    if pairs is None:
+        raise OptionError("There are no pairs to ask about: name a file with --pairs, with the columns first and second.")
+    try_table(output, model, votes, pairs)
+    from mallowmix.readers import read_comparisons
+    from mallowmix.readers.pairs import read_pairs
+    from mallowmix.storage import load
+
+    asked, fitted = read_pairs(pairs), load(model)
+    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
+    table = _for_each(fitted, people, asked, jobs) if asked.users is not None else _for_all(fitted, people, asked, jobs)
+    if output is not None:
+        write_table(table, output)
+    if json:
+        say_json(_values(table, asked, output))
+    elif not quiet:
+        _tell(table, asked, pairs, output)
+
+
+def _for_each(model: Any, people: Any, asked: Any, jobs: int | None) -> Any:
+    """One row for each row of the pairs file."""
+    import pyarrow as pa
+
+    from mallowmix.infer.predict import predict_each
+
+    probability, known = predict_each(model, people, asked.users, asked.pairs, jobs=jobs)
+    first, second = zip(*asked.pairs, strict=True)
+    return pa.table({"user": asked.users, "first": first, "second": second, "probability": probability, "known": known})
+
+
+def _for_all(model: Any, people: Any, asked: Any, jobs: int | None) -> Any:
+    """Everybody and every pair, people first."""
+    import numpy as np
+    import pyarrow as pa
+
+    from mallowmix.infer.predict import predict as foretell
+
+    M, n = people.n_users, len(asked.pairs)
+    probability = foretell(model, people, asked.pairs, jobs=jobs).ravel()
+    first, second = (pa.array(side).take(pa.array(np.tile(np.arange(n), M))) for side in zip(*asked.pairs, strict=True))
+    users = pa.array(people.users.tolist()).take(pa.array(np.repeat(np.arange(M), n)))
+    known = np.repeat(people.per_user() > 0, n)
+    return pa.table({"user": users, "first": first, "second": second, "probability": probability, "known": known})
+
+
+def _values(table: Any, asked: Any, output: Path | None) -> dict[str, Any]:
+    """A summary, and the predictions themselves where they are not written to a file."""
+    values = {
+        "n_predictions": table.num_rows,
+        "n_unknown": table.column("known").to_pylist().count(False),
+        "columns": list(asked.taken),
+        "output": None if output is None else str(output),
+    }
+    return values if output is not None else values | {"predictions": table.to_pylist()}
+
+
+def _tell(table: Any, asked: Any, pairs: Path, output: Path | None) -> None:
+    first, second = asked.taken
+    whom = "each for the user of its row" if asked.users is not None else "each for everybody"
+    say(f"{pairs}: {counted(len(asked.pairs), 'pair', 'pairs')} from the columns {first}, {second}, {whom}.\n")
+    shown = new_table("user", "first", "second", "first preferred", "known", numeric=("first preferred",))
+    for row in table.slice(0, SHOWN).to_pylist():
+        names = [safe(row[name]) for name in ("user", "first", "second")]
+        shown.add_row(*names, percent(row["probability"]), "yes" if row["known"] else "no")
+    screen().print(shown)
+    more = table.num_rows - SHOWN
+    say(f"\nThese are {SHOWN} of {table.num_rows:,} predictions; -o writes all of them." if more > 0 and output is None else "")
+    if unknown := table.column("known").to_pylist().count(False):
+        words = counted(unknown, "prediction is", "predictions are")
+        say(f"{words} for somebody of whom nothing is known: what the population would say.")
+    if output is not None:
+        say(f"Wrote {output}: {counted(table.num_rows, 'prediction', 'predictions')}.")

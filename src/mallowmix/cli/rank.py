@@ -1,0 +1,126 @@
+"""`mallowmix rank`: one person's whole ranking with how sure it is, or the population's."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, at_least
+from mallowmix.cli.people import Level, MaybeVotes, UnknownItems, User, person, try_table, write_table
+from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.words import counted, new_table, percent, safe
+from mallowmix.errors import OptionError
+
+
+def rank(
+    model: Model,
+    votes: MaybeVotes = None,
+    user: User = None,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            help="How many items, best first; all unless given.", parser=at_least(1), metavar="NUMBER", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="A table: user, rank, item, wins, low, high (.csv or .parquet). Without --user, everybody's rankings.",
+            show_default=False,
+        ),
+    ] = None,
+    level: Level = "0.9",
+    unknown_items: UnknownItems = "error",
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Rank all items for one person, by how likely each wins against another, with the range of places that is likely.
+
+    Without VOTES it is the ranking of the population.
+    """
+    hush(quiet)
+    try_table(output, model, votes)
+    _check_whose(votes, user, output)
+    from mallowmix.infer.predict import rank as ranked
+    from mallowmix.storage import load
+
+    fitted, people = load(model), None
+    if votes is not None:
+        people = _people(votes, user, columns=columns, self_pairs=self_pairs, missing=missing)
+        people = people.with_items(fitted.items, unknown_items=unknown_items)
+    rankings = ranked(fitted, people, top=top, level=level, seed=seed, jobs=jobs)
+    if output is not None:
+        write_table(_table(rankings, people), output)
+    if json:
+        say_json(_values(rankings, people, level, output))
+    elif not quiet:
+        _tell(rankings, people, level, output)
+
+
+def _check_whose(votes: Path | None, user: str | None, output: Path | None) -> None:
+    if votes is None and user is not None:
+        raise OptionError(f"--user {user} needs a file of votes after the model: without it nothing is known of anybody.")
+    if votes is not None and user is None and output is None:
+        raise OptionError("Whose ranking is wanted? Name somebody with --user, or write everybody's with -o.")
+
+
+def _people(votes: Path, user: str | None, **options: Any) -> Any:
+    from mallowmix.readers import read_comparisons
+
+    comparisons = read_comparisons(votes, **options)
+    return comparisons if user is None else person(comparisons, user, votes)
+
+
+def _table(rankings: Any, people: Any) -> Any:
+    import pyarrow as pa
+
+    names = ("rank", "item", "wins", "low", "high")
+    columns = {name: [getattr(line, name) for ranking in rankings for line in ranking] for name in names}
+    if people is None:
+        return pa.table(columns)
+    users = [user for user, ranking in zip(people.users.tolist(), rankings, strict=True) for _ in ranking]
+    return pa.table({"user": users} | columns)
+
+
+def _values(rankings: Any, people: Any, level: float, output: Path | None) -> dict[str, Any]:
+    values = {"level": level, "output": None if output is None else str(output)}
+    if len(rankings) != 1:
+        return values | {"n_users": len(rankings)}
+    known = {"user": None} if people is None else {"user": people.users.tolist()[0], "n_comparisons": people.n_comparisons}
+    return known | values | {"ranking": [asdict(line) for line in rankings[0]]}
+
+
+def _tell(rankings: Any, people: Any, level: float, output: Path | None) -> None:
+    if len(rankings) == 1:
+        _tell_one(rankings[0], people, level)
+    if output is not None:
+        say(f"\nWrote {output}: {counted(len(rankings), 'ranking', 'rankings')}.")
+
+
+def _tell_one(ranking: Any, people: Any, level: float) -> None:
+    headings = ("rank", "item", "wins against another", *(() if people is None else ("places",)))
+    table = new_table(*headings, numeric=("rank", "wins against another", "places"))
+    for line in ranking:
+        places = f"{line.low}" if line.low == line.high else f"{line.low} to {line.high}"
+        table.add_row(str(line.rank), safe(line.item), percent(line.wins), *([places] if people is not None else []))
+    say(f"{_whose(people)}:\n")
+    screen().print(table)
+    if people is not None:
+        say(f"\nPlaces: the range that holds an item's true place with {100 * level:g} %, by what is known of this person.")
+
+
+def _whose(people: Any) -> str:
+    if people is None:
+        return "The population's ranking"
+    name = safe(people.users.tolist()[0])
+    if not len(people):
+        return f"Nothing is known of {name}: this is what to expect of anybody"
+    return f"The ranking of {name}, from {counted(people.n_comparisons, 'comparison', 'comparisons')}"

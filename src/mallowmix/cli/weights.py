@@ -1,0 +1,108 @@
+"""`mallowmix weights`: how much of each shared ranking every person follows, and how sure that is."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Votes
+from mallowmix.cli.outputs import weights_table
+from mallowmix.cli.people import SHOWN, Level, UnknownItems, try_table, write_table
+from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.words import counted, new_table, percent, safe
+from mallowmix.errors import OptionError
+
+
+def weights(
+    model: Model,
+    votes: Votes,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="A table: user, component_1 …, n_comparisons (.parquet or .csv); the first rows are shown unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    estimate: Annotated[
+        Any, typer.Option(parser=str, metavar="mean|map", help="The posterior mean, or the most likely weights.")
+    ] = "mean",
+    intervals: Annotated[bool, typer.Option("--intervals", help="Add intervals: low_1, high_1 and so on.")] = False,
+    level: Level = "0.9",
+    unknown_items: UnknownItems = "error",
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    columns: ColumnNames = None,
+    self_pairs: SelfPairs = "error",
+    missing: Missing = "error",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Say how much of each shared ranking every person follows: those the model was learnt from, or new ones."""
+    hush(quiet)
+    try_table(output, model, votes)
+    if intervals and estimate == "map":
+        raise OptionError("--intervals go with --estimate mean: they are about the whole posterior, not its most likely point.")
+    from mallowmix.readers import read_comparisons
+    from mallowmix.storage import load
+
+    fitted, comparisons = load(model), read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
+    theta, ends = _found(fitted, people, estimate, level if intervals else None, seed, jobs)
+    table = _table(people, theta, ends)
+    if output is not None:
+        write_table(table, output)
+    if json:
+        say_json(_values(people, theta, output))
+    elif not quiet:
+        _tell(people, theta, ends, output)
+
+
+def _found(model: Any, people: Any, estimate: str, level: float | None, seed: int, jobs: int | None) -> tuple[Any, Any]:
+    """Everybody's weights, and the ends of their intervals where a level is given."""
+    from mallowmix.infer.draws import posterior
+    from mallowmix.infer.weights import weights as fold_in
+
+    if level is None:
+        return fold_in(model, people, estimate=estimate, jobs=jobs), None  # type: ignore[arg-type]
+    found = posterior(model, people, level=level, seed=seed, jobs=jobs)
+    return found.mean, (found.low, found.high)
+
+
+def _table(people: Any, theta: Any, ends: Any) -> Any:
+    """user, component_1 … component_K, n_comparisons, and low_1, high_1 … where there are intervals."""
+    import pyarrow as pa
+
+    table = weights_table(people.users, theta).append_column("n_comparisons", pa.array(people.per_user()))
+    for k in range(theta.shape[1] if ends else 0):
+        for name, end in zip(("low", "high"), ends, strict=True):
+            table = table.append_column(f"{name}_{k + 1}", pa.array(end[:, k]))
+    return table
+
+
+def _values(people: Any, theta: Any, output: Path | None) -> dict[str, Any]:
+    return {
+        "n_users": people.n_users,
+        "n_prior": int((people.per_user() == 0).sum()),
+        "mean": theta.mean(axis=0).tolist() if people.n_users else None,
+        "output": None if output is None else str(output),
+    }
+
+
+def _tell(people: Any, theta: Any, ends: Any, output: Path | None) -> None:
+    headings = [f"component {k + 1}" for k in range(theta.shape[1])]
+    table = new_table("user", *headings, "comparisons", numeric=(*headings, "comparisons"))
+    count = people.per_user()
+    for m, user in enumerate(people.users[:SHOWN].tolist()):
+        cells = [percent(value) for value in theta[m]]
+        if ends:
+            cells = [f"{cell} [{percent(a)}, {percent(b)}]" for cell, a, b in zip(cells, ends[0][m], ends[1][m], strict=True)]
+        table.add_row(safe(user), *cells, f"{count[m]:,.12g}")
+    screen().print(table)
+    more = people.n_users - SHOWN
+    say(f"\nThese are {SHOWN} of {people.n_users:,} people; -o writes all of them." if more > 0 and output is None else "")
+    if unknown := int((count == 0).sum()):
+        say(f"Nothing is known of {counted(unknown, 'person', 'people')}: they have the weights of the population.")
+    if output is not None:
+        say(f"Wrote {output}: {counted(people.n_users, 'person', 'people')}.")

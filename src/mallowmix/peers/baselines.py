@@ -1,0 +1,114 @@
+"""What any system must beat: one ranking for all (Mallows, Bradley–Terry, Borda), and a coin."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_expit
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataError
+from mallowmix.labels import Labels
+from mallowmix.peers.base import Pairs
+from mallowmix.peers.m4 import learnt
+from mallowmix.peers.mixture import FittedMixture, of_model, pair_numbers
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedScores:
+    """One score for every item, the same for everybody: P(i over j) = σ(s_i − s_j). No scores, no components: a coin."""
+
+    items: Labels
+    scores: Array  # (K, Q), K 0 or 1
+
+    @property
+    def components(self) -> Array:
+        """(K, Q) the scores."""
+        return self.scores
+
+    def predict_proba(self, people: Any, pairs: Pairs) -> Array:
+        """(people, pairs) the same row for all; `people` are comparisons, or anything that has a length."""
+        first, second = pair_numbers(self.items, pairs)
+        total = self.scores.sum(axis=0)
+        row = expit(total[first] - total[second])
+        return np.tile(row, (people.n_users if isinstance(people, Comparisons) else len(people), 1))
+
+
+@dataclass(frozen=True)
+class OneMallows:
+    """One ranking for all, followed with the same noise by all. Needs comparisons; K is 1 whatever is asked for."""
+
+    name: str = "one Mallows"
+    needs: Literal["comparisons", "ratings"] = "comparisons"
+
+    def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedMixture:
+        """Learn from comparisons."""
+        return of_model(learnt(data, 1, seed))
+
+
+@dataclass(frozen=True)
+class BradleyTerry:
+    """One score for every item, P(i over j) = σ(s_i − s_j), by choix (iterative Luce spectral ranking). Needs comparisons;
+    assumes that all people have the same taste, and that scores say it all.
+
+    alpha : choix's regularisation, so many wins of every item over every other one, roughly; 0 may not converge
+    """
+
+    alpha: float = 0.1
+    name: str = "Bradley–Terry (choix)"
+    needs: Literal["comparisons", "ratings"] = "comparisons"
+
+    def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedScores:
+        """Learn from comparisons; everybody's `user_weight` counts."""
+        try:
+            import choix
+        except ImportError:
+            raise DataError(
+                "Bradley–Terry is computed by choix, which is not installed: pip install 'mallowmix[peers]'."
+            ) from None
+        try:
+            scores = choix.ilsr_pairwise_dense(wins_of(data), alpha=self.alpha, max_iter=1000)
+        except RuntimeError as error:
+            raise DataError(f"choix found no Bradley–Terry scores ({error}): raise alpha.") from None
+        return FittedScores(data.items, np.asarray(scores, np.float64)[None])
+
+
+@dataclass(frozen=True)
+class Borda:
+    """Items by their share of wins; P(i over j) = σ(c (s_i − s_j)) with one c for all, by maximum likelihood on the same data.
+    Needs comparisons; assumes that all people have the same taste and that all items met opponents alike.
+    """
+
+    name: str = "Borda"
+    needs: Literal["comparisons", "ratings"] = "comparisons"
+
+    def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedScores:
+        """Learn from comparisons."""
+        wins = wins_of(data)
+        won, games = wins.sum(axis=1), wins.sum(axis=1) + wins.sum(axis=0)
+        share = (won + 0.5) / (games + 1)
+        apart = share[:, None] - share
+        best = minimize_scalar(lambda c: -np.sum(wins * log_expit(c * apart)), bounds=(0, 200), method="bounded")
+        return FittedScores(data.items, float(best.x) * share[None])
+
+
+@dataclass(frozen=True)
+class Coin:
+    """One half for every pair. Needs nothing; assumes nothing."""
+
+    name: str = "a coin"
+    needs: Literal["comparisons", "ratings"] = "comparisons"
+
+    def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedScores:
+        """Nothing is learnt but the names of the items."""
+        return FittedScores(data.items, np.zeros((0, data.n_items)))
+
+
+def wins_of(data: Comparisons) -> Array:
+    """(Q, Q) how often each item was put over each other one, people counted by their weight."""
+    weight = data.weight * data.user_weight[data.user]
+    return np.bincount(data.pair, weight, data.n_items**2).astype(np.float64).reshape(data.n_items, -1)

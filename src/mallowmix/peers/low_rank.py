@@ -1,0 +1,217 @@
+"""Low-rank logistic preferences: P(i over j) = σ(u·(v_i − v_j) + b_i − b_j), u a person's own: strong in prediction.
+
+Learnt by variational EM with the bound of Jaakkola and Jordan,
+
+    log σ(η) ≥ log σ(ξ) + (η − ξ)/2 − λ(ξ)(η² − ξ²),      λ(ξ) = tanh(ξ/2) / (4ξ).
+
+A person's u then has a Gaussian posterior, which is averaged over (a point estimate would be far too sure), and the items' v and
+b solve one linear system of Q (rank + 1) equations. The bound never falls.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit
+from threadpoolctl import threadpool_limits
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.errors import OptionError, check_at_least
+from mallowmix.labels import Labels
+from mallowmix.learn.several import part_of
+from mallowmix.peers.base import Pairs
+from mallowmix.peers.mixture import pair_numbers
+from mallowmix.peers.validation import Trial, best, trial
+from mallowmix.randomness import generator
+
+_START = 121
+_INNER = 25  # rounds of (u, ξ) when someone is placed
+Array = NDArray[np.float64]
+
+
+class Trust(NamedTuple):
+    """How someone is placed: what one comparison counts for, and the precision of the prior of u."""
+
+    evidence: float = 1.0
+    precision: float = 1.0
+
+
+AS_LEARNT = Trust()
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLowRank:
+    """(Q, rank + 1) coordinates v and, last, b of every item, in one or more fits that predictions are averaged over."""
+
+    items: Labels
+    fits: Sequence[Array]
+    trust: Trust = AS_LEARNT
+    settings: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def components(self) -> Array:
+        """(rank + 1, Q) b, then the coordinates of v: which end is better is each person's own."""
+        return np.roll(self.fits[0], 1, axis=1).T
+
+    def predict_proba(self, people: Any, pairs: Pairs) -> Array:
+        """(M, n) E σ(η) over the person's posterior, η ~ N(m, s²), as σ(m / √(1 + π s²/8)). People may be new."""
+        people = people.with_items(self.items, unknown_items="drop")
+        first, second = pair_numbers(self.items, pairs)
+        _, parts = LocalEngine().reduce(_foretell, make_blocks(people), (self.fits, first, second, self.trust))
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """Everybody weighs the items' coordinates in a way of their own. Needs comparisons, some of each person to place them;
+    assumes tastes that vary without limit along a few directions, and noise that is logistic in the difference. Gives no
+    rankings to read.
+
+    ranks, penalties : candidates for the length of u and for the precision of v's prior
+    evidence, precision : candidates for how a person is placed (`Trust`). All are chosen on a third of the training people after
+        learning from the others; the number of components asked for plays no part
+    n_fits : fits that predictions are averaged over; all but the first learn from half of everybody's comparisons
+    """
+
+    ranks: Sequence[int] = (1, 2, 4, 8)
+    penalties: Sequence[float] = (16.0, 4.0, 64.0)
+    evidence: Sequence[float] = (1.0, 0.5, 0.25, 0.12)
+    precision: Sequence[float] = (1.0, 0.5, 2.0)
+    n_fits: int = 4
+    n_iter: int = 30
+    bias_penalty: float = 1.0
+    name: str = "low-rank logistic"
+    needs: Literal["comparisons", "ratings"] = "comparisons"
+
+    def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedLowRank:
+        """Learn from comparisons."""
+        for name in ("ranks", "penalties", "evidence", "precision"):
+            if not getattr(self, name) or min(getattr(self, name)) <= 0:
+                raise OptionError(f"{name} is {getattr(self, name)!r}; give one or more numbers above 0.")
+        check_at_least("n_fits", self.n_fits, 1)
+        parts = [data, *(part_of(data, seed, n) for n in range(1, self.n_fits))]
+        with threadpool_limits(1):  # threads are ours, over blocks of people
+            rank, penalty, trust = self.chosen(data, seed)
+            fits = [self.coordinates(part, rank, penalty, (seed + n) % 2**64) for n, part in enumerate(parts)]
+        settings = (("rank", rank), ("penalty", penalty), ("evidence", trust.evidence), ("precision", trust.precision))
+        return FittedLowRank(data.items, fits, trust, settings)
+
+    def chosen(self, data: Comparisons, seed: int) -> tuple[int, float, Trust]:
+        """Rank at the first penalty, then the penalty at that rank, then how people are placed."""
+        trusts = [Trust(*pair) for pair in product(self.evidence, self.precision)]
+        if len(self.ranks) == len(self.penalties) == len(trusts) == 1:
+            return self.ranks[0], self.penalties[0], trusts[0]
+        held, seen = trial(data, seed), {}
+        rank = best(self.ranks, lambda r: self._tried(held, seen, r, self.penalties[0], seed), *held[1:])
+        penalty = best(self.penalties, lambda p: self._tried(held, seen, rank, p, seed), *held[1:])
+        W = self._tried(held, seen, rank, penalty, seed).fits
+        return rank, penalty, best(trusts, lambda trust: FittedLowRank(data.items, W, trust), *held[1:])
+
+    def _tried(self, held: Trial, seen: dict[Any, FittedLowRank], rank: int, penalty: float, seed: int) -> FittedLowRank:
+        if (rank, penalty) not in seen:
+            seen[rank, penalty] = FittedLowRank(held.train.items, [self.coordinates(held.train, rank, penalty, seed)])
+        return seen[rank, penalty]
+
+    def coordinates(self, data: Comparisons, rank: int, penalty: float, seed: int, bounds: list[float] | None = None) -> Array:
+        """(Q, rank + 1) by EM; `bounds` collects the bound on the log-posterior after every step."""
+        blocks, engine = make_blocks(data), LocalEngine()
+        ridge = np.r_[np.full(rank, penalty), self.bias_penalty]
+        W = np.c_[0.5 * generator(seed, _START).standard_normal((data.n_items, rank)), np.zeros(data.n_items)]
+        state: list[Any] = [None] * len(blocks)
+        for _ in range(self.n_iter):
+            (curve, pull, bound), state = engine.reduce(_e_step, blocks, W, state)
+            if bounds is not None:
+                bounds.append(float(bound - 0.5 * np.sum(ridge * W**2)))
+            W = _m_step(curve, pull, ridge)
+        return W
+
+
+def _m_step(curve: Array, pull: Array, ridge: Array) -> Array:
+    """(Q, R) the W that maximises Σ ½ (w_i − w_j)·ũ − λ (w_i − w_j)ᵀ T (w_i − w_j) − ½ Σ ridge w², ũ = (u, 1), T = E ũ ũᵀ.
+
+    curve : (Q, Q, R, R) Σ λ T of each pair; pull : (Q, R) ½ Σ ±ũ
+    """
+    Q, R = pull.shape
+    both = 2 * (curve + curve.transpose(1, 0, 2, 3))
+    system = -both
+    system[np.arange(Q), np.arange(Q)] = both.sum(axis=1) + np.diag(ridge)
+    flat = system.transpose(0, 2, 1, 3).reshape(Q * R, Q * R)
+    return cho_solve(cho_factor(flat), pull.ravel()).reshape(Q, R)
+
+
+def _e_step(block: Block, W: Array, xi: Array | None) -> tuple[tuple[Array, Array, float], Array]:
+    xi = np.ones(len(block.pair)) if xi is None else xi.copy()
+    mean, spread, bound = _place(block.starts, block.pair, block.weight, block.user_weight, W, xi, 1.0, 1.0, 2)
+    curve, pull = _gather(block.starts, block.pair, block.weight, block.user_weight, W, xi, mean, spread)
+    return (curve, pull, bound), xi
+
+
+def _foretell(block: Block, broadcast: tuple[Sequence[Array], Any, Any, Trust], _: Any) -> tuple[None, Array]:
+    fits, first, second, trust = broadcast
+    total = np.zeros((block.n_users, len(first)))
+    for W in fits:
+        xi = np.ones(len(block.pair))
+        mean, spread, _bound = _place(
+            block.starts, block.pair, block.weight, block.user_weight, W, xi, trust.evidence, trust.precision, _INNER
+        )
+        x, d = W[first, :-1] - W[second, :-1], W[first, -1] - W[second, -1]
+        variance = np.einsum("na,mab,nb->mn", x, spread, x, optimize=True)
+        total += expit((mean @ x.T + d) / np.sqrt(1 + np.pi / 8 * np.maximum(variance, 0)))
+    return None, total / len(fits)
+
+
+@nb.njit(cache=True, nogil=True)
+def _curvature(xi):
+    """λ(ξ) = tanh(ξ/2) / (4ξ), ⅛ at 0."""
+    return 0.125 if xi < 1e-6 else np.tanh(xi / 2) / (4 * xi)
+
+
+@nb.njit(cache=True, nogil=True)
+def _place(starts, pair, weight, user_weight, W, xi, evidence, precision, inner):
+    """Everybody's mean and covariance of u, ξ in place, and the bound on their log-likelihood."""
+    M, r, Q = len(starts) - 1, W.shape[1] - 1, len(W)
+    mean, spread, bound = np.zeros((M, r)), np.zeros((M, r, r)), 0.0
+    for m in range(M):
+        for _ in range(inner):
+            H, g = precision * np.eye(r), np.zeros(r)
+            for n in range(starts[m], starts[m + 1]):
+                x = W[pair[n] // Q] - W[pair[n] % Q]
+                w, curve = evidence * weight[n], _curvature(xi[n])
+                for a in range(r):
+                    g[a] += w * x[a] * (0.5 - 2 * curve * x[r])
+                    for b in range(r):
+                        H[a, b] += 2 * w * curve * x[a] * x[b]
+            spread[m] = np.linalg.inv(H)
+            mean[m] = spread[m] @ g
+            own = 0.5 * (np.linalg.slogdet(spread[m])[1] + r * np.log(precision) + r)
+            own -= 0.5 * precision * (mean[m] @ mean[m] + np.trace(spread[m]))  # −KL(q(u) ‖ prior)
+            for n in range(starts[m], starts[m + 1]):
+                x = W[pair[n] // Q] - W[pair[n] % Q]
+                eta = x[r] + mean[m] @ x[:r]
+                xi[n] = np.sqrt(eta * eta + x[:r] @ spread[m] @ x[:r])
+                own += evidence * weight[n] * (-np.log1p(np.exp(-xi[n])) + (eta - xi[n]) / 2)
+        bound += user_weight[m] * own
+    return mean, spread, bound
+
+
+@nb.njit(cache=True, nogil=True)
+def _gather(starts, pair, weight, user_weight, W, xi, mean, spread):
+    """Σ λ T of every pair, (Q, Q, R, R), and ½ Σ ±ũ of every item, (Q, R)."""
+    Q, R = W.shape
+    curve, pull = np.zeros((Q, Q, R, R)), np.zeros((Q, R))
+    for m in range(len(starts) - 1):
+        u = np.append(mean[m], 1.0)
+        T = np.outer(u, u)
+        T[: R - 1, : R - 1] += spread[m]
+        for n in range(starts[m], starts[m + 1]):
+            i, j, w = pair[n] // Q, pair[n] % Q, user_weight[m] * weight[n]
+            curve[i, j] += w * _curvature(xi[n]) * T
+            pull[i] += 0.5 * w * u
+            pull[j] -= 0.5 * w * u
+    return curve, pull

@@ -1,0 +1,41 @@
+"""Other separable topic models on ordered pairs: DDP, and FastAnchorWords with RecoverL2 or RecoverKL, then Algorithm 4."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.learn.projections import Regression, Vertices
+from mallowmix.peers.m4 import learnt
+from mallowmix.peers.mixture import FittedMixture, of_model
+
+
+@dataclass(frozen=True)
+class Separable:
+    """Moments of ordered pairs, corners among them, every pair as a mixture of corners, Mallows components from that. Needs many
+    people with several comparisons each; assumes that every component has a pair that (nearly) it alone puts in that order.
+
+    vertices : "projections" (Algorithm 2), "ddp" (`learn.ddp`), "fast-anchor-words" (`learn.fast_anchor_words`)
+    regression : "printed" (Algorithm 3), "l2", "kl" (`learn.recover`)
+    min_count : pairs seen less often than this fraction of the median pair cannot be corners: rare rows are the noisiest
+    """
+
+    vertices: Vertices = "fast-anchor-words"
+    regression: Regression = "l2"
+    min_count: float = 0.2
+    zeta: float | Literal["auto"] = "auto"
+    name: str = "FastAnchorWords + RecoverL2"
+    needs: Literal["comparisons", "ratings"] = "comparisons"
+
+    def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
+        """Learn from comparisons."""
+        model = learnt(
+            data,
+            n_components,
+            seed,
+            method="projections",
+            vertices=self.vertices,
+            regression=self.regression,
+            min_count=self.min_count,
+            zeta=self.zeta,
+        )
+        return of_model(model)

@@ -1,0 +1,37 @@
+"""The systems by name, as `compare` and the command line call them, in the order in which they are run."""
+
+from collections.abc import Callable
+
+from mallowmix.peers.base import Peer
+from mallowmix.peers.baselines import Borda, BradleyTerry, Coin, OneMallows
+from mallowmix.peers.bias import Bias
+from mallowmix.peers.bpmf import BPMF
+from mallowmix.peers.btl import MixedBTL, MixtureOfBT
+from mallowmix.peers.lda import LDA
+from mallowmix.peers.low_rank import LowRank
+from mallowmix.peers.m4 import MixedMallowsPeer
+from mallowmix.peers.pmf import PMF
+from mallowmix.peers.separable import Separable
+from mallowmix.peers.tm import TM
+
+SYSTEMS: dict[str, Callable[[], Peer]] = {
+    "m4": lambda: MixedMallowsPeer(n_fits=8, calibrated=True, name="M4, 8 fits, calibrated"),
+    "m4-one": lambda: MixedMallowsPeer(name="M4, one fit"),
+    "tm": lambda: TM(),
+    "tm-unrounded": lambda: TM(rounded=False, name="TM, un-rounded"),
+    "mm-btl": lambda: MixedBTL(n_fits=8, calibrated=True, name="mixed-membership BTL, 8 fits, calibrated"),
+    "mixture-bt": lambda: MixtureOfBT(n_fits=8, name="mixture of BT, 8 fits"),
+    "low-rank": lambda: LowRank(),
+    "lda": lambda: LDA(),
+    "projections": lambda: Separable("projections", "printed", 0.0, 0.05, name="Algorithm 1 as printed"),
+    "ddp": lambda: Separable("ddp", "l2", name="DDP + RecoverL2"),
+    "anchors-l2": lambda: Separable("fast-anchor-words", "l2", name="FastAnchorWords + RecoverL2"),
+    "anchors-kl": lambda: Separable("fast-anchor-words", "kl", name="FastAnchorWords + RecoverKL"),
+    "mallows": lambda: OneMallows(),
+    "bradley-terry": lambda: BradleyTerry(),
+    "borda": lambda: Borda(),
+    "coin": lambda: Coin(),
+    "bias": lambda: Bias(),
+    "pmf": lambda: PMF(),
+    "bpmf": lambda: BPMF(),
+}

@@ -1,0 +1,71 @@
+"""TM, the topic-modelling approach to ranking (Ding, Ishwar, Saligrama, AISTATS 2015): M4 whose components are single rankings.
+
+A setting of M4's own code, not a second path: φ = 0, or the β that Algorithm 3 leaves, without Algorithm 4's rounding.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from mallowmix.calibration import Calibration
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import MallowmixWarning, OptionError
+from mallowmix.infer.posterior import Lens, lens
+from mallowmix.learn.components import conditional_beta
+from mallowmix.learn.prior import dirichlet_from_moments
+from mallowmix.learn.projections import ranking_matrix_from
+from mallowmix.model import M4
+from mallowmix.peers.m4 import learnt
+from mallowmix.peers.mixture import FittedMixture
+from mallowmix.peers.validation import best, trial
+
+
+@dataclass(frozen=True)
+class TM:
+    """A person always follows one of K rankings to the letter, a new one drawn for every comparison. Needs comparisons by people
+    who made several; assumes no noise but that of mixing, so that a choice against all K rankings has probability 0.
+
+    rounded : σ ∈ {0, 1} from `fit` with φ = 0; or, if not, β as the regression of Algorithm 3 left it
+    floor : candidates for ε of β ← (1 − ε) β + ε/2, without which held-out likelihoods are −∞. Where there are several, it is
+        chosen on a third of the training people after learning from the others
+    options : of `fit`, or, if not rounded, of `learn.projections.ranking_matrix_from`
+    """
+
+    rounded: bool = True
+    floor: Sequence[float] = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    name: str = "TM"
+    needs: Literal["comparisons", "ratings"] = "comparisons"
+
+    def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
+        """Learn from comparisons."""
+        if not self.floor or not all(0 < eps < 1 for eps in self.floor):
+            raise OptionError(f"floor is {self.floor!r}; give one or more numbers between 0 and 1.")
+        eps = self.floor[0] if len(self.floor) == 1 else self._chosen(data, n_components, seed)
+        model, view = self._learnt(data, n_components, seed)
+        return FittedMixture(data.items, (floored(view, eps),), model, (("floor", eps),))
+
+    def _chosen(self, data: Comparisons, K: int, seed: int) -> float:
+        train, told, asked = trial(data, seed)
+        _, view = self._learnt(train, min(K, train.n_users), seed)
+        return best(self.floor, lambda eps: FittedMixture(data.items, (floored(view, eps),)), told, asked)
+
+    def _learnt(self, data: Comparisons, K: int, seed: int) -> tuple[M4 | None, Lens]:
+        if self.rounded:
+            fitted = learnt(data, K, seed, **self.options)
+            model = replace(fitted, phi=np.zeros(fitted.n_components), calibration=Calibration(), others=())
+            return model, lens(model)
+        options: dict[str, Any] = {"zeta": "auto", **self.options}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MallowmixWarning)
+            (B, a, R), _ = ranking_matrix_from(data, K, seed=seed, **options)
+        beta, alpha = conditional_beta(B), dirichlet_from_moments(a, R)
+        return None, Lens(np.ascontiguousarray(beta.reshape(len(beta), -1).T), alpha, alpha / alpha.sum(), 1.0, 0.0)
+
+
+def floored(view: Lens, eps: float) -> Lens:
+    """The same with β ← (1 − ε) β + ε/2."""
+    return view._replace(beta=(1 - eps) * view.beta + eps / 2)
