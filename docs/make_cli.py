@@ -67,6 +67,10 @@ _JSON = {
         "`k` (null: cannot tell), `reason`, `certain` and `table`, a row for each number tried: the fields of "
         "`mallowmix.assess.choose_k.KRow`"
     ),
+    "`compare`": (
+        "`split`, `n_components`, `n_seeds`, `n_people`, `n_comparisons`, `notes` and `table`, best system first: the fields of "
+        "`mallowmix.assess.compare.SystemScore` (null where there is nothing to say; `failed` says why there is no result)"
+    ),
     "`intervals`": (
         "`level`, `replicates` and `intervals`, each with `quantity` (share, phi or position), `component`, `item` (null but for "
         "positions), `estimate`, `low`, `high`"

@@ -5,7 +5,8 @@ import pytest
 
 from mallowmix.learn.vertices import HUNTERS, smoothed_spa
 
-BOTH = pytest.mark.parametrize("hunter", sorted(HUNTERS))
+ALL = pytest.mark.parametrize("hunter", sorted(HUNTERS))
+SMOOTHED = pytest.mark.parametrize("hunter", ["projections", "spa"])
 
 
 def simplex(K, seed, copies=30, inside=300):
@@ -22,14 +23,14 @@ def sorted_rows(points):
     return points[np.lexsort(points.T[::-1])]
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize("K", [2, 3, 5, 8])
 def test_corners_that_many_rows_share_are_found_exactly(hunter, K):
     corners, rows = simplex(K, seed=K)
     np.testing.assert_allclose(sorted_rows(HUNTERS[hunter](rows, K, 0)), sorted_rows(corners), atol=1e-9)
 
 
-@BOTH
+@SMOOTHED
 def test_noise_moves_the_corners_by_less_than_itself(hunter):
     corners, rows = simplex(4, seed=1, copies=60)
     noisy = rows + 0.1 * np.random.default_rng(0).standard_normal(rows.shape)
@@ -55,14 +56,14 @@ def test_smoothing_beats_the_single_most_extreme_row(monkeypatch):
     assert smoothed < 0.8 * mean_distance()
 
 
-@BOTH
+@ALL
 def test_as_many_rows_as_corners(hunter):
     """Two items make one pair and two rows: each is a corner, none is smoothed away."""
     rows = np.array([[1.5], [-0.5]])
     np.testing.assert_allclose(sorted_rows(HUNTERS[hunter](rows, 2, 0)), [[-0.5], [1.5]])
 
 
-@BOTH
+@ALL
 def test_fewer_different_rows_than_corners_still_give_finite_corners(hunter):
     rows = np.repeat([[1.0, 0.0], [0.0, 1.0]], 20, axis=0)
     found = HUNTERS[hunter](rows, 3, 0)
@@ -70,7 +71,7 @@ def test_fewer_different_rows_than_corners_still_give_finite_corners(hunter):
     assert np.isfinite(HUNTERS[hunter](np.zeros((10, 2)), 3, 0)).all()
 
 
-@BOTH
+@ALL
 def test_the_same_seed_gives_the_same_corners(hunter):
     _, rows = simplex(5, seed=3)
     assert HUNTERS[hunter](rows, 5, 7).tobytes() == HUNTERS[hunter](rows.copy(), 5, 7).tobytes()

@@ -85,7 +85,7 @@ def _line_each(axes: Any, rows: list[SystemScore], value: str, low: str, high: s
         mean = getattr(row, value)
         ends = [mean if getattr(row, end) is None else getattr(row, end) for end in (low, high)]
         axes.hlines(n, *ends, color=_LIGHT, linewidth=3)
-        axes.plot(mean, n, "o", color=_ACCENT if row.system == "m4" else _INK, markersize=5)
+        axes.plot(mean, n, "o", color=_ACCENT if row.system == "m4" else _INK, markersize=5, zorder=3)
     _sides(axes, label)
 
 
@@ -94,7 +94,7 @@ def _slopes(axes: Any, rows: list[SystemScore]) -> None:
         if row.slope is not None:
             error = 1.96 * (row.slope_error or 0.0)
             axes.hlines(n, row.slope - error, row.slope + error, color=_LIGHT, linewidth=3)
-            axes.plot(row.slope, n, "o", color=_ACCENT if row.system == "m4" else _INK, markersize=5)
+            axes.plot(row.slope, n, "o", color=_ACCENT if row.system == "m4" else _INK, markersize=5, zorder=3)
     _mark(axes, 1.0)
     _sides(axes, "calibration slope")
 

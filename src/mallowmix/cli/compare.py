@@ -116,7 +116,10 @@ def _read(votes: Path, columns: Any, self_pairs: Any, missing: Any) -> Any:
         from pyarrow import csv as arrow
 
         text = arrow.ConvertOptions(include_columns=list(_RATINGS), column_types={"user": "string", "item": "string"})
-        return arrow.read_csv(votes, convert_options=text)
+        try:
+            return arrow.read_csv(votes, convert_options=text)
+        except (ValueError, OSError) as error:  # what Arrow cannot read is a ValueError
+            raise FileError(f"{votes} cannot be read as ratings: {str(error).splitlines()[0]}.") from None
     from mallowmix.readers import read_comparisons
 
     return read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)

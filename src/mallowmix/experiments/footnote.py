@@ -71,7 +71,8 @@ _BEFORE = """# How often random references are separable
 The share of {draws:,} draws of ten uniformly random reference rankings of 100 items that are 0.05-approximately separable
 (Definition 1), beside the paper's, which comes from 1000 draws. Written by `mallowmix reproduce footnote`.
 """
-_AFTER = """- *difference*: ours less the paper's, in standard errors of the difference; beyond ±2 is rare if both count the same thing.
+_AFTER = """- *difference*: ours less the paper's, in standard errors of the difference; beyond ±2 is rare if both count the same
+  thing.
 - *Lemma 3's bound* on the same probability says nothing at this size: it is below 0.
 """
 

@@ -22,6 +22,7 @@ from mallowmix.theory.solid_angles import hull_coordinates, solid_angles
 
 Array = NDArray[np.float64]
 ORDERS, PHI, ALPHA, PER_USER = ("abcde", "bcdea", "dbace"), 0.1, 1 / 3, 100  # λ = .019, and two of 20 rows stick out
+REFERENCES = ", ".join(ORDERS)
 PEOPLE = (0, 1000, 10_000, 100_000)  # 0: the limit, E itself
 COLUMNS = ("people", "pair", "role", "x", "y", "novelty", "exact", "directions", "version")
 ROLES = ("novel 1", "novel 2", "novel 3", "extreme", "other")
@@ -166,15 +167,16 @@ def _line(found: list[dict[str, str]], role: str) -> tuple[str, ...]:
 
 _BEFORE = f"""# The geometry of three components
 
-Three reference rankings of five items ({", ".join(ORDERS)}), φ = {PHI}, α = 1/3 each: the example is ours, since the numbers in the
-paper's Figure 2 are not in its text. The normalised solid angle of each row of E: the share of directions in which it is the
-furthest of all. Written by `mallowmix reproduce fig2`.
+Three reference rankings of five items ({REFERENCES}), φ = {PHI}, α = 1/3 each: the example is ours, since the numbers in
+the paper's Figure 2 are not in its text. The normalised solid angle of each row of E: the share of directions in which it
+is the furthest of all. Written by `mallowmix reproduce fig2`.
 """
-_AFTER = f"""- *exact*: from the angles of the convex hull of the rows of E, which lie in a plane; *E itself*: the same from 100,000 random
-  directions; *people*: rows of Ê from so many people with {PER_USER} comparisons each, in all dimensions.
-- The paper's caption says β ≈ .01 at L = 3 (a gap of two) and ≈ .1 at L = 2 for φ = .1; exactly, they are .0172 and .0909.
-- What the paper says holds: novel pairs have solid angles near 1/3, and rows that are no novel pairs but stick out of the novel pairs'
-  triangle have small ones. From few people the noise of Ê adds corners: more of the angle goes to other rows.
+_AFTER = f"""- *exact*: from the angles of the convex hull of the rows of E, which lie in a plane; *E itself*: the same from
+  100,000 random directions; *people*: rows of Ê from so many people with {PER_USER} comparisons each, in all dimensions.
+- The paper's caption says β ≈ .01 at L = 3 (a gap of two) and ≈ .1 at L = 2 for φ = .1; exactly, they are .0172 and
+  .0909.
+- What the paper says holds: novel pairs have solid angles near 1/3, and rows that are no novel pairs but stick out of the
+  novel pairs' triangle have small ones. From few people the noise of Ê adds corners: other rows take more of the angle.
 """
 
 

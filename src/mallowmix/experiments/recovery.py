@@ -1,6 +1,5 @@
 """How well planted rankings are recovered: the default method and its shorter forms, the oracle told θ, the printed method."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -8,15 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mallowmix._version import __version__
-from mallowmix.engine import LocalEngine
-from mallowmix.errors import MallowmixWarning
-from mallowmix.experiments.oracle import columns_given_weights
-from mallowmix.learn.fit import fit
-from mallowmix.learn.mstep import Columns
+from mallowmix.experiments.population import Population
 from mallowmix.model import M4
 from mallowmix.randomness import generator
 from mallowmix.rankings import match_components
-from mallowmix.sampling import Sample
 
 Progress = Callable[[str, int, int], None]
 Row = dict[str, Any]
@@ -101,49 +95,15 @@ def quick_tasks() -> list[Task]:
 
 def rows(todo: Iterable[Task], *, jobs: int | None = None, progress: Progress | None = None) -> Iterator[Row]:
     """One row a task, as soon as it is known. A population is drawn and fitted once where its tasks follow each other."""
-    population = None
+    population, of = None, None
     for task in todo:
-        if population is None or population.of != (task.setting, task.seed):
-            population = _Population(task.setting, task.seed, jobs, progress)
-        yield population.row(task)
-
-
-class _Population:
-    """A planted model, the comparisons drawn from it, and the default method's answer, which is where the oracle starts."""
-
-    def __init__(self, setting: Setting, seed: int, jobs: int | None, progress: Progress | None) -> None:
-        self.of, self.jobs, self.progress = (setting, seed), jobs, progress
-        self.truth = planted(setting, seed)
-        self.sample: Sample = self.truth.sample(setting.n_users, setting.per_user, seed=seed)
-        self._full: M4 | None = None
-
-    def row(self, task: Task) -> Row:
-        sizes = {name: getattr(task.setting, name) for name in _SIZES}
-        about = {"setting": task.setting.name, **sizes, "seed": task.seed, "method": task.method, "version": __version__}
-        return about | measures(self.truth, self._answer(task.method))
-
-    def _answer(self, method: str) -> M4:
-        if method == "printed":
-            return self._fit(method="projections")
-        if method in ("none", "short"):
-            return self._fit(refine=method)
-        if self._full is None:
-            self._full = self._fit(refine="full")
-        return self._full if method == "full" else self._oracle(self._full)
-
-    def _fit(self, **options: Any) -> M4:
-        setting, seed = self.of
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MallowmixWarning)
-            comparisons = self.sample.comparisons
-            return fit(comparisons, setting.n_components, seed=seed, jobs=self.jobs, progress=self.progress, **options)
-
-    def _oracle(self, found: M4) -> M4:
-        """From the default method's answer and from the truth: the better of two summits of the likelihood given θ."""
-        match = match_components(found.sigma, self.truth.sigma).found
-        starts = [Columns(found.sigma[match], found.phi[match]), Columns(self.truth.sigma, self.truth.phi)]
-        best = columns_given_weights(self.sample.comparisons, self.sample.theta, starts, engine=LocalEngine(self.jobs))
-        return M4(best.sigma, best.phi, self.truth.alpha, self.truth.items)
+        setting, seed, method = task
+        if population is None or of != (setting, seed):
+            of, truth = (setting, seed), planted(setting, seed)
+            population = Population(truth, setting.n_users, setting.per_user, seed=seed, jobs=jobs, progress=progress)
+        about = {"setting": setting.name, **{name: getattr(setting, name) for name in _SIZES}}
+        asked = {"seed": seed, "method": method, "version": __version__}
+        yield about | asked | measures(population.truth, population.answer(method))
 
 
 def planted(setting: Setting, seed: int) -> M4:

@@ -198,4 +198,4 @@ def _loss(deal: Deal, fits: list[Lens], _: Any) -> tuple[None, Array]:
 def _sums(block: Block, weight: Array) -> Array:
     """(M,) everybody's summed weight."""
     person = np.repeat(np.arange(block.n_users), np.diff(block.starts))
-    return np.bincount(person, weight, block.n_users)
+    return np.bincount(person, weight, block.n_users).astype(np.float64)

@@ -25,7 +25,7 @@ Gram = Callable[[NDArray[np.int64]], Array]  # places → their rows of C
 
 
 def corner_rows(gram: Gram, own: Array, K: int, zeta: float, gamma: float = 0.0) -> NDArray[np.int64]:
-    """Up to K places, one from each of the vertices that most corners share: the one by the widest margin.
+    """Up to K places, one from each of the vertices that most corners share.
 
     own : the diagonal of C. ζ is halved until there are K vertices; fewer come back if that never happens.
     """
@@ -33,7 +33,7 @@ def corner_rows(gram: Gram, own: Array, K: int, zeta: float, gamma: float = 0.0)
     for _ in range(_LOWERED):
         margin = margins(gram, own, zeta)
         corners = np.argsort(-margin, kind="stable")[: min(_MOST, np.count_nonzero(margin > max(gamma / 2, 0)))]
-        found = _one_each(corners, margin, gram, own, zeta)[:K] if len(corners) else found
+        found = _one_each(corners, gram, own, zeta)[:K] if len(corners) else found
         if len(found) == K:
             break
         zeta /= 2
@@ -51,13 +51,14 @@ def margins(gram: Gram, own: Array, zeta: float) -> Array:
     return out
 
 
-def _one_each(corners: NDArray[np.int64], margin: Array, gram: Gram, own: Array, zeta: float) -> NDArray[np.int64]:
-    """Connected corners are one vertex; of each, the widest margin; vertices of many corners first."""
-    near = np.concatenate([own[part, None] - 2 * gram(part)[:, corners] + own[corners] < zeta / 2 for part in _parts(corners)])
+def _one_each(corners: NDArray[np.int64], gram: Gram, own: Array, zeta: float) -> NDArray[np.int64]:
+    """Connected corners are one vertex; of each, the one furthest along their mean; vertices of many corners first."""
+    C = np.concatenate([gram(part)[:, corners] for part in _parts(corners)])
+    near = own[corners, None] - 2 * C + own[corners] < zeta / 2
     n, label = connected_components(near | near.T, directed=False)
-    size = np.bincount(label, minlength=n)
-    best = np.array([np.flatnonzero(label == c)[0] for c in range(n)])  # corners are by margin: the first is widest
-    return corners[best[np.lexsort((-margin[corners[best]], -size))]]
+    members = [np.flatnonzero(label == c) for c in range(n)]
+    best = np.array([group[np.argmax(C[np.ix_(group, group)].sum(axis=1))] for group in members])
+    return corners[best[np.argsort([-len(group) for group in members], kind="stable")]]
 
 
 def ddp(rows: Array, K: int, seed: int = 0) -> Array:

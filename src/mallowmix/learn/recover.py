@@ -53,14 +53,15 @@ def mixture_weights(rows: Array, A: Array, *, tol: float = 1e-4, max_iter: int =
     how far KL is above its least value.
     """
     K = len(A)
-    c = np.full((len(rows), K), 1 / K)
+    c, open_rows = np.full((len(rows), K), 1 / K), np.arange(len(rows))
     for _ in range(max_iter):
-        ratio = (rows / (c @ A + _LEAST)) @ A.T
-        if np.all(ratio.max(axis=1) <= 1 + tol):
+        ratio = (rows[open_rows] / (c[open_rows] @ A + _LEAST)) @ A.T
+        rest = ratio.max(axis=1) > 1 + tol
+        open_rows, ratio = open_rows[rest], ratio[rest]
+        if not len(open_rows):
             break
-        c *= ratio
-        total = c.sum(axis=1, keepdims=True)
-        c = np.where(total > 0, c / np.maximum(total, 1e-300), 1 / K)
+        moved = c[open_rows] * ratio
+        c[open_rows] = moved / np.maximum(moved.sum(axis=1, keepdims=True), 1e-300)
     return c
 
 

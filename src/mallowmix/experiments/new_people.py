@@ -1,0 +1,147 @@
+"""Figure 4: held-out comparisons of MovieLens, new people told from those learnt from, M4 beside TM and others for several K.
+
+Learnt from the users numbered up to 4000, asked of the rest, on the 200 most rated films. Two estimates of the log-likelihood per
+comparison: document completion (half of a person's comparisons foretold from the other half), and the likelihood of all of a
+person's comparisons together by left-to-right, the paper's kind, on some of the people, since it is slow.
+"""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mallowmix._version import __version__
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import MallowmixWarning
+from mallowmix.experiments.any_columns import any_columns
+from mallowmix.experiments.experiment import Experiment, Request, Row, key
+from mallowmix.experiments.new_people_report import report
+from mallowmix.infer.completion import completion
+from mallowmix.infer.left_to_right import left_to_right
+from mallowmix.learn.fit import fit
+from mallowmix.model import M4
+from mallowmix.peers.tm import TM
+from mallowmix.randomness import generator
+from mallowmix.readers.movielens import first_users, movielens_comparisons, read_movielens
+from mallowmix.readers.ratings import capped
+
+_STEP = 132
+N_ITEMS, N_FIRST, KS, QUICK_KS = 200, 4000, (5, 10, 15, 20, 25), (5, 10)
+MOST_ASKED, MOST_COMPARISONS = 200, 600  # people for left-to-right, of those with at most so many comparisons
+QUICK_ASKED, QUICK_LEARNT = 60, 1500
+CAP = 20.0  # the say of a person in learning, in independent comparisons
+FLOORS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # candidates for TM's ε, by training people alone
+COLUMNS = ("system", "k", "size", "method", "log_likelihood", "standard_error", "users", "comparisons", "version")
+SYSTEMS, METHODS = ("M4", "TM", "TM, not rounded", "mixed-membership BTL"), ("completion", "left-to-right")
+
+
+class Task(NamedTuple):
+    """A system with K components, quick or whole, and how it is scored. One ranking for all is M4 with K = 1."""
+
+    system: str
+    k: int
+    size: str
+    method: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What its row is known by."""
+        return key(*self)
+
+
+class People(NamedTuple):
+    """Whom to learn from, whom to ask, and the few that left-to-right is run on."""
+
+    learnt: Comparisons
+    asked: Comparisons
+    few: Comparisons
+
+
+def tasks(request: Request) -> list[Task]:
+    """One ranking, then every system at every K."""
+    size, ks = ("quick", QUICK_KS) if request.quick else ("whole", KS)
+    systems = [("one ranking", 1), *((system, k) for k in ks for system in SYSTEMS)]
+    return [Task(system, k, size, method) for system, k in systems for method in METHODS]
+
+
+def rows(todo: Iterable[Task], request: Request) -> Iterator[Row]:
+    """One row a task; M4's fit is also where TM and Bradley–Terry columns begin."""
+    todo, people, models = list(todo), None, _Models(request)
+    for task in todo:
+        if people is None:
+            people = read_people(request, task.size)
+        model = models.of(task.system, task.k, people.learnt)
+        found = _score(model, people, task.method, request)
+        numbers = (found.log_likelihood_per_comparison, found.standard_error, found.n_users, found.n_comparisons)
+        yield dict(zip(COLUMNS, (*task, *numbers, __version__), strict=True))
+
+
+def read_people(request: Request, size: str) -> People:
+    """The paper's split. Quick: some of the people to learn from."""
+    learnt, asked = first_users(movielens_comparisons(read_movielens(request.data), N_ITEMS), N_FIRST)
+    n = asked.per_user()
+    few = _some(asked, np.flatnonzero((n > 0) & (n <= MOST_COMPARISONS)), QUICK_ASKED if size == "quick" else MOST_ASKED)
+    if size == "quick":
+        learnt = _some(learnt, np.arange(learnt.n_users), QUICK_LEARNT)
+    return People(capped(learnt, CAP), asked, few)
+
+
+def _some(votes: Comparisons, among: np.ndarray, most: int) -> Comparisons:
+    drawn = among if len(among) <= most else generator(0, _STEP).choice(among, most, replace=False)
+    return votes.take_users(np.sort(drawn))
+
+
+class _Models:
+    """The last K's fit, kept for the systems that share it."""
+
+    def __init__(self, request: Request) -> None:
+        self.request, self.k, self.m4 = request, 0, None
+
+    def of(self, system: str, k: int, learnt: Comparisons) -> Any:
+        """What a system learns."""
+        if self.k != k:
+            self.k, self.m4, self.last = k, None, ("", None)
+        if self.last[0] != system:
+            self.last = (system, self._learn(system, learnt))
+        return self.last[1]
+
+    def _learn(self, system: str, learnt: Comparisons) -> Any:
+        if system.startswith("TM"):
+            return self._tm(system == "TM", learnt)
+        if system == "mixed-membership BTL":
+            return self._fit(learnt, columns="bt")
+        self.m4 = self._fit(learnt)
+        return self.m4
+
+    def _tm(self, rounded: bool, learnt: Comparisons) -> Any:
+        """TM with its floor chosen on training people; rounded, from the same kind of fit as M4's."""
+        options = {"refine": _refine(self.request)} if rounded else {}
+        fitted = TM(rounded=rounded, floor=FLOORS, options=options).fit(learnt, self.k)
+        return any_columns(fitted.items, fitted.fits[0])
+
+    def _fit(self, learnt: Comparisons, **options: Any) -> M4:
+        request = self.request
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MallowmixWarning)
+            return fit(learnt, self.k, jobs=request.jobs, progress=request.progress, refine=_refine(request), **options)
+
+
+def _refine(request: Request) -> str:
+    return "short" if request.quick else "full"
+
+
+def _score(model: Any, people: People, method: str, request: Request) -> Any:
+    if method == "completion":
+        return completion(model, people.asked, jobs=request.jobs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MallowmixWarning)
+        return left_to_right(model, people.few, max_particles=128, jobs=request.jobs, progress=request.progress)
+
+
+def said(row: Mapping[str, Any]) -> str:
+    """A row in a few words."""
+    return f"{row['system']}, K = {row['k']}, {row['method']}: {row['log_likelihood']:.4f} ± {row['standard_error']:.4f}"
+
+
+EXPERIMENT = Experiment(COLUMNS, ("system", "k", "size", "method"), tasks, rows, said, report)

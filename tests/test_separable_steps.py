@@ -1,0 +1,123 @@
+"""DDP, FastAnchorWords, RecoverL2 and RecoverKL: on exact moments, against slow twins, and what they say when they cannot."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import mallowmix as mm
+from mallowmix.errors import FitError, OptionError
+from mallowmix.learn.components import components
+from mallowmix.learn.ddp import corner_rows, ddp_pairs, margins
+from mallowmix.learn.fast_anchor_words import anchor_pairs, furthest_rows
+from mallowmix.learn.moments import PopulationMoments
+from mallowmix.learn.recover import mixture_weights, recover
+from mallowmix.rankings import match_components
+from mallowmix.theory import dirichlet_moments, separability
+from tests.planted import error, planted
+
+pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
+
+
+def exact(phi=0.0, seed=0, Q=12, K=3):
+    """A separable model and its E."""
+    truth = next(m for m in (planted(Q, K, phi, 0.1, seed=s) for s in range(seed, 100)) if separability(m.beta()) < 0.05)
+    return truth, PopulationMoments(truth.ranking_matrix(), *dirichlet_moments(truth.alpha))
+
+
+def hunted(E, K, vertices):
+    candidates = np.flatnonzero(E.present)
+    return ddp_pairs(E, candidates, K) if vertices == "ddp" else anchor_pairs(E, candidates, K)
+
+
+@pytest.mark.parametrize("vertices", ["ddp", "fast-anchor-words"])
+def test_exact_moments_give_pairs_that_one_component_alone_follows(vertices):
+    truth, E = exact()
+    pairs = hunted(E, 3, vertices)
+    beta = truth.beta().reshape(3, -1)[:, pairs]  # (K, pairs)
+    assert sorted(beta.argmax(axis=0)) == [0, 1, 2]
+    np.testing.assert_allclose(np.sort(beta, axis=0)[-2], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("vertices", ["ddp", "fast-anchor-words"])
+@pytest.mark.parametrize("divergence", ["l2", "kl"])
+def test_exact_moments_give_back_the_model(vertices, divergence):
+    truth, E = exact()
+    B, a, R = recover(E, hunted(E, 3, vertices), divergence, tol=1e-9, max_iter=3000)
+    match = match_components(components(B).sigma, truth.sigma)
+    assert not match.kendall.any()
+    np.testing.assert_allclose(B[:, match.found], truth.ranking_matrix()[:, match.truth], atol=2e-4)
+    exact_a, exact_R = dirichlet_moments(truth.alpha)
+    np.testing.assert_allclose(a[match.found], exact_a[match.truth], atol=0.01)
+    np.testing.assert_allclose(R[np.ix_(match.found, match.found)], exact_R[np.ix_(match.truth, match.truth)], atol=0.01)
+
+
+def test_margins_and_balls_match_their_definition():
+    points = np.random.default_rng(0).normal(size=(30, 3))
+    C = points @ points.T
+    found = margins(lambda places: C[places], np.diag(C), 1.0)
+    for i in range(30):
+        outside = [j for j in range(30) if C[i, i] - 2 * C[i, j] + C[j, j] >= 0.5]
+        assert found[i] == pytest.approx(min(C[i, i] - C[i, j] for j in outside))
+
+
+def test_ddp_halves_its_radius_until_there_are_enough_vertices():
+    """Three corners, two of them near each other: a wide ball takes these for one."""
+    corners = np.array([[1.0, -0.3], [1.0, 0.3], [-1.0, 0.0]])
+    C = np.repeat(corners, 4, axis=0) @ np.repeat(corners, 4, axis=0).T
+    places = corner_rows(lambda wanted: C[wanted], np.diag(C), 3, zeta=2.0)
+    assert sorted(places // 4) == [0, 1, 2]
+
+
+def test_ddp_says_when_the_data_shows_fewer_vertices():
+    _, E = exact(Q=4, K=2)
+    with pytest.raises(FitError, match=r"show \d of the 9 vertices: lower the number of components"):
+        ddp_pairs(E, np.flatnonzero(E.present), 9, zeta=50.0)
+
+
+def test_the_second_pass_repairs_a_bad_first_corner():
+    """The row furthest from 0 lies just inside a long edge: the greedy walk takes it, the second pass lets it go again."""
+    points = np.array([[10.0, 0.0], [10.0, 8.0], [2.0, 4.0], [10.5, 7.5]])
+    chosen = furthest_rows(points, 3)
+
+    def area(places):
+        return abs(np.linalg.det(points[places[1:]] - points[places[0]]))
+
+    assert area(chosen) == max(area([a, b, c]) for a in range(4) for b in range(a) for c in range(b))
+
+
+def test_kl_weights_match_a_general_optimiser():
+    random = np.random.default_rng(1)
+    A = random.dirichlet(np.ones(12), 3)
+    rows = random.dirichlet(np.ones(12), 5)
+    found = mixture_weights(rows, A, tol=1e-8, max_iter=20_000)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    for q, c in zip(rows, found, strict=True):
+
+        def divergence(z, q=q):
+            w = np.exp(z - z.max())
+            return -q @ np.log(w / w.sum() @ A)
+
+        best = min(minimize(divergence, start, method="BFGS").fun for start in np.vstack([np.zeros(3), np.eye(3)]))
+        assert -q @ np.log(c @ A) <= best + 1e-6
+
+
+@pytest.mark.parametrize("vertices", ["projections", "ddp", "fast-anchor-words"])
+@pytest.mark.parametrize("regression", ["printed", "l2", "kl"])
+def test_all_can_be_chosen_in_fit_and_the_model_says_so(vertices, regression):
+    """Q = 10, K = 2, φ = .1, 2000 people of 50 comparisons; fixed data and seed."""
+    truth = planted(10, 2, 0.1, 0.1, seed=2)
+    votes = truth.sample(2000, 50, seed=2).comparisons
+    options = {"vertices": vertices, "regression": regression, "min_count": 0.2, "zeta": "auto"}
+    model = mm.fit(votes, 2, method="projections", **options)
+    assert error(model, truth) < 0.05
+    assert model.report["options"] == options
+    assert len(model.report["novel_pairs"]) == 2
+    assert ("solid_angles" in model.report) == (vertices == "projections")
+
+
+def test_names_that_there_are_not():
+    votes = planted(5, 2).sample(50, 10, seed=1).comparisons
+    with pytest.raises(OptionError, match="vertices is 'corners'; it must be one of 'projections', 'ddp', 'fast-anchor-words'"):
+        mm.fit(votes, 2, method="projections", vertices="corners")
+    with pytest.raises(OptionError, match="regression is 'l1'; it must be one of 'printed', 'l2', 'kl'"):
+        mm.fit(votes, 2, method="projections", regression="l1")
