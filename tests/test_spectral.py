@@ -202,7 +202,7 @@ def test_options_are_checked(votes):
     data, _ = votes
     with pytest.raises(OptionError, match="refine is 'much'; it must be one of 'full', 'short', 'none'"):
         fit(data, 3, refine="much")
-    with pytest.raises(OptionError, match="vertices is 'corners'; it must be one of 'spa', 'projections', 'ddp', 'fast-anchor-words'"):
+    with pytest.raises(OptionError, match="vertices is 'corners'; it must be one of 'spa', 'projections', 'ddp'"):
         fit(data, 3, vertices="corners")
     with pytest.raises(OptionError, match="method 'spectral' has no option 'zeta'"):
         fit(data, 3, zeta=0.1)

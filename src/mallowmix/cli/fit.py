@@ -98,11 +98,14 @@ def fit(
         typer.Option(metavar="mallows|bt", help="Components as noisy rankings, or as Bradley-Terry scores.", show_default=False),
     ] = None,
     fits: Annotated[
-        int,
+        int | None,
         typer.Option(
-            parser=at_least(1), metavar="NUMBER", help="Average predictions over so many fits; the first is the one shown."
+            parser=at_least(1),
+            metavar="NUMBER",
+            help="Average predictions over so many fits; the first is the one shown.",
+            show_default=False,
         ),
-    ] = 1,
+    ] = None,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Calibrate predictions as well (see the command calibrate).")
     ] = False,

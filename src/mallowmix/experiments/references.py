@@ -22,7 +22,8 @@ from mallowmix.theory.separability import separability
 _STEP = 133
 PHIS, PAPER_LAMBDA = (0.0, 0.1, 0.2, 0.5), (0.0, 0.01, 0.05, 0.20)
 _LEAST = 1e-3  # λ below this are taken for equal when two fingerprints are compared
-_SHRINK, _FEW = (
+_SHRINK = 20.0  # a cluster's mean rating of a film counts so many ratings at the film's usual stars
+_FEW = 20  # people with fewer ratings do not count
     5.0,
     20,
 )  # a cluster's mean rating of a film counts so many ratings at the film's mean; people with fewer ratings do not count
@@ -43,18 +44,19 @@ def movielens_references(ratings: Ratings, n_items: int, n_components: int, n_st
 
 
 def _by_clusters(table: RatingTable, K: int, seed: int) -> Sigma:
-    """Residuals of the bias model, 0 where there is no rating, clustered; a cluster's films by usual stars plus mean residual."""
+    """People by their stars less the film's usual ones (0 where there is no rating); a cluster's films by mean rating, generosity
+    taken off and shrunk towards the usual."""
     from sklearn.cluster import KMeans
 
     b_user, b_item, mean = Bias().biases(table, np.ones(len(table), bool), 4.0, 2.0)
-    X = np.zeros((table.n_users, table.n_items))
-    seen = np.zeros_like(X)
-    X[table.user, table.item] = table.rating - mean - b_user[table.user] - b_item[table.item]
+    beyond = table.rating - mean - b_item[table.item]
+    X, seen, residual = (np.zeros((table.n_users, table.n_items)) for _ in range(3))
+    X[table.user, table.item], residual[table.user, table.item] = beyond, beyond - b_user[table.user]
     seen[table.user, table.item] = 1
     busy = np.flatnonzero(seen.sum(axis=1) >= min(_FEW, table.n_items // 2))
     learner: Any = KMeans(K, init="k-means++", n_init=1, max_iter=50, random_state=seed)  # pyright: ignore[reportArgumentType]
     cluster = learner.fit_predict(X[busy])
-    sums = np.stack([[part[busy[cluster == k]].sum(axis=0) for part in (X, seen)] for k in range(K)])  # (K, 2, Q)
+    sums = np.stack([[part[busy[cluster == k]].sum(axis=0) for part in (residual, seen)] for k in range(K)])  # (K, 2, Q)
     stars = b_item + sums[:, 0] / (sums[:, 1] + _SHRINK)
     return sigma_of(np.argsort(-stars, axis=1, kind="stable")).astype(np.int32)
 

@@ -97,13 +97,13 @@ def learn_profiles(table: RatingTable, people: Tastes) -> StarProfiles:
         told = replace(table, user=table.user[~first], item=table.item[~first], level=table.level[~first])
         asked = (table.user[first], table.item[first])
         errors = {
-            (penalty, *pair): rmse(predict_stars(_with(trial, *pair), told, *asked), table.rating[first])
+            (penalty, scale, tau): rmse(predict_stars(_with(trial, scale, tau), told, *asked), table.rating[first])
             for penalty in PENALTIES
             for trial in [_profiles(table, people, ~first, penalty)]
-            for pair in product(SCALES, GENEROSITY)
+            for scale, tau in product(SCALES, GENEROSITY)
         }
-        penalty, *pair = min(errors, key=errors.__getitem__)
-        return _with(_profiles(table, people, np.ones(len(table), bool), penalty), *pair, min(errors.values()))
+        penalty, scale, generosity = best = min(errors, key=errors.__getitem__)
+        return _with(_profiles(table, people, np.ones(len(table), bool), penalty), scale, generosity, errors[best])
 
 
 def _with(profiles: StarProfiles, scale: float, generosity: float, error: float = np.nan) -> StarProfiles:

@@ -24,16 +24,16 @@ Array = NDArray[np.float64]
 Gram = Callable[[NDArray[np.int64]], Array]  # places → their rows of C
 
 
-def corner_rows(gram: Gram, own: Array, K: int, zeta: float, gamma: float = 0.0) -> NDArray[np.int64]:
-    """Up to K places, one from each of the vertices that most corners share.
+def corner_rows(gram: Gram, own: Array, K: int, zeta: float, gamma: float = 0.0) -> list[NDArray[np.int64]]:
+    """Up to K vertices, each the places of its corners, those by the widest margin first; vertices of many corners first.
 
     own : the diagonal of C. ζ is halved until there are K vertices; fewer come back if that never happens.
     """
-    found = np.zeros(0, np.int64)
+    found: list[NDArray[np.int64]] = []
     for _ in range(_LOWERED):
         margin = margins(gram, own, zeta)
         corners = np.argsort(-margin, kind="stable")[: min(_MOST, np.count_nonzero(margin > max(gamma / 2, 0)))]
-        found = _one_each(corners, gram, own, zeta)[:K] if len(corners) else found
+        found = _vertices(corners, gram, own, zeta)[:K] if len(corners) else found
         if len(found) == K:
             break
         zeta /= 2
@@ -51,38 +51,38 @@ def margins(gram: Gram, own: Array, zeta: float) -> Array:
     return out
 
 
-def _one_each(corners: NDArray[np.int64], gram: Gram, own: Array, zeta: float) -> NDArray[np.int64]:
-    """Connected corners are one vertex; of each, the one furthest along their mean; vertices of many corners first."""
+def _vertices(corners: NDArray[np.int64], gram: Gram, own: Array, zeta: float) -> list[NDArray[np.int64]]:
+    """Connected corners are one vertex."""
     C = np.concatenate([gram(part)[:, corners] for part in _parts(corners)])
     near = own[corners, None] - 2 * C + own[corners] < zeta / 2
     n, label = connected_components(near | near.T, directed=False)
-    members = [np.flatnonzero(label == c) for c in range(n)]
-    best = np.array([group[np.argmax(C[np.ix_(group, group)].sum(axis=1))] for group in members])
-    return corners[best[np.argsort([-len(group) for group in members], kind="stable")]]
+    return sorted((corners[label == c] for c in range(n)), key=lambda members: -len(members))
 
 
 def ddp(rows: Array, K: int, seed: int = 0) -> Array:
-    """(K, K−1) corners of a cloud of rows; where the cloud shows fewer, the furthest rows make up the number."""
+    """(K, K−1) of each vertex the corner furthest along their mean; where the cloud shows fewer than K, its furthest rows."""
     centred = rows - rows.mean(axis=0)
     own = np.einsum("ij,ij->i", centred, centred)
     some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _ROWS)).astype(np.int64))
     apart = own[some, None] - 2 * centred[some] @ centred.T + own
     zeta = max(_PART * float(np.quantile(apart, _QUANTILE)), 1e-12)
-    places = corner_rows(lambda wanted: centred[wanted] @ centred.T, own, K, zeta)
-    return rows[places if len(places) == K else furthest_rows(rows, K)]
+    found = corner_rows(lambda wanted: centred[wanted] @ centred.T, own, K, zeta)
+    if len(found) < K:
+        return rows[furthest_rows(rows, K)]
+    return np.stack([rows[members[np.argmax(centred[members] @ centred[members].sum(axis=0))]] for members in found])
 
 
 def ddp_pairs(E: Moments, candidates: NDArray[np.int64], K: int, *, zeta: float | None = None) -> NDArray[np.int64]:
     """(K,) codes of ordered pairs, from the candidate rows of E. ζ is 0.3 × the 99.9% quantile of distances unless given."""
     zeta = Distances(E, candidates).auto_zeta() if zeta is None else zeta
     own = E.diagonal()[candidates]
-    places = corner_rows(lambda wanted: E.rows(candidates[wanted])[:, candidates], own, K, zeta)
-    if len(places) < K:
+    found = corner_rows(lambda wanted: E.rows(candidates[wanted])[:, candidates], own, K, zeta)
+    if len(found) < K:
         raise FitError(
-            f"Data-dependent projections show {len(places)} of the {K} vertices: lower the number of components, add people, or "
+            f"Data-dependent projections show {len(found)} of the {K} vertices: lower the number of components, add people, or "
             'choose other vertices ("projections", "fast-anchor-words").'
         )
-    return candidates[places]
+    return candidates[[members[0] for members in found]]  # the widest margin of each vertex
 
 
 def _chunks(n: int) -> list[NDArray[np.int64]]:

@@ -49,19 +49,20 @@ def _kl(E: Moments, A: Array, p: Array, seen: NDArray[np.int64], tol: float, max
 def mixture_weights(rows: Array, A: Array, *, tol: float = 1e-4, max_iter: int = 500) -> Array:
     """(n, K) the c that minimise KL(q ‖ cA) for every row q, by EM: c_k ← c_k Σ_j q_j A_kj / (cA)_j.
 
-    Σ_j q_j A_kj / (cA)_j is minus the gradient, 1 on average under c: a row is done when none exceeds 1 by `tol`, which bounds
-    how far KL is above its least value.
+    ratio_k = Σ_j q_j A_kj / (cA)_j is minus the gradient. A row is done when its duality gap, max ratio − c·ratio, is below tol:
+    KL is then that close to its least value. (c·ratio is 1, or less where a row has mass that no anchor expects.)
     """
     K = len(A)
     c, open_rows = np.full((len(rows), K), 1 / K), np.arange(len(rows))
     for _ in range(max_iter):
         ratio = (rows[open_rows] / (c[open_rows] @ A + _LEAST)) @ A.T
-        rest = ratio.max(axis=1) > 1 + tol
-        open_rows, ratio = open_rows[rest], ratio[rest]
+        moved = c[open_rows] * ratio
+        total = moved.sum(axis=1)
+        rest = ratio.max(axis=1) - total > tol
+        open_rows = open_rows[rest]
         if not len(open_rows):
             break
-        moved = c[open_rows] * ratio
-        c[open_rows] = moved / np.maximum(moved.sum(axis=1, keepdims=True), 1e-300)
+        c[open_rows] = moved[rest] / total[rest, None]
     return c
 
 
