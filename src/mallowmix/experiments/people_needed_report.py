@@ -42,7 +42,8 @@ fraction of discordant pairs after matching, the mean over components and seeds 
 paper's distance counts unordered pairs and is divided by Q(Q − 1), as its text reads, our number is twice the paper's.
 Its Figure 3 is empty in its source: there are only its statements to hold against. Written by `mallowmix reproduce fig3`.
 """
-_AFTER = """- *references, MovieLens*: people clustered by their ratings (k-means of stars less the films' usual ones), a cluster's
+_AFTER = """\
+- *references, MovieLens*: people clustered by their ratings (k-means of stars less the films' usual ones), a cluster's
   films by mean rating; of 20 starts of the clustering, the one whose λ is nearest to the paper's 0, .01, .05, .20.
   *random*: uniform, other ones for each seed.
 - *λ*: the least for which the planted β is λ-separable; 1 or more: some component has no novel pair.

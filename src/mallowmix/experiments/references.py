@@ -24,9 +24,6 @@ PHIS, PAPER_LAMBDA = (0.0, 0.1, 0.2, 0.5), (0.0, 0.01, 0.05, 0.20)
 _LEAST = 1e-3  # λ below this are taken for equal when two fingerprints are compared
 _SHRINK = 20.0  # a cluster's mean rating of a film counts so many ratings at the film's usual stars
 _FEW = 20  # people with fewer ratings do not count
-    5.0,
-    20,
-)  # a cluster's mean rating of a film counts so many ratings at the film's mean; people with fewer ratings do not count
 Sigma = NDArray[np.int32]
 
 
