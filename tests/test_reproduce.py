@@ -2,6 +2,8 @@
 
 import csv
 import math
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +12,10 @@ from scipy.io import savemat
 import mallowmix as mm
 from command_line import run
 from mallowmix.cli.reproduce import EXPERIMENTS
-from mallowmix.experiments import geometry, new_people, people_needed, references, star_profiles, star_ratings
+from mallowmix.experiments import footnote, geometry, new_people, people_needed, references, star_profiles, star_ratings
 from mallowmix.experiments.any_columns import AnyColumns
 from mallowmix.experiments.experiment import Request, digits, markdown_table
+from mallowmix.experiments.films import SHA256, URL, read_films
 from mallowmix.experiments.footnote import PRINTED as FOOTNOTE
 from mallowmix.experiments.geometry import planar_solid_angles, plane
 from mallowmix.experiments.ratings_split import read_split
@@ -65,8 +68,11 @@ def check_files(folder, name, columns):
 # ------------------------------------------------------------------------------------------------------------ the footnote
 
 
-def test_footnote_is_within_chance_of_the_paper(tmp_path):
-    """Four differences of two means of 1000 draws, the seed fixed: another seed would pass 3.5 standard errors once in 500."""
+def test_footnote_is_within_chance_of_the_paper(tmp_path, monkeypatch):
+    """Four differences of means of 200 draws and of the paper's 1000, the seed fixed: another seed would pass 3.5 standard errors
+    once in 500.
+    """
+    monkeypatch.setattr(footnote, "PAPER_DRAWS", 200)
     said, _ = run("reproduce", "footnote", "--quick", "-o", tmp_path)
     rows = check_files(
         tmp_path, "footnote", ("phi", "draws", "probability", "standard_error", "paper", "lemma3_bound", "version")
@@ -74,7 +80,7 @@ def test_footnote_is_within_chance_of_the_paper(tmp_path):
     assert "4 of 4: φ = 0.5" in said and "difference in standard errors" in said
     for row in rows:
         p, paper = float(row["probability"]), FOOTNOTE[float(row["phi"])]
-        assert abs(p - paper) < 3.5 * math.sqrt((p * (1 - p) + paper * (1 - paper)) / 1000)
+        assert abs(p - paper) < 3.5 * math.sqrt(p * (1 - p) / 200 + paper * (1 - paper) / 1000)
         assert float(row["lemma3_bound"]) < 0
 
 
@@ -229,12 +235,32 @@ def test_ridge_against_stacked_least_squares():
 
 def test_data_that_is_missing_or_has_no_test_part(tmp_path, monkeypatch):
     monkeypatch.delenv("MALLOWMIX_DATA", raising=False)
+    monkeypatch.setitem(sys.modules, "pooch", None)  # as if it were not installed
     for name in ("table2", "fig3", "fig4"):
         _, said = run("reproduce", name, "--quick", "-o", tmp_path, code=1)
         assert "No folder with MovieLens ratings was named." in said
     (tmp_path / "ratings.dat").write_text("1::2::3::4\n1::3::5::6\n2::3::1::6\n")
     _, said = run("reproduce", "table2", "--data", tmp_path, "-o", tmp_path, code=1)
     assert "no test part" in said and "moviedata.mat" in said
+
+
+def test_ratings_are_fetched_where_pooch_is_there(films, tmp_path, monkeypatch):
+    monkeypatch.delenv("MALLOWMIX_DATA", raising=False)
+    asked = []
+
+    def retrieve(url, known_hash, fname):
+        asked.append((url, known_hash, fname))
+        return str(films / fname)
+
+    monkeypatch.setitem(sys.modules, "pooch", SimpleNamespace(retrieve=retrieve))
+    assert len(read_films(None)) == 9 * M
+    assert asked == [(URL, f"sha256:{SHA256}", "moviedata.mat")] and len(SHA256) == 64
+    monkeypatch.setenv("MALLOWMIX_DATA", str(films))
+    assert len(read_films(None)) == 9 * M and len(asked) == 1  # what is named is not fetched
+    monkeypatch.delenv("MALLOWMIX_DATA")
+    monkeypatch.setitem(sys.modules, "pooch", SimpleNamespace(retrieve=lambda *_, **__: 1 / 0))
+    _, said = run("reproduce", "table2", "-o", tmp_path, code=1)
+    assert "could not be fetched from http://www.cs.toronto.edu" in said and "(division by zero). Name a folder" in said
 
 
 def test_every_experiment_has_the_same_form():

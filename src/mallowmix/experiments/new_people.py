@@ -16,6 +16,7 @@ from mallowmix.comparisons import Comparisons
 from mallowmix.errors import MallowmixWarning
 from mallowmix.experiments.any_columns import any_columns
 from mallowmix.experiments.experiment import Experiment, Request, Row, key
+from mallowmix.experiments.films import read_films
 from mallowmix.experiments.new_people_report import report
 from mallowmix.infer.completion import completion
 from mallowmix.infer.left_to_right import left_to_right
@@ -23,7 +24,7 @@ from mallowmix.learn.fit import fit
 from mallowmix.model import M4
 from mallowmix.peers.tm import TM
 from mallowmix.randomness import generator
-from mallowmix.readers.movielens import first_users, movielens_comparisons, read_movielens
+from mallowmix.readers.movielens import first_users, movielens_comparisons
 from mallowmix.readers.ratings import capped
 
 _STEP = 132
@@ -79,7 +80,7 @@ def rows(todo: Iterable[Task], request: Request) -> Iterator[Row]:
 
 def read_people(request: Request, size: str) -> People:
     """The paper's split. Quick: some of the people to learn from."""
-    learnt, asked = first_users(movielens_comparisons(read_movielens(request.data), N_ITEMS), N_FIRST)
+    learnt, asked = first_users(movielens_comparisons(read_films(request.data), N_ITEMS), N_FIRST)
     n = asked.per_user()
     few = _some(asked, np.flatnonzero((n > 0) & (n <= MOST_COMPARISONS)), QUICK_ASKED if size == "quick" else MOST_ASKED)
     if size == "quick":

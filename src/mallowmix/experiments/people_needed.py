@@ -9,12 +9,12 @@ import numpy as np
 
 from mallowmix._version import __version__
 from mallowmix.experiments.experiment import Experiment, Request, Row, key
+from mallowmix.experiments.films import read_films
 from mallowmix.experiments.people_needed_report import report
 from mallowmix.experiments.population import Population
 from mallowmix.experiments.recovery import measures
 from mallowmix.experiments.references import PHIS, Sigma, movielens_references, random_references
 from mallowmix.model import M4
-from mallowmix.readers.movielens import read_movielens
 from mallowmix.theory.separability import separability
 
 Q, K, N, ALPHA = 100, 10, 300, 0.1
@@ -66,7 +66,7 @@ def planted(task: Task, data: Path | None) -> M4:
 
 @cache
 def _from_movielens(data: Path | None) -> Sigma:
-    return movielens_references(read_movielens(data), Q, K)
+    return movielens_references(read_films(data), Q, K)
 
 
 def said(row: Mapping[str, Any]) -> str:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.errors import DataError
-from mallowmix.readers.movielens import Ratings, read_movielens
+from mallowmix.experiments.films import read_films
+from mallowmix.readers.movielens import Ratings
 
 Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
@@ -21,7 +22,7 @@ class RatingsSplit(NamedTuple):
 
 def read_split(data: Path | None, n_items: int) -> RatingsSplit:
     """The ratings of the most rated films (counting both parts), in the two parts of `moviedata.mat`."""
-    ratings = read_movielens(data)
+    ratings = read_films(data)
     if ratings.train.all():
         raise DataError(
             "These MovieLens ratings have no test part: Table 2 needs moviedata.mat, the split of the BPMF authors. "

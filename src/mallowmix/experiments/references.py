@@ -42,7 +42,8 @@ def movielens_references(ratings: Ratings, n_items: int, n_components: int, n_st
 
 def _by_clusters(table: RatingTable, K: int, seed: int) -> Sigma:
     """People by their stars less the film's usual ones (0 where there is no rating); a cluster's films by mean rating, generosity
-    taken off and shrunk towards the usual."""
+    taken off and shrunk towards the usual.
+    """
     from sklearn.cluster import KMeans
 
     b_user, b_item, mean = Bias().biases(table, np.ones(len(table), bool), 4.0, 2.0)
