@@ -134,7 +134,7 @@ def intervals(
     simulation, and taken off with its own error. The intervals hold for the tastes that the model is about: what all replicates
     share, such as two tastes taken for one, shows in none of them.
 
-    Measured, 90% intervals of places and win rates reach their level; those of φ and of the shares fall short of it (docs/assess.md).
+    Measured (docs/assess.md), 90% intervals of places and win rates reach their level; those of φ and the shares fall short.
     """
     check_at_least("replicates", replicates, 10)
     if not 0 < level < 1:

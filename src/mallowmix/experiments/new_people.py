@@ -33,6 +33,7 @@ MOST_ASKED, MOST_COMPARISONS = 200, 600  # people for left-to-right, of those wi
 QUICK_ASKED, QUICK_LEARNT = 60, 1500
 CAP = 20.0  # the say of a person in learning, in independent comparisons
 FLOORS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # candidates for TM's ε, by training people alone
+QUICK_FLOOR = (0.2,)  # of TM that is not rounded
 COLUMNS = ("system", "k", "size", "method", "log_likelihood", "standard_error", "users", "comparisons", "version")
 SYSTEMS, METHODS = ("M4", "TM", "TM, not rounded", "mixed-membership BTL"), ("completion", "left-to-right")
 
@@ -116,9 +117,12 @@ class _Models:
         return self.m4
 
     def _tm(self, rounded: bool, learnt: Comparisons) -> Any:
-        """TM with its floor chosen on training people; rounded, from the same kind of fit as M4's."""
+        """TM with its floor chosen on training people; rounded, from the same kind of fit as M4's. Quick: not rounded, a floor is
+        given, since Algorithms 2 and 3 take most of the time.
+        """
         options = {"refine": _refine(self.request)} if rounded else {}
-        fitted = TM(rounded=rounded, floor=FLOORS, options=options).fit(learnt, self.k)
+        floors = FLOORS if rounded or not self.request.quick else QUICK_FLOOR
+        fitted = TM(rounded=rounded, floor=floors, options=options).fit(learnt, self.k)
         return any_columns(fitted.items, fitted.fits[0])
 
     def _fit(self, learnt: Comparisons, **options: Any) -> M4:

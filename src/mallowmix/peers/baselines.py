@@ -92,7 +92,7 @@ class Borda:
         won, games = wins.sum(axis=1), wins.sum(axis=1) + wins.sum(axis=0)
         share = (won + 0.5) / (games + 1)
         apart = share[:, None] - share
-        best = minimize_scalar(lambda c: -np.sum(wins * log_expit(c * apart)), bounds=(0, 200), method="bounded")
+        best: Any = minimize_scalar(lambda c: -np.sum(wins * log_expit(c * apart)), bounds=(0, 200), method="bounded")
         return FittedScores(data.items, float(best.x) * share[None])
 
 
