@@ -48,7 +48,11 @@ def _line(found: list[dict[str, str]], method: str, k: int, systems: list[str]) 
 
 def _before(found: list[dict[str, str]]) -> str:
     quick = found[0]["size"] == "quick"
-    less = ' This is the quick twin: 1,500 people to learn from, and fits that stop early (`refine="short"`).' if quick else ""
+    less = (
+        " This is the quick twin: 1,500 people to learn from, fits that stop early (`short`), no TM without rounding."
+        if quick
+        else ""
+    )
     few = next((row for row in found if row["method"] == "left-to-right"), None)
     asked = f" Left-to-right: {few['users']} of the new people, who made at most 600 comparisons each." if few else ""
     return f"""# New people's comparisons of films
