@@ -146,14 +146,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     chosen = [case for case in CASES if not options.cases or any(part in case.name for part in options.cases)]
+    options.out.parent.mkdir(exist_ok=True)
     print(HEADING)
     table = []
     for case in chosen:
         for seed in range(options.seeds):
             table.append(row := measure(case, seed))
             print(line(row), flush=True)
-    options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            options.out.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 HEADING = f"{'case':<34} {'error':>7} {'worst':>7} {'λ':>5} {'next':>5} {'share':>6} {'apart':>6} {'halves':>6}  warnings"

@@ -59,14 +59,14 @@ def test_coin_flips_are_found_when_asked_for():
 
 
 def test_the_data_it_was_learnt_from_is_not_the_judge():
-    """Judged on its own people a model of too many components looks far better than on others."""
-    votes = TRUTH.sample(240, 30, seed=1).comparisons
-    model = mm.fit(votes, 6)
+    """Judged on its own people a model of too many components looks better than on others: by .04 to .09 in three populations."""
+    votes = TRUTH.sample(60, 20, seed=1).comparisons
+    model = mm.fit(votes, 8)
     honest = mm.calibrate(model, votes)
     flattered = mm.calibrate(replace(model, report={}), votes)
-    assert honest.report["calibration"]["before"] > flattered.report["calibration"]["before"]
+    assert honest.report["calibration"]["before"] > flattered.report["calibration"]["before"] + 0.01
     assert np.array_equal(honest.sigma, model.sigma) and honest.report["fingerprint"] == model.report["fingerprint"]
-    assert honest.report["calibration"]["users"] <= 240
+    assert honest.report["calibration"]["users"] <= 60
 
 
 def test_the_same_bytes_on_any_number_of_threads_and_in_any_order():

@@ -155,17 +155,20 @@ def test_any_columns_score_as_the_model_they_are_taken_from():
 
 
 def test_figure_4(films, tmp_path, monkeypatch):
-    for name, value in {"N_ITEMS": Q, "N_FIRST": 60, "QUICK_KS": (2,), "QUICK_ASKED": 10, "FLOORS": (0.1, 0.3)}.items():
+    for name, value in {"N_ITEMS": Q, "N_FIRST": 60, "KS": (2,), "MOST_ASKED": 10, "FLOORS": (0.1, 0.3)}.items():
         monkeypatch.setattr(new_people, name, value)
-    said, _ = run("reproduce", "fig4", "--quick", "--data", films, "-o", tmp_path)
+    said, _ = run("reproduce", "fig4", "--data", films, "-o", tmp_path)
     rows = check_files(tmp_path, "fig4", new_people.COLUMNS)
     value = {(row["system"], row["method"]): float(row["log_likelihood"]) for row in rows}
-    assert len(rows) == len(value) == 4 * 2
+    assert len(rows) == len(value) == 5 * 2
     for method in new_people.METHODS:
         assert value["M4", method] > value["one ranking", method] + 0.1  # two opposite tastes: one ranking is a coin
         assert value["one ranking", method] == pytest.approx(-math.log(2), abs=0.05)
     assert {row["users"] for row in rows if row["method"] == "left-to-right"} == {"10"}
-    assert "M4 is above TM in" in (tmp_path / "fig4.md").read_text(encoding="utf-8") and "8 of 8" in said
+    assert {task.system for task in new_people.tasks(Request(quick=True))} == {row["system"] for row in rows} - {
+        "TM, not rounded"
+    }
+    assert "M4 is above TM in" in (tmp_path / "fig4.md").read_text(encoding="utf-8") and "10 of 10" in said
 
 
 # ----------------------------------------------------------------------------------------------------------------- table 2
