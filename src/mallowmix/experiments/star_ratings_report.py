@@ -50,7 +50,8 @@ _AFTER = """- *PMF, BPMF*: with the settings of the published code. PMF's number
 - *star profiles*: what following a taste adds to each film's stars, learnt by regression on people's weights; a person's
   stars then say how much of each taste they have (`mallowmix.experiments.star_profiles`). The tastes, and so which films
   are alike, come from M4's comparisons.
-- Everything is tuned on a tenth of the training ratings. The test ratings were looked at once, by this table.
+- What is tuned is tuned on a tenth of the training ratings, held out of what is told of people (the components, learnt
+  from all training ratings, have seen them). The test ratings were looked at once, by this table.
 """
 
 
