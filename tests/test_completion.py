@@ -45,8 +45,8 @@ def quadrature(model, told: list[tuple[int, int]], asked: list[tuple[int, int]])
 
 @pytest.mark.parametrize("given", [0.0, 0.3, 0.7])
 def test_two_components_agree_with_quadrature(given):
-    """Collapsed inference is off by up to .005 on so few people; the usual variational mean by .013."""
-    comparisons = TWO.sample(12, 8, seed=3).comparisons
+    """Collapsed inference is off by .005 on a dozen people, by less than .002 on 200; the plain variational mean by .013."""
+    comparisons = TWO.sample(200, 8, seed=3).comparisons
     told, asked = told_and_asked(comparisons, given=given)
     total = 0.0
     for m in range(comparisons.n_users):
@@ -57,7 +57,7 @@ def test_two_components_agree_with_quadrature(given):
         total += quadrature(TWO, *words)
     found = completion(TWO, comparisons, given=given)
     assert found.n_comparisons == asked.sum()
-    assert found.log_likelihood_per_comparison == pytest.approx(total / asked.sum(), abs=6e-3 if given else 1e-9)
+    assert found.log_likelihood_per_comparison == pytest.approx(total / asked.sum(), abs=2e-3 if given else 1e-9)
 
 
 @pytest.mark.parametrize("split", ["comparisons", "items"])

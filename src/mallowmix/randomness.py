@@ -56,9 +56,10 @@ def log_gamma_draw(state, shape):
         state, u1 = splitmix(state)
         state, u2 = splitmix(state)
         x = np.sqrt(-2.0 * np.log(1.0 - u1)) * np.cos(2.0 * np.pi * u2)
-        v = (1.0 + c * x) ** 3
+        v = 1.0 + c * x
         if v <= 0.0:
             continue
+        v = v * v * v
         state, u = splitmix(state)
         if np.log(1.0 - u) < 0.5 * x * x + d - d * v + d * np.log(v):
             state, u = splitmix(state)

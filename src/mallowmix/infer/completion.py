@@ -11,6 +11,7 @@ from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import OptionError, check_choice
 from mallowmix.infer.posterior import Lens, fold_in, views
 from mallowmix.infer.scores import Heldout, summary
+from mallowmix.learn.halves import take, tokens
 from mallowmix.model import M4
 from mallowmix.randomness import as_key, uniforms
 
@@ -86,24 +87,11 @@ def _wanted(n, given, key, user):
 
 @nb.njit(cache=True, nogil=True)
 def _deal_comparisons(starts, weight, given, first_user, key):
-    """Selection sampling: each unit of weight is taken with probability (still wanted) / (still to come)."""
     told = np.zeros(len(weight))
     for m in range(len(starts) - 1):
-        left = 0
-        for row in range(starts[m], starts[m + 1]):
-            left += int(np.ceil(weight[row]))
-        wanted, token = _wanted(left, given, key, first_user + m), 0
-        for row in range(starts[m], starts[m + 1]):
-            rest = weight[row]
-            while rest > 0:
-                u, _ = uniforms(key, _STEP, first_user + m, token, 0)
-                piece = min(1.0, rest)
-                if u * left < wanted:
-                    told[row] += piece
-                    wanted -= 1
-                rest -= piece
-                left -= 1
-                token += 1
+        rows = slice(starts[m], starts[m + 1])
+        n = tokens(weight[rows])
+        take(weight[rows], n, _wanted(n, given, key, first_user + m), told[rows], key, _STEP, first_user + m)
     return told
 
 

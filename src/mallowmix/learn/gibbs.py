@@ -13,7 +13,7 @@ from mallowmix.learn.mstep import Columns, beta_table
 from mallowmix.learn.polish import polish_columns
 from mallowmix.learn.sample import people
 from mallowmix.learn.tables import by_pair, new_tables, tabulate
-from mallowmix.randomness import as_key, philox
+from mallowmix.randomness import as_key, log_gamma_draw, philox, splitmix
 
 FLOOR = 1e-3
 _STEP = 40
@@ -167,36 +167,6 @@ def _histogram(tokens: Array, block: Block, n_sizes: int = MAX_TOKENS) -> Array:
     return np.asarray(counts, np.float64).reshape(K1, n_sizes)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
-def _next(state):
-    """splitmix64: a new state and a uniform on [0, 1)."""
-    state = state + np.uint64(0x9E3779B97F4A7C15)
-    x = state
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    x = x ^ (x >> np.uint64(31))
-    return state, (x >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-
-
-@nb.njit(cache=True, nogil=True)
-def _log_gamma_draw(shape, state):
-    """Log of a Gamma(shape) draw (Marsaglia and Tsang), by way of shape + 1 so that tiny shapes do not underflow."""
-    d = shape + 1.0 - 1.0 / 3.0
-    c = 1.0 / np.sqrt(9.0 * d)
-    while True:
-        state, u1 = _next(state)
-        state, u2 = _next(state)
-        x = np.sqrt(-2.0 * np.log(1.0 - u1)) * np.cos(2.0 * np.pi * u2)
-        v = 1.0 + c * x
-        if v <= 0.0:
-            continue
-        v = v * v * v
-        state, u = _next(state)
-        if np.log(1.0 - u) < 0.5 * x * x + d - d * v + d * np.log(v):
-            state, u = _next(state)
-            return np.log(d * v) + np.log(1.0 - u) / shape, state
-
-
 @nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
 def _pick(beta, share, u, p):
     """K with probability ∝ β_k share_k, from a uniform: the first of the running sums above it."""
@@ -235,7 +205,7 @@ def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, firs
                     else:
                         if not start:
                             n[z[token]] -= w
-                        state, u = _next(state)
+                        state, u = splitmix(state)
                         z[token] = _pick(beta[code], theta[m] if start else n, u, p)
                         n[z[token]] += w
                     left -= w
@@ -244,7 +214,7 @@ def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, firs
         top = -np.inf
         for k in range(K):
             tokens[m, k] = max(n[k] - alpha[k], 0.0)
-            p[k], state = _log_gamma_draw(max(n[k], 1e-6), state)
+            state, p[k] = log_gamma_draw(state, max(n[k], 1e-6))
             top = max(top, p[k])
         total = 0.0
         for k in range(K):

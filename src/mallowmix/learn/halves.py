@@ -30,24 +30,36 @@ def split(block: Block, key: np.uint64) -> Halves:
 
 @nb.njit(cache=True, nogil=True)
 def _split(starts, weight, first_user, key):
-    """Selection sampling: walk through the n comparisons, taking each with probability (still wanted) / (still to come)."""
     first = np.zeros(len(weight))
     for m in range(len(starts) - 1):
-        left = 0
-        for row in range(starts[m], starts[m + 1]):
-            left += int(np.ceil(weight[row]))
+        rows = slice(starts[m], starts[m + 1])
+        n = tokens(weight[rows])
         coin, _ = uniforms(key, _STEP, first_user + m, 0, 1)
-        wanted = left // 2 + (1 if left % 2 == 1 and coin < 0.5 else 0)
-        token = 0
-        for row in range(starts[m], starts[m + 1]):
-            rest = weight[row]
-            while rest > 0:
-                u, _ = uniforms(key, _STEP, first_user + m, token, 0)
-                piece = min(1.0, rest)
-                if u * left < wanted:
-                    first[row] += piece
-                    wanted -= 1
-                rest -= piece
-                left -= 1
-                token += 1
+        take(weight[rows], n, n // 2 + (1 if n % 2 == 1 and coin < 0.5 else 0), first[rows], key, _STEP, first_user + m)
     return first
+
+
+@nb.njit(cache=True, nogil=True)
+def tokens(weight):
+    """How many pieces rows of these weights stand for: whole comparisons, and a fractional rest as one piece."""
+    n = 0
+    for row in range(len(weight)):
+        n += int(np.ceil(weight[row]))
+    return n
+
+
+@nb.njit(cache=True, nogil=True)
+def take(weight, left, wanted, taken, key, step, user):
+    """Selection sampling: walk through a person's pieces, taking each with probability (still wanted) / (still to come)."""
+    token = 0
+    for row in range(len(weight)):
+        rest = weight[row]
+        while rest > 0:
+            u, _ = uniforms(key, step, user, token, 0)
+            piece = min(1.0, rest)
+            if u * left < wanted:
+                taken[row] += piece
+                wanted -= 1
+            rest -= piece
+            left -= 1
+            token += 1

@@ -32,11 +32,12 @@ def polish_columns(
 
 
 def _polish(k: int, broadcast: tuple[Tables, Columns], state: Any) -> tuple[None, tuple[NDArray[np.int32], float]]:
-    table, sigma, phi = broadcast[0][k], broadcast[1].sigma[k], float(broadcast[1].phi[k])
-    sigma = sigma_of(insert_by_gap(by_gap(table, len(sigma), phi), order_of(sigma)))
-    sums = gap_sums(table, sigma)
-    new = direct_phi(sums)  # between grid points a guess: taken where it is no worse than the old
-    return None, (sigma, new if likelihood(sums, new) >= likelihood(sums, phi) else phi)
+    table, old, phi = broadcast[0][k], broadcast[1].sigma[k], float(broadcast[1].phi[k])
+    new = sigma_of(insert_by_gap(by_gap(table, len(old), phi), order_of(old)))
+    before, after = gap_sums(table, old), gap_sums(table, new)
+    sigma, sums = (new, after) if likelihood(after, phi) >= likelihood(before, phi) else (old, before)  # gains were float32
+    guess = direct_phi(sums)  # between grid points a guess: taken where it is no worse than the old
+    return None, (sigma, guess if likelihood(sums, guess) >= likelihood(sums, phi) else phi)
 
 
 def direct_phi(sums: Array) -> float:
