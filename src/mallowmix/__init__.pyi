@@ -23,6 +23,7 @@ from .learn.components import components as components
 from .learn.fit import fit as fit
 from .learn.update import update as update
 from .model import M4 as M4
+from .orders import Rankings as Rankings
 from .readers import read_comparisons as read_comparisons
 from .readers.ratings import comparisons_from_ratings as comparisons_from_ratings
 from .storage import load as load
