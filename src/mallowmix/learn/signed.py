@@ -9,53 +9,22 @@ products of a person count n_m in all, so that it is 1/(n_m − 1) where every t
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, LocalEngine
+from mallowmix.learn.subspace import PairStatistics as PairStatistics
+from mallowmix.learn.subspace import Subspace as Subspace
+from mallowmix.learn.subspace import iterate_subspace
+from mallowmix.learn.subspace import pair_statistics as pair_statistics
 from mallowmix.randomness import as_key, generator, uniforms
 
 _STEP_START, _STEP_NULL = 30, 31
-_PRIOR = 0.5  # counts added to each direction of a pair
-_FLOOR = 0.01  # least share of a pair, in units of the mean share
 Array = NDArray[np.float64]
 Rows = tuple[Array, NDArray[Any]]  # a block's c_m, and the signed sum of each row's tokens
-
-
-class PairStatistics(NamedTuple):
-    """What each pair's counts say, and what a token is worth; codes are ordered pairs, p numbers unordered ones."""
-
-    index: NDArray[np.int32]  # (Q²,) code → p
-    value: Array  # (Q²,) code → x, signed
-    win: Array  # (P,) q: how often the lower-numbered item wins, shrunk to ½
-    share: Array  # (P,) μ
-    count: Array  # (P,)
-
-
-class Subspace(NamedTuple):
-    """The leading eigenpairs of the signed moment."""
-
-    values: Array  # (b,) Ritz values, largest first
-    vectors: Array  # (P, b)
-    passes: int
-    converged: bool
-
-
-def pair_statistics(counts: Array, n_items: int, prior: float = _PRIOR) -> PairStatistics:
-    """From the (Q²,) counts of ordered pairs."""
-    low, high = np.triu_indices(n_items, 1)
-    forward, backward = counts[low * n_items + high], counts[high * n_items + low]
-    total = forward + backward
-    win = (forward + prior) / (total + 2 * prior)
-    share = np.maximum(total / total.sum(), _FLOOR / len(total))
-    index, value = np.zeros(n_items**2, np.int32), np.zeros(n_items**2)
-    index[low * n_items + high] = index[high * n_items + low] = np.arange(len(low))
-    value[low * n_items + high] = np.sqrt((1 - win) / win / share)
-    value[high * n_items + low] = -np.sqrt(win / (1 - win) / share)
-    return PairStatistics(index, value, win, share, total)
 
 
 def count_pairs(blocks: list[Block], engine: LocalEngine) -> Array:
@@ -180,21 +149,7 @@ def leading_subspace(
     seed: int = 0,
     start: Array | None = None,
 ) -> Subspace:
-    """Top eigenpairs by block subspace iteration. The spectrum has two sides, so A is shifted by its most negative Ritz value."""
+    """Top eigenpairs of A by block subspace iteration, from random vectors unless a start is given."""
     P = len(A.pairs.share)
-    width = min(rank + extra, P)
-    V = generator(seed, _STEP_START).standard_normal((P, width)) if start is None else start
-    V = np.linalg.qr(V)[0]
-    before, converged, values = np.full(rank, np.inf), False, np.zeros(width)
-    passes = 0
-    while passes < max_passes and not converged:
-        AV = A.apply(V)
-        passes += 1
-        ritz, U = np.linalg.eigh((H := V.T @ AV) / 2 + H.T / 2)
-        values, U = ritz[::-1], U[:, ::-1]
-        now = values[:rank]
-        converged = bool(np.all(np.abs(now - before) <= tol * max(abs(values[0]), 1e-300)))
-        before = now
-        vectors = V @ U
-        V = np.linalg.qr(AV @ U + max(0.0, -values[-1]) * vectors)[0]
-    return Subspace(values, vectors, passes, converged)
+    V = generator(seed, _STEP_START).standard_normal((P, min(rank + extra, P))) if start is None else start
+    return iterate_subspace(A.apply, V, rank, max_passes=max_passes, tol=tol)

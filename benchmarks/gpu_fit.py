@@ -1,0 +1,205 @@
+"""A short fit on a card with numpy, SciPy and CuPy alone: planted people drawn where they are learnt from, and `refine="short"`.
+
+The passes are those of `mallowmix.engine.device`. What happens between them is small and stands here without numba, because a
+machine that lends a card may have none of what `mallowmix` as a whole needs.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+from mallowmix.engine import device
+from mallowmix.engine.device import Arrays, Batch
+from mallowmix.learn.subspace import PairStatistics, Subspace, iterate_subspace, pair_statistics
+
+FLOOR = 1e-4
+EXTRA = 8  # columns of the subspace beyond K − 1
+GRID = np.r_[0.005, np.linspace(0.01, 0.99, 197)]
+
+
+class Planted(NamedTuple):
+    """What people are drawn from: K rankings, one φ, one α for all components."""
+
+    sigma: np.ndarray  # (K, Q)
+    phi: float
+    alpha: float
+
+
+def planted(n_items: int, n_components: int, phi: float = 0.2, alpha: float = 0.1, seed: int = 0) -> Planted:
+    """Random reference rankings."""
+    random = np.random.default_rng(seed)
+    return Planted(np.stack([random.permutation(n_items) for _ in range(n_components)]), phi, alpha)
+
+
+def chances(n_items: int, phi: float) -> np.ndarray:
+    """(2Q − 1,) by gap −(Q−1) … Q−1: that an item wins which stands so many places higher, as the paper prints it."""
+    g = np.arange(1, n_items)
+    win = (g + 1) / (1 - phi ** (g + 1)) - g / (1 - phi**g)
+    return np.concatenate([(1 - win)[::-1], [0.5], win])
+
+
+def draw(on: Arrays, truth: Planted, n_people: int, per_person: int, seed: int) -> Batch:
+    """People with `per_person` comparisons each, drawn where `on` says."""
+    xp, (K, Q) = on.xp, truth.sigma.shape
+    random = xp.random.default_rng(seed)
+    n = n_people * per_person
+    upto = random.standard_gamma(truth.alpha, (n_people, K)).cumsum(axis=1)
+    person = xp.arange(n) // per_person
+    u = random.random(n) * upto[person, -1]
+    z = xp.zeros(n, np.int32)
+    for k in range(K - 1):
+        z += u >= upto[person, k]
+    i = random.integers(0, Q, n, dtype=np.int32)
+    j = (i + random.integers(1, Q, n, dtype=np.int32)) % Q
+    sigma, chance = on.take(truth.sigma), on.take(chances(Q, truth.phi))
+    wins = random.random(n) < chance[sigma[z, j] - sigma[z, i] + Q - 1]
+    pair = xp.where(wins, i * Q + j, j * Q + i).astype(np.int32)
+    return Batch(Q, xp.arange(0, n + 1, per_person, dtype=np.int64), pair)
+
+
+class Moment:
+    """The signed moment of all batches, each of which stays where it is."""
+
+    def __init__(self, on: Arrays, batches: list[Batch]) -> None:
+        self.on, self.batches = on, batches
+        counts = sum(device.count_pairs(on, batch) for batch in batches)
+        self.pairs: PairStatistics = pair_statistics(on.give(counts), batches[0].n_items)
+        self.scales = [device.people_scale(on, batch) for batch in batches]
+        self.index, self.value = on.take(self.pairs.index), on.take(self.pairs.value, np.float32)
+        self.mass = sum(scale.mass for scale in self.scales)
+
+    def apply(self, V: np.ndarray) -> np.ndarray:
+        """A V: one pass."""
+        sent, total = self.on.take(V, np.float32), 0.0
+        for batch, scale in zip(self.batches, self.scales, strict=True):
+            part = device.signed_apply(self.on, batch, scale, self.index, self.value, sent)
+            total = total + part.astype(np.float64)
+        return self.on.give(total) / self.mass
+
+
+def e_step(on: Arrays, batches: list[Batch], table: np.ndarray, alpha: np.ndarray, gamma: list[Any]) -> tuple[np.ndarray, float]:
+    """(Q², K) expected counts and the bound; γ of each batch is replaced in the list."""
+    sent, prior, total, bound = on.take(table, np.float32), on.take(alpha), 0.0, 0.0
+    for i, batch in enumerate(batches):
+        counts, part, _, gamma[i] = device.fold(on, batch, sent, prior, gamma[i])
+        total, bound = total + counts.astype(np.float64), bound + float(part)
+    return on.give(total), bound
+
+
+def fit_short(on: Arrays, batches: list[Batch], K: int, wait: Callable[[], None], seed: int = 0) -> dict[str, Any]:
+    """The spectral start from pairs and six variational steps; what was found, and how long each part took."""
+    seconds: dict[str, float] = {}
+    clock = _Clock(seconds, wait)
+    moment = Moment(on, batches)
+    clock("counts and scales")
+    width = min(K - 1 + EXTRA, len(moment.pairs.share))
+    start = np.random.default_rng(seed).standard_normal((len(moment.pairs.share), width))
+    subspace = iterate_subspace(moment.apply, start, K - 1)
+    clock("subspace")
+    sigma, alpha = start_from_pairs(subspace, moment.pairs, K, batches[0].n_items)
+    clock("start")
+    phi, gamma, bounds = np.full(K, 0.8), [None] * len(batches), []
+    for _ in range(6):
+        counts, bound = e_step(on, batches, beta_table(sigma, phi), alpha, gamma)
+        bounds.append(bound)
+        clock("people")
+        sigma, phi = update_columns(counts, sigma)
+        clock("columns")
+    return {"sigma": sigma, "phi": phi, "passes": subspace.passes, "bounds": bounds, "seconds": seconds}
+
+
+class _Clock:
+    """Adds the seconds since the last call to a name."""
+
+    def __init__(self, seconds: dict[str, float], wait: Callable[[], None]) -> None:
+        self.seconds, self.wait, self.last = seconds, wait, time.perf_counter()
+
+    def __call__(self, name: str) -> None:
+        self.wait()
+        now = time.perf_counter()
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self.last
+        self.last = now
+
+
+def start_from_pairs(subspace: Subspace, pairs: PairStatistics, K: int, n_items: int) -> tuple[np.ndarray, np.ndarray]:
+    """Corners among the embedded pairs, every pair as their mixture, items by their wins: rankings and shares."""
+    F = subspace.vectors[:, : K - 1] * np.sqrt(np.maximum(subspace.values[: K - 1], 0)) / np.sqrt(pairs.share)[:, None]
+    q = pairs.win
+    often = pairs.count >= 0.2 * np.median(pairs.count[pairs.count > 0])
+    ahead, behind = np.sqrt((1 - q) / q)[often, None], np.sqrt(q / (1 - q))[often, None]
+    corners = _corners(np.concatenate([F[often] * ahead, -F[often] * behind]), K)
+    share, _ = nnls(np.vstack([corners.T / np.abs(corners).max(), np.ones(K)]), np.r_[np.zeros(K - 1), 1.0])
+    share = np.maximum(share / share.sum(), 0.2 / K)
+    share /= share.sum()
+    system = np.vstack([(share[:, None] * corners).T, share])
+    beta = np.linalg.lstsq(system, np.column_stack([F * np.sqrt(q * (1 - q))[:, None], q]).T, rcond=1e-10)[0]
+    low, high = np.triu_indices(n_items, 1)
+    sigma = np.empty((K, n_items), np.int64)
+    for k in range(K):
+        wins = np.full((n_items, n_items), 0.5)
+        wins[low, high] = np.clip(beta[k], 0, 1)
+        wins[high, low] = 1 - wins[low, high]
+        sigma[k] = np.argsort(np.argsort(-wins.sum(axis=1), kind="stable"), kind="stable")
+    return sigma, share
+
+
+def _corners(rows: np.ndarray, K: int, smooth: int = 15) -> np.ndarray:
+    """Successive projections, each corner the mean of the rows furthest along its direction."""
+    smooth = min(smooth, max(1, len(rows) // (4 * K)))
+    points = np.column_stack([rows, np.ones(len(rows))])
+    rest, out = points.copy(), np.empty((K, points.shape[1]))
+    for k in range(K):
+        furthest = np.argsort(-(rest @ rest[np.argmax((rest**2).sum(axis=1))]), kind="stable")[:smooth]
+        out[k], unit = points[furthest].mean(axis=0), rest[furthest].mean(axis=0)
+        unit /= max(float(np.linalg.norm(unit)), 1e-300)
+        rest -= np.outer(rest @ unit, unit)
+    return out[:, :-1]
+
+
+def beta_table(sigma: np.ndarray, phi: np.ndarray) -> np.ndarray:
+    """(Q², K) β of every ordered pair, kept away from 0 and 1."""
+    K, Q = sigma.shape
+    columns = [chances(Q, phi[k])[(sigma[k][None, :] - sigma[k][:, None] + Q - 1).ravel()] for k in range(K)]
+    return np.clip(np.column_stack(columns), FLOOR, 1 - FLOOR)
+
+
+def update_columns(counts: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The M-step: rankings by insertion search on the expected counts, φ by maximum likelihood over gaps."""
+    K, Q = sigma.shape
+    wins = counts.T.reshape(K, Q, Q)
+    sigma = np.argsort(insertion_search(wins, np.argsort(sigma, axis=1)), axis=1)
+    grid = np.array([np.log(np.clip(chances(Q, phi), FLOOR, 1 - FLOOR)) for phi in GRID])
+    gaps = sigma[:, None, :] - sigma[:, :, None] + Q - 1
+    by_gap = np.stack([np.bincount(gaps[k].ravel(), wins[k].ravel(), 2 * Q - 1) for k in range(K)])
+    return sigma, np.array([_peak(grid @ by_gap[k]) for k in range(K)])
+
+
+def _peak(value: np.ndarray) -> float:
+    """The best of the grid, and the top of the parabola through it and its neighbours."""
+    i = int(np.clip(np.argmax(value), 1, len(GRID) - 2))
+    a, b, _ = np.polyfit(GRID[i - 1 : i + 2] - GRID[i], value[i - 1 : i + 2] - value[i], 2)
+    return float(np.clip(GRID[i] - b / (2 * a), GRID[i - 1], GRID[i + 1])) if a < 0 else float(GRID[np.argmax(value)])
+
+
+def insertion_search(wins: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """(K, Q) orders: single items move to their best place until no move helps, in all components at once."""
+    K, Q = order.shape
+    margin = wins - wins.transpose(0, 2, 1)
+    least, order, every = 1e-9 * np.abs(margin).max(axis=(1, 2)), order.copy(), np.arange(K)
+    for _ in range(100):
+        moved = False
+        for item in range(Q):
+            place = np.argmax(order == item, axis=1)
+            upto = np.cumsum(margin[every[:, None], item, order], axis=1)  # of margins over the items up to each place
+            here = upto[every, place]
+            gain = here[:, None] - np.where(np.arange(Q) < place[:, None], upto - margin[every[:, None], item, order], upto)
+            best = np.argmax(gain, axis=1)
+            for k in np.flatnonzero(gain[every, best] > least):
+                rest = np.delete(order[k], place[k])
+                order[k], moved = np.insert(rest, best[k], item), True
+        if not moved:
+            break
+    return order
