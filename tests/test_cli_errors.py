@@ -129,7 +129,7 @@ OTHERS = [
     (
         2,
         "check good.csv --columns user=winner,winner=winner",
-        "--columns gives two of user, winner, loser, weight the same column",
+        "--columns gives user and winner the same column 'winner'; they must differ.",
     ),
     (2, "show good.m4 --json --csv", "--json and --csv exclude each other: ask for one."),
     (2, "show good.m4 --top 0", "'--top': 0 is too small; it must be at least 1."),

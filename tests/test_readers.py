@@ -185,7 +185,7 @@ def test_options_are_checked_before_anything_is_read():
         ({"self_pairs": "keep"}, "self_pairs is 'keep'; it must be one of 'error', 'drop'."),
         ({"missing": None}, "missing is None; it must be one of 'error', 'drop'."),
         ({"columns": {"judge": "user"}}, "columns has the key 'judge', which is none of user, winner, loser, weight"),
-        ({"columns": {"winner": "x", "loser": "x"}}, "columns gives two of user, winner, loser, weight the same column"),
+        ({"columns": {"winner": "x", "loser": "x"}}, "columns gives winner and loser the same column 'x'; they must differ."),
         ({"columns": ["user"]}, "it must be a mapping from our names to theirs"),
     ]:
         with pytest.raises(OptionError) as caught:

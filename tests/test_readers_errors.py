@@ -54,8 +54,9 @@ def test_a_folder_without_parquet_files(tmp_path, name):
 
 def test_an_unknown_ending(tmp_path):
     assert csv_says(tmp_path, "x", name="votes.xlsx") == (
-        "votes.xlsx: the ending '.xlsx' does not tell what it is; mallowmix reads .csv, .tsv, .csv.gz, .tsv.gz, .parquet, "
-        "or a folder of .parquet files."
+        "votes.xlsx: the ending '.xlsx' does not tell what it is; mallowmix reads .csv, .tsv, .jsonl (each also with .gz or "
+        ".zst), .parquet, a folder of .parquet files, .sqlite, .duckdb, PrefLib's .soc, .soi, .toc, .toi, and MovieLens' .mat "
+        "and .dat."
     )
     assert "the ending ''" in csv_says(tmp_path, "x", name="votes")
     assert "the ending '.gz'" in csv_says(tmp_path, "x", name="votes.gz")

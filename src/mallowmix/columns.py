@@ -1,6 +1,6 @@
 """Checked columns: rows that lack a value, compare a thing with itself or have no sound weight are refused or left out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ class Columns(NamedTuple):
     winner: pa.ChunkedArray
     loser: pa.ChunkedArray
     weight: NDArray[np.float64] | None
+    kept: NDArray[np.int64]  # the numbers of these rows in the source
 
 
 def checked_columns(
@@ -30,20 +31,23 @@ def checked_columns(
     loser: Any,
     weight: Any = None,
     *,
+    extra: Mapping[str, Mask] | None = None,
+    names: tuple[str, str] = ("winner", "loser"),
     self_pairs: Policy = "error",
     missing: Policy = "error",
     where: Where | None = None,
 ) -> Columns:
     """The columns without the rows that the policies drop and those of weight 0; what no policy allows is an error.
 
-    `where` turns a row number into words for messages ("votes.csv line 812").
+    `where` turns a row number into words for messages ("votes.csv line 812"). `extra` says of further columns which rows have
+    a value; `names` is what messages call the two items.
     """
     check_choice("self_pairs", self_pairs, ("error", "drop"))
     check_choice("missing", missing, ("error", "drop"))
     where = where or _row_name
     columns = _label_columns(user, winner, loser)
     weights = _as_weights(weight, len(columns[0]))
-    keep = _present(columns, weights, missing, where)
+    keep = _present(columns, weights, names, extra or {}, missing, where)
     keep &= _positive(weights, keep, where)
     keep &= _unequal(columns, keep, self_pairs, where)
     if not keep.any():
@@ -51,7 +55,7 @@ def checked_columns(
     if not keep.all():
         columns = tuple(column.filter(pa.array(keep)) for column in columns)
         weights = None if weights is None else weights[keep]
-    return Columns(columns[0], columns[1], columns[2], weights)
+    return Columns(columns[0], columns[1], columns[2], weights, np.flatnonzero(keep))
 
 
 def _row_name(row: int) -> str:
@@ -79,20 +83,29 @@ def _as_weights(weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     return weights
 
 
-def _present(columns: tuple[pa.ChunkedArray, ...], weights: NDArray[np.float64] | None, missing: Policy, where: Where) -> Mask:
+def _present(
+    columns: tuple[pa.ChunkedArray, ...],
+    weights: NDArray[np.float64] | None,
+    names: tuple[str, str],
+    extra: Mapping[str, Mask],
+    missing: Policy,
+    where: Where,
+) -> Mask:
     """Which rows lack nothing. An empty text counts as missing."""
-    gaps = {name: _gaps(column) for name, column in zip(("user", "winner", "loser"), columns, strict=True)}
+    lacking = {name: gaps(column) for name, column in zip(("user", *names), columns, strict=True)}
+    lacking |= {name: ~present for name, present in extra.items()}
     if weights is not None:
-        gaps["weight"] = np.isnan(weights)
-    for name, gap in gaps.items():
+        lacking["weight"] = np.isnan(weights)
+    for name, gap in lacking.items():
         if gap.any() and missing == "error":
             raise DataError(
                 f'{where(_first(gap))}: the {name} is missing{_more(gap)}. Fill such rows in, or pass missing="drop".'
             )
-    return ~np.logical_or.reduce(list(gaps.values()))
+    return ~np.logical_or.reduce(list(lacking.values()))
 
 
-def _gaps(column: pa.ChunkedArray) -> Mask:
+def gaps(column: pa.ChunkedArray) -> Mask:
+    """Which rows have no value; an empty text and NaN are none."""
     gap = column.is_null(nan_is_null=True).to_numpy()
     return gap | pc.equal(column, "").fill_null(True).to_numpy() if pa.types.is_string(column.type) else gap
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.columns import Policy, Where, checked_columns
 from mallowmix.errors import DataError, check_choice
-from mallowmix.labels import Labels, as_labels, check_distinct, encode, text_of
+from mallowmix.labels import Labels, as_labels, check_distinct, encode_groups, text_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +59,9 @@ class Comparisons:
         "votes.csv line 812").
         """
         columns = checked_columns(user, winner, loser, weight, self_pairs=self_pairs, missing=missing, where=where)
-        (users,), user_labels = encode(columns.user)
-        (winners, losers), item_labels = encode(columns.winner, columns.loser)
+        (codes, user_labels), ((winners, losers), item_labels) = encode_groups([columns.user], [columns.winner, columns.loser])
         people = None if user_weight is None else _by_user(user_weight, user_labels)
-        return cls.from_codes(users, winners, losers, columns.weight, item_labels, user_labels, people)
+        return cls.from_codes(codes[0], winners, losers, columns.weight, item_labels, user_labels, people)
 
     @classmethod
     def from_codes(

@@ -1,6 +1,7 @@
 """Names become numbers here, once: labels are numbered in the order of their text, so the order of rows never matters."""
 
 from collections.abc import Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -90,17 +91,37 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def encode(*columns: pa.ChunkedArray) -> tuple[list[NDArray[np.int32]], Labels]:
     """Number the labels of the columns together, in the order of their text. No value may be missing."""
-    columns = alike(*columns)
-    together = pa.chunked_array([chunk for column in columns for chunk in column.chunks], type=columns[0].type)
-    encoded = together.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):  # what combine_chunks gives for no chunk at all, or more than 2 GB of text
-        encoded = encoded.unify_dictionaries().combine_chunks()
-    by_text = _text_order(encoded.dictionary)
+    return encode_groups(columns)[0]
+
+
+def encode_groups(*groups: Sequence[pa.ChunkedArray]) -> list[tuple[list[NDArray[np.int32]], Labels]]:
+    """The same for several groups of columns, each with labels of its own; columns are hashed side by side, a thread each."""
+    groups = tuple(alike(*group) for group in groups)
+    flat = [column for group in groups for column in group]
+    with ThreadPoolExecutor(len(flat)) as threads:
+        hashed = iter(list(threads.map(_hashed, flat)))
+    return [_numbered([next(hashed) for _ in group]) for group in groups]
+
+
+def _hashed(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[Any]]:
+    """The different values of a column, and for each row which of them it is."""
+    encoded = column.dictionary_encode().unify_dictionaries()
+    if not encoded.num_chunks:
+        return pa.array([], column.type), np.zeros(0, np.int32)
+    indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
+    return encoded.chunk(0).dictionary, indices.to_numpy()
+
+
+def _numbered(hashed: list[tuple[pa.Array, NDArray[Any]]]) -> tuple[list[NDArray[np.int32]], Labels]:
+    """One numbering for the values of several columns, in the order of their text."""
+    together = pa.concat_arrays([values for values, _ in hashed]).dictionary_encode()
+    by_text = _text_order(together.dictionary)
     number = np.empty(len(by_text), np.int32)
     number[by_text] = np.arange(len(by_text), dtype=np.int32)
-    codes = number[encoded.indices.to_numpy()]
-    labels = as_labels(encoded.dictionary.take(pa.array(by_text)).to_pylist())
-    return np.split(codes, np.cumsum([len(column) for column in columns])[:-1]), labels
+    edges = np.cumsum([len(values) for values, _ in hashed])[:-1]
+    numbers = np.split(number[together.indices.to_numpy()], edges)  # of each column's different values
+    codes = [own[indices] for own, (_, indices) in zip(numbers, hashed, strict=True)]
+    return codes, as_labels(together.dictionary.take(pa.array(by_text)).to_pylist())
 
 
 def _text_order(dictionary: pa.Array) -> NDArray[np.int64]:

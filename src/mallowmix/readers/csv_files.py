@@ -1,39 +1,39 @@
 """CSV and TSV: labels are text, only the empty field is missing, and a mistake is named by its line."""
 
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from mallowmix.errors import DataError, FileError
-from mallowmix.readers.headers import pick_columns
-from mallowmix.readers.tables import Found
+from mallowmix.readers.compressed import open_bytes, unpacked_name, whole
+from mallowmix.readers.inputs import Input, check_width
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _BLOCK = 1 << 20
 
 
-def read_csv(path: Path, columns: Mapping[str, Any] | None) -> Found:
-    """The needed columns of a text file, which may be compressed (.gz)."""
-    try:
+def open_csv(path: Path) -> Input:
+    """A text file, which may be compressed."""
+    with whole(path):
         names = _header(path)
-        picked = pick_columns(names, columns, str(path))
-        table = _read(path, list(dict.fromkeys(picked.values())), len(names))
-        _check_quotes(path)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FileError(f"{path} is not a whole gzip file: {error}.") from None
-    found = {ours: table.column(theirs) for ours, theirs in picked.items()}
-    return Found(found, lambda row: f"{path} line {_line_of(path, row)}")
+    check_width(str(path), len(names))
+
+    def take(picked: Mapping[str, Any]) -> dict[str, Any]:
+        with whole(path):
+            table = _read(path, list(dict.fromkeys(picked.values())), len(names))
+            _check_quotes(path)
+        return {ours: table.column(theirs) for ours, theirs in picked.items()}
+
+    return Input(str(path), names, take, lambda row: f"{path} line {_line_of(path, row)}")
 
 
 def _header(path: Path) -> list[str]:
-    with _open_bytes(path) as file:
+    with open_bytes(path) as file:
         start = file.read(_BLOCK)
     if b"\0" in start:
         raise FileError(f"{path} is not a text file, whatever its name says: save the comparisons as CSV in UTF-8.")
@@ -51,7 +51,7 @@ def _header(path: Path) -> list[str]:
 def _read(path: Path, names: list[str], n_fields: int) -> pa.Table:
     """The named columns, all as text: a weight is turned into a number where its line can be told."""
     try:
-        with _open_bytes(path) as file:
+        with open_bytes(path) as file:
             return pa_csv.read_csv(
                 file,
                 parse_options=pa_csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
@@ -83,7 +83,7 @@ def _explained(path: Path, n_fields: int, reason: str) -> FileError:
 
 def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Every record, header first, with the line that it starts on; a blank line is a line but no record."""
-    with _open_bytes(path) as file, io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
+    with open_bytes(path) as file, io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
         reader = csv.reader(text, delimiter=_delimiter(path), strict=strict)
         start = 1
         try:
@@ -98,7 +98,7 @@ def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[st
 
 def _check_quotes(path: Path) -> None:
     """A quote that never closes swallows every line after it: an odd number of quotes calls for a closer look."""
-    with _open_bytes(path) as file:
+    with open_bytes(path) as file:
         odd = sum(block.count(b'"') for block in iter(lambda: file.read(_BLOCK), b"")) % 2
     if odd:
         for _ in _records(path, strict=True):
@@ -111,7 +111,7 @@ def _line_of(path: Path, row: int) -> int:
 
 
 def _not_utf8(path: Path) -> FileError:
-    with _open_bytes(path) as file, io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
+    with open_bytes(path) as file, io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
         line = next(number for number, line in enumerate(text, start=1) if not _is_utf8(line))
     return FileError(f"{path} line {line} is not UTF-8 text: save the file with the encoding UTF-8.")
 
@@ -126,8 +126,4 @@ def _is_utf8(text: str) -> bool:
 
 
 def _delimiter(path: Path) -> str:
-    return DELIMITERS[path.name.lower().removesuffix(".gz")[-4:]]
-
-
-def _open_bytes(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+    return DELIMITERS[unpacked_name(path)[-4:]]

@@ -1,44 +1,59 @@
-"""Files and folders: which reader a path needs, told by its ending, and what the operating system says of it."""
+"""Files, folders and globs: which reader a path needs, told by its ending."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import glob
+import re
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
-from mallowmix.comparisons import Comparisons
-from mallowmix.errors import DataError, FileError
-from mallowmix.readers.csv_files import DELIMITERS, read_csv
-from mallowmix.readers.parquet_files import read_parquet
-from mallowmix.readers.tables import Found, Policies, to_comparisons
+from mallowmix.errors import FileError, OptionError
+from mallowmix.readers.compressed import unpacked_name
+from mallowmix.readers.csv_files import DELIMITERS, open_csv
+from mallowmix.readers.inputs import Input, joined
+from mallowmix.readers.json_lines import ENDINGS as JSON_LINES
+from mallowmix.readers.json_lines import open_json_lines
+from mallowmix.readers.parquet_files import open_parquet
+from mallowmix.readers.sql import is_database, open_database
 
-READABLE = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet, or a folder of .parquet files"
+READABLE = (
+    ".csv, .tsv, .jsonl (each also with .gz or .zst), .parquet, a folder of .parquet files, .sqlite, .duckdb, PrefLib's .soc, "
+    ".soi, .toc, .toi, and MovieLens' .mat and .dat"
+)
 
 
-def read_path(source: str | PathLike[str], columns: Mapping[str, Any] | None, policies: Policies) -> Comparisons:
-    """Comparisons from a CSV or Parquet file, or from a folder of Parquet files."""
+def open_path(source: str | PathLike[str], query: str | None = None) -> Input:
+    """A file, a folder of Parquet files, or all files that a pattern such as votes-*.parquet fits, as one table."""
     path = Path(source)
-    with _speaking_of(path):
-        return to_comparisons(_find(path, columns), policies)
-
-
-def read_columns(path: Path, columns: Mapping[str, Any] | None) -> Found:
-    """The columns of such a file under our names, as they stand there."""
-    with _speaking_of(path):
-        return _find(path, columns)
-
-
-def _find(path: Path, columns: Mapping[str, Any] | None) -> Found:
     if path.is_dir():
-        return read_parquet(_parquet_files(path), columns)
+        return joined([open_parquet(file) for file in _parquet_files(path)], str(path))
+    if not path.exists() and glob.has_magic(str(source)):
+        return joined([_open_file(file, query) for file in matching(path)], str(path))
+    return _open_file(path, query)
+
+
+def _open_file(path: Path, query: str | None) -> Input:
     if not path.exists():
         raise FileError(f"There is no file {path}: check the name and the folder.")
-    name = path.name.lower()
-    if name.removesuffix(".gz").endswith(tuple(DELIMITERS)):
-        return read_csv(path, columns)
-    if name.endswith(".parquet"):
-        return read_parquet([path], columns)
+    if is_database(path):
+        return open_database(path, query)
+    if query is not None:
+        raise OptionError(f"{path} is not a database: query is for .sqlite and .duckdb files and for addresses of servers.")
+    if unpacked_name(path).endswith(tuple(DELIMITERS)):
+        return open_csv(path)
+    if unpacked_name(path).endswith(JSON_LINES):
+        return open_json_lines(path)
+    if path.name.lower().endswith(".parquet"):
+        return open_parquet(path)
     raise FileError(f"{path}: the ending {path.suffix!r} does not tell what it is; mallowmix reads {READABLE}.")
+
+
+def matching(pattern: Path) -> list[Path]:
+    """The files that a pattern fits, by name."""
+    anchor = Path(pattern.anchor) if pattern.anchor else Path()
+    files = sorted(anchor.glob(str(pattern.relative_to(anchor) if pattern.anchor else pattern)))
+    found = [file for file in files if file.is_file() and not re.match(r"[._]", file.name)]
+    if not found:
+        raise FileError(f"No file fits {pattern}: check the folder and the pattern.")
+    return found
 
 
 def _parquet_files(folder: Path) -> list[Path]:
@@ -47,15 +62,3 @@ def _parquet_files(folder: Path) -> list[Path]:
     if not files:
         raise FileError(f"{folder} is a folder without .parquet files in it: name a file, or a folder that has some.")
     return files
-
-
-@contextmanager
-def _speaking_of(path: Path) -> Iterator[None]:
-    """Every error names the path; what the operating system refuses is said in its own words."""
-    try:
-        yield
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except DataError as error:
-        message = str(error)
-        raise DataError(message if message.startswith(str(path)) else f"{path}: {message}") from None

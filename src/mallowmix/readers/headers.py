@@ -1,43 +1,138 @@
-"""Which column is which: our names (user, winner, loser, weight) matched to those that a table or a file has."""
+"""Which column is which: our names (user, winner, loser, …) matched to those that a table or a file has.
 
+A column is known by our name for it, or by one of a few names that mean nothing else; capitals, spaces and underscores do not
+matter. Whatever else it is called, `columns` says.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mallowmix.errors import DataError, OptionError
 
-NEEDED = ("user", "winner", "loser")
-OURS = (*NEEDED, "weight")
 _SHOWN = 20  # names listed in a message
 
+NAMES: dict[str, tuple[str, ...]] = {  # our name → the names it goes by, in small letters and digits alone
+    "user": (
+        *("user", "userid", "username", "judge", "judgeid", "worker", "workerid", "voter", "voterid", "rater", "raterid"),
+        *("annotator", "annotatorid", "assessor", "participant", "participantid", "respondent", "person", "personid"),
+    ),
+    "winner": ("winner",),
+    "loser": ("loser",),
+    "weight": ("weight",),
+    "left": ("left", "modela", "itema", "optiona", "candidatea", "answera", "responsea", "a"),
+    "right": ("right", "modelb", "itemb", "optionb", "candidateb", "answerb", "responseb", "b"),
+    "outcome": ("outcome", "winner", "result", "verdict", "vote"),
+    "item": ("item", "itemid", "movie", "movieid", "film", "filmid", "product", "productid", "alternative"),
+    "rating": ("rating", "stars", "score"),
+    "rank": ("rank", "position", "place"),
+    "ranking": ("ranking", "order"),
+    "best": ("best",),
+    "worst": ("worst",),
+    "shown": ("shown", "items", "set"),
+    "clicked": ("clicked", "click", "chosen", "selected"),
+    "list": ("list", "listid", "impression", "impressionid", "session", "sessionid"),
+}
+TOGETHER = (("left", "right"),)  # these go by names of the same place in their lists
 
-def check_columns(columns: Mapping[str, Any] | None) -> None:
+
+class Roles(NamedTuple):
+    """The columns that a form has: those it cannot do without, and those it may have; `numbered` ones are item_1, item_2, …"""
+
+    needed: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    numbered: str = ""
+    names: Mapping[str, tuple[str, ...]] = {}  # what replaces NAMES
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every name that `columns` may have as a key."""
+        return self.needed + self.optional
+
+
+def check_columns(columns: Mapping[str, Any] | None, known: Sequence[str]) -> None:
     """Raise an OptionError unless `columns` goes from our names to different names of theirs."""
     if columns is None:
         return
     if not isinstance(columns, Mapping):
         raise OptionError(f'columns is {columns!r}; it must be a mapping from our names to theirs, as in {{"winner": "better"}}.')
-    unknown = [name for name in columns if name not in OURS]
+    unknown = [name for name in columns if name not in known]
     if unknown:
         raise OptionError(
-            f"columns has the key {unknown[0]!r}, which is none of {', '.join(OURS)}: "
+            f"columns has the key {unknown[0]!r}, which is none of {', '.join(known)}: "
             'our name comes first, as in columns={"winner": "better"}.'
         )
     theirs = [name for name in columns.values() if name is not None]
-    if len(set(theirs)) < len(theirs):
-        raise OptionError("columns gives two of user, winner, loser, weight the same column; they must differ.")
+    if twice := next((name for n, name in enumerate(theirs) if name in theirs[:n]), None):
+        both = " and ".join(ours for ours, name in columns.items() if name == twice)
+        raise OptionError(f"columns gives {both} the same column {twice!r}; they must differ.")
 
 
-def pick_columns(present: Sequence[Any], columns: Mapping[str, Any] | None, source: str) -> dict[str, Any]:
-    """Our name → their name, for the three needed columns and the weight where there is one; `source` begins the message."""
-    wanted = {name: name for name in OURS} | dict(columns or {})
-    if wanted["weight"] is None or ("weight" not in (columns or {}) and "weight" not in present):
-        del wanted["weight"]
-    for ours, theirs in wanted.items():
-        if present.count(theirs) == 0:
-            raise DataError(_lacking(ours, theirs, present, source))
-        if present.count(theirs) > 1:
-            raise DataError(f"{source} has {present.count(theirs)} columns named {theirs!r}: give each its own name.")
-    return wanted
+def find_columns(present: Sequence[Any], roles: Roles, columns: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Our name → theirs for every role that can be told; a list of names where several could be meant."""
+    given = {ours: theirs for ours, theirs in (columns or {}).items() if ours in roles.all}
+    plain: dict[str, list[Any]] = {}
+    for name in present:
+        plain.setdefault(_plain(name), []).append(name)
+    found = {role: _known_as(role, present, plain, roles) for role in roles.all if role not in given}
+    for pair in TOGETHER:
+        found |= _same_place(pair, plain) if set(pair) <= set(found) and None in map(found.get, pair) else {}
+    taken = set(map(str, given.values()))
+    free = {role: name for role, name in found.items() if role not in roles.optional or str(name) not in taken}
+    return {role: name for role, name in (free | given).items() if name is not None}
+
+
+def _known_as(role: str, present: Sequence[Any], plain: Mapping[str, list[Any]], roles: Roles) -> Any:
+    """The column that this role goes by: our own name for it, or the only one of its other names."""
+    if role in present:
+        return role
+    names = [each for name in roles.names.get(role, NAMES[role]) for each in plain.get(name, [])]
+    if len(names) > 1 and any(role in pair for pair in TOGETHER):
+        return None
+    return (names[0] if len(names) == 1 else names) if names else None
+
+
+def _same_place(pair: tuple[str, ...], plain: Mapping[str, list[Any]]) -> dict[str, Any]:
+    for names in zip(*(NAMES[role] for role in pair), strict=True):
+        if all(name in plain for name in names):
+            return {role: plain[name][0] for role, name in zip(pair, names, strict=True)}
+    return {}
+
+
+def pick_columns(present: Sequence[Any], roles: Roles, columns: Mapping[str, Any] | None, source: str) -> dict[str, Any]:
+    """Our name → their name, for the needed columns and those others that are there; `source` begins the message."""
+    found = find_columns(present, roles, columns)
+    for role in roles.all:
+        theirs = found.get(role, role)
+        if isinstance(theirs, list):
+            raise DataError(_several(role, theirs, source))
+        if role in found or role in roles.needed:
+            _check_there(role, theirs, present, source)
+    return {role: found[role] for role in roles.all if role in found}
+
+
+def _check_there(ours: str, theirs: Any, present: Sequence[Any], source: str) -> None:
+    if present.count(theirs) == 0:
+        raise DataError(_lacking(ours, theirs, present, source))
+    if present.count(theirs) > 1:
+        raise DataError(f"{source} has {present.count(theirs)} columns named {theirs!r}: give each its own name.")
+
+
+def numbered(present: Sequence[Any], stem: str) -> list[Any]:
+    """The columns stem_1, stem_2, … (or stem1, stem 1, or 1) in the order of their numbers."""
+    found = [(int(match[1]), name) for name in present if (match := re.fullmatch(rf"(?:{stem})?(\d{{1,6}})", _plain(name)))]
+    return [name for _, name in sorted(found, key=lambda pair: pair[0])]
+
+
+def _plain(name: Any) -> str:
+    return re.sub(r"[\W_]", "", str(name).lower())
+
+
+def _several(ours: str, theirs: list[Any], source: str) -> str:
+    return (
+        f"{source} has the columns {' and '.join(map(repr, theirs))}: say which one holds the {ours} with "
+        f'columns={{"{ours}": "..."}} in Python or --columns {ours}=... on the command line.'
+    )
 
 
 def _lacking(ours: str, theirs: Any, present: Sequence[Any], source: str) -> str:

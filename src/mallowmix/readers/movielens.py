@@ -4,7 +4,7 @@ import os
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from mallowmix.comparisons import Comparisons
 from mallowmix.errors import FileError
 from mallowmix.labels import text_of
-from mallowmix.readers.ratings import Ties, comparisons_from_ratings
+from mallowmix.readers.ratings import comparisons_from_ratings, reading_of_ratings
+from mallowmix.readers.reading import How, Reading, Ties
 
 VARIABLE = "MALLOWMIX_DATA"
 _FILES = ("moviedata.mat", "ratings.dat")  # the first that is there is read
 _FOLDERS = (".", "ml-1m")
+_TOP_ITEMS = 200
 _LINE = re.compile(r"\d+::\d+::\d+(\.\d+)?::\d+")
 _HOW = (
     "mallowmix does not carry the ratings: get MovieLens 1M from grouplens.org, unpack it, and name its folder with --data DIR, "
@@ -75,6 +77,19 @@ def first_users(comparisons: Comparisons, n_first: int = 4000) -> tuple[Comparis
     """The people numbered up to `n_first`, and the rest: the paper learns from the first 4000 and tests on the others."""
     first = np.array([int(name) <= n_first for name in text_of(comparisons.users)])
     return comparisons.take_users(first), comparisons.take_users(~first)
+
+
+def is_movielens(path: Path) -> bool:
+    """Whether the file's name says that it is one of MovieLens'."""
+    return path.suffix.lower() == ".mat" or path.name.lower() == "ratings.dat"
+
+
+def read_movielens_file(path: Path, how: How) -> Reading:
+    """Comparisons of the most rated films, 200 unless `top_items` says otherwise, by their titles where there are any."""
+    ratings = read_movielens(path)
+    titles = [ratings.titles.get(number, str(number)) for number in ratings.item.tolist()] if ratings.titles else ratings.item
+    how = replace(how, top_items=how.top_items or _TOP_ITEMS)
+    return reading_of_ratings(ratings.user, titles, ratings.rating, how, "movielens", {})
 
 
 def _find(path: str | os.PathLike[str] | None) -> Path:

@@ -1,18 +1,25 @@
 """Star ratings become comparisons: of two things that one person rated, the higher rated wins; equal ratings say nothing."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numba as nb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mallowmix.columns import Policy, Where, gaps
 from mallowmix.comparisons import Comparisons
 from mallowmix.errors import DataError, OptionError, check_at_least, check_choice
-from mallowmix.labels import Labels, as_arrow, as_column, encode, pc
+from mallowmix.labels import Labels, as_arrow, as_column, encode_groups
+from mallowmix.readers.headers import Roles
+from mallowmix.readers.inputs import Input, as_numbers
+from mallowmix.readers.people import user_column
+from mallowmix.readers.reading import How, PerUser, Reading, Ties, tie_notes
+from mallowmix.readers.shares import check_room, shared
 
-Ties = Literal["drop", "half"]
+ROLES = Roles(("user", "item", "rating"))
 
 
 @dataclass(frozen=True)
@@ -25,24 +32,71 @@ class RatedPairs:
 
 
 def comparisons_from_ratings(
-    user: Any, item: Any, rating: Any, *, top_items: int | None = None, ties: Ties = "drop"
+    user: Any,
+    item: Any,
+    rating: Any,
+    *,
+    top_items: int | None = None,
+    ties: Ties = "drop",
+    per_user: PerUser = "comparisons",
 ) -> Comparisons:
     """Comparisons from three columns: who, what, and how many stars. Every two things a person rated differently are compared.
 
     top_items : keep the things with most ratings, so many; equal counts go in the order of their labels as text
-    ties : "drop" leaves out pairs with equal ratings; "half" counts half a win for each side
+    ties : "drop" leaves out pairs with equal ratings; "half" counts half a win for each side; "error" refuses them
+    per_user : what a person counts in learning: all their "comparisons", about as many as they gave "ratings", or "equal" shares
 
     A person with n ratings makes up to n(n−1)/2 comparisons, which all come from one weak order and so are far from independent:
-    cap their say with `capped`. Everybody who rated anything stays in `users`, even without a comparison. `rated_pairs` also
-    counts the ties.
+    `per_user` or `capped` holds their say down. Everybody who rated anything stays in `users`, even without a comparison.
+    `rated_pairs` also counts the ties.
     """
-    return rated_pairs(user, item, rating, top_items=top_items, ties=ties).comparisons
+    return shared(rated_pairs(user, item, rating, top_items=top_items, ties=ties).comparisons, per_user)
 
 
-def rated_pairs(user: Any, item: Any, rating: Any, *, top_items: int | None = None, ties: Ties = "drop") -> RatedPairs:
+def read_rated(source: Input, picked: Mapping[str, Any], how: How, form: str = "ratings") -> Reading:
+    """Every two things that a person rated differently are compared."""
+    columns = source.take(picked)
+    user = user_column(columns, len(columns["item"]), one_user=how.one_user, title=source.title)
+    stars = as_numbers(columns["rating"], source.where, "rating", "Give how many stars each thing got.")
+    return reading_of_ratings(user, columns["item"], stars, how, form, picked, source.where)
+
+
+def reading_of_ratings(
+    user: Any, item: Any, stars: Any, how: How, form: str, picked: Mapping[str, Any], where: Where | None = None
+) -> Reading:
+    """Comparisons from columns of ratings, with what was counted."""
+    found = rated_pairs(
+        user, item, stars, top_items=how.top_items, ties=how.ties or "drop", missing=how.missing, where=where or _row_name
+    )
+    total = found.comparisons.n_comparisons + (0 if how.half else found.n_ties)
+    return Reading(
+        shared(found.comparisons, how.per_user),
+        form,
+        picked,
+        ties=how.ties or "drop",
+        n_ties=found.n_ties,
+        ratings=pa.table({"user": as_column(user, "user"), "item": as_column(item, "item"), "rating": as_arrow(stars, "rating")}),
+        notes=tie_notes(how, found.n_ties, 0, total, "pairs of ratings"),
+    )
+
+
+def _row_name(row: int) -> str:
+    return f"Row {row + 1}"
+
+
+def rated_pairs(
+    user: Any,
+    item: Any,
+    rating: Any,
+    *,
+    top_items: int | None = None,
+    ties: Ties = "drop",
+    missing: Policy = "error",
+    where: Where = _row_name,
+) -> RatedPairs:
     """The same as `comparisons_from_ratings`, with the number of tied pairs and of ratings used."""
-    check_choice("ties", ties, ("drop", "half"))
-    people, users, things, items, stars = _checked(user, item, rating)
+    check_choice("ties", ties, ("drop", "half", "error"))
+    people, users, things, items, stars = _checked(user, item, rating, missing, where)
     if top_items is not None:
         check_at_least("top_items", top_items, 2)
         people, things, items, stars = _keep_top(people, things, items, stars, top_items)
@@ -51,10 +105,16 @@ def rated_pairs(user: Any, item: Any, rating: Any, *, top_items: int | None = No
     _check_rated_once(people, things, users, items)
     starts = np.searchsorted(people, np.arange(len(users) + 1))
     half = ties == "half"
-    rows, n_ties = _count(starts, stars, half)
+    rows, n_ties = count_pairs(starts, stars, half)
     if not rows.sum():
         raise DataError("There are no comparisons: nobody rated two things differently.")
-    columns = _pairs(starts, things.astype(np.int32), stars, np.r_[0, np.cumsum(rows)], half)
+    if n_ties and ties == "error":
+        raise DataError(
+            f'There are {n_ties:,} ties: pairs of things that one person rated alike. Leave them out with ties="drop", or count '
+            'each as half a win for both sides with ties="half".'
+        )
+    check_room(int(rows.sum()))
+    columns = make_pairs(starts, things.astype(np.int32), stars, np.r_[0, np.cumsum(rows)], half)
     return RatedPairs(Comparisons(*columns, items, users, np.ones(len(users))), int(n_ties), len(stars))
 
 
@@ -69,7 +129,9 @@ def capped(comparisons: Comparisons, most: float) -> Comparisons:
     return replace(comparisons, user_weight=share * comparisons.user_weight)
 
 
-def _checked(user: Any, item: Any, rating: Any) -> tuple[NDArray[Any], Labels, NDArray[Any], Labels, NDArray[np.float64]]:
+def _checked(
+    user: Any, item: Any, rating: Any, missing: Policy, where: Where
+) -> tuple[NDArray[Any], Labels, NDArray[Any], Labels, NDArray[np.float64]]:
     """The rows as numbers: who and what point into their labels, stars are finite."""
     columns = {"user": as_column(user, "user"), "item": as_column(item, "item")}
     stars = _as_stars(rating)
@@ -78,11 +140,11 @@ def _checked(user: Any, item: Any, rating: Any) -> tuple[NDArray[Any], Labels, N
         raise DataError(f"user, item and rating have {', '.join(map(str, lengths))} rows; they must be equally long.")
     if not lengths[0]:
         raise DataError("There are no ratings: give at least one row of user, item, rating.")
-    for name, column in columns.items():
-        _refuse(_gaps(column), f"the {name} is missing", "Fill such rows in, or leave them out.")
-    _refuse(~np.isfinite(stars), "the rating is missing or not a finite number", "Leave out what was not rated.")
-    (people,), users = encode(columns["user"])
-    (things,), items = encode(columns["item"])
+    keep = _present(columns, stars, missing, where)
+    if not keep.all():
+        columns = {name: column.filter(pa.array(keep)) for name, column in columns.items()}
+        stars = stars[keep]
+    ((people,), users), ((things,), items) = encode_groups([columns["user"]], [columns["item"]])
     return people, users, things, items, stars
 
 
@@ -94,16 +156,28 @@ def _as_stars(rating: Any) -> NDArray[np.float64]:
         raise DataError("The ratings are not a column of numbers: give how many stars each thing got.") from None
 
 
-def _gaps(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    gap = column.is_null(nan_is_null=True).to_numpy()
-    return gap | pc.equal(column, "").fill_null(True).to_numpy() if pa.types.is_string(column.type) else gap
+def _present(
+    columns: Mapping[str, pa.ChunkedArray], stars: NDArray[np.float64], missing: Policy, where: Where
+) -> NDArray[np.bool_]:
+    """Which rows lack nothing; an infinite rating is never one."""
+    check_choice("missing", missing, ("error", "drop"))
+    lacking = {name: gaps(column) for name, column in columns.items()}
+    if missing == "error":
+        for name, gap in lacking.items():
+            _refuse(gap, f"the {name} is missing", "Fill such rows in, or leave them out.", where)
+    bad = ~np.isfinite(stars) if missing == "error" else np.isinf(stars)
+    _refuse(bad, "the rating is missing or not a finite number", "Leave out what was not rated.", where)
+    keep = ~(lacking["user"] | lacking["item"] | np.isnan(stars))
+    if not keep.any():
+        raise DataError("There are no ratings: give at least one row of user, item, rating.")
+    return keep
 
 
-def _refuse(bad: NDArray[np.bool_], what: str, advice: str) -> None:
+def _refuse(bad: NDArray[np.bool_], what: str, advice: str, where: Where) -> None:
     if bad.any():
         count = np.count_nonzero(bad)
         more = f" (and {count - 1:,} more like it)" if count > 1 else ""
-        raise DataError(f"Row {np.argmax(bad) + 1}: {what}{more}. {advice}")
+        raise DataError(f"{where(int(np.argmax(bad)))}: {what}{more}. {advice}")
 
 
 def _keep_top(
@@ -128,7 +202,7 @@ def _check_rated_once(people: NDArray[Any], things: NDArray[Any], users: Labels,
 
 
 @nb.njit(cache=True, nogil=True)
-def _count(starts, stars, half):
+def count_pairs(starts, stars, half):
     """How many rows each person makes, and how many pairs are tied in all."""
     rows, n_ties = np.zeros(len(starts) - 1, np.int64), 0
     for m in range(len(starts) - 1):
@@ -143,7 +217,7 @@ def _count(starts, stars, half):
 
 
 @nb.njit(cache=True, nogil=True)
-def _pairs(starts, things, stars, first_row, half):
+def make_pairs(starts, things, stars, first_row, half):
     """User, winner, loser and weight of every comparison, in the normal form's order: things ascend within a person."""
     n_rows = first_row[-1]
     user, winner, loser = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)

@@ -1,0 +1,174 @@
+"""Battles: two candidates side by side and an outcome, a word for left, right, a tie or both bad, or the winner's name."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mallowmix.columns import checked_columns
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataError
+from mallowmix.labels import Labels, as_column, encode_groups, pc
+from mallowmix.readers.headers import Roles
+from mallowmix.readers.inputs import Input, as_weights
+from mallowmix.readers.people import user_column
+from mallowmix.readers.reading import How, Reading, Sides, tie_notes
+
+ROLES = Roles(("left", "right", "outcome"), ("user", "weight"))
+LEFT, RIGHT, TIE, BOTH_BAD, UNKNOWN = 0, 1, 2, 3, 4
+MEANINGS = {"left": LEFT, "right": RIGHT, "tie": TIE, "both_bad": BOTH_BAD}
+WORDS = (
+    dict.fromkeys(("left", "a", "modela", "itema", "optiona", "candidatea", "answera", "responsea", "leftwins"), LEFT)
+    | dict.fromkeys(("right", "b", "modelb", "itemb", "optionb", "candidateb", "answerb", "responseb", "rightwins"), RIGHT)
+    | dict.fromkeys(("tie", "tied", "draw", "equal", "same"), TIE)
+    | dict.fromkeys(("bothbad", "tiebothbad", "bad", "neither"), BOTH_BAD)
+)
+_SHOWN = 10  # unknown words listed in a message
+
+
+class Battles(NamedTuple):
+    """Rows fit for use, as numbers."""
+
+    user: NDArray[Any]
+    left: NDArray[Any]
+    right: NDArray[Any]
+    outcome: NDArray[np.int8]
+    weight: NDArray[np.float64]
+    items: Labels
+    users: Labels
+
+
+def read_battles(source: Input, picked: Mapping[str, Any], how: How, form: str = "battles") -> Reading:
+    """Winners over losers; ties and both bad as `how` says, counted."""
+    battles = _checked(source, picked, how)
+    total, tied, bad = (float(battles.weight[rows].sum()) for rows in (..., battles.outcome == TIE, battles.outcome == BOTH_BAD))
+    _refuse(tied, how.ties, "ties", "Leave them out", "count each as half a win for both sides", "half")
+    _refuse(bad, how.both_bad, "both_bad", "Leave them out", "treat them as ties", "tie")
+    n_ties = tied + (bad if how.both_bad == "tie" else 0)
+    return Reading(
+        _comparisons(battles, how),
+        form,
+        picked,
+        ties=how.ties or "drop",
+        n_ties=n_ties,
+        n_both_bad=bad,
+        sides=_sides(battles),
+        notes=tie_notes(how, n_ties, bad, total, "battles"),
+    )
+
+
+def _checked(source: Input, picked: Mapping[str, Any], how: How) -> Battles:
+    columns = source.take(picked)
+    left, right = as_column(columns["left"], picked["left"]), as_column(columns["right"], picked["right"])
+    user = user_column(columns, len(left), one_user=how.one_user, title=source.title)
+    weight = as_weights(columns["weight"], source.where) if "weight" in columns else None
+    words = _as_text(as_column(columns["outcome"], picked["outcome"]))
+    present = ~pc.equal(words, "").fill_null(True).to_numpy()
+    outcome = _outcomes(words, present, left, right, picked, how)
+    rows = checked_columns(
+        user,
+        left,
+        right,
+        weight,
+        extra={"outcome": present},
+        names=("left", "right"),
+        self_pairs=how.self_pairs,
+        missing=how.missing,
+        where=source.where,
+    )
+    (users, names), ((lefts, rights), items) = encode_groups([rows.user], [rows.winner, rows.loser])
+    weights = np.ones(len(lefts)) if rows.weight is None else rows.weight
+    return Battles(users[0], lefts, rights, outcome[rows.kept], weights, items, names)
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_string(column.type):
+        return column
+    return pa.chunked_array([pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())])
+
+
+def _outcomes(
+    words: pa.ChunkedArray, present: NDArray[np.bool_], left: Any, right: Any, picked: Mapping[str, Any], how: How
+) -> NDArray[np.int8]:
+    """What each row's word means: a known word, or the name of the winner."""
+    known = _vocabulary(picked, how)
+    left_text, right_text = _as_text(left), _as_text(right)
+    _check_names(words, left_text, right_text, known)
+    hashed = words.fill_null("").combine_chunks().dictionary_encode()
+    hashed = hashed.combine_chunks() if isinstance(hashed, pa.ChunkedArray) else hashed
+    meaning = np.array([known.get(word, known.get(_plain(word), UNKNOWN)) for word in hashed.dictionary.to_pylist()], np.int8)
+    outcome = meaning[hashed.indices.to_numpy()] if len(meaning) else np.zeros(0, np.int8)
+    for side, names in ((LEFT, left_text), (RIGHT, right_text)):
+        named = pc.equal(words, names).fill_null(False).to_numpy()
+        outcome = np.where((outcome == UNKNOWN) & named, np.int8(side), outcome)
+    _check_known(words, (outcome == UNKNOWN) & present)
+    return outcome
+
+
+def _vocabulary(picked: Mapping[str, Any], how: How) -> dict[str, int]:
+    """Words → meanings: ours, the names of the two columns, and what the caller says."""
+    columns = {_plain(picked["left"]): LEFT, _plain(picked["right"]): RIGHT}
+    said = {word: MEANINGS[meaning] for word, meaning in (how.outcomes or {}).items()}
+    return WORDS | columns | said | {_plain(word): meaning for word, meaning in said.items()}
+
+
+def _plain(word: Any) -> str:
+    return re.sub(r"[\W_]", "", str(word).lower())
+
+
+def _check_names(words: pa.ChunkedArray, left: pa.ChunkedArray, right: pa.ChunkedArray, known: Mapping[str, int]) -> None:
+    """A candidate that is called like an outcome makes that word useless."""
+    candidates = {*pc.unique(left).to_pylist(), *pc.unique(right).to_pylist()}
+    used = {word for word in pc.unique(words).to_pylist() if word and _plain(word) in known}
+    if both := sorted(used & candidates):
+        raise DataError(
+            f"The outcome {both[0]!r} is also the name of a candidate, so nobody can tell what it means: rename the candidate, "
+            "or write the outcomes in other words."
+        )
+
+
+def _check_known(words: pa.ChunkedArray, unknown: NDArray[np.bool_]) -> None:
+    if not unknown.any():
+        return
+    counts = Counter(words.filter(pa.array(unknown)).to_pylist()).most_common()
+    shown = ", ".join(f"{word!r} ({count:,})" for word, count in counts[:_SHOWN])
+    more = f" and {len(counts) - _SHOWN:,} more" if len(counts) > _SHOWN else ""
+    raise DataError(
+        f"Unknown outcomes, with how often they occur: {shown}{more}. An outcome is left, right, tie, both_bad, the name of one "
+        f'of the two candidates, or a word that you explain: outcomes={{"{counts[0][0]}": "tie"}}.'
+    )
+
+
+def _refuse(count: float, policy: str | None, option: str, drop: str, other: str, value: str) -> None:
+    if count and policy == "error":
+        what = "ties" if option == "ties" else "battles in which both were bad"
+        raise DataError(f'There are {count:,.12g} {what}. {drop} with {option}="drop", or {other} with {option}="{value}".')
+
+
+def _comparisons(battles: Battles, how: How) -> Comparisons:
+    """A row for every win; two of half its weight for a tie that counts."""
+    won = battles.outcome <= RIGHT
+    tied = np.flatnonzero((battles.outcome == TIE) | ((battles.outcome == BOTH_BAD) & (how.both_bad == "tie")))
+    tied = tied if how.half else tied[:0]
+    if not won.any() and not len(tied):
+        raise DataError("There are no comparisons: not one battle has a winner.")
+    left_won = battles.outcome[won] == LEFT
+    left, right = battles.left, battles.right
+    return Comparisons.from_codes(
+        np.r_[battles.user[won], battles.user[tied], battles.user[tied]],
+        np.r_[np.where(left_won, left[won], right[won]), left[tied], right[tied]],
+        np.r_[np.where(left_won, right[won], left[won]), right[tied], left[tied]],
+        np.r_[battles.weight[won], battles.weight[tied] / 2, battles.weight[tied] / 2],
+        battles.items,
+        battles.users,
+    )
+
+
+def _sides(battles: Battles) -> Sides:
+    won = battles.outcome <= RIGHT
+    user, left, right = battles.user[won], battles.left[won], battles.right[won]
+    return Sides(user, left, right, battles.outcome[won] == LEFT, battles.weight[won])

@@ -1,0 +1,135 @@
+"""A table from anywhere, before it is known what it holds: the names of its columns, and a way to take some of them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from mallowmix.columns import Where
+from mallowmix.errors import DataError, FileError
+
+Take = Callable[[Mapping[str, Any]], dict[str, Any]]
+MOST_COLUMNS = 100_000  # more than this is no table of choices, whatever it is called
+
+
+class Input(NamedTuple):
+    """A table: `title` begins messages about it; `take` goes from {our name: theirs} to {our name: column}."""
+
+    title: str
+    names: list[Any]
+    take: Take
+    where: Where
+
+
+class Part(NamedTuple):
+    """Columns of one of several files, and the file."""
+
+    columns: dict[str, Any]
+    source: Input
+
+
+def check_width(title: str, n_columns: int) -> None:
+    """Refuse a table that is too wide to be one."""
+    if n_columns > MOST_COLUMNS:
+        raise FileError(
+            f"{title} has {n_columns:,} columns, where at most {MOST_COLUMNS:,} are read: is it turned on its side? "
+            "Give one row for each choice, rating or ranking."
+        )
+
+
+def joined(parts: list[Input], title: str) -> Input:
+    """Several files that are one table; every one must have the columns that are taken, in one type."""
+    if len(parts) == 1:
+        return parts[0]
+    names = list(dict.fromkeys(name for part in parts for name in part.names))
+    starts: list[int] = []
+
+    def take(picked: Mapping[str, Any]) -> dict[str, Any]:
+        taken = [Part(part.take(_present(part, picked, parts)), part) for part in parts]
+        starts[:] = np.cumsum([0, *(len(next(iter(part.columns.values()))) for part in taken)]).tolist()
+        return {ours: _one_column(ours, taken) for ours in picked}
+
+    def where(row: int) -> str:
+        number = int(np.searchsorted(starts, row, side="right")) - 1
+        return parts[number].where(row - starts[number])
+
+    return Input(title, names, take, where)
+
+
+def _present(part: Input, picked: Mapping[str, Any], parts: list[Input]) -> Mapping[str, Any]:
+    """What is asked of every part, where this one has it all."""
+    for ours, theirs in picked.items():
+        if theirs not in part.names:
+            other = next(each for each in parts if theirs in each.names)
+            advice = "weights, or none" if ours == "weight" else "the same columns"
+            raise DataError(f"{part.title} has no column {theirs!r}, but {other.title} has: give every file {advice}.")
+    return picked
+
+
+def _one_column(name: str, parts: list[Part]) -> pa.ChunkedArray:
+    """One column out of those of the parts; parts without a row have no say in its type."""
+    filled = [part for part in parts if len(part.columns[name])]
+    if not filled:
+        return parts[0].columns[name]
+    first = filled[0].columns[name]
+    for part in filled:
+        if part.columns[name].type != first.type and name not in NUMBERS:
+            raise DataError(
+                f"{part.source.title} holds the {name} as {part.columns[name].type}, but {filled[0].source.title} as "
+                f"{first.type}: write the files with one type."
+            )
+    columns = [as_number_column(part.columns[name], first.type) for part in filled]
+    return pa.chunked_array([chunk for column in columns for chunk in column.chunks], type=first.type)
+
+
+NUMBERS = ("weight", "rating", "rank", "clicked")  # what is no label: its type may differ from file to file
+
+
+def as_number_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """The column in that type."""
+    return column if column.type == kind else column.cast(kind)
+
+
+def as_numbers(values: Any, where: Where, name: str, advice: str) -> pa.ChunkedArray:
+    """A column of numbers as float64, from numbers or their text; the first that is not a number is named."""
+    try:
+        column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values, from_pandas=True)])
+        return column.cast(pa.float64())
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        listed = values.to_pylist() if isinstance(values, pa.ChunkedArray) else list(values)
+    for row, value in enumerate(listed):
+        if not _is_number(value):
+            raise DataError(f"{where(row)}: the {name} {_short(value)} is not a number. {advice}")
+    return pa.chunked_array([pa.array([None if value is None else float(value) for value in listed], pa.float64())])
+
+
+def as_weights(values: Any, where: Where) -> pa.ChunkedArray:
+    """A column of weights as float64."""
+    return as_numbers(values, where, "weight", "Weights are counts of at least 0.")
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        pa.scalar(value).cast(pa.float64())
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…" + text[-1]
+
+
+@contextmanager
+def speaking_of(title: str) -> Iterator[None]:
+    """Every error names its source; what the operating system refuses is said in its own words."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"{title} cannot be read: {error.strerror or error}.") from None
+    except DataError as error:
+        message = str(error)
+        raise DataError(message if message.startswith(title) else f"{title}: {message}") from None

@@ -1,0 +1,107 @@
+"""JSON lines: one object a line; values keep their type, lists may stand for sets and rankings."""
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from mallowmix.errors import DataError, FileError
+from mallowmix.readers.compressed import open_bytes, whole
+from mallowmix.readers.inputs import Input, check_width
+
+ENDINGS = (".jsonl", ".ndjson")
+_BATCH = 100_000  # lines that are Python objects at a time
+_LOOKED_AT = 1000  # lines searched for the names of columns
+
+
+def open_json_lines(path: Path) -> Input:
+    """A file of JSON objects, a line each, which may be compressed; what an object lacks is missing."""
+    with whole(path):
+        first = [row for _, row in islice(_objects(path), _LOOKED_AT)]
+    if not first:
+        raise FileError(
+            f'{path} is empty: it needs a line like {{"user": "ann", "winner": "tea", "loser": "milk"}} a comparison.'
+        )
+    names = list(dict.fromkeys(name for row in first for name in row))
+    check_width(str(path), len(names))
+
+    def take(picked: Mapping[str, Any]) -> dict[str, Any]:
+        with whole(path):
+            return _columns(path, picked)
+
+    return Input(str(path), names, take, lambda row: f"{path} line {_line_of(path, row)}")
+
+
+def _columns(path: Path, picked: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns, batch by batch, so that few lines are Python objects at a time."""
+    chunks: dict[str, list[pa.Array]] = {ours: [] for ours in picked}
+    rows = (row for _, row in _objects(path))
+    while batch := list(islice(rows, _BATCH)):
+        for ours, theirs in picked.items():
+            chunks[ours].append(_array([row.get(theirs) for row in batch], theirs))
+    return {ours: one_type(parts, picked[ours]) for ours, parts in chunks.items()}
+
+
+def _array(values: list[Any], name: str) -> pa.Array:
+    if any(isinstance(value, dict) for value in values):
+        raise DataError(f"Column {name!r} holds objects, which cannot name a thing: give text, numbers or lists of them.")
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise DataError(
+            f"Column {name!r} mixes kinds of values or holds none that can name a thing: {str(error).splitlines()[0]}."
+        ) from None
+
+
+def one_type(parts: list[pa.Array], name: str) -> pa.ChunkedArray:
+    """Arrays of one column as one; where all is missing so far, the type comes from the others."""
+    kinds = list(dict.fromkeys(part.type for part in parts if not pa.types.is_null(part.type)))
+    if len(kinds) > 1 and all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
+        kinds = [pa.float64()]
+    if len(kinds) > 1:
+        raise DataError(f"Column {name!r} mixes kinds of values: {' and '.join(map(str, kinds))}. Give it one.")
+    kind = kinds[0] if kinds else pa.null()
+    return pa.chunked_array([part.cast(kind) for part in parts], type=kind)
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every object with its line; blank lines are none."""
+    with open_bytes(path) as file:
+        for number, line in enumerate(io.BufferedReader(file) if not hasattr(file, "readline") else file, start=1):  # type: ignore[arg-type]
+            if line.strip():
+                yield number, _object(line, path, number)
+
+
+def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"), object_pairs_hook=_unique)
+    except UnicodeDecodeError:
+        raise FileError(f"{path} line {number} is not UTF-8 text: save the file with the encoding UTF-8.") from None
+    except _Twice as error:
+        raise FileError(f"{path} line {number} has the key {error.args[0]!r} twice: give each once.") from None
+    except (ValueError, RecursionError) as error:
+        reason = getattr(error, "msg", None) or "it is nested too deep or has a number that is too long"
+        raise FileError(f"{path} line {number} is not a JSON object ({reason}): put one whole object on each line.") from None
+    if not isinstance(row, dict):
+        raise FileError(f"{path} line {number} is a JSON {type(row).__name__}, not an object: write {{...}} on each line.")
+    return row
+
+
+class _Twice(Exception):
+    """A key that is there twice."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        seen: set[str] = set()
+        raise _Twice(next(name for name, _ in pairs if name in seen or seen.add(name)))
+    return row
+
+
+def _line_of(path: Path, row: int) -> int:
+    return next(line for number, (line, _) in enumerate(_objects(path)) if number == row)

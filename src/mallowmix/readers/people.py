@@ -1,0 +1,28 @@
+"""Whose choices these are: the column of people, or the reason why there must be one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from mallowmix.errors import DataError
+
+EVERYBODY = "everybody"
+
+
+def user_column(columns: Mapping[str, Any], n_rows: int, *, one_user: bool, title: str) -> Any:
+    """The people's column; one person for all rows where there is none and the caller insists."""
+    if "user" in columns:
+        return columns["user"]
+    if not one_user:
+        raise DataError(no_people(title))
+    return pa.chunked_array([pa.array([EVERYBODY]).take(pa.array([0] * n_rows, pa.int32()))])
+
+
+def no_people(title: str) -> str:
+    """Why people are needed."""
+    return (
+        f"{title} does not say who chose: mallowmix learns how people differ from what each of them chose, so it needs a column "
+        'of people (columns={"user": "..."} names it). Pass one_user=True to treat all rows as one person\'s; then there is '
+        "one ranking to learn and no mixture."
+    )

@@ -1,0 +1,31 @@
+"""The plain forms: a row says who put what over what. Long tables, BayesMallows' triples, tuples without people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.readers.headers import Roles
+from mallowmix.readers.inputs import Input, as_weights
+from mallowmix.readers.people import user_column
+from mallowmix.readers.reading import How, Reading
+
+COMPARISONS = Roles(("user", "winner", "loser"), ("weight",))
+BAYESMALLOWS = Roles(("user", "winner", "loser"), ("weight",), names={"winner": ("topitem",), "loser": ("bottomitem",)})
+CHOIX = Roles(("winner", "loser"), ("user", "weight"))
+
+
+def read_plain(source: Input, picked: Mapping[str, Any], how: How, form: str) -> Reading:
+    """Check the columns and number their labels."""
+    columns = source.take(picked)
+    user = user_column(columns, len(columns["winner"]), one_user=how.one_user, title=source.title)
+    weight = as_weights(columns["weight"], source.where) if "weight" in columns else None
+    comparisons = Comparisons.from_arrays(
+        user,
+        columns["winner"],
+        columns["loser"],
+        weight,
+        self_pairs=how.self_pairs,
+        missing=how.missing,
+        where=source.where,
+    )
+    return Reading(comparisons, form, picked)

@@ -1,0 +1,182 @@
+"""Databases by query: SQLite and DuckDB files, PostgreSQL by URL. Nothing is ever written: the connections only read."""
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+
+from mallowmix.errors import DataError, FileError, OptionError
+from mallowmix.readers.inputs import Input, check_width
+from mallowmix.readers.json_lines import one_type
+
+SQLITE, DUCKDB = (".sqlite", ".sqlite3", ".db"), (".duckdb",)
+_BATCH = 100_000  # rows that are Python objects at a time
+_SECONDS = 10  # how long to wait for a server
+_ASK = 'query="SELECT user, winner, loser FROM votes"'
+Ran = tuple[list[str], Iterator[list[Any]]]  # names of the columns, batches of rows
+
+
+def is_url(source: Any) -> bool:
+    """Whether a text is the address of a database."""
+    return isinstance(source, str) and re.match(r"[a-z][a-z0-9+.-]+://", source) is not None
+
+
+def hidden(url: str) -> str:
+    """The address without its password."""
+    return re.sub(r"(://[^/:@]*):[^/]*@", r"\1:***@", url)
+
+
+def is_database(path: Path) -> bool:
+    """Whether the file's name says that it is a database."""
+    return path.name.lower().endswith(SQLITE + DUCKDB)
+
+
+def open_url(url: str, query: str | None) -> Input:
+    """The result of a query to a database that is named by its address."""
+    scheme, title = urlsplit(url).scheme.partition("+")[0], hidden(url)
+    if scheme in ("sqlite", "duckdb"):
+        return open_database(Path(re.sub(r"^[a-z0-9+.-]+:///?", "", url)), query, duck=scheme == "duckdb")
+    if scheme not in ("postgresql", "postgres"):
+        raise OptionError(f"{title}: mallowmix reads from postgresql://, sqlite:/// and duckdb:/// addresses, not {scheme}://.")
+    plain = re.sub(r"^[a-z+]+://", "postgresql://", url)
+    return _input(title, query, lambda: _tables_of_postgres(plain, title), lambda asked: _run_postgres(plain, asked, title))
+
+
+def open_database(path: Path, query: str | None, *, duck: bool | None = None) -> Input:
+    """The result of a query to a SQLite or DuckDB file."""
+    if not path.is_file():
+        raise FileError(f"There is no file {path}: check the name and the folder.")
+    path.open("rb").close()  # what the operating system refuses, it refuses here
+    duck = path.name.lower().endswith(DUCKDB) if duck is None else duck
+    run = _run_duckdb if duck else _run_sqlite
+    tables = "SHOW TABLES" if duck else "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
+    return _input(str(path), query, lambda: _first_column(run(path, tables)), lambda asked: run(path, asked))
+
+
+def _input(title: str, query: str | None, tables: Callable[[], list[str]], run: Callable[[str], Ran]) -> Input:
+    if query is None:
+        found = tables()
+        there = f"it has the tables {', '.join(found[:20])}" if found else "it has no table"
+        raise OptionError(f"{title} is a database: say what to read from it with {_ASK}; {there}.")
+    names, batches = run(query)
+    if len(set(names)) < len(names):
+        twice = next(name for n, name in enumerate(names) if name in names[:n])
+        raise DataError(f"{title}: the query gives two columns named {twice!r}: name them apart with AS.")
+    check_width(title, len(names))
+    columns = _columns(names, batches)
+
+    def take(picked: Mapping[str, Any]) -> dict[str, Any]:
+        return {ours: columns[theirs] for ours, theirs in picked.items()}
+
+    return Input(title, names, take, lambda row: f"{title} row {row + 1} of the query")
+
+
+def _columns(names: list[str], batches: Iterator[list[Any]]) -> dict[str, pa.ChunkedArray]:
+    parts: dict[str, list[pa.Array]] = {name: [] for name in names}
+    for batch in batches:
+        for name, values in zip(names, zip(*batch, strict=True), strict=True):
+            parts[name].append(_array(list(values), name))
+    return {name: one_type(chunks, name) if chunks else pa.chunked_array([[]], pa.string()) for name, chunks in parts.items()}
+
+
+def _array(values: list[Any], name: str) -> pa.Array:
+    """Values of a column; what is no text, number or list is given by its text (a UUID, a date, a decimal)."""
+    plain = [value if value is None or isinstance(value, str | int | float | list) else _text(value) for value in values]
+    try:
+        return pa.array(plain)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise DataError(
+            f"Column {name!r} mixes kinds of values or holds none that can name a thing: {str(error).splitlines()[0]}."
+        ) from None
+
+
+def _text(value: Any) -> Any:
+    from decimal import Decimal
+
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value.decode("utf-8", "replace") if isinstance(value, bytes | bytearray) else str(value)
+
+
+def _first_column(ran: Ran) -> list[str]:
+    return [str(row[0]) for batch in ran[1] for row in batch]
+
+
+def _batches(cursor: Any, connection: Any, errors: tuple[type[Exception], ...], title: str) -> Iterator[list[Any]]:
+    """The rows of a query, so many at a time; the connection is closed behind the last."""
+    try:
+        while rows := cursor.fetchmany(_BATCH):
+            yield rows
+    except errors as error:
+        raise _failed(title, error) from None
+    finally:
+        connection.close()
+
+
+# --------------------------------------------------------------------------------------------------------- one kind a piece
+
+
+def _run_sqlite(path: Path, query: str) -> Ran:
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        cursor = connection.execute(query)
+        if cursor.description is None:
+            raise FileError(f"{path}: the query gives no rows: it must be a SELECT.")
+        names = [each[0] for each in cursor.description]
+        return names, _batches(cursor, connection, (sqlite3.Error,), str(path))
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        connection.close()
+        raise _failed(str(path), error) from None
+
+
+def _run_duckdb(path: Path, query: str) -> Ran:
+    duckdb = needs("duckdb", "a DuckDB file")
+    try:
+        with closing(duckdb.connect(str(path), read_only=True)) as connection:
+            table = connection.execute(query).to_arrow_table() if query.strip() else None
+    except duckdb.Error as error:
+        raise _failed(str(path), error) from None
+    if table is None:
+        raise FileError(f"{path}: the query is empty: it must be a SELECT.")
+    rows = (list(zip(*(column.to_pylist() for column in batch.columns), strict=True)) for batch in table.to_batches(_BATCH))
+    return table.column_names, (batch for batch in rows if batch)
+
+
+def _run_postgres(url: str, query: str, title: str) -> Ran:
+    psycopg = needs("psycopg", "PostgreSQL")
+    try:
+        connection = psycopg.connect(url, connect_timeout=_SECONDS)
+        connection.read_only = True
+        cursor = connection.cursor(name="mallowmix")  # on the server: rows come in batches
+        cursor.execute(query)
+        names = [each.name for each in cursor.description or ()]
+        return names, _batches(cursor, connection, (psycopg.Error,), title)
+    except psycopg.Error as error:
+        raise _failed(title, error) from None
+
+
+def _tables_of_postgres(url: str, title: str) -> list[str]:
+    schemas = "table_schema NOT IN ('pg_catalog', 'information_schema')"
+    return _first_column(
+        _run_postgres(url, f"SELECT table_name FROM information_schema.tables WHERE {schemas} ORDER BY 1", title)
+    )
+
+
+def _failed(title: str, error: Exception) -> FileError:
+    reason = " ".join((str(error).strip() or type(error).__name__).split())
+    return FileError(f"{title} does not answer the query: {reason[:300].rstrip('.')}.")
+
+
+def needs(module: str, what: str) -> Any:
+    """A library that only some readers need."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise FileError(f"Reading from {what} needs {module}: install it with pip install 'mallowmix[data]'.") from None
