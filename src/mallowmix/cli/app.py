@@ -28,6 +28,7 @@ from mallowmix.cli.predict import predict
 from mallowmix.cli.rank import rank
 from mallowmix.cli.reproduce import reproduce
 from mallowmix.cli.separability import separability
+from mallowmix.cli.serve import serve
 from mallowmix.cli.shell import EXIT_CODES, plain_words
 from mallowmix.cli.show import show
 from mallowmix.cli.simulate import simulate
@@ -57,6 +58,7 @@ _COMMANDS = (
     diagnose,
     groups,
     diff,
+    serve,
 )
 
 

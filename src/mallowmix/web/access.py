@@ -1,0 +1,58 @@
+"""What a request may do: the session behind it, and the proof that our own page sent it."""
+
+from typing import Annotated, NamedTuple
+from urllib.parse import urlsplit
+
+from fastapi import Depends, HTTPException, Request
+
+from mallowmix.web.security import token_in
+from mallowmix.web.sessions import csrf_of, same
+from mallowmix.web.site import Site
+
+
+class Session(NamedTuple):
+    """A participant and the token that they showed."""
+
+    person: int
+    token: str
+
+
+def site_of(request: Request) -> Site:
+    """The running site."""
+    return request.app.state.site
+
+
+def same_origin(request: Request) -> None:
+    """Refuse what another site's page sends: browsers say where a request comes from."""
+    origin, fetched = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+    if foreign or fetched not in (None, "same-origin", "none"):
+        raise HTTPException(403, "This request came from another site.")
+
+
+async def reading(request: Request, site: Annotated[Site, Depends(site_of)]) -> Session:
+    """The participant of a request that changes nothing."""
+    token = token_in(dict(request.scope["headers"]))
+    person = None
+    if token is not None:
+        person = site.known.get_token(token)
+        person = await site.slowly(site.person_of, token) if person is None else person
+    if token is None or person is None:
+        raise HTTPException(401, "There is no session: begin with POST /api/v1/people.")
+    return Session(person, token)
+
+
+async def writing(
+    request: Request, session: Annotated[Session, Depends(reading)], site: Annotated[Site, Depends(site_of)]
+) -> Session:
+    """The participant of a request that changes something: with a cookie, the CSRF token must come along."""
+    if not request.headers.get("authorization"):
+        same_origin(request)
+        if not same(request.headers.get("x-csrf-token", ""), csrf_of(site.store.secret, session.token)):
+            raise HTTPException(403, "The header X-CSRF-Token is missing or wrong: reload the page.")
+    return session
+
+
+TheSite = Annotated[Site, Depends(site_of)]
+Reading = Annotated[Session, Depends(reading)]
+Writing = Annotated[Session, Depends(writing)]

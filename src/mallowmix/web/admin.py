@@ -1,0 +1,168 @@
+"""The admin's pages: plain forms, each with a CSRF token, behind a token that never stands in a URL."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, HTTPException, Request, Response
+from fastapi.responses import RedirectResponse
+
+from mallowmix.errors import DataError
+from mallowmix.web.access import TheSite, same_origin
+from mallowmix.web.export import as_csv, as_parquet, export_table
+from mallowmix.web.limits import Rates
+from mallowmix.web.names import clean_name
+from mallowmix.web.pages import render
+from mallowmix.web.sessions import ADMIN_COOKIE, ADMIN_SECONDS, csrf_of, same
+from mallowmix.web.site import Site
+from mallowmix.web.store import ACTIVE, PROPOSED, REJECTED, RETIRED, person_name
+
+router = APIRouter(prefix="/admin", include_in_schema=False)
+_tries = Rates(rate=0.2, burst=10)  # wrong tokens from one address
+Text = Annotated[str, Form(max_length=400)]
+
+
+def _open(site: Site) -> None:
+    if site.settings.admin_token is None:
+        raise HTTPException(404, "The admin pages are closed: start the server with --admin-token.")
+
+
+def _bearer(request: Request) -> str | None:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token if scheme.lower() == "bearer" and token else None
+
+
+def is_admin(request: Request, site: Site) -> bool:
+    """Whether the request shows the admin token (as a bearer) or an open admin session (as a cookie)."""
+    bearer = _bearer(request)
+    if bearer is not None:
+        return same(bearer, site.settings.admin_token or "") if _try(request) else False
+    return site.admins.valid(request.cookies.get(ADMIN_COOKIE))
+
+
+def _try(request: Request) -> bool:
+    return _tries.wait(request.client.host if request.client else "?") == 0.0
+
+
+async def seeing(request: Request, site: TheSite) -> None:
+    """Only an admin may look."""
+    _open(site)
+    if not is_admin(request, site):
+        raise HTTPException(401, "This needs the admin token.")
+
+
+async def changing(request: Request, site: TheSite, csrf: Text = "") -> None:
+    """Only an admin may change, from our own form."""
+    await seeing(request, site)
+    if _bearer(request) is None:
+        same_origin(request)
+        if not same(csrf, csrf_of(site.store.secret, request.cookies.get(ADMIN_COOKIE, ""))):
+            raise HTTPException(403, "The form is out of date: reload the page and send it again.")
+
+
+Seeing, Changing = [Depends(seeing)], [Depends(changing)]
+
+
+def _back(note: str = "") -> RedirectResponse:
+    response = RedirectResponse("/admin", 303)
+    if note:
+        response.set_cookie("mallowmix_note", note, max_age=20, httponly=True, samesite="strict", path="/admin")
+    return response
+
+
+@router.get("")
+async def page(request: Request, site: TheSite, after: int = 0) -> Response:
+    """Everything at a glance; the way in, where nobody is in yet."""
+    _open(site)
+    if not is_admin(request, site):
+        return render(request, "login.html", site)
+    response = render(request, "admin.html", site, **await site.slowly(_seen, site, request, max(after, 0)))
+    response.delete_cookie("mallowmix_note", path="/admin")
+    return response
+
+
+def _seen(site: Site, request: Request, after: int) -> dict[str, Any]:
+    people = site.store.people(min(after, 2**31))
+    return {
+        "csrf": csrf_of(site.store.secret, request.cookies.get(ADMIN_COOKIE, "")),
+        "note": request.cookies.get("mallowmix_note", ""),
+        "counts": site.store.counts(),
+        "fits": site.store.fits()[::-1][:20],
+        "proposed": [item for item in site.items.values() if item.status == PROPOSED],
+        "others": [item for item in site.items.values() if item.status != PROPOSED],
+        "people": [(person_name(person.id), person) for person in people],
+        "following": people[-1].id if len(people) == 50 else None,
+        "refitter": site.refitter,
+        "place": site.store.place,
+    }
+
+
+@router.post("/login", dependencies=[Depends(same_origin)])
+async def login(request: Request, site: TheSite, token: Text = "") -> Response:
+    """Show the token once; a cookie does the rest."""
+    _open(site)
+    if not _try(request):
+        return render(request, "login.html", site, 429, wrong="Too many tries: wait a minute.")
+    if not same(token, site.settings.admin_token or ""):
+        return render(request, "login.html", site, 401, wrong="That is not the admin token.")
+    response = RedirectResponse("/admin", 303)
+    secure = request.url.scheme == "https"
+    options: dict[str, Any] = {"httponly": True, "samesite": "strict", "secure": secure, "path": "/admin"}
+    response.set_cookie(ADMIN_COOKIE, site.admins.open(), max_age=ADMIN_SECONDS, **options)
+    return response
+
+
+@router.post("/logout", dependencies=Changing)
+async def logout(request: Request, site: TheSite) -> Response:
+    """End the session."""
+    site.admins.close(request.cookies.get(ADMIN_COOKIE, ""))
+    response = RedirectResponse("/", 303)
+    response.delete_cookie(ADMIN_COOKIE, path="/admin")
+    return response
+
+
+@router.post("/refit", dependencies=Changing)
+async def refit(site: TheSite) -> Response:
+    """Learn again now."""
+    site.refitter.ask()
+    return _back("A refit has been asked for.")
+
+
+@router.post("/items", dependencies=Changing)
+async def add(site: TheSite, name: Text) -> Response:
+    """Add an item."""
+    try:
+        added = await site.add_item(clean_name(name), ACTIVE)
+    except DataError as error:
+        return _back(str(error).encode("ascii", "replace").decode())
+    return _back("The item was added." if added else "There is such an item already.")
+
+
+@router.post("/items/{item}", dependencies=Changing)
+async def moderate(item: int, site: TheSite, status: Text) -> Response:
+    """Let a proposal in or turn it down; retire an item or bring it back."""
+    if item not in site.items or status not in (ACTIVE, REJECTED, RETIRED):
+        raise HTTPException(404, "There is no such item, or no such state.")
+    await site.set_status(item, status)
+    return _back("The item was changed.")
+
+
+@router.post("/people/{person}/delete", dependencies=Changing)
+async def delete(person: int, site: TheSite) -> Response:
+    """Delete a person and all their votes."""
+    if not 0 < person < 2**31 or not await site.delete_person(person):
+        raise HTTPException(404, "There is no such person.")
+    return _back(f"{person_name(person)} and all their votes are gone. The model forgets them at the next refit.")
+
+
+@router.get("/votes.csv", dependencies=Seeing)
+async def votes_csv(site: TheSite) -> Response:
+    """All votes as CSV."""
+    data = await site.slowly(lambda: as_csv(export_table(site.store)))
+    return Response(data, media_type="text/csv", headers={"Content-Disposition": 'attachment; filename="votes.csv"'})
+
+
+@router.get("/votes.parquet", dependencies=Seeing)
+async def votes_parquet(site: TheSite) -> Response:
+    """All votes as Parquet."""
+    data = await site.slowly(lambda: as_parquet(export_table(site.store)))
+    kind = "application/vnd.apache.parquet"
+    return Response(data, media_type=kind, headers={"Content-Disposition": 'attachment; filename="votes.parquet"'})

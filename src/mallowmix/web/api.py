@@ -1,0 +1,164 @@
+"""The HTTP API for participants: a session, the next pair, votes, results, proposals."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from mallowmix._version import __version__
+from mallowmix.web import shapes
+from mallowmix.web.access import Reading, Session, TheSite, Writing, same_origin
+from mallowmix.web.names import clean_name
+from mallowmix.web.questions import block_of, finished
+from mallowmix.web.results import result
+from mallowmix.web.sessions import COOKIE, YEAR, csrf_of, digest, link_of
+from mallowmix.web.site import Site
+from mallowmix.web.store import ACTIVE, PROPOSED, RETIRED, person_name
+from mallowmix.web.writer import CONFLICT, GONE, REPEATED, Vote
+
+_SAID = {
+    400: "not readable",
+    401: "no session",
+    403: "not from our own page",
+    404: "no such thing",
+    409: "not in this state",
+    413: "too large",
+    422: "not valid",
+    429: "too often",
+    503: "the database cannot be reached: try again",
+}
+PROBLEMS: dict[int | str, dict[str, Any]] = {code: {"model": shapes.Problem, "description": said} for code, said in _SAID.items()}
+router = APIRouter(responses=PROBLEMS)
+_PROPOSALS_EACH, _PROPOSALS = 10, 500  # that may wait: of one person, of all
+Link = Annotated[str, Query(pattern=r"^[A-Za-z0-9_-]{24}$")]
+
+
+@router.get("/health", tags=["server"])
+async def health(site: TheSite) -> shapes.Health:
+    """Whether the server can take votes. Answers from memory: nothing is faster."""
+    return shapes.Health(
+        status="ok" if site.store.writer.healthy else "degraded",
+        version=__version__,
+        votes=site.counts["votes"],
+        model=None if site.fitted is None else site.fitted.version,
+        fitting=site.refitter.running,
+    )
+
+
+@router.get("/events", tags=["server"], response_class=StreamingResponse)
+async def events(site: TheSite) -> StreamingResponse:
+    """Server-sent events: `fit` (progress), `model` (a new one is in use), `votes` (how many, once a second at most)."""
+    if site.hub.full:
+        raise HTTPException(503, "Too many listeners: try again later.")
+    return StreamingResponse(site.hub.listen(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+@router.post("/people", tags=["survey"], status_code=201, dependencies=[Depends(same_origin)])
+async def begin(request: Request, response: Response, site: TheSite, wanted: shapes.NewPerson | None = None) -> shapes.PersonOut:
+    """Become a participant. The session comes as a cookie, and as a token where one is asked for."""
+    person, token = await site.new_person()
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, token, max_age=YEAR, httponly=True, samesite="lax", secure=secure, path="/")
+    shown = token if wanted is not None and wanted.token else None
+    csrf, link = csrf_of(site.store.secret, token), link_of(site.store.secret, token)
+    return shapes.PersonOut(person=person_name(person), csrf=csrf, link=link, token=shown)
+
+
+@router.get("/me", tags=["survey"])
+async def me(session: Reading, site: TheSite) -> shapes.Me:
+    """How far the participant is."""
+    answers = await site.slowly(site.store.answers_of, session.person)
+    skipped = int((answers[:, 2] == 0).sum())
+    csrf, link = csrf_of(site.store.secret, session.token), link_of(site.store.secret, session.token)
+    return shapes.Me(person=person_name(session.person), csrf=csrf, link=link, answered=len(answers) - skipped, skipped=skipped)
+
+
+@router.delete("/me", tags=["survey"], status_code=204)
+async def leave(session: Writing, site: TheSite, response: Response) -> None:
+    """Delete the participant and all their votes. The model forgets them at its next refit."""
+    await site.delete_person(session.person)
+    response.delete_cookie(COOKIE, path="/")
+
+
+@router.get("/next-pair", tags=["survey"])
+async def next_pair(
+    session: Reading, site: TheSite, response: Response, more: Annotated[bool, Query(description="go on after the end")] = False
+) -> shapes.Question:
+    """What to ask next: the pair whose answer tells most about this person. The same until it is answered."""
+    asked, answers, seconds = await site.quickly(site.question, session.person)
+    response.headers["Server-Timing"] = f"question;dur={1000 * seconds:.3f}"
+    done, most = finished(site.settings, len(answers), asked, more=more), site.settings.questions
+    progress = 1.0 if done else min(len(answers) / most, 1.0)
+    out = {"done": done, "finished": asked is None, "number": len(answers) + (not done), "most": most, "progress": progress}
+    if done or asked is None:
+        return shapes.Question(**out)
+    first, second = (shapes.ItemOut(id=i, name=site.items[i].name) for i in (asked.first, asked.second))
+    model = 0 if site.fitted is None else site.fitted.version
+    return shapes.Question(**out, first=first, second=second, information=asked.information, model=model)
+
+
+@router.post("/votes", tags=["survey"])
+async def vote(given: shapes.VoteIn, session: Writing, site: TheSite) -> shapes.VoteOut:
+    """Answer a pair. The reply comes after the vote is committed; the same key again changes nothing."""
+    answer = await site.store.writer.write(_checked(given, session, site))
+    if answer == GONE:
+        site.known.forget(session.person)
+        raise HTTPException(401, "This participant was deleted: begin again.")
+    if answer == CONFLICT:
+        raise HTTPException(409, "This pair was answered before, or the key was used for another answer.")
+    return shapes.VoteOut(repeated=answer == REPEATED)
+
+
+def _checked(given: shapes.VoteIn, session: Session, site: Site) -> Vote:
+    """The vote in its stored form: the smaller number first."""
+    if given.first == given.second:
+        raise HTTPException(422, "A vote is about two different items.")
+    for number in (given.first, given.second):
+        if number not in site.items or site.items[number].status not in (ACTIVE, RETIRED):
+            raise HTTPException(404, f"There is no item {number}: take the numbers from /api/v1/next-pair.")
+    choice = {"first": 1, "second": -1, "skip": 0}[given.choice] * (1 if given.first < given.second else -1)
+    low, high = sorted((given.first, given.second))
+    model = 0 if site.fitted is None else site.fitted.version
+    return Vote(session.person, given.key, low, high, choice, model)
+
+
+@router.get("/me/result", tags=["survey"])
+async def my_result(session: Reading, site: TheSite) -> shapes.ResultOut:
+    """The participant's mixture, ranking, and where they differ from the crowd."""
+    return await site.slowly(_result, site, session.person)
+
+
+@router.get("/result", tags=["survey"])
+async def kept_result(link: Link, site: TheSite) -> shapes.ResultOut:
+    """The same for whoever has the link."""
+    person = await site.slowly(site.store.person_by, "link", digest(link))
+    if person is None:
+        raise HTTPException(404, "There is no result under this link: it was deleted, or the link is not whole.")
+    return await site.slowly(_result, site, person)
+
+
+def _result(site: Site, person: int) -> shapes.ResultOut:
+    answers, fitted = site.store.answers_of(person), site.fitted
+    skipped = int((answers[:, 2] == 0).sum())
+    told = {} if fitted is None else result(fitted, block_of(fitted, site.items, answers))
+    return shapes.ResultOut(fitted=fitted is not None, answered=len(answers) - skipped, skipped=skipped, **told)
+
+
+@router.get("/items", tags=["survey"])
+async def items(site: TheSite) -> list[shapes.ItemOut]:
+    """What is asked about."""
+    return [shapes.ItemOut(id=item.id, name=item.name) for item in site.items.values() if item.status == ACTIVE]
+
+
+@router.post("/items", tags=["survey"], status_code=202)
+async def propose(given: shapes.Proposal, session: Writing, site: TheSite) -> shapes.Accepted:
+    """Propose an item, where that is allowed; an admin lets it in."""
+    if not site.settings.propose:
+        raise HTTPException(403, "This survey takes no proposals.")
+    name = clean_name(given.name)
+    waiting = [item for item in site.items.values() if item.status == PROPOSED]
+    if len(waiting) >= _PROPOSALS or sum(item.by == session.person for item in waiting) >= _PROPOSALS_EACH:
+        raise HTTPException(409, "Many proposals are waiting already: try again later.")
+    if not await site.add_item(name, PROPOSED, session.person):
+        raise HTTPException(409, "There is such an item already, or it was proposed before.")
+    return shapes.Accepted(status=PROPOSED)

@@ -1,0 +1,117 @@
+"""The HTTP API about the model: what it found, and what it makes of anybody's choices."""
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query
+
+from mallowmix.engine import Block
+from mallowmix.infer.predict import predict
+from mallowmix.infer.weights import weights
+from mallowmix.labels import text_of
+from mallowmix.web import shapes
+from mallowmix.web.access import TheSite
+from mallowmix.web.api import PROBLEMS
+from mallowmix.web.fitted import Fitted
+from mallowmix.web.results import LEVEL, mixture, ranking
+from mallowmix.web.site import Site
+
+router = APIRouter(responses=PROBLEMS, tags=["model"])
+_MOST_PEOPLE = 300
+
+
+@router.get("/model")
+async def model(site: TheSite) -> shapes.ModelOut:
+    """The tastes, the crowd's ranking, what people differ on, and how the model grew."""
+    return await site.slowly(_model, site)
+
+
+def _model(site: Site) -> shapes.ModelOut:
+    growth = [shapes.Fit(**{name: fit[name] for name in shapes.Fit.model_fields}) for fit in site.store.fits()]
+    names = [item.name for item in site.items.values() if item.status == "active"]
+    fitted = site.fitted
+    if fitted is None:
+        return shapes.ModelOut(version=None, votes=0, items=names, growth=growth)
+    pairs, splits = fitted.polarising
+    crowd = [
+        {"item": str(line.item), "place": line.rank, "low": line.low, "high": line.high, "wins": line.wins, "crowd": line.rank}
+        for line in fitted.crowd
+    ]
+    return shapes.ModelOut(
+        version=fitted.version,
+        votes=fitted.votes,
+        items=text_of(fitted.model.items),
+        tastes=[shapes.Taste(**taste) for taste in fitted.tastes],
+        crowd=[shapes.Line(**line) for line in crowd],
+        pairs=[vars(pair) for pair in pairs],
+        splits=[vars(item) for item in splits],
+        growth=growth,
+    )
+
+
+@router.post("/weights")
+async def weights_of(given: shapes.Choices, site: TheSite) -> shapes.WeightsOut:
+    """How someone with these choices mixes the tastes."""
+    fitted, block = _told(site, given)
+    return shapes.WeightsOut(level=LEVEL, mixture=await site.slowly(mixture, fitted, block))
+
+
+@router.post("/rank")
+async def rank_for(given: shapes.Choices, site: TheSite) -> shapes.RankOut:
+    """The whole ranking of someone with these choices."""
+    fitted, block = _told(site, given)
+    return shapes.RankOut(level=LEVEL, ranking=await site.slowly(ranking, fitted, block))
+
+
+@router.post("/predict")
+async def predict_for(given: shapes.PredictIn, site: TheSite) -> shapes.PredictOut:
+    """The probability that someone with these choices prefers the first of each pair."""
+    fitted, block = _told(site, given)
+    pairs = [(first, second) for first, second in given.pairs]
+    told = fitted.comparisons(block) if given.choices else None
+    chances = await site.slowly(lambda: predict(fitted.model, told, pairs, jobs=1))
+    return shapes.PredictOut(probabilities=chances[0].tolist())
+
+
+def _told(site: Site, given: shapes.Choices) -> tuple[Fitted, Block]:
+    """The model in use, and the choices as it numbers them."""
+    fitted = site.fitted
+    if fitted is None:
+        raise HTTPException(409, "There is no model yet: it is fitted when enough votes have come in.")
+    for choice in given.choices:
+        for name in (choice.winner, choice.loser):
+            if name not in fitted.number:
+                raise HTTPException(422, f"The model has no item {name!r}: see /api/v1/model for those it has.")
+        if choice.winner == choice.loser:
+            raise HTTPException(422, f"{choice.winner!r} is compared with itself: give two different items.")
+    winner = np.array([fitted.number[choice.winner] for choice in given.choices], np.int64)
+    loser = np.array([fitted.number[choice.loser] for choice in given.choices], np.int64)
+    return fitted, fitted.block(winner, loser, np.array([choice.times for choice in given.choices], np.float64))
+
+
+@router.get("/crowd")
+async def known_people(site: TheSite, at: int = Query(0, ge=0, le=10**9)) -> shapes.PeopleOut:
+    """People whom the server was told about (--people), and how they mix the tastes. Participants are never among them."""
+    return await site.slowly(_people, site, at)
+
+
+def _people(site: Site, at: int) -> shapes.PeopleOut:
+    fitted, crowd = site.fitted, site.crowd
+    if fitted is None or crowd is None:
+        return shapes.PeopleOut(components=[], people=[], weights=[], total=0)
+    some = crowd.take_users(range(min(at, crowd.n_users), min(at + _MOST_PEOPLE, crowd.n_users)))
+    numbers = [taste["component"] for taste in fitted.tastes]
+    theta = weights(fitted.model, some, unknown_items="drop", jobs=1)[:, [k - 1 for k in numbers]]
+    return shapes.PeopleOut(
+        components=numbers, people=text_of(some.users), weights=np.round(theta, 4).tolist(), total=crowd.n_users
+    )
+
+
+@router.get("/crowd/choices")
+async def choices_of(site: TheSite, person: str = Query(max_length=200)) -> shapes.KnownPerson:
+    """The choices of one of those people."""
+    crowd = site.crowd
+    if crowd is None or person not in text_of(crowd.users):
+        raise HTTPException(404, "There is no such person among those whom the server was told about.")
+    one, names = crowd.of(person), text_of(crowd.items)
+    rows = zip(one.winner, one.loser, one.weight, strict=True)
+    found = [shapes.Choice(winner=names[w], loser=names[v], times=min(float(n), 1000.0)) for w, v, n in rows]
+    return shapes.KnownPerson(choices=found[:2000])

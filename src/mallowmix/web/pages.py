@@ -1,0 +1,65 @@
+"""The pages: HTML from templates, in which every name is escaped; what moves on them is in static/."""
+
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+from fastapi.templating import Jinja2Templates
+
+from mallowmix._version import __version__
+from mallowmix.web.access import TheSite
+from mallowmix.web.site import Site
+
+HERE = Path(__file__).parent
+templates = Jinja2Templates(HERE / "templates")
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+
+def render(request: Request, name: str, site: Site, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page from its template."""
+    shared = {"settings": site.settings, "version": __version__, "here": request.url.path}
+    return templates.TemplateResponse(request, name, shared | values, status_code=status)
+
+
+@router.get("/")
+async def home(request: Request, site: TheSite) -> HTMLResponse:
+    """What this is, and the way in."""
+    active = sum(item.status == "active" for item in site.items.values())
+    return render(request, "home.html", site, n_items=active, votes=site.counts["votes"], fitted=site.fitted)
+
+
+@router.get("/survey")
+async def survey(request: Request, site: TheSite) -> HTMLResponse:
+    """One question at a time."""
+    return render(request, "survey.html", site)
+
+
+@router.get("/me")
+async def mine(request: Request, site: TheSite) -> HTMLResponse:
+    """The participant's own result."""
+    return render(request, "result.html", site, link="", own=True)
+
+
+@router.get("/r/{link}")
+async def kept(request: Request, link: str, site: TheSite) -> HTMLResponse:
+    """A result by its link."""
+    return render(request, "result.html", site, link=link, own=False)
+
+
+@router.get("/explore")
+async def explore(request: Request, site: TheSite) -> HTMLResponse:
+    """The tastes, where they part, and what they make of someone's choices."""
+    return render(request, "explore.html", site, people=0 if site.crowd is None else site.crowd.n_users)
+
+
+@router.get("/api")
+async def api_page(request: Request, site: TheSite) -> HTMLResponse:
+    """The API in words, from its own description."""
+    schema = request.app.openapi()
+    calls = [
+        {"path": path, "method": method.upper(), **call}
+        for path, methods in schema["paths"].items()
+        for method, call in methods.items()
+    ]
+    return render(request, "api.html", site, calls=calls, shapes=schema["components"]["schemas"])

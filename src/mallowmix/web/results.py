@@ -1,0 +1,68 @@
+"""What a person gets back: their mixture with its uncertainty, their ranking, and where they differ from the crowd."""
+
+from typing import Any
+
+import numpy as np
+
+from mallowmix.engine import Block
+from mallowmix.infer.draws import posterior
+from mallowmix.infer.predict import rank
+from mallowmix.web.fitted import Fitted
+
+LEVEL = 0.9
+_DIFFERENCES = 5
+
+
+def mixture(fitted: Fitted, block: Block) -> list[dict[str, Any]]:
+    """One entry a taste, in the model's order by share: the person's weight, its interval, and the crowd's share."""
+    found = posterior(fitted.model, fitted.comparisons(block), level=LEVEL, jobs=1)
+    rows = []
+    for taste in fitted.tastes:
+        k = taste["component"] - 1
+        row = {"component": k + 1, "weight": found.mean[0, k], "low": found.low[0, k], "high": found.high[0, k]}
+        rows.append(row | {"crowd": taste["share"], "likes": taste["items"][:3]})
+    return rows
+
+
+def ranking(fitted: Fitted, block: Block, top: int | None = None) -> list[dict[str, Any]]:
+    """The person's items, best first, with the range of each place and the crowd's place."""
+    crowd = {str(line.item): line.rank for line in fitted.crowd}
+    lines = rank(fitted.model, fitted.comparisons(block), level=LEVEL, top=top, jobs=1)[0]
+    return [
+        {
+            "item": str(line.item),
+            "place": line.rank,
+            "low": line.low,
+            "high": line.high,
+            "wins": line.wins,
+            "crowd": crowd[str(line.item)],
+        }
+        for line in lines
+    ]
+
+
+def differences(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Items that the person puts far higher or lower than the crowd: only where the crowd's place is outside their range."""
+    apart = [line for line in lines if not line["low"] <= line["crowd"] <= line["high"]]
+    apart.sort(key=lambda line: (-abs(line["crowd"] - line["place"]), line["place"]))
+    return apart[:_DIFFERENCES]
+
+
+def agreement(lines: list[dict[str, Any]]) -> float:
+    """The share of all pairs of items that the person orders as the crowd does."""
+    crowd = np.array([line["crowd"] for line in lines])
+    pairs = len(crowd) * (len(crowd) - 1) / 2
+    agree = sum(int((crowd[n + 1 :] > place).sum()) for n, place in enumerate(crowd))
+    return agree / pairs if pairs else 1.0
+
+
+def result(fitted: Fitted, block: Block) -> dict[str, Any]:
+    """All of it."""
+    lines = ranking(fitted, block)
+    return {
+        "mixture": mixture(fitted, block),
+        "ranking": lines,
+        "differences": differences(lines),
+        "agreement": agreement(lines),
+        "level": LEVEL,
+    }

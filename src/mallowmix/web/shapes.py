@@ -1,0 +1,235 @@
+"""The shapes of what the API takes and gives; everything that comes in is checked here."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mallowmix.web.names import LONGEST
+
+Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST)]
+Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$", description="your own name for this vote: a retry repeats it")]
+Pair = Annotated[list[Name], Field(min_length=2, max_length=2)]
+
+
+class Strict(BaseModel):
+    """Unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Problem(BaseModel):
+    """What is wrong, in a sentence."""
+
+    detail: str
+
+
+class NewPerson(Strict):
+    """Ask for a participant. token: also give the session token, for programs that keep no cookies."""
+
+    token: bool = False
+
+
+class PersonOut(BaseModel):
+    """A participant. csrf goes into the header X-CSRF-Token of requests with a cookie; link is the name of the result to keep."""
+
+    person: str
+    csrf: str
+    link: str
+    token: str | None = None
+
+
+class Me(BaseModel):
+    """How far the participant is."""
+
+    person: str
+    csrf: str
+    link: str
+    answered: int
+    skipped: int
+
+
+class ItemOut(BaseModel):
+    """Something that is compared."""
+
+    id: Id
+    name: str
+
+
+class Question(BaseModel):
+    """The next pair, or none when the survey is done. information: what the answer tells of the person, in nats."""
+
+    done: bool
+    finished: bool = Field(description="every pair has been answered")
+    number: int
+    most: int
+    progress: Annotated[float, Field(ge=0, le=1)]
+    first: ItemOut | None = None
+    second: ItemOut | None = None
+    information: float | None = None
+    model: int = 0
+
+
+class VoteIn(Strict):
+    """An answer to a pair of items, by their numbers."""
+
+    key: Key
+    first: Id
+    second: Id
+    choice: Literal["first", "second", "skip"]
+
+
+class VoteOut(BaseModel):
+    """The vote is in the database. repeated: it was there already."""
+
+    stored: Literal[True] = True
+    repeated: bool
+
+
+class Choice(Strict):
+    """Someone preferred the winner to the loser, so many times."""
+
+    winner: Name
+    loser: Name
+    times: Annotated[float, Field(gt=0, le=1000)] = 1.0
+
+
+class Choices(Strict):
+    """What is known of a person."""
+
+    choices: Annotated[list[Choice], Field(max_length=2000)] = []
+
+
+class PredictIn(Choices):
+    """Which pairs to foretell; without choices, for the population."""
+
+    pairs: Annotated[list[Pair], Field(min_length=1, max_length=1000)]
+
+
+class PredictOut(BaseModel):
+    """The probability that the first of each pair is preferred."""
+
+    probabilities: list[float]
+
+
+class Weight(BaseModel):
+    """A person's weight of one taste, its interval, and the share that it has in the crowd."""
+
+    component: int
+    weight: float
+    low: float
+    high: float
+    crowd: float
+    likes: list[str]
+
+
+class WeightsOut(BaseModel):
+    """A person's mixture; level is that of the intervals."""
+
+    level: float
+    mixture: list[Weight]
+
+
+class Line(BaseModel):
+    """One line of a ranking: place 1 is best, low to high its range, crowd the population's place."""
+
+    item: str
+    place: int
+    low: int
+    high: int
+    wins: float
+    crowd: int
+
+
+class RankOut(BaseModel):
+    """A whole ranking, best first."""
+
+    level: float
+    ranking: list[Line]
+
+
+class ResultOut(BaseModel):
+    """What a participant gets back; empty but for `answered` while there is no model."""
+
+    fitted: bool
+    answered: int
+    skipped: int
+    level: float = 0.9
+    agreement: float | None = None
+    mixture: list[Weight] = []
+    ranking: list[Line] = []
+    differences: list[Line] = []
+
+
+class Taste(BaseModel):
+    """A component: its share, dispersion, items best first, and the choice that tells it from the others."""
+
+    component: int
+    share: float
+    phi: float
+    items: list[str]
+    telling: dict[str, Any] | None
+
+
+class Fit(BaseModel):
+    """A refit: when, from how much, and how many of the votes before it the model before had foretold."""
+
+    id: int
+    created: float
+    votes: int
+    people: int
+    components: int
+    seconds: float
+    foretold: float | None
+    foretold_of: int
+
+
+class ModelOut(BaseModel):
+    """The model in use; version is null before the first fit, 0 for the one that the server was started with."""
+
+    version: int | None
+    votes: int
+    items: list[str]
+    tastes: list[Taste] = []
+    crowd: list[Line] = []
+    pairs: list[dict[str, Any]] = []
+    splits: list[dict[str, Any]] = []
+    growth: list[Fit] = []
+
+
+class Health(BaseModel):
+    """Whether the server can take votes, and how many it has."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    api: Literal[1] = 1
+    votes: int
+    model: int | None
+    fitting: bool
+
+
+class Proposal(Strict):
+    """An item that a participant would like to see."""
+
+    name: Name
+
+
+class Accepted(BaseModel):
+    """What became of it."""
+
+    status: str
+
+
+class PeopleOut(BaseModel):
+    """Known people and how they mix the tastes, in the order of `components`."""
+
+    components: list[int]
+    people: list[str]
+    weights: list[list[float]]
+    total: int
+
+
+class KnownPerson(BaseModel):
+    """One known person's choices and what the model makes of them."""
+
+    choices: list[Choice]

@@ -1,0 +1,203 @@
+"""Everything that a running server holds: the store, the items, the model in use, who is known; and what is done with them."""
+
+import asyncio
+import sys
+import threading
+import time
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import sqlalchemy as sa
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataError
+from mallowmix.model import M4
+from mallowmix.storage import loads
+from mallowmix.web.events import Hub
+from mallowmix.web.fitted import Fitted
+from mallowmix.web.questions import Asked, next_question
+from mallowmix.web.refit import Refitter
+from mallowmix.web.schema import items as items_table
+from mallowmix.web.schema import people
+from mallowmix.web.sessions import AdminSessions, Known, digest, link_of, new_token
+from mallowmix.web.settings import Settings
+from mallowmix.web.store import Item, Store
+from mallowmix.web.tally import Tally
+
+_REMEMBERED = 20_000  # questions that wait for an answer
+_TELL = 1.0  # seconds between two words about the number of votes
+
+
+class Site:
+    """One survey, one model, one database of votes.
+
+    place : a file (SQLite) or postgresql://…
+    model : a fitted model to begin with; None: the newest in the database, or none yet
+    names : items to make sure of
+    crowd : comparisons of known people, to be looked at on the page; not participants
+    """
+
+    def __init__(
+        self,
+        place: str,
+        settings: Settings,
+        *,
+        model: M4 | None = None,
+        names: list[str] | None = None,
+        crowd: Comparisons | None = None,
+    ) -> None:
+        self.settings, self.hub, self.known, self.admins = settings, Hub(), Known(), AdminSessions()
+        self.lock = threading.Lock()
+        self.counts = {"votes": 0, "skipped": 0, "people": 0}
+        self.store = Store(place, self._committed)
+        self.refitter = Refitter(self.store, settings, self.hub, self._ready)
+        self.store.add_items([*(names or []), *([] if model is None else map(str, model.items.tolist()))])
+        self.fitted = self._first_model(model)
+        self.crowd = None if crowd is None or self.fitted is None else crowd.with_items(self.fitted.model.items)
+        self._waiting: OrderedDict[int, tuple[tuple[int, int, int], Asked | None]] = OrderedDict()
+        self.quick, self.slow = ThreadPoolExecutor(1, "question"), ThreadPoolExecutor(2, "reader")
+        self._told = 0.0
+        self.reload()
+        if len(self.items) < 2:
+            raise DataError("There are fewer than two items to ask about: name a model, or give a list with --items.")
+
+    def _first_model(self, model: M4 | None) -> Fitted | None:
+        """The newest refit that the database holds; else the model that was given."""
+        newest = self.store.newest_model()
+        if newest is not None:
+            fits = {fit["id"]: fit["votes"] for fit in self.store.fits()}
+            fitted = Fitted(newest[0], loads(newest[2]), fits[newest[0]])
+        elif model is not None:
+            fitted = Fitted(0, model, int(model.report.get("comparisons", 0)))
+        else:
+            return None
+        fitted.warm()
+        return fitted
+
+    def reload(self) -> None:
+        """Read items and counts afresh, after a change to them."""
+        items, counts, tally = self.store.items(), self.store.counts(), Tally(self.store.pair_counts())
+        with self.lock:
+            self.items = {item.id: item for item in items}
+            self.counts, self.tally = counts, tally
+            self._waiting.clear()
+
+    def start(self) -> None:
+        """On the event loop, before the first request."""
+        sys.setswitchinterval(0.001)  # a question computed in a thread waits less for the loop to let go
+        self.hub.start()
+        self.refitter.start()
+
+    def close(self) -> None:
+        """After the last request."""
+        self.hub.stop()
+        self.refitter.stop()
+        self.quick.shutdown(cancel_futures=True)
+        self.slow.shutdown(cancel_futures=True)
+        self.store.close()
+
+    def _committed(self, n: int) -> None:
+        """The writer's word, from its thread, after each commit."""
+        self.counts["votes"] += n
+        self.refitter.counted(n)
+        if n and time.monotonic() - self._told > _TELL:
+            self._told = time.monotonic()
+            self.hub.publish("votes", {"votes": self.counts["votes"]})
+
+    def _ready(self, fitted: Fitted) -> None:
+        """A refit's model takes the place of the one in use."""
+        self.fitted = fitted
+        with self.lock:
+            self._waiting.clear()
+        self.hub.publish("model", {"version": fitted.version, "components": fitted.model.n_components, "votes": fitted.votes})
+
+    async def quickly(self, call: Any, *arguments: Any) -> Any:
+        """Run something of a few milliseconds in its own thread."""
+        return await asyncio.get_running_loop().run_in_executor(self.quick, call, *arguments)
+
+    async def slowly(self, call: Any, *arguments: Any) -> Any:
+        """Run something longer in another."""
+        return await asyncio.get_running_loop().run_in_executor(self.slow, call, *arguments)
+
+    def question(self, person: int) -> tuple[Asked | None, Any, float]:
+        """The next question, the person's answers so far, and the seconds that choosing took; the same until they answer."""
+        answers, fitted = self.store.answers_of(person), self.fitted
+        state = (len(answers), 0 if fitted is None else fitted.version, len(self.items))
+        with self.lock:
+            waiting = self._waiting.get(person)
+        if waiting is not None and waiting[0] == state:
+            return waiting[1], answers, 0.0
+        start = time.perf_counter()
+        asked = next_question(fitted, self.items, answers, self.tally, person)
+        seconds = time.perf_counter() - start
+        if asked is not None:
+            self.tally.add(asked.first, asked.second)
+        with self.lock:
+            self._waiting[person] = (state, asked)
+            if len(self._waiting) > _REMEMBERED:
+                self._waiting.popitem(last=False)
+        return asked, answers, seconds
+
+    def person_of(self, token: str) -> int | None:
+        """Whose token it is."""
+        name = digest(token)
+        person = self.known.get(name)
+        if person is None:
+            person = self.store.person_by("token", name)
+            if person is not None:
+                self.known.put(name, person)
+        return person
+
+    async def new_person(self) -> tuple[int, str]:
+        """A participant: number, and token of the session."""
+        token = new_token()
+        row = {"token": digest(token), "link": digest(link_of(self.store.secret, token)), "created": time.time()}
+
+        def add(connection: sa.Connection) -> int:
+            key = connection.execute(people.insert().values(**row)).inserted_primary_key
+            assert key is not None
+            return key[0]
+
+        person = await self.store.writer.write(add)
+        self.known.put(row["token"], person)
+        return person, token
+
+    async def delete_person(self, person: int) -> bool:
+        """Delete someone with all their votes; whether there was such a person. The model forgets them at its next refit."""
+
+        def delete(connection: sa.Connection) -> int:
+            return connection.execute(people.delete().where(people.c.id == person)).rowcount
+
+        gone = await self.store.writer.write(delete)
+        self.known.forget(person)
+        await self.slowly(self.reload)
+        return bool(gone)
+
+    async def set_status(self, item: int, status: str) -> None:
+        """Let an item in, turn it down, or ask about it no more."""
+
+        def change(connection: sa.Connection) -> None:
+            connection.execute(items_table.update().where(items_table.c.id == item).values(status=status))
+
+        await self.store.writer.write(change)
+        await self.slowly(self.reload)
+
+    async def add_item(self, name: str, status: str, person: int | None = None) -> bool:
+        """A new item; False where there is one of that name."""
+
+        def add(connection: sa.Connection) -> bool:
+            if connection.execute(sa.select(items_table.c.id).where(items_table.c.name == name)).first() is not None:
+                return False
+            row = {"name": name, "status": status, "proposed_by": person, "created": time.time()}
+            connection.execute(items_table.insert().values(**row))
+            return True
+
+        added = await self.store.writer.write(add)
+        if added:
+            await self.slowly(self.reload)
+        return added
+
+    def item_named(self, name: str) -> Item | None:
+        """An item by its name."""
+        return next((item for item in self.items.values() if item.name == name), None)

@@ -1,0 +1,69 @@
+// Charts in SVG, small enough to read.
+
+import { colour, el, percent, svg } from './draw.js';
+
+const MOST_ROWS = 24;
+
+export function legend(components) {
+  return el('ul', { class: 'legend' }, ...components.map((k) => el('li', { color: colour(k) }, el('span', { class: 'dot', 'aria-hidden': 'true' }), `Taste ${k}`)));
+}
+
+export function apart(model) {
+  const places = model.tastes.map((taste) => new Map(taste.items.map((item, place) => [item, place])));
+  const spread = (item) => { const at = places.map((p) => p.get(item)); return Math.max(...at) - Math.min(...at); };
+  let rows = model.crowd.map((line) => line.item);
+  if (rows.length > MOST_ROWS) {
+    const kept = new Set([...rows].sort((a, b) => spread(b) - spread(a)).slice(0, MOST_ROWS));
+    rows = rows.filter((item) => kept.has(item));
+  }
+  const last = Math.max(model.items.length - 1, 1), x = (place) => 190 + (500 * place) / last, height = 26 * rows.length + 30;
+  const line = (item, n) => {
+    const y = 26 * n + 18, at = places.map((p) => p.get(item));
+    const short = item.length > 24 ? `${item.slice(0, 23)}…` : item;
+    return svg('g', null,
+      svg('text', { x: 178, y: y + 4, 'text-anchor': 'end' }, svg('title', null, item), short),
+      svg('line', { class: 'grid', x1: x(0), x2: x(last), y1: y, y2: y }),
+      svg('line', { class: 'edge', x1: x(Math.min(...at)), x2: x(Math.max(...at)), y1: y, y2: y }),
+      ...model.tastes.map((taste, k) => svg('circle', { class: 'dots', cx: x(at[k]), cy: y, r: 6.5, color: colour(taste.component) }, svg('title', null, `Taste ${taste.component}: place ${at[k] + 1}`))));
+  };
+  const words = 'Places of things in each taste; the lists above say the same in words.';
+  return el('div', null,
+    svg('svg', { class: 'chart', viewBox: `0 0 710 ${height}`, role: 'img', 'aria-label': words }, ...rows.map(line),
+      svg('text', { class: 'soft', x: x(0), y: height - 3 }, 'first'), svg('text', { class: 'soft', x: x(last), y: height - 3, 'text-anchor': 'end' }, 'last')),
+    legend(model.tastes.map((taste) => taste.component)));
+}
+
+export function triangle(found) {
+  const corners = [[250, 30], [60, 360], [440, 360]];
+  const at = (w) => [0, 1].map((d) => w.reduce((sum, share, k) => sum + share * corners[k][d], 0));
+  const dots = found.weights.map((w, m) => {
+    const [cx, cy] = at(w), top = w.indexOf(Math.max(...w));
+    return svg('circle', { class: 'dots', cx, cy, r: 5, color: colour(found.components[top]) }, svg('title', null, found.people[m]));
+  });
+  const label = (k, dx, dy, anchor) => svg('text', { x: corners[k][0] + dx, y: corners[k][1] + dy, 'text-anchor': anchor }, `Taste ${found.components[k]}`);
+  return svg('svg', { class: 'chart', viewBox: '0 0 500 390', role: 'img', 'aria-label': 'People as mixtures of three tastes', css: { 'max-width': '34rem' } },
+    svg('polygon', { class: 'edge', points: corners.map((c) => c.join(',')).join(' ') }), ...dots,
+    label(0, 0, -12, 'middle'), label(1, 0, 24, 'middle'), label(2, 0, 24, 'middle'));
+}
+
+export function stacks(found) {
+  const order = found.weights.map((w, m) => [w.indexOf(Math.max(...w)), -Math.max(...w), m]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const column = ([, , m]) => el('span', { title: found.people[m] }, ...found.weights[m].map((share, k) => el('i', { css: { height: `${100 * share}%` }, color: colour(found.components[k]) })));
+  return el('div', null, el('div', { class: 'stacks', role: 'img', 'aria-label': 'People as mixtures of tastes' }, ...order.map(column)), legend(found.components));
+}
+
+export function growth(fits) {
+  const cell = (text) => el('td', { class: 'n' }, text);
+  const head = ['model', 'answers', 'people', 'tastes', 'foretold'].map((word, n) => el('th', { scope: 'col', class: n ? 'n' : '' }, word));
+  const row = (fit) => el('tr', null, el('th', { scope: 'row' }, String(fit.id)), cell(fit.votes.toLocaleString('en')), cell(String(fit.people)), cell(String(fit.components)),
+    cell(fit.foretold === null ? '–' : `${percent(fit.foretold)} of ${fit.foretold_of}`));
+  const table = el('div', { class: 'scroll' }, el('table', null, el('thead', null, el('tr', null, ...head)), el('tbody', null, ...[...fits].reverse().slice(0, 12).map(row))));
+  const told = fits.filter((fit) => fit.foretold !== null);
+  if (told.length < 2) return table;
+  const most = Math.max(...told.map((fit) => fit.votes)), x = (fit) => 50 + (640 * fit.votes) / most, y = (share) => 150 - 240 * (Math.max(share, 0.4) - 0.45);
+  return el('div', null, svg('svg', { class: 'chart', viewBox: '0 0 710 190', role: 'img', 'aria-label': 'How many answers were foretold, as answers came in' },
+    ...[0.5, 0.75, 1].map((share) => svg('g', null, svg('line', { class: 'grid', x1: 50, x2: 690, y1: y(share), y2: y(share) }), svg('text', { class: 'soft', x: 42, y: y(share) + 4, 'text-anchor': 'end' }, percent(share)))),
+    svg('polyline', { class: 'path', points: told.map((fit) => `${x(fit)},${y(fit.foretold)}`).join(' ') }),
+    ...told.map((fit) => svg('circle', { class: 'point', cx: x(fit), cy: y(fit.foretold), r: 4 }, svg('title', null, `${fit.votes} answers: ${percent(fit.foretold)}`))),
+    svg('text', { class: 'soft', x: 690, y: 184, 'text-anchor': 'end' }, `${most.toLocaleString('en')} answers`)), table);
+}

@@ -1,0 +1,59 @@
+"""How often each pair has been asked, kept in memory: where there is no model yet, pairs are spread evenly."""
+
+import threading
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.randomness import generator
+
+_STEP = 140
+
+
+class Tally:
+    """Counts of pairs of item numbers; the database is read once, at the start."""
+
+    def __init__(self, counts: dict[tuple[int, int], int]) -> None:
+        self._lock = threading.Lock()
+        self._counts = np.zeros((64, 64), np.int32)
+        for (low, high), count in counts.items():
+            self.add(low, high, count)
+
+    def add(self, low: int, high: int, count: int = 1) -> None:
+        """So many more answers (or questions) about a pair."""
+        with self._lock:
+            size = len(self._counts)
+            if max(low, high) >= size:
+                grown = np.zeros((2 * max(low, high), 2 * max(low, high)), np.int32)
+                grown[:size, :size] = self._counts
+                self._counts = grown
+            self._counts[low, high] += count
+            self._counts[high, low] += count
+
+    def spread(
+        self, ids: NDArray[np.int64], closed: Iterable[tuple[int, int]], person: int, n: int, among: set[int] | None = None
+    ) -> tuple[int, int] | None:
+        """An open pair that was asked least, its items least, too; what is equal by a draw of one's own. None: all are closed.
+
+        among : at least one of the two must be one of these
+        """
+        top = int(ids.max(initial=0))
+        with self._lock:
+            known = np.zeros((top + 1, top + 1), np.int32)
+            size = min(len(self._counts), top + 1)
+            known[:size, :size] = self._counts[:size, :size]
+        counts = known[np.ix_(ids, ids)].astype(np.float64)
+        totals = counts.sum(axis=1)
+        cost = counts * 1e6 + (totals[:, None] + totals[None, :]) + generator(person, _STEP, n).random(counts.shape)
+        cost[np.tril_indices(len(ids))] = np.inf
+        place = {int(number): i for i, number in enumerate(ids)}
+        for low, high in closed:
+            if low in place and high in place:
+                i, j = sorted((place[low], place[high]))
+                cost[i, j] = np.inf
+        if among is not None:
+            wanted = np.array([int(number) in among for number in ids])
+            cost[~(wanted[:, None] | wanted[None, :])] = np.inf
+        i, j = np.unravel_index(np.argmin(cost), cost.shape)
+        return (int(ids[i]), int(ids[j])) if np.isfinite(cost[i, j]) else None

@@ -1,0 +1,110 @@
+"""One refit in a process of its own, so that no vote ever waits for it: `python -m mallowmix.web.worker`.
+
+The request comes as one line of JSON on stdin (the database's URL may hold a password, which has no place among arguments);
+progress and the outcome go as lines of JSON to stdout.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import MallowmixError
+from mallowmix.infer.predict import predict_each
+from mallowmix.learn.fit import fit
+from mallowmix.model import M4
+from mallowmix.storage import dumps, loads
+from mallowmix.web.store import Archive, comparisons_of, person_name
+
+_TELL = 0.25  # seconds between two words about progress
+
+
+def main() -> None:
+    """Read the request, fit, answer. Whatever goes wrong is the answer, too."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(10)
+    request = json.loads(sys.stdin.readline())
+    warnings.simplefilter("ignore")
+    try:
+        _say(refit(request["place"], request["components"]))
+    except MallowmixError as error:
+        _say({"failed": str(error)})
+
+
+def refit(place: str, components: int | str) -> dict[str, Any]:
+    """Learn from all votes there are; what to remember of it, with the model file in base64."""
+    archive, start = Archive(place), time.monotonic()
+    try:
+        rows, names = archive.rows()
+        before = archive.newest_model()
+    finally:
+        archive.close()
+    if not len(rows):
+        return {"failed": "There are no votes to learn from yet."}
+    votes = comparisons_of(rows, names)
+    model = _fitted(votes, components)
+    foretold, of = _foretold(before, rows, names)
+    return {
+        "last_vote": int(rows[-1, 0]),
+        "votes": len(rows),
+        "people": votes.n_users,
+        "components": model.n_components,
+        "seconds": round(time.monotonic() - start, 3),
+        "foretold": foretold,
+        "foretold_of": of,
+        "model": base64.b64encode(dumps(model)).decode(),
+    }
+
+
+def _fitted(votes: Comparisons, components: int | str) -> M4:
+    """K as asked, or as the data shows; one ranking for all where there are too few people for more."""
+    K: Any = components if components == "auto" else min(int(components), votes.n_users)
+    try:
+        return fit(votes, K, seed=0, jobs=1, progress=_progress())
+    except MallowmixError:
+        return fit(votes, 1, seed=0, jobs=1, progress=_progress())
+
+
+def _foretold(before: tuple[int, int, bytes] | None, rows: Any, names: dict[int, str]) -> tuple[float | None, int]:
+    """How many of the votes since the model before it foretells, from what each person had said until then."""
+    if before is None:
+        return None, 0
+    _, last, data = before
+    model = loads(data)
+    known = set(map(str, model.items.tolist()))
+    ids = [number for number, name in names.items() if name in known]
+    both = np.isin(rows[:, 2], ids) & np.isin(rows[:, 3], ids)
+    old, new = rows[both & (rows[:, 0] <= last)], rows[both & (rows[:, 0] > last)]
+    if not len(old) or not len(new):
+        return None, 0
+    asked = comparisons_of(old, names)
+    users = [person_name(number) for number in new[:, 1].tolist()]
+    pairs = [(names[winner], names[loser]) for winner, loser in new[:, 2:].tolist()]
+    chance, _ = predict_each(model, asked, users, pairs, jobs=1)
+    return float(np.mean((chance > 0.5) + 0.5 * (chance == 0.5))), len(new)
+
+
+def _progress() -> Any:
+    last = [0.0]
+
+    def tell(step: str, done: int, total: int) -> None:
+        if time.monotonic() - last[0] > _TELL:
+            last[0] = time.monotonic()
+            _say({"step": step, "done": int(done), "total": int(total)})
+
+    return tell
+
+
+def _say(line: dict[str, Any]) -> None:
+    print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main()

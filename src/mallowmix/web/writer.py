@@ -1,0 +1,154 @@
+"""The one writer: a thread that takes whatever waits, writes it in one transaction, and answers after the commit.
+
+While one transaction reaches the disk the next votes gather, so a thousand votes a second need no thousand commits: group commit.
+A vote is told stored, known already, or refused; it is told nothing before its commit.
+"""
+
+import asyncio
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from mallowmix.web.schema import votes
+
+_MOST = 512  # votes in one transaction
+STORED, REPEATED, CONFLICT, GONE = "stored", "repeated", "conflict", "gone"
+
+
+class Vote(NamedTuple):
+    """One answer of one person: low < high are items, choice is 1, -1 or 0; `key` is the client's own name for it."""
+
+    person: int
+    key: str
+    low: int
+    high: int
+    choice: int
+    model: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """Something to write, and who waits for it."""
+
+    what: Vote | Callable[[sa.Connection], Any]
+    answer: "Future[Any]"
+
+
+class Writer:
+    """Runs all writes of a server, one transaction at a time."""
+
+    def __init__(self, engine: sa.Engine, told: Callable[[int], None] = lambda n: None) -> None:
+        self.engine, self.told = engine, told
+        self.healthy, self.commits = True, 0
+        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._connection: sa.Connection | None = None
+        self._thread = threading.Thread(target=self._run, name="votes", daemon=True)
+        self._thread.start()
+
+    def submit(self, what: Vote | Callable[[sa.Connection], Any]) -> "Future[Any]":
+        """Hand over a vote, or a function of a connection; its answer comes after the commit."""
+        job = Job(what, Future())
+        self._queue.put(job)
+        return job.answer
+
+    async def write(self, what: Vote | Callable[[sa.Connection], Any]) -> Any:
+        """The same, awaited."""
+        return await asyncio.wrap_future(self.submit(what))
+
+    def stop(self) -> None:
+        """Write what waits, then end."""
+        self._queue.put(None)
+        self._thread.join(timeout=30)
+        self._drop()
+
+    def _run(self) -> None:
+        open_for_more = True
+        while open_for_more:
+            jobs, open_for_more = self._gather()
+            if jobs:
+                self._settle(jobs)
+
+    def _gather(self) -> tuple[list[Job], bool]:
+        """Wait for one job, then take all that wait with it."""
+        jobs: list[Job] = []
+        first = self._queue.get()
+        while first is not None:
+            jobs.append(first)
+            if len(jobs) >= _MOST or self._queue.empty():
+                return jobs, True
+            first = self._queue.get_nowait()
+        return jobs, False
+
+    def _settle(self, jobs: list[Job]) -> None:
+        """Write and answer; jobs that spoil each other's transaction (a person deleted meanwhile, say) are tried one by one."""
+        try:
+            answers = self._transaction(jobs)
+        except IntegrityError as error:
+            if len(jobs) > 1:
+                for job in jobs:
+                    self._settle([job])
+            elif isinstance(jobs[0].what, Vote):
+                jobs[0].answer.set_result(GONE)
+            else:
+                jobs[0].answer.set_exception(error)
+        except Exception as error:
+            self.healthy = not isinstance(error, DBAPIError)
+            self._drop()
+            for job in jobs:
+                job.answer.set_exception(error)
+        else:
+            self.healthy, self.commits = True, self.commits + 1
+            self.told(answers.count(STORED))
+            for job, answer in zip(jobs, answers, strict=True):
+                job.answer.set_result(answer)
+
+    def _transaction(self, jobs: list[Job]) -> list[Any]:
+        if self._connection is None:
+            self._connection = self.engine.connect()
+        with self._connection.begin():
+            answers: list[Any] = [None if isinstance(job.what, Vote) else job.what(self._connection) for job in jobs]
+            rows = [n for n, job in enumerate(jobs) if isinstance(job.what, Vote)]
+            for n, answer in zip(rows, insert_votes(self._connection, [jobs[n].what for n in rows]), strict=True):  # type: ignore[misc]
+                answers[n] = answer
+            return answers
+
+    def _drop(self) -> None:
+        """Forget a connection that may be broken; the next transaction makes a new one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(Exception):
+                connection.invalidate()
+                connection.close()
+
+
+def insert_votes(connection: sa.Connection, new: list[Vote]) -> list[str]:
+    """Insert votes where neither their key nor their pair is there; say of each what became of it."""
+    if not new:
+        return []
+    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
+    statement = insert(votes).on_conflict_do_nothing().returning(votes.c.person, votes.c.key)
+    now = time.time()
+    done = {tuple(row) for row in connection.execute(statement, [vote._asdict() | {"created": now} for vote in new])}
+    answers = []
+    for vote in new:
+        name = (vote.person, vote.key)
+        answers.append(STORED if name in done else _why_not(connection, vote))
+        done.discard(name)  # the same key a second time in one transaction was not stored twice
+    return answers
+
+
+def _why_not(connection: sa.Connection, vote: Vote) -> str:
+    """A vote that was not stored: the same again, or another answer in its place."""
+    columns = (votes.c.low, votes.c.high, votes.c.choice)
+    found = connection.execute(sa.select(*columns).where(votes.c.person == vote.person, votes.c.key == vote.key)).first()
+    return REPEATED if found is not None and tuple(found) == (vote.low, vote.high, vote.choice) else CONFLICT
