@@ -5,12 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Votes
+from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress import progress
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json
 
 
+@reads_votes
 def calibrate(
     model: Model,
     votes: Votes,
@@ -28,9 +30,7 @@ def calibrate(
     spam: Annotated[bool, typer.Option("--spam", help="Also look for a share of coin-flip answers.")] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -43,10 +43,9 @@ def calibrate(
     hush(quiet)
     target = output or model
     try_outputs(target, inputs=[votes])
-    from mallowmix.readers import read_comparisons
     from mallowmix.storage import load
 
-    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    comparisons = read(votes)
     found = calibrated(load(model), comparisons, seed, jobs, quiet, split=split, spam=spam)
     write_all({target: model_writer(found)})
     if json:

@@ -3,19 +3,18 @@
 from pathlib import Path
 from typing import Any
 
-from mallowmix.cli.options import ColumnNames, Json, Missing, SelfPairs, Votes
+from mallowmix.cli.options import Json
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import say, say_json, screen
 from mallowmix.cli.words import new_table, percent
 
 
-def check(
-    votes: Votes, columns: ColumnNames = None, self_pairs: SelfPairs = "error", missing: Missing = "error", json: Json = False
-) -> None:
+@reads_votes
+def check(votes: Votes, read: Reader = AS_GIVEN, json: Json = False) -> None:
     """Look at comparisons before a fit: how much there is, what limits the answer, what to do."""
     from mallowmix.checks import data_report
-    from mallowmix.readers import read_comparisons
 
-    report = data_report(read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing))
+    report = data_report(read(votes))
     if json:
         say_json(report.to_dict())
         return

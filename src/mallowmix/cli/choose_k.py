@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Quiet, Seed, SelfPairs, Votes, at_least
+from mallowmix.cli.options import Jobs, Json, Quiet, Seed, at_least
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
 from mallowmix.cli.progress import progress
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import new_table, percent, sizes
 from mallowmix.errors import FileError
@@ -32,6 +33,7 @@ def counts(text: str) -> Counts:
     return Counts(dict.fromkeys(found))
 
 
+@reads_votes
 def choose_k(
     votes: Votes,
     k: Annotated[
@@ -58,9 +60,7 @@ def choose_k(
     ] = "short",
     seed: Seed = 0,
     jobs: Jobs = None,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -72,9 +72,8 @@ def choose_k(
     hush(quiet)
     places = _places(output)
     try_outputs(*places.values(), inputs=[votes])
-    from mallowmix.readers import read_comparisons
 
-    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    comparisons = read(votes)
     choice = _chosen(comparisons, k, quiet, folds=folds, refine=refine, seed=seed, jobs=jobs)
     if places:
         _write(choice, places)

@@ -1,21 +1,19 @@
 """`mallowmix compare`: M4 and other systems on the same held-out comparisons, as a table and a picture."""
 
-import csv
-import gzip
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Json, Missing, Quiet, Seed, SelfPairs, Votes, at_least, number
+from mallowmix.cli.options import Json, Quiet, Seed, at_least, number
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
 from mallowmix.cli.progress import progress
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import counted, new_table
 from mallowmix.errors import FileError
 
 _FILES = ("table.csv", "compared.json", "compared.png")
-_RATINGS = ("user", "item", "rating")
 
 
 class Names(tuple[str, ...]):
@@ -27,6 +25,7 @@ def names(text: str) -> Names:
     return Names(part.strip() for part in text.split(",") if part.strip())
 
 
+@reads_votes
 def compare(
     votes: Votes,
     components: Annotated[
@@ -71,22 +70,20 @@ def compare(
         ),
     ] = None,
     seed: Seed = 0,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Measure M4 and other systems on the same held-out comparisons.
 
-    Each learns from the same people and foretells the same choices of the others. A CSV file with the columns user, item, rating
-    is read as ratings: comparisons are made of them, and systems for ratings join in. A system that fails becomes a row that
+    Each learns from the same people and foretells the same choices of the others. A table with the columns user, item, rating is
+    read as ratings: comparisons are made of them, and systems for ratings join in. A system that fails becomes a row that
     says why.
     """
     hush(quiet)
     places = _places(output)
     try_outputs(*places.values(), inputs=[votes])
-    data = _read(votes, columns, self_pairs, missing)
+    data = _read(votes, read)
     options = {"systems": systems, "split": split, "given": given, "n_seeds": seeds, "seed": seed}
     from mallowmix.assess.compare import compare as measure
 
@@ -110,30 +107,10 @@ def _places(folder: Path | None) -> dict[str, Path]:
     return {name: folder / name for name in _FILES}
 
 
-def _read(votes: Path, columns: Any, self_pairs: Any, missing: Any) -> Any:
-    """Ratings where a CSV file has their columns and no other names are given, else comparisons."""
-    if columns is None and set(_RATINGS) <= set(_header(votes)):
-        from pyarrow import csv as arrow
-
-        text = arrow.ConvertOptions(include_columns=list(_RATINGS), column_types={"user": "string", "item": "string"})
-        try:
-            return arrow.read_csv(votes, convert_options=text)
-        except (ValueError, OSError) as error:  # what Arrow cannot read is a ValueError
-            raise FileError(f"{votes} cannot be read as ratings: {str(error).splitlines()[0]}.") from None
-    from mallowmix.readers import read_comparisons
-
-    return read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
-
-
-def _header(votes: Path) -> list[str]:
-    """The first line of a CSV file; nothing for whatever else it is (the reader of comparisons then says what is wrong)."""
-    if not votes.is_file() or not votes.name.lower().removesuffix(".gz").endswith(".csv"):
-        return []
-    try:
-        with (gzip.open if votes.suffix.lower() == ".gz" else open)(votes, "rt", encoding="utf-8-sig") as file:
-            return next(csv.reader(file), [])
-    except (OSError, ValueError):
-        return []
+def _read(votes: Any, read: Reader) -> Any:
+    """Ratings as ratings, whatever else as comparisons."""
+    found = read.reading(votes)
+    return found.comparisons if found.ratings is None else found.ratings
 
 
 def _tell(found: Any, places: dict[str, Path]) -> None:

@@ -5,12 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Votes, at_least
+from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.progress import progress
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json
 from mallowmix.cli.words import safe
 
 
+@reads_votes
 def diagnose(
     model: Model,
     votes: Votes,
@@ -29,9 +31,7 @@ def diagnose(
     ] = 5,
     seed: Seed = 0,
     jobs: Jobs = None,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -40,12 +40,10 @@ def diagnose(
     VOTES are the comparisons that the model was learnt from.
     """
     hush(quiet)
-    from mallowmix.readers import read_comparisons
     from mallowmix.storage import load
 
-    loaded, reading = load(model), {"columns": columns, "self_pairs": self_pairs, "missing": missing}
-    comparisons = read_comparisons(votes, **reading)
-    others = read_comparisons(held_out, **reading) if held_out else None
+    loaded, comparisons = load(model), read(votes)
+    others = read(held_out) if held_out else None
     options = {"held_out": others, "simulations": simulations, "top": named, "seed": seed, "jobs": jobs}
     found = _found(loaded, comparisons, options, quiet)
     if json:

@@ -1,32 +1,21 @@
 """`mallowmix fit`: comparisons in, a model file out, and the components in words."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mallowmix.cli.calibrate import calibrated, in_words
-from mallowmix.cli.options import (
-    ColumnNames,
-    Jobs,
-    Json,
-    Missing,
-    Quiet,
-    Seed,
-    SelfPairs,
-    Top,
-    Votes,
-    at_least,
-    count_or_auto,
-    number,
-    number_or_auto,
-)
+from mallowmix.cli.options import Jobs, Json, Quiet, Seed, Top, at_least, count_or_auto, number, number_or_auto
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress import progress
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import components_table, counted, model_values, sizes
 
 
+@reads_votes
 def fit(
     votes: Votes,
     components: Annotated[
@@ -109,9 +98,7 @@ def fit(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Calibrate predictions as well (see the command calibrate).")
     ] = False,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     top: Top = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -120,9 +107,8 @@ def fit(
     hush(quiet)
     target = output or Path(default_name(votes))
     try_outputs(target, inputs=[votes])
-    from mallowmix.readers import read_comparisons
 
-    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    comparisons = read(votes)
     options = {"method": method, "zeta": zeta, "n_projections": n_projections, "tol": tol}
     options |= {"min_count": min_count, "metric": metric, "refine": refine, "columns": kind, "n_fits": fits}
     model = _fitted(
@@ -137,11 +123,14 @@ def fit(
         _tell(model, comparisons, votes, target, top)
 
 
-def default_name(votes: Path) -> str:
-    """votes.csv, votes.csv.gz and the folder votes all give votes.m4."""
+def default_name(votes: Any) -> str:
+    """votes.csv, votes.csv.gz, votes-*.parquet and the folder votes all give votes.m4, a database its own name."""
+    if not isinstance(votes, Path):
+        votes = Path(str(votes).partition("?")[0].rpartition("/")[2] or "votes")
     name = votes.resolve().name
-    stem = name if votes.is_dir() else Path(name.removesuffix(".gz")).stem
-    return f"{stem}.m4"
+    stem = name if votes.is_dir() else Path(re.sub(r"\.(gz|zst)$", "", name)).stem
+    plain = re.sub(r"[-_.]*[*?\[\]]+", "", stem)
+    return f"{plain or 'votes'}.m4"
 
 
 def _fitted(comparisons: Any, components: Any, seed: int, jobs: int | None, quiet: bool, options: dict[str, Any]) -> Any:
@@ -151,7 +140,7 @@ def _fitted(comparisons: Any, components: Any, seed: int, jobs: int | None, quie
         return learn(comparisons, components, seed=seed, jobs=jobs, progress=report, **options)
 
 
-def _tell(model: Any, comparisons: Any, votes: Path, target: Path, top: int | None) -> None:
+def _tell(model: Any, comparisons: Any, votes: Any, target: Path, top: int | None) -> None:
     say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.")
     if "auto" in model.report:
         say(f"Why this many: {model.report['auto']}")

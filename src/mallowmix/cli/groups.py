@@ -5,12 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Votes, at_least
+from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import new_table, percent, safe
 
 
+@reads_votes
 def groups(
     model: Model,
     votes: Votes,
@@ -41,9 +43,7 @@ def groups(
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -54,10 +54,9 @@ def groups(
         check_table_name(path)
     try_outputs(*outputs, inputs=[model, votes, attributes])
     from mallowmix.assess.groups import groups as compare
-    from mallowmix.readers import read_comparisons
     from mallowmix.storage import load
 
-    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    comparisons = read(votes)
     options = {"by": by or None, "user": user, "permutations": permutations, "seed": seed, "jobs": jobs}
     found = compare(load(model), comparisons, attributes, **options)
     for path in outputs:

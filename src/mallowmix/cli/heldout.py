@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Votes, at_least, number
+from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, at_least, number
 from mallowmix.cli.progress import progress
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import counted, new_table
 
@@ -15,6 +16,7 @@ _METHODS = "left-to-right|importance|completion"
 _FORMS = "filter|mean-of-products|product-of-means"
 
 
+@reads_votes
 def heldout(
     model: Model,
     votes: Votes,
@@ -74,19 +76,16 @@ def heldout(
     ] = "error",
     seed: Seed = 0,
     jobs: Jobs = None,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Say how likely a model finds comparisons, per comparison: of people it was not fitted to, this tells models apart."""
     hush(quiet)
     from mallowmix.infer.heldout import heldout as score
-    from mallowmix.readers import read_comparisons
     from mallowmix.storage import load
 
-    fitted, comparisons = load(model), read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    fitted, comparisons = load(model), read(votes)
     named = {"form": form, "particles": particles, "max_particles": max_particles, "given": given, "split": split}
     options = {name: value for name, value in named.items() if value is not None}
     options |= {"include_mu": include_mu, "unknown_items": unknown_items, "seed": seed, "jobs": jobs}

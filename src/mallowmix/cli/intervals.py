@@ -5,13 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Top, Votes, at_least, number
+from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, Top, at_least, number
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.cli.progress import progress
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import TOP, new_table, percent, safe
 
 
+@reads_votes
 def intervals(
     model: Model,
     votes: Votes,
@@ -29,9 +31,7 @@ def intervals(
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     top: Top = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -45,11 +45,10 @@ def intervals(
     for path in outputs:
         check_table_name(path)
     try_outputs(*outputs, inputs=[model, votes])
-    from mallowmix.readers import read_comparisons
     from mallowmix.storage import load
 
     loaded = load(model)
-    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    comparisons = read(votes)
     found = _found(loaded, comparisons, replicates, level, seed, jobs, quiet)
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})

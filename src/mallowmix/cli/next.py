@@ -5,13 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Json, Missing, Model, Quiet, Seed, SelfPairs, at_least
-from mallowmix.cli.people import MaybeVotes, UnknownItems, User, person
+from mallowmix.cli.options import Json, Model, Quiet, Seed, at_least
+from mallowmix.cli.people import UnknownItems, User, person
+from mallowmix.cli.reading import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import new_table, percent, safe
 from mallowmix.errors import OptionError
 
 
+@reads_votes
 def next(  # what the command is called
     model: Model,
     votes: MaybeVotes = None,
@@ -19,9 +21,7 @@ def next(  # what the command is called
     n: Annotated[int, typer.Option("--n", "-n", help="How many questions.", parser=at_least(1), metavar="NUMBER")] = 3,
     unknown_items: UnknownItems = "error",
     seed: Seed = 0,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -36,7 +36,7 @@ def next(  # what the command is called
     from mallowmix.storage import load
 
     fitted = load(model)
-    people = _person(fitted, votes, user, columns=columns, self_pairs=self_pairs, missing=missing)
+    people = _person(fitted, votes, user, read)
     found = next_pair(fitted, people, n_best=n, unknown_items=unknown_items, seed=seed)
     if json:
         say_json({"user": None if votes is None else people.users.tolist()[0], "questions": [asdict(each) for each in found]})
@@ -44,13 +44,12 @@ def next(  # what the command is called
         _tell(found)
 
 
-def _person(model: Any, votes: Any, user: str | None, **options: Any) -> Any:
+def _person(model: Any, votes: Any, user: str | None, read: Reader) -> Any:
     from mallowmix.comparisons import Comparisons
-    from mallowmix.readers import read_comparisons
 
     if user is None:
         return Comparisons.from_codes([], [], [], None, model.items, ["somebody new"])
-    return person(read_comparisons(votes, **options), user, votes)
+    return person(read(votes), user, votes)
 
 
 def _tell(found: Any) -> None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -73,6 +73,17 @@ def column_names(text: str) -> dict[str, str | None]:
     return names
 
 
+def words_for(text: str) -> dict[str, str]:
+    """draw=tie,A+=left as a mapping."""
+    words: dict[str, str] = {}
+    for part in text.split(","):
+        word, equals, meaning = (each.strip() for each in part.rpartition("="))
+        if not equals or not word or not meaning or word in words:
+            raise typer.BadParameter(f"{part!r} does not fit: write a word, =, and what it means, each once, as in draw=tie.")
+        words[word] = meaning
+    return words
+
+
 def for_each(values: Numbers, count: int, option: str) -> list[float]:
     """One number for each component: as given, or the single one repeated."""
     if len(values) not in (1, count):
@@ -87,12 +98,6 @@ def one_form(**asked: bool) -> None:
         raise OptionError(f"{' and '.join(both)} exclude each other: ask for one.")
 
 
-Votes: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        help="Comparisons: .csv, .tsv (or .gz of these), .parquet, or a folder of .parquet files.", show_default=False
-    ),
-]
 Model: TypeAlias = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
 Seed: TypeAlias = Annotated[int, typer.Option(help="The same seed gives the same result.", metavar="NUMBER")]
 Jobs: TypeAlias = Annotated[
@@ -109,20 +114,4 @@ Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print not
 Top: TypeAlias = Annotated[
     int | None,
     typer.Option(help="How many items to show of each component.", parser=at_least(1), metavar="NUMBER", show_default=False),
-]
-ColumnNames: TypeAlias = Annotated[
-    Any,
-    typer.Option(
-        "--columns",
-        parser=column_names,
-        metavar="OURS=YOURS,…",
-        help="Names of your columns where they differ, as in user=judge,winner=better,loser=worse. weight= leaves weights out.",
-        show_default=False,
-    ),
-]
-SelfPairs: TypeAlias = Annotated[
-    Any, typer.Option(parser=str, metavar="error|drop", help="What to do with a row that compares a thing with itself.")
-]
-Missing: TypeAlias = Annotated[
-    Any, typer.Option(parser=str, metavar="error|drop", help="What to do with a row that lacks a value.")
 ]

@@ -18,9 +18,9 @@ class _Tried(Exception):
     """Ends a trial."""
 
 
-def try_outputs(*outputs: Path, inputs: Iterable[Path] = ()) -> None:
+def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
     """Fail now, not after the work, if a file cannot be written or stands for two things; nothing is changed."""
-    taken = [path.resolve() for path in inputs]
+    taken = [path.resolve() for path in inputs if isinstance(path, Path)]
     for path in outputs:
         if path.resolve() in taken:
             raise OptionError(f"{path} is named twice: give every input and output its own name.")

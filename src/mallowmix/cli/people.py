@@ -18,16 +18,10 @@ UnknownItems: TypeAlias = Annotated[
 Level: TypeAlias = Annotated[
     Any, typer.Option(parser=number, metavar="NUMBER", help="How often an interval should hold the truth.")
 ]
-MaybeVotes: TypeAlias = Annotated[
-    Path | None,
-    typer.Argument(
-        help="Comparisons: .csv, .tsv (or .gz of these), .parquet, or a folder of .parquet files.", show_default=False
-    ),
-]
 User: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Whose: a user of VOTES.", show_default=False)]
 
 
-def try_table(output: Path | None, *inputs: Path | None) -> None:
+def try_table(output: Path | None, *inputs: Any) -> None:
     """Fail now if the table to be written has no fit name or place."""
     if output is not None:
         check_table_name(output)
@@ -39,7 +33,7 @@ def write_table(table: Any, output: Path) -> None:
     write_all({output: table_writer(table, output)})
 
 
-def person(comparisons: Any, user: str, source: Path) -> Any:
+def person(comparisons: Any, user: str, source: Any) -> Any:
     """The comparisons of one user; an error that names the nearest ones where there is no such user."""
     from mallowmix.labels import text_of
 

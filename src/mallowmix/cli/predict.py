@@ -5,13 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, SelfPairs, Votes
+from mallowmix.cli.options import Jobs, Json, Model, Quiet
 from mallowmix.cli.people import SHOWN, UnknownItems, try_table, write_table
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import counted, new_table, percent, safe
 from mallowmix.errors import OptionError
 
 
+@reads_votes
 def predict(
     model: Model,
     votes: Votes,
@@ -34,9 +36,7 @@ def predict(
     ] = None,
     unknown_items: UnknownItems = "error",
     jobs: Jobs = None,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -48,12 +48,11 @@ def predict(
     if pairs is None:
         raise OptionError("There are no pairs to ask about: name a file with --pairs, with the columns first and second.")
     try_table(output, model, votes, pairs)
-    from mallowmix.readers import read_comparisons
     from mallowmix.readers.pairs import read_pairs
     from mallowmix.storage import load
 
     asked, fitted = read_pairs(pairs), load(model)
-    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    comparisons = read(votes)
     people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
     table = _for_each(fitted, people, asked, jobs) if asked.users is not None else _for_all(fitted, people, asked, jobs)
     if output is not None:

@@ -6,13 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, at_least
-from mallowmix.cli.people import Level, MaybeVotes, UnknownItems, User, person, try_table, write_table
+from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, at_least
+from mallowmix.cli.people import Level, UnknownItems, User, person, try_table, write_table
+from mallowmix.cli.reading import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import counted, new_table, percent, safe
 from mallowmix.errors import OptionError
 
 
+@reads_votes
 def rank(
     model: Model,
     votes: MaybeVotes = None,
@@ -36,9 +38,7 @@ def rank(
     unknown_items: UnknownItems = "error",
     seed: Seed = 0,
     jobs: Jobs = None,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -54,7 +54,7 @@ def rank(
 
     fitted, people = load(model), None
     if votes is not None:
-        people = _people(votes, user, columns=columns, self_pairs=self_pairs, missing=missing)
+        people = _people(votes, user, read)
         people = people.with_items(fitted.items, unknown_items=unknown_items)
     rankings = ranked(fitted, people, top=top, level=level, seed=seed, jobs=jobs)
     if output is not None:
@@ -65,17 +65,15 @@ def rank(
         _tell(rankings, people, level, output)
 
 
-def _check_whose(votes: Path | None, user: str | None, output: Path | None) -> None:
+def _check_whose(votes: Any, user: str | None, output: Path | None) -> None:
     if votes is None and user is not None:
         raise OptionError(f"--user {user} needs a file of votes after the model: without it nothing is known of anybody.")
     if votes is not None and user is None and output is None:
         raise OptionError("Whose ranking is wanted? Name somebody with --user, or write everybody's with -o.")
 
 
-def _people(votes: Path, user: str | None, **options: Any) -> Any:
-    from mallowmix.readers import read_comparisons
-
-    comparisons = read_comparisons(votes, **options)
+def _people(votes: Any, user: str | None, read: Reader) -> Any:
+    comparisons = read(votes)
     return comparisons if user is None else person(comparisons, user, votes)
 
 

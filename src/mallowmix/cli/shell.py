@@ -160,14 +160,22 @@ def _explain_system(error: OSError) -> int:
 
 _NAMES = {"n_components": "-k", "n_users": "--users", "n_items": "--items", "n_fits": "--fits"} | {
     name: "--" + name.replace("_", "-")
-    for name in ("n_projections", "min_count", "self_pairs", "per_user", "unknown_items", "max_particles", "include_mu")
+    for name in (
+        *("n_projections", "min_count", "self_pairs", "per_user", "unknown_items", "max_particles", "include_mu"),
+        *("both_bad", "top_items"),
+    )
 }
 _SAID = (  # how the library says it, how the command line does
     (r"columns=\{[^}]*\} in Python or (--columns \S+) on the command line", r"\1"),
     (r'columns=\{"(\w+)": "([^"]*)"\}', r"--columns \1=\2"),
     (r"^columns (?=has|gives)", "--columns "),
-    (r'\b(self_pairs|missing|unknown_items|refine|zeta|metric)="(\w+)"', r"--\1 \2"),
+    (r'\b(self_pairs|missing|unknown_items|refine|zeta|metric|ties|both_bad|unlisted|zero|format)="([\w-]+)"', r"--\1 \2"),
+    (r'\bquery="([^"]*)"', r"--query '\1'"),
+    (r'\boutcomes=\{"([^"]*)": "(\w+)"\}', r"--outcomes \1=\2"),
+    (r"\bone_user=True", "--one-user"),
+    (r"\btop_items=(\d+)", r"--top-items \1"),
     (r"^(method|seed|jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ", r"--\1 is "),
+    (r"^(format|ties|zero|unlisted|outcomes|query) (?=is |gives )", r"--\1 "),
     (r"^(form|particles|given|split|estimate|level|folds|simulations|replicates|permutations) is ", r"--\1 is "),
     (r"^columns is '", "--kind is '"),
 )

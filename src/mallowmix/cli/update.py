@@ -5,15 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Top, Votes
+from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, Top
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress import progress
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import components_table, counted, model_values, safe, sizes
 
 _NAMED = 5  # new items named before "and … more"
 
 
+@reads_votes
 def update(
     model: Model,
     votes: Votes,
@@ -23,9 +25,7 @@ def update(
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     top: Top = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -38,11 +38,10 @@ def update(
     hush(quiet)
     target = output or model
     try_outputs(target, inputs=[votes])
-    from mallowmix.readers import read_comparisons
     from mallowmix.storage import load
 
     before = load(model)
-    comparisons = read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    comparisons = read(votes)
     updated = _updated(before, comparisons, seed, jobs, quiet)
     write_all({target: model_writer(updated)})
     if json:
@@ -58,7 +57,7 @@ def _updated(before: Any, comparisons: Any, seed: int, jobs: int | None, quiet: 
         return learn_on(before, comparisons, seed=seed, jobs=jobs, progress=report)
 
 
-def _tell(model: Any, comparisons: Any, votes: Path, target: Path, top: int | None) -> None:
+def _tell(model: Any, comparisons: Any, votes: Any, target: Path, top: int | None) -> None:
     say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.")
     new = model.report["new_items"]
     if new:

@@ -5,14 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import ColumnNames, Jobs, Json, Missing, Model, Quiet, Seed, SelfPairs, Votes
+from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import weights_table
 from mallowmix.cli.people import SHOWN, Level, UnknownItems, try_table, write_table
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import counted, new_table, percent, safe
 from mallowmix.errors import OptionError
 
 
+@reads_votes
 def weights(
     model: Model,
     votes: Votes,
@@ -33,9 +35,7 @@ def weights(
     unknown_items: UnknownItems = "error",
     seed: Seed = 0,
     jobs: Jobs = None,
-    columns: ColumnNames = None,
-    self_pairs: SelfPairs = "error",
-    missing: Missing = "error",
+    read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -44,10 +44,9 @@ def weights(
     try_table(output, model, votes)
     if intervals and estimate == "map":
         raise OptionError("--intervals go with --estimate mean: they are about the whole posterior, not its most likely point.")
-    from mallowmix.readers import read_comparisons
     from mallowmix.storage import load
 
-    fitted, comparisons = load(model), read_comparisons(votes, columns=columns, self_pairs=self_pairs, missing=missing)
+    fitted, comparisons = load(model), read(votes)
     people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
     theta, ends = _found(fitted, people, estimate, level if intervals else None, seed, jobs)
     table = _table(people, theta, ends)
