@@ -10,11 +10,20 @@ from mallowmix.comparisons import Comparisons
 from mallowmix.consensus import borda_order, insertion_search
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import FitError, check_choice
+from mallowmix.learn.everybody import learn_from_everybody
 from mallowmix.learn.gibbs import MonteCarlo, Progress, monte_carlo_em, start_chains
 from mallowmix.learn.mstep import Columns, fit_column_phi
 from mallowmix.learn.rank import estimate_rank, noise_edge
-from mallowmix.learn.sample import sample_people, sampled_share
-from mallowmix.learn.signed import PairStatistics, SignedMoment, count_pairs, leading_subspace, pair_statistics
+from mallowmix.learn.sample import sample_blocks, sampled_share
+from mallowmix.learn.signed import (
+    PairStatistics,
+    SignedMoment,
+    count_everybody,
+    count_pairs,
+    leading_subspace,
+    pair_statistics,
+)
+from mallowmix.learn.split_merge import split_and_merge
 from mallowmix.learn.starts import Start, embed_pairs, start_from_pairs, start_from_people
 from mallowmix.learn.support import half_distances
 from mallowmix.learn.variational import Variational, variational_em
@@ -26,6 +35,7 @@ Refine = Literal["full", "short", "none"]
 Array = NDArray[np.float64]
 _ONE_MORE = 1.15  # the next eigenvalue is this much above the noise edge: there is a component more
 _LOOSE = 0.1  # halves that differ by more than this warn
+_START_STEPS = 6  # of variational EM, before a start is judged or refined
 _START_PHI = 0.8  # refinement begins with doubt: a small φ would lock the rankings in
 
 
@@ -65,8 +75,9 @@ def fit_spectral(
     engine = engine or LocalEngine()
     everybody = make_blocks(comparisons)
     share = sampled_share(comparisons.n_comparisons)
-    blocks = [sample_people(block, share, seed) for block in everybody]
-    pairs = pair_statistics(count_pairs(everybody, engine), comparisons.n_items)
+    blocks = sample_blocks(everybody, share, seed, engine)
+    counts = count_everybody(everybody, engine) if share < 1 else count_pairs(blocks, engine)
+    pairs = pair_statistics(counts, comparisons.n_items)
     work = Work(
         blocks, pairs, engine, seed, progress, comparisons.n_items, {"refine": refine, "sampled_share": share, "notes": []}
     )
@@ -131,7 +142,7 @@ def _better_start(work: Work, starts: list[Start]) -> Variational:
     for i, start in enumerate(starts):
         K = len(start.alpha)
         columns = Columns(start.columns.sigma, np.full(K, _START_PHI)) if K > 1 else start.columns
-        outcomes.append(variational_em(work.blocks, columns, start.alpha / start.alpha.sum(), work.engine, n_iter=6))
+        outcomes.append(variational_em(work.blocks, columns, start.alpha / start.alpha.sum(), work.engine, n_iter=_START_STEPS))
         _tell(work, "starts", i + 1, len(starts))
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
     work.report |= {
@@ -141,41 +152,38 @@ def _better_start(work: Work, starts: list[Start]) -> Variational:
     return outcomes[best]
 
 
-def refine_start(work: Work, start: Variational, everybody: list[Block] | None, *, min_settle: int = 4) -> MonteCarlo:
-    """Steps 5 and 6 in one: Monte-Carlo EM on the direct likelihood; after a sample, a few passes over everybody."""
+def refine_start(
+    work: Work, start: Variational, everybody: list[Block] | None, *, min_settle: int = 4, explore: bool = True
+) -> MonteCarlo:
+    """Steps 5 and 6 in one: Monte-Carlo EM on the direct likelihood; after a sample, a few passes over everybody.
+
+    explore : look for better tops than the nearest where components came out alike (`learn.split_merge`)
+    """
     blocks = work.blocks
-    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
-    outcome = monte_carlo_em(
-        blocks,
-        start.columns,
-        start.alpha,
-        start_chains(blocks, theta),
-        work.engine,
-        min_settle=min_settle,
-        seed=work.seed,
-        progress=work.progress,
-    )
+    outcome = _climb(work, start, min_settle)
+    if explore and len(start.alpha) > 2:
+        outcome, foretold = split_and_merge(blocks, outcome, lambda c, a: _climb_anew(work, c, a), work.engine, seed=work.seed)
+        work.report |= {"foretold_halves": foretold}
     work.report["moved"] = outcome.moved
-    if everybody is not None:
-        blocks = everybody
-        share = outcome.alpha / outcome.alpha.sum()
-        chains = start_chains(blocks, [np.tile(share, (block.n_users, 1)) for block in blocks])
-        outcome = monte_carlo_em(
-            blocks,
-            outcome.columns,
-            outcome.alpha,
-            chains,
-            work.engine,
-            seed=(work.seed + 1) % 2**64,
-            sweeps=4,
-            max_settle=1,
-            min_average=2,
-            max_average=2,
-            progress=work.progress,
-        )
+    if everybody is None:
+        distances = half_distances(blocks, outcome.columns, [chain.theta for chain in outcome.chains], work.engine)
+    else:
+        options = {"seed": work.seed, "progress": work.progress}
+        outcome, distances = learn_from_everybody(everybody, blocks, outcome, work.engine, **options)
         work.report["moved_by_all"] = outcome.moved
-    _note_support(work, blocks, outcome)
+    _note_support(work, outcome, distances)
     return outcome
+
+
+def _climb(work: Work, start: Variational, min_settle: int = 4) -> MonteCarlo:
+    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
+    chains = start_chains(work.blocks, theta)
+    options = {"min_settle": min_settle, "seed": work.seed, "progress": work.progress}
+    return monte_carlo_em(work.blocks, start.columns, start.alpha, chains, work.engine, **options)
+
+
+def _climb_anew(work: Work, columns: Columns, alpha: Array) -> MonteCarlo:
+    return _climb(work, variational_em(work.blocks, columns, alpha, work.engine, n_iter=_START_STEPS))
 
 
 def _note_spectrum(work: Work, K: int) -> None:
@@ -193,10 +201,10 @@ def _note_spectrum(work: Work, K: int) -> None:
         work.report["notes"].append(f"The spectrum shows at least {K + 1} components; {K} were asked for.")
 
 
-def _note_support(work: Work, blocks: list[Block], outcome: MonteCarlo) -> None:
+def _note_support(work: Work, outcome: MonteCarlo, distances: Array) -> None:
     """Say which rankings two halves of the people would place differently: those the data does not pin down."""
     order = np.argsort(-outcome.alpha, kind="stable")
-    distances = half_distances(blocks, outcome.columns, [chain.theta for chain in outcome.chains], work.engine)[order]
+    distances = distances[order]
     work.report["half_distances"] = distances.tolist()
     loose = np.flatnonzero(distances > _LOOSE)
     if len(loose):

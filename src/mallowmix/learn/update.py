@@ -14,7 +14,7 @@ from mallowmix.errors import FitWarning
 from mallowmix.labels import Labels, as_labels, text_of
 from mallowmix.learn.gibbs import Progress
 from mallowmix.learn.mstep import Columns
-from mallowmix.learn.sample import sample_people, sampled_share
+from mallowmix.learn.sample import sample_blocks, sampled_share
 from mallowmix.learn.signed import count_pairs, pair_statistics
 from mallowmix.learn.spectral import Work, as_model, refine_start
 from mallowmix.learn.variational import variational_em
@@ -86,11 +86,11 @@ def _refined(model: M4, votes: Comparisons, seed: int, engine: LocalEngine, prog
     """Who follows what, by a few variational steps; then Monte-Carlo EM. The schedule for large data is that of a fresh fit."""
     everybody = make_blocks(votes)
     share = sampled_share(votes.n_comparisons)
-    blocks = [sample_people(block, share, seed) for block in everybody]
+    blocks = sample_blocks(everybody, share, seed, engine)
     pairs = pair_statistics(count_pairs(everybody, engine), votes.n_items)
     work = Work(blocks, pairs, engine, seed, progress, votes.n_items, {"sampled_share": share, "notes": []})
     columns = Columns(np.array(model.sigma), np.array(model.phi))
     # Expected counts would only blur rankings that are nearly right; but they bring new items from the middle near their place.
     start = variational_em(blocks, columns, np.array(model.alpha), engine, n_iter=_N_ITER, move_sigma=moved)
-    outcome = refine_start(work, start, everybody if share < 1 else None, min_settle=_MIN_SETTLE)
+    outcome = refine_start(work, start, everybody if share < 1 else None, min_settle=_MIN_SETTLE, explore=False)
     return as_model(outcome.columns, outcome.alpha, votes, work)

@@ -62,6 +62,11 @@ def expected_counts(
     return counts, state
 
 
+def fold(block: Block, table: NDArray[np.float32], alpha: Array, inner: int) -> Array:
+    """(users, K) γ of the block's people for a (Q², K) table of β, after so many fixed-point steps."""
+    return _e_step(block, (table, alpha, inner), None)[1]
+
+
 def _log_normaliser(alpha: Array) -> float:
     return float(gammaln(alpha.sum()) - gammaln(alpha).sum())
 
@@ -84,7 +89,7 @@ def update_alpha(alpha: Array, mean_log: Array, n_iter: int = 50) -> Array:
     return max((alpha, new), key=lambda a: _log_normaliser(a) + float(a @ mean_log))
 
 
-def _e_step(block: Block, broadcast: tuple[Array, Array, int], gamma: Array | None) -> tuple[tuple[Array, float, Array], Array]:
+def _e_step(block: Block, broadcast: tuple[Any, Array, int], gamma: Array | None) -> tuple[tuple[Array, float, Array], Array]:
     table, alpha, inner = broadcast
     fresh = gamma is None
     K = len(alpha)

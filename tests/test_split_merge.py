@@ -1,0 +1,113 @@
+"""Split and merge: a doubled taste finds its way to the one that was missed; nothing happens where components differ."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import mallowmix as mm
+from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.learn.gibbs import MonteCarlo, monte_carlo_em, start_chains
+from mallowmix.learn.halves import split
+from mallowmix.learn.mstep import Columns
+from mallowmix.learn.split_merge import foretold_halves, split_and_merge
+from mallowmix.learn.variational import variational_em
+from mallowmix.randomness import as_key
+from mallowmix.rankings import kendall, match_components, sigma_of
+
+ENGINE = LocalEngine(2)
+Q, K = 20, 4
+
+
+def neighbours(seed: int) -> np.ndarray:
+    """Four rankings: two far apart, and two that are near the first."""
+    random = np.random.default_rng(seed)
+    first, last = random.permutation(Q), random.permutation(Q)
+    near = [sigma_of(np.argsort(first + random.normal(0, 4, Q))) for _ in range(2)]
+    return np.stack([first, *near, last]).astype(np.int32)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    truth = mm.M4(neighbours(3), np.full(K, 0.3), np.full(K, 0.15), [f"{i:02d}" for i in range(Q)])
+    return truth, make_blocks(truth.sample(600, 60, seed=1).comparisons)
+
+
+def climb(blocks, columns, alpha):
+    """The refinement that `fit` uses, from these columns."""
+    start = variational_em(blocks, columns, alpha, ENGINE, n_iter=6)
+    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
+    return monte_carlo_em(blocks, start.columns, start.alpha, start_chains(blocks, theta), ENGINE)
+
+
+def stuck(truth) -> MonteCarlo:
+    """The last taste twice, the three alike under one ranking."""
+    sigma = truth.sigma[[0, 1, 3, 3]].copy()
+    sigma[3, [4, 5]] = sigma[3, [5, 4]]
+    columns = Columns(sigma, np.array([0.3, 0.7, 0.3, 0.3]))
+    return MonteCarlo(columns, np.array([0.15, 0.3, 0.08, 0.07]), [], [])
+
+
+def test_a_doubled_taste_gives_way_to_the_one_that_was_missed(crowd):
+    truth, blocks = crowd
+    before = stuck(truth)
+    assert match_components(before.columns.sigma, truth.sigma).kendall.max() > 0.05
+    after, scores = split_and_merge(blocks, before, lambda c, a: climb(blocks, c, a), ENGINE)
+    assert match_components(after.columns.sigma, truth.sigma).kendall.max() < 0.03
+    assert len(scores) > 1 and scores == sorted(scores)
+
+
+def test_components_that_differ_are_left_alone(crowd):
+    _, blocks = crowd
+    sigma = np.stack([np.roll(np.arange(Q), 5 * k) for k in range(3)]).astype(np.int32)
+    assert min(kendall(a, b) for a, b in ((sigma[0], sigma[1]), (sigma[1], sigma[2]), (sigma[0], sigma[2]))) > 0.15
+    found = MonteCarlo(Columns(sigma, np.full(3, 0.3)), np.full(3, 0.2), [], [])
+    after, scores = split_and_merge(blocks, found, lambda c, a: pytest.fail("nothing is to be refined"), ENGINE)
+    assert after is found and scores == []
+
+
+def test_a_move_that_does_not_foretell_better_is_not_made(crowd):
+    truth, blocks = crowd
+    found = MonteCarlo(Columns(truth.sigma, truth.phi), truth.alpha, [], [])
+    worse = MonteCarlo(Columns(truth.sigma[::-1, ::-1].copy(), truth.phi), truth.alpha, [], [])
+    after, scores = split_and_merge(blocks, found, lambda c, a: worse, ENGINE)
+    assert after is found and len(scores) == 1
+
+
+def test_halves_are_foretold_as_quadrature_says():
+    """Two components: the weight of one on a grid, its posterior given the told half, then the asked half token by token.
+
+    A person's γ is variational, so the two differ by a little: by .0008 here.
+    """
+    truth = mm.M4(np.stack([np.arange(8), np.arange(8)[::-1]]), [0.3, 0.5], [0.5, 0.8], list("abcdefgh"))
+    blocks = make_blocks(truth.sample(80, 20, seed=2).comparisons)
+    found = foretold_halves(blocks, Columns(truth.sigma, truth.phi), truth.alpha, ENGINE, seed=4)
+    beta = truth.beta().reshape(2, -1).T
+    t = (np.arange(2000) + 0.5) / 2000
+    prior = -0.5 * np.log(t) - 0.2 * np.log(1 - t)  # log of t^(α₁−1) (1−t)^(α₂−1)
+    total = n = 0.0
+    for block in blocks:
+        told, asked = split(block, as_key(4))
+        for m in range(block.n_users):
+            rows = slice(block.starts[m], block.starts[m + 1])
+            p = np.outer(beta[block.pair[rows], 0], t) + np.outer(beta[block.pair[rows], 1], 1 - t)
+            log = prior + told[rows] @ np.log(p)
+            posterior = np.exp(log - log.max())
+            total += asked[rows] @ np.log(p @ (posterior / posterior.sum()))
+            n += asked[rows].sum()
+    assert found == pytest.approx(total / n, abs=2e-3)
+
+
+def test_fit_looks_further_where_tastes_came_out_alike():
+    """And nowhere else; an update stays where it was."""
+    random = np.random.default_rng(0)
+    for spread, looked in ((2.5, True), (60, False)):
+        sigma = np.stack([sigma_of(np.argsort(np.arange(30) + random.normal(0, spread, 30))) for _ in range(3)])
+        truth = mm.M4(sigma, np.full(3, 0.2), np.full(3, 0.1), [f"{i:02d}" for i in range(30)])
+        votes = truth.sample(300, 60, seed=5).comparisons
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = mm.fit(votes, 3, seed=0)
+            again = mm.update(model, votes)
+        assert bool(model.report["foretold_halves"]) == looked and "foretold_halves" not in again.report
+        assert match_components(model.sigma, truth.sigma).kendall.max() < 0.03
