@@ -1,7 +1,10 @@
 """Blocks of consecutive users: the unit of work. How people are cut into blocks depends on the data alone."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +15,7 @@ from mallowmix.errors import DataError
 MAX_ITEMS = 46_340  # Q² pair codes must fit in 31 bits
 _ROWS = 1 << 16
 _LEAST_BLOCKS = 16
+TOGETHER = 6  # blocks of a shard that a step may take at once
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,20 @@ class Block:
         return len(self.starts) - 1
 
 
-def make_blocks(comparisons: Comparisons) -> list[Block]:
-    """Cut the users into blocks, each large enough that a pass spends its time on rows and not on summing blocks."""
+@dataclass(frozen=True)
+class Shard:
+    """Consecutive blocks whose answers are added up where they are, so that one answer leaves it."""
+
+    blocks: tuple[Any, ...]
+
+
+def make_blocks(comparisons: Any) -> list[Any]:
+    """Cut the users into blocks, each large enough that a pass spends its time on rows and not on summing blocks.
+
+    Comparisons that are stored give blocks that are read when a step needs them.
+    """
+    if not isinstance(comparisons, Comparisons):
+        return comparisons.blocks()
     Q = comparisons.n_items
     if Q > MAX_ITEMS:
         raise DataError(f"There are {Q:,} items; at most {MAX_ITEMS:,} can be numbered as pairs. Keep those compared most.")
@@ -68,3 +84,14 @@ def _block(comparisons: Comparisons, starts: NDArray[np.int64], first: int, last
         comparisons.weight[rows],
         comparisons.user_weight[first:last],
     )
+
+
+def loaded(block: Any) -> Any:
+    """The block itself, read from where it is stored if it is."""
+    return block.load() if hasattr(block, "load") else block
+
+
+def make_shards(blocks: Sequence[Any]) -> list[Shard]:
+    """About √n shards of as many blocks, a multiple of `TOGETHER`: a function of the number of blocks alone."""
+    size = TOGETHER * max(1, math.ceil(math.sqrt(len(blocks)) / TOGETHER))
+    return [Shard(tuple(blocks[first : first + size])) for first in range(0, len(blocks), size)]

@@ -10,9 +10,9 @@ from scipy.special import psi
 
 from mallowmix.engine import Block, LocalEngine
 from mallowmix.learn.mstep import Columns, beta_table
-from mallowmix.learn.polish import polish_columns
+from mallowmix.learn.polish import direct_phi, polish_columns
 from mallowmix.learn.sample import people
-from mallowmix.learn.tables import by_pair, new_tables, tabulate
+from mallowmix.learn.tables import Tables, by_pair, gap_sums, new_tables, tabulate
 from mallowmix.randomness import as_key, log_gamma_draw, philox, splitmix
 
 FLOOR = 1e-3
@@ -58,6 +58,7 @@ def monte_carlo_em(
     max_settle: int = 12,
     min_average: int = 8,
     max_average: int = 24,
+    move_sigma: bool = True,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> MonteCarlo:
@@ -66,9 +67,10 @@ def monte_carlo_em(
     θ is drawn, not estimated, so at rest the columns maximise the marginal likelihood. First cycles run until the rankings move
     no less than in the cycle before (from `min_settle` to `max_settle` of them). Then the tables of successive draws are averaged
     (stochastic approximation, weights 1/(i+1), at least 0.15), which removes the noise of single draws: from `min_average` to
-    `max_average` cycles, until no more than one place in fifty moves.
+    `max_average` cycles, until no more than one place in fifty moves. Without `move_sigma` only φ and α move.
     """
     run = _Run(blocks, columns, alpha, chains, engine, sweeps, seed)
+    run.move_sigma = move_sigma
     places = columns.sigma.size
     moved: list[int] = []
     for cycle in range(max_settle):
@@ -101,6 +103,7 @@ class _Run:
         self.n_sizes = min(MAX_TOKENS, 2 + int(max((_most_tokens(block) for block in blocks), default=0)))
         self.histogram = np.zeros((len(alpha) + 1, self.n_sizes))
         self.n_groups = 1
+        self.move_sigma = True
 
     def cycle(self, gain: float) -> int:
         """Move every component once, a group at a time; how many items changed place."""
@@ -114,14 +117,28 @@ class _Run:
             theta = np.concatenate([chain.theta for chain in self.chains])
             tabulate(self.pairs, beta, theta, self.tables, self.engine, gain=gain)
             which = range(group, len(self.alpha), n_groups)
-            new = polish_columns(self.tables, self.columns, which=which, engine=self.engine)
+            if self.move_sigma:
+                new = polish_columns(self.tables, self.columns, which=which, engine=self.engine)
+            else:
+                new = _with_phi(self.tables, self.columns)
             moved += int(np.count_nonzero(new.sigma != self.columns.sigma))
             self.columns = new
             if self.passes > 2:  # the first draws still remember their start, and would make everybody look too mixed
                 self.alpha = polya_alpha(self.histogram, self.alpha)
             # Moving all components at once overshoots when people mix many: about two of those they mix may move together.
-            self.n_groups = int(np.clip(round(n_people / max(squares, 1e-300) / 2), 1, len(self.alpha)))
+            self.n_groups = groups(squares, n_people, len(self.alpha))
         return moved
+
+
+def groups(squares: float, n_people: float, n_components: int) -> int:
+    """How many groups the components are moved in, from Σ_m Σ_k θ_mk² over so many people."""
+    return int(np.clip(round(n_people / max(squares, 1e-300) / 2), 1, n_components))
+
+
+def _with_phi(tables: Tables, columns: Columns) -> Columns:
+    """The same rankings with the φ that their tables want."""
+    sums = (gap_sums(table, sigma) for table, sigma in zip(tables, columns.sigma, strict=True))
+    return Columns(columns.sigma, np.array([direct_phi(each) for each in sums]))
 
 
 def polya_alpha(histogram: Array, alpha: Array, n_iter: int = 100) -> Array:
@@ -150,6 +167,13 @@ def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[tuple[Array, floa
     )
     squares = float(block.user_weight @ np.sum(theta**2, axis=1))
     return (_histogram(tokens, block, n_sizes), squares, float(block.user_weight.sum())), Chain(z, theta)
+
+
+def sweep_people(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.uint64) -> Array:
+    """(people, K) a draw of everybody's θ, from a fresh start: the first sweep draws every token by the prior's shares."""
+    (chain,) = start_chains([block], [np.tile(alpha / alpha.sum(), (block.n_users, 1))])
+    rows = (block.starts, block.pair, block.weight)
+    return _sweep(*rows, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)[0]
 
 
 def _most_tokens(block: Block) -> float:

@@ -1,10 +1,14 @@
 """A sample of people, for the passes that need not see everybody."""
 
+from itertools import pairwise
+from typing import Any
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block
+from mallowmix.engine import Block, LocalEngine, Shard, make_shards
+from mallowmix.engine.blocks import block_edges, loaded
 from mallowmix.randomness import as_key, uniforms
 
 _STEP = 35
@@ -25,6 +29,31 @@ def sample_people(block: Block, share: float, seed: int) -> Block:
     starts = np.r_[0, np.cumsum(lengths)]
     rows = np.repeat(block.starts[drawn] - starts[:-1], lengths) + np.arange(starts[-1])
     return Block(block.first_user, block.n_items, starts, block.pair[rows], block.weight[rows], block.user_weight[drawn])
+
+
+def sample_blocks(everybody: list[Any], share: float, seed: int, engine: LocalEngine) -> list[Block]:
+    """Everybody's blocks in memory, or a sample of the people cut into blocks anew: they are numbered through it."""
+    if share >= 1:
+        return [loaded(block) for block in everybody]
+    _, parts = engine.reduce(_sample_step, make_shards(everybody), (share, seed))
+    return _joined([block for part in parts for block in part])
+
+
+def _sample_step(shard: Shard, broadcast: tuple[float, int], state: Any) -> tuple[None, list[Block]]:
+    return None, [sample_people(loaded(block), *broadcast) for block in shard.blocks]
+
+
+def _joined(parts: list[Block]) -> list[Block]:
+    """Consecutive blocks as others, as large as those of so many people and rows always are."""
+    lengths = np.concatenate([np.diff(part.starts) for part in parts])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    pair, weight = np.concatenate([part.pair for part in parts]), np.concatenate([part.weight for part in parts])
+    user_weight = np.concatenate([part.user_weight for part in parts])
+    Q, blocks = parts[0].n_items, []
+    for first, last in pairwise(block_edges(len(lengths), len(pair), Q)):
+        rows, own = slice(int(starts[first]), int(starts[last])), starts[first : last + 1] - starts[first]
+        blocks.append(Block(first, Q, own, pair[rows], weight[rows], user_weight[first:last]))
+    return blocks
 
 
 @nb.njit(cache=True, nogil=True)

@@ -15,7 +15,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, LocalEngine, make_shards
+from mallowmix.engine.local import OnShard
 from mallowmix.learn.subspace import PairStatistics as PairStatistics
 from mallowmix.learn.subspace import Subspace as Subspace
 from mallowmix.learn.subspace import iterate_subspace
@@ -30,6 +31,12 @@ Rows = tuple[Array, NDArray[Any]]  # a block's c_m, and the signed sum of each r
 def count_pairs(blocks: list[Block], engine: LocalEngine) -> Array:
     """(Q²,) how often each ordered pair was seen, people weighted by `user_weight`."""
     counts, _ = engine.reduce(_count_step, blocks)
+    return counts
+
+
+def count_everybody(blocks: list[Any], engine: LocalEngine) -> Array:
+    """The same, a shard at a time: for people who may live elsewhere."""
+    counts, _ = engine.reduce(OnShard(_count_step), make_shards(blocks))
     return counts
 
 

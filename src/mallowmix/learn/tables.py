@@ -123,24 +123,30 @@ class PairRows:
     weight: NDArray[np.float32]  # of the row, times that of its person
 
 
-def by_pair(blocks: list[Block]) -> list[PairRows]:
-    """The rows of all people in the order of their pairs, cut into blocks of about equally many rows."""
+def by_pair(blocks: list[Block], *, halves: bool = False) -> list[PairRows]:
+    """The rows of all people in the order of their pairs, cut into blocks of about equally many rows.
+
+    With `halves` every pair is there twice: first with the rows of people of even number, then, P further on, of odd number.
+    """
     Q = blocks[0].n_items
     low, high = np.triu_indices(Q, 1)
     codes = np.column_stack([low * Q + high, high * Q + low]).astype(np.int32).ravel()
     slot = np.zeros(Q * Q, np.int32)
     slot[codes] = np.arange(len(codes), dtype=np.int32)
-    seen = np.zeros(Q * Q, np.int64)
+    odd = len(codes) if halves else 0  # how much further on the rows of odd people go
+    codes = np.tile(codes, 1 + halves)
+    seen = np.zeros(len(codes), np.int64)
     for block in blocks:
-        seen += np.bincount(block.pair, minlength=Q * Q)
-    starts = np.concatenate([[0], np.cumsum(seen[codes])])
+        _see(block.starts, block.pair, block.first_user, slot, odd, seen)
+    starts = np.concatenate([[0], np.cumsum(seen)])
     user, weight = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
     place, person = starts[:-1].copy(), 0
     for block in blocks:
-        _scatter(block.starts, block.pair, block.weight, block.user_weight, slot, person, place, user, weight)
+        people = (block.starts, block.pair, block.weight, block.user_weight, block.first_user)
+        _scatter(*people, slot, odd, person, place, user, weight)
         person += block.n_users
     wanted = np.linspace(0, starts[-1], _PAIR_BLOCKS + 1)[1:-1]
-    edges = np.unique(np.concatenate([[0], np.searchsorted(starts[::2], wanted), [len(low)]]))
+    edges = np.unique(np.concatenate([[0], np.searchsorted(starts[::2], wanted), [len(codes) // 2]]))
     return [_cut(int(i), int(j), codes, starts, user, weight) for i, j in pairwise(edges)]
 
 
@@ -151,11 +157,21 @@ def _cut(i: int, j: int, codes, starts, user, weight) -> PairRows:
 
 
 @nb.njit(cache=True, nogil=True)
-def _scatter(starts, pair, row_weight, user_weight, slot, person, place, user, weight):
+def _see(starts, pair, first_user, slot, odd, seen):
+    """Count the rows of each ordered pair."""
+    for m in range(len(starts) - 1):
+        further = odd * ((first_user + m) % 2)
+        for row in range(starts[m], starts[m + 1]):
+            seen[slot[pair[row]] + further] += 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _scatter(starts, pair, row_weight, user_weight, first_user, slot, odd, person, place, user, weight):
     """Put each row where the next one of its ordered pair goes."""
     for m in range(len(starts) - 1):
+        further = odd * ((first_user + m) % 2)
         for row in range(starts[m], starts[m + 1]):
-            s = slot[pair[row]]
+            s = slot[pair[row]] + further
             user[place[s]], weight[place[s]] = person + m, row_weight[row] * user_weight[m]
             place[s] += 1
 
