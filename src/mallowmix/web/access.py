@@ -30,22 +30,31 @@ def same_origin(request: Request) -> None:
         raise HTTPException(403, "This request came from another site.")
 
 
-async def reading(request: Request, site: Annotated[Site, Depends(site_of)]) -> Session:
-    """The participant of a request that changes nothing."""
+async def find_session(request: Request, site: Site) -> Session | None:
+    """The participant of a request, if there is one."""
     token = token_in(dict(request.scope["headers"]))
     person = None
     if token is not None:
         person = site.known.get_token(token)
         person = await site.slowly(site.person_of, token) if person is None else person
-    if token is None or person is None:
+    return None if token is None or person is None else Session(person, token)
+
+
+async def session_of(request: Request, site: Annotated[Site, Depends(site_of)]) -> Session | None:
+    """The same for a route."""
+    return await find_session(request, site)
+
+
+async def reading(session: Annotated[Session | None, Depends(session_of)]) -> Session:
+    """The participant of a request that changes nothing."""
+    if session is None:
         raise HTTPException(401, "There is no session: begin with POST /api/v1/people.")
-    return Session(person, token)
+    return session
 
 
-async def writing(
-    request: Request, session: Annotated[Session, Depends(reading)], site: Annotated[Site, Depends(site_of)]
-) -> Session:
+async def writing(request: Request, site: Annotated[Site, Depends(site_of)]) -> Session:
     """The participant of a request that changes something: with a cookie, the CSRF token must come along."""
+    session = await reading(await find_session(request, site))
     if not request.headers.get("authorization"):
         same_origin(request)
         if not same(request.headers.get("x-csrf-token", ""), csrf_of(site.store.secret, session.token)):
@@ -54,5 +63,6 @@ async def writing(
 
 
 TheSite = Annotated[Site, Depends(site_of)]
+Perhaps = Annotated[Session | None, Depends(session_of)]
 Reading = Annotated[Session, Depends(reading)]
 Writing = Annotated[Session, Depends(writing)]

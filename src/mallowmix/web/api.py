@@ -3,11 +3,13 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
+from pydantic import ValidationError
 
 from mallowmix._version import __version__
 from mallowmix.web import shapes
-from mallowmix.web.access import Reading, Session, TheSite, Writing, same_origin
+from mallowmix.web.access import Perhaps, Reading, Session, TheSite, Writing, same_origin, site_of, writing
 from mallowmix.web.names import clean_name
 from mallowmix.web.questions import block_of, finished
 from mallowmix.web.results import result
@@ -30,19 +32,22 @@ _SAID = {
 PROBLEMS: dict[int | str, dict[str, Any]] = {code: {"model": shapes.Problem, "description": said} for code, said in _SAID.items()}
 router = APIRouter(responses=PROBLEMS)
 _PROPOSALS_EACH, _PROPOSALS = 10, 500  # that may wait: of one person, of all
+_STORED, _REPEATED = (shapes.VoteOut(repeated=repeated).model_dump_json() for repeated in (False, True))
 Link = Annotated[str, Query(pattern=r"^[A-Za-z0-9_-]{24}$")]
 
 
-@router.get("/health", tags=["server"])
-async def health(site: TheSite) -> shapes.Health:
+@router.get("/health", tags=["server"], responses={200: {"model": shapes.Health}})
+async def health(request: Request) -> Response:
     """Whether the server can take votes. Answers from memory: nothing is faster."""
-    return shapes.Health(
+    site = site_of(request)
+    said = shapes.Health(
         status="ok" if site.store.writer.healthy else "degraded",
         version=__version__,
         votes=site.counts["votes"],
         model=None if site.fitted is None else site.fitted.version,
         fitting=site.refitter.running,
     )
+    return Response(said.model_dump_json(), media_type="application/json")
 
 
 @router.get("/events", tags=["server"], response_class=StreamingResponse)
@@ -65,8 +70,10 @@ async def begin(request: Request, response: Response, site: TheSite, wanted: sha
 
 
 @router.get("/me", tags=["survey"])
-async def me(session: Reading, site: TheSite) -> shapes.Me:
-    """How far the participant is."""
+async def me(session: Perhaps, site: TheSite) -> shapes.Me:
+    """How far the participant is; `person` is null where there is no session."""
+    if session is None:
+        return shapes.Me(person=None)
     answers = await site.slowly(site.store.answers_of, session.person)
     skipped = int((answers[:, 2] == 0).sum())
     csrf, link = csrf_of(site.store.secret, session.token), link_of(site.store.secret, session.token)
@@ -97,16 +104,29 @@ async def next_pair(
     return shapes.Question(**out, first=first, second=second, information=asked.information, model=model)
 
 
-@router.post("/votes", tags=["survey"])
-async def vote(given: shapes.VoteIn, session: Writing, site: TheSite) -> shapes.VoteOut:
+@router.post(
+    "/votes",
+    tags=["survey"],
+    responses={200: {"model": shapes.VoteOut}},
+    openapi_extra={
+        "requestBody": {"required": True, "content": {"application/json": {"schema": shapes.VoteIn.model_json_schema()}}}
+    },
+)
+async def vote(request: Request) -> Response:
     """Answer a pair. The reply comes after the vote is committed; the same key again changes nothing."""
+    site = site_of(request)  # the route of which there are most: checked by hand, which takes half the time
+    session = await writing(request, site)
+    try:
+        given = shapes.VoteIn.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_input=False, include_url=False)) from None
     answer = await site.store.writer.write(_checked(given, session, site))
     if answer == GONE:
         site.known.forget(session.person)
         raise HTTPException(401, "This participant was deleted: begin again.")
     if answer == CONFLICT:
         raise HTTPException(409, "This pair was answered before, or the key was used for another answer.")
-    return shapes.VoteOut(repeated=answer == REPEATED)
+    return Response(_REPEATED if answer == REPEATED else _STORED, media_type="application/json")
 
 
 def _checked(given: shapes.VoteIn, session: Session, site: Site) -> Vote:

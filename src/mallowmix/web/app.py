@@ -62,7 +62,7 @@ async def _refused(request: Request, error: Any) -> Any:
 
 async def _invalid(_request: Request, error: Any) -> JSONResponse:
     """What does not fit its shape: where and what, never the input itself, which may be anything."""
-    first = error.errors()[0]
+    first = (error.errors() or [{"loc": (), "msg": "The request is not readable"}])[0]
     where = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or str(part).isidentifier())
     return JSONResponse({"detail": f"{where}: {first['msg']}."}, 422)
 

@@ -40,13 +40,13 @@ class PersonOut(BaseModel):
 
 
 class Me(BaseModel):
-    """How far the participant is."""
+    """How far the participant is; person is null where there is none."""
 
-    person: str
-    csrf: str
-    link: str
-    answered: int
-    skipped: int
+    person: str | None
+    csrf: str = ""
+    link: str = ""
+    answered: int = 0
+    skipped: int = 0
 
 
 class ItemOut(BaseModel):

@@ -29,7 +29,7 @@ _TELL = 0.25  # seconds between two words about progress
 def main() -> None:
     """Read the request, fit, answer. Whatever goes wrong is the answer, too."""
     with contextlib.suppress(OSError, AttributeError):
-        os.nice(10)
+        os.nice(19)
     request = json.loads(sys.stdin.readline())
     warnings.simplefilter("ignore")
     try:

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -36,12 +35,12 @@ class Vote(NamedTuple):
     model: int
 
 
-@dataclass(frozen=True)
-class Job:
-    """Something to write, and who waits for it."""
+class Job(NamedTuple):
+    """Something to write, and who waits for it: a thread, or a coroutine on a loop."""
 
     what: Vote | Callable[[sa.Connection], Any]
-    answer: "Future[Any]"
+    answer: "Future[Any] | asyncio.Future[Any]"
+    loop: asyncio.AbstractEventLoop | None = None
 
 
 class Writer:
@@ -57,13 +56,16 @@ class Writer:
 
     def submit(self, what: Vote | Callable[[sa.Connection], Any]) -> "Future[Any]":
         """Hand over a vote, or a function of a connection; its answer comes after the commit."""
-        job = Job(what, Future())
-        self._queue.put(job)
-        return job.answer
+        answer: Future[Any] = Future()
+        self._queue.put(Job(what, answer))
+        return answer
 
     async def write(self, what: Vote | Callable[[sa.Connection], Any]) -> Any:
         """The same, awaited."""
-        return await asyncio.wrap_future(self.submit(what))
+        loop = asyncio.get_running_loop()
+        answer = loop.create_future()
+        self._queue.put(Job(what, answer, loop))
+        return await answer
 
     def stop(self) -> None:
         """Write what waits, then end."""
@@ -97,20 +99,16 @@ class Writer:
             if len(jobs) > 1:
                 for job in jobs:
                     self._settle([job])
-            elif isinstance(jobs[0].what, Vote):
-                jobs[0].answer.set_result(GONE)
             else:
-                jobs[0].answer.set_exception(error)
+                _answer(jobs, [GONE if isinstance(jobs[0].what, Vote) else error])
         except Exception as error:
             self.healthy = not isinstance(error, DBAPIError)
             self._drop()
-            for job in jobs:
-                job.answer.set_exception(error)
+            _answer(jobs, [error] * len(jobs))
         else:
             self.healthy, self.commits = True, self.commits + 1
             self.told(answers.count(STORED))
-            for job, answer in zip(jobs, answers, strict=True):
-                job.answer.set_result(answer)
+            _answer(jobs, answers)
 
     def _transaction(self, jobs: list[Job]) -> list[Any]:
         if self._connection is None:
@@ -129,6 +127,29 @@ class Writer:
             with contextlib.suppress(Exception):
                 connection.invalidate()
                 connection.close()
+
+
+def _answer(jobs: list[Job], answers: list[Any]) -> None:
+    """Tell everybody who waits; a loop is woken once, however many wait on it."""
+    by_loop: dict[asyncio.AbstractEventLoop | None, list[tuple[Any, Any]]] = {}
+    for job, answer in zip(jobs, answers, strict=True):
+        by_loop.setdefault(job.loop, []).append((job.answer, answer))
+    for loop, pairs in by_loop.items():
+        if loop is None:
+            _settle_all(pairs)
+        else:
+            with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
+                loop.call_soon_threadsafe(_settle_all, pairs)
+
+
+def _settle_all(pairs: list[tuple[Any, Any]]) -> None:
+    for future, answer in pairs:
+        if future.done():  # whoever waited has gone
+            continue
+        if isinstance(answer, BaseException):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
 
 
 def insert_votes(connection: sa.Connection, new: list[Vote]) -> list[str]:

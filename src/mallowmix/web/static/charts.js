@@ -16,19 +16,20 @@ export function apart(model) {
     const kept = new Set([...rows].sort((a, b) => spread(b) - spread(a)).slice(0, MOST_ROWS));
     rows = rows.filter((item) => kept.has(item));
   }
-  const last = Math.max(model.items.length - 1, 1), x = (place) => 190 + (500 * place) / last, height = 26 * rows.length + 30;
+  const narrow = matchMedia('(max-width: 40rem)').matches, [left, wide, letters] = narrow ? [128, 230, 17] : [190, 500, 25];
+  const last = Math.max(model.items.length - 1, 1), x = (place) => left + (wide * place) / last, height = 26 * rows.length + 30;
   const line = (item, n) => {
     const y = 26 * n + 18, at = places.map((p) => p.get(item));
-    const short = item.length > 24 ? `${item.slice(0, 23)}…` : item;
+    const short = item.length >= letters ? `${item.slice(0, letters - 2)}…` : item;
     return svg('g', null,
-      svg('text', { x: 178, y: y + 4, 'text-anchor': 'end' }, svg('title', null, item), short),
+      svg('text', { x: left - 12, y: y + 4, 'text-anchor': 'end' }, svg('title', null, item), short),
       svg('line', { class: 'grid', x1: x(0), x2: x(last), y1: y, y2: y }),
       svg('line', { class: 'edge', x1: x(Math.min(...at)), x2: x(Math.max(...at)), y1: y, y2: y }),
       ...model.tastes.map((taste, k) => svg('circle', { class: 'dots', cx: x(at[k]), cy: y, r: 6.5, color: colour(taste.component) }, svg('title', null, `Taste ${taste.component}: place ${at[k] + 1}`))));
   };
   const words = 'Places of things in each taste; the lists above say the same in words.';
   return el('div', null,
-    svg('svg', { class: 'chart', viewBox: `0 0 710 ${height}`, role: 'img', 'aria-label': words }, ...rows.map(line),
+    svg('svg', { class: 'chart', viewBox: `0 0 ${left + wide + 14} ${height}`, role: 'img', 'aria-label': words }, ...rows.map(line),
       svg('text', { class: 'soft', x: x(0), y: height - 3 }, 'first'), svg('text', { class: 'soft', x: x(last), y: height - 3, 'text-anchor': 'end' }, 'last')),
     legend(model.tastes.map((taste) => taste.component)));
 }

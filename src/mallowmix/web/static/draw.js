@@ -16,7 +16,7 @@ export const el = (tag, attributes, ...children) => filled(document.createElemen
 export const svg = (tag, attributes, ...children) => filled(document.createElementNS(SVG, tag), attributes, children);
 export const name = (text) => el('bdi', null, text);
 export const byId = (id) => document.getElementById(id);
-export const percent = (share) => `${Math.round(100 * share)} %`;
+export const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 export const colour = (component) => `var(--t${((component - 1) % 10) + 1})`;
 
 export function show(id, ...children) {

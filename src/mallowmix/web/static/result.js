@@ -28,12 +28,14 @@ async function start() {
   }
   try {
     const me = await get('me');
+    if (!me.person) {
+      tell('There are no answers of yours yet.');
+      return;
+    }
     draw(await get('me/result'));
     byId('link').value = `${location.origin}/r/${me.link}`;
     byId('keep').hidden = false;
-  } catch (error) {
-    tell(error.status === 401 ? 'There are no answers of yours yet.' : error.message);
-  }
+  } catch (error) { tell(error.message); }
 }
 
 async function copy() {

@@ -29,10 +29,7 @@ function setBusy(now) {
 }
 
 async function begin() {
-  try { person = (await get('me')).person; } catch (error) {
-    if (error.status !== 401) throw error;
-    person = (await post('people', {})).person;
-  }
+  person = (await get('me')).person ?? (await post('people', {})).person;
 }
 
 async function send() {
