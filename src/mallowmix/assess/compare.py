@@ -21,9 +21,11 @@ from mallowmix.comparisons import Comparisons
 from mallowmix.errors import DataError, OptionError, check_at_least, check_choice
 from mallowmix.infer.rating_table import rating_table
 from mallowmix.infer.ratings import predict_ratings
+from mallowmix.labels import text_of
+from mallowmix.orders import Rankings
 from mallowmix.peers.base import FittedRatings, rmse
 from mallowmix.peers.mixture import FittedMixture
-from mallowmix.peers.systems import SYSTEMS
+from mallowmix.peers.systems import ON_REQUEST, SYSTEMS
 from mallowmix.peers.validation import foretold
 
 _LEVEL = 1.96  # standard errors either side: 95%
@@ -108,9 +110,9 @@ def compare(
 ) -> Compared:
     """Measure systems on the same held-out comparisons.
 
-    data : `Comparisons`, or ratings (whatever `rating_table` reads), of which comparisons are made
+    data : `Comparisons`; or `Rankings`, or ratings (whatever `rating_table` reads), of which comparisons are made
     n_components : K, for the systems that have components
-    systems : names from `mallowmix.peers.systems.SYSTEMS`; all that apply unless given
+    systems : names from `mallowmix.peers.systems.SYSTEMS`; all that apply unless given, but for those in `ON_REQUEST`
     split : "people", "items" or "comparisons": what is held out (`mallowmix.assess.held_out`)
     given : the part of a person's items (or comparisons) that is told
     n_seeds : so many deals, of seeds `seed`, `seed` + 1, …; people of all deals make up one interval
@@ -123,16 +125,17 @@ def compare(
     check_at_least("n_seeds", n_seeds, 1)
     if not 0 <= given < 1:
         raise OptionError(f"given is {given}; it must be at least 0 and below 1, so that something is left to foretell.")
-    table = data if isinstance(data, Comparisons) else rating_table(data)
-    names = _named(systems, rated=not isinstance(data, Comparisons))
+    rankings = data if isinstance(data, Rankings) else None
+    table = rankings.comparisons() if rankings else data if isinstance(data, Comparisons) else rating_table(data)
+    names = _named(systems, "rankings" if rankings else "comparisons" if isinstance(data, Comparisons) else "ratings")
     tasks = [make_task(table, split, given, (seed + n) % 2**64) for n in range(n_seeds)]
-    runs = _all_runs(names, tasks, n_components, seed, progress)
+    runs = _all_runs(names, tasks, rankings if split == "people" else None, n_components, seed, progress)
     return _compared(names, runs, tasks, split, n_components)
 
 
-def _named(systems: Sequence[str] | None, *, rated: bool) -> list[str]:
+def _named(systems: Sequence[str] | None, given: str) -> list[str]:
     if systems is None:
-        return [name for name, make in SYSTEMS.items() if rated or make().needs == "comparisons"]
+        return [name for name, make in SYSTEMS.items() if make().needs in ("comparisons", given) and name not in ON_REQUEST]
     for name in systems:
         check_choice("systems", name, tuple(SYSTEMS))
     if not systems:
@@ -140,14 +143,16 @@ def _named(systems: Sequence[str] | None, *, rated: bool) -> list[str]:
     return list(dict.fromkeys(systems))
 
 
-def _all_runs(names: list[str], tasks: list[Task], K: int, seed: int, progress: Progress | None) -> dict[str, list[_Run] | str]:
+def _all_runs(
+    names: list[str], tasks: list[Task], rankings: Rankings | None, K: int, seed: int, progress: Progress | None
+) -> dict[str, list[_Run] | str]:
     """Every system on every task; the reason in words for one that failed."""
     runs: dict[str, list[_Run] | str] = {}
     for n, name in enumerate(names):
         if progress:
             progress(name, n, len(names))
         try:
-            runs[name] = [_run(name, task, K, (seed + t) % 2**64) for t, task in enumerate(tasks)]
+            runs[name] = [_run(name, task, rankings, K, (seed + t) % 2**64) for t, task in enumerate(tasks)]
         except Exception as error:  # whatever one system does, the others are still measured
             runs[name] = str(error) or type(error).__name__
     if progress:
@@ -155,16 +160,28 @@ def _all_runs(names: list[str], tasks: list[Task], K: int, seed: int, progress: 
     return runs
 
 
-def _run(name: str, task: Task, K: int, seed: int) -> _Run:
+def _run(name: str, task: Task, rankings: Rankings | None, K: int, seed: int) -> _Run:
     peer = SYSTEMS[name]()
-    rated = peer.needs == "ratings"
-    if rated and task.ratings is None:
-        raise DataError("This system learns from ratings, dealt by people or by items.")
+    data = _to_learn_from(peer.needs, task, rankings)
     with Meter() as meter, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = peer.fit(task.ratings.train if rated and task.ratings else task.train, K, seed=seed)
-        p = foretold(fitted, task.told, task.asked, by_name=rated)
+        fitted = peer.fit(data, K, seed=seed)
+        p = foretold(fitted, task.told, task.asked, by_name=peer.needs == "ratings")
     return _Run(p, _rating_error(fitted, task), meter.seconds, meter.megabytes, tuple(getattr(fitted, "settings", ())))
+
+
+def _to_learn_from(needs: str, task: Task, rankings: Rankings | None) -> Any:
+    """What a system learns from, in the form that it needs."""
+    if needs == "rankings":
+        if rankings is None:
+            raise DataError("This system learns from rankings, dealt by people.")
+        number = {text: m for m, text in enumerate(text_of(rankings.users))}
+        return rankings.take_users([number[text] for text in text_of(task.train.users)])
+    if needs == "ratings":
+        if task.ratings is None:
+            raise DataError("This system learns from ratings, dealt by people or by items.")
+        return task.ratings.train
+    return task.train
 
 
 def _rating_error(fitted: Any, task: Task) -> float | None:

@@ -48,12 +48,12 @@ class Peer(Protocol):
         ...
 
     @property
-    def needs(self) -> Literal["comparisons", "ratings"]:
+    def needs(self) -> Literal["comparisons", "ratings", "rankings"]:
         """What it learns from."""
         ...
 
     def fit(self, data: Any, n_components: int, *, seed: int = 0) -> Fitted:
-        """Learn from `Comparisons`, or from ratings (whatever `rating_table` reads)."""
+        """Learn from `Comparisons`, from `Rankings`, or from ratings (whatever `rating_table` reads)."""
         ...
 
 

@@ -19,6 +19,7 @@ from mallowmix.infer.rating_table import find
 from mallowmix.labels import Labels
 from mallowmix.model import M4
 from mallowmix.peers.base import Pairs
+from mallowmix.peers.kinds import as_comparisons
 
 Array = NDArray[np.float64]
 
@@ -54,7 +55,7 @@ class FittedMixture:
         return self._over(people, _probabilities, (self.fits, first * len(self.items) + second))
 
     def _over(self, people: Comparisons, step: Any, broadcast: Any) -> Array:
-        people = people.with_items(self.items, unknown_items="drop")
+        people = as_comparisons(people).with_items(self.items, unknown_items="drop")
         return np.concatenate(LocalEngine().reduce(step, make_blocks(people), broadcast)[1])
 
 

@@ -2,17 +2,26 @@
 
 from collections.abc import Callable
 
+from mallowmix.peers.amp_em import MixtureOfRankings
 from mallowmix.peers.base import Peer
 from mallowmix.peers.baselines import Borda, BradleyTerry, Coin, OneMallows
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.bpmf import BPMF
 from mallowmix.peers.btl import MixedBTL, MixtureOfBT
+from mallowmix.peers.grade_of_membership import GradeOfMembership
 from mallowmix.peers.lda import LDA
 from mallowmix.peers.low_rank import LowRank
 from mallowmix.peers.m4 import MixedMallowsPeer
+from mallowmix.peers.mallows_mixture import MixtureOfMallows
+from mallowmix.peers.mallows_rankings import MallowsFromRankings
+from mallowmix.peers.mnl_tensor import MixtureOfMNL
+from mallowmix.peers.mpm import MPM
+from mallowmix.peers.plackett_luce import MixtureOfPL
 from mallowmix.peers.pmf import PMF
 from mallowmix.peers.separable import Separable
+from mallowmix.peers.sparse_choice import SparseChoice
 from mallowmix.peers.tm import TM
+from mallowmix.peers.top_three import TwoMallowsTopThree
 
 SYSTEMS: dict[str, Callable[[], Peer]] = {
     "m4": lambda: MixedMallowsPeer(n_fits=8, calibrated=True, name="M4, 8 fits, calibrated"),
@@ -21,6 +30,15 @@ SYSTEMS: dict[str, Callable[[], Peer]] = {
     "tm-unrounded": lambda: TM(rounded=False, name="TM, un-rounded"),
     "mm-btl": lambda: MixedBTL(n_fits=8, calibrated=True, name="mixed-membership BTL, 8 fits, calibrated"),
     "mixture-bt": lambda: MixtureOfBT(n_fits=8, name="mixture of BT, 8 fits"),
+    "mixture-mallows": lambda: MixtureOfMallows(),
+    "mixture-mallows-amp": lambda: MixtureOfRankings(),
+    "mixture-btl-tensor": lambda: MixtureOfMNL(),
+    "gom-pl": lambda: GradeOfMembership(),
+    "sparse-choice": lambda: SparseChoice(),
+    "mpm": lambda: MPM(),
+    "mallows-rankings": lambda: MallowsFromRankings(),
+    "top-three": lambda: TwoMallowsTopThree(),
+    "mixture-pl": lambda: MixtureOfPL(),
     "low-rank": lambda: LowRank(),
     "lda": lambda: LDA(),
     "projections": lambda: Separable("projections", "printed", 0.0, 0.05, name="Algorithm 1 as printed"),
@@ -35,3 +53,8 @@ SYSTEMS: dict[str, Callable[[], Peer]] = {
     "pmf": lambda: PMF(),
     "bpmf": lambda: BPMF(),
 }
+
+ON_REQUEST = frozenset({"mixture-mallows-amp", "gom-pl", "sparse-choice", "top-three"})
+"""Run by `compare` only where they are named: slow (MCMC), or made for data of one kind (no contradictions, no noise, two
+components).
+"""

@@ -1,0 +1,152 @@
+"""Mixtures of Mallows models whose people have one ranking each, seen through some comparisons: EM with AMP draws.
+
+For every person and component, draws of rankings that agree with the person's comparisons, and their weights w_s (`peers.amp`):
+
+    p(comparisons | k) ≈ mean w_s,      r_k ∝ a_k mean w_s,      i above j with probability Σ_s w_s [i above j] / Σ_s w_s.
+
+So the E-step is importance sampling, right in the limit of many draws. M: σ_k agrees best with how often i is above j (local
+Kemeny: insertion search), φ_k solves E d(φ) = mean distance.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.consensus import borda_order, insertion_search
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.errors import DataError
+from mallowmix.learn.mstep import LEAST_PHI, Columns
+from mallowmix.mallows import phi_from_distance
+from mallowmix.model import M4
+from mallowmix.peers.amp import STEP, clear, find_cycles, tables, take_in, weighted_draws
+from mallowmix.peers.amp_people import FittedOneRanking
+from mallowmix.peers.groups_of_people import group_people, net_wins
+from mallowmix.peers.kinds import need_comparisons
+from mallowmix.peers.mallows_mixture import Mixture, from_groups, mixture_model, shares
+from mallowmix.randomness import as_key
+from mallowmix.rankings import order_of, sigma_of
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MixtureOfRankings:
+    """Every person holds one of K Mallows components and has drawn one ranking from it, which all their comparisons come from.
+    Needs comparisons in which nobody contradicts themselves; assumes K types of people.
+
+    n_draws : rankings for a person and component in an E-step; grows fourfold over the iterations
+    n_starts, n_iter : of EM
+    """
+
+    n_draws: int = 8
+    n_starts: int = 3
+    n_iter: int = 20
+    name: str = "mixture of Mallows, one ranking each (AMP)"
+    needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
+
+    def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedOneRanking:
+        """Learn from comparisons (or rankings, full or partial: what they put in order)."""
+        return FittedOneRanking(self.learnt(need_comparisons(self, data), n_components, seed))
+
+    def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
+        """The most likely of several runs of EM, by the last E-step's estimate."""
+        blocks, engine = make_blocks(data), LocalEngine()
+        check_consistent(data, blocks, engine, self.name)
+        points = net_wins(data)
+        runs = []
+        for s in range(self.n_starts):
+            start = from_groups(data, group_people(points, K, seed + s), K)
+            runs.append(em_rankings(blocks, engine, start, self.n_iter, self.n_draws, as_key((seed + s) % 2**64)))
+        return mixture_model(max(runs, key=lambda run: run.log_likelihood), data.items, self.name)
+
+
+class _Sent(NamedTuple):
+    """What every block needs in an E-step."""
+
+    order: NDArray[np.int32]  # (K, Q)
+    S: Array  # (K, Q + 1)
+    log_share: Array
+    n_draws: int
+    iteration: int
+    key: np.uint64
+
+
+def check_consistent(data: Comparisons, blocks: list[Block], engine: LocalEngine, name: str) -> None:
+    """A DataError that names the first person who contradicts themselves."""
+    _, parts = engine.reduce(_cycles, blocks)
+    cyclic = np.flatnonzero(np.concatenate(parts))
+    if len(cyclic):
+        others = f" (and {len(cyclic) - 1:,} others)" if len(cyclic) > 1 else ""
+        raise DataError(
+            f"User {data.users.tolist()[cyclic[0]]!r}{others} contradicts themselves: their comparisons go round in a circle, "
+            f"so no one "
+            f"ranking can have made them. {name} needs that; the mixture of Mallows with independent comparisons "
+            "(MixtureOfMallows, mixture-mallows) and M4 do not."
+        )
+
+
+def _cycles(block: Block, _: Any, __: Any) -> tuple[None, NDArray[np.bool_]]:
+    return None, find_cycles(block.starts, block.pair, block.n_items)
+
+
+def em_rankings(blocks: list[Block], engine: LocalEngine, start: Mixture, n_iter: int, n_draws: int, key: np.uint64) -> Mixture:
+    """EM with more and more draws; the first half of the iterations moves fast, the second settles."""
+    found = start
+    for iteration in range(n_iter):
+        draws = n_draws * (1 if iteration < n_iter // 2 else 2 if iteration < n_iter - 3 else 4)
+        (above, held, value), _ = engine.reduce(_e_step, blocks, _sent(found, draws, iteration, key))
+        found = Mixture(_m_step(above, held, found.columns), shares(held), value)
+    return found
+
+
+def _sent(found: Mixture, draws: int, iteration: int, key: np.uint64) -> _Sent:
+    Q = found.columns.sigma.shape[1]
+    S = np.stack([tables(Q, phi) for phi in found.columns.phi])
+    return _Sent(order_of(found.columns.sigma), S, np.log(found.share), draws, iteration, key)
+
+
+def _m_step(above: Array, held: Array, columns: Columns) -> Columns:
+    """σ from (K, Q, Q) how often i is above j, from the last σ and from Borda's order, whichever ends better; φ from
+    distances.
+    """
+    sigma, phi = columns.sigma.copy(), columns.phi.copy()
+    for k, table in enumerate(above):
+        orders = [insertion_search(table, start) for start in (order_of(sigma[k]), borda_order(table))]
+        distance = [float(np.tril(table[np.ix_(order, order)]).sum()) for order in orders]
+        sigma[k] = sigma_of(orders[int(np.argmin(distance))])
+        phi[k] = min(max(phi_from_distance(len(table), min(distance) / max(held[k], 1e-12)), LEAST_PHI), 0.999)
+    return Columns(sigma, phi)
+
+
+def _e_step(block: Block, sent: _Sent, _: Any) -> tuple[tuple[Array, Array, float], None]:
+    people = (block.first_user, block.starts, block.pair, block.user_weight)
+    return _expect(*people, sent.order, sent.S, sent.log_share, sent.n_draws, sent.iteration, sent.key), None
+
+
+@nb.njit(cache=True, nogil=True)
+def _expect(first_user, starts, pair, user_weight, order, S, log_share, n_draws, iteration, key):
+    """(K, Q, Q) how often i is above j, (K,) how many hold each, and the log-likelihood; people counted by their weight."""
+    K, Q = order.shape
+    table, held, value = np.zeros((K, Q, Q)), np.zeros(K), 0.0
+    above, among = np.zeros((Q, Q), np.bool_), np.empty(Q, np.int64)
+    orders, log_w, log_p = np.empty((K, n_draws, Q), np.int32), np.empty((K, n_draws)), np.empty(K)
+    for m in range(len(starts) - 1):
+        if user_weight[m] <= 0.0:
+            continue
+        n = take_in(starts[m], starts[m + 1], pair, above, among)
+        total = weighted_draws(order, S, log_share, above, first_user + m, STEP, iteration, key, orders, log_w, log_p)
+        value += user_weight[m] * total
+        for k in range(K):
+            for s in range(n_draws):
+                share = user_weight[m] * np.exp(log_w[k, s] - total)
+                held[k] += share
+                if share > 1e-9:
+                    for r in range(Q):
+                        for t in range(r + 1, Q):
+                            table[k, orders[k, s, r], orders[k, s, t]] += share
+        clear(above, among[:n])
+    return table, held, value

@@ -1,0 +1,118 @@
+"""People who have one ranking each, drawn from a Mallows component: where they stand and what they would choose, by AMP draws.
+
+    P(i over j | told) = Σ_k r_k P_k(i above j | told),      r_k ∝ a_k p(told | k).
+
+Everybody is seen through the same draws, so that a person is foretold alike, alone or among others. A share of draws that is
+estimated from few of them (E effective ones) is drawn towards β: (E p + β) / (E + 1). Whoever contradicts themselves cannot have
+one ranking, and is placed by independent comparisons.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.infer.posterior import Lens, fold_in, lens
+from mallowmix.labels import Labels
+from mallowmix.model import M4
+from mallowmix.peers.amp import clear, find_cycles, tables, take_in, weighted_draws
+from mallowmix.peers.base import Pairs
+from mallowmix.peers.kinds import as_comparisons
+from mallowmix.peers.mixture import of_model, pair_numbers
+from mallowmix.rankings import order_of
+
+Array = NDArray[np.float64]
+_STEP = 141
+
+
+@dataclass(frozen=True, eq=False)
+class FittedOneRanking:
+    """Mallows components at the vertices; `n_draws` rankings a component for each person (fewer for many items, unless given)."""
+
+    model: M4
+    n_draws: int | None = None
+    settings: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def items(self) -> Labels:
+        """The items' labels."""
+        return self.model.items
+
+    @property
+    def components(self) -> Array:
+        """(K, Q) how often each item wins against another one, by component."""
+        return of_model(self.model).components
+
+    @property
+    def draws(self) -> int:
+        """How many draws: 400 up to 30 items, 60 at least."""
+        return self.n_draws or max(60, min(400, 400_000 // self.model.n_items**2))
+
+    def weights(self, people: Any) -> Array:
+        """(M, K) the probability that each person holds each component."""
+        return self._over(people, np.zeros(0, np.int64), np.zeros(0, np.int64))[0]
+
+    def predict_proba(self, people: Any, pairs: Pairs) -> Array:
+        """(M, n) the probability that each person prefers the first of each pair. People need not have been seen before."""
+        return self._over(people, *pair_numbers(self.items, pairs))[1]
+
+    def _over(self, people: Any, first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[Array, Array]:
+        people = as_comparisons(people).with_items(self.items, unknown_items="drop")
+        model = self.model
+        S = np.stack([tables(model.n_items, phi) for phi in model.phi])
+        sent = _Sent(lens(model), order_of(model.sigma), S, np.log(model.share), first, second, self.draws)
+        parts = LocalEngine().reduce(_place, make_blocks(people), sent)[1]
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+class _Sent(NamedTuple):
+    view: Lens
+    order: NDArray[np.int32]
+    S: Array
+    log_share: Array
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    n_draws: int
+
+
+def _place(block: Block, sent: _Sent, _: Any) -> tuple[None, tuple[Array, Array]]:
+    """(M, K) which component each holds, (M, n) probabilities of pairs."""
+    beta = sent.view.beta[sent.first * block.n_items + sent.second]  # (n, K)
+    cyclic = find_cycles(block.starts, block.pair, block.n_items)
+    model = (sent.order, sent.S, sent.log_share, beta, sent.first, sent.second, sent.n_draws)
+    held, p = _foretell(block.starts, block.pair, cyclic, *model)
+    if cyclic.any():
+        other = fold_in(block, sent.view)[0]
+        held[cyclic], p[cyclic] = other[cyclic], (other @ beta.T)[cyclic]
+    return None, (held, p)
+
+
+@nb.njit(cache=True, nogil=True)
+def _foretell(starts, pair, cyclic, order, S, log_share, beta, first, second, n_draws):
+    M, (K, Q), n = len(starts) - 1, order.shape, len(first)
+    held, p = np.zeros((M, K)), np.zeros((M, n))
+    above, among, place = np.zeros((Q, Q), np.bool_), np.empty(Q, np.int64), np.empty(Q, np.int64)
+    orders, log_w, log_p, wins = np.empty((K, n_draws, Q), np.int32), np.empty((K, n_draws)), np.empty(K), np.empty(n)
+    for m in range(M):
+        if cyclic[m]:
+            continue
+        size = take_in(starts[m], starts[m + 1], pair, above, among)
+        total = weighted_draws(order, S, log_share, above, 0, _STEP, 0, np.uint64(0), orders, log_w, log_p)
+        for k in range(K):
+            held[m, k] = np.exp(log_p[k] - total)
+            squares, wins[:] = 0.0, 0.0
+            for s in range(n_draws if held[m, k] > 1e-9 else 0):
+                share = np.exp(log_w[k, s] - log_p[k])
+                squares += share * share
+                for r in range(Q):
+                    place[orders[k, s, r]] = r
+                for a in range(n):
+                    wins[a] += share * (place[first[a]] < place[second[a]])
+            effective = 1.0 / squares if squares > 0 else 0.0
+            for a in range(n):
+                p[m, a] += held[m, k] * (effective * wins[a] + beta[a, k]) / (effective + 1.0)
+        clear(above, among[:size])
+    return held, p

@@ -1,0 +1,215 @@
+"""One chain of the grade of membership model: Gibbs for the choices, Metropolis–Hastings and Gibbs in turn for the components.
+
+The two moves of a component help each other. Metropolis–Hastings from the MM surrogate goes far, but is refused more and more
+often as items become many. Gibbs with an exponential time Y_t ~ Exp(Σ_left λ) for each choice, λ_kj ~ Gamma(b + n_kj, 1 + Σ_t
+Y_t) (Caron and Doucet 2012), goes less far, and always.
+"""
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from mallowmix.engine import LocalEngine
+from mallowmix.peers.plackett_luce import sums_of_choices
+from mallowmix.peers.stages import Stages
+from mallowmix.randomness import as_key, generator, log_gamma_draw, philox, splitmix
+
+Array = NDArray[np.float64]
+_STEP, _HOST = 145, 146
+_ALPHA_STEPS, _ALPHA_WIDTH = 5, 0.15
+_AWAY = 0.5  # of the first choices are dealt out at random, the others follow the person's group
+
+
+class Chain(NamedTuple):
+    """Draws: (S, K, Q) scores log p with mean 0, (S, K) mean weights of people, (S,) α, (S,) how likely the choices were; share
+    of moves taken.
+    """
+
+    scores: Array
+    share: Array
+    alpha: Array
+    log_likelihood: Array
+    accepted: float
+
+
+class State(NamedTuple):
+    """What stays with a block: its choices one by one (weights as repetitions), the components they followed, counts by
+    person.
+    """
+
+    stages: Stages
+    z: NDArray[np.int8]  # (choices,)
+    counts: Array  # (M, K)
+
+
+Settings = tuple[int, int, int, float, float | None]
+
+
+def run_chain(
+    blocks: list[Stages], engine: LocalEngine, held: Array, Q: int, settings: Settings, seed: int, number: int
+) -> Chain:
+    """A chain of sweeps from groups of people (`held`, (M, K) zeros and ones)."""
+    n_burn, n_draws, thin, shape, fixed = settings
+    random, key, K = generator(seed, _HOST, number), as_key(seed), held.shape[1]
+    lam, alpha = _start(blocks, engine, held, Q, shape), 1.0 / K if fixed is None else fixed
+    state: Any = [_state(block, held, random) for block in blocks]
+    kept, taken, tried = [], 0, 0
+    for sweep in range(n_burn + n_draws * thin):
+        sent = (lam, alpha, number + 64 * sweep, key)
+        (chosen, rate, waited, log_left, theta, value), state = engine.reduce(_sweep, blocks, sent, state)
+        if sweep % 2:
+            lam = random.standard_gamma(chosen + shape) / (waited + 1.0)
+        else:
+            lam, moved = _move(engine, state, lam, chosen + shape, rate, log_left, random)
+            taken, tried = taken + int(moved.sum()) * (sweep >= n_burn), tried + K * (sweep >= n_burn)
+        lam *= (random.standard_gamma(shape * Q, K) / lam.sum(axis=1))[:, None]  # Σ λ: the choices do not depend on it
+        if fixed is None and sweep >= n_burn // 2:  # first the components: groups of people look like a tiny α
+            alpha = _walk(alpha, state, random)
+        if sweep >= n_burn and (sweep - n_burn) % thin == thin - 1:
+            kept.append((np.log(lam) - np.log(lam).mean(axis=1, keepdims=True), theta / theta.sum(), alpha, value))
+    scores, share, alphas, values = (np.array(column) for column in zip(*kept, strict=True))
+    return Chain(scores, share, alphas, values, taken / max(tried, 1))
+
+
+def _start(blocks: list[Stages], engine: LocalEngine, held: Array, Q: int, shape: float) -> Array:
+    """(K, Q) λ after a few MM steps on the groups."""
+    p = np.full((held.shape[1], Q), 1.0 / Q)
+    for _ in range(5):
+        (chosen, rate), _ = engine.reduce(_counted, blocks, (held, p))
+        p = (chosen + 0.5) / (rate + 0.5 * Q)
+        p = p / p.sum(axis=1, keepdims=True)
+    return p * Q * shape
+
+
+def _counted(block: Stages, broadcast: tuple[Array, Array], _: Any) -> tuple[tuple[Array, Array], None]:
+    held, p = broadcast
+    share = held[block.first_user : block.first_user + len(block.user_weight)][block.user] * block.weight[:, None]
+    return sums_of_choices(block.starts, block.item, block.n_choices, share, p), None
+
+
+def _state(block: Stages, held: Array, random: Any) -> State:
+    """Rankings repeated by weight, the last repetition for the fraction; half of the choices at the person's group."""
+    times = np.ceil(block.weight).astype(np.int64)
+    which = np.repeat(np.arange(len(times)), times)
+    last = np.r_[which[1:] != which[:-1], True] if len(which) else np.zeros(0, bool)
+    weight = np.where(last, block.weight[which] - times[which] + 1, 1.0)
+    lengths = np.diff(block.starts)[which]
+    starts = np.r_[0, np.cumsum(lengths)].astype(np.int64)
+    entries = np.repeat(block.starts[which] - starts[:-1], lengths) + np.arange(starts[-1])
+    stages = Stages(
+        block.first_user, block.user[which], weight, starts, block.item[entries], block.n_choices[which], block.user_weight
+    )
+    z = np.repeat(held.argmax(axis=1)[block.first_user + stages.user], stages.n_choices).astype(np.int8)
+    z = np.where(random.random(len(z)) < _AWAY, random.integers(0, held.shape[1], len(z)), z).astype(np.int8)
+    counts = np.zeros((len(block.user_weight), held.shape[1]))
+    np.add.at(counts, (np.repeat(stages.user, stages.n_choices), z), np.repeat(weight, stages.n_choices))
+    return State(stages, z, counts)
+
+
+def _sweep(block: Stages, broadcast: tuple[Array, float, int, np.uint64], state: State) -> tuple[tuple[Any, ...], State]:
+    """New z of a block; what the components' move needs to know; Σ E θ over people, and the log-likelihood along the way."""
+    lam, alpha, draw, key = broadcast
+    s, z, counts = state.stages, state.z.copy(), state.counts.copy()
+    data = (s.first_user, s.user, s.weight, s.starts, s.item, s.n_choices, s.user_weight)
+    chosen, rate, waited, log_left, value = _draw_choices(*data, lam, alpha, draw, key, z, counts)
+    theta = (counts + alpha) / (counts + alpha).sum(axis=1, keepdims=True)
+    return (chosen, rate, waited, log_left, s.user_weight @ theta, value), State(s, z, counts)
+
+
+def _move(
+    engine: LocalEngine, state: Any, lam: Array, n: Array, rate: Array, log_left: Array, random: Any
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Every component's proposal from the Gammas of the surrogate, taken with probability min(1, ratio)."""
+    other = random.standard_gamma(n) / (rate + 1.0)
+    (rate_back, log_left_other), _ = engine.reduce(_rates, state, other)
+    target = ((n - 1) * (np.log(other) - np.log(lam)) - other + lam).sum(axis=1) - log_left_other + log_left
+    forth = (n * np.log(rate + 1) + (n - 1) * np.log(other) - (rate + 1) * other).sum(axis=1)  # log q(other | lam)
+    back = (n * np.log(rate_back + 1) + (n - 1) * np.log(lam) - (rate_back + 1) * lam).sum(axis=1)
+    moved = np.log(random.random(len(lam))) < target + back - forth
+    return np.where(moved[:, None], other, lam), moved
+
+
+def _rates(state: State, lam: Array, _: Any) -> tuple[tuple[Array, Array], None]:
+    s = state.stages
+    return _rates_of(s.user, s.weight, s.starts, s.item, s.n_choices, s.user_weight, lam, state.z), None
+
+
+def _walk(alpha: float, state: list[State], random: Any) -> float:
+    """A few steps on log α, θ integrated out: Σ_m log DirichletMultinomial(counts_m; α) − α + log α."""
+    counts, weight = np.concatenate([s.counts for s in state]), np.concatenate([s.stages.user_weight for s in state])
+    K, n = counts.shape[1], counts.sum(axis=1)
+
+    def value(a: float) -> float:
+        each = gammaln(K * a) - gammaln(K * a + n) + (gammaln(a + counts) - gammaln(a)).sum(axis=1)
+        return float(weight @ each) - a + float(np.log(a))
+
+    for _ in range(_ALPHA_STEPS):
+        other = float(np.clip(alpha * np.exp(_ALPHA_WIDTH * random.standard_normal()), 1e-4, 1e3))
+        if np.log(random.random()) < value(other) - value(alpha):
+            alpha = other
+    return alpha
+
+
+@nb.njit(cache=True, nogil=True)
+def _draw_choices(first_user, user, weight, starts, item, n_choices, user_weight, lam, alpha, draw, key, z, counts):
+    """In place: z of every choice given all others of the person, θ integrated out. (K, Q) choices, rates, times;
+    (K,) Σ log Σ_left λ; log-likelihood.
+    """
+    K, Q = lam.shape
+    chosen, rate, waited = np.zeros((K, Q)), np.zeros((K, Q)), np.zeros((K, Q))
+    log_left, value = np.zeros(K), 0.0
+    left, p = np.empty((Q + 1, K)), np.empty(K)
+    n, N, at = 0, len(n_choices), 0
+    for m in range(len(user_weight)):
+        x0, x1, _, _ = philox(0, first_user + m, _STEP, draw, key)
+        state = (x0 << np.uint64(32)) | x1
+        while n < N and user[n] == m:
+            first, length, w = starts[n], starts[n + 1] - starts[n], weight[n] * user_weight[m]
+            for k in range(K):
+                left[length, k] = 0.0
+                for e in range(length - 1, -1, -1):
+                    left[e, k] = left[e + 1, k] + lam[k, item[first + e]]
+            for t in range(n_choices[n]):
+                counts[m, z[at]] -= weight[n]
+                total, others = 0.0, 0.0
+                for k in range(K):
+                    p[k] = (counts[m, k] + alpha) * lam[k, item[first + t]] / left[t, k]
+                    total, others = total + p[k], others + counts[m, k]
+                value += w * np.log(total / (others + K * alpha))
+                state, u = splitmix(state)
+                k, below = 0, p[0]
+                while k < K - 1 and below <= u * total:
+                    k += 1
+                    below += p[k]
+                z[at] = k
+                at += 1
+                counts[m, k] += weight[n]
+                chosen[k, item[first + t]] += w
+                log_left[k] += w * np.log(left[t, k])
+                state, log_time = log_gamma_draw(state, w) if w > 0.0 else (state, -np.inf)
+                for e in range(t, length):
+                    rate[k, item[first + e]] += w / left[t, k]
+                    waited[k, item[first + e]] += np.exp(log_time) / left[t, k]
+            n += 1
+    return chosen, rate, waited, log_left, value
+
+
+@nb.njit(cache=True, nogil=True)
+def _rates_of(user, weight, starts, item, n_choices, user_weight, lam, z):
+    """(K, Q) rates and (K,) Σ log Σ_left λ of other λ, for the same z."""
+    K, Q = lam.shape
+    rate, log_left, at = np.zeros((K, Q)), np.zeros(K), 0
+    for n in range(len(n_choices)):
+        first, length, w = starts[n], starts[n + 1] - starts[n], weight[n] * user_weight[user[n]]
+        for t in range(n_choices[n]):
+            k, total = z[at], 0.0
+            at += 1
+            for e in range(t, length):
+                total += lam[k, item[first + e]]
+            log_left[k] += w * np.log(total)
+            for e in range(t, length):
+                rate[k, item[first + e]] += w / total
+    return rate, log_left

@@ -1,0 +1,24 @@
+"""Label switching: every draw's components in the order that fits one pivot draw best, the likeliest of all."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from mallowmix.peers.gom_chain import Chain
+from mallowmix.peers.plackett_luce import normalised
+
+
+def relabelled(chains: list[Chain]) -> list[Chain]:
+    """The same draws, components renumbered draw by draw (nearest to the pivot in p, least squares)."""
+    best = max(chains, key=lambda chain: chain.log_likelihood.max())
+    pivot = normalised(best.scores[int(np.argmax(best.log_likelihood))])
+    return [_turned(chain, pivot) for chain in chains]
+
+
+def _turned(chain: Chain, pivot: NDArray[np.float64]) -> Chain:
+    scores, share = chain.scores.copy(), chain.share.copy()
+    for draw in range(len(scores)):
+        cost = ((normalised(chain.scores[draw])[None, :, :] - pivot[:, None, :]) ** 2).sum(axis=2)  # [pivot's, draw's]
+        order = linear_sum_assignment(cost)[1]
+        scores[draw], share[draw] = chain.scores[draw, order], chain.share[draw, order]
+    return chain._replace(scores=scores, share=share)

@@ -1,0 +1,152 @@
+"""Grade of membership Plackett–Luce by MCMC (Gormley and Murphy 2009): at every choice of a ranking a person follows one of K
+components.
+
+    θ_m ~ Dirichlet(α),      z_mt ~ θ_m,      P(c is chosen of what is left at t | z = k) = p_kc / Σ_left p_k.
+
+On pairs it is mixed-membership BTL. A sweep draws every z given the others of the person, θ integrated out (Gibbs), then the
+components by Metropolis–Hastings: with
+λ_kj ~ Gamma(b, 1) behind p_k = λ_k / Σ λ_k the conditional is
+
+    log π(λ_k) = Σ_j (n_kj + b − 1) log λ_kj − λ_kj − Σ_t log Σ_left λ_k,
+
+and minorising −log at the present λ (the MM step's surrogate) makes it a product of Gammas, from which the move is proposed, and
+taken or not by its ratio. α, one number for all components, moves by a random walk on its logarithm, prior Exponential(1).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.engine import LocalEngine
+from mallowmix.errors import DataError, FitWarning, check_at_least
+from mallowmix.infer.posterior import FLOOR, Lens
+from mallowmix.labels import text_of
+from mallowmix.model import M4
+from mallowmix.orders import Rankings
+from mallowmix.peers.gom_chain import Chain, run_chain
+from mallowmix.peers.gom_relabel import relabelled
+from mallowmix.peers.groups_of_people import group_people, net_wins
+from mallowmix.peers.kinds import as_comparisons
+from mallowmix.peers.mixture import FittedMixture
+from mallowmix.peers.stages import make_stages
+from mallowmix.rankings import sigma_of
+
+Array = NDArray[np.float64]
+_R_HAT = 1.1
+
+
+@dataclass(frozen=True)
+class GradeOfMembership:
+    """K Plackett–Luce components, followed in proportions of a person's own, choice by choice. Needs rankings (full, partial,
+    top-k) or comparisons; assumes that K components are enough. Slow: every sweep goes over every choice.
+
+    n_chains, n_burn, n_draws, thin : chains from starts of their own; sweeps before the first draw; draws kept; sweeps for each
+    shape : b of the Gamma prior behind the components: 1 is flat
+    alpha : fixed, or None to draw it too
+    """
+
+    n_chains: int = 2
+    n_burn: int = 400
+    n_draws: int = 200
+    thin: int = 3
+    shape: float = 1.0
+    alpha: float | None = None
+    name: str = "grade of membership Plackett–Luce (MCMC)"
+    needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
+
+    def fit(self, data: Comparisons | Rankings, n_components: int, *, seed: int = 0) -> "FittedGradeOfMembership":
+        """Draw from the posterior, given rankings or comparisons."""
+        check_at_least("n_chains", self.n_chains, 1)
+        check_at_least("n_components", n_components, 1)
+        blocks, engine = make_stages(data, self.name), LocalEngine()
+        points = net_wins(as_comparisons(data))
+        chains = []
+        for c in range(self.n_chains):
+            groups = group_people(points, n_components, (seed + c) % 2**64)
+            settings = (self.n_burn, self.n_draws, self.thin, self.shape, self.alpha)
+            chains.append(run_chain(blocks, engine, np.eye(n_components)[groups], data.n_items, settings, seed, c))
+        return _fitted(chains, data, self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGradeOfMembership(FittedMixture):
+    """Posterior means, and the chains they come from: an xarray Dataset with the dimensions chain, draw, component, item."""
+
+    chains: Any = field(default=None)
+    acceptance: float = 0.0
+
+    def diagnostics(self) -> dict[str, Any]:
+        """R-hat and effective sample sizes (arviz), each an xarray Dataset over components and items."""
+        az = _arviz()
+        return {"r_hat": az.rhat(self.chains), "ess": az.ess(self.chains)}
+
+    def worst(self) -> tuple[float, float]:
+        """The largest R-hat and the least effective sample size of all that was drawn."""
+        found = self.diagnostics()
+        r_hat = max(float(found["r_hat"][name].max()) for name in found["r_hat"].data_vars)
+        return r_hat, min(float(found["ess"][name].min()) for name in found["ess"].data_vars)
+
+
+def _fitted(chains: list[Chain], data: Comparisons | Rankings, name: str) -> FittedGradeOfMembership:
+    chains = relabelled(chains)
+    scores = np.concatenate([chain.scores for chain in chains])  # (draws, K, Q)
+    beta = np.mean([expit(s[:, :, None] - s[:, None, :]) for s in scores], axis=0)
+    share = np.concatenate([chain.share for chain in chains]).mean(axis=0)
+    alpha = np.concatenate([chain.alpha for chain in chains]).mean() * len(share) * share / share.sum()
+    mean = scores.mean(axis=0)
+    model = M4(sigma_of(np.argsort(-mean, axis=1, kind="stable")), np.full(len(mean), 0.5), alpha, data.items, scores=mean)
+    view = Lens(np.ascontiguousarray(np.clip(beta, FLOOR, 1 - FLOOR).reshape(len(beta), -1).T), alpha, share, 1.0, 0.0)
+    accepted = float(np.mean([chain.accepted for chain in chains]))
+    fitted = FittedGradeOfMembership(data.items, (view,), model, (), _dataset(chains, data), accepted)
+    _tell(fitted, name)
+    return fitted
+
+
+def _tell(fitted: FittedGradeOfMembership, name: str) -> None:
+    if fitted.chains is None or fitted.chains.sizes["draw"] < 4:
+        return
+    r_hat, ess = fitted.worst()
+    if r_hat > _R_HAT:
+        warn(
+            f"{name}: R-hat is {r_hat:.2f} and the least effective sample size {ess:.0f}, so the chains have not come "
+            f"together. Raise n_burn and "
+            "n_draws, or ask for fewer components.",
+            FitWarning,
+            stacklevel=4,
+        )
+
+
+def _dataset(chains: list[Chain], data: Comparisons | Rankings) -> Any:
+    """All draws as xarray."""
+    try:
+        import xarray as xr
+    except ImportError:
+        raise DataError("The chains are kept in xarray, which is not installed: pip install 'mallowmix[peers]'.") from None
+    dims = {
+        "scores": ("chain", "draw", "component", "item"),
+        "share": ("chain", "draw", "component"),
+        "alpha": ("chain", "draw"),
+        "log_likelihood": ("chain", "draw"),
+    }
+    values = {name: (dims[name], np.stack([getattr(chain, name) for chain in chains])) for name in dims}
+    K = chains[0].scores.shape[1]
+    return xr.Dataset(values, {"item": text_of(data.items), "component": np.arange(K)})
+
+
+def _arviz() -> Any:
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its announcement of a new version
+            import arviz
+    except ImportError:
+        raise DataError(
+            "R-hat and effective sample sizes come from arviz, which is not installed: pip install 'mallowmix[peers]'."
+        ) from None
+    return arviz

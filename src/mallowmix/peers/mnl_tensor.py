@@ -1,0 +1,219 @@
+"""Mixture of BTL (MNL) models from pairwise moments (Oh and Shah, NIPS 2014).
+
+Everybody holds one component and compares some pairs; s = ±1 says who of the pair won, and m_k(p) = E[s | pair p, component k] =
+2β_p,k − 1. Over two or three different pairs of one person
+
+    M2(p, q) = Σ_k a_k m_k(p) m_k(q),        M3(p, q, r) = Σ_k a_k m_k(p) m_k(q) m_k(r),      p, q, r different.
+
+1. M2 completed to rank K from its entries off the diagonal (alternating least squares): M2 = B Bᵀ.
+2. M3 = Σ H_abc B_pa B_qb B_rc, the small H by least squares over triples of different pairs.
+3. H = Σ_k a_k^(−½) v_k ⊗ v_k ⊗ v_k with v_k orthonormal, by the power method; m_k = a_k^(−½) B v_k.
+4. Scores of each component from β_k = (1 + m_k) / 2 by RankCentrality.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.errors import FitError
+from mallowmix.model import M4
+from mallowmix.peers.btl import em
+from mallowmix.peers.kinds import need_comparisons
+from mallowmix.peers.mallows_mixture import at_vertices, shares
+from mallowmix.peers.mixture import FittedMixture, of_model
+from mallowmix.peers.rank_centrality import rank_centrality
+from mallowmix.peers.tensor_power import tensor_power
+from mallowmix.randomness import as_key, uniforms
+from mallowmix.rankings import sigma_of
+
+Array = NDArray[np.float64]
+_STEP = 144
+MOST_ITEMS = 64  # the table of pairs of pairs has (Q² / 2)² entries
+_INSTEAD = "Use the mixture of Bradley–Terry columns by EM (mixture-bt)."
+
+
+@dataclass(frozen=True)
+class MixtureOfMNL:
+    """Every person holds one of K Bradley–Terry (MNL) models. Needs comparisons of three or more different pairs a person, by
+    many people, and at most 64 items; assumes K types of people whose tables of pairs are linearly independent.
+
+    most_triples : triples of pairs of one person that go into the third moment; more are thinned at random
+    polish : iterations of EM afterwards; with 0, what is found is the method's own
+    """
+
+    most_triples: int = 300
+    polish: int = 0
+    name: str = "mixture of BTL by tensors"
+    needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
+
+    def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
+        """Learn from comparisons."""
+        data = need_comparisons(self, data)
+        if data.n_items > MOST_ITEMS:
+            raise FitError(f"{self.name} takes at most {MOST_ITEMS} items, and there are {data.n_items}. {_INSTEAD}")
+        model = self.learnt(data, n_components, seed)
+        if self.polish:
+            model = at_vertices(em(model, make_blocks(data), LocalEngine(), self.polish))
+        return of_model(model)
+
+    def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
+        """The four steps."""
+        blocks, engine = make_blocks(data), LocalEngine()
+        (signs, counts), _ = engine.reduce(_pair_moments, blocks)
+        B = complete(np.divide(signs, counts, out=np.zeros_like(signs), where=counts > 0), counts, K)
+        (normal, right), _ = engine.reduce(_triples, blocks, (B, self.most_triples, as_key(seed)))
+        values, vectors = tensor_power(_tensor(_solved(normal, right), K), K, seed=seed)
+        if np.any(values <= 0):
+            raise FitError(f"The third moment shows fewer than {K} components. Ask for fewer, or give more people. {_INSTEAD}")
+        m = np.clip(values[:, None] * (vectors @ B.T), -0.98, 0.98)  # (K, P)
+        scores = np.stack([rank_centrality(_table(row, data.n_items)) for row in m])
+        sigma = sigma_of(np.argsort(-scores, axis=1, kind="stable"))
+        report = {"method": self.name, "values": values.tolist()}
+        return at_vertices(M4(sigma, np.full(K, 0.5), shares(values**-2.0), data.items, report, scores=scores))
+
+
+def pair_index(Q: int) -> NDArray[np.int64]:
+    """(Q²,) the number of the unordered pair of each ordered one."""
+    index = np.zeros((Q, Q), np.int64)
+    index[np.triu_indices(Q, 1)] = np.arange(Q * (Q - 1) // 2)
+    return (index + index.T).ravel()
+
+
+def _table(m: Array, Q: int) -> Array:
+    """(Q, Q) β from m of the unordered pairs: the lower-numbered one wins with probability (1 + m) / 2."""
+    beta = np.zeros((Q, Q))
+    beta[np.triu_indices(Q, 1)] = (1 + m) / 2
+    return beta + np.tril(1 - beta.T, -1)
+
+
+def person_means(block: Block) -> tuple[csr_array, csr_array]:
+    """(M, P) each person's mean sign for each pair that they compared, and 1 where they did."""
+    Q = block.n_items
+    winner, loser = np.divmod(block.pair.astype(np.int64), Q)
+    sign, pair = np.where(winner < loser, 1.0, -1.0), pair_index(Q)[block.pair]
+    person = np.repeat(np.arange(block.n_users), np.diff(block.starts))
+    shape = (block.n_users, Q * (Q - 1) // 2)
+    total: Any = csr_array((block.weight, (person, pair)), shape=shape)
+    mean: Any = csr_array((block.weight * sign, (person, pair)), shape=shape)
+    total.sum_duplicates()
+    mean.sum_duplicates()
+    mean.data = mean.data / total.data  # the same entries, sorted
+    total.data = np.ones_like(total.data)
+    return mean, total
+
+
+def _pair_moments(block: Block, _: Any, __: Any) -> tuple[tuple[Array, Array], None]:
+    """(P, P) sums over people of products of signs, and how many there are; nothing on the diagonal."""
+    mean, seen = person_means(block)
+    weighted = csr_array(mean.multiply(block.user_weight[:, None])), csr_array(seen.multiply(block.user_weight[:, None]))
+    both = [np.asarray((left.T @ right).todense()) for left, right in zip(weighted, (mean, seen), strict=True)]
+    for table in both:
+        np.fill_diagonal(table, 0.0)
+    return (both[0], both[1]), None
+
+
+def complete(M2: Array, weight: Array, K: int, *, n_iter: int = 60) -> Array:
+    """(P, K) B with B Bᵀ nearest to M2 where `weight` is above 0 (the diagonal is not): alternating least squares."""
+    values, vectors = np.linalg.eigh(M2)
+    B = vectors[:, ::-1][:, :K] * np.sqrt(np.maximum(values[::-1][:K], 1e-12))
+    V = B
+    for _ in range(n_iter):
+        B, V = V, _half_step(M2, weight, V)
+    product = (B @ V.T + V @ B.T) / 2
+    values, vectors = np.linalg.eigh(product)
+    top = values[::-1][:K]
+    if np.any(top <= 1e-9 * top[0]):
+        raise FitError(f"The second moment shows fewer than {K} components. Ask for fewer, or give more people. {_INSTEAD}")
+    return vectors[:, ::-1][:, :K] * np.sqrt(top)
+
+
+def _half_step(M2: Array, weight: Array, V: Array) -> Array:
+    """For every row p: the least squares of M2[p, q] on V[q], q by weight."""
+    K = V.shape[1]
+    outer = (V[:, :, None] * V[:, None, :]).reshape(len(V), -1)
+    normal = (weight @ outer).reshape(-1, K, K) + 1e-9 * weight.max() * np.eye(K)
+    return np.linalg.solve(normal, ((weight * M2) @ V)[:, :, None])[:, :, 0]
+
+
+def _triples(block: Block, broadcast: tuple[Array, int, np.uint64], _: Any) -> tuple[tuple[Array, Array], None]:
+    B, most, key = broadcast
+    mean, _seen = person_means(block)
+    return _third_moment(mean.indptr, mean.indices, mean.data, block.user_weight, B, most, block.first_user, key), None
+
+
+def monomials(K: int) -> NDArray[np.int64]:
+    """(D, 3) the entries a ≤ b ≤ c of a symmetric tensor."""
+    return np.array([(a, b, c) for a in range(K) for b in range(a, K) for c in range(b, K)], np.int64)
+
+
+def _solved(normal: Array, right: Array) -> Array:
+    scale = np.trace(normal) / len(normal)
+    return np.linalg.solve(normal + 1e-9 * max(scale, 1e-300) * np.eye(len(normal)), right)
+
+
+def _tensor(entries: Array, K: int) -> Array:
+    """(K, K, K) the symmetric tensor with these entries a ≤ b ≤ c."""
+    H = np.zeros((K, K, K))
+    for value, (a, b, c) in zip(entries, monomials(K), strict=True):
+        for turn in ((a, b, c), (a, c, b), (b, a, c), (b, c, a), (c, a, b), (c, b, a)):
+            H[turn] = value
+    return H
+
+
+@nb.njit(cache=True, nogil=True)
+def _third_moment(starts, pair, mean, user_weight, B, most, first_user, key):
+    """Normal equations of H over triples of different pairs of a person: features Σ_turns B_pa B_qb B_rc, target s_p s_q s_r."""
+    K = B.shape[1]
+    D = K * (K + 1) * (K + 2) // 6
+    normal, right, f = np.zeros((D, D)), np.zeros(D), np.empty(D)
+    for m in range(len(starts) - 1):
+        first, n = starts[m], starts[m + 1] - starts[m]
+        if n < 3:
+            continue
+        every = n * (n - 1) * (n - 2) // 6
+        if every <= most:
+            for x in range(n):
+                for y in range(x + 1, n):
+                    for z in range(y + 1, n):
+                        _add(first + x, first + y, first + z, pair, mean, user_weight[m], B, f, normal, right)
+        else:
+            for t in range(most):  # each stands for every / most triples
+                u, v = uniforms(key, _STEP, first_user + m, t, 0)
+                w, _ = uniforms(key, _STEP, first_user + m, t, 1)
+                x, y, z = int(u * n), int(v * (n - 1)), int(w * (n - 2))
+                y += y >= x
+                low, high = min(x, y), max(x, y)
+                z += z >= low
+                z += z >= high
+                _add(first + x, first + y, first + z, pair, mean, user_weight[m] * every / most, B, f, normal, right)
+    return normal, right
+
+
+@nb.njit(cache=True, nogil=True)
+def _add(x, y, z, pair, mean, weight, B, f, normal, right):
+    K, d = B.shape[1], 0
+    P, R, S = B[pair[x]], B[pair[y]], B[pair[z]]
+    for a in range(K):
+        for b in range(a, K):
+            for c in range(b, K):
+                if a == b and b == c:
+                    f[d] = P[a] * R[a] * S[a]
+                elif a == b:
+                    f[d] = P[a] * R[a] * S[c] + P[a] * R[c] * S[a] + P[c] * R[a] * S[a]
+                elif b == c:
+                    f[d] = P[a] * R[b] * S[b] + P[b] * R[a] * S[b] + P[b] * R[b] * S[a]
+                else:
+                    f[d] = P[a] * (R[b] * S[c] + R[c] * S[b]) + P[b] * (R[a] * S[c] + R[c] * S[a])
+                    f[d] += P[c] * (R[a] * S[b] + R[b] * S[a])
+                d += 1
+    target = weight * mean[x] * mean[y] * mean[z]
+    for i in range(d):
+        right[i] += target * f[i]
+        for j in range(d):
+            normal[i, j] += weight * f[i] * f[j]

@@ -1,0 +1,143 @@
+"""MPM, the multinomial preference model (Volkovs and Zemel 2014): one consensus for all, which people adhere to more or less.
+
+A person's comparisons are draws from one multinomial over all ordered pairs,
+
+    P_m(i over j) = exp(γ_m (v_i − v_j)) / Z(γ_m),      Z(γ) = (Σ_i e^{γ v_i}) (Σ_j e^{−γ v_j}) − Q,
+
+v the consensus and γ_m > 0 the person's adherence, log γ_m ~ N(0, τ²). So a person is known by s_m = Σ_i v_i (wins − losses of
+i) and how many comparisons they made. Of two given items i wins with probability 1 / (1 + exp(−2 γ_m (v_i − v_j))).
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.labels import Labels
+from mallowmix.peers.base import Pairs
+from mallowmix.peers.kinds import as_comparisons, need_comparisons
+from mallowmix.peers.mixture import pair_numbers
+
+Array = NDArray[np.float64]
+_LOW, _HIGH = -4.0, 2.5  # of log γ
+
+
+class People(NamedTuple):
+    """What MPM needs of a block of people: wins less losses by item, comparisons, and how much each person counts."""
+
+    net: Array  # (M, Q)
+    n: Array  # (M,)
+    user_weight: Array
+
+
+@dataclass(frozen=True)
+class MPM:
+    """One score for every item, the same for all, and for each person how closely they follow it. Needs comparisons; assumes one
+    consensus, and pairs asked more often where the answer is clearer (one multinomial makes both).
+
+    spread : τ, the standard deviation of log γ
+    ridge : prior precision of a score
+    """
+
+    spread: float = 1.0
+    ridge: float = 0.1
+    name: str = "MPM consensus"
+    needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
+
+    def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> "FittedMPM":
+        """The most likely v, every γ at its own best (L-BFGS on the profile likelihood). K is 1 whatever is asked for."""
+        data, engine = need_comparisons(self, data), LocalEngine()
+        _, people = engine.reduce(summed, make_blocks(data))
+        games = max(float(sum(part.user_weight @ part.n for part in people)), 1.0)
+
+        def loss(v: Array) -> tuple[float, Array]:
+            (value, slope), _ = engine.reduce(_profile, people, (v, self.spread))
+            return (self.ridge / 2 * v @ v - value) / games, (self.ridge * v - slope) / games
+
+        net = sum(part.user_weight @ part.net for part in people)
+        start = np.asarray(net) / (np.abs(net).max() + 1.0)
+        v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8}).x
+        return FittedMPM(data.items, v - v.mean(), self.spread)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMPM:
+    """The consensus v; adherence is found for whoever is asked about."""
+
+    items: Labels
+    v: Array
+    spread: float
+
+    @property
+    def components(self) -> Array:
+        """(1, Q) the consensus."""
+        return self.v[None]
+
+    def adherence(self, people: Any) -> Array:
+        """(M,) the most likely γ of each person, 1 where nothing is known of them."""
+        people = as_comparisons(people).with_items(self.items, unknown_items="drop")
+        parts = LocalEngine().reduce(_adherence, make_blocks(people), (self.v, self.spread))[1]
+        return np.concatenate(parts)
+
+    def predict_proba(self, people: Any, pairs: Pairs) -> Array:
+        """(M, n) 1 / (1 + exp(−2 γ (v_i − v_j)))."""
+        first, second = pair_numbers(self.items, pairs)
+        return expit(2 * self.adherence(people)[:, None] * (self.v[first] - self.v[second]))
+
+
+def summed(block: Block, _: Any, __: Any) -> tuple[None, People]:
+    """A block's people as MPM sees them."""
+    M, Q = block.n_users, block.n_items
+    person = np.repeat(np.arange(M), np.diff(block.starts))
+    winner, loser = np.divmod(block.pair.astype(np.int64), Q)
+    won, lost = (np.bincount(person * Q + side, block.weight, M * Q).reshape(M, Q) for side in (winner, loser))
+    return None, People(
+        np.asarray(won - lost, np.float64), np.bincount(person, block.weight, M).astype(np.float64), block.user_weight
+    )
+
+
+def _profile(people: People, broadcast: tuple[Array, float], _: Any) -> tuple[tuple[float, Array], None]:
+    """Σ_m log p(comparisons of m, γ_m), each γ_m at its best, and its gradient in v."""
+    v, spread = broadcast
+    s = people.net @ v
+    gamma = best_gamma(s, people.n, v, spread)
+    up, down = np.exp(np.outer(gamma, v)), np.exp(-np.outer(gamma, v))  # (M, Q)
+    A, B = up.sum(axis=1), down.sum(axis=1)
+    Z = A * B - len(v)
+    value = people.user_weight @ (gamma * s - people.n * np.log(Z) - np.log(gamma) ** 2 / (2 * spread**2))
+    expected = (up * B[:, None] - down * A[:, None]) / Z[:, None]  # E[wins − losses] of each item in one comparison
+    return (float(value), (people.user_weight * gamma) @ (people.net - people.n[:, None] * expected)), None
+
+
+def _adherence(block: Block, broadcast: tuple[Array, float], _: Any) -> tuple[None, Array]:
+    v, spread = broadcast
+    people = summed(block, None, None)[1]
+    return None, best_gamma(people.net @ v, people.n, v, spread)
+
+
+@nb.njit(cache=True, nogil=True)
+def best_gamma(s, n, v, spread):
+    """(M,) where γ (s − n (log Z)'(γ)) = log γ / τ², by bisection on log γ."""
+    gamma = np.empty(len(s))
+    for m in range(len(s)):
+        low, high = _LOW, _HIGH
+        for _ in range(40):
+            middle = (low + high) / 2
+            g = np.exp(middle)
+            A, B, dA, dB = 0.0, 0.0, 0.0, 0.0
+            for x in v:
+                up, down = np.exp(g * x), np.exp(-g * x)
+                A, B, dA, dB = A + up, B + down, dA + x * up, dB - x * down
+            slope = g * (s[m] - n[m] * (dA * B + A * dB) / (A * B - len(v))) - middle / spread**2
+            if slope > 0:
+                low = middle
+            else:
+                high = middle
+        gamma[m] = np.exp((low + high) / 2)
+    return gamma

@@ -1,0 +1,240 @@
+"""Plackett–Luce and its mixtures: from what is left, item i is chosen with probability p_i / Σ p; maximum likelihood by MM and
+EM.
+
+    MM (Hunter 2004): p_i ← (times i was chosen + a) / (Σ over choices with i among what was left of 1 / Σ p + b)
+
+Every step raises the likelihood (with a, b: a Gamma(a + 1, b) prior). EM around it: r_mk ∝ share_k P_k(rankings of m).
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.engine import LocalEngine
+from mallowmix.labels import Labels
+from mallowmix.model import M4
+from mallowmix.orders import Rankings
+from mallowmix.peers.base import Pairs
+from mallowmix.peers.groups_of_people import group_people, net_wins
+from mallowmix.peers.kinds import as_comparisons, need_rankings
+from mallowmix.peers.mallows_mixture import at_vertices, shares
+from mallowmix.peers.mixture import of_model, pair_numbers
+from mallowmix.peers.stages import Stages, make_stages
+from mallowmix.rankings import sigma_of
+
+Array = NDArray[np.float64]
+
+
+class Found(NamedTuple):
+    """(K, Q) scores log p, each with mean 0, (K,) shares, and the log-likelihood."""
+
+    scores: Array
+    share: Array
+    log_likelihood: float
+
+
+@dataclass(frozen=True)
+class MixtureOfPL:
+    """Every person holds one of K Plackett–Luce models and gives rankings drawn from it. Needs rankings, full, partial or top-k;
+    assumes K types of people. (Not identifiable from too few items: K types need rankings of 2K or more.)
+
+    prior : wins that every item is given beforehand, so that one that is never chosen has a score
+    n_starts, n_iter, tol : of EM, which stops when the log-likelihood of a person rises by less than tol
+    """
+
+    prior: float = 0.1
+    n_starts: int = 5
+    n_iter: int = 200
+    tol: float = 1e-6
+    name: str = "mixture of Plackett–Luce"
+    needs: Literal["comparisons", "ratings", "rankings"] = "rankings"
+
+    def fit(self, data: Rankings, n_components: int, *, seed: int = 0) -> "FittedPL":
+        """Learn from rankings."""
+        rankings = need_rankings(self, data, "Use a mixture of Bradley–Terry columns (mixture-bt), which is the same for pairs.")
+        return FittedPL(pl_model(self.learnt(rankings, n_components, seed), rankings.items, self.name))
+
+    def learnt(self, data: Rankings, K: int, seed: int) -> Found:
+        """The most likely of several runs of EM."""
+        blocks, engine, points = make_stages(data, self.name), LocalEngine(), net_wins(data.comparisons())
+        least = self.tol * data.n_users
+        runs = []
+        for s in range(self.n_starts):
+            held = np.eye(K)[group_people(points, K, seed + s)]
+            start = _from_groups(blocks, engine, held, data.n_items, self.prior)
+            runs.append(em_pl(blocks, engine, start, self.prior, self.n_iter, least))
+        return max(runs, key=lambda run: run.log_likelihood)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPL:
+    """Plackett–Luce components at the vertices. A person's rankings place them exactly; comparisons count as independent
+    choices.
+    """
+
+    model: M4
+    settings: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def items(self) -> Labels:
+        """The items' labels."""
+        return self.model.items
+
+    @property
+    def components(self) -> Array:
+        """(K, Q) the scores."""
+        return np.array(self.model.scores)
+
+    def weights(self, people: Comparisons | Rankings) -> Array:
+        """(M, K) the probability that each person holds each component."""
+        if not isinstance(people, Rankings):
+            return of_model(self.model).weights(as_comparisons(people))
+        sent = (np.array(self.model.scores), self.model.share)
+        blocks = make_stages(_over_items(people, self.items), "Plackett–Luce")
+        return np.concatenate(LocalEngine().reduce(_weights, blocks, sent)[1])
+
+    def predict_proba(self, people: Any, pairs: Pairs) -> Array:
+        """(M, n) Σ_k P(k | what the person chose) p_ki / (p_ki + p_kj). People need not have been seen before."""
+        first, second = pair_numbers(self.items, pairs)
+        return self.weights(people) @ self.model.beta()[:, first, second]
+
+
+def pl_model(found: Found, items: Labels, method: str) -> M4:
+    """An M4 with these scores, everybody at a vertex: between two items Plackett–Luce is Bradley–Terry."""
+    sigma = sigma_of(np.argsort(-found.scores, axis=1, kind="stable"))
+    report = {"method": method, "log_likelihood": float(found.log_likelihood)}
+    return at_vertices(M4(sigma, np.full(len(sigma), 0.5), found.share, items, report, scores=found.scores))
+
+
+def _over_items(people: Rankings, items: Labels) -> Rankings:
+    """The rankings with the items that are known, numbered as here."""
+    number = {str(label): i for i, label in enumerate(items.tolist())}
+    new = np.array([number.get(str(label), -1) for label in people.items.tolist()])[people.item]
+    keep = new >= 0
+    which, ranking = np.unique(people.ranking[keep], return_inverse=True)
+    return Rankings.from_codes(
+        people.user[which], ranking, new[keep], people.place[keep], items, people.users, people.weight[which]
+    )
+
+
+def fit_pl(data: Comparisons | Rankings, *, prior: float = 0.0, n_iter: int = 10_000, tol: float = 1e-9) -> Array:
+    """(Q,) the most likely scores of one Plackett–Luce model, with mean 0."""
+    blocks, engine = make_stages(data, "Plackett–Luce"), LocalEngine()
+    held = np.ones((data.n_users, 1))
+    scores = np.zeros((1, data.n_items))
+    for _ in range(n_iter):
+        new = _mm(blocks, engine, scores, held, prior)
+        change, scores = np.abs(new - scores).max(), new
+        if change < tol:
+            break
+    return scores[0]
+
+
+def _from_groups(blocks: list[Stages], engine: LocalEngine, held: Array, Q: int, prior: float) -> Found:
+    scores = np.zeros((held.shape[1], Q))
+    for _ in range(10):
+        scores = _mm(blocks, engine, scores, held, prior)
+    return Found(scores, shares(held.sum(axis=0)), -np.inf)
+
+
+def em_pl(blocks: list[Stages], engine: LocalEngine, start: Found, prior: float, n_iter: int, least_gain: float = 0.0) -> Found:
+    """Which component each person holds, one MM step for the scores, and again."""
+    found, last = start, -np.inf
+    for _ in range(n_iter):
+        (chosen, rate, held, value), _ = engine.reduce(_e_step, blocks, (found.scores, found.share))
+        if value - last <= least_gain:
+            break
+        last = value
+        found = Found(_updated(chosen, rate, prior), shares(held), value)
+    return found
+
+
+def _mm(blocks: list[Stages], engine: LocalEngine, scores: Array, held: Array, prior: float) -> Array:
+    (chosen, rate), _ = engine.reduce(_counted, blocks, (scores, held))
+    return _updated(chosen, rate, prior)
+
+
+def _updated(chosen: Array, rate: Array, prior: float) -> Array:
+    """(K, Q) log of (chosen + a) / (rate + b), with b = a Q: the prior has its mean at Σ p = 1 … and mean 0 again."""
+    Q = chosen.shape[1]
+    scores = np.log(np.maximum(chosen + prior, 1e-12)) - np.log(np.maximum(rate + prior * Q, 1e-12))
+    return scores - scores.mean(axis=1, keepdims=True)
+
+
+def _counted(block: Stages, broadcast: tuple[Array, Array], _: Any) -> tuple[tuple[Array, Array], None]:
+    scores, held = broadcast
+    mine = held[block.first_user : block.first_user + len(block.user_weight)] * block.user_weight[:, None]
+    share = mine[block.user] * block.weight[:, None]
+    return sums_of_choices(block.starts, block.item, block.n_choices, share, normalised(scores)), None
+
+
+def normalised(scores: Array) -> Array:
+    """(K, Q) p with Σ p = 1."""
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def _placed(block: Stages, scores: Array, share: Array) -> tuple[Array, Array]:
+    """(M, K) which component each holds, and (M,) the log-likelihood."""
+    log_p = log_probabilities(block.starts, block.item, block.n_choices, normalised(scores))
+    M = len(block.user_weight)
+    single = np.stack([np.bincount(block.user, block.weight * column, M) for column in log_p.T], axis=1) + np.log(share)
+    total = np.asarray(logsumexp(single, axis=1))
+    return np.exp(single - total[:, None]), total
+
+
+def _weights(block: Stages, broadcast: tuple[Array, Array], _: Any) -> tuple[None, Array]:
+    return None, _placed(block, *broadcast)[0]
+
+
+def _e_step(block: Stages, broadcast: tuple[Array, Array], _: Any) -> tuple[tuple[Array, Array, Array, float], None]:
+    scores, share = broadcast
+    held, total = _placed(block, scores, share)
+    held = held * block.user_weight[:, None]
+    by_ranking = held[block.user] * block.weight[:, None]
+    sums = sums_of_choices(block.starts, block.item, block.n_choices, by_ranking, normalised(scores))
+    return (*sums, held.sum(axis=0), float(block.user_weight @ total)), None
+
+
+@nb.njit(cache=True, nogil=True)
+def log_probabilities(starts, item, n_choices, p):
+    """(N, K) log Π_choices p_chosen / Σ_left p."""
+    N, K = len(n_choices), len(p)
+    log_p = np.zeros((N, K))
+    for n in range(N):
+        first, last = starts[n], starts[n + 1]
+        for k in range(K):
+            left = 0.0
+            for e in range(last - 1, first - 1, -1):
+                left += p[k, item[e]]
+                if e - first < n_choices[n]:
+                    log_p[n, k] += np.log(p[k, item[e]] / left)
+    return log_p
+
+
+@nb.njit(cache=True, nogil=True)
+def sums_of_choices(starts, item, n_choices, share, p):
+    """(K, Q) how often each item was chosen, and Σ 1 / Σ_left p over the choices it was there for; rankings count `share[n,
+    k]`.
+    """
+    K, Q = p.shape
+    chosen, rate, left = np.zeros((K, Q)), np.zeros((K, Q)), np.empty(Q + 1)
+    for n in range(len(n_choices)):
+        first, length = starts[n], starts[n + 1] - starts[n]
+        for k in range(K):
+            if share[n, k] <= 0.0:
+                continue
+            left[length], so_far = 0.0, 0.0
+            for e in range(length - 1, -1, -1):
+                left[e] = left[e + 1] + p[k, item[first + e]]
+            for e in range(length):
+                if e < n_choices[n]:
+                    chosen[k, item[first + e]] += share[n, k]
+                    so_far += share[n, k] / left[e]
+                rate[k, item[first + e]] += so_far
+    return chosen, rate

@@ -1,0 +1,74 @@
+"""Rankings and comparisons as choices one after the other: from what is left, one is chosen, until nothing is (Luce, Plackett).
+
+A comparison is a ranking of two. A ranking of n things without ties has n − 1 choices; where it ends in a tie (a top-k list), the
+choices stop before the tie. A tie elsewhere says nothing of the kind, and is refused.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataError
+from mallowmix.orders import Rankings
+
+Array = NDArray[np.float64]
+_PEOPLE = 1024
+
+
+class Stages(NamedTuple):
+    """Choices of some consecutive people. Ranking n lists item[starts[n]:starts[n+1]], best first; its first `n_choices[n]` are
+    choices.
+    """
+
+    first_user: int
+    user: NDArray[np.int64]  # (N,) from 0 in the block
+    weight: Array  # (N,)
+    starts: NDArray[np.int64]
+    item: NDArray[np.int32]
+    n_choices: NDArray[np.int64]
+    user_weight: Array
+
+
+def make_stages(data: Comparisons | Rankings, name: str) -> list[Stages]:
+    """Blocks of people with their choices."""
+    if isinstance(data, Comparisons):
+        item = np.stack([data.winner, data.loser], axis=1).ravel()
+        starts, n_choices = 2 * np.arange(len(data) + 1, dtype=np.int64), np.ones(len(data), np.int64)
+    elif isinstance(data, Rankings):
+        item, starts, n_choices = data.item, data.starts, _choices(data, name)
+    else:
+        raise DataError(f"{name} learns from rankings or comparisons; this is a {type(data).__name__}.")
+    return [_part(data, first, item, starts, n_choices) for first in range(0, data.n_users, _PEOPLE)]
+
+
+def _part(data: Any, first: int, item: NDArray[np.int32], starts: NDArray[np.int64], n_choices: NDArray[np.int64]) -> Stages:
+    last = min(first + _PEOPLE, data.n_users)
+    low, high = np.searchsorted(data.user, [first, last]).tolist()
+    entries = slice(starts[low], starts[high])
+    user, weight = data.user[low:high].astype(np.int64) - first, np.array(data.weight[low:high])
+    return Stages(
+        first,
+        user,
+        weight,
+        starts[low : high + 1] - starts[low],
+        item[entries],
+        n_choices[low:high],
+        data.user_weight[first:last],
+    )
+
+
+def _choices(data: Rankings, name: str) -> NDArray[np.int64]:
+    """How many choices each ranking holds: one a place but the last."""
+    top = data.place[data.starts[1:] - 1]  # the last place of each, counted from 0
+    alone = np.bincount(data.ranking, data.place < top[data.ranking], len(data)).astype(np.int64)  # entries before the last place
+    tied = np.flatnonzero(alone != top)
+    if len(tied):
+        who = data.users.tolist()[data.user[tied[0]]]
+        others = f" (and {len(tied) - 1:,} more)" if len(tied) > 1 else ""
+        raise DataError(
+            f"The ranking of user {who!r}{others} has a tie before its end; {name} needs choices of one thing at a time. "
+            "Break such ties, or use a system for comparisons (Rankings.comparisons)."
+        )
+    return top.astype(np.int64)

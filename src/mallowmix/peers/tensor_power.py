@@ -1,0 +1,38 @@
+"""A symmetric tensor with orthogonal terms, Σ_k λ_k v_k ⊗ v_k ⊗ v_k, taken apart by the robust power method (Anandkumar et al.
+2014).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.randomness import generator
+
+Array = NDArray[np.float64]
+_STEP = 143
+
+
+def tensor_power(tensor: Array, n_terms: int, *, n_starts: int = 30, n_iter: int = 50, seed: int = 0) -> tuple[Array, Array]:
+    """(n,) values and (n, K) vectors, largest value first found; each term is taken off before the next is sought."""
+    rest, random = np.array(tensor, np.float64), generator(seed, _STEP)
+    values, vectors = np.empty(n_terms), np.empty((n_terms, len(rest)))
+    for k in range(n_terms):
+        runs = [_climb(rest, start, n_iter) for start in random.standard_normal((n_starts, len(rest)))]
+        v = _climb(rest, max(runs, key=lambda v: _value(rest, v)), n_iter)
+        values[k], vectors[k] = _value(rest, v), v
+        rest = rest - values[k] * np.einsum("a,b,c->abc", v, v, v)
+    return values, vectors
+
+
+def _value(tensor: Array, v: Array) -> float:
+    return float(np.einsum("abc,a,b,c->", tensor, v, v, v))
+
+
+def _climb(tensor: Array, v: Array, n_iter: int) -> Array:
+    v = v / np.linalg.norm(v)
+    for _ in range(n_iter):
+        w = np.einsum("abc,b,c->a", tensor, v, v)
+        size = np.linalg.norm(w)
+        if size < 1e-300:
+            break
+        v = w / size
+    return v

@@ -1,0 +1,178 @@
+"""Two Mallows components from who is among the first three (Awasthi, Blum, Sheffet and Vijayaraghavan, NIPS 2014).
+
+Under one Mallows model item i is first with probability x_i = φ^σ(i) / S_Q, and for three different items
+
+    Pr({i, j, l} are the first three) = c(φ) x_i x_j x_l,      c(φ) = (1+φ)(1+φ+φ²) S_Q² / (φ³ S_{Q−1} S_{Q−2}).
+
+So with the items in three parts at random, the tensor of the first three has rank two, one term a component. Its terms, with
+their scale from who is first (Σ_t w_t x_t), give w, φ and the heads of both rankings. The rest follows from the mean place of
+each item among the rankings that a is first in: w_1 x_1(a) e_1(i) + w_2 x_2(a) e_2(i), linear in the two means e_t(i), one
+equation for each a.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar, nnls
+
+from mallowmix.engine import LocalEngine
+from mallowmix.errors import FitError
+from mallowmix.learn.mstep import LEAST_PHI, Columns
+from mallowmix.orders import Rankings
+from mallowmix.peers.amp_people import FittedOneRanking
+from mallowmix.peers.kinds import need_full
+from mallowmix.peers.mallows_mixture import Mixture, mixture_model
+from mallowmix.peers.mallows_rankings import em_full, make_ranking_blocks
+from mallowmix.randomness import generator
+from mallowmix.rankings import sigma_of
+
+Array = NDArray[np.float64]
+_STEP = 142
+_INSTEAD = "Use the EM for mixtures of Mallows (mallows-rankings for rankings, mixture-mallows for comparisons)."
+
+
+@dataclass(frozen=True)
+class TwoMallowsTopThree:
+    """Every person holds one of two Mallows components and gives a full ranking drawn from it. Needs full rankings, thousands of
+    them; assumes that the two differ in who tends to be first.
+
+    n_parts : how many times the items are put in three parts; the five that tell the components apart best are averaged
+    polish : iterations of EM afterwards; with 0, what is found is the method's own
+    """
+
+    n_parts: int = 60
+    polish: int = 0
+    name: str = "two Mallows from the top three"
+    needs: Literal["comparisons", "ratings", "rankings"] = "rankings"
+
+    def fit(self, data: Rankings, n_components: int = 2, *, seed: int = 0) -> FittedOneRanking:
+        """Learn two components from full rankings."""
+        rankings = need_full(self, data, _INSTEAD)
+        if n_components != 2:
+            raise FitError(f"{self.name} finds two components, and {n_components} are asked for. {_INSTEAD}")
+        if rankings.n_items < 6:
+            raise FitError(f"{self.name} needs six items at least, two a part; there are {rankings.n_items}. {_INSTEAD}")
+        weight = rankings.weight * rankings.user_weight[rankings.user]
+        found = two_mallows(rankings.item.reshape(len(rankings), -1), weight, self.n_parts, seed)
+        if self.polish:
+            found = em_full(make_ranking_blocks(rankings), LocalEngine(), found, self.polish)
+        return FittedOneRanking(mixture_model(found, rankings.items, self.name))
+
+
+class Terms(NamedTuple):
+    """What one way of putting the items in three parts gives: (Q, 2) w_t x_t(i), and how far apart the terms are."""
+
+    first: Array
+    apart: float
+
+
+def two_mallows(order: NDArray[np.int32], weight: Array, n_parts: int, seed: int) -> Mixture:
+    """Both components from orders (N, Q), best item first, and how often each was given."""
+    tensor, first = first_three(order, weight)
+    noise = np.sqrt(tensor.sum() / 6 / weight.sum())  # of the sum of squares of all entries
+    random, Q = generator(seed, _STEP), order.shape[1]
+    tries = [terms(tensor, first, np.array_split(random.permutation(Q), 3)) for _ in range(n_parts)]
+    good = sorted((t for t in tries if t is not None), key=lambda t: -t.apart)[:5]
+    if not good or good[0].apart < noise:
+        apart = good[0].apart if good else 0.0
+        raise FitError(
+            "The two components cannot be told apart by who is among the first three: the second singular value of that table is "
+            f"{apart:.1e} at best, and its noise {noise:.1e}. Give more rankings. {_INSTEAD}"
+        )
+    y = _averaged([t.first for t in good])
+    share = y.sum(axis=0)  # Σ_i w_t x_t(i) = w_t
+    heads = (y / share).T
+    phi = np.array([_phi_of(x) for x in heads])
+    orders = recover_rest(order, weight, first, y, heads)
+    return Mixture(Columns(sigma_of(orders), phi), share / share.sum(), float("nan"))
+
+
+def first_three(order: NDArray[np.int32], weight: Array) -> tuple[Array, Array]:
+    """(Q, Q, Q) the probability that three items are the first three, in all six orders; (Q,) that each is first."""
+    Q, total = order.shape[1], weight.sum()
+    a, b, c = np.sort(order[:, :3], axis=1).T.astype(np.int64)
+    tensor = np.bincount((a * Q + b) * Q + c, weight / total, Q**3).reshape(Q, Q, Q)
+    turns = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
+    return sum(tensor.transpose(turn) for turn in turns), np.bincount(order[:, 0], weight / total, Q)  # type: ignore[return-value]
+
+
+def terms(tensor: Array, first: Array, parts: list[NDArray[np.int64]]) -> Terms | None:
+    """The two terms of the part of the tensor with one item of each part; None where they are not real."""
+    T = tensor[np.ix_(*parts)]
+    bases, second = [], []
+    for mode in range(3):
+        U, s, _ = np.linalg.svd(np.moveaxis(T, mode, 0).reshape(T.shape[mode], -1), full_matrices=False)
+        bases.append(U[:, :2])
+        second.append(float(s[1]))
+    factors = two_terms(np.einsum("abc,ai,bj,cl->ijl", T, *bases))
+    if factors is None:
+        return None
+    y = np.zeros((len(first), 2))
+    for part, base, factor in zip(parts, bases, factors, strict=True):
+        columns = base @ factor
+        columns = columns * np.where(columns.sum(axis=0) < 0, -1.0, 1.0)
+        scale, _ = nnls(columns, first[part])  # Σ_t scale_t column_t = who of this part is first
+        y[part] = np.maximum(columns * scale, 0.0)
+    return Terms(y, min(second)) if np.all(y.sum(axis=0) > 0) else None
+
+
+def two_terms(core: Array) -> list[Array] | None:
+    """Three (2, 2) tables whose columns t give core = Σ_t a_t ⊗ b_t ⊗ c_t up to scale, by simultaneous diagonalisation."""
+    front, back = core[:, :, 0], core[:, :, 1]
+    if abs(np.linalg.det(back)) < 1e-300:
+        return None
+    values, A = np.linalg.eig(front @ np.linalg.inv(back))  # A diag(c_1 / c_2) A⁻¹
+    if np.iscomplexobj(values) or abs(np.linalg.det(A)) < 1e-9:
+        return None
+    rest = np.einsum("ti,ijl->tjl", np.linalg.inv(A), core)  # b_t ⊗ c_t
+    B, C = np.empty((2, 2)), np.empty((2, 2))
+    for t in range(2):
+        U, _, V = np.linalg.svd(rest[t])
+        B[:, t], C[:, t] = U[:, 0], V[0]
+    return [A, B, C]
+
+
+def _averaged(found: list[Array]) -> Array:
+    """The mean of several (Q, 2) tables, their columns matched to the first one's."""
+    total = np.zeros_like(found[0])
+    for y in found:
+        same, crossed = (float(np.sum((y[:, turn] - found[0]) ** 2)) for turn in ([0, 1], [1, 0]))
+        total += y if same <= crossed else y[:, ::-1]
+    return total / len(found)
+
+
+def _phi_of(x: Array) -> float:
+    """The φ whose φ^r / S_Q is nearest to the sorted probabilities of being first."""
+    ranked, r = np.sort(x)[::-1], np.arange(len(x))
+
+    def away(phi: float) -> float:
+        expected = phi**r
+        return float(np.sum((ranked - expected / expected.sum()) ** 2))
+
+    return float(minimize_scalar(away, bounds=(LEAST_PHI, 0.999), method="bounded").x)  # type: ignore[union-attr]
+
+
+def recover_rest(order: NDArray[np.int32], weight: Array, first: Array, y: Array, heads: Array) -> NDArray[np.int32]:
+    """(2, Q) both orders: heads by who is first, the others by their mean place among rankings that others are first in."""
+    Q, total = order.shape[1], weight.sum()
+    place = sigma_of(order)
+    means = np.stack([np.bincount(order[:, 0], weight / total * place[:, i], Q) for i in range(Q)], axis=1).astype(
+        float
+    )  # [a, i]
+    orders = np.empty((2, Q), np.int32)
+    expected = np.stack([_mean_places(i, means, first, y) for i in range(Q)])  # (Q, 2)
+    for t in range(2):
+        head = np.flatnonzero(heads[t] >= max(0.1, 4 / np.sqrt(total)))  # beyond doubt
+        head = head[np.argsort(-heads[t][head], kind="stable")]
+        rest = np.setdiff1d(np.arange(Q), head)
+        orders[t] = np.r_[head, rest[np.argsort(expected[rest, t], kind="stable")]]
+    return orders
+
+
+def _mean_places(i: int, means: Array, first: Array, y: Array) -> Array:
+    """e_t(i) from Σ_t y_t(a) e_t(i) = E[place of i, a first], least squares over a ≠ i with the noise of counts."""
+    rows = (np.arange(len(first)) != i) & (first > 0)
+    root = 1 / np.sqrt(first[rows])
+    return np.linalg.lstsq(y[rows] * root[:, None], means[rows, i] * root, rcond=None)[0]
