@@ -23,6 +23,10 @@ def comparisons_of(rows, items=None):
 FINE = [(user, *pair) for user in "abc" for pair in [("x", "y"), ("y", "z"), ("z", "x")]]
 
 
+def spread(counts):
+    return {"min": min(counts), "median": median(counts), "max": max(counts)}
+
+
 def twin(rows, items):
     """The numbers of the report from plain rows, by Python alone."""
     users = sorted({row[0] for row in rows})
@@ -41,6 +45,10 @@ def twin(rows, items):
         "pairs_seen": len({frozenset(row[1:]) for row in rows}),
         "pairs_possible": len(list(combinations(items, 2))),
         "per_user": {"min": min(counts), "median": median(counts), "max": max(counts)},
+        "activity": {f"{p} %": sorted(counts)[max(0, -(-p * len(counts) // 100) - 1)] for p in (10, 25, 50, 75, 90)},
+        "busy_share": sum(sorted(counts)[-max(1, round(len(counts) / 10)) :]) / len(rows),
+        "per_pair": spread([sum(frozenset(row[1:]) == pair for row in rows) for pair in {frozenset(row[1:]) for row in rows}]),
+        **dict.fromkeys(("form", "n_ties", "ties", "n_both_bad", "position", "support")),
         "users_below_two": [user for user, count in zip(users, counts, strict=True) if count < 2],
         "never_compared": [item for item in items if item not in winners | losers],
         "never_win": sorted(losers - winners),

@@ -9,6 +9,8 @@ from .checks import data_report as data_report
 from .comparisons import Comparisons as Comparisons
 from .datasets import load_dishes as load_dishes
 from .estimator import MixedMallows as MixedMallows
+from .frames import predictions_frame as predictions_frame
+from .frames import weights_frame as weights_frame
 from .infer.calibrate import calibrate as calibrate
 from .infer.completion import completion as completion
 from .infer.draws import posterior as posterior
@@ -24,7 +26,18 @@ from .learn.fit import fit as fit
 from .learn.update import update as update
 from .model import M4 as M4
 from .orders import Rankings as Rankings
+from .readers import read as read
+from .readers import read_battles as read_battles
+from .readers import read_bayesmallows as read_bayesmallows
+from .readers import read_best_worst as read_best_worst
+from .readers import read_choix as read_choix
 from .readers import read_comparisons as read_comparisons
+from .readers import read_implicit as read_implicit
+from .readers import read_preflib as read_preflib
+from .readers import read_rankings as read_rankings
+from .readers import read_ratings as read_ratings
+from .readers.item_halves import item_halves as item_halves
 from .readers.ratings import comparisons_from_ratings as comparisons_from_ratings
 from .storage import load as load
 from .storage import save as save
+from .writers import sample_profile as sample_profile

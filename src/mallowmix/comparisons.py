@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.columns import Policy, Where, checked_columns
 from mallowmix.errors import DataError, check_choice
+from mallowmix.frames import as_frame
 from mallowmix.labels import Labels, as_labels, check_distinct, encode_groups, text_of
 
 
@@ -182,6 +183,10 @@ class Comparisons:
             "weight": pa.array(self.weight),
         }
         return pa.table(columns)
+
+    def to_frame(self, like: Any = None) -> Any:
+        """`to_arrow` in the caller's kind of table: `like` is "pandas", "polars" or a table of the kind that is wanted."""
+        return as_frame(self.to_arrow(), like)
 
     def fingerprint(self) -> str:
         """A digest of the choices, the same for any order of the same rows."""

@@ -15,6 +15,7 @@ from mallowmix.cli.calibrate import calibrate
 from mallowmix.cli.check import check
 from mallowmix.cli.choose_k import choose_k
 from mallowmix.cli.compare import compare
+from mallowmix.cli.convert import convert
 from mallowmix.cli.demo import demo
 from mallowmix.cli.diagnose import diagnose
 from mallowmix.cli.diff import diff
@@ -42,6 +43,7 @@ _COMMANDS = (
     calibrate,
     show,
     check,
+    convert,
     evaluate,
     heldout,
     weights,

@@ -1,47 +1,82 @@
 """`mallowmix check`: the data report. Sizes, what limits the answer, what to do about it."""
 
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from mallowmix.cli.options import Json
+import typer
+
+from mallowmix.cli.options import Json, at_least
 from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import say, say_json, screen
 from mallowmix.cli.words import new_table, percent
 
 
 @reads_votes
-def check(votes: Votes, read: Reader = AS_GIVEN, json: Json = False) -> None:
+def check(
+    votes: Votes,
+    components: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            "--components",
+            parser=at_least(1),
+            metavar="NUMBER",
+            help="Also say whether this data can support so many shared rankings.",
+            show_default=False,
+        ),
+    ] = None,
+    read: Reader = AS_GIVEN,
+    json: Json = False,
+) -> None:
     """Look at comparisons before a fit: how much there is, what limits the answer, what to do."""
     from mallowmix.checks import data_report
 
-    report = data_report(read(votes))
+    report = data_report(read.reading(votes), components)
     if json:
         say_json(report.to_dict())
         return
-    _tell_sizes(report, votes)
+    _tell_sizes(report, str(votes))
     _tell_concerns(report)
+    _tell_support(report.support)
 
 
-def _tell_sizes(report: Any, votes: Path) -> None:
-    table = new_table("what", str(votes), numeric=(str(votes),))
-    for what, value in _sizes(report):
+def _tell_sizes(report: Any, votes: str) -> None:
+    table = new_table("what", votes, numeric=(votes,))
+    for what, value in [*_sizes(report), *_read_as(report)]:
         table.add_row(what, value)
     screen().print(table)
 
 
 def _sizes(report: Any) -> list[tuple[str, str]]:
-    least, median, most = (f"{report.per_user[name]:,.12g}" for name in ("min", "median", "max"))
     seen = report.pairs_seen / max(1, report.pairs_possible)
     return [
         ("people", f"{report.n_users:,}"),
         ("items", f"{report.n_items:,}"),
         ("comparisons", f"{report.n_comparisons:,.12g}"),
-        ("comparisons of one person: least, median, most", f"{least}, {median}, {most}"),
+        ("comparisons of one person: least, median, most", _three(report.per_user)),
+        ("comparisons of a person: 10, 25, 50, 75, 90 % have at most", ", ".join(f"{n:,.12g}" for n in report.activity.values())),
+        ("share of all comparisons made by the busiest tenth", percent(report.busy_share)),
         ("pairs of items compared", f"{report.pairs_seen:,} of {report.pairs_possible:,} ({percent(seen)})"),
+        ("comparisons of such a pair: least, median, most", _three(report.per_pair)),
         ("repeated by the same person with the same outcome", f"{report.n_repeated:,.12g}"),
         ("pairs that one person decided both ways", f"{report.n_contradictions:,}"),
         ("pieces that the items fall into", f"{len(report.pieces):,}"),
     ]
+
+
+def _three(spread: dict[str, float]) -> str:
+    return ", ".join(f"{spread[name]:,.12g}" for name in ("min", "median", "max"))
+
+
+def _read_as(report: Any) -> list[tuple[str, str]]:
+    """What is known from how the votes were read."""
+    lines = [("read as", report.form)]
+    done = {"drop": "left out", "half": "half a win for both sides", "error": "refused"}[report.ties]
+    lines += [("ties", f"{report.n_ties:,.12g} ({done})")] if report.n_ties else []
+    lines += [("both bad", f"{report.n_both_bad:,.12g}")] if report.n_both_bad else []
+    if report.position is not None:
+        found = report.position
+        lines.append(("left of two equals wins", f"{percent(found.left_wins)} [{percent(found.low)}, {percent(found.high)}]"))
+    return lines
 
 
 def _tell_concerns(report: Any) -> None:
@@ -51,3 +86,13 @@ def _tell_concerns(report: Any) -> None:
     say("\nWhat limits the answer, and what to do:", style="bold")
     for number, (warning, advice) in enumerate(zip(report.warnings, report.advice, strict=True), start=1):
         say(f"{number}. {warning}\n   → {advice}")
+
+
+def _tell_support(support: Any) -> None:
+    if support is None:
+        return
+    tastes = "1 taste" if support.n_components == 1 else f"{support.n_components} tastes"
+    words = {"yes": "yes", "thin": "only just", "no": "no"}[support.verdict]
+    say(f"\nCan this data support {tastes}? By rules of thumb, {words}.", style="bold")
+    for sentence in support.sentences:
+        say(f"- {sentence}")

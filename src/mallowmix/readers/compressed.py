@@ -1,6 +1,7 @@
 """Text files that may be compressed: .gz and .zst are unpacked on the way."""
 
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ def open_bytes(path: Path) -> IO[bytes]:
     if path.suffix.lower() == ".zst":
         path.open("rb").close()  # what the operating system refuses, it refuses here
         unpacked: Any = pa.input_stream(str(path), compression="zstd")
-        return unpacked
+        return io.BufferedReader(unpacked, 1 << 20)
     return path.open("rb")
 
 
@@ -42,4 +43,5 @@ def whole(path: Path) -> Iterator[None]:
     except OSError as error:
         if kind != "zstd" or error.errno is not None:
             raise
-        raise FileError(f"{path} is not a whole zstd file: {str(error).splitlines()[0].rstrip('.')}.") from None
+        reason = " ".join(str(error).split()).rstrip(".") or "it cannot be unpacked"
+        raise FileError(f"{path} is not a whole zstd file: {reason}.") from None

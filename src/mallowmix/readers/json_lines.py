@@ -1,6 +1,5 @@
 """JSON lines: one object a line; values keep their type, lists may stand for sets and rankings."""
 
-import io
 import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -71,7 +70,7 @@ def one_type(parts: list[pa.Array], name: str) -> pa.ChunkedArray:
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Every object with its line; blank lines are none."""
     with open_bytes(path) as file:
-        for number, line in enumerate(io.BufferedReader(file) if not hasattr(file, "readline") else file, start=1):  # type: ignore[arg-type]
+        for number, line in enumerate(file, start=1):
             if line.strip():
                 yield number, _object(line, path, number)
 

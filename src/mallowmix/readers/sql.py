@@ -138,11 +138,12 @@ def _run_duckdb(path: Path, query: str) -> Ran:
     duckdb = needs("duckdb", "a DuckDB file")
     try:
         with closing(duckdb.connect(str(path), read_only=True)) as connection:
-            table = connection.execute(query).to_arrow_table() if query.strip() else None
+            found = connection.sql(query) if query.strip() else None
+            table = None if found is None else found.to_arrow_table()
     except duckdb.Error as error:
         raise _failed(str(path), error) from None
     if table is None:
-        raise FileError(f"{path}: the query is empty: it must be a SELECT.")
+        raise FileError(f"{path}: the query gives no rows: it must be a SELECT.")
     rows = (list(zip(*(column.to_pylist() for column in batch.columns), strict=True)) for batch in table.to_batches(_BATCH))
     return table.column_names, (batch for batch in rows if batch)
 

@@ -1,0 +1,108 @@
+"""`mallowmix convert`: votes from any form into any other, or a profile of voters drawn from a model."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import Quiet, Seed, at_least
+from mallowmix.cli.outputs import try_outputs, write_all
+from mallowmix.cli.reading import AS_GIVEN, FORMATS, Reader, Votes, reads_votes
+from mallowmix.cli.shell import hush, say
+from mallowmix.cli.words import counted, sizes
+from mallowmix.errors import OptionError
+
+_TO = FORMATS.replace("|movielens", "")
+_PREFLIB = (".soc", ".soi", ".toc", ".toi")
+
+
+@reads_votes
+def convert(
+    votes: Votes,
+    output: Annotated[
+        Path,
+        typer.Argument(
+            help="What to write: .csv, .tsv, .jsonl (or .gz, .zst of these), .parquet, .sqlite, .duckdb (a table called votes), "
+            "or PrefLib's .soc, .soi, .toc, .toi.",
+            show_default=False,
+        ),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar=_TO, help="The form to write; comparisons unless given, preflib by its endings.", show_default=False
+        ),
+    ] = None,
+    voters: Annotated[
+        int | None,
+        typer.Option(
+            parser=at_least(1),
+            metavar="NUMBER",
+            help="If VOTES is a model file: draw so many voters from its population, a full ranking each.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    read: Reader = AS_GIVEN,
+    quiet: Quiet = False,
+) -> None:
+    """Turn votes from any form into any other; or draw a profile of voters from a model, for packages with voting rules.
+
+    Rankings, ratings and PrefLib can only hold comparisons that come from one ranking a person.
+    """
+    hush(quiet)
+    form = _form(output, to)
+    try_outputs(output, inputs=[votes])
+    if isinstance(votes, Path) and votes.suffix.lower() == ".m4":
+        said = _write_profile(votes, output, form, voters, seed)
+    elif voters is not None:
+        raise OptionError("--voters goes with a model file (.m4): voters are drawn from its population.")
+    else:
+        said = _write_votes(read(votes), output, form)
+    if not quiet:
+        say(f"Wrote {output}: {said}, as {form}.")
+
+
+def _form(output: Path, to: str | None) -> str:
+    """The form to write; what an ending cannot hold is refused before anything is read."""
+    from mallowmix.errors import check_choice
+    from mallowmix.writers.files import check_writable
+
+    is_preflib = output.suffix.lower() in _PREFLIB
+    form = to or ("preflib" if is_preflib else "comparisons")
+    check_choice("to", form, tuple(_TO.split("|")))
+    if is_preflib != (form == "preflib"):
+        raise OptionError(f"{output}: {', '.join(_PREFLIB)} and --to preflib go together.")
+    if not is_preflib:
+        check_writable(output)
+    return form
+
+
+def _write_votes(comparisons: Any, output: Path, form: str) -> str:
+    from mallowmix.writers import preflib_text, rankings_of, table_of, write_table
+
+    if form == "preflib":
+        _write_text(preflib_text(rankings_of(comparisons), output.name), output)
+    else:
+        table = table_of(comparisons, form)
+        write_all({output: lambda place: write_table(table, place, output)})
+    return sizes(comparisons)
+
+
+def _write_profile(model: Path, output: Path, form: str, voters: int | None, seed: int) -> str:
+    from mallowmix.storage import load
+    from mallowmix.writers import preflib_text, sample_profile, table_of, write_table
+
+    if voters is None:
+        raise OptionError(f"{model} is a model: say how many voters to draw from its population with --voters.")
+    profile = sample_profile(load(model), voters, seed=seed)
+    if form == "preflib":
+        _write_text(preflib_text(profile, output.name, f"Voters drawn from {model.name}"), output)
+    else:
+        table = table_of(profile.comparisons(), form)
+        write_all({output: lambda place: write_table(table, place, output)})
+    return counted(voters, "voter", "voters")
+
+
+def _write_text(text: str, output: Path) -> None:
+    write_all({output: lambda place: place.write_text(text, encoding="utf-8")})

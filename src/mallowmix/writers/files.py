@@ -1,0 +1,86 @@
+"""A table into a file, in the form that its ending says."""
+
+import csv
+import gzip
+import io
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mallowmix.errors import OptionError
+from mallowmix.readers.compressed import ENDINGS, unpacked_name
+from mallowmix.readers.sql import needs
+
+TABLE = "votes"  # what the table is called in a database
+WRITABLE = (".csv", ".tsv", ".jsonl", ".parquet", ".sqlite", ".duckdb")
+_BATCH = 100_000
+
+
+def check_writable(path: Path) -> None:
+    """Raise an OptionError unless the ending says how to write a table."""
+    compressed = path.suffix.lower() in ENDINGS
+    if not unpacked_name(path).endswith(WRITABLE) or (compressed and not unpacked_name(path).endswith(WRITABLE[:3])):
+        raise OptionError(f"{path}: the ending {path.suffix!r} does not tell how to write it; use {', '.join(WRITABLE)}.")
+
+
+def write_table(table: pa.Table, place: Path, name: Path | None = None) -> None:
+    """Write an Arrow table at `place`, in the form that the ending of `name` (the place itself unless given) says."""
+    name = name or place
+    check_writable(name)
+    ending = next(end for end in WRITABLE if unpacked_name(name).endswith(end))
+    if ending == ".parquet":
+        pq.write_table(table, place, compression="zstd")
+    elif ending == ".sqlite":
+        _write_sqlite(table, place)
+    elif ending == ".duckdb":
+        _write_duckdb(table, place)
+    else:
+        place.write_bytes(_packed(_text(table, ending).encode(), name))
+
+
+def _text(table: pa.Table, ending: str) -> str:
+    text = io.StringIO(newline="")
+    if ending == ".jsonl":
+        for batch in table.to_batches(max_chunksize=_BATCH):
+            text.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist())
+        return text.getvalue()
+    lines = csv.writer(text, lineterminator="\n", delimiter="\t" if ending == ".tsv" else ",")
+    lines.writerow(table.column_names)
+    for batch in table.to_batches(max_chunksize=_BATCH):
+        lines.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    return text.getvalue()
+
+
+def _packed(data: bytes, name: Path) -> bytes:
+    kind = ENDINGS.get(name.suffix.lower())
+    if kind == "gzip":
+        return gzip.compress(data, mtime=0)  # no time: the same bytes every time
+    if kind is None:
+        return data
+    packed = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(packed, kind) as stream:
+        stream.write(data)
+    return packed.getvalue().to_pybytes()
+
+
+def _write_sqlite(table: pa.Table, place: Path) -> None:
+    place.unlink(missing_ok=True)
+    names = ", ".join(f'"{name}"' for name in table.column_names)
+    marks = ", ".join("?" for _ in table.column_names)
+    with closing(sqlite3.connect(place)) as connection, connection:
+        connection.execute(f"CREATE TABLE {TABLE} ({names})")
+        for batch in table.to_batches(max_chunksize=_BATCH):
+            rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            connection.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", rows)
+
+
+def _write_duckdb(table: pa.Table, place: Path) -> None:
+    place.unlink(missing_ok=True)
+    duckdb = needs("duckdb", "a DuckDB file")
+    with closing(duckdb.connect(str(place))) as connection:
+        connection.register("given", table)
+        connection.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM given")

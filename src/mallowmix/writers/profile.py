@@ -1,0 +1,33 @@
+"""A profile of voters drawn from a fitted population: one ballot each, for voting rules."""
+
+from typing import Any
+
+import numpy as np
+
+from mallowmix.errors import OptionError, check_at_least
+from mallowmix.mallows import sample_orders
+from mallowmix.orders import Rankings
+from mallowmix.randomness import generator
+from mallowmix.sampling import draw_weights
+
+_STEP = 85
+
+
+def sample_profile(model: Any, n_voters: int, *, seed: int = 0) -> Rankings:
+    """Full rankings of so many voters: each draws weights θ from the population, a component by θ, and a ranking from it."""
+    check_at_least("n_voters", n_voters, 1)
+    if getattr(model, "scores", None) is not None:
+        raise OptionError(
+            "This model has Bradley-Terry columns, which are no distribution of rankings: fit it with mallows columns."
+        )
+    theta = draw_weights(model.alpha, n_voters, seed=seed)
+    coin = generator(seed, _STEP).random(n_voters)
+    component = np.minimum((theta.cumsum(axis=1) < coin[:, None]).sum(axis=1), model.n_components - 1)
+    order = np.empty((n_voters, model.n_items), np.int32)
+    for k in range(model.n_components):
+        voters = np.flatnonzero(component == k)
+        if len(voters):
+            reference = np.argsort(model.sigma[k])
+            its_seed = int(generator(seed, _STEP, k + 1).integers(2**63))
+            order[voters] = sample_orders(reference, float(model.phi[k]), len(voters), seed=its_seed)
+    return Rankings.from_sigma(np.argsort(order, axis=1), model.items.tolist(), list(range(1, n_voters + 1)))

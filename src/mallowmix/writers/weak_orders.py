@@ -1,0 +1,66 @@
+"""From comparisons back to the rankings that they came from, where each person's comparisons are those of one order with ties."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataError
+from mallowmix.labels import text_of
+from mallowmix.orders import Rankings
+
+
+def rankings_of(comparisons: Comparisons) -> Rankings:
+    """One ranking for each person who compared anything.
+
+    An item's place follows from how many of the person's items it beats; a tie counts half, or is not there at all. It is an
+    error if these places do not give back exactly the person's comparisons: then they are no ranking.
+    """
+    starts, parts = comparisons.starts(), []
+    for m in np.flatnonzero(np.diff(starts)):
+        rows = slice(starts[m], starts[m + 1])
+        parts.append((m, *_order(comparisons.winner[rows], comparisons.loser[rows], comparisons.weight[rows])))
+    if not parts:
+        raise DataError("There are no comparisons to make rankings of.")
+    whose = np.array([m for m, _, _ in parts])
+    ranking = np.repeat(np.arange(len(parts)), [len(items) for _, items, _ in parts])
+    item, place = (np.concatenate([part[n] for part in parts]) for n in (1, 2))
+    found = Rankings.from_codes(whose, ranking, item, place, comparisons.items, comparisons.users)
+    _check_same(found, comparisons)
+    return found
+
+
+def _order(winner: NDArray[np.int32], loser: NDArray[np.int32], weight: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
+    """The items of one person and their places, by wins less losses: strictly falling along a ranking, equal within a tie."""
+    items, numbers = np.unique(np.r_[winner, loser], return_inverse=True)
+    first, second = np.split(numbers.reshape(-1), 2)
+    ahead = np.bincount(first, weight, len(items)) - np.bincount(second, weight, len(items))
+    return items, np.unique(-ahead, return_inverse=True)[1].reshape(-1)
+
+
+def _check_same(rankings: Rankings, comparisons: Comparisons) -> None:
+    made = {ties: rankings.comparisons(ties) for ties in ("drop", "half")}
+    wrong = np.ones(comparisons.n_users, bool)
+    for other in made.values():
+        wrong &= _differs(other, comparisons)
+    if wrong.any():
+        user = text_of(comparisons.users)[int(np.argmax(wrong))]
+        more = f" (and of {np.count_nonzero(wrong) - 1:,} more)" if np.count_nonzero(wrong) > 1 else ""
+        raise DataError(
+            f"The comparisons of user {user!r}{more} are not those of one ranking: some pair is missing, repeated or contradicts "
+            "the others. Write them as comparisons, battles or best-worst instead."
+        )
+
+
+def _differs(made: Comparisons, comparisons: Comparisons) -> NDArray[np.bool_]:
+    """Which people's rows are not the same in both."""
+    Q = comparisons.n_items
+    keys = [votes.user.astype(np.int64) * Q * Q + votes.pair for votes in (made, comparisons)]
+    differs = np.zeros(comparisons.n_users, bool)
+    _, mine, theirs = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+    for votes, there in zip((made, comparisons), (mine, theirs), strict=True):
+        alone = np.ones(len(votes), bool)
+        alone[there] = False
+        differs[votes.user[alone]] = True
+    other = made.weight[mine] != comparisons.weight[theirs]
+    differs[comparisons.user[theirs[other]]] = True
+    return differs
