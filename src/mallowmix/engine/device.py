@@ -58,9 +58,9 @@ def on_processor() -> Arrays:
 
 def on_card(*, fused: bool = True) -> Arrays:
     """CuPy; without `fused` the array programs alone. Raises ImportError without CuPy, and CuPy's own error without a card."""
-    import cupy
-    import cupyx.scipy.sparse
-    import cupyx.scipy.special
+    import cupy  # type: ignore[import-not-found]
+    import cupyx.scipy.sparse  # type: ignore[import-not-found]
+    import cupyx.scipy.special  # type: ignore[import-not-found]
 
     cupy.cuda.runtime.getDeviceCount()
     return Arrays(cupy, cupyx.scipy.sparse, cupyx.scipy.special, Kernels(cupy) if fused else None)

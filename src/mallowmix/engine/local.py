@@ -26,6 +26,15 @@ class LocalEngine:
         self.jobs = jobs if jobs is not None else (os.cpu_count() or 1)
         check_at_least("jobs", self.jobs, 1)
 
+    def begin(self, comparisons: Any, n_components: Any) -> None:
+        """Before a fit of these comparisons."""
+
+    def end(self) -> None:
+        """After a fit that went well."""
+
+    def close(self) -> None:
+        """Let go of what the engine holds: processes, a card's memory."""
+
     def reduce(
         self,
         step: Step,

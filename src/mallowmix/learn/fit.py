@@ -12,6 +12,8 @@ from threadpoolctl import threadpool_limits
 from mallowmix.checks import warn_about
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import LocalEngine
+from mallowmix.engine.choice import EngineName, make_engine
+from mallowmix.engine.stored import StoredComparisons
 from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
 from mallowmix.learn.bradley_terry import with_scores
 from mallowmix.learn.projections import fit_projections
@@ -27,7 +29,7 @@ MOST_COMPONENTS = 254  # a token's component is held in one byte
 
 
 def fit(
-    comparisons: Comparisons,
+    comparisons: Comparisons | StoredComparisons,
     n_components: int | Literal["auto"],
     *,
     method: Method = "spectral",
@@ -35,12 +37,14 @@ def fit(
     n_fits: int = 1,
     seed: int = 0,
     jobs: int | None = None,
+    engine: EngineName | LocalEngine | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     **options: Any,
 ) -> M4:
     """Learn the K shared rankings, their dispersions, and the prior of people's weights.
 
-    comparisons : who preferred what to what, from `read_comparisons` or `Comparisons.from_arrays`
+    comparisons : who preferred what to what, from `read_comparisons` or `Comparisons.from_arrays`, or from `store_comparisons`
+        where it does not fit into memory
     n_components : K, the number of shared rankings; "auto" reads it off the spectrum (method "spectral")
     method : "spectral", near the statistical limit (further options: refine, vertices; see `learn.spectral.fit_spectral`), or
         "projections", the paper's Algorithm 1 (n_projections, zeta, tol, metric, min_count, dispersion; see
@@ -51,6 +55,9 @@ def fit(
         averaged over all of them (`learn.several`), which is what a prediction on real people gains most from
     seed : the same seed and data give the same model, on any number of threads
     jobs : how many threads; all cores unless given
+    engine : where passes over people run: "local" (threads, the default), "disk" (for stored comparisons, within a bound of
+        memory, going on after a kill), "dask" (a cluster), "gpu" (a card), or an engine made with options (`docs/scale.md`). The
+        first three give the same bytes
     progress : called as progress(step, done, total) during long work
 
     Whatever limits the answer is given as a warning and kept in `model.report["notes"]`.
@@ -61,19 +68,27 @@ def fit(
     _check_options(method, options)
     _check_sizes(comparisons, n_components, method)
     seed = int(as_key(seed))
-    warn_about(comparisons, stacklevel=3)
-    engine, others = LocalEngine(jobs), []
+    stored = isinstance(comparisons, StoredComparisons)
+    _check_stored(stored, method, columns, n_fits)
+    warn_about(comparisons.summary() if stored else comparisons, stacklevel=3)
+    given, engine = engine, make_engine(engine or ("disk" if stored else None), jobs=jobs)
 
-    def one(votes: Comparisons, K: int | Literal["auto"], number: int) -> M4:
+    def one(votes: Any, K: int | Literal["auto"], number: int) -> M4:
         told = progress if number == 0 else None
         model = METHODS[method](votes, K, seed=(seed + number) % 2**64, engine=engine, progress=told, **options)
         if number and progress:
             progress("further fits", number, n_fits - 1)
         return with_scores(model, votes, engine) if columns == "bt" else model
 
-    with threadpool_limits(1):  # parallelism is ours, over blocks of people; BLAS threads would change the order of sums
-        model = one(comparisons, n_components, 0)
-        others = further_fits(comparisons, model.n_components, n_fits - 1, one, seed)
+    try:
+        engine.begin(comparisons, n_components)
+        with threadpool_limits(1):  # parallelism is ours, over blocks of people; BLAS threads would change the order of sums
+            model = one(comparisons, n_components, 0)
+            others = further_fits(comparisons, model.n_components, n_fits - 1, one, seed)  # type: ignore[arg-type]
+        engine.end()
+    finally:
+        if engine is not given:
+            engine.close()
     for note in model.report.get("notes", []):
         warnings.warn(note, FitWarning, stacklevel=2)
     chosen = options | ({"columns": columns} if columns != "mallows" else {}) | ({"n_fits": n_fits} if n_fits > 1 else {})
@@ -88,7 +103,14 @@ def fit(
     return dataclasses.replace(model, report=origin | dict(model.report), others=tuple(others))
 
 
-def _check_sizes(comparisons: Comparisons, n_components: int | str, method: str) -> None:
+def _check_stored(stored: bool, method: str, columns: str, n_fits: int) -> None:
+    """What goes over everybody more often, or keeps more of them, than data on disk allows."""
+    if stored and (method != "spectral" or columns != "mallows" or n_fits > 1):
+        wanted = f"method {method!r}" if method != "spectral" else 'columns="bt"' if columns != "mallows" else f"n_fits={n_fits}"
+        raise OptionError(f"{wanted} needs the comparisons in memory: read them with read_comparisons, or leave it out.")
+
+
+def _check_sizes(comparisons: Comparisons | StoredComparisons, n_components: int | str, method: str) -> None:
     if not comparisons.user_weight.any():
         raise DataError("user_weight is 0 for everybody: nobody is left to learn from. Give someone a weight above 0.")
     if comparisons.n_comparisons > MOST_COMPARISONS:

@@ -15,7 +15,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block, LocalEngine, make_shards
+from mallowmix.engine import Block, LocalEngine, device, make_shards
+from mallowmix.engine.device import Arrays, Batch
+from mallowmix.engine.gpu import on_device
 from mallowmix.engine.local import OnShard
 from mallowmix.learn.subspace import PairStatistics as PairStatistics
 from mallowmix.learn.subspace import Subspace as Subspace
@@ -40,6 +42,11 @@ def count_everybody(blocks: list[Any], engine: LocalEngine) -> Array:
     return counts
 
 
+def _count_on_device(on: Arrays, batch: Batch, broadcast: Any, state: Any) -> tuple[Array, None]:
+    return on.give(device.count_pairs(on, batch)), None
+
+
+@on_device(_count_on_device)
 def _count_step(block: Block, broadcast: Any, state: Any) -> tuple[Array, None]:
     return _count(block.starts, block.pair, block.weight, block.user_weight, block.n_items), None
 
@@ -69,6 +76,14 @@ class SignedMoment:
         return total * self._scale
 
 
+def _rows_on_device(on: Arrays, batch: Batch, key: Any, state: Any) -> Any:
+    if key is not None:  # signs are drawn by a counter that the card does not have
+        return NotImplemented
+    scale = device.people_scale(on, batch)
+    return scale.mass, scale
+
+
+@on_device(_rows_on_device)
 def _rows_step(block: Block, key: Any, state: Any) -> tuple[float, Rows]:
     """Σ c_m n_m (n_m − 1), and what each person and row of the block counts."""
     n, c = _people_scale(block.starts, block.weight)
@@ -98,6 +113,14 @@ def _squares(weight):
     return whole + (weight - whole) ** 2
 
 
+def _apply_on_device(on: Arrays, batch: Batch, broadcast: tuple[Any, ...], rows: Any) -> Any:
+    if not isinstance(rows, device.Scale):
+        return NotImplemented
+    part = device.signed_apply(on, batch, rows, *(on.take(array) for array in broadcast))
+    return on.give(part).astype(np.float64), rows
+
+
+@on_device(_apply_on_device)
 def _apply_step(block: Block, broadcast: tuple[Any, ...], rows: Rows) -> tuple[Array, Rows]:
     return _signed_pass(block.starts, block.pair, block.weight, *rows, *broadcast).astype(np.float64), rows
 

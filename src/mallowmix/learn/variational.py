@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, LocalEngine, device
+from mallowmix.engine.device import Arrays, Batch
+from mallowmix.engine.gpu import on_device
 from mallowmix.learn.mstep import Columns, beta_table, update_columns
 from mallowmix.special import digamma, log_gamma
 
@@ -50,7 +52,7 @@ def variational_em(
         columns = update_columns(counts, columns, move_sigma=move_sigma, floor=FLOOR)
         if move_alpha:
             alpha = update_alpha(alpha, sums[:-1] / max(sums[-1], 1e-300))
-    return Variational(columns, alpha, state, history)
+    return Variational(columns, alpha, [np.asarray(gamma, np.float64) for gamma in state], history)
 
 
 def expected_counts(
@@ -89,6 +91,13 @@ def update_alpha(alpha: Array, mean_log: Array, n_iter: int = 50) -> Array:
     return max((alpha, new), key=lambda a: _log_normaliser(a) + float(a @ mean_log))
 
 
+def _e_on_device(on: Arrays, batch: Batch, broadcast: tuple[Any, Array, int], gamma: Any) -> Any:
+    table, alpha, inner = broadcast
+    counts, elbo, sums, gamma = device.fold(on, batch, on.take(table), on.take(alpha), gamma, inner)
+    return (on.give(counts).astype(np.float64), float(elbo), on.give(sums)), gamma
+
+
+@on_device(_e_on_device)
 def _e_step(block: Block, broadcast: tuple[Any, Array, int], gamma: Array | None) -> tuple[tuple[Array, float, Array], Array]:
     table, alpha, inner = broadcast
     fresh = gamma is None
