@@ -1,5 +1,7 @@
 """An engine by its name: local, disk, dask or gpu."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from mallowmix.engine.local import LocalEngine
@@ -7,6 +9,17 @@ from mallowmix.errors import OptionError, check_choice
 
 EngineName = Literal["local", "disk", "dask", "gpu"]
 ENGINES = ("local", "disk", "dask", "gpu")
+
+
+@contextmanager
+def using(engine: EngineName | LocalEngine | None = None, jobs: int | None = None) -> Iterator[LocalEngine]:
+    """An engine for one piece of work; one that is made here is closed afterwards."""
+    chosen = make_engine(engine, jobs=jobs)
+    try:
+        yield chosen
+    finally:
+        if chosen is not engine:
+            chosen.close()
 
 
 def make_engine(

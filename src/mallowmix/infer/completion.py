@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine.choice import EngineName, using
 from mallowmix.errors import OptionError, check_choice
 from mallowmix.infer.posterior import Lens, fold_in, views
 from mallowmix.infer.scores import Heldout, summary
@@ -29,6 +30,7 @@ def completion(
     seed: int = 0,
     split: Split = "comparisons",
     jobs: int | None = None,
+    engine: EngineName | LocalEngine | None = None,
 ) -> Heldout:
     """Foretell part of each person's comparisons from the rest of them.
 
@@ -44,7 +46,8 @@ def completion(
         raise OptionError(f"given is {given}; it must be at least 0 and below 1, so that something is left to foretell.")
     comparisons = comparisons.with_items(model.items)
     broadcast = (views(model), float(given), split, as_key(seed))
-    _, people = LocalEngine(jobs).reduce(_score, make_blocks(comparisons), broadcast)
+    with using(engine, jobs) as run:
+        _, people = run.reduce(_score, make_blocks(comparisons), broadcast)
     scores = np.concatenate([np.empty((0, 2)), *people])
     return summary(scores, f"nobody has enough comparisons to be told {given:g} of them. Lower given.")
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine.choice import EngineName, using
 from mallowmix.errors import OptionError, check_at_least
 from mallowmix.infer.posterior import Lens, fold_in, gather, lens, vertex_posterior
 from mallowmix.infer.tempered import tempered_draws
@@ -60,17 +61,20 @@ def posterior(
     unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
     jobs: int | None = None,
+    engine: EngineName | LocalEngine | None = None,
 ) -> Posterior:
     """Weights of known or new people with intervals, each weight by itself, from draws of their posterior.
 
     level : how probable it is that a weight lies in its interval
     n_draws : how many draws an interval rests on
+    engine : as in `fit`
     """
     check_level(level)
     check_at_least("n_draws", n_draws, 10)
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     broadcast = (lens(model), level, n_draws, as_key(seed), model.n_components)
-    _, parts = LocalEngine(jobs).reduce(_intervals, make_blocks(comparisons), broadcast)
+    with using(engine, jobs) as run:
+        _, parts = run.reduce(_intervals, make_blocks(comparisons), broadcast)
     rows = np.concatenate([np.empty((0, 3, model.n_components)), *parts])
     mean, low, high = np.moveaxis(rows, 1, 0)
     return Posterior(comparisons.users, mean, low, high, comparisons.per_user(), level)

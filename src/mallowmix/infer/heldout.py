@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from mallowmix.comparisons import Comparisons
+from mallowmix.engine import LocalEngine
+from mallowmix.engine.choice import EngineName
 from mallowmix.errors import OptionError, check_choice
 from mallowmix.infer.completion import completion
 from mallowmix.infer.importance import importance
@@ -18,7 +20,7 @@ METHODS: dict[str, Callable[..., Heldout]] = {
     "importance": importance,
     "completion": completion,
 }
-_COMMON = ("include_mu", "seed", "jobs", "progress")
+_COMMON = ("include_mu", "seed", "jobs", "progress", "engine")
 
 
 def heldout(
@@ -31,6 +33,7 @@ def heldout(
     seed: int = 0,
     jobs: int | None = None,
     progress: Progress | None = None,
+    engine: EngineName | LocalEngine | None = None,
     **options: Any,
 ) -> Heldout:
     """Log-likelihood per comparison of people whom the model was not fitted to.
@@ -43,6 +46,7 @@ def heldout(
         between models and is left out unless asked for. Not with "completion"
     unknown_items : "error", or "drop" the comparisons of items that the model does not know
     progress : called with (step, done, total)
+    engine : as in `fit`; comparisons from `store_comparisons` are read block by block (not with include_mu)
     options : those of the method: `mallowmix.infer.left_to_right.left_to_right`, `mallowmix.infer.importance.importance`,
         `mallowmix.completion`
 
@@ -56,8 +60,9 @@ def heldout(
     if method == "completion":
         if include_mu:
             raise OptionError("include_mu goes with the methods left-to-right and importance; completion is about β alone.")
-        return completion(model, comparisons, seed=seed, jobs=jobs, **options)
-    return METHODS[method](model, comparisons, include_mu=include_mu, seed=seed, jobs=jobs, progress=progress, **options)
+        return completion(model, comparisons, seed=seed, jobs=jobs, engine=engine, **options)
+    options |= {"include_mu": include_mu, "progress": progress}
+    return METHODS[method](model, comparisons, seed=seed, jobs=jobs, engine=engine, **options)
 
 
 def _check_options(method: str, options: dict[str, Any]) -> None:

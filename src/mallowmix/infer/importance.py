@@ -10,7 +10,8 @@ import numba as nb
 import numpy as np
 
 from mallowmix.comparisons import Comparisons
-from mallowmix.engine import Block
+from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine.choice import EngineName
 from mallowmix.errors import check_at_least
 from mallowmix.infer.annealing import anneal, log_likelihood
 from mallowmix.infer.scores import NOBODY, Array, Heldout, Progress, by_person, floored_beta, log_mu_by_person, summary
@@ -35,6 +36,7 @@ def importance(
     seed: int = 0,
     jobs: int | None = None,
     progress: Progress | None = None,
+    engine: EngineName | LocalEngine | None = None,
 ) -> Heldout:
     """The likelihood of all of everybody's comparisons, the weights θ integrated out over the model's Dirichlet prior.
 
@@ -53,7 +55,8 @@ def importance(
     comparisons = comparisons.with_items(model.items)
     n = comparisons.per_user()
     broadcast = (floored_beta(model), model.alpha, draws, max_draws, float(least_ess), particles, as_key(seed))
-    found = by_person(_score, comparisons, broadcast, jobs=jobs, progress=progress, name="importance", width=4)
+    how = {"jobs": jobs, "progress": progress, "engine": engine}
+    found = by_person(_score, comparisons, broadcast, name="importance", width=4, **how)
     score = found[:, 0] + (log_mu_by_person(comparisons) if include_mu else 0.0)
     return summary(np.column_stack([score, n]), NOBODY, _details(found[n > 0], float(n.sum()), least_ess))
 

@@ -12,7 +12,8 @@ import numba as nb
 import numpy as np
 
 from mallowmix.comparisons import Comparisons
-from mallowmix.engine import Block
+from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine.choice import EngineName
 from mallowmix.errors import FitWarning, OptionError, check_at_least, check_choice
 from mallowmix.infer.scores import NOBODY, Array, Heldout, Progress, by_person, floored_beta, log_mu_by_person, summary
 from mallowmix.model import M4
@@ -37,6 +38,7 @@ def left_to_right(
     seed: int = 0,
     jobs: int | None = None,
     progress: Progress | None = None,
+    engine: EngineName | LocalEngine | None = None,
 ) -> Heldout:
     """The likelihood of all of everybody's comparisons, the weights θ integrated out over the model's Dirichlet prior.
 
@@ -62,9 +64,10 @@ def left_to_right(
     most = max(particles, _most(float(n.sum()))) if max_particles is None else max_particles
     _check(form, particles, most, tol, moves)
     common = (floored_beta(model), model.alpha, FORMS.index(form), moves, as_key(seed))
+    how: dict[str, Any] = {"jobs": jobs, "progress": progress, "engine": engine}
     R = particles
     while True:
-        runs = by_person(_two_runs, comparisons, (R, *common), jobs=jobs, progress=progress, name=f"{R} particles", width=2)
+        runs = by_person(_two_runs, comparisons, (R, *common), name=f"{R} particles", width=2, **how)
         details = {"form": form, "particles": R, "moves": moves, **_agreement(runs, n)}
         settled = max(details["difference"], details["noise_bias"]) < tol
         if settled or most < 2 * R:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine.choice import EngineName, using
 from mallowmix.errors import DataError
 from mallowmix.model import M4
 
@@ -63,14 +64,15 @@ def by_person(
     progress: Progress | None,
     name: str,
     width: int,
+    engine: EngineName | LocalEngine | None = None,
 ) -> Array:
     """What a step says of each person, `width` numbers each; the engine gets a few blocks at a time, so that progress is seen."""
-    blocks, engine = make_blocks(comparisons), LocalEngine(jobs)
-    parts = [np.empty((0, width))]
-    for first in range(0, len(blocks), 4 * engine.jobs):
-        parts += engine.reduce(step, blocks[first : first + 4 * engine.jobs], broadcast)[1]
-        if progress:
-            progress(name, min(first + 4 * engine.jobs, len(blocks)), len(blocks))
+    blocks, parts = make_blocks(comparisons), [np.empty((0, width))]
+    with using(engine, jobs) as run:
+        for first in range(0, len(blocks), 4 * run.jobs):
+            parts += run.reduce(step, blocks[first : first + 4 * run.jobs], broadcast)[1]
+            if progress:
+                progress(name, min(first + 4 * run.jobs, len(blocks)), len(blocks))
     return np.concatenate(parts)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine.choice import EngineName, using
 from mallowmix.errors import FitWarning, check_at_least, check_choice
 from mallowmix.infer.posterior import FARTHEST, Lens, fold_in, gather, leap, lens
 from mallowmix.model import M4
@@ -26,6 +27,7 @@ def weights(
     max_iter: int = 1000,
     tol: float = 1e-6,
     jobs: int | None = None,
+    engine: EngineName | LocalEngine | None = None,
 ) -> Array:
     """(M, K) the weights of known or new people, one row a user of `comparisons.users`; rows sum to one.
 
@@ -33,6 +35,7 @@ def weights(
         r_nk ∝ β_(w_n),k θ_k, which is the mode of log-ratios of θ (that of θ itself lies on the edge whenever an α is below 1).
         The mean predicts better; the mode is a little quicker and surer of itself
     max_iter, tol : repeated until no weight moves by more than `tol`
+    engine : as in `fit`; comparisons from `store_comparisons` are read block by block
 
     The model's calibration holds here; its spam component is left out and the others sum to one. Someone without comparisons gets
     the prior mean. `user_weight` plays no part: it says how much a person counts for others. `posterior` adds intervals.
@@ -41,7 +44,8 @@ def weights(
     check_choice("estimate", estimate, ("mean", "map"))
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     broadcast = (lens(model), estimate, max_iter, tol)
-    moving, theta = LocalEngine(jobs).reduce(_weights, make_blocks(comparisons), broadcast)
+    with using(engine, jobs) as run:
+        moving, theta = run.reduce(_weights, make_blocks(comparisons), broadcast)
     if moving:
         warnings.warn(
             f"The weights of {moving} of {comparisons.n_users} users still moved by more than tol={tol:g} after {max_iter} "
