@@ -7,12 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.calibrate import calibrated, in_words
+from mallowmix.cli.engines import Cache, EngineOption, Memory, More, Place, Scheduler, comparisons_of
 from mallowmix.cli.options import Jobs, Json, Quiet, Seed, Top, at_least, count_or_auto, number, number_or_auto
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress import progress
 from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import components_table, counted, model_values, sizes
+from mallowmix.errors import OptionError
 
 
 @reads_votes
@@ -29,6 +31,7 @@ def fit(
             show_default=False,
         ),
     ],
+    more: More = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -98,6 +101,10 @@ def fit(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Calibrate predictions as well (see the command calibrate).")
     ] = False,
+    engine: EngineOption = None,
+    memory: Memory = None,
+    scheduler: Scheduler = None,
+    cache: Cache = None,
     read: Reader = AS_GIVEN,
     top: Top = None,
     quiet: Quiet = False,
@@ -107,16 +114,17 @@ def fit(
     hush(quiet)
     target = output or Path(default_name(votes))
     try_outputs(target, inputs=[votes])
-
-    comparisons = read(votes)
+    place = Place(engine, memory, scheduler, cache, tuple(more or ()))
     options = {"method": method, "zeta": zeta, "n_projections": n_projections, "tol": tol}
     options |= {"min_count": min_count, "metric": metric, "refine": refine, "columns": kind, "n_fits": fits}
-    model = _fitted(
-        comparisons, components, seed, jobs, quiet, {name: value for name, value in options.items() if value is not None}
-    )
-    if calibrate:
-        model = calibrated(model, comparisons, seed, jobs, quiet)
-    write_all({target: model_writer(model)})
+    options = {name: value for name, value in options.items() if value is not None}
+    if calibrate and place.on_disk:
+        raise OptionError("--calibrate needs the votes in memory: calibrate afterwards, with a part of them.")
+    with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons:
+        model = _fitted(comparisons, components, seed, run, quiet, options)
+        if calibrate:
+            model = calibrated(model, comparisons, seed, jobs, quiet)
+        write_all({target: model_writer(model)})
     if json:
         say_json(model_values(model, top) | {"output": str(target)})
     elif not quiet:
@@ -133,11 +141,11 @@ def default_name(votes: Any) -> str:
     return f"{plain or 'votes'}.m4"
 
 
-def _fitted(comparisons: Any, components: Any, seed: int, jobs: int | None, quiet: bool, options: dict[str, Any]) -> Any:
+def _fitted(comparisons: Any, components: Any, seed: int, run: Any, quiet: bool, options: dict[str, Any]) -> Any:
     from mallowmix.learn.fit import fit as learn
 
     with progress(hidden=quiet) as report:
-        return learn(comparisons, components, seed=seed, jobs=jobs, progress=report, **options)
+        return learn(comparisons, components, seed=seed, engine=run, progress=report, **options)
 
 
 def _tell(model: Any, comparisons: Any, votes: Any, target: Path, top: int | None) -> None:
