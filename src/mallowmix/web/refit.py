@@ -95,7 +95,8 @@ class Refitter:
             self._process = process
             assert process.stdin is not None and process.stdout is not None
             place = self.store.url.render_as_string(hide_password=False)
-            process.stdin.write(json.dumps({"place": place, "components": self.settings.n_components}) + "\n")
+            request = {"place": place, "components": self.settings.n_components, "nice": self.settings.nice}
+            process.stdin.write(json.dumps(request) + "\n")
             process.stdin.close()
             outcome: dict[str, Any] = {"failed": "The process that learns ended without an answer."}
             for line in process.stdout:

@@ -18,6 +18,7 @@ class Settings:
     enough : nats. Asking stops when no open pair tells more than this about the person
     refit_votes, refit_minutes : learn again after so many new votes, or so long after the first new one; 0 is never
     n_components : K of a refit, or "auto"
+    nice : how far the process that learns stands back behind the server, from 0 to 19
     propose : whether participants may propose items (an admin lets them in)
     admin_token : opens the admin pages; None closes them
     rate : requests a second for each session, ten seconds' worth at once; 0 sets no limit
@@ -33,6 +34,7 @@ class Settings:
     refit_votes: int = 0
     refit_minutes: float = 0.0
     n_components: int | Literal["auto"] = "auto"
+    nice: int = 10
     propose: bool = False
     admin_token: str | None = None
     rate: float = 20.0

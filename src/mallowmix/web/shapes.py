@@ -13,9 +13,9 @@ Pair = Annotated[list[Name], Field(min_length=2, max_length=2)]
 
 
 class Strict(BaseModel):
-    """Unknown fields are refused."""
+    """Unknown fields are refused, and nothing is taken for what it is not: true is no number."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
 
 
 class Problem(BaseModel):

@@ -28,9 +28,9 @@ _TELL = 0.25  # seconds between two words about progress
 
 def main() -> None:
     """Read the request, fit, answer. Whatever goes wrong is the answer, too."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(19)
     request = json.loads(sys.stdin.readline())
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(request["nice"])
     warnings.simplefilter("ignore")
     try:
         _say(refit(request["place"], request["components"]))
