@@ -285,6 +285,46 @@ def test_explore_someone(context):
     page.wait_for_function("() => document.querySelector('#choices').value.split('\\n').length > 5")
 
 
+CONTRAST = """() => {
+  const canvas = new OffscreenCanvas(1, 1), brush = canvas.getContext('2d', { willReadFrequently: true });
+  const over = (colour, under) => {
+    brush.fillStyle = `rgb(${under.join(',')})`; brush.fillRect(0, 0, 1, 1);
+    brush.fillStyle = colour; brush.fillRect(0, 0, 1, 1);
+    return [...brush.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const ground = (node) => node ? over(getComputedStyle(node).backgroundColor, ground(node.parentElement)) : [255, 255, 255];
+  const light = (c) => c.map((v) => v / 255).map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, n) => sum + v * [.2126, .7152, .0722][n], 0);
+  const seen = (node) => node.checkVisibility() && node.getBoundingClientRect().width > 1;
+  const text = [...document.querySelectorAll('main *, header *, footer *')].filter((node) => !node.closest('svg') && seen(node)
+    && [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim()));
+  return text.map((node) => {
+    const under = ground(node), [a, b] = [light(over(getComputedStyle(node).color, under)), light(under)];
+    return [node.tagName + '.' + node.className, (Math.max(a, b) + .05) / (Math.min(a, b) + .05)];
+  });
+}"""
+NAMELESS = """() => [...document.querySelectorAll('button, a, input:not([type=hidden]), select, textarea')].filter((node) =>
+  node.checkVisibility() && !(node.labels?.length || node.getAttribute('aria-label') || node.textContent.trim()))
+  .map((node) => node.outerHTML)"""
+
+
+@pytest.mark.parametrize("context", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True, ids=["light", "dark"])
+def test_text_stands_out_and_everything_has_a_name(context):
+    """Contrast of at least 4.5 to 1 for all text (WCAG AA), as it is painted; no control without a label; one heading."""
+    page = context.new_page()
+    for path, ready_when in (
+        ("/", "h1"),
+        ("/survey", "#survey[aria-busy=false]"),
+        ("/explore", "#people:not([hidden])"),
+        ("/api", "h1"),
+    ):
+        page.goto(path)
+        page.wait_for_selector(ready_when)
+        found = page.evaluate(CONTRAST)
+        assert len(found) > 5 and [(name, ratio) for name, ratio in found if ratio < 4.5] == []
+        assert page.evaluate(NAMELESS) == [] and page.locator("h1").count() == 1 and page.locator("main").count() == 1
+
+
 def test_admin_in_the_browser(context, server):
     page = context.new_page()
     page.goto("/admin")

@@ -15,6 +15,7 @@ from mallowmix.errors import DataError, FileError, OptionError
 from mallowmix.web.app import create_app
 from mallowmix.web.names import clean_name, read_items
 from mallowmix.web.security import POLICY
+from mallowmix.web.server import listening
 from mallowmix.web.settings import Settings
 from mallowmix.web.site import Site
 from tests.command_line import run
@@ -176,6 +177,24 @@ def test_hosts_and_rates(tmp_path):
         assert int(said[-1].headers["retry-after"]) >= 1
         client.cookies.clear()
         assert client.get("/api/health").status_code == 200  # another bucket
+
+
+def test_newcomers_from_one_address_are_limited(tmp_path):
+    site = Site(str(tmp_path / "v.db"), Settings(rate=1.0), model=mm.M4.from_orders([["a", "b", "c"]]))
+    with TestClient(create_app(site)) as client:
+        codes = []
+        for _ in range(14):
+            client.cookies.clear()
+            codes.append(client.post("/api/v1/people", json={}).status_code)
+    assert codes == [201] * 10 + [429] * 4
+
+
+def test_an_address_that_is_taken_is_said_in_words():
+    taken = pytest.raises(OptionError, match=r"cannot be listened on: .*in use.* Choose another with --port")
+    with listening("127.0.0.1", 0) as line, taken:
+        listening("127.0.0.1", line.getsockname()[1])
+    with pytest.raises(OptionError, match="cannot be listened on"):
+        listening("127.0.0.1", 99999)
 
 
 def test_the_policy_allows_nothing_but_our_own_files():

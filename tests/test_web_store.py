@@ -1,5 +1,6 @@
 """The database of votes: each once, none before its commit, upgraded by steps; SQLite and PostgreSQL alike."""
 
+import base64
 import threading
 
 import numpy as np
@@ -7,9 +8,11 @@ import pytest
 import sqlalchemy as sa
 
 from mallowmix.errors import FileError, OptionError
+from mallowmix.storage import loads
 from mallowmix.web.engines import database_url, make_engine, shown
-from mallowmix.web.schema import VERSION, items, meta, migrate, people, version_of, votes
+from mallowmix.web.schema import VERSION, items, meta, migrate, models, people, version_of, votes
 from mallowmix.web.store import Store, comparisons_of
+from mallowmix.web.worker import refit
 from mallowmix.web.writer import CONFLICT, GONE, REPEATED, STORED, Vote
 
 
@@ -161,3 +164,27 @@ def test_places_that_cannot_be(tmp_path):
 def test_rows_of_nothing_have_their_shape(store):
     rows, names = store.rows()
     assert rows.shape == (0, 4) and rows.dtype == np.int64 and set(names.values()) == {"a", "b", "c"}
+
+
+def test_a_refit_says_how_many_votes_the_model_before_had_foretold(store, place):
+    """Twelve people all prefer a to b to c; the first model is asked about the votes that come after it, which it foretells."""
+
+    def vote(person, n, low, high):
+        assert store.writer.submit(Vote(person, f"key-{n:05d}", low, high, 1, 0)).result() == STORED
+
+    people_ = [add_person(store, f"x{n}") for n in range(12)]
+    for person in people_:
+        vote(person, 1, 1, 2)
+        vote(person, 2, 2, 3)
+    first = refit(place, "auto")
+    assert (first["votes"], first["people"], first["foretold"], first["foretold_of"]) == (24, 12, None, 0)
+    model = loads(base64.b64decode(first["model"]))
+    assert [str(model.items[i]) for i in model.order[0]] == ["a", "b", "c"]
+    row = {name: first[name] for name in ("last_vote", "votes", "people", "components", "seconds", "foretold", "foretold_of")}
+    data = base64.b64decode(first["model"])
+    store.writer.submit(lambda c: c.execute(models.insert().values(created=0.0, data=data, **row)).rowcount).result()
+    for person in people_[:8]:
+        vote(person, 3, 1, 3)
+    store.writer.submit(Vote(people_[8], "key-00003", 1, 3, -1, 0)).result()
+    second = refit(place, 1)
+    assert second["foretold_of"] == 9 and second["foretold"] == pytest.approx(8 / 9) and second["components"] == 1

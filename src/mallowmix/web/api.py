@@ -61,6 +61,11 @@ async def events(site: TheSite) -> StreamingResponse:
 @router.post("/people", tags=["survey"], status_code=201, dependencies=[Depends(same_origin)])
 async def begin(request: Request, response: Response, site: TheSite, wanted: shapes.NewPerson | None = None) -> shapes.PersonOut:
     """Become a participant. The session comes as a cookie, and as a token where one is asked for."""
+    wait = site.newcomers.wait(request.client.host if request.client else "?")
+    if wait > 0:
+        raise HTTPException(
+            429, "Many participants have begun from this address: wait a moment.", {"Retry-After": str(int(wait) + 1)}
+        )
     person, token = await site.new_person()
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, token, max_age=YEAR, httponly=True, samesite="lax", secure=secure, path="/")

@@ -1,7 +1,10 @@
 """Run the application until it is stopped: uvicorn, one process, on an address of one's own unless told otherwise."""
 
+import socket
+
 import uvicorn
 
+from mallowmix.errors import OptionError
 from mallowmix.web.app import create_app
 from mallowmix.web.site import Site
 
@@ -10,10 +13,22 @@ _PATIENCE = 3  # seconds for requests that run when the server is stopped
 
 def run(site: Site, host: str, port: int) -> None:
     """Serve until interrupted. Requests are not logged: links to results are secrets."""
-    uvicorn.run(
+    with listening(host, port) as line:
+        _server(site).run(sockets=[line])
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """The address, taken; an error in words where somebody else has it."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OptionError(f"--host {host} --port {port} cannot be listened on: {reason}. Choose another with --port.") from None
+
+
+def _server(site: Site) -> uvicorn.Server:
+    settings = uvicorn.Config(
         create_app(site),
-        host=host,
-        port=port,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -21,3 +36,4 @@ def run(site: Site, host: str, port: int) -> None:
         limit_concurrency=1000,
         timeout_keep_alive=30,
     )
+    return uvicorn.Server(settings)

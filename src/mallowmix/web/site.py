@@ -16,6 +16,7 @@ from mallowmix.model import M4
 from mallowmix.storage import loads
 from mallowmix.web.events import Hub
 from mallowmix.web.fitted import Fitted
+from mallowmix.web.limits import Rates
 from mallowmix.web.questions import Asked, next_question
 from mallowmix.web.refit import Refitter
 from mallowmix.web.schema import items as items_table
@@ -48,6 +49,7 @@ class Site:
         crowd: Comparisons | None = None,
     ) -> None:
         self.settings, self.hub, self.known, self.admins = settings, Hub(), Known(), AdminSessions()
+        self.newcomers = Rates(settings.rate / 10, 10 * settings.rate)
         self.lock = threading.Lock()
         self.counts = {"votes": 0, "skipped": 0, "people": 0}
         self.store = Store(place, self._committed)
@@ -172,6 +174,7 @@ class Site:
         gone = await self.store.writer.write(delete)
         self.known.forget(person)
         await self.slowly(self.reload)
+        self.refitter.counted(gone)  # something to learn again for, even if nobody votes any more
         return bool(gone)
 
     async def set_status(self, item: int, status: str) -> None:

@@ -47,6 +47,7 @@ class Writer:
     """Runs all writes of a server, one transaction at a time."""
 
     def __init__(self, engine: sa.Engine, told: Callable[[int], None] = lambda n: None) -> None:
+        """`told` hears after each commit how many decided votes were in it."""
         self.engine, self.told = engine, told
         self.healthy, self.commits = True, 0
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
@@ -106,8 +107,9 @@ class Writer:
             self._drop()
             _answer(jobs, [error] * len(jobs))
         else:
+            done = zip(jobs, answers, strict=True)
             self.healthy, self.commits = True, self.commits + 1
-            self.told(answers.count(STORED))
+            self.told(sum(answer == STORED and isinstance(job.what, Vote) and job.what.choice != 0 for job, answer in done))
             _answer(jobs, answers)
 
     def _transaction(self, jobs: list[Job]) -> list[Any]:
