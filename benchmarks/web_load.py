@@ -1,6 +1,6 @@
 """The survey under load: votes a second, how long they take, what a kill -9 does, and whether a refit is felt.
 
-python benchmarks/web_load.py [--seconds 60] [--clients 64]    writes benchmarks/results/web_load.json
+python -m benchmarks.web_load [--seconds 60] [--clients 64]    writes benchmarks/results/web_load.json
 
 A real server in a process of its own, with SQLite and then with PostgreSQL (where it is installed); 200 items, K = 10. In a run:
 

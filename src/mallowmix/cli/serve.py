@@ -129,3 +129,4 @@ def _serve(site: Any, host: str, port: int, *, check: bool) -> None:
     shown = f"[{host}]" if ":" in host else host
     say(f"Open http://{shown}:{port} (Ctrl-C ends it).")
     run(site, host, port)
+    say(f"Stopped. Every vote that was answered is in {site.store.place}.")

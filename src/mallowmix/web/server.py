@@ -1,5 +1,6 @@
 """Run the application until it is stopped: uvicorn, one process, on an address of one's own unless told otherwise."""
 
+import contextlib
 import socket
 
 import uvicorn
@@ -13,7 +14,7 @@ _PATIENCE = 3  # seconds for requests that run when the server is stopped
 
 def run(site: Site, host: str, port: int) -> None:
     """Serve until interrupted. Requests are not logged: links to results are secrets."""
-    with listening(host, port) as line:
+    with listening(host, port) as line, contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
         _server(site).run(sockets=[line])
 
 
