@@ -7,11 +7,18 @@ import tempfile
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks import floor, foldin, growth, page, speed, threads
+from benchmarks import floor, foldin, growth, page, readers, speed, threads
 from benchmarks.record import RESULTS, save
 from mallowmix.warm import warm
 
-BENCHMARKS: dict[str, ModuleType] = {"speed": speed, "floor": floor, "growth": growth, "threads": threads, "foldin": foldin}
+BENCHMARKS: dict[str, ModuleType] = {
+    "speed": speed,
+    "floor": floor,
+    "growth": growth,
+    "threads": threads,
+    "foldin": foldin,
+    "readers": readers,
+}
 
 
 def main(arguments: list[str] | None = None) -> None:

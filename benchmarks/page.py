@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.growth import allowed_bytes
+from benchmarks.readers import GOAL_BYTES, GOAL_RATIO
 from benchmarks.record import RESULTS, load
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
@@ -41,8 +42,10 @@ def _section(title: str, words: str, result: Result | None, write: Any) -> str:
 
 
 def _circumstances(result: Result) -> str:
-    about, setting = result["about"], result["setting"]
+    about, setting = result["about"], result.get("setting", {})
     packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
+    if "n_items" not in setting:
+        return f"Python {about['python']}, {packages}; {about['cores']} cores, {about['processor']}."
     planted = (
         f"Q = {setting['n_items']}, K = {setting['n_components']}, N = {setting['per_user']}, "
         f"φ = {setting['phi']:g}, α = {setting['alpha']:g} each"
@@ -191,6 +194,20 @@ def _foldin(result: Result) -> str:
     return "\n".join([table(head, rows), table([f"one person, {one['comparisons']} comparisons", "solves", "goal"], lines)])
 
 
+def _readers(result: Result) -> str:
+    """Reading in units of pyarrow's hashing, and the memory of ratings."""
+    seconds, memory, sizes = result["seconds"], result["memory"], result["sizes"]
+    names = {"numbers": "text to numbers, in the order of the text", "read_comparisons": "`read_comparisons`, checked and merged"}
+    rows = []
+    for name, words in names.items():
+        ratio = seconds[name] / seconds["dictionary_encode"]
+        rows.append([words, number(ratio), _goal(ratio <= GOAL_RATIO, f"≤ {GOAL_RATIO:g}") if name == "numbers" else ""])
+    first = table([f"times `dictionary_encode`, {sizes['rows']:,} rows × 3 columns", "ratio", "goal"], rows)
+    beyond = [f"{memory['ratings']:,}", f"{memory['comparisons']:,}", f"{memory['beyond'] / 1e6:,.0f} MB"]
+    head = ["ratings", "comparisons", "peak beyond input and result", "goal"]
+    return f"{first}\n{table(head, [[*beyond, _goal(memory['beyond'] <= GOAL_BYTES, '≤ 1 GB')]])}"
+
+
 SECTIONS = (
     (
         "speed",
@@ -234,6 +251,16 @@ with K + 10 columns (scipy, one thread): the most likely weights, and the poster
 in units of `numpy.linalg.solve` with a matrix of 100 × 100.
 """,
         _foldin,
+    ),
+    (
+        "readers",
+        "Reading",
+        """
+An Arrow table of text (100,000 people, 1,000 items) in units of what pyarrow's `dictionary_encode` needs to hash its three
+columns, on the same table in the same run; then ratings, ten a person, that become comparisons: what the process holds at its
+peak beyond the ratings and the comparisons.
+""",
+        _readers,
     ),
 )
 

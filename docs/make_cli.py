@@ -6,6 +6,7 @@ from typing import Any
 import typer.main
 
 from mallowmix.cli import app
+from mallowmix.cli.reading import OPTIONS as _READING
 from mallowmix.cli.shell import EXIT_CODES
 
 PAGE = Path(__file__).with_name("cli.md")
@@ -32,8 +33,12 @@ $ mallowmix update model.m4 votes.csv -o newer.m4
 ```
 
 A file of comparisons has the columns `user`, `winner`, `loser` and, if you like, `weight` (how many times); `--columns` takes
-other names. Components and positions are numbered from 1, and 1 is best.
+other names, and other forms are recognised or named with `--format` ([how to read the votes](#how-to-read-the-votes)).
+Components and positions are numbered from 1, and 1 is best.
 """
+
+_READS = """Every command that reads votes has these options. What votes may be, and what happens to ties, is told form by form
+in [data](data/index.md)."""
 
 _JSON = {
     "`show`, `fit`, `update`": (
@@ -92,18 +97,30 @@ _JSON = {
 def page() -> str:
     """The whole page."""
     group: Any = typer.main.get_command(app)
-    return "\n".join([_START, *map(_section, group.commands.values()), _json(), _exit_codes()])
+    sections = [*map(_section, group.commands.values()), _reading(group.commands["check"]), _json(), _exit_codes()]
+    return "\n".join([_START, *sections])
 
 
 def _section(command: Any) -> str:
     """A command: what it does, how it is called, its options."""
     arguments = [param for param in command.params if param.param_type_name == "argument"]
-    options = [param for param in command.params if param.param_type_name == "option"]
+    reads = any(param.name in _READING for param in command.params)
+    options = [param for param in command.params if param.param_type_name == "option" and not (reads and param.name in _READING)]
     called = " ".join(["mallowmix", command.name, *(_argument_name(param) for param in arguments), "[OPTIONS]"])
-    rows = [f"| {_names(param)} | {param.help}{_default(param)} |" for param in [*arguments, *options]]
-    return "\n".join(
-        [f"## {command.name}", "", command.help, "", f"`{called}`", "", "| option | what it does |", "|---|---|", *rows, ""]
-    )
+    rows = [_row(param) for param in [*arguments, *options]]
+    more = ["And [how to read the votes](#how-to-read-the-votes).", ""] if reads else []
+    head = [f"## {command.name}", "", command.help, "", f"`{called}`", "", "| option | what it does |", "|---|---|"]
+    return "\n".join([*head, *rows, "", *more])
+
+
+def _row(param: Any) -> str:
+    return f"| {_names(param)} | {param.help}{_default(param)} |"
+
+
+def _reading(command: Any) -> str:
+    """The options that every command has which reads votes."""
+    rows = [_row(param) for param in command.params if param.name in _READING]
+    return "\n".join(["## How to read the votes", "", _READS, "", "| option | what it does |", "|---|---|", *rows, ""])
 
 
 def _argument_name(param: Any) -> str:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.special import psi
 
 import mallowmix as mm
-from benchmarks import floor, foldin, growth, page, peers, speed, threads
+from benchmarks import floor, foldin, growth, page, peers, readers, speed, threads
 from benchmarks.__main__ import main, scripts
 from benchmarks.planted import Setting, count_matrix, draw, error_of, truth_of
 from benchmarks.record import about, load, repeated, save, timed
@@ -143,6 +143,7 @@ def results(tmp_path_factory):
     save("floor", floor.measure(floor.Sizes(TINY, products=2, **few), silent), folder)
     save("threads", threads.measure(threads.Sizes(TINY, **few), silent), folder)
     save("foldin", foldin.measure(foldin.Sizes(TINY, users=40, one=10, matrix=20, calls=3), silent), folder)
+    save("readers", readers.measure(readers.Sizes(rows=2000, users=50, repeats=1, raters=50), silent), folder)
     sizes = growth.Sizes(TINY, comparisons=(600, 3000), items=(6,), comparisons_for_items=600, repeats=1)
     with pytest.MonkeyPatch.context() as patch:  # one process is started in a test of its own
         patch.setattr(growth, "_in_a_process", lambda folder, refine, repeats: growth.fit_once_warm(folder, refine, repeats))
@@ -190,6 +191,13 @@ def test_foldin_has_many_people_and_one(results):
     assert [(row["estimate"], row["threads"]) for row in result["rows"]] == [(e, t) for e in ("map", "mean") for t in (1, 2)]
     assert all(row["seconds"] > 0 for row in result["rows"]) and result["comparisons"] == 1200
     assert set(result["one"]["seconds"]) == {"map", "mean"} and result["one"]["solve_seconds"] > 0
+
+
+def test_reading_is_measured_beside_pyarrow(results):
+    result = load("readers", results)
+    assert set(result["seconds"]) == {"dictionary_encode", "numbers", "read_comparisons"}
+    assert result["memory"]["ratings"] == 500 and result["memory"]["comparisons"] > 1000
+    assert "| `read_comparisons`, checked and merged |" in page._readers(result)
 
 
 def test_the_foldin_table_by_hand():
@@ -309,7 +317,7 @@ def test_results_name_no_machine():
 
 
 def test_an_unknown_benchmark_is_refused():
-    with pytest.raises(SystemExit, match="There is no benchmark 'sped'; there are speed, floor, growth, threads, foldin"):
+    with pytest.raises(SystemExit, match=r"There is no benchmark 'sped'; there are speed, floor, growth, .*, foldin, readers"):
         main(["sped"])
 
 

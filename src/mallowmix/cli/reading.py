@@ -72,7 +72,7 @@ def _option(help: str, metavar: str, parser: Callable[[str], Any] = str, default
     return Annotated[Any, option], default
 
 
-_OPTIONS = {
+OPTIONS = {
     "format": _option("What the votes are; recognised by their columns unless given, and then said.", FORMATS),
     "columns": _option(
         "Names of your columns where they differ, as in user=judge,winner=better,loser=worse. weight= leaves weights out.",
@@ -108,7 +108,7 @@ def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*values: Any, **options: Any) -> None:
-        said = {name: options.pop(name) for name in _OPTIONS if name in options}
+        said = {name: options.pop(name) for name in OPTIONS if name in options}
         command(*values, **options, read=Reader({name: value for name, value in said.items() if value is not None}))
 
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -119,4 +119,4 @@ def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
 
 def _parameters() -> list[inspect.Parameter]:
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return [inspect.Parameter(name, kind, default=default, annotation=hint) for name, (hint, default) in _OPTIONS.items()]
+    return [inspect.Parameter(name, kind, default=default, annotation=hint) for name, (hint, default) in OPTIONS.items()]

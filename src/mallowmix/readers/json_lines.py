@@ -48,12 +48,19 @@ def _columns(path: Path, picked: Mapping[str, Any]) -> dict[str, Any]:
 def _array(values: list[Any], name: str) -> pa.Array:
     if any(isinstance(value, dict) for value in values):
         raise DataError(f"Column {name!r} holds objects, which cannot name a thing: give text, numbers or lists of them.")
+    if any(isinstance(value, list) and any(isinstance(each, list) for each in value) for value in values):
+        values = [_nested(value) if isinstance(value, list) else value for value in values]
     try:
         return pa.array(values)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataError(
             f"Column {name!r} mixes kinds of values or holds none that can name a thing: {str(error).splitlines()[0]}."
         ) from None
+
+
+def _nested(value: list[Any]) -> list[list[Any]]:
+    """A ranking in which some places are ties, with every place as a list."""
+    return [each if isinstance(each, list) else [each] for each in value]
 
 
 def one_type(parts: list[pa.Array], name: str) -> pa.ChunkedArray:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from mallowmix.comparisons import Comparisons
 from mallowmix.errors import FileError
 from mallowmix.labels import text_of
+from mallowmix.readers.mat_files import read_mat
 from mallowmix.readers.ratings import comparisons_from_ratings, reading_of_ratings
 from mallowmix.readers.reading import How, Reading, Ties
 
@@ -110,25 +110,7 @@ def _find(path: str | os.PathLike[str] | None) -> Path:
 
 
 def _read_mat(file: Path) -> tuple[NDArray[Any], ...]:
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
-    file.open("rb").close()  # what the operating system refuses, it refuses here
-    try:
-        found = loadmat(file, variable_names=["train_vec", "probe_vec"])
-    except (
-        MatReadError,
-        ValueError,
-        TypeError,
-        NotImplementedError,
-        EOFError,
-        OSError,
-        IndexError,
-        KeyError,
-        zlib.error,
-    ) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise FileError(f"{file} is not a whole MATLAB file: it is cut short, damaged, or something else ({reason}).") from None
+    found = read_mat(file, ("train_vec", "probe_vec"))
     parts = [_three_columns(found, name, file) for name in ("train_vec", "probe_vec")]
     rows = np.concatenate(parts)
     _check_finite(rows, file)

@@ -11,13 +11,15 @@ from mallowmix.errors import DataError, FileError
 from mallowmix.labels import as_column
 from mallowmix.readers.inputs import NUMBERS, Input, check_width
 
+_BROKEN = (pa.ArrowException, OSError, ValueError, OverflowError)
+
 
 def open_parquet(path: Path) -> Input:
     """One Parquet file."""
     path.open("rb").close()  # what the operating system refuses, it refuses here
     try:
         names = pq.read_schema(path).names
-    except (pa.ArrowException, OSError) as error:
+    except _BROKEN as error:
         raise _not_whole(path, error) from None
     check_width(str(path), len(names))
 
@@ -25,7 +27,8 @@ def open_parquet(path: Path) -> Input:
         try:
             with pq.ParquetFile(path) as file:
                 table = file.read(columns=list(dict.fromkeys(picked.values())))
-        except (pa.ArrowException, OSError) as error:
+            table.validate(full=True)  # text is UTF-8, offsets point into it
+        except _BROKEN as error:
             raise _not_whole(path, error) from None
         return {ours: _column(table.column(theirs), ours, theirs, path) for ours, theirs in picked.items()}
 
