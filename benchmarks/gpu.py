@@ -174,6 +174,7 @@ def timed_fit(on: device.Arrays, size: dict[str, int], rate: dict[str, float], w
     start = time.perf_counter()
     fit = gpu_fit.fit_short(on, batches, K, wait)
     found |= {"whole fit": time.perf_counter() - start, "parts": fit["seconds"], "subspace passes": fit["passes"]}
+    found |= {"start": fit["start"], "bounds": fit["bounds"]}
     found["error"] = float(match_components(fit["sigma"], truth.sigma).kendall.mean())
     found["phi"] = {"planted": truth.phi, "largest difference": float(np.abs(fit["phi"] - truth.phi).max())}
     if on.kernels:

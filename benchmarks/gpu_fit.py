@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
+from scipy.special import gammaln
 
 from mallowmix.engine import device
 from mallowmix.engine.device import Arrays, Batch
@@ -90,7 +91,7 @@ def e_step(on: Arrays, batches: list[Batch], table: np.ndarray, alpha: np.ndarra
 
 
 def fit_short(on: Arrays, batches: list[Batch], K: int, wait: Callable[[], None], seed: int = 0) -> dict[str, Any]:
-    """The spectral start from pairs and six variational steps; what was found, and how long each part took."""
+    """Spectral starts from pairs and from people, six variational steps from each; what the higher bound found, and seconds."""
     seconds: dict[str, float] = {}
     clock = _Clock(seconds, wait)
     moment = Moment(on, batches)
@@ -99,16 +100,29 @@ def fit_short(on: Arrays, batches: list[Batch], K: int, wait: Callable[[], None]
     start = np.random.default_rng(seed).standard_normal((len(moment.pairs.share), width))
     subspace = iterate_subspace(moment.apply, start, K - 1)
     clock("subspace")
-    sigma, alpha = start_from_pairs(subspace, moment.pairs, K, batches[0].n_items)
-    clock("start")
+    starts = {
+        "pairs": start_from_pairs(subspace, moment.pairs, K, batches[0].n_items),
+        "people": start_from_people(on, batches[0], moment, subspace, K, seed),
+    }
+    clock("starts")
+    found = {name: _climb(on, batches, *each, clock) for name, each in starts.items()}
+    best = max(found, key=lambda name: found[name]["bounds"][-1])
+    bounds = {name: each["bounds"] for name, each in found.items()}
+    return found[best] | {"start": best, "bounds": bounds, "passes": subspace.passes, "seconds": seconds}
+
+
+def _climb(on: Arrays, batches: list[Batch], sigma: np.ndarray, alpha: np.ndarray, clock: "_Clock") -> dict[str, Any]:
+    """Six steps of variational EM from one start."""
+    K, n_people = len(alpha), sum(len(batch.starts) - 1 for batch in batches)
     phi, gamma, bounds = np.full(K, 0.8), [None] * len(batches), []
+    normaliser = n_people * float(gammaln(alpha.sum()) - gammaln(alpha).sum())
     for _ in range(6):
         counts, bound = e_step(on, batches, beta_table(sigma, phi), alpha, gamma)
-        bounds.append(bound)
+        bounds.append(bound + normaliser)
         clock("people")
         sigma, phi = update_columns(counts, sigma)
         clock("columns")
-    return {"sigma": sigma, "phi": phi, "passes": subspace.passes, "bounds": bounds, "seconds": seconds}
+    return {"sigma": sigma, "phi": phi, "bounds": bounds}
 
 
 class _Clock:
@@ -144,6 +158,52 @@ def start_from_pairs(subspace: Subspace, pairs: PairStatistics, K: int, n_items:
         wins[high, low] = 1 - wins[low, high]
         sigma[k] = np.argsort(np.argsort(-wins.sum(axis=1), kind="stable"), kind="stable")
     return sigma, share
+
+
+def start_from_people(
+    on: Arrays, batch: Batch, moment: Moment, subspace: Subspace, K: int, seed: int, most: int = 100_000
+) -> tuple[np.ndarray, np.ndarray]:
+    """People clustered by the mean embedding of their comparisons, whitened; each cluster's counts give a ranking."""
+    xp, Q, M = on.xp, batch.n_items, min(most, len(batch.starts) - 1)
+    rows = int(batch.starts[M])
+    some = Batch(Q, batch.starts[: M + 1], batch.pair[:rows])
+    W = moment.value[:, None] * on.take(subspace.vectors[:, : K - 1], np.float32)[moment.index]
+    N = on.sparse.csr_matrix((xp.ones(rows, np.float32), some.pair, some.starts), shape=(M, Q * Q))
+    size = xp.maximum(xp.diff(some.starts), 1)[:, None]
+    embedding = (N @ W) / size / on.take(np.sqrt(np.maximum(subspace.values[: K - 1], 1e-12)), np.float32)
+    label = cluster(on, embedding, K, seed)
+    of_row = label[device.people_of(on, some)]
+    wins = on.give(xp.bincount(of_row * (Q * Q) + some.pair, minlength=K * Q * Q)).reshape(K, Q, Q).astype(np.float64)
+    total = wins + wins.transpose(0, 2, 1)
+    fraction = np.divide(wins, total, out=np.full_like(wins, 0.5), where=total > 0)
+    order = insertion_search(wins, np.argsort(-fraction.sum(axis=2), axis=1, kind="stable"))
+    share = np.maximum(np.bincount(on.give(label), minlength=K) / M, 0.2 / K)
+    return np.argsort(order, axis=1), share / share.sum()
+
+
+def cluster(on: Arrays, points: Any, K: int, seed: int, tries: int = 3) -> Any:
+    """The k-means cluster of each point: the best of a few tries, each from centres drawn far apart (k-means++)."""
+    xp, random, best = on.xp, np.random.default_rng(seed), None
+    for _ in range(tries):
+        centres = points[int(random.integers(len(points)))][None]
+        for _ in range(K - 1):
+            upto = xp.cumsum(_squares(xp, points, centres).min(axis=1))
+            centres = xp.concatenate([centres, points[int(xp.searchsorted(upto, random.random() * upto[-1]))][None]])
+        for _ in range(50):
+            label = _squares(xp, points, centres).argmin(axis=1)
+            sums = xp.stack([xp.bincount(label, points[:, j], K) for j in range(points.shape[1])], axis=1)
+            centres = (sums / xp.maximum(xp.bincount(label, minlength=K), 1)[:, None]).astype(np.float32)
+        apart = _squares(xp, points, centres)
+        inertia = float(apart.min(axis=1).sum())
+        if best is None or inertia < best[0]:
+            best = (inertia, apart.argmin(axis=1))
+    return best[1]  # type: ignore[index]
+
+
+def _squares(xp: Any, points: Any, centres: Any) -> Any:
+    """(points, centres) squared distances."""
+    apart = (points**2).sum(axis=1)[:, None] - 2 * points @ centres.T + (centres**2).sum(axis=1)
+    return xp.maximum(apart, 0)
 
 
 def _corners(rows: np.ndarray, K: int, smooth: int = 15) -> np.ndarray:
