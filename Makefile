@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help venv demo test lint bench clean
+.PHONY: help venv demo test lint bench bench-scale clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -30,6 +30,9 @@ test: lint  ## lint and all tests
 
 bench: venv  ## measure against what one would use instead; writes benchmarks/results
 	$(BIN)/python -m benchmarks
+
+bench-scale: venv  ## 100 million comparisons within 2 GB, against one scan by DuckDB; writes benchmarks/results/scale.json
+	$(BIN)/python -m benchmarks.scale
 
 clean:  ## remove .venv and caches
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache

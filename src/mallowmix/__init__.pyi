@@ -8,6 +8,7 @@ from .calibration import Calibration as Calibration
 from .checks import data_report as data_report
 from .comparisons import Comparisons as Comparisons
 from .datasets import load_dishes as load_dishes
+from .engine.store import store_comparisons as store_comparisons
 from .estimator import MixedMallows as MixedMallows
 from .frames import predictions_frame as predictions_frame
 from .frames import weights_frame as weights_frame
