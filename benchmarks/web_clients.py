@@ -130,6 +130,7 @@ class Voter:
     number: int
     times: list[float] = field(default_factory=list)
     questions: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
     retries: int = 0
 
     @classmethod
@@ -170,7 +171,9 @@ class Voter:
         while time.perf_counter() < end:
             status, headers, asked = await self.client.request("GET", "/api/v1/next-pair?more=true", token=self.token)
             assert status == 200 and asked["first"] is not None, asked
-            self.questions.append(float(headers["server-timing"].rpartition("=")[2]) / 1000)
+            clock, processor = (float(part.rpartition("=")[2]) / 1000 for part in headers["server-timing"].split(","))
+            self.questions.append(clock)
+            self.processor.append(processor)
             first, second = asked["first"]["id"], asked["second"]["id"]
             vote = {"key": f"asked-{self.number}-{first}-{second}", "first": first, "second": second, "choice": "first"}
             start = time.perf_counter()

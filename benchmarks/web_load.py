@@ -87,14 +87,21 @@ async def voting(voters: list[Voter], visitors: list[Voter], seconds: float) -> 
     for voter in [*voters, *visitors]:
         voter.times.clear()
         voter.questions.clear()
+        voter.processor.clear()
     start = time.perf_counter()
     end = start + seconds
     await asyncio.gather(*(voter.vote_until(end) for voter in voters), *(visitor.answer_until(end) for visitor in visitors))
     passed = time.perf_counter() - start
     times = [seconds for voter in voters for seconds in voter.times]
     questions = [seconds for visitor in visitors for seconds in visitor.questions]
+    processor = [seconds for visitor in visitors for seconds in visitor.processor]
     count = len(times) + sum(len(visitor.times) for visitor in visitors)
-    return {"votes_per_second": round(count / passed, 1), "vote": milliseconds(times), "question": milliseconds(questions)}
+    return {
+        "votes_per_second": round(count / passed, 1),
+        "vote": milliseconds(times),
+        "question": milliseconds(questions),
+        "question_processor": milliseconds(processor),  # the same without waiting for others on this machine
+    }
 
 
 async def killing(server: Server, voters: list[Voter], kills: int, between: float) -> dict[str, Any]:

@@ -92,6 +92,15 @@ def test_a_failed_write_is_told_and_the_next_one_works(store):
     assert store.writer.healthy
 
 
+def test_errors_show_no_values(store):
+    """What reaches a log names the statement, never the token in it."""
+    row = people.insert().values(token="a-secret-digest", link="x", created=None)
+    with pytest.raises(sa.exc.IntegrityError) as told:
+        store.writer.submit(lambda connection: connection.execute(row)).result()
+    assert "INSERT INTO people" in str(told.value) and "parameters hidden" in str(told.value)
+    assert store.place.startswith("postgresql") or "a-secret-digest" not in str(told.value)  # the server's own DETAIL line is its
+
+
 def test_rows_become_comparisons(store):
     person = add_person(store)
     for n, (low, high, choice) in enumerate([(1, 2, 1), (1, 3, -1), (2, 3, 0)]):

@@ -97,8 +97,8 @@ async def next_pair(
     session: Reading, site: TheSite, response: Response, more: Annotated[bool, Query(description="go on after the end")] = False
 ) -> shapes.Question:
     """What to ask next: the pair whose answer tells most about this person. The same until it is answered."""
-    asked, answers, seconds = await site.quickly(site.question, session.person)
-    response.headers["Server-Timing"] = f"question;dur={1000 * seconds:.3f}"
+    asked, answers, (clock, processor) = await site.quickly(site.question, session.person)
+    response.headers["Server-Timing"] = f"question;dur={1000 * clock:.3f}, cpu;dur={1000 * processor:.3f}"
     done, most = finished(site.settings, len(answers), asked, more=more), site.settings.questions
     progress = 1.0 if done else min(len(answers) / most, 1.0)
     out = {"done": done, "finished": asked is None, "number": len(answers) + (not done), "most": most, "progress": progress}

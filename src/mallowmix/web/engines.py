@@ -1,6 +1,7 @@
 """Connections to the database of votes: SQLite in WAL with synchronous=FULL, or PostgreSQL by its URL."""
 
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -9,7 +10,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 
 from mallowmix.errors import FileError, OptionError
 
-_WAIT = 5.0  # seconds for a lock or a connection
+_WAIT = 5.0  # seconds for a lock or a connection; an error never shows the values of a statement: they may be secrets
 
 
 def database_url(text: str) -> sa.URL:
@@ -36,7 +37,7 @@ def make_engine(url: sa.URL, *, writing: bool) -> sa.Engine:
     """An engine for the one writer, or for readers, each statement of which sees what is committed."""
     if url.drivername == "sqlite":
         return _sqlite(url, writing=writing)
-    options = {} if writing else {"isolation_level": "AUTOCOMMIT"}
+    options: dict[str, Any] = {"hide_parameters": True} | ({} if writing else {"isolation_level": "AUTOCOMMIT"})
     arguments = {"connect_timeout": 3, "options": "-c statement_timeout=20000 -c lock_timeout=10000"}
     return sa.create_engine(
         url, connect_args=arguments, poolclass=QueuePool, pool_size=4, pool_timeout=_WAIT, pool_pre_ping=True, **options
@@ -48,7 +49,7 @@ def _sqlite(url: sa.URL, *, writing: bool) -> sa.Engine:
     if not folder.is_dir():
         raise FileError(f"{url.database}: there is no folder {folder}; make it first.")
     pool = NullPool if writing else QueuePool
-    sizes = {} if writing else {"pool_size": 8, "max_overflow": 8}
+    sizes: dict[str, Any] = {"hide_parameters": True} | ({} if writing else {"pool_size": 8, "max_overflow": 8})
     engine = sa.create_engine(url, poolclass=pool, connect_args={"timeout": _WAIT, "check_same_thread": False}, **sizes)
 
     @event.listens_for(engine, "connect")

@@ -122,24 +122,27 @@ class Site:
         """Run something longer in another."""
         return await asyncio.get_running_loop().run_in_executor(self.slow, call, *arguments)
 
-    def question(self, person: int) -> tuple[Asked | None, Any, float]:
-        """The next question, the person's answers so far, and the seconds that choosing took; the same until they answer."""
+    def question(self, person: int) -> tuple[Asked | None, Any, tuple[float, float]]:
+        """The next question, the person's answers so far, and what choosing took, in seconds of the clock and of the processor.
+
+        It is the same until they answer.
+        """
         answers, fitted = self.store.answers_of(person), self.fitted
         state = (len(answers), 0 if fitted is None else fitted.version, len(self.items))
         with self.lock:
             waiting = self._waiting.get(person)
         if waiting is not None and waiting[0] == state:
-            return waiting[1], answers, 0.0
-        start = time.perf_counter()
+            return waiting[1], answers, (0.0, 0.0)
+        clock, processor = time.perf_counter(), time.thread_time()
         asked = next_question(fitted, self.items, answers, self.tally, person)
-        seconds = time.perf_counter() - start
+        took = (time.perf_counter() - clock, time.thread_time() - processor)
         if asked is not None:
             self.tally.add(asked.first, asked.second)
         with self.lock:
             self._waiting[person] = (state, asked)
             if len(self._waiting) > _REMEMBERED:
                 self._waiting.popitem(last=False)
-        return asked, answers, seconds
+        return asked, answers, took
 
     def person_of(self, token: str) -> int | None:
         """Whose token it is."""
