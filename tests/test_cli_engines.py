@@ -1,0 +1,68 @@
+"""`mallowmix fit` with --engine, --memory, --scheduler, --cache and several files."""
+
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+
+from command_line import run
+from planted import planted
+
+
+@pytest.fixture
+def votes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = planted(6, 2, 0.2).sample(60, 20, seed=1).comparisons.to_arrow()
+    (tmp_path / "votes").mkdir()
+    for i in range(3):
+        pq.write_table(table.slice(i * len(table) // 3, len(table) // 3 + 1), tmp_path / "votes" / f"part-{i}.parquet")
+    run("fit", "votes", "-k", 2, "--refine", "short", "-o", "expected.m4")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["votes", "--memory", "300MB"],
+        ["votes", "--engine", "disk"],
+        ["votes", "--engine", "local"],
+        ["votes/part-0.parquet", "votes/part-1.parquet", "votes/part-2.parquet"],
+        ["votes/*.parquet", "--engine", "disk", "--jobs", "1"],
+    ],
+)
+def test_the_same_file_from_every_place(votes, words):
+    run("fit", *words, "-k", 2, "--refine", "short", "-o", "model.m4")
+    assert (votes / "model.m4").read_bytes() == (votes / "expected.m4").read_bytes()
+    assert sorted(file.name for file in votes.iterdir()) == ["expected.m4", "model.m4", "votes"]  # sorted rows are removed
+
+
+def test_a_folder_that_was_named_is_kept_and_used_again(votes):
+    for _ in range(2):
+        run("fit", "votes", "-k", 2, "--cache", "sorted", "--refine", "none", "-o", "model.m4", "-q")
+    assert (votes / "sorted" / "about.json").exists()
+    pq.write_table(pq.read_table(votes / "votes" / "part-0.parquet").slice(0, 5), votes / "votes" / "part-0.parquet")
+    _, said = run("fit", "votes", "-k", 2, "--cache", "sorted", code=1)
+    assert "sorted holds other comparisons than votes/part-0.parquet and the other files now do" in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--engine", "cloud"], "--engine is 'cloud'; it must be one of 'local', 'disk', 'dask', 'gpu'."),
+        (["--memory", "lots"], "memory is 'lots'; write a number and a unit, as in 2GB or 512MB."),
+        (["--engine", "local", "--memory", "2GB"], "--memory, --cache and several files are for data on disk"),
+        (["--memory", "2GB", "--ties", "half"], "--ties needs the votes in memory"),
+        (["--memory", "2GB", "--calibrate"], "--calibrate needs the votes in memory"),
+        (["--memory", "2GB", "--method", "projections"], "method 'projections' needs the comparisons in memory"),
+        (["--engine", "disk", "--scheduler", "tcp://127.0.0.1:9"], "scheduler goes with the engine dask, not with disk."),
+    ],
+)
+def test_what_does_not_go_together_is_one_sentence(votes, words, message):
+    _, said = run("fit", "votes", "-k", 2, *words, "-o", "model.m4", code=2)
+    assert message in " ".join(said.split()) and not (votes / "model.m4").exists()
+
+
+@pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="there is a card")
+def test_no_card(votes):
+    _, said = run("fit", "votes", "-k", 2, "--engine", "gpu", code=2)
+    assert said.startswith("Error: The engine gpu ") and len(said.strip().splitlines()) <= 2

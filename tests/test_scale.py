@@ -1,0 +1,58 @@
+"""The benchmark of scale on a small twin: shards are what was planted, stages measure, ratios are what they say."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks import scale
+from benchmarks.planted import Setting, truth_of
+from benchmarks.record import load
+from benchmarks.scale_data import truth_weights, write_shards
+from mallowmix.engine.stored import StoredComparisons
+from mallowmix.readers import read_comparisons
+
+SETTING = Setting(n_items=8, n_components=2, per_user=40, phi=0.3, alpha=0.5)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scale")
+    write_shards(folder / "votes", truth_of(SETTING), 500, 20_000, rows=6000)
+    return folder
+
+
+def test_shards_hold_what_was_planted(folder):
+    """Every win rate within 5 standard errors of the mean of β over everybody: by chance once in 60,000 for 28 pairs."""
+    files = sorted((folder / "votes").glob("*.parquet"))
+    assert [pq.read_metadata(file).num_rows for file in files] == [6000, 6000, 6000, 2000]
+    votes = read_comparisons(folder / "votes")
+    assert (votes.n_comparisons, votes.n_users, votes.n_items) == (20_000, 500, 8)
+    truth = truth_of(SETTING)
+    chance = np.einsum("k,kij->ij", truth_weights(truth, 500, 0).mean(axis=0), truth.beta())
+    wins = np.zeros((8, 8))
+    np.add.at(wins, (votes.winner, votes.loser), votes.weight)  # labels are single digits: text order is their order
+    total = wins + wins.T
+    low, high = np.triu_indices(8, 1)
+    error = np.sqrt(chance * (1 - chance) / np.maximum(total, 1)) + 0.02  # people differ: a pair's rate is not exactly the mean
+    assert (np.abs(wins / np.maximum(total, 1) - chance)[low, high] < 5 * error[low, high]).all()
+
+
+def test_the_same_seed_writes_the_same_shards(folder, tmp_path):
+    write_shards(tmp_path, truth_of(SETTING), 500, 20_000, rows=6000)
+    assert all(pq.read_table(tmp_path / file.name).equals(pq.read_table(file)) for file in (folder / "votes").glob("*.parquet"))
+
+
+def test_stages_measure_and_ratios_add_up(folder, tmp_path):
+    row = {"comparisons": 20_000}
+    for name in ("scan", "store", "none"):
+        row[name] = scale.stage(name, folder, "300MB", SETTING, 20_000)
+        assert row[name]["seconds"] > 0 and row[name]["peak"] >= row[name]["before"] > 10**7
+    assert row["store"]["rows"] == StoredComparisons(folder / "votes.blocks").n_rows and row["none"]["error"] < 0.2
+    assert scale.scans(row) == {}  # not without the refined fit
+    row["full"] = {"seconds": 5.0}
+    expected = (row["store"]["seconds"] + 5.0) / row["scan"]["seconds"]
+    assert scale.scans(row)["full"] == pytest.approx(expected)
+    scale.keep(row, tmp_path)
+    scale.keep({"comparisons": 7}, tmp_path)
+    scale.keep(row, tmp_path)
+    assert [each["comparisons"] for each in load("scale", tmp_path)["rows"]] == [7, 20_000]
