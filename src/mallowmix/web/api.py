@@ -50,6 +50,44 @@ async def health(request: Request) -> Response:
     return Response(said.model_dump_json(), media_type="application/json")
 
 
+@router.post(
+    "/votes",
+    tags=["survey"],
+    responses={200: {"model": shapes.VoteOut}},
+    openapi_extra={
+        "requestBody": {"required": True, "content": {"application/json": {"schema": shapes.VoteIn.model_json_schema()}}}
+    },
+)
+async def vote(request: Request) -> Response:
+    """Answer a pair. The reply comes after the vote is committed; the same key again changes nothing."""
+    site = site_of(request)  # asked for most, so it stands early and is checked by hand
+    session = await writing(request, site)
+    try:
+        given = shapes.VoteIn.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_input=False, include_url=False)) from None
+    answer = await site.store.writer.write(_checked(given, session, site))
+    if answer == GONE:
+        site.known.forget(session.person)
+        raise HTTPException(401, "This participant was deleted: begin again.")
+    if answer == CONFLICT:
+        raise HTTPException(409, "This pair was answered before, or the key was used for another answer.")
+    return Response(_REPEATED if answer == REPEATED else _STORED, media_type="application/json")
+
+
+def _checked(given: shapes.VoteIn, session: Session, site: Site) -> Vote:
+    """The vote in its stored form: the smaller number first."""
+    if given.first == given.second:
+        raise HTTPException(422, "A vote is about two different items.")
+    for number in (given.first, given.second):
+        if number not in site.items or site.items[number].status not in (ACTIVE, RETIRED):
+            raise HTTPException(404, f"There is no item {number}: take the numbers from /api/v1/next-pair.")
+    choice = {"first": 1, "second": -1, "skip": 0}[given.choice] * (1 if given.first < given.second else -1)
+    low, high = sorted((given.first, given.second))
+    model = 0 if site.fitted is None else site.fitted.version
+    return Vote(session.person, given.key, low, high, choice, model)
+
+
 @router.get("/events", tags=["server"], response_class=StreamingResponse)
 async def events(site: TheSite) -> StreamingResponse:
     """Server-sent events: `fit` (progress), `model` (a new one is in use), `votes` (how many, once a second at most)."""
@@ -107,44 +145,6 @@ async def next_pair(
     first, second = (shapes.ItemOut(id=i, name=site.items[i].name) for i in (asked.first, asked.second))
     model = 0 if site.fitted is None else site.fitted.version
     return shapes.Question(**out, first=first, second=second, information=asked.information, model=model)
-
-
-@router.post(
-    "/votes",
-    tags=["survey"],
-    responses={200: {"model": shapes.VoteOut}},
-    openapi_extra={
-        "requestBody": {"required": True, "content": {"application/json": {"schema": shapes.VoteIn.model_json_schema()}}}
-    },
-)
-async def vote(request: Request) -> Response:
-    """Answer a pair. The reply comes after the vote is committed; the same key again changes nothing."""
-    site = site_of(request)  # the route of which there are most: checked by hand, which takes half the time
-    session = await writing(request, site)
-    try:
-        given = shapes.VoteIn.model_validate_json(await request.body())
-    except ValidationError as error:
-        raise RequestValidationError(error.errors(include_input=False, include_url=False)) from None
-    answer = await site.store.writer.write(_checked(given, session, site))
-    if answer == GONE:
-        site.known.forget(session.person)
-        raise HTTPException(401, "This participant was deleted: begin again.")
-    if answer == CONFLICT:
-        raise HTTPException(409, "This pair was answered before, or the key was used for another answer.")
-    return Response(_REPEATED if answer == REPEATED else _STORED, media_type="application/json")
-
-
-def _checked(given: shapes.VoteIn, session: Session, site: Site) -> Vote:
-    """The vote in its stored form: the smaller number first."""
-    if given.first == given.second:
-        raise HTTPException(422, "A vote is about two different items.")
-    for number in (given.first, given.second):
-        if number not in site.items or site.items[number].status not in (ACTIVE, RETIRED):
-            raise HTTPException(404, f"There is no item {number}: take the numbers from /api/v1/next-pair.")
-    choice = {"first": 1, "second": -1, "skip": 0}[given.choice] * (1 if given.first < given.second else -1)
-    low, high = sorted((given.first, given.second))
-    model = 0 if site.fitted is None else site.fitted.version
-    return Vote(session.person, given.key, low, high, choice, model)
 
 
 @router.get("/me/result", tags=["survey"])
