@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mallowmix.comparisons import Comparisons
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import LocalEngine, make_blocks, make_shards
 from mallowmix.engine.blocks import MAX_ITEMS, block_edges
-from mallowmix.engine.local import add
+from mallowmix.engine.local import OnShard, add
 from mallowmix.errors import DataError, OptionError
 from mallowmix.model import M4
 
@@ -157,6 +157,23 @@ def test_few_answers_are_held_at_a_time():
 
     LocalEngine(2).reduce(lambda block, _, __: (Answer(), None), range(300))
     assert most[0] <= 10
+
+
+def test_float32_answers_are_added_up_in_float64():
+    parts = [np.float32([1e8]), np.float32([1.0]), np.float32([1.0])]
+    total, _ = LocalEngine(1).reduce(lambda block, _, __: (parts[block], None), range(3))
+    assert total.dtype == np.float64 and total[0] == 100_000_002  # in float32 the ones are lost
+
+
+def test_a_shard_answers_with_the_sum_over_its_blocks_and_tells_how_far_it_is():
+    comparisons = TWO.sample(50, 6, seed=1).comparisons
+    blocks, told = make_blocks(comparisons), []
+    shards = make_shards(blocks)
+    total, state = LocalEngine(2).reduce(
+        OnShard(lambda block, factor, _: (factor * block.weight.sum(), block)), shards, 3, told=lambda *done: told.append(done)
+    )
+    assert total == 3 * 300 and state == [None] * len(shards)
+    assert told == [(i + 1, len(shards)) for i in range(len(shards))]
 
 
 @pytest.mark.parametrize("jobs", [0, -2])

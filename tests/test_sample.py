@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from mallowmix.engine import Block, make_blocks
-from mallowmix.learn.sample import ENOUGH, people, sample_people, sampled_share
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine.blocks import block_edges
+from mallowmix.learn.sample import ENOUGH, people, sample_blocks, sample_people, sampled_share
 from planted import planted
 
 
@@ -78,3 +79,16 @@ def test_how_many_to_sample_depends_on_the_number_of_comparisons_alone():
     assert sampled_share(10 * ENOUGH) == pytest.approx(0.1)
     sizes = np.linspace(1.6 * ENOUGH, 50 * ENOUGH, 20)
     assert [n * sampled_share(n) for n in sizes] == pytest.approx([ENOUGH] * 20)
+
+
+def test_a_sample_is_cut_into_blocks_of_its_own(population):
+    """The same people with the same rows as block by block, in their order, numbered through, in blocks of the usual size."""
+    everybody = make_blocks(population)
+    parts = [sample_people(block, 0.3, 5) for block in everybody]
+    found = sample_blocks(everybody, 0.3, 5, LocalEngine(2))
+    n_users, n_rows = sum(part.n_users for part in parts), sum(len(part.pair) for part in parts)
+    assert [block.first_user for block in found] == block_edges(n_users, n_rows, 6)[:-1]
+    starts = np.cumsum([0, *(part.n_users for part in parts)])
+    expected = [(start + m, *row) for start, part in zip(starts, parts, strict=False) for m, *row in rows_of(part)]
+    assert [(block.first_user + m, *row) for block in found for m, *row in rows_of(block)] == expected
+    assert all(a is b for a, b in zip(sample_blocks(everybody, 1.0, 5, LocalEngine(1)), everybody, strict=True))
