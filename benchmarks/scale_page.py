@@ -10,15 +10,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 FIGURE = PAGE.parent / "figures" / "scale.svg"
 _START, _END = "<!-- scale -->", "<!-- /scale -->"
 _COLUMNS = (
-    "comparisons",
-    "a scan",
-    "sorting",
-    "spectral fit",
-    "refined fit",
-    "scans, spectral",
-    "scans, refined",
-    "peak",
-    "error",
+    *("comparisons", "a scan", "sorting", "spectral fit", "refined fit"),
+    *("scans, spectral", "scans, refined", "peak", "error"),
 )
 
 

@@ -66,3 +66,13 @@ def test_what_does_not_go_together_is_one_sentence(votes, words, message):
 def test_no_card(votes):
     _, said = run("fit", "votes", "-k", 2, "--engine", "gpu", code=2)
     assert said.startswith("Error: The engine gpu ") and len(said.strip().splitlines()) <= 2
+
+
+def test_weights_and_held_out_likelihood_from_disk(votes):
+    run("weights", "expected.m4", "votes", "-o", "memory.csv")
+    run("weights", "expected.m4", "votes", "-o", "disk.csv", "--memory", "300MB")
+    assert (votes / "disk.csv").read_bytes() == (votes / "memory.csv").read_bytes()
+    one, two = (run("heldout", "expected.m4", "votes", "--json", *words)[0] for words in ([], ["--engine", "disk"]))
+    assert one == two
+    _, said = run("heldout", "expected.m4", "votes", "--engine", "disk", "--include-mu", code=2)
+    assert "--include-mu needs the comparisons in memory" in said

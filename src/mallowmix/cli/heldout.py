@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mallowmix.cli.engines import Cache, EngineOption, Memory, Place, Scheduler, comparisons_of
 from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, at_least, number
 from mallowmix.cli.progress import progress
 from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
@@ -76,6 +77,10 @@ def heldout(
     ] = "error",
     seed: Seed = 0,
     jobs: Jobs = None,
+    engine: EngineOption = None,
+    memory: Memory = None,
+    scheduler: Scheduler = None,
+    cache: Cache = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -85,12 +90,12 @@ def heldout(
     from mallowmix.infer.heldout import heldout as score
     from mallowmix.storage import load
 
-    fitted, comparisons = load(model), read(votes)
+    fitted, place = load(model), Place(engine, memory, scheduler, cache)
     named = {"form": form, "particles": particles, "max_particles": max_particles, "given": given, "split": split}
     options = {name: value for name, value in named.items() if value is not None}
-    options |= {"include_mu": include_mu, "unknown_items": unknown_items, "seed": seed, "jobs": jobs}
-    with progress(hidden=quiet) as report:
-        found = score(fitted, comparisons, method, progress=report, **options)
+    options |= {"include_mu": include_mu, "unknown_items": unknown_items, "seed": seed}
+    with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons, progress(hidden=quiet) as report:
+        found = score(fitted, comparisons, method, progress=report, engine=run, **options)
     if json:
         say_json(_values(found, method))
     elif not quiet:

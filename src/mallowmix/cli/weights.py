@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mallowmix.cli.engines import Cache, EngineOption, Memory, Place, Scheduler, comparisons_of
 from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import weights_table
 from mallowmix.cli.people import SHOWN, Level, UnknownItems, try_table, write_table
@@ -35,6 +36,10 @@ def weights(
     unknown_items: UnknownItems = "error",
     seed: Seed = 0,
     jobs: Jobs = None,
+    engine: EngineOption = None,
+    memory: Memory = None,
+    scheduler: Scheduler = None,
+    cache: Cache = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -46,26 +51,26 @@ def weights(
         raise OptionError("--intervals go with --estimate mean: they are about the whole posterior, not its most likely point.")
     from mallowmix.storage import load
 
-    fitted, comparisons = load(model), read(votes)
-    people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
-    theta, ends = _found(fitted, people, estimate, level if intervals else None, seed, jobs)
-    table = _table(people, theta, ends)
-    if output is not None:
-        write_table(table, output)
-    if json:
-        say_json(_values(people, theta, output))
-    elif not quiet:
-        _tell(people, theta, ends, output)
+    fitted, place = load(model), Place(engine, memory, scheduler, cache)
+    with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons:
+        people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
+        theta, ends = _found(fitted, people, estimate, level if intervals else None, seed, run)
+        if output is not None:
+            write_table(_table(people, theta, ends), output)
+        if json:
+            say_json(_values(people, theta, output))
+        elif not quiet:
+            _tell(people, theta, ends, output)
 
 
-def _found(model: Any, people: Any, estimate: str, level: float | None, seed: int, jobs: int | None) -> tuple[Any, Any]:
+def _found(model: Any, people: Any, estimate: str, level: float | None, seed: int, run: Any) -> tuple[Any, Any]:
     """Everybody's weights, and the ends of their intervals where a level is given."""
     from mallowmix.infer.draws import posterior
     from mallowmix.infer.weights import weights as fold_in
 
     if level is None:
-        return fold_in(model, people, estimate=estimate, jobs=jobs), None  # type: ignore[arg-type]
-    found = posterior(model, people, level=level, seed=seed, jobs=jobs)
+        return fold_in(model, people, estimate=estimate, engine=run), None  # type: ignore[arg-type]
+    found = posterior(model, people, level=level, seed=seed, engine=run)
     return found.mean, (found.low, found.high)
 
 

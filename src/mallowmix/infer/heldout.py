@@ -55,6 +55,8 @@ def heldout(
     `details["monte_carlo_error"]` (not with "completion").
     """
     check_choice("method", method, tuple(METHODS))
+    if include_mu and not isinstance(comparisons, Comparisons):
+        raise OptionError("include_mu needs the comparisons in memory: leave it out; it cancels between models.")
     _check_options(method, options)
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     if method == "completion":
