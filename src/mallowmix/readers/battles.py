@@ -117,7 +117,7 @@ def _vocabulary(picked: Mapping[str, Any], how: How) -> dict[str, int]:
 
 
 def _plain(word: Any) -> str:
-    return re.sub(r"[\W_]", "", str(word).lower())
+    return re.sub(r"[\s_()-]", "", str(word).lower())
 
 
 def _check_names(words: pa.ChunkedArray, left: pa.ChunkedArray, right: pa.ChunkedArray, known: Mapping[str, int]) -> None:

@@ -17,6 +17,7 @@ from mallowmix.readers.json_lines import one_type
 SQLITE, DUCKDB = (".sqlite", ".sqlite3", ".db"), (".duckdb",)
 _BATCH = 100_000  # rows that are Python objects at a time
 _SECONDS = 10  # how long to wait for a server
+_SQLITE_ERRORS = (sqlite3.Error, sqlite3.Warning, UnicodeError)  # names in a damaged file may be no text
 _ASK = 'query="SELECT user, winner, loser FROM votes"'
 Ran = tuple[list[str], Iterator[list[Any]]]  # names of the columns, batches of rows
 
@@ -128,8 +129,8 @@ def _run_sqlite(path: Path, query: str) -> Ran:
         if cursor.description is None:
             raise FileError(f"{path}: the query gives no rows: it must be a SELECT.")
         names = [each[0] for each in cursor.description]
-        return names, _batches(cursor, connection, (sqlite3.Error,), str(path))
-    except (sqlite3.Error, sqlite3.Warning) as error:
+        return names, _batches(cursor, connection, _SQLITE_ERRORS, str(path))
+    except _SQLITE_ERRORS as error:
         connection.close()
         raise _failed(str(path), error) from None
 
