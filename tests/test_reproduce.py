@@ -12,7 +12,18 @@ from scipy.io import savemat
 import mallowmix as mm
 from command_line import run
 from mallowmix.cli.reproduce import EXPERIMENTS
-from mallowmix.experiments import footnote, geometry, new_people, people_needed, references, star_profiles, star_ratings
+from mallowmix.experiments import (
+    footnote,
+    geometry,
+    new_people,
+    people_needed,
+    references,
+    star_profiles,
+    star_ratings,
+    table1,
+    table1_data,
+    table1_report,
+)
 from mallowmix.experiments.any_columns import AnyColumns
 from mallowmix.experiments.experiment import Request, digits, markdown_table
 from mallowmix.experiments.films import SHA256, URL, read_films
@@ -160,15 +171,38 @@ def test_figure_4(films, tmp_path, monkeypatch):
     said, _ = run("reproduce", "fig4", "--data", films, "-o", tmp_path)
     rows = check_files(tmp_path, "fig4", new_people.COLUMNS)
     value = {(row["system"], row["method"]): float(row["log_likelihood"]) for row in rows}
-    assert len(rows) == len(value) == 5 * 2
+    assert len(rows) == len(value) == 7 * 2
     for method in new_people.METHODS:
+        assert min(value[system, method] for system in new_people.MIXTURES) > value["one ranking", method] + 0.1
         assert value["M4", method] > value["one ranking", method] + 0.1  # two opposite tastes: one ranking is a coin
         assert value["one ranking", method] == pytest.approx(-math.log(2), abs=0.05)
     assert {row["users"] for row in rows if row["method"] == "left-to-right"} == {"10"}
     assert {task.system for task in new_people.tasks(Request(quick=True))} == {row["system"] for row in rows} - {
         "TM, not rounded"
     }
-    assert "M4 is above TM in" in (tmp_path / "fig4.md").read_text(encoding="utf-8") and "10 of 10" in said
+    assert "M4 is above TM in" in (tmp_path / "fig4.md").read_text(encoding="utf-8") and "14 of 14" in said
+
+
+# ----------------------------------------------------------------------------------------------------------------- table 1
+
+
+def test_table_1(tmp_path, monkeypatch):
+    """Three of the systems, few new people: what is recovered, what is refused and why; every system has its model."""
+    assert all(table1_report.own_model(system) == model for system, model in table1.OWN.items())
+    assert set(table1.OWN) == set(table1.MAKE) and set(table1.OWN.values()) == set(table1_data.MODELS)
+    assert set(table1_report.PAPER) <= set(table1.OWN) and len(table1_report.PAPER) == 7
+    few = ("M4", "sparse choice", "MPM")
+    monkeypatch.setattr(table1, "OWN", {system: table1.OWN[system] for system in few})
+    monkeypatch.setattr(table1_data, "NEW", 60)
+    said, _ = run("reproduce", "table1", "--quick", "-o", tmp_path)
+    rows = check_files(tmp_path, "table1", table1.COLUMNS)
+    found = {(row["data"], row["system"]): row for row in rows}
+    assert len(rows) == len(found) == 3 + 2 + 2 and "7 of 7: MPM on data of MPM" in said
+    assert all(found[system, system]["recovered"] == "yes" and float(found[system, system]["error"]) <= 0.02 for system in few)
+    assert found["sparse choice", "M4"]["recovered"] == "yes" and found["M4", "MPM"]["recovered"] == "no"
+    assert "With noise every one of them looks like a new weight" in found["M4", "sparse choice"]["note"]
+    page = (tmp_path / "table1.md").read_text(encoding="utf-8")
+    assert "| sparse choice | pairwise | single ranking | vertices | recovered, .000, .0" in page and "| refused |" in page
 
 
 # ----------------------------------------------------------------------------------------------------------------- table 2

@@ -121,7 +121,7 @@ class Rankings:
 
     @classmethod
     def from_sigma(
-        cls, sigma: ArrayLike, items: Sequence[object] | None = None, users: Sequence[object] | None = None
+        cls, sigma: ArrayLike, items: Sequence[object] | Labels | None = None, users: Sequence[object] | Labels | None = None
     ) -> "Rankings":
         """From full rankings as positions, (N, Q): `sigma[n, i]` is the place of item i. Labels are numbers if not given."""
         places = np.asarray(sigma)

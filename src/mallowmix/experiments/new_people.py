@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp
 
 from mallowmix._version import __version__
 from mallowmix.comparisons import Comparisons
+from mallowmix.engine import LocalEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
 from mallowmix.experiments.any_columns import any_columns
 from mallowmix.experiments.experiment import Experiment, Request, Row, key
@@ -20,8 +22,11 @@ from mallowmix.experiments.films import read_films
 from mallowmix.experiments.new_people_report import report
 from mallowmix.infer.completion import completion
 from mallowmix.infer.left_to_right import left_to_right
+from mallowmix.infer.scores import NOBODY, Heldout, floored_beta, summary
 from mallowmix.learn.fit import fit
 from mallowmix.model import M4
+from mallowmix.peers.btl import em
+from mallowmix.peers.mallows_mixture import MixtureOfMallows, at_vertices
 from mallowmix.peers.tm import TM
 from mallowmix.randomness import generator
 from mallowmix.readers.movielens import first_users, movielens_comparisons
@@ -31,10 +36,13 @@ _STEP = 132
 N_ITEMS, N_FIRST, KS, QUICK_KS = 200, 4000, (5, 10, 15, 20, 25), (5, 10)
 MOST_ASKED, MOST_COMPARISONS = 200, 600  # people for left-to-right, of those with at most so many comparisons
 QUICK_ASKED, QUICK_LEARNT = 60, 1500
+_EM_STEPS = 20  # of the mixture of BTL, from the columns of the mixed-membership fit
 CAP = 20.0  # the say of a person in learning, in independent comparisons
 FLOORS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # candidates for TM's ε, by training people alone
 COLUMNS = ("system", "k", "size", "method", "log_likelihood", "standard_error", "users", "comparisons", "version")
-SYSTEMS, METHODS = ("M4", "TM", "TM, not rounded", "mixed-membership BTL"), ("completion", "left-to-right")
+SYSTEMS = ("M4", "TM", "TM, not rounded", "mixed-membership BTL", "mixture of Mallows", "mixture of BTL")
+METHODS = ("completion", "left-to-right")
+MIXTURES = ("mixture of Mallows", "mixture of BTL")  # everybody holds one component
 
 
 class Task(NamedTuple):
@@ -74,7 +82,8 @@ def rows(todo: Iterable[Task], request: Request) -> Iterator[Row]:
         if people is None:
             people = read_people(request, task.size)
         model = models.of(task.system, task.k, people.learnt)
-        found = _score(model, people, task.method, request)
+        exact = task.system in MIXTURES and task.method == "left-to-right"
+        found = together(model, people.few) if exact else _score(model, people, task.method, request)
         numbers = (found.log_likelihood_per_comparison, found.standard_error, found.n_users, found.n_comparisons)
         yield dict(zip(COLUMNS, (*task, *numbers, __version__), strict=True))
 
@@ -98,12 +107,12 @@ class _Models:
     """The last K's fit, kept for the systems that share it."""
 
     def __init__(self, request: Request) -> None:
-        self.request, self.k, self.m4 = request, 0, None
+        self.request, self.k, self.m4, self.bt = request, 0, None, None
 
     def of(self, system: str, k: int, learnt: Comparisons) -> Any:
         """What a system learns."""
         if self.k != k:
-            self.k, self.m4, self.last = k, None, ("", None)
+            self.k, self.m4, self.bt, self.last = k, None, None, ("", None)
         if self.last[0] != system:
             self.last = (system, self._learn(system, learnt))
         return self.last[1]
@@ -111,8 +120,12 @@ class _Models:
     def _learn(self, system: str, learnt: Comparisons) -> Any:
         if system.startswith("TM"):
             return self._tm(system == "TM", learnt)
-        if system == "mixed-membership BTL":
-            return self._fit(learnt, columns="bt")
+        if system == "mixture of Mallows":
+            n_starts = 2 if self.request.quick else 5
+            return MixtureOfMallows(n_starts=n_starts, n_iter=30, evidence=(1.0,)).fit(learnt, self.k).model
+        if system.endswith("BTL"):
+            self.bt = self.bt or self._fit(learnt, columns="bt")
+            return self.bt if system.startswith("mixed") else self._one_column_each(self.bt, learnt)
         self.m4 = self._fit(learnt)
         return self.m4
 
@@ -121,6 +134,10 @@ class _Models:
         options = {"refine": _refine(self.request)} if rounded else {}
         fitted = TM(rounded=rounded, floor=FLOORS, options=options).fit(learnt, self.k)
         return any_columns(fitted.items, fitted.fits[0])
+
+    def _one_column_each(self, mixed: M4, learnt: Comparisons) -> M4:
+        """EM for everybody's one column, from the columns of the mixed-membership fit."""
+        return at_vertices(em(mixed, make_blocks(learnt), LocalEngine(self.request.jobs), _EM_STEPS))
 
     def _fit(self, learnt: Comparisons, **options: Any) -> M4:
         request = self.request
@@ -139,6 +156,14 @@ def _score(model: Any, people: People, method: str, request: Request) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
         return left_to_right(model, people.few, max_particles=128, jobs=request.jobs, progress=request.progress)
+
+
+def together(model: M4, people: Comparisons) -> Heldout:
+    """All of a person's comparisons together where everybody holds one component: log Σ_k a_k Π_n β_(w_n),k, no particles."""
+    people = people.with_items(model.items)
+    log_p = np.log(floored_beta(model))[people.pair] * people.weight[:, None]
+    single = np.stack([np.bincount(people.user, column, people.n_users) for column in log_p.T], axis=1) + np.log(model.share)
+    return summary(np.column_stack([logsumexp(single, axis=1), people.per_user()]), NOBODY)
 
 
 def said(row: Mapping[str, Any]) -> str:

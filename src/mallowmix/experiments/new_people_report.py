@@ -11,6 +11,8 @@ _STYLES = {
     "TM": ("s-", "#b5651d"),
     "TM, not rounded": ("s:", "#e6a15c"),
     "mixed-membership BTL": ("^--", "#2ca02c"),
+    "mixture of Mallows": ("D--", "#6a51a3"),
+    "mixture of BTL": ("v:", "#74c476"),
     "one ranking": ("x-", "#7f7f7f"),
 }
 
@@ -77,6 +79,9 @@ _AFTER = """- *completion*: half of a person's comparisons, dealt at random, for
   filter.
 - *TM*: M4's own fit with φ = 0 and β ← (1 − ε)β + ε/2, ε chosen on training people, since without a floor a choice
   against all K rankings has probability 0; *not rounded*: β as Algorithm 3 leaves it, with the same kind of floor.
+- *mixtures*: everybody holds one component, learnt by EM; all of a person's comparisons together are then a sum over K
+  components, exact without particles. (The mixture with one ranking a person, the tensor method and the systems for
+  rankings are not here: too slow at 200 films, at most 64 items, no rankings.)
 - Everybody's say in learning is capped at 20 comparisons' worth (`mallowmix.readers.ratings.capped`).
 - A person's comparisons here come from one set of ratings, so they are far from independent: all systems are surer of a
   person than they should be.

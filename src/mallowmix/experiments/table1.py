@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mallowmix._version import __version__
+from mallowmix.assess.compare import clustered
 from mallowmix.errors import MallowmixError
 from mallowmix.experiments.experiment import Experiment, Request, Row, key
 from mallowmix.experiments.table1_data import Population, population
@@ -34,7 +35,7 @@ from mallowmix.peers.validation import foretold
 from mallowmix.rankings import match_components
 
 RECOVERED = 0.02
-COLUMNS = ("data", "system", "size", "seed", "recovered", "error", "log_loss", "seconds", "note", "version")
+COLUMNS = ("data", "system", "size", "seed", "recovered", "error", "log_loss", "standard_error", "seconds", "note", "version")
 OWN = {  # system: the model whose data are its own
     "M4": "M4",
     "TM": "TM",
@@ -115,10 +116,11 @@ def measured(task: Task, drawn: Population) -> tuple[Any, ...]:
             seconds = time.perf_counter() - started
             p = foretold(fitted, drawn.told, drawn.asked)
     except MallowmixError as error:
-        return "", "", "", "", str(error)
+        return "", "", "", "", "", str(error)
     error = kendall_error(fitted.components, drawn.sigma)
-    loss = -float(np.average(np.log(p), weights=drawn.asked.weight))
-    return ("yes" if error <= RECOVERED else "no"), error, loss, round(seconds, 2), ""
+    asked = drawn.asked
+    loss, spread = clustered(np.bincount(asked.user, -asked.weight * np.log(p), asked.n_users).astype(float), asked.per_user())
+    return ("yes" if error <= RECOVERED else "no"), error, loss, spread, round(seconds, 2), ""
 
 
 def kendall_error(components: np.ndarray, sigma: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from mallowmix.randomness import generator
 from mallowmix.rankings import sigma_of
 
 _STEP = 134
-NEW = 200  # people who are asked
+NEW = 2000  # people who are asked
 Array = NDArray[np.float64]
 
 

@@ -76,12 +76,17 @@ def _before(found: Rows) -> str:
     seeds = len({row["seed"] for row in found})
     many = f"Means over {seeds} seeds." if seeds > 1 else "One seed."
     said = _WHAT + (" This is the quick twin, with fewer people. " if size == "quick" else " ") + many
+    spread = [float(row["standard_error"]) for row in found if row["standard_error"]]
+    said += (
+        f" Log-losses have standard errors of {digits(min(spread), 3)} to {digits(max(spread), 3)} over people." if spread else ""
+    )
     return "\n".join(["# The ranking mixtures of Table 1", "", *wrap(f"{said} {_PAPER}", 122), ""])
 
 
 _WHAT = """Each system on data drawn from its own model, on data of M4 (12 items, 3 components, φ = .3, Dirichlet .2 each, 40
-comparisons a person), and M4 on data of the system's model. Each cell: recovered or not (mean fraction of discordant pairs
-after matching at most .02), that error, and the log-loss per held-out comparison of new people (a coin has .693)."""
+comparisons a person), and M4 on data of the system's model, all with 2,000 new people. Each cell: recovered or not (mean
+fraction of discordant pairs after matching at most .02), that error, and the log-loss per held-out comparison of new people
+(a coin has .693)."""
 _PAPER = """Observation, component and prior are as the paper prints them; systems without them it only cites. Written by
 `mallowmix reproduce table1`."""
 _AFTER = """- *M4* is one fit, calibrated on training people, so that it may find that everybody holds one component (the
@@ -107,8 +112,8 @@ def _paint(figure: Any, found: Rows, systems: list[str]) -> None:
     )
     for n, (label, colour, chosen) in enumerate(parts):
         values = [_mean(chosen(system), "error") for system in systems]
-        width = [0.0 if value is None else value for value in values]
-        axes.barh(y + 0.27 * (n - 1), np.array(width) + 0.001, 0.25, color=colour, label=label)
+        width = [0.0 if value is None else value + 0.001 for value in values]
+        axes.barh(y + 0.27 * (n - 1), width, 0.25, color=colour, label=label)
         for at, value in zip(y, values, strict=True):
             if value is None:
                 axes.text(0.003, at + 0.27 * (n - 1), "refused", fontsize=6, va="center", color=colour)

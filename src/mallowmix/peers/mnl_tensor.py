@@ -128,7 +128,7 @@ def complete(M2: Array, weight: Array, K: int, *, n_iter: int = 60) -> Array:
     product = (B @ V.T + V @ B.T) / 2
     values, vectors = np.linalg.eigh(product)
     top = values[::-1][:K]
-    if np.any(top <= 1e-9 * top[0]):
+    if np.any(top <= 1e-9 * np.abs(values).max()):
         raise FitError(f"The second moment shows fewer than {K} components. Ask for fewer, or give more people. {_INSTEAD}")
     return vectors[:, ::-1][:, :K] * np.sqrt(top)
 

@@ -4,10 +4,12 @@ A person's comparisons are draws from one multinomial over all ordered pairs,
 
     P_m(i over j) = exp(γ_m (v_i − v_j)) / Z(γ_m),      Z(γ) = (Σ_i e^{γ v_i}) (Σ_j e^{−γ v_j}) − Q,
 
-v the consensus and γ_m > 0 the person's adherence, log γ_m ~ N(0, τ²). So a person is known by s_m = Σ_i v_i (wins − losses of
-i) and how many comparisons they made. Of two given items i wins with probability 1 / (1 + exp(−2 γ_m (v_i − v_j))).
+v the consensus and γ_m > 0 the person's adherence, log γ_m ~ N(0, τ²). So a person is known by s_m = Σ_i v_i (wins − losses of i)
+and how many comparisons they made. Of two given items i wins with probability 1 / (1 + exp(−2 γ_m (v_i − v_j))), averaged over
+what is not known of γ_m.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +17,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import Block, LocalEngine, make_blocks
@@ -26,6 +28,7 @@ from mallowmix.peers.mixture import pair_numbers
 
 Array = NDArray[np.float64]
 _LOW, _HIGH = -4.0, 2.5  # of log γ
+_GRID = np.linspace(_LOW, _HIGH, 66)
 
 
 class People(NamedTuple):
@@ -41,11 +44,11 @@ class MPM:
     """One score for every item, the same for all, and for each person how closely they follow it. Needs comparisons; assumes one
     consensus, and pairs asked more often where the answer is clearer (one multinomial makes both).
 
-    spread : τ, the standard deviation of log γ
+    spread : candidates for τ, the standard deviation of log γ; where there are several, the likeliest
     ridge : prior precision of a score
     """
 
-    spread: float = 1.0
+    spread: Sequence[float] = (1.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.5)
     ridge: float = 0.1
     name: str = "MPM consensus"
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
@@ -54,16 +57,25 @@ class MPM:
         """The most likely v, every γ at its own best (L-BFGS on the profile likelihood). K is 1 whatever is asked for."""
         data, engine = need_comparisons(self, data), LocalEngine()
         _, people = engine.reduce(summed, make_blocks(data))
+        v, spread = self._consensus(people, engine, self.spread[0]), self.spread[0]
+        if len(self.spread) > 1:
+            value = [engine.reduce(_marginal, people, (v, tau))[0] for tau in self.spread]
+            spread = self.spread[int(np.argmax(value))]
+            v = self._consensus(people, engine, spread)
+        return FittedMPM(data.items, v, spread)
+
+    def _consensus(self, people: list[People], engine: LocalEngine, spread: float) -> Array:
+        """(Q,) v, with mean 0."""
         games = max(float(sum(part.user_weight @ part.n for part in people)), 1.0)
 
         def loss(v: Array) -> tuple[float, Array]:
-            (value, slope), _ = engine.reduce(_profile, people, (v, self.spread))
+            (value, slope), _ = engine.reduce(_profile, people, (v, spread))
             return (self.ridge / 2 * v @ v - value) / games, (self.ridge * v - slope) / games
 
         net = sum(part.user_weight @ part.net for part in people)
         start = np.asarray(net) / (np.abs(net).max() + 1.0)
         v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8}).x
-        return FittedMPM(data.items, v - v.mean(), self.spread)
+        return v - v.mean()
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +98,11 @@ class FittedMPM:
         return np.concatenate(parts)
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
-        """(M, n) 1 / (1 + exp(−2 γ (v_i − v_j)))."""
+        """(M, n) 1 / (1 + exp(−2 γ (v_i − v_j))), averaged over the posterior of γ."""
         first, second = pair_numbers(self.items, pairs)
-        return expit(2 * self.adherence(people)[:, None] * (self.v[first] - self.v[second]))
+        people = as_comparisons(people).with_items(self.items, unknown_items="drop")
+        parts = LocalEngine().reduce(_posterior, make_blocks(people), (self.v, self.spread))[1]
+        return np.concatenate(parts) @ expit(2 * np.exp(_GRID)[:, None] * (self.v[first] - self.v[second]))
 
 
 def summed(block: Block, _: Any, __: Any) -> tuple[None, People]:
@@ -119,6 +133,24 @@ def _adherence(block: Block, broadcast: tuple[Array, float], _: Any) -> tuple[No
     v, spread = broadcast
     people = summed(block, None, None)[1]
     return None, best_gamma(people.net @ v, people.n, v, spread)
+
+
+def _log_joint(people: People, v: Array, spread: float) -> Array:
+    """(M, G) log p(comparisons, log γ on a grid), up to what does not depend on γ."""
+    gamma = np.exp(_GRID)
+    Z = np.exp(np.outer(gamma, v)).sum(axis=1) * np.exp(-np.outer(gamma, v)).sum(axis=1) - len(v)
+    log_prior = -(_GRID**2) / (2 * spread**2)
+    return np.outer(people.net @ v, gamma) - np.outer(people.n, np.log(Z)) + log_prior - np.log(np.exp(log_prior).sum())
+
+
+def _marginal(people: People, broadcast: tuple[Array, float], _: Any) -> tuple[float, None]:
+    return float(people.user_weight @ np.asarray(logsumexp(_log_joint(people, *broadcast), axis=1))), None
+
+
+def _posterior(block: Block, broadcast: tuple[Array, float], _: Any) -> tuple[None, Array]:
+    """(M, G) the probability of each γ of the grid."""
+    joint = _log_joint(summed(block, None, None)[1], *broadcast)
+    return None, np.exp(joint - np.asarray(logsumexp(joint, axis=1, keepdims=True)))
 
 
 @nb.njit(cache=True, nogil=True)

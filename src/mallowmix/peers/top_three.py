@@ -71,7 +71,7 @@ class Terms(NamedTuple):
 def two_mallows(order: NDArray[np.int32], weight: Array, n_parts: int, seed: int) -> Mixture:
     """Both components from orders (N, Q), best item first, and how often each was given."""
     tensor, first = first_three(order, weight)
-    noise = np.sqrt(tensor.sum() / 6 / weight.sum())  # of the sum of squares of all entries
+    noise = 1 / np.sqrt(weight.sum())  # Poisson counts: Σ (noise of the entries)² = Σ entries / N
     random, Q = generator(seed, _STEP), order.shape[1]
     tries = [terms(tensor, first, np.array_split(random.permutation(Q), 3)) for _ in range(n_parts)]
     good = sorted((t for t in tries if t is not None), key=lambda t: -t.apart)[:5]
@@ -79,7 +79,7 @@ def two_mallows(order: NDArray[np.int32], weight: Array, n_parts: int, seed: int
         apart = good[0].apart if good else 0.0
         raise FitError(
             "The two components cannot be told apart by who is among the first three: the second singular value of that table is "
-            f"{apart:.1e} at best, and its noise {noise:.1e}. Give more rankings. {_INSTEAD}"
+            f"{apart / noise:.1f} times its noise at best. Give more rankings. {_INSTEAD}"
         )
     y = _averaged([t.first for t in good])
     share = y.sum(axis=0)  # Σ_i w_t x_t(i) = w_t
@@ -115,7 +115,7 @@ def terms(tensor: Array, first: Array, parts: list[NDArray[np.int64]]) -> Terms 
         columns = columns * np.where(columns.sum(axis=0) < 0, -1.0, 1.0)
         scale, _ = nnls(columns, first[part])  # Σ_t scale_t column_t = who of this part is first
         y[part] = np.maximum(columns * scale, 0.0)
-    return Terms(y, min(second)) if np.all(y.sum(axis=0) > 0) else None
+    return Terms(y, min(second) / float(np.sqrt(T.sum()))) if np.all(y.sum(axis=0) > 0) else None
 
 
 def two_terms(core: Array) -> list[Array] | None:
