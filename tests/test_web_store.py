@@ -12,7 +12,7 @@ from mallowmix.storage import loads
 from mallowmix.web.engines import database_url, make_engine, shown
 from mallowmix.web.schema import VERSION, items, meta, migrate, models, people, version_of, votes
 from mallowmix.web.store import Store, comparisons_of
-from mallowmix.web.worker import refit
+from mallowmix.web.worker import _later_half, refit
 from mallowmix.web.writer import CONFLICT, GONE, REPEATED, STORED, Vote
 
 
@@ -168,6 +168,10 @@ def test_places_that_cannot_be(tmp_path):
     with pytest.raises(FileError) as told:
         Store("postgresql://u:secret@127.0.0.1:1/d")
     assert "secret" not in str(told.value) and "cannot be used as the database of votes" in str(told.value)
+
+
+def test_the_later_half_of_everybodys_votes():
+    assert _later_half(np.array([7, 3, 7, 3, 7, 9])).tolist() == [False, False, True, True, True, True]
 
 
 def test_rows_of_nothing_have_their_shape(store):

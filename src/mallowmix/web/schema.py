@@ -32,7 +32,7 @@ def define(metadata: sa.MetaData, version: int) -> None:
         sa.Column("people", sa.Integer, nullable=False),
         sa.Column("components", sa.Integer, nullable=False),
         sa.Column("seconds", sa.Double, nullable=False),
-        sa.Column("foretold", sa.Double, nullable=True),  # of the votes after the model before, the share that it had right
+        sa.Column("foretold", sa.Double, nullable=True),  # of later votes, the share that the model before had right
         sa.Column("foretold_of", sa.Integer, nullable=False),
         sa.Column("data", sa.LargeBinary, nullable=True),
     )

@@ -73,7 +73,7 @@ def _fitted(votes: Comparisons, components: int | str) -> M4:
 
 
 def _foretold(before: tuple[int, int, bytes] | None, rows: Any, names: dict[int, str]) -> tuple[float | None, int]:
-    """How many of the votes since the model before it foretells, from what each person had said until then."""
+    """Of the later half of everybody's votes since the model before, the share that it foretells from what they said before."""
     if before is None:
         return None, 0
     _, last, data = before
@@ -82,13 +82,26 @@ def _foretold(before: tuple[int, int, bytes] | None, rows: Any, names: dict[int,
     ids = [number for number, name in names.items() if name in known]
     both = np.isin(rows[:, 2], ids) & np.isin(rows[:, 3], ids)
     old, new = rows[both & (rows[:, 0] <= last)], rows[both & (rows[:, 0] > last)]
-    if not len(old) or not len(new):
+    if not len(new):
         return None, 0
-    asked = comparisons_of(old, names)
+    later = _later_half(new[:, 1])
+    earlier, new = np.concatenate([old, new[~later]]), new[later]
+    if not len(earlier):
+        return None, 0
+    told = comparisons_of(earlier, names)
     users = [person_name(number) for number in new[:, 1].tolist()]
     pairs = [(names[winner], names[loser]) for winner, loser in new[:, 2:].tolist()]
-    chance, _ = predict_each(model, asked, users, pairs, jobs=1)
+    chance, _ = predict_each(model, told, users, pairs, jobs=1)
     return float(np.mean((chance > 0.5) + 0.5 * (chance == 0.5))), len(new)
+
+
+def _later_half(person: Any) -> Any:
+    """Which rows are in the later half of their person's; of an odd number, the one in the middle, too."""
+    _, number, counts = np.unique(person, return_inverse=True, return_counts=True)
+    order = np.argsort(number, kind="stable")
+    place = np.empty(len(person), np.int64)
+    place[order] = np.arange(len(person)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return place >= counts[number] // 2
 
 
 def _progress() -> Any:
