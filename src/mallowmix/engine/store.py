@@ -19,7 +19,6 @@ from mallowmix.engine.stored import FORMAT, StoredComparisons, pair_type, read_a
 from mallowmix.errors import DataError, FileError
 
 _SQL = {np.uint32: "UINTEGER", np.uint64: "UBIGINT"}
-_ROW = 16  # bytes on disk for each row while a store is made: keys of the parts, and the sorted rows
 
 
 def store_comparisons(
