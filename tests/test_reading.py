@@ -201,6 +201,40 @@ def test_matlab_files_against_scipy(tmp_path, compressed, kind):
         np.testing.assert_array_equal(table, tables[name])
 
 
+# ---------------------------------------------------------------------------------------------------------------- PrefLib
+
+WHOLE_HEADER = """# FILE NAME: 00001-00000001.toi
+# TITLE: A vote: drinks
+# DESCRIPTION:
+# DATA TYPE: toi
+# MODIFICATION TYPE: original
+# RELATES TO:
+# RELATED FILES: 00001-00000001.toc
+# PUBLICATION DATE: 2013-08-17
+# MODIFICATION DATE: 2022-09-16
+# NUMBER ALTERNATIVES: 3
+# NUMBER VOTERS: 6
+# NUMBER UNIQUE ORDERS: 3
+# ALTERNATIVE NAME 1: tea: green
+# ALTERNATIVE NAME 2: milk
+# ALTERNATIVE NAME 3: Käse
+3: 1,{2,3}
+2: 2
+1: {3}, 1
+"""
+
+
+@pytest.mark.parametrize(
+    "change", [str, lambda text: text.replace("\n", "\r\n"), lambda text: "\ufeff" + text, lambda text: text + "\n\n"]
+)
+def test_every_line_of_the_format_is_read(tmp_path, change):
+    (tmp_path / "votes.toi").write_bytes(change(WHOLE_HEADER).encode())
+    found = read(tmp_path / "votes.toi", ties="drop")
+    assert (found.form, found.n_ties, found.comparisons.n_users) == ("preflib", 3, 6)
+    expected = {(m, "tea: green", other): 1 for m in (1, 2, 3) for other in ("Käse", "milk")} | {(6, "Käse", "tea: green"): 1}
+    assert as_dict(found.comparisons) == expected
+
+
 # ---------------------------------------------------------------------------------------------------------------- writers
 
 
