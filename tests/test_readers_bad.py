@@ -89,6 +89,15 @@ def test_json_lines(tmp_path):
     assert "is not UTF-8 text" in said(tmp_path, "votes.jsonl", PNG)
 
 
+def test_a_weight_that_comes_up_late_is_not_passed_over(tmp_path):
+    line = b'{"user": 1, "winner": "x", "loser": "y"}\n'
+    content = line * 1000 + b'{"user": 1, "winner": "x", "loser": "y", "note": "late"}\n'
+    (tmp_path / "a.jsonl").write_bytes(content)
+    assert read(tmp_path / "a.jsonl").comparisons.n_comparisons == 1001
+    content += b'{"user": 1, "winner": "x", "loser": "y", "weight": 5}\n'
+    assert "line 1002 has the key 'weight', which the first 1,000 lines have not" in said(tmp_path, "a.jsonl", content)
+
+
 @pytest.mark.parametrize(("ending", "kind"), [("gz", "gzip"), ("zst", "zstd")])
 def test_compressed_files(tmp_path, ending, kind):
     good = b"user,winner,loser\n" + b"".join(b"u%d,a%d,b%d\n" % (n, n * n, n**3) for n in range(3000))

@@ -124,6 +124,11 @@ def numbered(present: Sequence[Any], stem: str) -> list[Any]:
     return [name for _, name in sorted(found, key=lambda pair: pair[0])]
 
 
+def means_something(name: Any) -> bool:
+    """Whether a column of this name could be one of ours."""
+    return any(_plain(name) in names for names in NAMES.values())
+
+
 def _plain(name: Any) -> str:
     return re.sub(r"[\W_]", "", str(name).lower())
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from mallowmix.errors import DataError, FileError
 from mallowmix.readers.compressed import open_bytes, whole
+from mallowmix.readers.headers import means_something
 from mallowmix.readers.inputs import Input, check_width
 
 ENDINGS = (".jsonl", ".ndjson")
@@ -30,19 +31,30 @@ def open_json_lines(path: Path) -> Input:
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
         with whole(path):
-            return _columns(path, picked)
+            return _columns(path, picked, set(names))
 
     return Input(str(path), names, take, lambda row: f"{path} line {_line_of(path, row)}")
 
 
-def _columns(path: Path, picked: Mapping[str, Any]) -> dict[str, Any]:
+def _columns(path: Path, picked: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
     """The columns, batch by batch, so that few lines are Python objects at a time."""
     chunks: dict[str, list[pa.Array]] = {ours: [] for ours in picked}
-    rows = (row for _, row in _objects(path))
+    rows = (_checked(row, number, names, path) for number, row in _objects(path))
     while batch := list(islice(rows, _BATCH)):
         for ours, theirs in picked.items():
             chunks[ours].append(_array([row.get(theirs) for row in batch], theirs))
     return {ours: one_type(parts, picked[ours]) for ours, parts in chunks.items()}
+
+
+def _checked(row: dict[str, Any], number: int, names: set[str], path: Path) -> dict[str, Any]:
+    """A row whose keys the first lines have, too: a weight that comes up later must not be passed over."""
+    for name in row.keys() - names:
+        if means_something(name):
+            raise FileError(
+                f"{path} line {number} has the key {name!r}, which the first {_LOOKED_AT:,} lines have not: give every line the "
+                "same keys, null where there is nothing to say."
+            )
+    return row
 
 
 def _array(values: list[Any], name: str) -> pa.Array:
