@@ -1,3 +1,4 @@
+from . import plots as plots
 from .assess.changes import compare_models as compare_models
 from .assess.choose_k import choose_k as choose_k
 from .assess.compare import compare as compare
@@ -39,6 +40,7 @@ from .readers import read_rankings as read_rankings
 from .readers import read_ratings as read_ratings
 from .readers.item_halves import item_halves as item_halves
 from .readers.ratings import comparisons_from_ratings as comparisons_from_ratings
+from .report import make_report as make_report
 from .storage import load as load
 from .storage import save as save
 from .writers import sample_profile as sample_profile

@@ -15,6 +15,7 @@ from mallowmix.comparisons import Comparisons
 from mallowmix.errors import DataError
 from mallowmix.labels import Labels, as_labels, check_distinct, text_of
 from mallowmix.mallows import beta_matrix, check_phi
+from mallowmix.markup import name_of, percent, table_of
 from mallowmix.rankings import as_permutations, order_of, sigma_of
 from mallowmix.sampling import Sample, draw_population, pair_distribution
 
@@ -187,6 +188,16 @@ class M4:
             top = " > ".join(map(str, row["items"])) + (" > …" if self.n_items > 3 else "")
             lines.append(f"  {row['component']:>3}  share {row['share']:.3f}  phi {row['phi']:.3f}  {top}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: share, dispersion, and the top of each ranking."""
+        rows = [
+            (str(row["component"]), percent(row["share"]), f"{row['phi']:.3f}", " &gt; ".join(map(name_of, row["items"])))
+            for row in self.table(n_top=8)
+        ]
+        more = "" if self.n_items <= 8 else ", best 8"
+        headings = ("component", "share", "phi", f"ranking{more}")
+        return table_of(headings, rows, f"M4 of {self.n_components} components over {self.n_items} items")
 
     def __eq__(self, other: object) -> bool:
         return (

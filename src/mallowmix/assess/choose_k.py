@@ -21,6 +21,7 @@ from mallowmix.learn.fit import fit
 from mallowmix.learn.rank import RankEstimate, estimate_rank
 from mallowmix.learn.sample import sample_people, sampled_share
 from mallowmix.learn.signed import count_pairs, pair_statistics
+from mallowmix.markup import percent, table_of
 from mallowmix.model import M4
 from mallowmix.randomness import as_key
 from mallowmix.rankings import match_components
@@ -76,6 +77,17 @@ class Choice:
     def to_dict(self) -> dict[str, Any]:
         """The choice as plain JSON values."""
         return {"k": self.k, "reason": self.reason, "certain": self.certain, "table": [_plain(asdict(row)) for row in self.table]}
+
+    def _repr_html_(self) -> str:
+        """The reason and the table, for notebooks."""
+        headings = ("K", "log-likelihood per comparison", "to the best", "give or take", "agreement", "smallest share")
+        return table_of(headings, [_cells(row, row.k == self.k) for row in self.table], self.reason)
+
+
+def _cells(row: KRow, chosen: bool) -> list[str]:
+    values = (f"{row.log_likelihood_per_comparison:.4f}", f"{row.difference:+.4f}", f"{row.difference_error:.4f}")
+    cells = [str(row.k), *values, f"{row.agreement:.2f}", percent(row.smallest_share)]
+    return [f"<strong>{cell}</strong>" for cell in cells] if chosen else cells
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

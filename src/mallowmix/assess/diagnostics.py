@@ -18,6 +18,7 @@ from mallowmix.assess.simulation import ExpectedError, expected_error
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import LocalEngine, make_blocks
 from mallowmix.errors import check_at_least
+from mallowmix.markup import list_of
 from mallowmix.model import M4
 from mallowmix.randomness import as_key
 from mallowmix.rankings import kendall
@@ -81,6 +82,10 @@ class Diagnosis:
     def words(self) -> str:
         """The diagnosis in sentences, one a line."""
         return "\n".join(sentences(self))
+
+    def _repr_html_(self) -> str:
+        """The sentences as a list, for notebooks."""
+        return list_of(sentences(self))
 
 
 def diagnose(

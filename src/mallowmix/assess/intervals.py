@@ -17,6 +17,7 @@ from mallowmix.engine import LocalEngine
 from mallowmix.errors import OptionError, check_at_least
 from mallowmix.labels import Labels
 from mallowmix.mallows import gap_probabilities
+from mallowmix.markup import name_of, percent, table_of
 from mallowmix.model import M4
 from mallowmix.randomness import as_key, generator
 
@@ -91,6 +92,19 @@ class Intervals:
         rates = _win_rates(self.draws.sigma[:, :, i], self.draws.sigma[:, :, j], self.draws.phi, self.draws.share, len(names))
         estimate = _win_rates(self.position[None, :, i], self.position[None, :, j], self.phi[None], self.share[None], len(names))
         return float(estimate[0]), float(self._quantile(rates, -1)), float(self._quantile(rates, 1))
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: shares, dispersions and the first places of each component, with their intervals."""
+        headings = ("component", "share", "phi", "ranking, best first, with places")
+        caption = f"Intervals at {100 * self.level:g} %"
+        return table_of(headings, [self._cells(k) for k in range(len(self.phi))], caption)
+
+    def _cells(self, k: int) -> list[str]:
+        low, high = self.position_low[k] + 1, self.position_high[k] + 1
+        first = np.argsort(self.position[k], kind="stable")[:8]
+        places = ", ".join(f"{name_of(self.items[i])}\N{NO-BREAK SPACE}[{low[i]}–{high[i]}]" for i in first)
+        share = f"{percent(self.share[k])} [{percent(self.share_low[k])}, {percent(self.share_high[k])}]"
+        return [str(k + 1), share, f"{self.phi[k]:.3f} [{self.phi_low[k]:.3f}, {self.phi_high[k]:.3f}]", places]
 
     def table(self) -> list[dict[str, Any]]:
         """Rows of quantity, component, item (None but for places), estimate, low, high; components and places count from 1."""

@@ -25,8 +25,10 @@ from mallowmix.cli.groups import groups
 from mallowmix.cli.heldout import heldout
 from mallowmix.cli.intervals import intervals
 from mallowmix.cli.next import next as next_questions
+from mallowmix.cli.plot import plot
 from mallowmix.cli.predict import predict
 from mallowmix.cli.rank import rank
+from mallowmix.cli.report import report
 from mallowmix.cli.reproduce import reproduce
 from mallowmix.cli.separability import separability
 from mallowmix.cli.serve import serve
@@ -60,6 +62,8 @@ _COMMANDS = (
     diagnose,
     groups,
     diff,
+    report,
+    plot,
     serve,
 )
 

@@ -1,0 +1,77 @@
+"""How people mix tastes: the largest share of each person, and archetypes, those who follow the same one or two tastes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+SOLO = 2 / 3  # a person with so much of one taste follows it
+DUO = 0.85  # two tastes with so much together are what a person follows
+_BINS = 20
+
+
+@dataclass(frozen=True)
+class Archetype:
+    """People alike: the tastes that they follow (numbered from 1; none: three or more), how many they are, their mean weights."""
+
+    tastes: tuple[int, ...]
+    n_people: int
+    share: float
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Mixing:
+    """How people mix.
+
+    edges, counts : the largest share of each person, as a histogram from 0 to 1
+    mean_largest : its mean; `solo` is the share of people for whom it is two thirds or more
+    archetypes : the largest group first; their shares sum to one
+    """
+
+    n_people: int
+    edges: Array
+    counts: Array
+    mean_largest: float
+    solo: float
+    archetypes: tuple[Archetype, ...]
+
+
+def mixing(theta: ArrayLike, people: ArrayLike | None = None) -> Mixing:
+    """Archetypes and the largest share of people with the weights θ (M, K); `people` says how much each counts."""
+    theta = np.asarray(theta, np.float64)
+    counts = np.ones(len(theta)) if people is None else np.asarray(people, np.float64)
+    largest = theta.max(axis=1, initial=0.0)
+    heights, edges = np.histogram(largest, _BINS, (0.0, 1.0), weights=counts)
+    total = max(float(counts.sum()), 1e-300)
+    mean, solo = float(counts @ largest / total), float(counts[largest >= SOLO].sum() / total)
+    return Mixing(len(theta), edges, heights.astype(np.float64), mean, solo, _archetypes(theta, counts))
+
+
+def _archetypes(theta: Array, people: Array) -> tuple[Archetype, ...]:
+    kinds = _kinds(theta)
+    groups, which = np.unique(kinds, axis=0, return_inverse=True) if len(theta) else (kinds, np.zeros(0, np.int64))
+    found = [_archetype(group, which.ravel() == g, theta, people) for g, group in enumerate(groups)]
+    return tuple(sorted(found, key=lambda group: (-group.share, group.tastes)))
+
+
+def _kinds(theta: Array) -> NDArray[np.int64]:
+    """(M, 2) the one or two tastes (numbered from 1, the lower number first) that each person follows; 0 is none."""
+    if theta.shape[1] < 2:
+        return np.column_stack([np.ones(len(theta), np.int64), np.zeros(len(theta), np.int64)])
+    order = np.argsort(-theta, axis=1, kind="stable")[:, :2]
+    first, second = np.take_along_axis(theta, order, axis=1).T
+    pair = np.sort(order + 1, axis=1)
+    solo = np.column_stack([order[:, 0] + 1, np.zeros(len(theta), np.int64)])
+    many = np.zeros_like(pair)
+    return np.where((first >= SOLO)[:, None], solo, np.where((first + second >= DUO)[:, None], pair, many))
+
+
+def _archetype(group: Sequence[int], members: NDArray[np.bool_], theta: Array, people: Array) -> Archetype:
+    counts = people[members]
+    total = max(float(counts.sum()), 1e-300)
+    tastes = tuple(int(k) for k in group if k > 0)
+    share = float(counts.sum() / max(float(people.sum()), 1e-300))
+    return Archetype(tastes, int(members.sum()), share, tuple((counts @ theta[members] / total).tolist()))

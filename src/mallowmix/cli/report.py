@@ -1,0 +1,81 @@
+"""`mallowmix report`: one page about a model and its people, to look at, print and send."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mallowmix.cli.options import Jobs, Model, Quiet, Seed, at_least
+from mallowmix.cli.outputs import try_outputs, write_all
+from mallowmix.cli.progress import progress
+from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.shell import hush, say
+from mallowmix.cli.words import safe
+from mallowmix.errors import OptionError
+
+_ENDINGS = (".html", ".htm")
+
+
+@reads_votes
+def report(
+    model: Model,
+    votes: Votes,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page, one HTML file.")] = Path("report.html"),
+    title: Annotated[str, typer.Option(help="Its heading.")] = "What people like",
+    replicates: Annotated[
+        int,
+        typer.Option(
+            help="How many times people are weighted anew for intervals, 10 or more; 0: no intervals.",
+            parser=at_least(0),
+            metavar="NUMBER",
+        ),
+    ] = 40,
+    choose_k: Annotated[bool, typer.Option(help="Try other numbers of tastes too.")] = True,
+    refit: Annotated[bool, typer.Option(help="Judge predictions by people whom the model has not seen.")] = True,
+    simulations: Annotated[
+        int,
+        typer.Option(
+            help="How often data is drawn anew to see what error to expect; 0: not at all.", parser=at_least(0), metavar="NUMBER"
+        ),
+    ] = 2,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Leave out what takes long: intervals, other numbers of tastes, refits, simulations."),
+    ] = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    read: Reader = AS_GIVEN,
+    quiet: Quiet = False,
+) -> None:
+    """Write a report that anybody can read: the tastes, where they split, how people mix, how far to trust it.
+
+    VOTES are the comparisons that the model was learnt from. The page is one file, works offline, and names no person.
+    """
+    hush(quiet)
+    if output.suffix.lower() not in _ENDINGS:
+        raise OptionError(f"{output}: a report is a page; give a name that ends in .html.")
+    try_outputs(output, inputs=[model, votes])
+    options = {"replicates": replicates, "choose": choose_k, "refit": refit, "simulations": simulations}
+    if quick:
+        options = {"replicates": 0, "choose": False, "refit": False, "simulations": 0}
+    found = _made(model, read(votes), title, options | {"seed": seed, "jobs": jobs}, quiet)
+    html = found.html()
+    write_all({output: lambda place: place.write_text(html, encoding="utf-8", newline="\n")})
+    if not quiet:
+        _tell(found, output)
+
+
+def _made(model: Path, comparisons: Any, title: str, options: dict[str, Any], quiet: bool) -> Any:
+    from mallowmix.report import make_report
+    from mallowmix.storage import load
+
+    with progress(hidden=quiet) as told:
+        return make_report(load(model), comparisons, title=title, progress=told, **options)
+
+
+def _tell(found: Any, output: Path) -> None:
+    from mallowmix.report import words
+
+    for sentence in words.in_short(found.contents):
+        say(f"- {safe(sentence.replace(chr(0xA0), ' '))}")
+    say(f"\nWrote {output}.")

@@ -1,0 +1,126 @@
+"""What goes into a report: numbers, each from the function that computes it elsewhere; no words and no pictures."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.assess.against_one import AgainstOne, against_one
+from mallowmix.assess.agreement import Agreed, Telling, agreed, distances, tellings
+from mallowmix.assess.choose_k import Choice, choose_k
+from mallowmix.assess.diagnostics import Diagnosis, diagnose
+from mallowmix.assess.folds import counted_people
+from mallowmix.assess.intervals import Intervals, intervals
+from mallowmix.assess.mixing import Mixing, mixing
+from mallowmix.checks import DataReport, data_report
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import DataError, MallowmixWarning, OptionError, check_at_least
+from mallowmix.infer.weights import weights
+from mallowmix.model import M4
+
+Progress = Callable[[str, int, int], None]
+Array = NDArray[np.float64]
+T = TypeVar("T")
+LEVEL = 0.9
+TOP = 8  # pairs and items that are named
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """Everything that a report says, as numbers; what was not asked for is None."""
+
+    model: M4
+    data: DataReport
+    theta: Array
+    mixing: Mixing
+    tellings: tuple[Telling | None, ...]
+    agreed: tuple[Agreed, ...]
+    distances: Array
+    diagnosis: Diagnosis
+    intervals: Intervals | None
+    against_one: AgainstOne | None
+    choice: Choice | None
+    seed: int
+
+
+def gather(
+    model: M4,
+    comparisons: Comparisons,
+    *,
+    replicates: int = 40,
+    choose: bool = True,
+    refit: bool = True,
+    simulations: int = 2,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Contents:
+    """Compute what a report says.
+
+    comparisons : those that the model was learnt from
+    replicates : of the bootstrap behind the intervals of places and shares; 0 leaves them out
+    choose : compare K with one fewer, one more, and one ranking for all (`choose_k`)
+    refit : judge predictions by people that the model has not seen, learning it anew from the others (`against_one`)
+    simulations : how often data is drawn anew to see what error to expect; 0 leaves that out
+    """
+    _check(replicates, simulations)
+    votes = counted_people(comparisons.with_items(model.items))
+    if not len(votes):
+        raise DataError("There are no comparisons to report on: nobody compared two items of the model.")
+    step = _Steps(progress)
+    common = {"seed": seed, "jobs": jobs}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MallowmixWarning)  # what limits the answer is in the report
+        theta = step("people", lambda: weights(model, votes, jobs=jobs))
+        looked = step("diagnosis", lambda: diagnose(model, votes, simulations=simulations, top=TOP, **common))
+        judged = step("predictions", lambda: against_one(model, votes, refit=refit, **common))
+        sure = _intervals(model, votes, replicates, progress, common)
+        choice = choose_k(votes, _around(model.n_components), progress=progress, **common) if choose else None
+    return Contents(
+        model,
+        data_report(votes, model.n_components),
+        theta,
+        mixing(theta, votes.user_weight),
+        tellings(model),
+        agreed(model, TOP),
+        distances(model),
+        looked,
+        sure,
+        judged,
+        choice,
+        int(seed),
+    )
+
+
+class _Steps:
+    """Runs steps and says so: begun, done."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress or (lambda step, done, total: None)
+
+    def __call__(self, name: str, work: Callable[[], T]) -> T:
+        self.progress(name, 0, 1)
+        found = work()
+        self.progress(name, 1, 1)
+        return found
+
+
+def _check(replicates: int, simulations: int) -> None:
+    check_at_least("simulations", simulations, 0)
+    if replicates != 0 and replicates < 10:
+        raise OptionError(f"replicates is {replicates}; it must be 0, for no intervals, or at least 10.")
+
+
+def _intervals(model: M4, votes: Comparisons, replicates: int, progress: Progress | None, common: dict) -> Intervals | None:
+    """None where they were not asked for, or cannot be had: columns that are not Mallows'."""
+    if not replicates or model.scores is not None:
+        return None
+    return intervals(model, votes, replicates, LEVEL, progress=progress, **common)
+
+
+def _around(k: int) -> list[int]:
+    """One ranking, one fewer, as many, one more."""
+    return sorted({1, max(1, k - 1), k, k + 1})

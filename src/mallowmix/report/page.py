@@ -1,0 +1,133 @@
+"""The page: contents through a template into one HTML file that asks nobody for anything."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mallowmix._version import __version__
+from mallowmix.atomic import replacing
+from mallowmix.comparisons import Comparisons
+from mallowmix.errors import FileError
+from mallowmix.markup import printable
+from mallowmix.model import M4
+from mallowmix.report import figures, limits, views, words
+from mallowmix.report.contents import Contents, gather
+from mallowmix.report.glossary import TERMS
+
+_HERE = Path(__file__).parent
+_TITLE = "What people like"
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A report: its contents as numbers, and `html()`, the page."""
+
+    contents: Contents
+    title: str = _TITLE
+
+    def html(self) -> str:
+        """The page, one file: styles, figures and plotly's JavaScript are in it. The same contents give the same text."""
+        return _template().render(**_values(self.contents, self.title))
+
+    def save(self, path: str | Path) -> None:
+        """Write the page, whole or not at all."""
+        text = self.html()
+        with replacing(Path(path)) as place:
+            place.write_text(text, encoding="utf-8", newline="\n")
+
+    def _repr_html_(self) -> str:
+        from mallowmix.markup import list_of
+
+        return f"<strong>Report.</strong> {words.lead(self.contents)}{list_of(words.in_short(self.contents))}"
+
+
+def make_report(model: M4, comparisons: Comparisons, *, title: str = _TITLE, **options: Any) -> Report:
+    """A report on a model and the comparisons that it was learnt from.
+
+    title : its heading
+    options : replicates, choose, refit, simulations, seed, jobs, progress, as in `mallowmix.report.gather`
+
+    `make_report(model, votes).save("tastes.html")` writes one file to send.
+    """
+    _template()  # what is missing is better said before the work than after it
+    return Report(gather(model, comparisons, **options), title)
+
+
+def _template() -> Any:
+    try:
+        import jinja2
+        import plotly  # noqa: F401 its JavaScript goes into the page
+    except ImportError as error:
+        raise FileError(f"A report needs {error.name}, which is not installed: pip install 'mallowmix[web]'.") from None
+    places = jinja2.FileSystemLoader(_HERE / "templates")
+    return jinja2.Environment(loader=places, autoescape=True, trim_blocks=True, lstrip_blocks=True).get_template("report.html")
+
+
+def _values(found: Contents, title: str) -> dict[str, Any]:
+    """What the template says: plain text and numbers, but for our own style, script and figures."""
+    by_share = [row["component"] for row in found.model.table()]
+    return {
+        "title": printable(title),
+        "version": __version__,
+        "found": found,
+        "by_share": by_share,
+        "K": found.model.n_components,
+        "words": words,
+        "views": views,
+        "can": limits.can(found),
+        "cannot": limits.cannot(found),
+        "terms": TERMS,
+        "made": _made(found),
+        "style": _ours("report.css"),
+        "script": _ours("report.js"),
+        "plotly": _plotly(),
+        "figures": as_json(_figures(found, [k - 1 for k in by_share])),
+    }
+
+
+def _figures(found: Contents, by_share: list[int]) -> dict[str, Any]:
+    drawn = {"people": figures.people(found.theta, found.seed), "largest": figures.largest_share(found.mixing)}
+    if found.model.n_components > 1:
+        drawn["places"] = figures.places(found.model, by_share)
+    if found.against_one is not None:
+        drawn["calibration"] = figures.calibration(found.against_one.reliability)
+    if found.choice is not None and found.choice.table:
+        drawn |= {"new-people": figures.new_people(found.choice), "found-again": figures.found_again(found.choice)}
+    return {name: figure for name, figure in drawn.items() if figure is not None}
+
+
+def _made(found: Contents) -> list[tuple[str, str]]:
+    """How the model and the report came about."""
+    report = found.model.report
+    known = [(name, printable(report[name])) for name in ("method", "seed", "comparisons", "users") if name in report]
+    sure = found.intervals
+    return [
+        *((f"model: {name}", value) for name, value in known),
+        ("report: seed", str(found.seed)),
+        ("report: bootstrap replicates", str(len(sure.draws.phi)) if sure is not None else "none"),
+        ("mallowmix", __version__),
+    ]
+
+
+def as_json(value: Any) -> Any:
+    """JSON that can stand inside a script element: no letter of it ends the element or begins a comment."""
+    from markupsafe import Markup
+
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def _ours(name: str) -> Any:
+    """One of our own files, which needs no escaping."""
+    from markupsafe import Markup
+
+    return Markup((_HERE / "static" / name).read_text(encoding="utf-8"))
+
+
+def _plotly() -> Any:
+    """Plotly's JavaScript, from its wheel."""
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    return Markup(get_plotlyjs())

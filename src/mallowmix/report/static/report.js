@@ -1,0 +1,32 @@
+// Draw the figures; for paper, at the width of the paper and with everything unfolded.
+(() => {
+  'use strict';
+  const figures = JSON.parse(document.getElementById('figures').textContent);
+  const slots = [...document.querySelectorAll('.figure')].filter((slot) => figures[slot.dataset.figure]);
+  const config = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false, showTips: false };
+  const drawn = slots.map((slot) => {
+    const figure = figures[slot.dataset.figure];
+    return Plotly.newPlot(slot, figure.data, { ...figure.layout, autosize: true }, config);
+  });
+  Promise.all(drawn).then(() => { document.documentElement.dataset.drawn = slots.length; });
+
+  const PAPER = 680, COLUMN = 325, GAP = 30; // CSS pixels; as in report.css
+  const folded = [];
+  let onPaper = false;
+  const toPaper = () => {
+    if (onPaper) return;
+    onPaper = true;
+    folded.push(...document.querySelectorAll('details:not([open])'));
+    folded.forEach((part) => { part.open = true; });
+    slots.forEach((slot) => Plotly.relayout(slot, { width: slot.closest('.two') ? COLUMN : PAPER }));
+  };
+  const toScreen = () => {
+    if (!onPaper) return;
+    onPaper = false;
+    folded.splice(0).forEach((part) => { part.open = false; });
+    slots.forEach((slot) => Plotly.relayout(slot, { width: null, autosize: true }));
+  };
+  addEventListener('beforeprint', toPaper);
+  addEventListener('afterprint', toScreen);
+  matchMedia('print').addEventListener('change', (now) => (now.matches ? toPaper : toScreen)());
+})();
