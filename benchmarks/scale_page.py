@@ -35,13 +35,19 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def cells(row: dict[str, Any]) -> list[str]:
-    """Seconds, ratios, the most memory that a stage took beyond what it began with, and how far the rankings are off."""
+    """Seconds, ratios, the most memory that a stage had resident, interpreter and all, and how far the rankings are off."""
     stages = [row.get(name) for name in ("scan", "store", "none", "full")]
     seconds = [f"{stage['seconds']:.1f} s" if stage else "" for stage in stages]
     ratios = [f"{row['scans'][name]:.1f}" if name in row.get("scans", {}) else "" for name in ("none", "full")]
-    peak = max(stage["peak"] - stage["before"] for stage in stages[1:] if stage)
+    peak = max(stage["peak"] for stage in stages[1:] if stage and "peak" in stage)
     last = next((stage for stage in (*stages[:1:-1],) if stage), {})
-    return [f"{row['comparisons']:,}", *seconds, *ratios, f"{peak / 1e9:.2f} GB", f"{last.get('error', float('nan')):.4f}"]
+    return [
+        f"{row['comparisons']:,}",
+        *seconds,
+        *ratios,
+        f"{peak / 1e9:.2f} GB",
+        f"{last['error']:.4f}" if "error" in last else "",
+    ]
 
 
 def draw(rows: list[dict[str, Any]], file: Path) -> None:
@@ -53,8 +59,8 @@ def draw(rows: list[dict[str, Any]], file: Path) -> None:
     for name, label in (("scan", "a scan"), ("store", "sorting"), ("none", "spectral fit"), ("full", "refined fit")):
         points = [(row["comparisons"], row[name]) for row in rows if name in row]
         time.plot([n for n, _ in points], [stage["seconds"] for _, stage in points], "o-", label=label)
-        if name != "scan":
-            memory.plot([n for n, _ in points], [(s["peak"] - s["before"]) / 1e9 for _, s in points], "o-", label=label)
+        held = [(n, stage["peak"] / 1e9) for n, stage in points if name != "scan" and "peak" in stage]
+        memory.plot([n for n, _ in held], [peak for _, peak in held], "o-", label=label)
     for axes, title in ((time, "seconds"), (memory, "GB at the peak")):
         axes.set(xscale="log", xlabel="comparisons", title=title)
     time.set(yscale="log")
