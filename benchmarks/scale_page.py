@@ -41,13 +41,8 @@ def cells(row: dict[str, Any]) -> list[str]:
     ratios = [f"{row['scans'][name]:.1f}" if name in row.get("scans", {}) else "" for name in ("none", "full")]
     peak = max(stage["peak"] for stage in stages[1:] if stage and "peak" in stage)
     last = next((stage for stage in (*stages[:1:-1],) if stage), {})
-    return [
-        f"{row['comparisons']:,}",
-        *seconds,
-        *ratios,
-        f"{peak / 1e9:.2f} GB",
-        f"{last['error']:.4f}" if "error" in last else "",
-    ]
+    error = f"{last['error']:.4f}" if "error" in last else ""
+    return [f"{row['comparisons']:,}", *seconds, *ratios, f"{peak / 1e9:.2f} GB", error]
 
 
 def draw(rows: list[dict[str, Any]], file: Path) -> None:

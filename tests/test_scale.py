@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import scale
+from benchmarks import scale, scale_page
 from benchmarks.planted import Setting, truth_of
 from benchmarks.record import load
 from benchmarks.scale_data import truth_weights, write_shards
@@ -56,3 +56,18 @@ def test_stages_measure_and_ratios_add_up(folder, tmp_path):
     scale.keep({"comparisons": 7}, tmp_path)
     scale.keep(row, tmp_path)
     assert [each["comparisons"] for each in load("scale", tmp_path)["rows"]] == [7, 20_000]
+
+
+def test_the_table_of_the_page():
+    """One line a size, between the marks; what was not measured is left empty."""
+    stage = {"seconds": 2.0, "peak": 5e8}
+    row = {"comparisons": 1000, "scan": stage, "store": stage, "none": stage | {"error": 0.25}}
+    text = scale_page.filled("a\n<!-- scale -->old<!-- /scale -->\nb", [row])
+    assert "old" not in text and text.startswith("a\n<!-- scale -->\n| comparisons |") and text.endswith("<!-- /scale -->\nb")
+    assert "| 1,000 | 2.0 s | 2.0 s | 2.0 s |  |  |  | 0.50 GB | 0.2500 |" in text
+
+
+def test_the_page_holds_what_was_measured():
+    rows = load("scale", scale.RESULTS)["rows"]
+    page = scale_page.PAGE.read_text(encoding="utf-8")
+    assert scale_page.filled(page, rows) == page
