@@ -163,7 +163,7 @@ def together(model: M4, people: Comparisons) -> Heldout:
     people = people.with_items(model.items)
     log_p = np.log(floored_beta(model))[people.pair] * people.weight[:, None]
     single = np.stack([np.bincount(people.user, column, people.n_users) for column in log_p.T], axis=1) + np.log(model.share)
-    return summary(np.column_stack([logsumexp(single, axis=1), people.per_user()]), NOBODY)
+    return summary(np.column_stack([np.asarray(logsumexp(single, axis=1)), people.per_user()]), NOBODY)
 
 
 def said(row: Mapping[str, Any]) -> str:
