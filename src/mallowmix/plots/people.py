@@ -35,7 +35,7 @@ def _checked(theta: ArrayLike) -> Array:
 
 
 def _two(axes: Any, theta: Array) -> None:
-    _, _, bars = axes.hist(theta[:, 0], 20, (0, 1), rwidth=0.9)
+    _, _, bars = axes.hist(theta[:, 0], 20, range=(0, 1), rwidth=0.9)
     for bar in bars:
         bar.set_facecolor(colour(1 if bar.get_x() >= 0.5 - 1e-9 else 2))
     axes.set(xlabel="how much of taste 1 (the rest is taste 2)", ylabel="people")

@@ -11,8 +11,8 @@ _STEP = 130
 
 
 def corners(n_components: int) -> Array:
-    """(K, 2) a regular polygon around the origin, the first corner on top, clockwise."""
-    angle = np.pi / 2 - 2 * np.pi * np.arange(n_components) / n_components
+    """(K, 2) a regular polygon around the origin, the first corner on top, the second to the left of it."""
+    angle = np.pi / 2 + 2 * np.pi * np.arange(n_components) / n_components
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 

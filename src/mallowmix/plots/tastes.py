@@ -71,7 +71,8 @@ def plot_pairs(model: M4, top: int = 8) -> Figure:
         axes.hlines(row, 0, 1, color="#e2e0da", linewidth=2, zorder=0)
         for k in range(model.n_components):
             name = f"taste {k + 1}" if row == 0 else None
-            axes.plot(beta[k, i, j], row, "o", color=colour(k + 1), markersize=7, label=name)
+            beside = 0.14 * (k - (model.n_components - 1) / 2)  # so that equal tastes do not hide each other
+            axes.plot(beta[k, i, j], row + beside, "o", color=colour(k + 1), markersize=6, label=name)
         axes.vlines(pair.win_rate, row - 0.3, row + 0.3, color=LIGHT, linestyle="--")
     labels = [f"{short_label(pair.item, 20)} over {short_label(pair.other, 20)}" for pair in pairs]
     axes.set_yticks(range(len(pairs)), labels, fontsize=8)

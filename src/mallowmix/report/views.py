@@ -104,6 +104,11 @@ def _side_by_side(dots: list[View]) -> list[View]:
     return dots
 
 
+def divisive(found: Contents) -> list[str]:
+    """Items on which people differ most."""
+    return [printable(item.item) for item in found.diagnosis.polarising_items]
+
+
 def in_common(pairs: tuple[Agreed, ...]) -> list[View]:
     """Choices that all tastes make."""
     return [
@@ -125,13 +130,17 @@ def archetypes(found: Contents) -> list[View]:
     shown = []
     for group in found.mixing.archetypes[:GROUPS]:
         bar = [{"colour": colour(k + 1), "width": round(100 * weight, 1)} for k, weight in enumerate(group.weights)]
-        said = {"said": words.archetype(group), "share": words.percent(group.share), "people": f"{group.n_people:,}"}
+        said = {"said": words.archetype(group), "share": words.percent(group.share), "people": _people(group.n_people)}
         shown.append(said | {"bar": bar})
     rest = found.mixing.archetypes[GROUPS:]
     if rest:
         share, people = sum(group.share for group in rest), sum(group.n_people for group in rest)
-        shown.append({"said": "other mixtures", "share": words.percent(share), "people": f"{people:,}", "bar": []})
+        shown.append({"said": "other mixtures", "share": words.percent(share), "people": _people(people), "bar": []})
     return shown
+
+
+def _people(count: int) -> str:
+    return words.counted(count, "person", "people")
 
 
 def noise(found: Contents) -> list[View]:
