@@ -257,8 +257,8 @@ in units of `numpy.linalg.solve` with a matrix of 100 × 100.
         "Reading",
         """
 An Arrow table of text (100,000 people, 1,000 items) in units of what pyarrow's `dictionary_encode` needs to hash its three
-columns, on the same table in the same run: processor time, the least of five; then ratings, ten a person, that become comparisons: what the process holds at its
-peak beyond the ratings and the comparisons.
+columns, on the same table in the same run: processor time, the least of five. Then ratings, ten a person, that become
+comparisons: what the process holds at its peak beyond the ratings and the comparisons.
 """,
         _readers,
     ),
