@@ -18,6 +18,7 @@ from mallowmix.assess.asked import ask
 from mallowmix.assess.folds import deal_people
 from mallowmix.assess.mixing import mixing
 from mallowmix.errors import DataError, FileError, OptionError
+from mallowmix.rankings import kendall
 from mallowmix.report import gather, make_report, words
 from mallowmix.report.figures import label
 from mallowmix.report.page import as_json
@@ -183,6 +184,8 @@ def test_numbers_are_those_computed_elsewhere(report, text, dishes):
     assert f"{100 * judged.one.accuracy:.1f}" in text.of("foretold")
     pair = mm.diagnose(model, votes, simulations=0).polarising_pairs[0]
     assert f"People split most over {pair.item} and {pair.other}" in text.of("short")
+    apart = [f"{100 * kendall(model.sigma[k], model.sigma[other]):.0f}" for k, other in ((0, 1), (0, 2), (1, 2))]
+    assert f"Taste 1–{apart[0]}{apart[1]} Taste 2{apart[0]}–{apart[2]}" in text.of("apart")
     choice = mm.choose_k(votes, [1, 2, 3, 4])
     assert choice == report.contents.choice
     for row in choice.table:

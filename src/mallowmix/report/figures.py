@@ -21,7 +21,7 @@ from mallowmix.plots.style import colour
 Figure = dict[str, Any]
 INK, SOFT, LINE, ACCENT = "#1c1e24", "#5a5f6b", "#e2e0da", "#3346b8"  # as in report.css
 Array = NDArray[np.float64]
-_SHOWN = 24  # items in the figure of places
+SHOWN = 24  # items in the figure of places
 _LONG = 22  # letters of a label
 
 
@@ -51,7 +51,7 @@ def _rows(model: M4) -> list[int]:
     """Item numbers, the most polarising first."""
     number = {name: i for i, name in enumerate(text_of(model.items))}
     found = [number[row.item] for row in polarising(model, model.n_items)[1]]
-    return found if len(found) <= _SHOWN else found[: _SHOWN // 2] + found[-(_SHOWN // 2) :]
+    return found if len(found) <= SHOWN else found[: SHOWN // 2] + found[-(SHOWN // 2) :]
 
 
 def _breaks(low: NDArray[Any], high: NDArray[Any]) -> list[int | None]:

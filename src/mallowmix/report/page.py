@@ -78,6 +78,7 @@ def _values(found: Contents, title: str) -> dict[str, Any]:
         "can": limits.can(found),
         "cannot": limits.cannot(found),
         "terms": TERMS,
+        "shown": figures.SHOWN,
         "made": _made(found),
         "style": _ours("report.css"),
         "script": _ours("report.js"),

@@ -117,10 +117,10 @@ def in_common(pairs: tuple[Agreed, ...]) -> list[View]:
 
 
 def apart(found: Contents) -> list[View]:
-    """How far apart the tastes are: a row each, in percent of all pairs of items."""
+    """How far apart the tastes are: a row each, of 100 pairs of items."""
     by_share = [row["component"] - 1 for row in found.model.table()]
     return [
-        {"number": k + 1, "cells": ["–" if k == other else words.percent(float(found.distances[k, other])) for other in by_share]}
+        {"number": k + 1, "cells": ["–" if k == other else f"{100 * found.distances[k, other]:.0f}" for other in by_share]}
         for k in by_share
     ]
 
