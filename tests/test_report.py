@@ -235,6 +235,12 @@ def test_no_person_is_named(dishes):
     assert "Secret" not in html and "fewer than two comparisons" in html
 
 
+def test_the_same_bytes_on_any_number_of_threads(dishes):
+    options = QUICK | {"refit": True, "replicates": 10}
+    one, two = (make_report(dishes.model, dishes.comparisons, **options, jobs=jobs).html() for jobs in (1, 2))
+    assert one == two
+
+
 def test_what_was_not_asked_for_is_said(dishes):
     text = Text(make_report(dishes.model, dishes.comparisons, **QUICK).html())
     assert "Other numbers were not tried" in text.of("number")
