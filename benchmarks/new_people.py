@@ -141,7 +141,7 @@ def main() -> None:
     options = parser.parse_args()
     tasks = []
     if options.llmfao:
-        tasks.append((f"llmfao, {options.columns}", llmfao(options.llmfao), 3, False))
+        tasks.append((f"llmfao, {options.columns}", llmfao(options.llmfao), 2, False))
     if options.movielens:
         ratings = read_movielens(options.movielens)
         tasks += [(f"ML-1M, Q={Q}, {options.columns}", movielens_comparisons(ratings, Q), 8, True) for Q in options.items]

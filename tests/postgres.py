@@ -1,6 +1,6 @@
 """A real PostgreSQL server of the tests' own: a temporary folder, loopback, a free port, gone when the session ends.
 
-`postgres_url` is a fixture for one test: the URL of a database that is empty. Without an installed server such tests skip and say why.
+`postgres_url` is a fixture for one test: the URL of an empty database. Without an installed server such tests skip and say why.
 """
 
 import getpass

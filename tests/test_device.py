@@ -42,8 +42,10 @@ def test_counts_and_scales_by_plain_loops(data):
         rows = np.flatnonzero(data.user == m)
         tokens = [min(1.0, w - i) for w in data.weight[rows] for i in range(int(np.ceil(w)))]
         n, u = sum(tokens), data.user_weight[m]
-        products = n**2 - sum(t**2 for t in tokens)
-        people[m] = u * n / products if products > 1e-9 * n**2 else 0.0
+        halves = {(data.winner[row], data.loser[row]) for row in rows if data.weight[row] % 1 == 0.5}
+        ties = sum((j, i) in halves for i, j in halves)  # each tie twice: ½ · ½ in either order is left out
+        products = n**2 - sum(t**2 for t in tokens) - 0.25 * ties
+        people[m] = u * n / products if n > 1 and products > 1e-9 * n**2 else 0.0
         mass += u * n * (people[m] > 0)
         for row in rows:
             code, w = data.pair[row], data.weight[row]

@@ -108,3 +108,12 @@ def test_the_order_of_rows_does_not_matter_and_the_seed_does():
 
     assert halves(comparisons, 1) == halves(again, 1)
     assert halves(comparisons, 1) != halves(comparisons, 2)
+
+
+def test_the_halves_of_a_tie_stay_together():
+    """Rows 0 over 1 and 1 over 0 of weight ½ (or 1½) each, beside whole ones, for many people."""
+    pairs = [[0 * 100 + 1, 0 * 100 + 2, 1 * 100 + 0, 2 * 100 + 1]] * 200
+    first, _ = split(block_of([[0.5, 1, 1.5, 1]] * 200, pairs), as_key(3))
+    part = (first - np.floor(first)).reshape(200, 4)
+    assert (part[:, 0] == part[:, 2]).all() and 50 < (part[:, 0] == 0.5).sum() < 150
+    assert not part[:, [1, 3]].any()

@@ -42,21 +42,27 @@ def values_by_definition(comparisons):
     return x, {pair: p for p, pair in enumerate(pairs)}
 
 
+def is_one_answer(t, token, u, other):
+    """Whether two tokens are one, or the two halves of a tie: ½ for a over b, ½ for b over a."""
+    (pair, s), (reverse, r) = token, other
+    return t == u or (s == r == 0.5 and pair == reverse[::-1])
+
+
 def moment_by_definition(comparisons):
-    """A by a double loop over every person's tokens, each with every other."""
+    """A by a double loop over every person's tokens, each with every other answer; nobody with one comparison in all or less."""
     x, number = values_by_definition(comparisons)
     A, mass = np.zeros((len(number), len(number))), 0.0
     for m in range(comparisons.n_users):
         tokens = tokens_of(comparisons, m)
-        products = sum(s * r for (t, (_, s)), (u, (_, r)) in itertools.product(enumerate(tokens), repeat=2) if t != u)
+        couples = [(a, b) for (t, a), (u, b) in itertools.product(enumerate(tokens), repeat=2) if not is_one_answer(t, a, u, b)]
+        products = sum(s * r for (_, s), (_, r) in couples)
         n = sum(size for _, size in tokens)
-        if products == 0:
+        if products == 0 or n <= 1:
             continue
         mass += comparisons.user_weight[m] * n
-        for (t, (pair, s)), (u, (other, r)) in itertools.product(enumerate(tokens), repeat=2):
-            if t != u:
-                p, q = number[tuple(sorted(pair))], number[tuple(sorted(other))]
-                A[p, q] += comparisons.user_weight[m] * n / products * s * r * x[pair] * x[other]
+        for (pair, s), (other, r) in couples:
+            p, q = number[tuple(sorted(pair))], number[tuple(sorted(other))]
+            A[p, q] += comparisons.user_weight[m] * n / products * s * r * x[pair] * x[other]
     return A / mass
 
 
@@ -90,8 +96,8 @@ def test_whole_tokens_have_c_of_one_over_n_less_one():
     np.testing.assert_allclose(dense(operator(data)), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_halving_every_weight_changes_nothing():
-    """A person of two half tokens counts half as much as one of two whole ones, among others like them: the same A."""
+def test_scaling_every_weight_changes_nothing():
+    """A person of eight tokens of ¾ counts ¾ as much as one of eight whole ones, among others like them: the same A."""
     blocks, engine = blocks_of(planted(6, 2).sample(40, 8, seed=1).comparisons)
     blocks = [SimpleNamespace(**vars(b), n_users=b.n_users) for b in blocks]
     for block in blocks:
@@ -99,8 +105,17 @@ def test_halving_every_weight_changes_nothing():
     pairs = pair_statistics(count_pairs(blocks, engine), 6)
     whole = dense(SignedMoment(blocks, pairs, engine))
     for block in blocks:
-        block.weight = np.full(len(block.pair), 0.5)
+        block.weight = np.full(len(block.pair), 0.75)
     np.testing.assert_allclose(dense(SignedMoment(blocks, pairs, engine)), whole, rtol=1e-4, atol=1e-6)
+
+
+def test_a_tie_alone_says_nothing_about_agreement():
+    """Two halves of one answer: were they multiplied, A would be far below zero on that pair."""
+    data = Comparisons.from_codes([0, 0, 1, 1], [0, 1, 1, 2], [1, 0, 2, 1], [0.5] * 4, list("abc"), ["u", "v"])
+    assert not dense(operator(data)).any()
+    more = Comparisons.from_codes([0, 0, 0], [0, 1, 0], [1, 0, 2], [0.5, 0.5, 1], list("abc"), ["u"])
+    found = dense(operator(more))
+    assert found[0, 0] == pytest.approx(0, abs=1e-6) and found[0, 1] != 0
 
 
 def test_one_comparison_says_nothing_about_agreement():

@@ -46,6 +46,7 @@ class Scale(NamedTuple):
     mass: float  # Σ u_m n_m over those with two tokens
     people: Any  # (M,) u_m c_m, c_m = n_m / (n_m² − Σ squares)
     squares: Any  # (Q²,) Σ u_m c_m (squares of a row's tokens): what a token's product with itself would add
+    ties: Any = None  # (Q²,) Σ u_m c_m ¼ over halves of ties: what the products of the two halves would add
 
 
 def on_processor() -> Arrays:
@@ -80,17 +81,35 @@ def people_scale(on: Arrays, batch: Batch) -> Scale:
     """Each person's c_m: 0 for those without two distinct tokens."""
     xp, weight = on.xp, batch.weight
     n = on.xp.diff(batch.starts).astype(np.float64)
-    squares = n
+    squares, row_squares, ties = n, None, None
     if weight is not None:
         whole = xp.floor(weight)
-        n, squares = _by_person(on, batch, weight), _by_person(on, batch, whole + (weight - whole) ** 2)
+        row_squares, ties = whole + (weight - whole) ** 2, half_ties(on, batch)
+        n = _by_person(on, batch, weight)
+        squares = _by_person(on, batch, row_squares if ties is None else row_squares + ties)
     products = n**2 - squares  # n (n − 1) where all tokens are whole
-    some = products > 1e-9 * n**2
+    some = (n > 1) & (products > 1e-9 * n**2)
     u = 1.0 if batch.user_weight is None else batch.user_weight
     c = xp.where(some, n / xp.where(some, products, 1.0), 0.0) * u
-    own = _row_weights(on, batch._replace(weight=None if weight is None else whole + (weight - whole) ** 2, user_weight=c))
     mass = float((xp.where(some, n, 0.0) * u).sum())
-    return Scale(mass, c.astype(np.float32), xp.bincount(batch.pair, own, batch.n_items**2))
+
+    def by_pair(rows: Any) -> Any:
+        return xp.bincount(batch.pair, _row_weights(on, batch._replace(weight=rows, user_weight=c)), batch.n_items**2)
+
+    return Scale(mass, c.astype(np.float32), by_pair(row_squares), None if ties is None else by_pair(ties))
+
+
+def half_ties(on: Arrays, batch: Batch) -> Any:
+    """(rows,) ¼ for halves of a tie, a person's rows of weight … + ½ for either order of a pair; None where there are none."""
+    xp, Q = on.xp, batch.n_items
+    half = batch.weight - xp.floor(batch.weight) == 0.5
+    if not half.any():
+        return None
+    pair = batch.pair.astype(np.int64)
+    person = people_of(on, batch) * Q**2
+    key, opposite = person + pair, person + pair % Q * Q + pair // Q  # rows are sorted by key
+    at = xp.minimum(xp.searchsorted(key, opposite), len(key) - 1)
+    return xp.where(half & half[at] & (key[at] == opposite), 0.25, 0.0)
 
 
 def signed_apply(on: Arrays, batch: Batch, scale: Scale, index: Any, value: Any, V: Any) -> Any:
@@ -99,6 +118,8 @@ def signed_apply(on: Arrays, batch: Batch, scale: Scale, index: Any, value: Any,
     out = _people_product(on, batch, scale.people, W)
     ahead, behind = _both_ways(on, batch.n_items)
     own = value[ahead] ** 2 * scale.squares[ahead] + value[behind] ** 2 * scale.squares[behind]
+    if scale.ties is not None:
+        own = own + value[ahead] * value[behind] * (scale.ties[ahead] + scale.ties[behind])
     return value[ahead, None] * out[ahead] + value[behind, None] * out[behind] - own[:, None] * V
 
 

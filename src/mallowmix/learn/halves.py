@@ -6,7 +6,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block
+from mallowmix.engine import Block, device
+from mallowmix.engine.device import Batch
 from mallowmix.randomness import uniforms
 
 _STEP = 20
@@ -22,10 +23,30 @@ class Halves(NamedTuple):
 def split(block: Block, key: np.uint64) -> Halves:
     """Split every user's comparisons in two; the sizes differ by one at most, and chance decides which half gets the odd one.
 
-    A row of weight w stands for w comparisons, each of which falls in either half by itself; a fractional rest goes as one piece.
+    A row of weight w stands for w comparisons, each of which falls in either half by itself; a fractional rest goes as one piece,
+    and the two halves of a tie go together (then sizes may differ by more).
     """
     first = _split(block.starts, block.weight, block.first_user, key)
+    _keep_ties_whole(block, first)
     return Halves(first, block.weight - first)
+
+
+def _keep_ties_whole(block: Block, first: NDArray[np.float64]) -> None:
+    """The halves of a tie go where its later row's half went: they are one answer, and must not be found in both halves."""
+    ties = device.half_ties(device.on_processor(), Batch(block.n_items, block.starts, block.pair, block.weight))
+    if ties is not None:
+        _join(block.starts, block.pair, block.n_items, ties, first)
+
+
+@nb.njit(cache=True, nogil=True)
+def _join(starts, pair, n_items, ties, first):
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            winner, loser = pair[row] // n_items, pair[row] % n_items
+            if ties[row] > 0 and winner < loser:
+                other = starts[m] + np.searchsorted(pair[starts[m] : starts[m + 1]], loser * n_items + winner)
+                whole = np.floor(first[row])
+                first[row] = whole + (first[other] - np.floor(first[other]))
 
 
 @nb.njit(cache=True, nogil=True)

@@ -5,7 +5,8 @@ that direction and μ the pair's share. Its mean given θ is √μ (b − q) / �
 every pair. A = Σ_m c_m Σ_{t≠t'} x_t x_t' over all distinct tokens of a person, c_m = 1/(n_m − 1), normalised.
 
 A row of weight 2.5 is three tokens, of 1, 1 and ½: a product of two tokens counts the product of their weights, and c_m makes the
-products of a person count n_m in all, so that it is 1/(n_m − 1) where every token is whole.
+products of a person count n_m in all, so that it is 1/(n_m − 1) where every token is whole. The two halves of a tie (½ for either
+order) are one answer: they are never multiplied with each other. Who has no more than one token in all is left out.
 """
 
 import math
@@ -27,7 +28,9 @@ from mallowmix.randomness import as_key, generator, uniforms
 
 _STEP_START, _STEP_NULL = 30, 31
 Array = NDArray[np.float64]
-Rows = tuple[Array, NDArray[Any]]  # a block's c_m, and the signed sum of each row's tokens
+Rows = tuple[
+    Array, NDArray[Any], Array
+]  # a block's c_m, the signed sum of each row's tokens, and ¼ for halves of ties (or nothing)
 
 
 def count_pairs(blocks: list[Block], engine: LocalEngine) -> Array:
@@ -86,22 +89,25 @@ def _rows_on_device(on: Arrays, batch: Batch, key: Any, state: Any) -> Any:
 @on_device(_rows_on_device)
 def _rows_step(block: Block, key: Any, state: Any) -> tuple[float, Rows]:
     """Σ c_m n_m (n_m − 1), and what each person and row of the block counts."""
-    n, c = _people_scale(block.starts, block.weight)
+    batch = Batch(block.n_items, block.starts, block.pair, block.weight)
+    ties = device.half_ties(device.on_processor(), batch)
+    ties = np.empty(0) if ties is None or key is not None else ties  # for the noise edge the halves have signs of their own
+    n, c = _people_scale(block.starts, block.weight, ties)
     sums = block.weight if key is None else _random_sums(block.starts, block.weight, key, block.first_user)
-    return float(block.user_weight @ np.where(c > 0, n, 0)), (c * block.user_weight, sums)
+    return float(block.user_weight @ np.where(c > 0, n, 0)), (c * block.user_weight, sums, ties)
 
 
 @nb.njit(cache=True, nogil=True)
-def _people_scale(starts, weight):
-    """Each person's number of comparisons n_m, and their c_m: 0 for those without two distinct tokens."""
+def _people_scale(starts, weight, ties):
+    """Each person's number of comparisons n_m, and their c_m: 0 for those without two distinct tokens, or one in all."""
     n, c = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
     for m in range(len(n)):
         squares = 0.0
         for row in range(starts[m], starts[m + 1]):
             n[m] += weight[row]
-            squares += _squares(weight[row])
+            squares += _squares(weight[row]) + (ties[row] if len(ties) else 0.0)
         products = n[m] ** 2 - squares  # n (n − 1) where all tokens are whole
-        if products > 1e-9 * n[m] ** 2:
+        if n[m] > 1 and products > 1e-9 * n[m] ** 2:
             c[m] = n[m] / products
     return n, c
 
@@ -144,14 +150,17 @@ def _random_sums(starts, weight, key, first_user):
 
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
-def _signed_pass(starts, pair, weight, scale, sums, index, value, V):
+def _signed_pass(starts, pair, weight, scale, sums, ties, index, value, V):
     """A row of person m adds c_m x (w s − d x V_p) to row p of A V, where s = Σ w x V_p, and d leaves out each token's square.
+
+    A tie's halves also leave out their product: ¼ x x', x' the value of the opposite order.
 
     w : its signed sum of tokens, which is its weight but for the noise edge
     """
     P, b = V.shape
     out = np.zeros((P, b), np.float32)
     s = np.empty(b, np.float32)
+    Q = round(math.sqrt(len(value)))
     for m in range(len(starts) - 1):
         if scale[m] == 0:
             continue
@@ -164,6 +173,8 @@ def _signed_pass(starts, pair, weight, scale, sums, index, value, V):
             p, x = index[pair[row]], value[pair[row]]
             cx = np.float32(scale[m]) * x
             cross, own = cx * np.float32(sums[row]), cx * x * np.float32(_squares(weight[row]))
+            if len(ties):
+                own += cx * value[pair[row] % Q * Q + pair[row] // Q] * np.float32(ties[row])
             for c in range(b):
                 out[p, c] += cross * s[c] - own * V[p, c]
     return out
