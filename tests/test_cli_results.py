@@ -187,3 +187,14 @@ def test_demo_shows_the_planted_beside_the_found():
     assert mm.read_comparisons("kept/dishes/votes.csv") == dishes.comparisons
     assert mm.load("kept/dishes/truth.m4") == dishes.model
     assert mm.load("kept/dishes/model.m4").n_components == 3
+
+
+def test_compare_hands_rankings_to_systems_for_rankings(tmp_path):
+    """A table of rankings stays one: a system that learns from rankings alone has a result, beside one for comparisons."""
+    orders = ["a,b,c,d", "a,b,d,c", "b,a,c,d", "d,c,b,a", "d,c,a,b", "c,d,b,a"] * 10
+    rows = [f"u{m},{order}" for m, order in enumerate(orders)]
+    votes = tmp_path / "orders.csv"
+    votes.write_text("\n".join(["user,rank_1,rank_2,rank_3,rank_4", *rows]), encoding="utf-8")
+    found = run("compare", votes, "-k", "2", "--systems", "mallows-rankings,bradley-terry", "--json").stdout
+    table = {row["system"]: row for row in json.loads(found)["table"]}
+    assert table["mallows-rankings"]["log_loss"] < table["bradley-terry"]["log_loss"]

@@ -3,26 +3,15 @@
 Every page must be silent (no error on the console) and ask no other host for anything.
 """
 
-import shutil
-
 import pytest
 import sqlalchemy as sa
 
 import mallowmix as mm
 from benchmarks.web_clients import ADMIN, Server, in_database
+from browser import launch, needs_chromium, watch
 from mallowmix.storage import save
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: apt-get install chromium)")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+pytestmark = needs_chromium
 NASTY = [
     "<img src=x onerror=alert(1)>",
     "</script><script>alert(1)</script>",
@@ -55,7 +44,7 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        opened = launch(playwright)
         yield opened
         opened.close()
 
@@ -63,14 +52,10 @@ def browser():
 @pytest.fixture
 def context(browser, server, request):
     """A fresh visitor, whose pages must be silent and stay at home. `request.param` holds options, such as a phone's size."""
-    wrong: list[str] = []
     options = getattr(request, "param", {})
     visitor = browser.new_context(base_url=server.url, **({"viewport": {"width": 1100, "height": 760}} | options))
     visitor.set_default_timeout(WAIT)
-    visitor.on("console", lambda said: wrong.append(f"{said.type}: {said.text}") if said.type in ("error", "warning") else None)
-    visitor.on("weberror", lambda error: wrong.append(str(error.error)))
-    visitor.on("dialog", lambda dialog: wrong.append(dialog.message))
-    visitor.on("request", lambda sent: None if sent.url.startswith(server.url) else wrong.append(f"asked for {sent.url}"))
+    wrong = watch(visitor, server.url)
     visitor.wrong = wrong
     yield visitor
     visitor.close()

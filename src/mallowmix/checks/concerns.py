@@ -108,7 +108,8 @@ def _unsupported(support: Support | None) -> Concern | None:
         return None
     K = support.n_components
     can = "cannot support" if support.verdict == "no" else "barely supports"
-    fewer = f"{support.most_components} or fewer" if support.most_components else "more data first"
+    most = support.most_components
+    fewer = f"{most} or fewer" if most > 1 else "one ranking for all" if most == 1 and K > 1 else "fewer"
     return Concern(
         f"This data {can} {K} {'taste' if K == 1 else 'tastes'}: see below what is short.",
         f"Try {fewer}, or collect more of what is short; mallowmix choose-k measures how many tastes can be told apart.",

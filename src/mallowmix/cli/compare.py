@@ -77,8 +77,8 @@ def compare(
     """Measure M4 and other systems on the same held-out comparisons.
 
     Each learns from the same people and foretells the same choices of the others. A table with the columns user, item, rating is
-    read as ratings: comparisons are made of them, and systems for ratings join in. A system that fails becomes a row that
-    says why.
+    read as ratings: comparisons are made of them, and systems for ratings join in; with rankings, systems for rankings do. A
+    system that fails becomes a row that says why.
     """
     hush(quiet)
     places = _places(output)
@@ -108,9 +108,9 @@ def _places(folder: Path | None) -> dict[str, Path]:
 
 
 def _read(votes: Any, read: Reader) -> Any:
-    """Ratings as ratings, whatever else as comparisons."""
+    """Ratings as ratings, rankings as rankings, whatever else as comparisons."""
     found = read.reading(votes)
-    return found.comparisons if found.ratings is None else found.ratings
+    return next(form for form in (found.ratings, found.rankings, found.comparisons) if form is not None)
 
 
 def _tell(found: Any, places: dict[str, Path]) -> None:

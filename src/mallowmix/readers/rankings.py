@@ -248,7 +248,8 @@ def reading_of_rankings(rankings: Rankings, how: How, form: str = "rankings", pi
         raise DataError("There are no comparisons: no ranking puts one thing over another.")
     total = made.n_comparisons + (0 if how.half else n_ties)
     notes = tie_notes(how, n_ties, 0, total, "pairs")
-    return Reading(shared(made, how.per_user), form, picked or {}, ties=how.ties or "drop", n_ties=n_ties, notes=notes)
+    told = {"ties": how.ties or "drop", "n_ties": n_ties, "rankings": rankings, "notes": notes}
+    return Reading(shared(made, how.per_user), form, picked or {}, **told)
 
 
 def _tied_pairs(rankings: Rankings) -> float:

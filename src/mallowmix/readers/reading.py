@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mallowmix.columns import Policy
 from mallowmix.comparisons import Comparisons
 from mallowmix.errors import OptionError, check_at_least, check_choice
+from mallowmix.orders import Rankings
 
 Ties: TypeAlias = Literal["drop", "half", "error"]
 BothBad: TypeAlias = Literal["drop", "tie", "error"]
@@ -99,7 +100,7 @@ class Reading:
     taken : our name → the column that was taken for it
     n_ties, n_both_bad : how many battles or pairs were ties, or both bad; `ties` is what was done with ties
     sides : which side won, where left and right are known
-    ratings : the table user, item, rating that the comparisons were made of
+    ratings, rankings : the table user, item, rating, or the rankings, that the comparisons were made of
     notes : what the caller should know, as sentences
     """
 
@@ -112,6 +113,7 @@ class Reading:
     n_both_bad: float = 0
     sides: Sides | None = None
     ratings: pa.Table | None = None
+    rankings: Rankings | None = None
     notes: tuple[str, ...] = ()
 
 
