@@ -195,6 +195,6 @@ def test_compare_hands_rankings_to_systems_for_rankings(tmp_path):
     rows = [f"u{m},{order}" for m, order in enumerate(orders)]
     votes = tmp_path / "orders.csv"
     votes.write_text("\n".join(["user,rank_1,rank_2,rank_3,rank_4", *rows]), encoding="utf-8")
-    found = run("compare", votes, "-k", "2", "--systems", "mallows-rankings,bradley-terry", "--json").stdout
+    found, _ = run("compare", votes, "-k", "2", "--systems", "mallows-rankings,bradley-terry", "--json")
     table = {row["system"]: row for row in json.loads(found)["table"]}
     assert table["mallows-rankings"]["log_loss"] < table["bradley-terry"]["log_loss"]
