@@ -172,7 +172,7 @@ def test_auto_is_passed_to_fit_which_has_the_last_word(monkeypatch):
 
     monkeypatch.setattr("mallowmix.learn.fit.fit", refuse)
     assert run("fit", "good.csv", "-k", "auto", "--refine", "full", code=2).startswith("-k is 'auto'")
-    assert asked == [("auto", ["jobs", "progress", "refine", "seed"])]  # what was not given is not passed
+    assert asked == [("auto", ["engine", "progress", "refine", "seed"])]  # what was not given is not passed
 
 
 # -------------------------------------------------------------------------------------------------- bugs, limits, Ctrl-C

@@ -130,7 +130,7 @@ def test_rows_of_another_version_are_not_taken_for_ours(tmp_path, monkeypatch):
 
 def test_messages(tmp_path):
     _, said = run("reproduce", "figure9", "-o", tmp_path, code=2)
-    assert "There is no experiment 'figure9'; there is recovery, footnote, fig2, fig3, fig4, table2." in said
+    assert "There is no experiment 'figure9'; there is recovery, footnote, fig2, fig3, fig4, table1, table2." in said
     (tmp_path / "recovery.csv").write_text("a,b\n1,2\n")
     with pytest.raises(FileError, match="other columns than this version writes"):
         read_log(tmp_path / "recovery.csv", COLUMNS)

@@ -112,7 +112,7 @@ def test_a_folder_a_pattern_and_a_list(tmp_path, monkeypatch, source):
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("rows", "names", "error", "message"),
     [
         (
             [*ROWS, ("u5", "a", "a")],
