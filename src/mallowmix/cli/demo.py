@@ -107,6 +107,8 @@ def _tell_next(output: Path | None) -> None:
         (f"mallowmix check {folder / 'votes.csv'}", "look at the choices"),
         (f"mallowmix fit {folder / 'votes.csv'} -k 3", "learn from them (your own file needs user, winner, loser)"),
         ("mallowmix show votes.m4", "see the tastes again"),
+        (f"mallowmix report votes.m4 {folder / 'votes.csv'} -o tastes.html", "a page that anybody can read"),
+        ("mallowmix serve votes.m4 --votes answers.db", "ask people, and show them their own taste"),
     ]
     say("\nWhat to try next:", style="bold")
     for command, why in steps:
