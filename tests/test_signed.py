@@ -96,16 +96,20 @@ def test_whole_tokens_have_c_of_one_over_n_less_one():
     np.testing.assert_allclose(dense(operator(data)), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_scaling_every_weight_changes_nothing():
-    """A person of eight tokens of ¾ counts ¾ as much as one of eight whole ones, among others like them: the same A."""
-    blocks, engine = blocks_of(planted(6, 2).sample(40, 8, seed=1).comparisons)
+@pytest.mark.parametrize(("size", "phi"), [(0.5, 0.0), (0.75, 0.2)])
+def test_scaling_every_weight_changes_nothing(size, phi):
+    """People of half tokens count half as much as those of whole ones, among others like them: the same A.
+
+    (With halves nobody may contradict themselves: ½ for either order is a tie, one answer and not two.)
+    """
+    blocks, engine = blocks_of(planted(6, 2, phi, 1e-3 if phi == 0 else 0.1).sample(40, 8, seed=1).comparisons)
     blocks = [SimpleNamespace(**vars(b), n_users=b.n_users) for b in blocks]
     for block in blocks:
         block.weight = np.ones(len(block.pair))
     pairs = pair_statistics(count_pairs(blocks, engine), 6)
     whole = dense(SignedMoment(blocks, pairs, engine))
     for block in blocks:
-        block.weight = np.full(len(block.pair), 0.75)
+        block.weight = np.full(len(block.pair), size)
     np.testing.assert_allclose(dense(SignedMoment(blocks, pairs, engine)), whole, rtol=1e-4, atol=1e-6)
 
 

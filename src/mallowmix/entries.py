@@ -88,7 +88,7 @@ def normal_form(
 
 
 @nb.njit(cache=True, nogil=True)
-def ordered_pairs(starts, item, place, half):  # pragma: no cover - compiled
+def ordered_pairs(starts, item, place, half):
     """Ranking, winner, loser and share of every ordered pair; a tied pair is two rows of one half, or none."""
     count = 0
     for n in range(len(starts) - 1):
