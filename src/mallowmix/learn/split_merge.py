@@ -9,7 +9,7 @@ everybody's comparisons foretells the other: the variational bound, and the like
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,16 +27,9 @@ ALIKE = 0.15  # components that order fewer pairs than this differently may be o
 _SPLITS, _MOST = 3, 12  # components tried for a split in turn; tries in all
 _SHAKE, _DOUBT = 0.15, 0.8  # items of a split component move by so much of all places; and its φ then
 _GAIN = 1e-4  # log-likelihood a comparison that a move must bring
-_FLOOR, _ROUNDS, _INNER = 1e-3, 4, 5
+_FLOOR, _INNER = 1e-3, 20  # least β; fixed-point steps of a person's γ
 _STEP = 45
 Array = NDArray[np.float64]
-
-
-class Start(NamedTuple):
-    """Columns and a prior to refine from."""
-
-    columns: Columns
-    alpha: Array
 
 
 def split_and_merge(
@@ -48,7 +41,7 @@ def split_and_merge(
     scores, tries = [foretold_halves(blocks, found.columns, found.alpha, engine, seed=seed)], 0
     while tries < _MOST:
         moved = False
-        for merge, part in _moves(found.columns, found.alpha):
+        for merge, part in _moves(found.columns, found.alpha)[: _MOST - tries]:
             tries += 1
             other = refine(*_moved(found, merge, part, seed, tries))
             score = foretold_halves(blocks, other.columns, other.alpha, engine, seed=seed)
@@ -72,7 +65,7 @@ def _moves(columns: Columns, alpha: Array) -> list[tuple[tuple[int, int], int]]:
     return [((stays, goes), k) for k in noisy[:_SPLITS]]
 
 
-def _moved(found: MonteCarlo, merge: tuple[int, int], part: int, seed: int, number: int) -> Start:
+def _moved(found: MonteCarlo, merge: tuple[int, int], part: int, seed: int, number: int) -> tuple[Columns, Array]:
     """The pair under one ranking; the split component twice, shaken, with half its prior each."""
     stays, goes = merge
     sigma, phi, alpha = found.columns.sigma.copy(), found.columns.phi.copy(), found.alpha.copy()
@@ -82,7 +75,7 @@ def _moved(found: MonteCarlo, merge: tuple[int, int], part: int, seed: int, numb
         sigma[k] = sigma_of(np.argsort(old + shake, kind="stable"))
     alpha[stays] += alpha[goes]
     alpha[[part, goes]], phi[[part, goes]] = alpha[part] / 2, _DOUBT
-    return Start(Columns(sigma, phi), alpha)
+    return Columns(sigma, phi), alpha
 
 
 def foretold_halves(blocks: list[Block], columns: Columns, alpha: Array, engine: LocalEngine, *, seed: int = 0) -> float:
@@ -95,7 +88,7 @@ def foretold_halves(blocks: list[Block], columns: Columns, alpha: Array, engine:
 def _foretell(block: Block, broadcast: tuple[Array, Any, Array, np.uint64], _: Any) -> tuple[tuple[float, float], None]:
     table, small, alpha, key = broadcast
     told, asked = split(block, key)
-    gamma = fold(replace(block, weight=told), small, alpha, _ROUNDS * _INNER)
+    gamma = fold(replace(block, weight=told), small, alpha, _INNER)
     theta = gamma / gamma.sum(axis=1, keepdims=True)
     who = people(block)
     weight = asked * block.user_weight[who]
