@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import make_blocks, store
+from mallowmix.engine import stored as stored_module
 from mallowmix.engine.blocks import TOGETHER, make_shards
 from mallowmix.engine.partition import plan_parts
 from mallowmix.engine.sizes import as_bytes, check_memory
@@ -206,6 +207,23 @@ def test_a_damaged_folder_says_so(tmp_path):
         stored.blocks()[-1].load()
     (tmp_path / "x" / "pair").unlink()
     with pytest.raises(FileError, match="lacks its array pair"):
+        stored.blocks()[0].load()
+    shutil.rmtree(tmp_path / "x")
+    with pytest.raises(FileError, match=r"x is not there: keep it, on a disk that all workers see under the same name"):
+        stored.blocks()[0].load()
+
+
+def test_weights_that_are_no_bytes_are_found_without_reading_all_of_them(tmp_path, monkeypatch):
+    rows = [(f"u{m:02}", a, b, w) for m in range(20) for a, b, w in (("a", "b", 0.5), ("b", "a", 0.5), ("c", "a", 1.0 + m))]
+    write(tmp_path / "votes", rows, ("user", "winner", "loser", "weight"))
+    stored, asked = store_comparisons(tmp_path / "votes", tmp_path / "x"), []
+    read = stored_module.read_array
+    monkeypatch.setattr(stored_module, "read_array", lambda *about: (asked.append(about), read(*about))[1])
+    assert stored_module.read_weights(stored.folder, 9, 12).tolist() == [0.5, 0.5, 4.0]  # rows of u03
+    assert [about[2:4] for about in asked if about[1].startswith("other")] == [(6, 8), (6, 8)]
+    np.testing.assert_allclose(stored.per_user(), 2.0 + np.arange(20))
+    (tmp_path / "x" / "other_rows").unlink()
+    with pytest.raises(FileError, match="lacks its array other_rows"):
         stored.blocks()[0].load()
 
 

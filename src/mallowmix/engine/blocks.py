@@ -86,6 +86,11 @@ def _block(comparisons: Comparisons, starts: NDArray[np.int64], first: int, last
     )
 
 
+def is_stored(block: Any) -> bool:
+    """Whether a block, or the blocks of a shard, must be read before a step can take them."""
+    return hasattr(block.blocks[0] if isinstance(block, Shard) else block, "load")
+
+
 def loaded(block: Any) -> Any:
     """The block itself, read from where it is stored if it is."""
     return block.load() if hasattr(block, "load") else block

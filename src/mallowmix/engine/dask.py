@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from mallowmix.engine.blocks import Shard
-from mallowmix.engine.local import LocalEngine, Step, Told, add, run_step, tell
-from mallowmix.errors import FileError, OptionError
+from mallowmix.engine.blocks import is_stored
+from mallowmix.engine.local import LocalEngine, Step, Told, add, run_step, step_of_block, tell
+from mallowmix.errors import OptionError
 
 _AHEAD = 2  # tasks in flight for every thread of the cluster
 
@@ -27,6 +27,7 @@ class DaskEngine(LocalEngine):
     def __init__(self, client: Any = None, *, jobs: int | None = None, workers: int | None = None) -> None:
         super().__init__(jobs)
         self.client, self._owned = _client(client, workers or self.jobs)
+        self._passes = 0
 
     def reduce(
         self,
@@ -38,15 +39,16 @@ class DaskEngine(LocalEngine):
         told: Told | None = None,
     ) -> tuple[Any, list[Any]]:
         """As `LocalEngine.reduce`, on the cluster where the blocks are stored."""
-        if not blocks or not _is_stored(blocks[0]):
+        if not blocks or not is_stored(blocks[0]):
             return super().reduce(step, blocks, broadcast, state, told=told)
         sent = self.client.scatter([broadcast], broadcast=True, hash=False)[0]
         before = state if state is not None else [None] * len(blocks)
-        name = _name_of(step)
+        self._passes += 1
+        name = f"{_name_of(step)}-{self._passes}"  # what the dashboard shows; no two passes have the same
         waiting, total, after = deque(), None, []
         window = max(4, _AHEAD * sum(self.client.nthreads().values()))
         for number, (block, old) in enumerate(zip(blocks, before, strict=True)):
-            waiting.append(self.client.submit(run_step, step, block, sent, old, key=self._key(name, number), pure=False))
+            waiting.append(self.client.submit(run_step, step, block, sent, old, key=(name, number), pure=False))
             if len(waiting) > window:
                 total = self._collect(waiting.popleft(), total, after)
                 tell(told, after, blocks)
@@ -56,17 +58,9 @@ class DaskEngine(LocalEngine):
         return total, after
 
     def _collect(self, future: Any, total: Any, after: list[Any]) -> Any:
-        try:
-            part, new_state = future.result()
-        except FileNotFoundError as error:
-            raise FileError(f"A worker does not see {error.filename}: keep the cache on a disk that all workers share.") from None
+        part, new_state = future.result()
         after.append(new_state)
         return add(total, part)
-
-    def _key(self, name: str, number: int) -> tuple[str, int]:
-        """What the dashboard shows; no two passes have the same."""
-        self._passes = getattr(self, "_passes", 0) + (number == 0)
-        return f"{name}-{self._passes}", number
 
     def close(self) -> None:
         """A cluster that the engine started ends with it."""
@@ -93,11 +87,7 @@ def _client(client: Any, workers: int) -> tuple[Any, bool]:
         raise OptionError(f"No Dask scheduler answers at {client} ({error}): start one with `dask scheduler`.") from None
 
 
-def _is_stored(block: Any) -> bool:
-    return hasattr(block.blocks[0] if isinstance(block, Shard) else block, "load")
-
-
-def _name_of(step: Any) -> str:
-    """The pass by its name, as the dashboard shows it."""
-    inner = getattr(step, "step", step)
+def _name_of(step: Step) -> str:
+    """The pass by its name."""
+    inner = step_of_block(step)
     return f"mallowmix {inner.__module__.rsplit('.')[-1]}{inner.__qualname__}"

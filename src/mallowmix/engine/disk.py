@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mallowmix.engine.local import LocalEngine, Step, Told
-from mallowmix.engine.passes import Passes
+from mallowmix.engine.passes import Passes, of_stored
 from mallowmix.engine.sizes import check_memory
 from mallowmix.engine.stored import StoredComparisons
 from mallowmix.errors import OptionError
@@ -50,13 +50,14 @@ class DiskEngine(LocalEngine):
         told: Told | None = None,
     ) -> tuple[Any, list[Any]]:
         """As `LocalEngine.reduce`; a pass over stored blocks that was finished before is looked up."""
-        if self.passes is None or state is not None:
+        if self.passes is None or state is not None or not of_stored(blocks):
             return super().reduce(step, blocks, broadcast, state, told=told)
-        total, found = self.passes.find(step, blocks, broadcast)
+        total, found = self.passes.find(step, broadcast)
         if found:
             return total, [None] * len(blocks)
         total, after = super().reduce(step, blocks, broadcast, told=told)
-        self.passes.keep(step, blocks, broadcast, total, after)
+        if all(each is None for each in after):  # a state that stays with its block is not written down
+            self.passes.keep(step, broadcast, total)
         return total, after
 
     def end(self) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from mallowmix.engine import device
 from mallowmix.engine.blocks import Shard, loaded
 from mallowmix.engine.device import Arrays, Batch
-from mallowmix.engine.local import LocalEngine, OnShard, Step, Told, add
+from mallowmix.engine.local import LocalEngine, Step, Told, add, step_of_block
 from mallowmix.errors import OptionError
 
 Form = Callable[[Arrays, Batch, Any, Any], Any]
@@ -62,7 +62,7 @@ class GpuEngine(LocalEngine):
         told: Told | None = None,
     ) -> tuple[Any, list[Any]]:
         """As `LocalEngine.reduce`, on the card where the step has a form for it."""
-        form = getattr(step.step if isinstance(step, OnShard) else step, "on_device", None)
+        form = getattr(step_of_block(step), "on_device", None)
         if form is not None and blocks:
             answer = self._on_card(form, blocks, broadcast, state, told)
             if answer is not NotImplemented:
@@ -94,7 +94,7 @@ class GpuEngine(LocalEngine):
             return self._kept[key][1]
         batch = to_batch(self.on, [loaded(block) for item in group for block in getattr(item, "blocks", (item,))])
         nbytes = sum(array.nbytes for array in batch[1:] if array is not None)
-        if self._held + nbytes <= self.room:
+        if not isinstance(group[0], Shard) and self._held + nbytes <= self.room:  # shards are made anew for each pass
             self._kept[key] = (group, batch)  # the group too: its id stays taken
             self._held += nbytes
         return batch

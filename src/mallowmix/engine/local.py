@@ -76,6 +76,11 @@ class OnShard:
         return total, None
 
 
+def step_of_block(step: Step) -> Any:
+    """What is done to a block: the step itself, or the one that `OnShard` carries through a shard."""
+    return step.step if isinstance(step, OnShard) else step
+
+
 def run_step(step: Step, block: Any, broadcast: Any, state: Any) -> tuple[Any, Any]:
     """One step on one block, which is read first where it is stored."""
     return step(loaded(block), broadcast, state)

@@ -5,57 +5,56 @@ import json
 import pickle
 import shutil
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mallowmix.atomic import replacing
-from mallowmix.engine.blocks import Shard
-from mallowmix.engine.local import OnShard, Step
+from mallowmix.engine.blocks import Shard, is_stored
+from mallowmix.engine.local import Step, step_of_block
 
 _NONE = "none"
 
 
 class Passes:
-    """A folder of sums. A pass that keeps state with its blocks, or that runs over blocks in memory, is not kept."""
+    """A folder of sums, of passes over shards of what is stored: others are not worth it (`of_stored`)."""
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder, self.fingerprint = folder, fingerprint
 
-    def find(self, step: Step, blocks: Sequence[Any], broadcast: Any) -> tuple[Any, bool]:
+    def find(self, step: Step, broadcast: Any) -> tuple[Any, bool]:
         """The sum, and whether it is there."""
         file = self._file(step, broadcast)
-        if not self.keeps(blocks) or not file.exists():
+        if not file.exists():
             return None, False
         try:
             return _read(file), True
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):  # damaged: done again
             return None, False
 
-    def keep(self, step: Step, blocks: Sequence[Any], broadcast: Any, total: Any, state: list[Any]) -> None:
+    def keep(self, step: Step, broadcast: Any, total: Any) -> None:
         """Write the sum down, whole or not at all."""
-        if not self.keeps(blocks) or any(each is not None for each in state):
-            return
         self.folder.mkdir(exist_ok=True)
         with replacing(self._file(step, broadcast)) as temporary:
             _write(temporary, total)
-
-    def keeps(self, blocks: Sequence[Any]) -> bool:
-        """Whether these blocks are shards of what is stored."""
-        return bool(blocks) and isinstance(blocks[0], Shard) and hasattr(blocks[0].blocks[0], "load")
 
     def forget(self) -> None:
         """Remove all: the run they were for has ended well."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _file(self, step: Step, broadcast: Any) -> Path:
-        inner: Callable[..., Any] = step.step if isinstance(step, OnShard) else step
+        inner = step_of_block(step)
         digest = hashlib.sha256(self.fingerprint.encode())
         digest.update(f"{inner.__module__}.{inner.__qualname__}".encode())
         digest.update(pickle.dumps(broadcast, protocol=5))
         return self.folder / f"{digest.hexdigest()[:32]}.npz"
+
+
+def of_stored(blocks: Sequence[Any]) -> bool:
+    """Whether these blocks are shards of what is stored."""
+    return bool(blocks) and isinstance(blocks[0], Shard) and is_stored(blocks[0])
 
 
 def _write(file: Path, total: Any) -> None:

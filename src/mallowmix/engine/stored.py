@@ -90,8 +90,8 @@ class StoredComparisons:
 
     def per_user(self) -> NDArray[np.float64]:
         """n_m, the number of comparisons of each person."""
-        parts = (block.load() for block in self.blocks())
-        return np.concatenate([np.add.reduceat(part.weight, part.starts[:-1]) for part in parts])
+        people = (self._starts[block.first_user : block.first_user + block.n_users + 1] for block in self.blocks())
+        return np.concatenate([np.add.reduceat(read_weights(self.folder, int(s[0]), int(s[-1])), s[:-1] - s[0]) for s in people])
 
     def summary(self) -> Comparisons:
         """Comparisons that say what these say of items, as one person's, and name everybody with fewer than two."""
@@ -139,7 +139,7 @@ class StoredComparisons:
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        return np.memmap(self.folder / "starts", np.int64, "r")
+        return _mapped(self.folder, "starts")
 
 
 def pair_type(n_items: int) -> type:
@@ -165,19 +165,32 @@ def read_array(folder: str | Path, name: str, first: int = 0, last: int | None =
     try:
         found = np.fromfile(Path(folder) / name, dtype, count, offset=first * dtype.itemsize)
     except OSError as error:
-        raise FileError(f"{folder} lacks its array {name} ({error.strerror}): remove the folder, and run again.") from None
+        raise _lacking(folder, name, error.strerror) from None
     if last is not None and len(found) < count:
         raise FileError(f"{folder} is damaged: its array {name} ends too early. Remove the folder, and run again.")
     return found
+
+
+def _mapped(folder: str | Path, name: str) -> NDArray[Any]:
+    """One of the flat arrays, of which only what is looked at is read."""
+    try:
+        return np.memmap(Path(folder) / name, _TYPES[name], "r")
+    except (OSError, ValueError) as error:  # not there, or empty
+        raise _lacking(folder, name, error) from None
+
+
+def _lacking(folder: str | Path, name: str, reason: object) -> FileError:
+    if not Path(folder).is_dir():
+        return FileError(f"{folder} is not there: keep it, on a disk that all workers see under the same name, and run again.")
+    return FileError(f"{folder} lacks its array {name} ({reason}): remove the folder, and run again.")
 
 
 def read_weights(folder: str | Path, first: int, last: int) -> NDArray[np.float64]:
     """The weights of some rows."""
     weight = read_array(folder, "weight", first, last).astype(np.float64)
     if not weight.all():
-        rows, others = read_array(folder, "other_rows"), read_array(folder, "other_weights")
-        a, b = np.searchsorted(rows, (first, last))
-        weight[rows[a:b] - first] = others[a:b]
+        a, b = np.searchsorted(_mapped(folder, "other_rows"), (first, last)).tolist()
+        weight[read_array(folder, "other_rows", a, b) - first] = read_array(folder, "other_weights", a, b)
     return weight
 
 
