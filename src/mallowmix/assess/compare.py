@@ -7,7 +7,7 @@ people: the comparisons of one person stand or fall together.
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +17,10 @@ from mallowmix.assess.asked import Asked
 from mallowmix.assess.held_out import By, Task, make_task
 from mallowmix.assess.meter import Meter
 from mallowmix.assess.reliability import reliability
+from mallowmix.assess.thinning import some_people, told_of
 from mallowmix.comparisons import Comparisons
-from mallowmix.errors import DataError, OptionError, check_at_least, check_choice
-from mallowmix.infer.rating_table import rating_table
+from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least, check_choice
+from mallowmix.infer.rating_table import RatingTable, rating_table
 from mallowmix.infer.ratings import predict_ratings
 from mallowmix.labels import text_of
 from mallowmix.orders import Rankings
@@ -29,6 +30,7 @@ from mallowmix.peers.systems import ON_REQUEST, SYSTEMS
 from mallowmix.peers.validation import foretold
 
 _LEVEL = 1.96  # standard errors either side: 95%
+_MANY = 1_000_000  # comparisons to learn from, beyond which something is said of the time
 Array = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 
@@ -104,6 +106,8 @@ def compare(
     systems: Sequence[str] | None = None,
     split: By = "people",
     given: float = 0.5,
+    n_people: int | None = None,
+    most_per_user: int | None = None,
     n_seeds: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
@@ -115,6 +119,9 @@ def compare(
     systems : names from `mallowmix.peers.systems.SYSTEMS`; all that apply unless given, but for those in `ON_REQUEST`
     split : "people", "items" or "comparisons": what is held out (`mallowmix.assess.held_out`)
     given : the part of a person's items (or comparisons) that is told
+    n_people : so many people, at random, the same in all deals; everybody unless given
+    most_per_user : at most so many comparisons of a person, at random, in each part: to learn from, told and asked. All unless
+        given, but 150 of ratings, and of who gave n never more than 6 n. Systems for ratings and rankings learn from theirs whole
     n_seeds : so many deals, of seeds `seed`, `seed` + 1, …; people of all deals make up one interval
     progress : called as progress(system, done, total)
 
@@ -123,14 +130,20 @@ def compare(
     check_choice("split", split, ("people", "items", "comparisons"))
     check_at_least("n_components", n_components, 1)
     check_at_least("n_seeds", n_seeds, 1)
+    check_at_least("n_people", 3 if n_people is None else n_people, 3)
+    check_at_least("most_per_user", 1 if most_per_user is None else most_per_user, 1)
     if not 0 <= given < 1:
         raise OptionError(f"given is {given}; it must be at least 0 and below 1, so that something is left to foretell.")
+    data = some_people(data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_people, seed)
     rankings = data if isinstance(data, Rankings) else None
-    table = rankings.comparisons() if rankings else data if isinstance(data, Comparisons) else rating_table(data)
+    table = data.comparisons() if isinstance(data, Rankings) else data
     names = _named(systems, "rankings" if rankings else "comparisons" if isinstance(data, Comparisons) else "ratings")
-    tasks = [make_task(table, split, given, (seed + n) % 2**64) for n in range(n_seeds)]
+    tasks = [make_task(table, split, given, (seed + n) % 2**64, most_per_user) for n in range(n_seeds)]
+    _warn_of_time(tasks[0].train)
     runs = _all_runs(names, tasks, rankings if split == "people" else None, n_components, seed, progress)
-    return _compared(names, runs, tasks, split, n_components)
+    found = _compared(names, runs, tasks, split, n_components)
+    made, kept = sum(task.made for task in tasks), sum(task.kept for task in tasks)
+    return replace(found, notes=found.notes + told_of(made, kept, most_per_user, of_ratings=isinstance(table, RatingTable)))
 
 
 def _named(systems: Sequence[str] | None, given: str) -> list[str]:
@@ -141,6 +154,16 @@ def _named(systems: Sequence[str] | None, given: str) -> list[str]:
     if not systems:
         raise OptionError("systems is empty; name one at least.")
     return list(dict.fromkeys(systems))
+
+
+def _warn_of_time(train: Comparisons) -> None:
+    if train.n_comparisons > _MANY:
+        warnings.warn(
+            f"There are {train.n_comparisons:,.12g} comparisons to learn from, which takes long. At most 150 of a person "
+            "(most_per_user=150) or 3,000 people (n_people=3000) often tell the systems apart as well.",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def _all_runs(

@@ -13,16 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.assess.folds import counted_people, deal_people
+from mallowmix.assess.thinning import Part, Thinned, rated, thinned
 from mallowmix.comparisons import Comparisons
 from mallowmix.errors import DataError
-from mallowmix.infer.rating_table import RatingTable, find
-from mallowmix.peers.validation import deal, with_weights
+from mallowmix.infer.rating_table import RatingTable
+from mallowmix.peers.validation import deal
 from mallowmix.randomness import generator
-from mallowmix.readers.ratings import comparisons_from_ratings
 
 By = Literal["people", "items", "comparisons"]
-_DEAL, _THIN = 122, 123
-_A_ITEM, _A_PERSON = 6, 150  # comparisons kept of a person who rated n things: at most min(6 n, 150)
+_DEAL = 122
 Rated = tuple[list, list, NDArray[np.float64]]  # columns user, item, rating
 
 
@@ -36,7 +35,9 @@ class RatingTask(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One deal. `people` are the numbers of those asked, in the whole data; `note` says where the protocol had to give way."""
+    """One deal. `people` are the numbers of those asked, in the whole data; `note` says where the protocol had to give way, and
+    `made` how many comparisons there were in the three parts before they were thinned.
+    """
 
     train: Comparisons
     told: Comparisons
@@ -44,21 +45,33 @@ class Task:
     people: NDArray[np.int64]
     ratings: RatingTask | None = None
     note: str | None = None
+    made: float = 0.0
+
+    @property
+    def kept(self) -> float:
+        """How many comparisons there are in the three parts; what is both learnt from and told counts once."""
+        parts = (self.told, self.asked) if self.train is self.told else (self.train, self.told, self.asked)
+        return sum(part.n_comparisons for part in parts)
 
 
-def make_task(data: Comparisons | RatingTable, split: By, given: float, seed: int) -> Task:
-    """Deal out comparisons, or ratings."""
-    task = _rated_task(data, split, given, seed) if isinstance(data, RatingTable) else _task(data, split, given, seed)
+def make_task(data: Comparisons | RatingTable, split: By, given: float, seed: int, most: int | None = None) -> Task:
+    """Deal out comparisons, or ratings.
+
+    most : so many comparisons of a person at most are learnt from, told and asked, each part on its own (`assess.thinning`)
+    """
+    deal_out = _rated_task if isinstance(data, RatingTable) else _task
+    task = deal_out(data, split, given, seed, most)  # type: ignore[arg-type]
     if not len(task.asked):
         raise DataError("Nothing is left to ask: people have too few comparisons to be told some and asked others.")
     return task
 
 
-def _task(data: Comparisons, split: By, given: float, seed: int) -> Task:
+def _task(data: Comparisons, split: By, given: float, seed: int, most: int | None) -> Task:
     data = counted_people(data)
+    everybody = np.arange(data.n_users)
     if split != "people":
         told, asked = deal(data, split, given, seed)
-        return Task(told, told, asked, np.arange(data.n_users))
+        return _thinned_task(None, told, asked, everybody, everybody, most, seed)
     if data.n_users < 3:
         raise DataError(
             f"There are {data.n_users} people with comparisons; to learn from some and ask others, give three at least."
@@ -68,22 +81,49 @@ def _task(data: Comparisons, split: By, given: float, seed: int) -> Task:
     told, asked = deal(others, "auto", given, seed)
     items = deal(others, "items", given, seed)[1].n_comparisons == asked.n_comparisons
     note = None if items else "People compared too few pairs for items to be held out: single comparisons are."
-    return Task(data.take_users(~new), told, asked, np.flatnonzero(new), note=note)
+    return _thinned_task(data.take_users(~new), told, asked, everybody[~new], everybody[new], most, seed, note)
 
 
-def _rated_task(table: RatingTable, split: By, given: float, seed: int) -> Task:
+def _thinned_task(
+    train: Comparisons | None,
+    told: Comparisons,
+    asked: Comparisons,
+    learners: NDArray[np.int64],
+    people: NDArray[np.int64],
+    most: int | None,
+    seed: int,
+    note: str | None = None,
+) -> Task:
+    """The task with each part thinned; without `train`, what is told is learnt from."""
+    given, wanted = thinned(told, most, "told", seed, people), thinned(asked, most, "asked", seed, people)
+    learnt = given if train is None else thinned(train, most, "train", seed, learners)
+    made = given.made + wanted.made + (0 if train is None else learnt.made)
+    return Task(learnt.kept, given.kept, wanted.kept, people, note=note, made=made)
+
+
+def _rated_task(table: RatingTable, split: By, given: float, seed: int, most: int | None) -> Task:
     """Ratings are dealt, and comparisons made from each part alone: what is held out leaves no trace in what is told."""
-    new = deal_people(table.n_users, 3, seed=seed) == 0 if split == "people" else np.ones(table.n_users, bool)
-    people = np.flatnonzero(new)
-    is_told, is_new = _dealt(table, given, seed), new[table.user]
-    parts = {"train": ~is_new if split == "people" else is_told, "told": is_new & is_told, "asked": is_new & ~is_told}
-    train, told, asked = (_comparisons(table, parts[name], seed) for name in ("train", "told", "asked"))
     if split == "comparisons":
-        told, asked = deal(_comparisons(table, np.ones(len(table), bool), seed), split, given, seed)
-        return Task(told, told, asked, people)
-    ratings = RatingTask(_columns(table, ~(is_new & ~is_told)), _columns(table, parts["told"]), _columns(table, parts["asked"]))
-    learners = np.flatnonzero(~new) if split == "people" else people
-    return Task(train.take_users(learners), told.take_users(people), asked.take_users(people), people, ratings)
+        every = _learnt(rated(table, np.ones(len(table), bool), most, "train", seed))
+        told, asked = deal(every.kept, split, given, seed)
+        return Task(told, told, asked, np.arange(table.n_users), made=every.made)
+    new = deal_people(table.n_users, 3, seed=seed) == 0 if split == "people" else np.ones(table.n_users, bool)
+    is_told, is_new = _dealt(table, given, seed), new[table.user]
+    rows: dict[Part, NDArray[np.bool_]] = {"told": is_new & is_told, "asked": is_new & ~is_told}
+    told, asked = (rated(table, rows[part], most, part, seed) for part in rows)
+    ratings = RatingTask(_columns(table, ~rows["asked"]), _columns(table, rows["told"]), _columns(table, rows["asked"]))
+    people = np.flatnonzero(new)
+    if split == "items":
+        return Task(_learnt(told).kept, told.kept, asked.kept, people, ratings, made=told.made + asked.made)
+    train = _learnt(rated(table, ~is_new, most, "train", seed))
+    parts = train.kept.take_users(~new), told.kept.take_users(new), asked.kept.take_users(new)
+    return Task(*parts, people, ratings, made=train.made + told.made + asked.made)
+
+
+def _learnt(found: Thinned) -> Thinned:
+    if not len(found.kept):
+        raise DataError("There are no comparisons to learn from: nobody rated two things differently.")
+    return found
 
 
 def _dealt(table: RatingTable, given: float, seed: int) -> NDArray[np.bool_]:
@@ -95,25 +135,6 @@ def _dealt(table: RatingTable, given: float, seed: int) -> NDArray[np.bool_]:
     place = np.empty(len(table), np.int64)
     place[order] = np.arange(len(table)) - np.repeat(starts[:-1], n)
     return place < np.round(n * given)[table.user]
-
-
-def _comparisons(table: RatingTable, rows: NDArray[np.bool_], seed: int) -> Comparisons:
-    """The comparisons that some ratings make, thinned, over all people and items of the table."""
-    made = comparisons_from_ratings(*_columns(table, rows))
-    user, item = find(table.users, made.users, "user"), find(table.items, made.items, "item")
-    all_of = Comparisons.from_codes(user[made.user], item[made.winner], item[made.loser], made.weight, table.items, table.users)
-    rated = np.bincount(table.user[rows], minlength=table.n_users)
-    return with_weights(all_of, all_of.weight * _thinned(all_of, np.minimum(_A_ITEM * rated, _A_PERSON), seed))
-
-
-def _thinned(comparisons: Comparisons, most: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
-    """At most so many rows of each person, at random."""
-    draw = generator(seed, _THIN).random(len(comparisons))
-    order = np.lexsort((draw, comparisons.user))
-    starts = comparisons.starts()
-    place = np.empty(len(comparisons), np.int64)
-    place[order] = np.arange(len(comparisons)) - np.repeat(starts[:-1], np.diff(starts))
-    return place < most[comparisons.user]
 
 
 def _columns(table: RatingTable, rows: NDArray[np.bool_]) -> Rated:

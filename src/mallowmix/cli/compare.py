@@ -58,6 +58,22 @@ def compare(
     given: Annotated[
         Any, typer.Option(parser=number, metavar="NUMBER", help="The part of a person's items (or comparisons) that is told.")
     ] = 0.5,
+    people: Annotated[
+        int | None,
+        typer.Option(
+            parser=at_least(3), metavar="NUMBER", help="So many people, at random; all unless given.", show_default=False
+        ),
+    ] = None,
+    most_per_user: Annotated[
+        int | None,
+        typer.Option(
+            parser=at_least(1),
+            metavar="NUMBER",
+            help="At most so many comparisons of a person, at random, in each part: to learn from, told, asked. All unless "
+            "given, but 150 where comparisons are made of ratings, and of n ratings never more than 6 n.",
+            show_default=False,
+        ),
+    ] = None,
     seeds: Annotated[int, typer.Option(parser=at_least(1), metavar="NUMBER", help="Deal out so many times, and pool.")] = 1,
     output: Annotated[
         Path | None,
@@ -85,6 +101,7 @@ def compare(
     try_outputs(*places.values(), inputs=[votes])
     data = _read(votes, read)
     options = {"systems": systems, "split": split, "given": given, "n_seeds": seeds, "seed": seed}
+    options |= {"n_people": people, "most_per_user": most_per_user}
     from mallowmix.assess.compare import compare as measure
 
     with progress(hidden=quiet) as report:

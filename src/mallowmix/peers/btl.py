@@ -101,7 +101,6 @@ def _e_step(block: Block, view: Lens, _: Any) -> tuple[tuple[Array, Array], None
     """(Q², K) wins by column, and (K,) how many people hold each."""
     held, _at_vertex = vertex_posterior(block, view, block.weight)
     held = held * block.user_weight[:, None]
-    counts = np.zeros((block.n_items**2, held.shape[1]))
     person = np.repeat(np.arange(block.n_users), np.diff(block.starts))
-    np.add.at(counts, block.pair, block.weight[:, None] * held[person])
-    return (counts, held.sum(axis=0)), None
+    counts = [np.bincount(block.pair, block.weight * column[person], block.n_items**2) for column in held.T]
+    return (np.stack(counts, axis=1).astype(np.float64), held.sum(axis=0)), None

@@ -15,6 +15,7 @@ from mallowmix.randomness import as_key, generator
 
 _STEP = 120
 _PEOPLE = 128  # people asked at a time: each brings pairs of their own
+_CELLS = 1 << 22  # of a table of people by pairs: fewer people are asked at a time where theirs are many
 _MOST = 600  # people who validate
 Array = NDArray[np.float64]
 Setting = TypeVar("Setting")
@@ -28,9 +29,12 @@ class Trial(NamedTuple):
     asked: Comparisons
 
 
-def trial(comparisons: Comparisons, seed: int) -> Trial:
-    """Two thirds of the people to learn from; half of the items (or, where that leaves too little, of the comparisons) told."""
-    order = generator(seed, _STEP).permutation(comparisons.n_users)
+def trial(comparisons: Comparisons, seed: int, most: int | None = None) -> Trial:
+    """Two thirds of the people to learn from; half of the items (or, where that leaves too little, of the comparisons) told.
+
+    most : so many people, at random, are enough
+    """
+    order = generator(seed, _STEP).permutation(comparisons.n_users)[:most]
     cut = max(1, len(order) * 2 // 3)
     others = np.sort(order[cut:][:_MOST]) if cut < len(order) else order
     told, asked = deal(comparisons.take_users(others), "auto", 0.5, seed)
@@ -66,11 +70,8 @@ def foretold(fitted: Fitted, told: Comparisons, asked: Comparisons, *, by_name: 
     """
     p, items = np.empty(len(asked)), asked.items.tolist()
     starts = asked.starts()
-    for first in range(0, asked.n_users, _PEOPLE):
-        last = min(first + _PEOPLE, asked.n_users)
+    for first, last in _together(starts, len(items)):
         rows = slice(starts[first], starts[last])
-        if starts[first] == starts[last]:
-            continue
         low, high = np.minimum(asked.winner[rows], asked.loser[rows]), np.maximum(asked.winner[rows], asked.loser[rows])
         codes, place = np.unique(low.astype(np.int64) * len(items) + high, return_inverse=True)
         pairs = [(items[code // len(items)], items[code % len(items)]) for code in codes.tolist()]
@@ -79,6 +80,18 @@ def foretold(fitted: Fitted, told: Comparisons, asked: Comparisons, *, by_name: 
         low_wins = table[asked.user[rows] - first, place]
         p[rows] = np.where(asked.winner[rows] == low, low_wins, 1 - low_wins)
     return np.clip(p, 1e-12, 1 - 1e-12)
+
+
+def _together(starts: NDArray[np.int64], n_items: int) -> list[tuple[int, int]]:
+    """Runs of people, of whom somebody is asked something: 128, or so few that the table of them by their pairs stays small."""
+    runs, first, n_users = [], 0, len(starts) - 1
+    while first < n_users:
+        last = min(first + _PEOPLE, n_users)
+        while last > first + 1 and (last - first) * min(starts[last] - starts[first], n_items * (n_items - 1) // 2) > _CELLS:
+            last = first + (last - first) // 2
+        runs += [(first, last)] if starts[last] > starts[first] else []
+        first = last
+    return runs
 
 
 def loss(fitted: Fitted, told: Comparisons, asked: Comparisons) -> float:

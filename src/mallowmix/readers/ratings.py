@@ -24,11 +24,12 @@ ROLES = Roles(("user", "item", "rating"))
 
 @dataclass(frozen=True)
 class RatedPairs:
-    """Comparisons made from ratings, how many pairs were tied, and how many ratings they came from."""
+    """Comparisons made from ratings, how many pairs were tied, how many ratings they came from, and which rows these are."""
 
     comparisons: Comparisons
     n_ties: int
     n_ratings: int
+    rows: NDArray[np.int64]
 
 
 def comparisons_from_ratings(
@@ -75,9 +76,16 @@ def reading_of_ratings(
         picked,
         ties=how.ties or "drop",
         n_ties=found.n_ties,
-        ratings=pa.table({"user": as_column(user, "user"), "item": as_column(item, "item"), "rating": as_arrow(stars, "rating")}),
+        ratings=_used(user, item, stars, found.rows),
         notes=tie_notes(how, found.n_ties, 0, total, "pairs of ratings"),
     )
+
+
+def _used(user: Any, item: Any, stars: Any, rows: NDArray[np.int64]) -> pa.Table:
+    """The ratings that comparisons were made of: of the things that were kept, without rows that lack a value."""
+    columns = {"user": as_column(user, "user"), "item": as_column(item, "item"), "rating": as_arrow(stars, "rating")}
+    table = pa.table(columns)
+    return table if len(rows) == table.num_rows else table.take(pa.array(rows))
 
 
 def _row_name(row: int) -> str:
@@ -96,10 +104,11 @@ def rated_pairs(
 ) -> RatedPairs:
     """The same as `comparisons_from_ratings`, with the number of tied pairs and of ratings used."""
     check_choice("ties", ties, ("drop", "half", "error"))
-    people, users, things, items, stars = _checked(user, item, rating, missing, where)
+    people, users, things, items, stars, rows_used = _checked(user, item, rating, missing, where)
     if top_items is not None:
         check_at_least("top_items", top_items, 2)
-        people, things, items, stars = _keep_top(people, things, items, stars, top_items)
+        kept, number, items = _most_rated(things, items, top_items)
+        people, things, stars, rows_used = people[kept], number[things[kept]], stars[kept], rows_used[kept]
     order = np.lexsort((things, people))
     people, things, stars = people[order], things[order], stars[order]
     _check_rated_once(people, things, users, items)
@@ -115,7 +124,7 @@ def rated_pairs(
         )
     check_room(int(rows.sum()))
     columns = make_pairs(starts, things.astype(np.int32), stars, np.r_[0, np.cumsum(rows)], half)
-    return RatedPairs(Comparisons(*columns, items, users, np.ones(len(users))), int(n_ties), len(stars))
+    return RatedPairs(Comparisons(*columns, items, users, np.ones(len(users))), int(n_ties), len(stars), rows_used)
 
 
 def capped(comparisons: Comparisons, most: float) -> Comparisons:
@@ -131,8 +140,8 @@ def capped(comparisons: Comparisons, most: float) -> Comparisons:
 
 def _checked(
     user: Any, item: Any, rating: Any, missing: Policy, where: Where
-) -> tuple[NDArray[Any], Labels, NDArray[Any], Labels, NDArray[np.float64]]:
-    """The rows as numbers: who and what point into their labels, stars are finite."""
+) -> tuple[NDArray[Any], Labels, NDArray[Any], Labels, NDArray[np.float64], NDArray[np.int64]]:
+    """The rows as numbers: who and what point into their labels, stars are finite; and which rows lack nothing."""
     columns = {"user": as_column(user, "user"), "item": as_column(item, "item")}
     stars = _as_stars(rating)
     lengths = [*map(len, columns.values()), len(stars)]
@@ -145,7 +154,7 @@ def _checked(
         columns = {name: column.filter(pa.array(keep)) for name, column in columns.items()}
         stars = stars[keep]
     ((people,), users), ((things,), items) = encode_groups([columns["user"]], [columns["item"]])
-    return people, users, things, items, stars
+    return people, users, things, items, stars, np.flatnonzero(keep)
 
 
 def _as_stars(rating: Any) -> NDArray[np.float64]:
@@ -180,16 +189,15 @@ def _refuse(bad: NDArray[np.bool_], what: str, advice: str, where: Where) -> Non
         raise DataError(f"{where(int(np.argmax(bad)))}: {what}{more}. {advice}")
 
 
-def _keep_top(
-    people: NDArray[Any], things: NDArray[Any], items: Labels, stars: NDArray[np.float64], top_items: int
-) -> tuple[NDArray[Any], NDArray[Any], Labels, NDArray[np.float64]]:
-    """The rows of the most rated items, renumbered. Items are numbered in text order, so a stable sort breaks ties by it."""
+def _most_rated(things: NDArray[Any], items: Labels, top_items: int) -> tuple[NDArray[np.bool_], NDArray[np.int64], Labels]:
+    """Which rows are of the most rated items, the new numbers of items and their labels. Items are numbered in text order, so a
+    stable sort breaks ties by it.
+    """
     by_count = np.argsort(-np.bincount(things, minlength=len(items)), kind="stable")
     kept = np.sort(by_count[:top_items])
     number = np.full(len(items), -1)
     number[kept] = np.arange(len(kept))
-    rows = number[things] >= 0
-    return people[rows], number[things[rows]], items[kept], stars[rows]
+    return number[things] >= 0, number, items[kept]
 
 
 def _check_rated_once(people: NDArray[Any], things: NDArray[Any], users: Labels, items: Labels) -> None:

@@ -1,0 +1,123 @@
+"""At most so many comparisons of a person, and so many people: drawn at random, a function of the seed and the person alone.
+
+n ratings make up to n(n−1)/2 comparisons, which say far less than as many independent ones and take as long. Those of ratings are
+drawn while pairs are gone through, so that the rest are never held.
+"""
+
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.assess.folds import counted_people
+from mallowmix.comparisons import Comparisons
+from mallowmix.infer.rating_table import RatingTable
+from mallowmix.learn.halves import take, tokens
+from mallowmix.orders import Rankings
+from mallowmix.peers.validation import with_weights
+from mallowmix.randomness import as_key, generator, uniforms
+from mallowmix.readers.ratings import count_pairs
+
+Part = Literal["train", "told", "asked"]
+A_ITEM, A_PERSON = 6, 150  # comparisons kept of a person who rated n things, unless said otherwise: at most min(6 n, 150)
+_STEPS: dict[Part, int] = {"train": 123, "told": 124, "asked": 125}  # each part is drawn on its own
+_PEOPLE = 126
+Data = TypeVar("Data", bound=Comparisons | Rankings | RatingTable)
+
+
+class Thinned(NamedTuple):
+    """Comparisons that were kept, and how many there were before."""
+
+    kept: Comparisons
+    made: float
+
+
+def thinned(comparisons: Comparisons, most: int | None, part: Part, seed: int, people: NDArray[np.int64]) -> Thinned:
+    """At most so many comparisons of each person; a row of weight w is w of them, what is left of a whole number one more.
+
+    people : (M,) the numbers that their draws go by
+    """
+    made = comparisons.n_comparisons
+    if most is None or not len(comparisons):
+        return Thinned(comparisons, made)
+    kept = _kept(comparisons.starts(), comparisons.weight, people, most, as_key(seed), _STEPS[part])
+    return Thinned(comparisons if np.array_equal(kept, comparisons.weight) else with_weights(comparisons, kept), made)
+
+
+def rated(table: RatingTable, rows: NDArray[np.bool_], most: int | None, part: Part, seed: int) -> Thinned:
+    """The comparisons that some ratings make, over all people and items of the table: of who gave n of these ratings at most
+    min(6 n, most), 150 unless given. Equal ratings make none.
+    """
+    user, item, level = table.user[rows], table.item[rows], table.level[rows]
+    starts = np.searchsorted(user, np.arange(table.n_users + 1))
+    made, _ = count_pairs(starts, level, False)
+    kept = np.minimum(made, np.minimum(A_ITEM * np.diff(starts), A_PERSON if most is None else most))
+    columns = _drawn_pairs(starts, item, level, made, np.r_[0, np.cumsum(kept)], as_key(seed), _STEPS[part])
+    return Thinned(Comparisons(*columns, table.items, table.users, np.ones(table.n_users)), float(made.sum()))
+
+
+def some_people(data: Data, n_people: int | None, seed: int) -> Data:
+    """So many people, at random, of those who count for anything; all where they are no more."""
+    counted: Any = counted_people(data) if isinstance(data, Comparisons) else data
+    if n_people is None or counted.n_users <= n_people:
+        return counted
+    drawn = np.sort(generator(seed, _PEOPLE).choice(counted.n_users, n_people, replace=False))
+    taken: Any = _of_people(counted, drawn) if isinstance(counted, RatingTable) else counted.take_users(drawn)
+    return taken
+
+
+def told_of(made: float, kept: float, most: int | None, *, of_ratings: bool) -> tuple[str, ...]:
+    """What was left out, in a sentence; none where nothing was."""
+    if kept >= made:
+        return ()
+    cap = f"{A_PERSON if most is None else most:,} comparisons of a person"
+    rule = f"{cap}, and {A_ITEM} for each of their ratings, in a part" if of_ratings else f"{cap} in a part"
+    return (f"Thinned at random to at most {rule}: {kept:,.12g} of {made:,.12g} comparisons were kept.",)
+
+
+def _of_people(table: RatingTable, numbers: NDArray[np.int64]) -> RatingTable:
+    """The ratings of these people alone."""
+    new_number = np.full(table.n_users, -1, np.int32)
+    new_number[numbers] = np.arange(len(numbers))
+    rows = new_number[table.user] >= 0
+    return replace(
+        table,
+        user=new_number[table.user[rows]],
+        item=table.item[rows],
+        level=table.level[rows],
+        users=table.users[numbers],
+    )
+
+
+@nb.njit(cache=True, nogil=True)
+def _kept(starts, weight, people, most, key, step):
+    """How much of each row's weight is kept: of a person's pieces, whole comparisons mostly, at most so many."""
+    kept = np.zeros(len(weight))
+    for m in range(len(starts) - 1):
+        rows = slice(starts[m], starts[m + 1])
+        n = tokens(weight[rows])
+        take(weight[rows], n, min(n, most), kept[rows], key, step, people[m])
+    return kept
+
+
+@nb.njit(cache=True, nogil=True)
+def _drawn_pairs(starts, things, level, made, first_row, key, step):
+    """User, winner, loser and weight of the comparisons that are kept, in the normal form's order: things ascend in a person.
+
+    Selection sampling: each pair is taken with probability (still wanted) / (still to come).
+    """
+    n_rows = first_row[-1]
+    user, winner, loser = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    for m in range(len(starts) - 1):
+        row, left = first_row[m], made[m]
+        for a in range(starts[m], starts[m + 1]):
+            for b in range(starts[m], starts[m + 1]):
+                if level[a] > level[b]:
+                    u, _ = uniforms(key, step, m, made[m] - left, 0)
+                    if u * left < first_row[m + 1] - row:
+                        user[row], winner[row], loser[row] = m, things[a], things[b]
+                        row += 1
+                    left -= 1
+    return user, winner, loser, np.ones(n_rows)
