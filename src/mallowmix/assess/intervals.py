@@ -1,6 +1,5 @@
 """How sure a model is: intervals for places, dispersions, shares and win rates, by a bootstrap over people."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,13 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from mallowmix.assess.replicates import Progress, Replicates, replicate_rankings, replicate_weights, start_of
-from mallowmix.assess.scores import Smooth, settle
+from mallowmix.assess.little_bootstraps import as_comparisons, draw_places, draw_subsets, is_large
+from mallowmix.assess.replicates import (
+    Progress,
+    Replicates,
+    counter,
+    many,
+    replicate_rankings,
+    replicate_weights,
+    start_of,
+)
+from mallowmix.assess.score_sums import sum_scores
+from mallowmix.assess.scores import one_step, phi_and_share, settle
 from mallowmix.assess.simulation import phi_bias
 from mallowmix.comparisons import Comparisons
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine.blocks import loaded
+from mallowmix.engine.choice import EngineName, using
 from mallowmix.errors import OptionError, check_at_least
 from mallowmix.labels import Labels
+from mallowmix.learn.sample import sampled_share
 from mallowmix.mallows import gap_probabilities
 from mallowmix.markup import name_of, percent, table_of
 from mallowmix.model import M4
@@ -24,6 +36,7 @@ from mallowmix.randomness import as_key, generator
 Array = NDArray[np.float64]
 Places = NDArray[np.int32]
 _STEP = 105
+_SIMULATIONS = 4  # of b people: their error is b/n times as large for all n
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +73,8 @@ class Intervals:
         return self._positions[1]
 
     def _quantile(self, draws: Array, side: float) -> Array:
-        return np.quantile(draws, 0.5 + side * self.level / 2, axis=0)
+        """The end of an interval: with R replicates, the place p (R + 1), which the truth is below with probability p."""
+        return np.quantile(draws, 0.5 + side * self.level / 2, axis=0, method="weibull")
 
     @property
     def phi_low(self) -> Array:
@@ -132,6 +146,7 @@ def intervals(
     seed: int = 0,
     jobs: int | None = None,
     progress: Progress | None = None,
+    engine: EngineName | LocalEngine | None = None,
 ) -> Intervals:
     """Intervals for every item's place in every component, for φ, for the shares, and for the population's win rates.
 
@@ -139,6 +154,7 @@ def intervals(
     replicates : how many times people are weighted anew
     level : how often an interval should hold the truth
     seed, jobs, progress : as in `fit`
+    engine : as in `fit`; comparisons from `store_comparisons` are read block by block
 
     A replicate gives every person a weight drawn from the exponential distribution (the Bayesian bootstrap): nothing is copied.
     Its rankings come from a few passes of Monte-Carlo EM that start at the model's. Its φ and α come from one Newton step with
@@ -148,6 +164,11 @@ def intervals(
     simulation, and taken off with its own error. The intervals hold for the tastes that the model is about: what all replicates
     share, such as two tastes taken for one, shows in none of them.
 
+    Beyond 20,000 people or 6 million comparisons nothing is kept of most people. φ and shares are bootstrapped by two passes
+    that add up scores (`assess.score_sums`): of everybody up to 6 million comparisons, else of people who made 4 million, as
+    many as `fit` learns φ from. Places come from bootstraps of five samples of at most 10,000 people, scaled to everybody and
+    rounded outwards (`assess.little_bootstraps`). The bias of φ is simulated for one sample of b people; for n it is b/n of that.
+
     Measured (docs/assess.md), 90% intervals of places and win rates reach their level; those of φ and the shares fall short.
     """
     check_at_least("replicates", replicates, 10)
@@ -156,34 +177,51 @@ def intervals(
     if getattr(model, "scores", None) is not None:
         raise OptionError("The model has Bradley–Terry columns; intervals are for Mallows columns: fit with the default ones.")
     seed = int(as_key(seed))
-    engine = LocalEngine(jobs)
-    with threadpool_limits(1):  # as in `fit`
-        start = start_of(model, comparisons, engine, seed=seed)
-        smooth = settle(model, start.blocks, engine, seed=seed)
-        bias, error = phi_bias(model, smooth, comparisons, seed=seed, jobs=engine.jobs, progress=progress)
-        u = replicate_weights(replicates, comparisons.n_users, seed=seed)
-        sigma = _many(lambda r: replicate_rankings(start, smooth, u[r], seed=seed, draw=r), replicates, engine.jobs, progress)
-    phi, share = _one_step(smooth, start.people, u, bias + error * generator(seed, _STEP).standard_normal((replicates, 1)))
-    return Intervals(level, model.items, model.sigma, model.phi, model.share, Replicates(np.array(sigma), phi, share))
+    votes = comparisons.with_items(model.items)
+    with using(engine, jobs) as run, threadpool_limits(1):  # as in `fit`
+        if is_large(votes):
+            draws = _of_sums(model, votes, replicates, seed, run, progress)
+        else:
+            draws = _of_everybody(model, _in_memory(votes), replicates, seed, run.jobs, progress)
+    return Intervals(level, model.items, model.sigma, model.phi, model.share, draws)
 
 
-def _many(one: Any, count: int, jobs: int, progress: Progress | None) -> list[Any]:
-    """one(0) … one(count − 1), several at a time; the answers do not depend on how many."""
-    found = []
-    with ThreadPoolExecutor(jobs) as pool:
-        for answer in pool.map(one, range(count)):
-            found.append(answer)
-            if progress:
-                progress("replicates", len(found), count)
-    return found
+def _in_memory(votes: Any) -> Comparisons:
+    """So few people are kept, wherever they came from."""
+    if isinstance(votes, Comparisons):
+        return votes
+    return as_comparisons([loaded(block) for block in make_blocks(votes)], votes.items, votes.users)
 
 
-def _one_step(smooth: Smooth, people: Array, u: Array, bias: Array) -> tuple[Array, Array]:
-    """(R, K) φ and shares of the replicates: η* = η̂ + I⁻¹ Σ_m w_m (u_m − 1) s_m, less the bias of logit φ."""
-    step = np.linalg.solve(smooth.information, ((u - 1) * people @ smooth.scores).T).T  # (R, 2K)
-    eta, K = smooth.eta + step, len(smooth.eta) // 2
-    alpha = np.exp(eta[:, K:] - eta[:, K:].max(axis=1, keepdims=True))
-    return 1 / (1 + np.exp(bias - eta[:, :K])), alpha / alpha.sum(axis=1, keepdims=True)
+def _of_everybody(model: M4, votes: Comparisons, replicates: int, seed: int, jobs: int, progress: Progress | None) -> Replicates:
+    """The Bayesian bootstrap: η* = η̂ + I⁻¹ Σ_m w_m (u_m − 1) s_m, less the bias of logit φ; rankings that u wants."""
+    engine, told = LocalEngine(jobs), counter(progress, replicates)
+    start = start_of(model, votes, engine, seed=seed)
+    smooth = settle(model, start.blocks, engine, seed=seed)
+    bias, error = phi_bias(model, smooth, votes, seed=seed, jobs=jobs, progress=progress)
+    u = replicate_weights(replicates, votes.n_users, seed=seed)
+    sigma = many(lambda r: replicate_rankings(start, smooth, u[r], seed=seed, draw=r), range(replicates), jobs, told)
+    eta = smooth.eta + one_step(smooth, (u - 1) * start.people @ smooth.scores)
+    return Replicates(np.array(sigma), *phi_and_share(_less_bias(eta, bias, error, seed)))
+
+
+def _less_bias(eta: Array, bias: float, error: float, seed: int) -> Array:
+    """η (R, 2K) with the bias of logit φ taken off, which is known up to an error of its own."""
+    K, bias_drawn = eta.shape[1] // 2, bias + error * generator(seed, _STEP).standard_normal((len(eta), 1))
+    return np.c_[eta[:, :K] - bias_drawn, eta[:, K:]]
+
+
+def _of_sums(model: M4, votes: Any, replicates: int, seed: int, run: LocalEngine, progress: Progress | None) -> Replicates:
+    """The same of many people: φ and shares from sums over them, places from samples of them."""
+    everybody = make_blocks(votes)
+    subsets = draw_subsets(votes, everybody, run, seed=seed)
+    near = settle(model, make_blocks(subsets[0]), LocalEngine(run.jobs), seed=seed)
+    share = sampled_share(votes.n_comparisons)
+    smooth, steps = sum_scores(model.sigma, near, everybody, replicates, run, share=share, seed=seed)
+    sigma = draw_places(model, smooth, subsets, votes.n_users, replicates, seed=seed, jobs=run.jobs, progress=progress)
+    part = subsets[0].n_users / votes.n_users  # b/n
+    bias, error = phi_bias(model, smooth, subsets[0], _SIMULATIONS, seed=seed, jobs=run.jobs, progress=progress)
+    return Replicates(sigma, *phi_and_share(_less_bias(smooth.eta + steps, part * bias, part * error, seed)))
 
 
 def shortest_run(draws: Places, estimate: Places, level: float) -> tuple[Places, Places]:

@@ -1,9 +1,10 @@
 """Replicates of a model: people weighted at random, the rankings moved on from the model's to where those weights want them."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,10 @@ _SETTLE, _AVERAGE, _SWEEPS = 1, 3, 3  # passes of a replicate: its rankings are 
 
 
 class Replicates(NamedTuple):
-    """Drawn parameters: positions (R, K, Q), dispersions and shares (R, K)."""
+    """Drawn parameters: positions (R, K, Q), dispersions and shares (R, K).
+
+    Among very many people the positions of a draw are moves of single items (`assess.little_bootstraps`), not a ranking.
+    """
 
     sigma: NDArray[np.int32]
     phi: Array
@@ -91,6 +95,29 @@ def replicate_rankings(start: Start, smooth: Smooth, u: Array, *, seed: int, dra
         seed=(seed + 1 + draw) % 2**64,
     )
     return in_order_of(outcome.columns.sigma, start.sigma)
+
+
+def many(one: Callable[[int], Any], numbers: Iterable[int], jobs: int, told: Callable[[], None]) -> list[Any]:
+    """one(n) of each number, several at a time; the answers do not depend on how many. `told` is called after each."""
+    found = []
+    with ThreadPoolExecutor(jobs) as pool:
+        for answer in pool.map(one, numbers):
+            found.append(answer)
+            told()
+    return found
+
+
+def counter(progress: Progress | None, total: int) -> Callable[[], None]:
+    """What tells `progress` of one replicate more, each time that it is called."""
+    done = 0
+
+    def told() -> None:
+        nonlocal done
+        done += 1
+        if progress:
+            progress("replicates", done, total)
+
+    return told
 
 
 def in_order_of(sigma: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -58,17 +58,33 @@ def settle(model: M4, blocks: list[Block], engine: LocalEngine, *, steps: int = 
     return found
 
 
+def one_step(smooth: Smooth, total: Array) -> Array:
+    """(R, 2K) how far from η̂ weights u of people put η: I⁻¹ Σ_m w_m (u_m − 1) s_m, from the sums (R, 2K)."""
+    return np.asarray(np.linalg.solve(smooth.information, total.T).T, np.float64)
+
+
+def phi_and_share(eta: Array) -> tuple[Array, Array]:
+    """(R, K) dispersions and shares of many η (R, 2K)."""
+    K = eta.shape[1] // 2
+    alpha = np.exp(eta[:, K:] - eta[:, K:].max(axis=1, keepdims=True))
+    return 1 / (1 + np.exp(-eta[:, :K])), alpha / alpha.sum(axis=1, keepdims=True)
+
+
 def smooth_at(
     sigma: Any, phi: Array, alpha: Array, blocks: list[Block], engine: LocalEngine, *, sweeps: int, seed: int
 ) -> Smooth:
     """Scores and information at given parameters."""
     phi = np.clip(phi, _LEAST, _MOST)
     eta = np.r_[np.log(phi / (1 - phi)), np.log(alpha)]
-    broadcast = (*_tables(sigma, eta[: len(phi)]), np.asarray(alpha, np.float64), max(sweeps // 2, 1), as_key(seed))
-    _, parts = engine.reduce(_score, blocks, broadcast)
+    _, parts = engine.reduce(_score, blocks, told_to_blocks(sigma, eta, alpha, sweeps=sweeps, seed=seed))
     halves = np.concatenate(parts)  # (M, 2, 2K)
     people = np.concatenate([block.user_weight for block in blocks])
     return Smooth(eta, halves.mean(axis=1), _information(halves, people))
+
+
+def told_to_blocks(sigma: Any, eta: Array, alpha: Array, *, sweeps: int, seed: int) -> tuple[Any, ...]:
+    """What `block_scores` must know."""
+    return (*_tables(sigma, eta[: len(alpha)]), np.asarray(alpha, np.float64), max(sweeps // 2, 1), as_key(seed))
 
 
 def _logistic(x: Array) -> Array:
@@ -86,11 +102,15 @@ def _tables(sigma: Any, logit: Array) -> tuple[Array, Array]:
 
 
 def _information(halves: Array, people: Array) -> Array:
-    """Σ u (a bᵀ + b aᵀ) / 2, kept between a tenth of and all of what the means of both show, so that it can be inverted."""
+    """Σ u (a bᵀ + b aᵀ) / 2, from both stretches."""
     a, b = halves[:, 0], halves[:, 1]
-    cross = (a * people[:, None]).T @ b
     mean = (a + b) / 2
-    shown = (mean * people[:, None]).T @ mean + 1e-9 * np.eye(a.shape[1])
+    return information_of((a * people[:, None]).T @ b, (mean * people[:, None]).T @ mean)
+
+
+def information_of(cross: Array, shown: Array) -> Array:
+    """The symmetric part of Σ u a bᵀ, kept between a tenth and all of what the means of both show, so that it can be inverted."""
+    shown = shown + 1e-9 * np.eye(len(shown))
     values, vectors = np.linalg.eigh(shown)
     values = np.maximum(values, 1e-8 * values.max())
     root, inverse = vectors * np.sqrt(values), vectors / np.sqrt(values)  # shown = root rootᵀ
@@ -100,8 +120,13 @@ def _information(halves: Array, people: Array) -> Array:
 
 
 def _score(block: Block, broadcast: Any, _: Any) -> tuple[None, Array]:
+    return None, block_scores(block, broadcast)
+
+
+def block_scores(block: Block, broadcast: Any) -> Array:
+    """(people, 2, 2K) the scores of a block, from each stretch."""
     beta, slope, alpha, sweeps, key = broadcast
-    return None, _gibbs_scores(block.starts, block.pair, block.weight, beta, slope, alpha, sweeps, block.first_user, key)
+    return _gibbs_scores(block.starts, block.pair, block.weight, beta, slope, alpha, sweeps, block.first_user, key)
 
 
 @nb.njit(cache=True, nogil=True)

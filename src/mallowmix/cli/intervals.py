@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mallowmix.cli.engines import Cache, EngineOption, Memory, More, Place, Scheduler, comparisons_of
 from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, Top, at_least, number
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.cli.progress import progress
@@ -17,6 +18,7 @@ from mallowmix.cli.words import TOP, new_table, percent, safe
 def intervals(
     model: Model,
     votes: Votes,
+    more: More = None,
     replicates: Annotated[
         int, typer.Option(help="How many times people are weighted anew.", parser=at_least(10), metavar="NUMBER")
     ] = 200,
@@ -31,6 +33,10 @@ def intervals(
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
+    engine: EngineOption = None,
+    memory: Memory = None,
+    scheduler: Scheduler = None,
+    cache: Cache = None,
     read: Reader = AS_GIVEN,
     top: Top = None,
     quiet: Quiet = False,
@@ -38,18 +44,19 @@ def intervals(
 ) -> None:
     """Say how sure a model is: intervals for every place, dispersion and share, by a bootstrap over the people in VOTES.
 
-    VOTES are the comparisons that the model was learnt from. Places count from 1, and 1 is best.
+    VOTES are the comparisons that the model was learnt from. Places count from 1, and 1 is best. Of more than 20,000 people
+    sums are kept, and samples.
     """
     hush(quiet)
     outputs = [output] if output else []
     for path in outputs:
         check_table_name(path)
-    try_outputs(*outputs, inputs=[model, votes])
+    try_outputs(*outputs, inputs=[model, votes, *(more or ())])
     from mallowmix.storage import load
 
-    loaded = load(model)
-    comparisons = read(votes)
-    found = _found(loaded, comparisons, replicates, level, seed, jobs, quiet)
+    fitted, place = load(model), Place(engine, memory, scheduler, cache, tuple(more or ()))
+    with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons:
+        found = _found(fitted, comparisons, replicates, level, seed, run, quiet)
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})
     if json:
@@ -59,11 +66,11 @@ def intervals(
         say(f"\nWrote {output}." if output else "")
 
 
-def _found(loaded: Any, comparisons: Any, replicates: int, level: float, seed: int, jobs: int | None, quiet: bool) -> Any:
+def _found(model: Any, comparisons: Any, replicates: int, level: float, seed: int, run: Any, quiet: bool) -> Any:
     from mallowmix.assess.intervals import intervals as bootstrap
 
     with progress(hidden=quiet) as report:
-        return bootstrap(loaded, comparisons, replicates, level, seed=seed, jobs=jobs, progress=report)
+        return bootstrap(model, comparisons, replicates, level, seed=seed, engine=run, progress=report)
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
