@@ -20,6 +20,7 @@ from scipy.special import expit
 
 import mallowmix as mm
 from mallowmix.errors import MallowmixWarning
+from mallowmix.infer.predict import predict_each
 from mallowmix.learn.bradley_terry import best_scores
 from mallowmix.readers.movielens import movielens_comparisons, read_movielens
 
@@ -79,14 +80,11 @@ def split(votes: mm.Comparisons, seed: int, rated: bool) -> tuple[mm.Comparisons
 
 def losses(model: mm.M4, told: mm.Comparisons, asked: mm.Comparisons) -> np.ndarray:
     """Each person's mean log-loss, NaN for those who are asked nothing."""
-    items = model.items.tolist()
-    out = np.full(told.n_users, np.nan)
-    for m in np.unique(asked.user):
-        rows = asked.user == m
-        pairs = [(items[i], items[j]) for i, j in zip(asked.winner[rows], asked.loser[rows], strict=True)]
-        p = mm.predict(model, told.take_users([m]), pairs)[0]
-        out[m] = -np.average(np.log(p), weights=asked.weight[rows])
-    return out
+    items, users = model.items, told.users[asked.user].tolist()
+    pairs = list(zip(items[asked.winner].tolist(), items[asked.loser].tolist(), strict=True))
+    p, _ = predict_each(model, told, users, pairs)
+    total, n = (np.bincount(asked.user, asked.weight * value, told.n_users) for value in (-np.log(p), np.ones(len(p))))
+    return np.divide(total, n, out=np.full(told.n_users, np.nan), where=n > 0)
 
 
 def one_ranking(train: mm.Comparisons) -> mm.M4:
@@ -141,7 +139,7 @@ def main() -> None:
     options = parser.parse_args()
     tasks = []
     if options.llmfao:
-        tasks.append((f"llmfao, {options.columns}", llmfao(options.llmfao), 2, False))
+        tasks.append((f"llmfao, {options.columns}", llmfao(options.llmfao), 3, False))
     if options.movielens:
         ratings = read_movielens(options.movielens)
         tasks += [(f"ML-1M, Q={Q}, {options.columns}", movielens_comparisons(ratings, Q), 8, True) for Q in options.items]

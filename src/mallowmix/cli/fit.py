@@ -77,7 +77,10 @@ def fit(
         ),
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(metavar="moment|euclidean", help="How the distance of pairs is measured.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="moment|euclidean|projected|auto", help="How the distance of pairs is measured.", show_default=False
+        ),
     ] = None,
     refine: Annotated[
         str | None,

@@ -22,12 +22,14 @@ from mallowmix.experiments.films import read_films
 from mallowmix.experiments.new_people_report import report
 from mallowmix.infer.completion import completion
 from mallowmix.infer.left_to_right import left_to_right
+from mallowmix.infer.posterior import lens
 from mallowmix.infer.scores import NOBODY, Heldout, floored_beta, summary
 from mallowmix.learn.fit import fit
 from mallowmix.model import M4
 from mallowmix.peers.btl import em
 from mallowmix.peers.mallows_mixture import MixtureOfMallows, at_vertices
-from mallowmix.peers.tm import TM
+from mallowmix.peers.tm import TM, floored
+from mallowmix.peers.tm import rounded as with_phi_0
 from mallowmix.randomness import generator
 from mallowmix.readers.movielens import first_users, movielens_comparisons
 from mallowmix.readers.ratings import capped
@@ -126,14 +128,17 @@ class _Models:
         if system.endswith("BTL"):
             self.bt = self.bt or self._fit(learnt, columns="bt")
             return self.bt if system.startswith("mixed") else self._one_column_each(self.bt, learnt)
-        self.m4 = self._fit(learnt)
+        self.m4 = self.m4 or self._fit(learnt)
         return self.m4
 
     def _tm(self, rounded: bool, learnt: Comparisons) -> Any:
-        """TM with its floor chosen on training people; rounded, from the same kind of fit as M4's."""
-        options = {"refine": _refine(self.request)} if rounded else {}
-        fitted = TM(rounded=rounded, floor=FLOORS, options=options).fit(learnt, self.k)
-        return any_columns(fitted.items, fitted.fits[0])
+        """TM with its floor chosen on training people; rounded, it has the rankings of M4's fit."""
+        if not rounded:
+            fitted = TM(rounded=False, floor=FLOORS).fit(learnt, self.k)
+            return any_columns(fitted.items, fitted.fits[0])
+        self.m4 = self.m4 or self._fit(learnt)
+        eps = TM(floor=FLOORS, options={"refine": _refine(self.request)}).chosen_floor(learnt, self.k, 0)
+        return any_columns(learnt.items, floored(lens(with_phi_0(self.m4)), eps))
 
     def _one_column_each(self, mixed: M4, learnt: Comparisons) -> M4:
         """EM for everybody's one column, from the columns of the mixed-membership fit."""

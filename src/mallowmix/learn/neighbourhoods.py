@@ -7,9 +7,12 @@ from numpy.typing import NDArray
 
 from mallowmix.errors import check_choice
 from mallowmix.learn.moments import Moments
+from mallowmix.randomness import generator
 
-Metric = Literal["moment", "euclidean"]
+Metric = Literal["moment", "euclidean", "projected"]
+_STEP = 22
 _CHUNK = 64  # rows of E held at a time
+_DIRECTIONS = 512  # a distance seen in so many is right to 1/√1024, 3%, either way
 _AUTO_ROWS = 256  # rows whose distances make up the quantile of zeta="auto"
 
 
@@ -18,20 +21,28 @@ class Distances:
 
     "moment": E_ii − 2E_ij + E_jj, in population (B̄_i − B̄_j) R̄ (B̄_i − B̄_j)ᵀ, a *squared* distance; rows are near below ζ/2.
     "euclidean": ‖E_i − E_j‖ over all columns seen in both halves, as in the definition of the solid angle; rows are near below ζ.
+    "projected": the same, as it is seen in random directions d: the mean of ((E_i − E_j) d)². Much faster where pairs are many.
     """
 
-    def __init__(self, E: Moments, candidates: NDArray[np.int64], metric: Metric = "moment") -> None:
-        check_choice("metric", metric, ("moment", "euclidean"))
+    def __init__(self, E: Moments, candidates: NDArray[np.int64], metric: Metric = "moment", *, seed: int = 0) -> None:
+        check_choice("metric", metric, ("moment", "euclidean", "projected", "auto"))
         self.E, self.candidates, self.metric = E, candidates, metric
+        self._seen = self._projections(seed) if metric == "projected" else np.empty((0, 0), np.float32)
         self._own = E.diagonal()[candidates] if metric == "moment" else self._squared_norms()
 
     def between(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """(len(places), len(candidates)) distances from some candidates, given by their place in the list, to all."""
+        apart = self._own[places, None] - 2 * self._products(places) + self._own
+        return apart if self.metric == "moment" else np.sqrt(np.maximum(apart, 0))
+
+    def _products(self, places: NDArray[np.int64]) -> NDArray[np.floating]:
+        """(len(places), len(candidates)) E_ij, or the inner products E_i · E_j of rows."""
+        if self.metric == "projected":
+            return self._seen[places] @ self._seen.T
         rows = self.E.rows(self.candidates[places])
         if self.metric == "moment":
-            return self._own[places, None] - 2 * rows[:, self.candidates] + self._own
-        gram = self.E.apply(np.ascontiguousarray(rows.T))[self.candidates].T  # E_i · E_j
-        return np.sqrt(np.maximum(self._own[places, None] - 2 * gram + self._own, 0))
+            return rows[:, self.candidates]
+        return self.E.apply(np.ascontiguousarray(rows.T))[self.candidates].T
 
     def threshold(self, zeta: float) -> float:
         """Rows nearer than this are neighbours."""
@@ -48,7 +59,17 @@ class Distances:
         distances = np.concatenate([self.between(part).ravel() for part in _chunks(places)])
         return max(0.3 * float(np.quantile(distances, 0.999)), 1e-12)
 
+    def _projections(self, seed: int) -> NDArray[np.float32]:
+        """(len(candidates), S) E d / √S for S isotropic directions d."""
+        seen = np.empty((len(self.candidates), _DIRECTIONS), np.float32)
+        for start in range(0, _DIRECTIONS, _CHUNK):
+            D = generator(seed, _STEP, start).standard_normal((len(self.E.counts), _CHUNK))
+            seen[:, start : start + _CHUNK] = self.E.apply(D)[self.candidates] / np.sqrt(_DIRECTIONS)
+        return seen
+
     def _squared_norms(self) -> NDArray[np.float64]:
+        if self.metric == "projected":
+            return np.einsum("ij,ij->i", self._seen, self._seen)
         present = self.E.present  # the columns that `apply` knows of
         return np.concatenate([np.sum(self.E.rows(part)[:, present] ** 2, axis=1) for part in _chunks(self.candidates)])
 

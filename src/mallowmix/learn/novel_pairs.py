@@ -35,7 +35,7 @@ def find_novel_pairs(
     *,
     n_projections: int | None = None,
     zeta: float | Literal["auto"] = 0.05,
-    metric: Metric = "moment",
+    metric: Metric | Literal["auto"] = "moment",
     min_count: float = 0.0,
     seed: int = 0,
     progress: Progress | None = None,
@@ -44,7 +44,8 @@ def find_novel_pairs(
 
     n_projections : P; 150 K unless given
     zeta : ζ, how far rows must lie apart to count as different; "auto" is 0.3 × the 99.9% quantile of distances
-    metric : "moment" or "euclidean", see `neighbourhoods.Distances`
+    metric : "moment", "euclidean" or "projected", see `neighbourhoods.Distances`; the first needs people who answered a pair
+        twice, and "auto" is the first where there are some, else the last
     min_count : rows with fewer than this fraction of the median row's count in either half are no candidates; 0 is off
 
     A row that wins no direction is never accepted. If fewer than K rows are found, ζ is halved and the search repeated, and
@@ -57,7 +58,7 @@ def find_novel_pairs(
     _check_zeta(zeta)
     candidates, notes = candidate_pairs(E, min_count)
     check_enough(candidates, n_components)
-    distances = Distances(E, candidates, metric)
+    distances = Distances(E, candidates, _checked_metric(E, candidates, n_components, metric), seed=seed)
     zeta = distances.auto_zeta() if zeta == "auto" else float(zeta)
     return _search(distances, n_components, P, zeta, notes, seed, progress)
 
@@ -100,6 +101,19 @@ def _at(distances: Distances, K: int, P: int, zeta: float, seed: int, progress: 
     angles = _solid_angles(E, candidates, balls, P, seed, progress)
     places = _accept(angles, E.counts[candidates], balls, K)
     return NovelPairs(candidates[places], angles[places], zeta, [])
+
+
+def _checked_metric(E: Moments, candidates: NDArray[np.int64], K: int, metric: Metric | Literal["auto"]) -> Metric:
+    """Where nobody answered a pair twice, E_ii is 0 for every pair, and by the moment no two rows ever lie apart."""
+    estimable = K == 1 or E.diagonal()[candidates].any()
+    if metric == "auto":
+        return "moment" if estimable else "projected"
+    if metric == "moment" and not estimable:
+        raise FitError(
+            "Nobody answered the same pair in both halves of their comparisons, so the distances of the printed method cannot be "
+            'estimated (its E_ii are all 0): give metric="projected" (--metric projected), or take the default method.'
+        )
+    return metric
 
 
 def _check_zeta(zeta: object) -> None:

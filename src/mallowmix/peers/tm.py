@@ -22,6 +22,8 @@ from mallowmix.peers.m4 import learnt
 from mallowmix.peers.mixture import FittedMixture
 from mallowmix.peers.validation import best, trial
 
+_ENOUGH = 1500  # people to choose ε by
+
 
 @dataclass(frozen=True)
 class TM:
@@ -30,8 +32,9 @@ class TM:
 
     rounded : σ ∈ {0, 1} from `fit` with φ = 0; or, if not, β as the regression of Algorithm 3 left it
     floor : candidates for ε of β ← (1 − ε) β + ε/2, without which held-out likelihoods are −∞. Where there are several, it is
-        chosen on a third of the training people after learning from the others
-    options : of `fit`, or, if not rounded, of `learn.projections.ranking_matrix_from`
+        chosen on training people (`chosen_floor`)
+    options : of `fit`, or, if not rounded, of `learn.projections.ranking_matrix_from` (there, unless given, distances that need
+        no pair answered twice, ζ by the data, and no rare pairs, which are noise)
     """
 
     rounded: bool = True
@@ -44,26 +47,33 @@ class TM:
         """Learn from comparisons."""
         if not self.floor or not all(0 < eps < 1 for eps in self.floor):
             raise OptionError(f"floor is {self.floor!r}; give one or more numbers between 0 and 1.")
-        eps = self.floor[0] if len(self.floor) == 1 else self._chosen(data, n_components, seed)
         model, view = self._learnt(data, n_components, seed)
+        eps = self.chosen_floor(data, n_components, seed)
         return FittedMixture(data.items, (floored(view, eps),), model, (("floor", eps),))
 
-    def _chosen(self, data: Comparisons, K: int, seed: int) -> float:
-        train, told, asked = trial(data, seed)
+    def chosen_floor(self, data: Comparisons, K: int, seed: int) -> float:
+        """ε, by learning from two thirds of the people (1,500 of them are enough) and foretelling the others."""
+        if len(self.floor) == 1:
+            return self.floor[0]
+        train, told, asked = trial(data, seed, _ENOUGH)
         _, view = self._learnt(train, min(K, train.n_users), seed)
         return best(self.floor, lambda eps: FittedMixture(data.items, (floored(view, eps),)), told, asked)
 
     def _learnt(self, data: Comparisons, K: int, seed: int) -> tuple[M4 | None, Lens]:
         if self.rounded:
-            fitted = learnt(data, K, seed, **self.options)
-            model = replace(fitted, phi=np.zeros(fitted.n_components), calibration=Calibration(), others=())
+            model = rounded(learnt(data, K, seed, **self.options))
             return model, lens(model)
-        options: dict[str, Any] = {"zeta": "auto", **self.options}
+        options: dict[str, Any] = {"zeta": "auto", "metric": "auto", "min_count": 0.2, **self.options}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)
             (B, a, R), _ = ranking_matrix_from(data, K, seed=seed, **options)
         beta, alpha = conditional_beta(B), dirichlet_from_moments(a, R)
         return None, Lens(np.ascontiguousarray(beta.reshape(len(beta), -1).T), alpha, alpha / alpha.sum(), 1.0, 0.0)
+
+
+def rounded(model: M4) -> M4:
+    """The same rankings, followed to the letter: φ = 0."""
+    return replace(model, phi=np.zeros(model.n_components), calibration=Calibration(), others=())
 
 
 def floored(view: Lens, eps: float) -> Lens:
