@@ -177,11 +177,12 @@ def _place(starts, pair, weight, user_weight, W, xi, evidence, precision, inner)
     """Everybody's mean and covariance of u, ξ in place, and the bound on their log-likelihood."""
     M, r, Q = len(starts) - 1, W.shape[1] - 1, len(W)
     mean, spread, bound = np.zeros((M, r)), np.zeros((M, r, r)), 0.0
+    x = np.empty(r + 1)
     for m in range(M):
-        for _ in range(inner):
+        for step in range(inner):
             H, g = precision * np.eye(r), np.zeros(r)
             for n in range(starts[m], starts[m + 1]):
-                x = W[pair[n] // Q] - W[pair[n] % Q]
+                _apart(W, pair[n] // Q, pair[n] % Q, x)
                 w, curve = evidence * weight[n], _curvature(xi[n])
                 for a in range(r):
                     g[a] += w * x[a] * (0.5 - 2 * curve * x[r])
@@ -189,15 +190,28 @@ def _place(starts, pair, weight, user_weight, W, xi, evidence, precision, inner)
                         H[a, b] += 2 * w * curve * x[a] * x[b]
             spread[m] = np.linalg.inv(H)
             mean[m] = spread[m] @ g
-            own = 0.5 * (np.linalg.slogdet(spread[m])[1] + r * np.log(precision) + r)
-            own -= 0.5 * precision * (mean[m] @ mean[m] + np.trace(spread[m]))  # −KL(q(u) ‖ prior)
+            likely = 0.0
             for n in range(starts[m], starts[m + 1]):
-                x = W[pair[n] // Q] - W[pair[n] % Q]
-                eta = x[r] + mean[m] @ x[:r]
-                xi[n] = np.sqrt(eta * eta + x[:r] @ spread[m] @ x[:r])
-                own += evidence * weight[n] * (-np.log1p(np.exp(-xi[n])) + (eta - xi[n]) / 2)
-        bound += user_weight[m] * own
+                _apart(W, pair[n] // Q, pair[n] % Q, x)
+                eta, second = x[r], 0.0
+                for a in range(r):
+                    eta += mean[m, a] * x[a]
+                    for b in range(r):
+                        second += x[a] * spread[m, a, b] * x[b]
+                xi[n] = np.sqrt(eta * eta + max(second, 0.0))  # ξ² = E η²
+                if step == inner - 1:
+                    likely += evidence * weight[n] * (-np.log1p(np.exp(-xi[n])) + (eta - xi[n]) / 2)
+        own = 0.5 * (np.linalg.slogdet(spread[m])[1] + r * np.log(precision) + r)
+        own -= 0.5 * precision * (mean[m] @ mean[m] + np.trace(spread[m]))  # −KL(q(u) ‖ prior)
+        bound += user_weight[m] * (own + likely)
     return mean, spread, bound
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _apart(W, i, j, x):
+    """Write w_i − w_j into x."""
+    for a in range(len(x)):
+        x[a] = W[i, a] - W[j, a]
 
 
 @nb.njit(cache=True, nogil=True)
@@ -211,7 +225,10 @@ def _gather(starts, pair, weight, user_weight, W, xi, mean, spread):
         T[: R - 1, : R - 1] += spread[m]
         for n in range(starts[m], starts[m + 1]):
             i, j, w = pair[n] // Q, pair[n] % Q, user_weight[m] * weight[n]
-            curve[i, j] += w * _curvature(xi[n]) * T
-            pull[i] += 0.5 * w * u
-            pull[j] -= 0.5 * w * u
+            scale = w * _curvature(xi[n])
+            for a in range(R):
+                pull[i, a] += 0.5 * w * u[a]
+                pull[j, a] -= 0.5 * w * u[a]
+                for b in range(R):
+                    curve[i, j, a, b] += scale * T[a, b]
     return curve, pull
