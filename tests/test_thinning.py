@@ -266,6 +266,13 @@ def test_the_command_takes_so_many(tmp_path, ratings):
     assert values["notes"] == list(found.notes) and values["n_comparisons"] == found.n_comparisons <= 200
 
 
+def test_the_command_says_that_equal_ratings_are_left_out(tmp_path, ratings):
+    path = write(tmp_path / "stars.csv", ["user", "item", "rating"], ratings)
+    plain, half = (run("compare", path, "-k", 2, "--systems", "coin", "--ties", ties, "--json") for ties in ("drop", "half"))
+    assert "equal ratings are left out all the same" in " ".join(half[1].split()) and "equal ratings" not in plain[1]
+    assert json.loads(half[0])["n_comparisons"] == json.loads(plain[0])["n_comparisons"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

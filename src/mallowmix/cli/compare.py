@@ -1,5 +1,6 @@
 """`mallowmix compare`: M4 and other systems on the same held-out comparisons, as a table and a picture."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from mallowmix.cli.progress import progress
 from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import counted, new_table
-from mallowmix.errors import FileError
+from mallowmix.errors import DataWarning, FileError
 
 _FILES = ("table.csv", "compared.json", "compared.png")
 
@@ -127,6 +128,9 @@ def _places(folder: Path | None) -> dict[str, Path]:
 def _read(votes: Any, read: Reader) -> Any:
     """Ratings as ratings, rankings as rankings, whatever else as comparisons."""
     found = read.reading(votes)
+    if found.ratings is not None and found.ties == "half":
+        note = "Pairs are made of ratings anew, after the deal: equal ratings are left out all the same."
+        warnings.warn(note, DataWarning, stacklevel=2)
     return next(form for form in (found.ratings, found.rankings, found.comparisons) if form is not None)
 
 
