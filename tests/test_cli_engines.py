@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import run
+from mallowmix.engine.store import store_comparisons
 from planted import planted
 
 
@@ -43,6 +44,15 @@ def test_a_folder_that_was_named_is_kept_and_used_again(votes):
     pq.write_table(pq.read_table(votes / "votes" / "part-0.parquet").slice(0, 5), votes / "votes" / "part-0.parquet")
     _, said = run("fit", "votes", "-k", 2, "--cache", "sorted", code=1)
     assert "sorted holds other comparisons than votes/part-0.parquet and the other files now do" in " ".join(said.split())
+
+
+def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is(votes):
+    store_comparisons("votes", "votes.blocks")
+    run("fit", "votes", "-k", 2, "--memory", "300MB", "--refine", "none", "-o", "model.m4", "-q")
+    assert (votes / "votes.blocks" / "about.json").exists()
+    (votes / "votes.blocks" / "passing").touch()  # as a command that was killed after the sorting leaves it
+    run("fit", "votes", "-k", 2, "--memory", "300MB", "--refine", "none", "-o", "model.m4", "-q")
+    assert not (votes / "votes.blocks").exists()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import typer
 from mallowmix.errors import OptionError
 
 PANEL = "Large data"
+_PASSING = "passing"  # an empty file in a folder that a command made for itself
 _ON_DISK = ("columns", "self_pairs", "missing")  # what can be said about how to read files that stay on disk
 
 
@@ -84,7 +85,9 @@ class Place:
 
 @contextmanager
 def comparisons_of(votes: Any, read: Any, place: Place, jobs: int | None) -> Iterator[Any]:
-    """The comparisons in memory, or on disk; a folder that nobody named is removed when the work is done, and left by a kill."""
+    """The comparisons in memory, or on disk; a folder that nobody named or made before is removed when the work is done, and left
+    by a kill.
+    """
     if not place.on_disk:
         yield read(votes)
         return
@@ -92,8 +95,12 @@ def comparisons_of(votes: Any, read: Any, place: Place, jobs: int | None) -> Ite
 
     options = _reading(read)
     folder = Path(place.cache or default_cache(votes))
-    yield store_comparisons([votes, *place.more], folder, memory=place.memory or "2GB", jobs=jobs, **options)
-    if place.cache is None:
+    passing, was_there = folder / _PASSING, folder.exists()
+    stored = store_comparisons([votes, *place.more], folder, memory=place.memory or "2GB", jobs=jobs, **options)
+    if place.cache is None and not was_there:
+        passing.touch()
+    yield stored
+    if place.cache is None and passing.exists():
         shutil.rmtree(folder, ignore_errors=True)
 
 
