@@ -171,11 +171,7 @@ def intervals(
 
     Measured (docs/assess.md), 90% intervals of places and win rates reach their level; those of φ and the shares fall short.
     """
-    check_at_least("replicates", replicates, 10)
-    if not 0 < level < 1:
-        raise OptionError(f"level is {level}; it must lie between 0 and 1, as 0.9 does.")
-    if getattr(model, "scores", None) is not None:
-        raise OptionError("The model has Bradley–Terry columns; intervals are for Mallows columns: fit with the default ones.")
+    check_request(model, replicates, level)
     seed = int(as_key(seed))
     votes = comparisons.with_items(model.items)
     with using(engine, jobs) as run, threadpool_limits(1):  # as in `fit`
@@ -184,6 +180,15 @@ def intervals(
         else:
             draws = _of_everybody(model, _in_memory(votes), replicates, seed, run.jobs, progress)
     return Intervals(level, model.items, model.sigma, model.phi, model.share, draws)
+
+
+def check_request(model: M4, replicates: int, level: float) -> None:
+    """Refuse what `intervals` cannot do, before any work."""
+    check_at_least("replicates", replicates, 10)
+    if not 0 < level < 1:
+        raise OptionError(f"level is {level}; it must lie between 0 and 1, as 0.9 does.")
+    if getattr(model, "scores", None) is not None:
+        raise OptionError("The model has Bradley–Terry columns; intervals are for Mallows columns: fit with the default ones.")
 
 
 def _in_memory(votes: Any) -> Comparisons:

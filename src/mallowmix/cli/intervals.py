@@ -52,9 +52,11 @@ def intervals(
     for path in outputs:
         check_table_name(path)
     try_outputs(*outputs, inputs=[model, votes, *(more or ())])
+    from mallowmix.assess.intervals import check_request
     from mallowmix.storage import load
 
     fitted, place = load(model), Place(engine, memory, scheduler, cache, tuple(more or ()))
+    check_request(fitted, replicates, level)
     with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons:
         found = _found(fitted, comparisons, replicates, level, seed, run, quiet)
     for path in outputs:

@@ -82,7 +82,8 @@ _AFTER = """- *completion*: half of a person's comparisons, dealt at random, for
 - *mixtures*: everybody holds one component, learnt by EM; all of a person's comparisons together are then a sum over K
   components, exact without particles. (The mixture with one ranking a person, the tensor method and the systems for
   rankings are not here: too slow at 200 films, at most 64 items, no rankings.)
-- Everybody's say in learning is capped at 20 comparisons' worth (`mallowmix.readers.ratings.capped`).
+- At most 300 comparisons of a person are learnt from, drawn at random, and everybody's say in learning is capped at 20
+  comparisons' worth (`mallowmix.readers.ratings.capped`).
 - A person's comparisons here come from one set of ratings, so they are far from independent: all systems are surer of a
   person than they should be.
 """
