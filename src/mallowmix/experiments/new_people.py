@@ -45,7 +45,7 @@ CAP = 20.0  # the say of a person in learning, in independent comparisons
 LEARNT_OF_ONE = 300  # comparisons of a person that are learnt from: with that say, more change nothing but the time
 FLOORS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # candidates for TM's ε, by training people alone
 COLUMNS = ("system", "k", "size", "method", "log_likelihood", "standard_error", "users", "comparisons", "version")
-SYSTEMS = ("M4", "TM", "TM, not rounded", "mixed-membership BTL", "mixture of Mallows", "mixture of BTL")
+SHARING = (("M4", "TM"), ("TM, not rounded",), ("mixed-membership BTL", "mixture of BTL"), ("mixture of Mallows",))  # a fit
 METHODS = ("completion", "left-to-right")
 MIXTURES = ("mixture of Mallows", "mixture of BTL")  # everybody holds one component
 
@@ -73,10 +73,10 @@ class People(NamedTuple):
 
 
 def tasks(request: Request) -> list[Task]:
-    """One ranking, then every system at every K; quick, without Algorithms 2 and 3, which take most of the time at 200 films."""
+    """One ranking, M4 and TM at every K, then the others; quick, without Algorithms 2 and 3, which take long at 200 films."""
     size, ks = ("quick", QUICK_KS) if request.quick else ("whole", KS)
-    tried = [system for system in SYSTEMS if not (request.quick and system == "TM, not rounded")]
-    systems = [("one ranking", 1), *((system, k) for k in ks for system in tried)]
+    groups = [group for group in SHARING if not (request.quick and group == ("TM, not rounded",))]
+    systems = [("one ranking", 1), *((system, k) for group in groups for k in ks for system in group)]
     return [Task(system, k, size, method) for system, k in systems for method in METHODS]
 
 
@@ -117,7 +117,7 @@ class _Models:
 
     def of(self, system: str, k: int, learnt: Comparisons) -> Any:
         """What a system learns."""
-        if self.k != k:
+        if self.k != k:  # systems that share a fit are asked for one after the other
             self.k, self.m4, self.bt, self.last = k, None, None, ("", None)
         if self.last[0] != system:
             self.last = (system, self._learn(system, learnt))

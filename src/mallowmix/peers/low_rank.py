@@ -31,6 +31,7 @@ from mallowmix.peers.validation import Trial, best, trial
 from mallowmix.randomness import generator
 
 _START = 121
+_MOST_PENALTY = 10_000.0  # beyond which coordinates are as good as none
 _INNER = 25  # rounds of (u, ξ) when someone is placed
 Array = NDArray[np.float64]
 
@@ -73,7 +74,8 @@ class LowRank:
     assumes tastes that vary without limit along a few directions, and noise that is logistic in the difference. Gives no
     rankings to read.
 
-    ranks, penalties : candidates for the length of u and for the precision of v's prior
+    ranks, penalties : candidates for the length of u and for the precision of v's prior, which goes on upwards where the largest
+        of several is best
     evidence, precision : candidates for how a person is placed (`Trust`). All are chosen on a third of the training people after
         learning from the others; the number of components asked for plays no part
     n_fits : fits that predictions are averaged over; all but the first learn from half of everybody's comparisons
@@ -103,15 +105,30 @@ class LowRank:
         return FittedLowRank(data.items, fits, trust, settings)
 
     def chosen(self, data: Comparisons, seed: int) -> tuple[int, float, Trust]:
-        """Rank at the first penalty, then the penalty at that rank, then how people are placed."""
+        """Rank and penalty, then how people are placed."""
         trusts = [Trust(*pair) for pair in product(self.evidence, self.precision)]
         if len(self.ranks) == len(self.penalties) == len(trusts) == 1:
             return self.ranks[0], self.penalties[0], trusts[0]
         held, seen = trial(data, seed), {}
-        rank = best(self.ranks, lambda r: self._tried(held, seen, r, self.penalties[0], seed), *held[1:])
-        penalty = best(self.penalties, lambda p: self._tried(held, seen, rank, p, seed), *held[1:])
+        rank, penalty = self._searched(held, seen, seed)
         W = self._tried(held, seen, rank, penalty, seed).fits
         return rank, penalty, best(trusts, lambda trust: FittedLowRank(data.items, W, trust), *held[1:])
+
+    def _searched(self, held: Trial, seen: dict[Any, FittedLowRank], seed: int) -> tuple[int, float]:
+        """Rank at the first penalty, then the penalty at that rank; while the largest is best, ranks at it and four times it."""
+
+        def rank_at(penalty: float) -> int:
+            return best(self.ranks, lambda r: self._tried(held, seen, r, penalty, seed), *held[1:])
+
+        def penalty_at(rank: int, penalties: Sequence[float]) -> float:
+            return best(penalties, lambda p: self._tried(held, seen, rank, p, seed), *held[1:])
+
+        rank = rank_at(self.penalties[0])
+        penalty, most = penalty_at(rank, self.penalties), max(self.penalties)
+        while len(self.penalties) > 1 and penalty == most < _MOST_PENALTY:
+            rank, most = rank_at(penalty), 4 * penalty
+            penalty = penalty_at(rank, (penalty, most))
+        return rank, penalty
 
     def _tried(self, held: Trial, seen: dict[Any, FittedLowRank], rank: int, penalty: float, seed: int) -> FittedLowRank:
         if (rank, penalty) not in seen:
