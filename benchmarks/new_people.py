@@ -139,7 +139,8 @@ def main() -> None:
     options = parser.parse_args()
     tasks = []
     if options.llmfao:
-        tasks.append((f"llmfao, {options.columns}", llmfao(options.llmfao), 3, False))
+        votes = llmfao(options.llmfao)
+        tasks += [(f"llmfao, K={K}, {options.columns}", votes, K, False) for K in (2, 3)]
     if options.movielens:
         ratings = read_movielens(options.movielens)
         tasks += [(f"ML-1M, Q={Q}, {options.columns}", movielens_comparisons(ratings, Q), 8, True) for Q in options.items]

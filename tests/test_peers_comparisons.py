@@ -231,6 +231,13 @@ def taste(M, Q, rank, n, seed):
     return mm.Comparisons.from_codes(user, winner, loser, None, [f"i{i:02d}" for i in range(Q)], range(M)), score
 
 
+def test_low_rank_looks_for_more_penalty_than_its_candidates_where_people_do_not_differ():
+    """One ranking for all leaves nothing for coordinates to say: the largest of 1 and 4 is best, and more is tried, and taken."""
+    votes = planted(8, 1, 0.5, 1.0, seed=2).sample(90, 12, seed=2).comparisons
+    assert LowRank(ranks=(1,), penalties=(1.0, 4.0), n_fits=1, n_iter=5).chosen(votes, 0)[1] >= 16
+    assert LowRank(ranks=(1,), penalties=(4.0,), n_fits=1, n_iter=5).chosen(votes, 0)[1] == 4
+
+
 def test_low_rank_recovers_its_own_taste():
     """New people with 30 comparisons each: the true log-odds of other pairs are followed, and the rank of 2 is chosen over 1."""
     votes, score = taste(450, 12, 2, 30, seed=0)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mallowmix.comparisons import Comparisons
-from mallowmix.engine import make_blocks, store
+from mallowmix.engine import make_blocks, scan, store
 from mallowmix.engine import stored as stored_module
 from mallowmix.engine.blocks import TOGETHER, make_shards
 from mallowmix.engine.partition import plan_parts
@@ -211,6 +211,17 @@ def test_a_damaged_folder_says_so(tmp_path):
     shutil.rmtree(tmp_path / "x")
     with pytest.raises(FileError, match=r"x is not there: keep it, on a disk that all workers see under the same name"):
         stored.blocks()[0].load()
+
+
+@pytest.mark.parametrize("together", [1, 10**9])
+def test_people_who_come_back_in_other_files_are_counted_once(tmp_path, monkeypatch, together):
+    """Files are gone through a group at a time; whoever is in an earlier group is not new."""
+    monkeypatch.setattr(scan, "TOGETHER", together)
+    shards = [("b", "a", "only 0"), ("a", "c", "only 1"), ("b", "c", "0")]
+    rows = [(shards[n][row], "x", "yz"[row % 2]) for row in range(3) for n in range(3)]
+    stored = store_comparisons(write(tmp_path / "votes", rows, shards=3), tmp_path / "x")
+    assert stored.users.tolist() == ["0", "a", "b", "c", "only 0", "only 1"]
+    assert stored.per_user().tolist() == [1, 2, 2, 2, 1, 1]
 
 
 def test_weights_that_are_no_bytes_are_found_without_reading_all_of_them(tmp_path, monkeypatch):

@@ -3,7 +3,7 @@
 import glob
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from mallowmix.readers.plain import COMPARISONS
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _LABELS = ("user", "winner", "loser")
+TOGETHER = 512 << 20  # bytes of files whose people are looked for at a time
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,12 @@ class Scan:
         self.types = {name: kind for name, (_, kind) in labels.items()}
         weight = f"TRY_CAST({_name(source.columns['weight'])} AS DOUBLE)" if self.weighted else "1.0"
         columns = ", ".join(f"{sql} AS {name}" for name, (sql, _) in labels.items())
-        self.rows = f"(SELECT {columns}, {weight} AS weight, filename FROM {source.relation})"
+        self._select = f"SELECT {columns}, {weight} AS weight, filename"
+
+    @property
+    def rows(self) -> str:
+        """All rows."""
+        return f"({self._select} FROM {self.source.relation})"
 
     def _label(self, ours: str, kind: str) -> tuple[str, str]:
         theirs = _name(self.source.columns[ours])
@@ -178,22 +184,38 @@ class Scan:
     @property
     def good(self) -> str:
         """The rows that count."""
-        return f"(SELECT * FROM {self.rows} WHERE {self._counts})"
+        return self._good(self.source.files)
 
-    def number_people(self) -> tuple[int, int]:
+    def _good(self, files: tuple[Path, ...]) -> str:
+        return f"(SELECT * FROM ({self._select} FROM {replace(self.source, files=files).relation}) WHERE {self._counts})"
+
+    def number(self) -> tuple[int, int]:
         """Tables `people` and `items`, numbered in the order of text; how many rows count, and how many people there are."""
+        n_rows = self._number_items()
+        if not n_rows:
+            raise DataError("There are no comparisons: give at least one row of user, winner, loser.")
+        self.con.execute(f"CREATE TABLE found (user {self.types['user']})")
+        for files in _groups(self.source.files):
+            new = (
+                f"SELECT DISTINCT user FROM {self._good(files)} v WHERE NOT EXISTS (SELECT 1 FROM found f WHERE f.user = v.user)"
+            )
+            self.con.execute(f"INSERT INTO found {new}")
+        self.con.execute(f"CREATE TABLE people AS SELECT user, {_numbered('user')} FROM found")
+        self.con.execute("DROP TABLE found")
+        return n_rows, int(self.con.execute("SELECT count(*) FROM people").fetchone()[0])
+
+    def _number_items(self) -> int:
+        """The table `items`, in one scan that also counts the rows that count, and refuses those that must not be."""
         wrong = self._wrong()
         tests = "".join(f", count_if({test}) AS wrong_{i}" for i, test in enumerate(wrong))
-        counted = f"SELECT user, count_if({self._counts}) AS n{tests} FROM {self.rows} GROUP BY user"
-        self.con.execute(f"CREATE TABLE everyone AS {counted}")
+        self.con.execute(
+            f"CREATE TABLE sides AS SELECT winner, loser, grouping(winner) AS is_loser, count_if({self._counts}) AS n{tests} "
+            f"FROM {self.rows} GROUP BY GROUPING SETS ((winner), (loser))"
+        )
         self._refuse(wrong)
-        self.con.execute(f"CREATE TABLE people AS SELECT user, {_numbered('user')}, n FROM everyone WHERE n > 0")
-        n_rows, n_users = self.con.execute("SELECT coalesce(sum(n), 0)::BIGINT, count(*) FROM people").fetchone()
-        if not n_users:
-            raise DataError("There are no comparisons: give at least one row of user, winner, loser.")
-        both = " UNION ".join(f"SELECT DISTINCT {name} AS item FROM {self.good}" for name in ("winner", "loser"))
-        self.con.execute(f"CREATE TABLE items AS SELECT item, {_numbered('item')} FROM ({both})")
-        return int(n_rows), int(n_users)
+        both = "SELECT CASE is_loser WHEN 0 THEN winner ELSE loser END AS item FROM sides WHERE n > 0"
+        self.con.execute(f"CREATE TABLE items AS SELECT item, {_numbered('item')} FROM (SELECT DISTINCT item FROM ({both}))")
+        return int(self.con.execute("SELECT coalesce(sum(n), 0)::BIGINT FROM sides WHERE is_loser = 0").fetchone()[0])
 
     def _wrong(self) -> dict[str, str]:
         """What no policy allows: a test in SQL, and in words."""
@@ -209,7 +231,7 @@ class Scan:
     def _refuse(self, wrong: dict[str, str]) -> None:
         """The first row that is wrong is named by its file."""
         for i, (test, what) in enumerate(wrong.items()):
-            (count,) = self.con.execute(f"SELECT sum(wrong_{i})::BIGINT FROM everyone").fetchone()
+            (count,) = self.con.execute(f"SELECT sum(wrong_{i})::BIGINT FROM sides WHERE is_loser = 0").fetchone()
             if count:
                 raise DataError(self._said(test, what, int(count)))
 
@@ -241,6 +263,19 @@ class Scan:
             "JOIN people u ON u.user = v.user JOIN items w ON w.item = v.winner JOIN items l ON l.item = v.loser"
         )
         return (relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader)(1 << 20)
+
+
+def _groups(files: tuple[Path, ...]) -> Iterator[tuple[Path, ...]]:
+    """Files one after the other, some at a time: where everybody comes back in every file, nobody need be spilled twice."""
+    group, nbytes = [], 0
+    for file in files:
+        group.append(file)
+        nbytes += file.stat().st_size if file.exists() else 0  # one that vanished is told of when it is read
+        if nbytes >= TOGETHER:
+            yield tuple(group)
+            group, nbytes = [], 0
+    if group:
+        yield tuple(group)
 
 
 def _numbered(label: str) -> str:

@@ -116,7 +116,7 @@ def _check_space(folder: Path, source: Source) -> None:
 def _build(folder: Path, source: Source, memory: int, jobs: int) -> None:
     con = connect(memory // 2, jobs, folder / "spill")
     scan = Scan(con, source)
-    n_rows, n_users = scan.number_people()
+    n_rows, n_users = scan.number()
     items = scan.items()
     if len(items) > MAX_ITEMS:
         raise DataError(
