@@ -65,11 +65,11 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def scans(row: dict[str, Any]) -> dict[str, float]:
-    """The spectral fit and the refined one, partitioning included, in plain scans."""
-    if not all(name in row for name in STAGES):
+    """The spectral fit and the refined one, partitioning included, in plain scans; of those that were run."""
+    if "scan" not in row or "store" not in row:
         return {}
     scan, store = row["scan"]["seconds"], row["store"]["seconds"]
-    return {name: (store + row[name]["seconds"]) / scan for name in ("none", "full")}
+    return {name: (store + row[name]["seconds"]) / scan for name in ("none", "full") if name in row}
 
 
 def _child(name: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
