@@ -9,12 +9,13 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import mallowmix as mm
+from mallowmix.assess import simulation
 from mallowmix.assess.asked import Asked, ask
 from mallowmix.assess.disagreement import disagreement, polarising, variance_parts
 from mallowmix.assess.influence import activity, influences, most_influential
 from mallowmix.assess.reliability import reliability
 from mallowmix.assess.scores import settle
-from mallowmix.assess.simulation import draw_again, expected_error, phi_bias
+from mallowmix.assess.simulation import draw_again, expected_error, simulate_phi
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import LocalEngine, make_blocks
 from mallowmix.errors import OptionError
@@ -212,5 +213,24 @@ def test_the_bias_of_phi_is_seen_where_rankings_are_guesses():
     truth = planted(12, 1, 0.9, 1.0)
     votes = truth.sample(30, 15, seed=1).comparisons
     smooth = settle(truth, make_blocks(votes), LocalEngine(1), steps=2, sweeps=2)
-    bias, error = phi_bias(truth, smooth, votes, 6, jobs=1)
-    assert bias < -2 * error < 0
+    found = simulate_phi(truth, smooth, votes, 6, jobs=1)
+    assert found.bias < -2 * found.error < 0
+
+
+def test_the_spread_of_phi_is_as_said_where_rankings_are_sure(monkeypatch):
+    """At φ = .3 with 200 people 24 errors spread as the information says: by chance beyond 1.25 of it in one run of 100 or so.
+
+    Were the information twice what it is, errors would be twice as many standard errors, but for the eight put beside.
+    """
+    truth = planted(8, 2, 0.3, 0.3, seed=2)
+    votes = truth.sample(200, 30, seed=2).comparisons
+    smooth = settle(truth, make_blocks(votes), LocalEngine(1), steps=2)
+    as_said = simulate_phi(truth, smooth, votes, 12, jobs=1).widening
+    assert 1 <= as_said < 1.25
+
+    def too_sure(*about, **options):
+        found = settle(*about, **options)
+        return found._replace(information=2 * found.information)
+
+    monkeypatch.setattr(simulation, "settle", too_sure)
+    assert simulate_phi(truth, smooth, votes, 12, jobs=1).widening > 1.4

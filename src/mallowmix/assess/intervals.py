@@ -20,7 +20,7 @@ from mallowmix.assess.replicates import (
 )
 from mallowmix.assess.score_sums import sum_scores
 from mallowmix.assess.scores import one_step, phi_and_share, settle
-from mallowmix.assess.simulation import phi_bias
+from mallowmix.assess.simulation import Simulated, simulate_phi
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import LocalEngine, make_blocks
 from mallowmix.engine.blocks import loaded
@@ -160,9 +160,9 @@ def intervals(
     Its rankings come from a few passes of Monte-Carlo EM that start at the model's. Its φ and α come from one Newton step with
     people's weighted scores, η* = η̂ + I⁻¹ Σ (u_m − 1) s_m (`assess.scores`): warm-started passes would stop short of the end
     where people are hard to place. η̂ is where the marginal likelihood is largest for the model's rankings; the model's own φ and
-    α may be up to a standard error away. Rankings that were chosen to fit make φ too small: by how much on average is found by
-    simulation, and taken off with its own error. The intervals hold for the tastes that the model is about: what all replicates
-    share, such as two tastes taken for one, shows in none of them.
+    α may be up to a standard error away. Rankings that were chosen to fit make φ too small, and less certain than it would be if
+    they were known: by how much is found by simulation, and taken off (with its own error) and put on. The intervals hold for the
+    tastes that the model is about: what all replicates share, such as two tastes taken for one, shows in none of them.
 
     Beyond 20,000 people or 6 million comparisons nothing is kept of most people. φ and shares are bootstrapped by two passes
     that add up scores (`assess.score_sums`): of everybody up to 6 million comparisons, else of people who made 4 million, as
@@ -203,17 +203,17 @@ def _of_everybody(model: M4, votes: Comparisons, replicates: int, seed: int, job
     engine, told = LocalEngine(jobs), counter(progress, replicates)
     start = start_of(model, votes, engine, seed=seed)
     smooth = settle(model, start.blocks, engine, seed=seed)
-    bias, error = phi_bias(model, smooth, votes, seed=seed, jobs=jobs, progress=progress)
+    simulated = simulate_phi(model, smooth, votes, seed=seed, jobs=jobs, progress=progress)
     u = replicate_weights(replicates, votes.n_users, seed=seed)
     sigma = many(lambda r: replicate_rankings(start, smooth, u[r], seed=seed, draw=r), range(replicates), jobs, told)
-    eta = smooth.eta + one_step(smooth, (u - 1) * start.people @ smooth.scores)
-    return Replicates(np.array(sigma), *phi_and_share(_less_bias(eta, bias, error, seed)))
+    steps = one_step(smooth, (u - 1) * start.people @ smooth.scores)
+    return Replicates(np.array(sigma), *phi_and_share(_moved(smooth.eta, steps, simulated, seed)))
 
 
-def _less_bias(eta: Array, bias: float, error: float, seed: int) -> Array:
-    """η (R, 2K) with the bias of logit φ taken off, which is known up to an error of its own."""
-    K, bias_drawn = eta.shape[1] // 2, bias + error * generator(seed, _STEP).standard_normal((len(eta), 1))
-    return np.c_[eta[:, :K] - bias_drawn, eta[:, K:]]
+def _moved(eta: Array, steps: Array, simulated: Simulated, seed: int) -> Array:
+    """η̂ and the replicates' steps (R, 2K); for logit φ as much wider, and less the bias, as simulations say."""
+    K, bias = steps.shape[1] // 2, simulated.bias + simulated.error * generator(seed, _STEP).standard_normal((len(steps), 1))
+    return eta + np.c_[simulated.widening * steps[:, :K] - bias, steps[:, K:]]
 
 
 def _of_sums(model: M4, votes: Any, replicates: int, seed: int, run: LocalEngine, progress: Progress | None) -> Replicates:
@@ -225,8 +225,9 @@ def _of_sums(model: M4, votes: Any, replicates: int, seed: int, run: LocalEngine
     smooth, steps = sum_scores(model.sigma, near, everybody, replicates, run, share=share, seed=seed)
     sigma = draw_places(model, smooth, subsets, votes.n_users, replicates, seed=seed, jobs=run.jobs, progress=progress)
     part = subsets[0].n_users / votes.n_users  # b/n
-    bias, error = phi_bias(model, smooth, subsets[0], _SIMULATIONS, seed=seed, jobs=run.jobs, progress=progress)
-    return Replicates(sigma, *phi_and_share(_less_bias(smooth.eta + steps, part * bias, part * error, seed)))
+    found = simulate_phi(model, smooth, subsets[0], _SIMULATIONS, seed=seed, jobs=run.jobs, progress=progress)
+    simulated = Simulated(part * found.bias, part * found.error, found.widening)
+    return Replicates(sigma, *phi_and_share(_moved(smooth.eta, steps, simulated, seed)))
 
 
 def shortest_run(draws: Places, estimate: Places, level: float) -> tuple[Places, Places]:

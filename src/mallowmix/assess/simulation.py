@@ -3,10 +3,11 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from mallowmix.assess.scores import Smooth, settle
+from mallowmix.assess.scores import Smooth, one_step, settle
 from mallowmix.comparisons import Comparisons
 from mallowmix.engine import LocalEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
@@ -17,6 +18,7 @@ from mallowmix.rankings import match_components
 from mallowmix.sampling import draw_weights
 
 _STEP = 104
+_AS_SAID = 8  # errors of the size that is said, which those of simulations are put beside
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,15 @@ def expected_error(
     return ExpectedError(tuple(mean.tolist()), float(np.mean(phis)), float(np.mean(shares)), simulations)
 
 
-def phi_bias(
+class Simulated(NamedTuple):
+    """What learning the rankings too does to logit φ: its bias, the error of that, and how much wider it spreads."""
+
+    bias: float
+    error: float
+    widening: float
+
+
+def simulate_phi(
     model: M4,
     smooth: Smooth,
     comparisons: Comparisons,
@@ -68,21 +78,27 @@ def phi_bias(
     seed: int = 0,
     jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
-) -> tuple[float, float]:
-    """How much too large logit φ comes out when the rankings are learnt too (most often it is too small), and the error of that.
+) -> Simulated:
+    """How far logit φ comes out from the φ that data is drawn with anew, over simulations and components (most often too small).
 
-    The mean over simulations and components of what is learnt from data drawn anew, less the φ that it was drawn with.
+    The widening is that of the spread about its mean, in standard errors that take the rankings for known: 1 at least, and drawn
+    towards 1 as eight more errors of that size would do.
     """
-    truth, errors = M4(model.sigma, smooth.phi, smooth.alpha, model.items), []
+    truth, errors, scaled = M4(model.sigma, smooth.phi, smooth.alpha, model.items), [], []
     for n in range(simulations):
         votes = draw_again(truth, comparisons, seed=seed, draw=n)
         found = _learn_on(truth, votes, seed, jobs)
         settled = settle(found, make_blocks(votes), LocalEngine(jobs), steps=2, sweeps=60, seed=seed)
         order = match_components(found.sigma, truth.sigma).found
-        errors.append(np.mean(settled.eta[order] - smooth.eta[: len(order)]))  # logit φ comes first in η
+        errors.append(settled.eta[order] - smooth.eta[: len(order)])  # logit φ comes first in η
+        influence = one_step(settled, votes.user_weight[:, None] * settled.scores)  # (M, 2K) what each person adds to η̂
+        scaled.append(errors[-1] / np.sqrt(np.sum(influence**2, axis=0))[order])
         if progress:
             progress("bias", n + 1, simulations)
-    return float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(simulations))
+    means, z = np.mean(errors, axis=1), np.array(scaled)
+    spread = np.sum((z - z.mean()) ** 2) * z.size / max(z.size - 1, 1)
+    widening = np.sqrt(max(1.0, (spread + _AS_SAID) / (z.size + _AS_SAID)))
+    return Simulated(float(means.mean()), float(np.std(means, ddof=1) / np.sqrt(simulations)), float(widening))
 
 
 def _learn_on(model: M4, votes: Comparisons, seed: int, jobs: int | None) -> M4:
