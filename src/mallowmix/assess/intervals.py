@@ -169,7 +169,7 @@ def intervals(
     many as `fit` learns φ from. Places come from bootstraps of five samples of at most 10,000 people, scaled to everybody and
     rounded outwards (`assess.little_bootstraps`). The bias of φ is simulated for one sample of b people; for n it is b/n of that.
 
-    Measured (docs/assess.md), 90% intervals of places and win rates reach their level; those of φ and the shares fall short.
+    Measured (docs/assess.md), 90% intervals of places and win rates reach their level; those of φ and the shares nearly do.
     """
     check_request(model, replicates, level)
     seed = int(as_key(seed))
