@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from mallowmix.engine import Block, LocalEngine
 from mallowmix.mallows import beta_matrix
@@ -67,7 +68,7 @@ def phi_and_share(eta: Array) -> tuple[Array, Array]:
     """(R, K) dispersions and shares of many η (R, 2K)."""
     K = eta.shape[1] // 2
     alpha = np.exp(eta[:, K:] - eta[:, K:].max(axis=1, keepdims=True))
-    return 1 / (1 + np.exp(-eta[:, :K])), alpha / alpha.sum(axis=1, keepdims=True)
+    return expit(eta[:, :K]), alpha / alpha.sum(axis=1, keepdims=True)
 
 
 def smooth_at(

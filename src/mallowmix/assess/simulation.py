@@ -19,6 +19,7 @@ from mallowmix.sampling import draw_weights
 
 _STEP = 104
 _AS_SAID = 8  # errors of the size that is said, which those of simulations are put beside
+_WIDEST = 3.0  # beyond that the data is too little for any interval
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def simulate_phi(
 ) -> Simulated:
     """How far logit φ comes out from the φ that data is drawn with anew, over simulations and components (most often too small).
 
-    The widening is that of the spread about its mean, in standard errors that take the rankings for known: 1 at least, and drawn
+    The widening is that of the spread about its mean, in standard errors that take the rankings for known: from 1 to 3, and drawn
     towards 1 as eight more errors of that size would do.
     """
     truth, errors, scaled = M4(model.sigma, smooth.phi, smooth.alpha, model.items), [], []
@@ -97,7 +98,7 @@ def simulate_phi(
             progress("bias", n + 1, simulations)
     means, z = np.mean(errors, axis=1), np.array(scaled)
     spread = np.sum((z - z.mean()) ** 2) * z.size / max(z.size - 1, 1)
-    widening = np.sqrt(max(1.0, (spread + _AS_SAID) / (z.size + _AS_SAID)))
+    widening = np.clip(np.sqrt((spread + _AS_SAID) / (z.size + _AS_SAID)), 1.0, _WIDEST)
     return Simulated(float(means.mean()), float(np.std(means, ddof=1) / np.sqrt(simulations)), float(widening))
 
 
