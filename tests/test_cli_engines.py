@@ -59,7 +59,7 @@ def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is
     ("words", "message"),
     [
         (["--engine", "cloud"], "--engine is 'cloud'; it must be one of 'local', 'disk', 'dask', 'gpu'."),
-        (["--memory", "lots"], "memory is 'lots'; write a number and a unit, as in 2GB or 512MB."),
+        (["--memory", "lots"], "--memory is 'lots'; write a number and a unit, as in 2GB or 512MB."),
         (["--engine", "local", "--memory", "2GB"], "--memory, --cache and several files are for data on disk"),
         (["--memory", "2GB", "--ties", "half"], "--ties needs the votes in memory"),
         (["--memory", "2GB", "--calibrate"], "--calibrate needs the votes in memory"),

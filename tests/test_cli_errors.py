@@ -303,6 +303,11 @@ def test_messages_speak_of_options():
     assert in_options('Drop such rows, or pass self_pairs="drop".') == "Drop such rows, or pass --self-pairs drop."
     assert in_options("n_projections is 0; it must be at least 1.") == "--n-projections is 0; it must be at least 1."
     assert in_options("self_pairs is 'x'; it must be …") == "--self-pairs is 'x'; it must be …"
+    assert in_options("150 (most_per_user=150) or (n_people=3000)") == "150 (--most-per-user 150) or (--people 3000)"
+    assert in_options("systems is 'x'; it must …") == "--systems is 'x'; it must …"
+    assert (
+        in_options('(its E_ii are all 0): give metric="projected", or …') == "(its E_ii are all 0): give --metric projected, or …"
+    )
     assert in_options('as in columns={"winner": "better"}.') == "as in --columns winner=better."
     assert in_options("votes.csv: the seed is missing") == "votes.csv: the seed is missing"
     assert in_options("lower n_components or min_count") == "lower -k or --min-count"

@@ -237,7 +237,7 @@ def test_the_command_reads_ratings(tmp_path, ratings):
 def test_the_command_says_what_is_wrong(tmp_path):
     (tmp_path / "votes.csv").write_text("user,winner,loser\nu,a,b\nv,a,b\nw,b,a\n")
     _, said = run("compare", tmp_path / "votes.csv", "-k", 2, "--systems", "m5", code=2)
-    assert "systems is 'm5'; it must be one of 'm4', 'm4-one'" in said
+    assert "--systems is 'm5'; it must be one of 'm4', 'm4-one'" in said
     _, said = run("compare", tmp_path / "none.csv", "-k", 2, code=1)
     assert "There is no file" in said
     (tmp_path / "folder").write_text("")

@@ -158,11 +158,11 @@ def _explain_system(error: OSError) -> int:
     return 1
 
 
-_NAMES = {"n_components": "-k", "n_users": "--users", "n_items": "--items", "n_fits": "--fits"} | {
+_NAMES = {"n_components": "-k", "n_users": "--users", "n_items": "--items", "n_fits": "--fits", "n_people": "--people"} | {
     name: "--" + name.replace("_", "-")
     for name in (
         *("n_projections", "min_count", "self_pairs", "per_user", "unknown_items", "max_particles", "include_mu"),
-        *("both_bad", "top_items"),
+        *("both_bad", "top_items", "most_per_user"),
     )
 }
 _SAID = (  # how the library says it, how the command line does
@@ -173,10 +173,10 @@ _SAID = (  # how the library says it, how the command line does
     (r'\bquery="([^"]*)"', r"--query '\1'"),
     (r'\boutcomes=\{"([^"]*)": "(\w+)"\}', r"--outcomes \1=\2"),
     (r"\bone_user=True", "--one-user"),
-    (r"\btop_items=(\d+)", r"--top-items \1"),
+    (r"\b(top_items|most_per_user|n_people)=(\d+)", r"\1 \2"),  # and the name as below
     (r"^(method|seed|jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ", r"--\1 is "),
     (r"^(format|ties|zero|unlisted|outcomes|query) (?=is |gives )", r"--\1 "),
-    (r"^(form|particles|given|split|estimate|level|folds|simulations|replicates|permutations) is ", r"--\1 is "),
+    (r"^(form|particles|given|split|estimate|level|folds|simulations|replicates|permutations|systems|memory) is ", r"--\1 is "),
     (r"^columns is '", "--kind is '"),
 )
 

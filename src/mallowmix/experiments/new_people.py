@@ -42,7 +42,7 @@ MOST_ASKED, MOST_COMPARISONS = 200, 600  # people for left-to-right, of those wi
 QUICK_ASKED, QUICK_LEARNT = 60, 1500
 _EM_STEPS = 20  # of the mixture of BTL, from the columns of the mixed-membership fit
 CAP = 20.0  # the say of a person in learning, in independent comparisons
-LEARNT_OF_ONE = 300  # comparisons of a person that are learnt from: with that say, more change nothing but the time
+LEARNT_OF_ONE = 300  # comparisons of a person that are learnt from: with that say, more take longer and hardly tell more
 FLOORS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # candidates for TM's ε, by training people alone
 COLUMNS = ("system", "k", "size", "method", "log_likelihood", "standard_error", "users", "comparisons", "version")
 SHARING = (("M4", "TM"), ("TM, not rounded",), ("mixed-membership BTL", "mixture of BTL"), ("mixture of Mallows",))  # a fit
@@ -113,7 +113,10 @@ class _Models:
     """The last K's fit, kept for the systems that share it."""
 
     def __init__(self, request: Request) -> None:
-        self.request, self.k, self.m4, self.bt = request, 0, None, None
+        self.request, self.k = request, 0
+        self.m4: M4 | None = None
+        self.bt: M4 | None = None
+        self.last: tuple[str, Any] = ("", None)
 
     def of(self, system: str, k: int, learnt: Comparisons) -> Any:
         """What a system learns."""
@@ -132,17 +135,20 @@ class _Models:
         if system.endswith("BTL"):
             self.bt = self.bt or self._fit(learnt, columns="bt")
             return self.bt if system.startswith("mixed") else self._one_column_each(self.bt, learnt)
-        self.m4 = self.m4 or self._fit(learnt)
-        return self.m4
+        return self._m4(learnt)
 
     def _tm(self, rounded: bool, learnt: Comparisons) -> Any:
         """TM with its floor chosen on training people; rounded, it has the rankings of M4's fit."""
         if not rounded:
             fitted = TM(rounded=False, floor=FLOORS).fit(learnt, self.k)
             return any_columns(fitted.items, fitted.fits[0])
-        self.m4 = self.m4 or self._fit(learnt)
         eps = TM(floor=FLOORS, options={"refine": _refine(self.request)}).chosen_floor(learnt, self.k, 0)
-        return any_columns(learnt.items, floored(lens(with_phi_0(self.m4)), eps))
+        return any_columns(learnt.items, floored(lens(with_phi_0(self._m4(learnt))), eps))
+
+    def _m4(self, learnt: Comparisons) -> M4:
+        """M4's own fit, once for each K."""
+        self.m4 = self.m4 or self._fit(learnt)
+        return self.m4
 
     def _one_column_each(self, mixed: M4, learnt: Comparisons) -> M4:
         """EM for everybody's one column, from the columns of the mixed-membership fit."""

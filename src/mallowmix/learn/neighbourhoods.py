@@ -1,6 +1,6 @@
 """Which rows of E count as the same point: balls of radius ζ, one row's ball at a time, never a W × W array."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from mallowmix.learn.moments import Moments
 from mallowmix.randomness import generator
 
 Metric = Literal["moment", "euclidean", "projected"]
+METRICS: tuple[Metric, ...] = get_args(Metric)
 _STEP = 22
 _CHUNK = 64  # rows of E held at a time
 _DIRECTIONS = 512  # a distance seen in so many is right to 1/√1024, 3%, either way
@@ -25,7 +26,7 @@ class Distances:
     """
 
     def __init__(self, E: Moments, candidates: NDArray[np.int64], metric: Metric = "moment", *, seed: int = 0) -> None:
-        check_choice("metric", metric, ("moment", "euclidean", "projected", "auto"))
+        check_choice("metric", metric, METRICS)
         self.E, self.candidates, self.metric = E, candidates, metric
         self._seen = self._projections(seed) if metric == "projected" else np.empty((0, 0), np.float32)
         self._own = E.diagonal()[candidates] if metric == "moment" else self._squared_norms()

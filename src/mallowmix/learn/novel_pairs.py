@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.errors import FitError, OptionError, check_at_least
+from mallowmix.errors import FitError, OptionError, check_at_least, check_choice
 from mallowmix.learn.moments import HalfMoments, Moments
-from mallowmix.learn.neighbourhoods import Balls, Distances, Metric, is_in
+from mallowmix.learn.neighbourhoods import METRICS, Balls, Distances, Metric, is_in
 from mallowmix.randomness import generator
 
 Progress = Callable[[str, int, int], None]
@@ -105,13 +105,14 @@ def _at(distances: Distances, K: int, P: int, zeta: float, seed: int, progress: 
 
 def _checked_metric(E: Moments, candidates: NDArray[np.int64], K: int, metric: Metric | Literal["auto"]) -> Metric:
     """Where nobody answered a pair twice, E_ii is 0 for every pair, and by the moment no two rows ever lie apart."""
+    check_choice("metric", metric, (*METRICS, "auto"))
     estimable = K == 1 or E.diagonal()[candidates].any()
     if metric == "auto":
         return "moment" if estimable else "projected"
     if metric == "moment" and not estimable:
         raise FitError(
             "Nobody answered the same pair in both halves of their comparisons, so the distances of the printed method cannot be "
-            'estimated (its E_ii are all 0): give metric="projected" (--metric projected), or take the default method.'
+            'estimated (its E_ii are all 0): give metric="projected", or take the default method.'
         )
     return metric
 
