@@ -126,7 +126,7 @@ def test_the_likelihood_of_every_gap(planted_tables, phi):
         low, high = np.triu_indices(6, 1)
         n = log_counts(data, sample.theta, k)
         for g in range(-D, D + 1):
-            b = 0.5 if g == 0 else chance[0, g] if g > 0 else chance[-g, 0]
+            b = 0.5 if g == 0 else chance[g, 0] if g > 0 else chance[0, -g]  # the lower-numbered item g places below
             expected = log_likelihoods(data, truth.beta(), sample.theta, k, float(np.clip(b, CORNER, 1 - CORNER)))
             assert np.all(np.abs(values[low, high, D + g] - expected) <= 0.001 * n + 1e-9)
             assert np.array_equal(values[low, high, D + g], values[high, low, D - g])

@@ -40,10 +40,10 @@ def gap_reach(n_items: int, phi: float) -> int:
 
 
 def by_gap(table: NDArray[Any], n_items: int, phi: float) -> NDArray[np.float32]:
-    """(Q, Q, 2D+1) from the (P, nodes) table: [i, j, D + g] is the log-likelihood of the pair when j is placed g below i."""
+    """(Q, Q, 2D+1) from the (P, nodes) table: [i, j, D + g] is the log-likelihood of the pair when i is placed g below j."""
     D = gap_reach(n_items, phi)
     win, lose = gap_probabilities(n_items, phi)
-    beta = np.concatenate([lose[D:0:-1], win[: D + 1]])
+    beta = np.concatenate([win[D:0:-1], lose[: D + 1]])
     return _by_gap(table, np.ascontiguousarray(_spline_weights(beta).T), n_items)
 
 

@@ -1,0 +1,73 @@
+"""Insertion search: what every place is worth against full evaluation, its ends against every move."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mallowmix.learn.insertion import _add_others, _find_steps, _own, insert_by_gap
+
+
+def value_of(values, order):
+    """Σ over pairs of what their gap is worth, gaps beyond the table counting as its last."""
+    D = values.shape[2] // 2
+    return sum(values[order[s], order[r], D + min(s - r, D)] for r in range(len(order)) for s in range(r + 1, len(order)))
+
+
+def placed(order, place, target):
+    """The ranking with one item moved elsewhere."""
+    rest = [*order[:place], *order[place + 1 :]]
+    return [*rest[:target], order[place], *rest[target:]]
+
+
+def random_values(Q, D, seed, scale=2.0):
+    """Worth without any sense, but the same pair seen from both sides."""
+    half = scale * np.random.default_rng(seed).standard_normal((Q, Q, 2 * D + 1))
+    return half + half.transpose(1, 0, 2)[:, :, ::-1]
+
+
+cases = st.integers(1, 7).flatmap(
+    lambda Q: st.tuples(st.just(Q), st.integers(min(1, Q - 1), Q - 1), st.integers(0, 10**6), st.permutations(range(Q)))
+)
+
+
+@given(cases)
+@settings(max_examples=40)
+def test_what_a_place_is_worth_is_the_difference_of_two_evaluations(case):
+    Q, D, seed, order = case
+    values, ranking = random_values(Q, D, seed), np.array(order, np.int32)
+    steps, sums, worth = np.zeros((2, Q, Q)), np.zeros((2, Q + 1, Q)), np.empty(Q)
+    _find_steps(values, ranking, 0, Q, steps, sums)
+    for place in range(Q):
+        _own(values, ranking, place, worth)
+        _add_others(sums, place, worth)
+        expected = [value_of(values, placed(order, place, target)) - value_of(values, order) for target in range(Q)]
+        assert worth - worth[place] == pytest.approx(expected, abs=1e-9)
+
+
+@given(cases, st.data())
+@settings(max_examples=40)
+def test_sums_mended_after_a_move_are_those_found_anew(case, data):
+    Q, D, seed, order = case
+    values = random_values(Q, D, seed)
+    place, target = (data.draw(st.integers(0, Q - 1)) for _ in range(2))
+    after = np.array(placed(order, place, target), np.int32)
+    mended, anew = ((np.zeros((2, Q, Q)), np.zeros((2, Q + 1, Q))) for _ in range(2))
+    _find_steps(values, np.array(order, np.int32), 0, Q, *mended)
+    _find_steps(values, after, min(place, target), max(place, target) + 1, *mended)
+    _find_steps(values, after, 0, Q, *anew)
+    for one, other in zip(mended, anew, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@given(cases)
+@settings(max_examples=40)
+def test_the_search_never_loses_and_ends_where_no_single_move_helps(case):
+    Q, D, seed, order = case
+    values = random_values(Q, D, seed)
+    found = insert_by_gap(values, np.array(order, np.int32)).tolist()
+    assert sorted(found) == list(range(Q))
+    best = value_of(values, found)
+    assert best >= value_of(values, order) - 1e-9
+    others = [placed(found, place, target) for place in range(Q) for target in range(Q)]
+    assert max(value_of(values, other) for other in others) <= best + 1e-6
