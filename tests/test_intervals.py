@@ -50,6 +50,23 @@ def test_more_people_narrow_the_intervals(small):
     assert np.all(narrow.share_high - narrow.share_low < found.share_high - found.share_low)
 
 
+def test_an_estimate_outside_its_interval_is_explained(small):
+    _, _, found = small
+    assert found.refined and replace(found, phi=found.phi_low, share=found.share_high).notes == []
+    outside = replace(found, phi=found.phi_low - [0.01, 0], share=found.share_high + 0.01)
+    phi, share = outside.notes
+    assert phi.startswith("The phi of component 1 lies outside its interval: rankings that were chosen to fit")
+    assert share.startswith("The share of components 1, 2 lies outside its interval: ")
+    assert all("not brought there" in note for note in replace(outside, refined=False).notes)
+
+
+def test_only_a_model_refined_to_the_end_counts_as_refined(small):
+    votes, _, _ = small
+    rough = mm.fit(votes, 2, refine="none")
+    for fitted, refined in ((rough, False), (mm.update(rough, votes), True)):
+        assert mm.intervals(fitted, votes, 10).refined == refined
+
+
 def test_what_intervals_hold(small):
     _, model, found = small
     assert np.all(found.position_low <= model.sigma) and np.all(model.sigma <= found.position_high)

@@ -37,6 +37,11 @@ Array = NDArray[np.float64]
 Places = NDArray[np.int32]
 _STEP = 105
 _SIMULATIONS = 4  # of b people: their error is b/n times as large for all n
+_UNREFINED = 'the interval is about where the likelihood is largest, and the model was not brought there. Fit with refine "full".'
+_WHY = {
+    "phi": "rankings that were chosen to fit make phi too small, which the interval makes up for.",
+    "share": "the interval is about where the likelihood is largest, and the model stopped a little before.",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,7 @@ class Intervals:
     position, position_low, position_high : (K, Q) places of the items in each component, 0 is best
     phi, phi_low, phi_high; share, share_low, share_high : (K,)
     draws : the replicates: sigma (R, K, Q), phi (R, K), share (R, K)
+    refined : whether the model was brought to where the likelihood is largest, which intervals of φ and shares are about
 
     Places are discrete: an interval of places holds the estimate and at least the level of the replicates. Where a ranking is all
     but known, most intervals are a place or two and cover more often than they say.
@@ -57,6 +63,7 @@ class Intervals:
     phi: Array
     share: Array
     draws: Replicates
+    refined: bool = True
 
     @cached_property
     def _positions(self) -> tuple[Places, Places]:
@@ -95,6 +102,18 @@ class Intervals:
     def share_high(self) -> Array:
         """(K,)."""
         return self._quantile(self.draws.share, 1)
+
+    @property
+    def notes(self) -> list[str]:
+        """A sentence where φ or a share of the model lies outside its own interval: which, and why."""
+        found = []
+        for name in ("phi", "share"):
+            value, low, high = (getattr(self, f"{name}{end}") for end in ("", "_low", "_high"))
+            outside = [str(k + 1) for k in np.flatnonzero((value < low) | (value > high))]
+            if outside:
+                whose = f"component{'s' * (len(outside) > 1)} {', '.join(outside)}"
+                found.append(f"The {name} of {whose} lies outside its interval: {_WHY[name] if self.refined else _UNREFINED}")
+        return found
 
     def win_rate(self, winner: object, loser: object) -> tuple[float, float, float]:
         """How often the population prefers one item to another, Σ_k a_k β_(i,j),k: the estimate and the ends of its interval."""
@@ -179,7 +198,8 @@ def intervals(
             draws = _of_sums(model, votes, replicates, seed, run, progress)
         else:
             draws = _of_everybody(model, _in_memory(votes), replicates, seed, run.jobs, progress)
-    return Intervals(level, model.items, model.sigma, model.phi, model.share, draws)
+    refined = model.report.get("refine") == "full" or model.report.get("method") == "update"
+    return Intervals(level, model.items, model.sigma, model.phi, model.share, draws, refined)
 
 
 def check_request(model: M4, replicates: int, level: float) -> None:

@@ -62,7 +62,8 @@ def intervals(
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})
     if json:
-        say_json({"level": level, "replicates": replicates, "intervals": [_plain(row) for row in found.table()]})
+        rows = [_plain(row) for row in found.table()]
+        say_json({"level": level, "replicates": replicates, "intervals": rows, "notes": found.notes})
     elif not quiet:
         _tell(found, level, top or TOP)
         say(f"\nWrote {output}." if output else "")
@@ -98,6 +99,8 @@ def _tell(found: Any, level: float, top: int) -> None:
     screen().print(table)
     sure = (found.position_low == found.position_high).mean()
     say(f"\n{percent(float(sure))} of all places are certain at this level.")
+    for note in found.notes:
+        say(note)
 
 
 def _places(found: Any, k: int, top: int) -> str:
