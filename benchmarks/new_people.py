@@ -4,7 +4,9 @@ People are split, two thirds to learn from; of each of the others half of the it
 items that are both held out are scored. Ratings make at most min(6 n, 150) comparisons a person of n items. Log-loss per
 comparison, mean over people; the interval is over people, pooled over the splits.
 
-    python -m benchmarks.new_people --llmfao FILE --movielens DIR --seeds 5
+    python -m benchmarks.new_people --llmfao FILE --movielens DIR --seeds 5 [--rivals low-rank mixture-bt mm-btl]
+
+Rivals are the systems of `mallowmix.peers`, with the same number of components where they have any, on the same splits.
 """
 
 import argparse
@@ -22,6 +24,7 @@ import mallowmix as mm
 from mallowmix.errors import MallowmixWarning
 from mallowmix.infer.predict import predict_each
 from mallowmix.learn.bradley_terry import best_scores
+from mallowmix.peers.systems import SYSTEMS
 from mallowmix.readers.movielens import movielens_comparisons, read_movielens
 
 RESULTS = Path(__file__).parent / "results" / "new_people.json"
@@ -82,9 +85,21 @@ def losses(model: mm.M4, told: mm.Comparisons, asked: mm.Comparisons) -> np.ndar
     """Each person's mean log-loss, NaN for those who are asked nothing."""
     items, users = model.items, told.users[asked.user].tolist()
     pairs = list(zip(items[asked.winner].tolist(), items[asked.loser].tolist(), strict=True))
-    p, _ = predict_each(model, told, users, pairs)
-    total, n = (np.bincount(asked.user, asked.weight * value, told.n_users) for value in (-np.log(p), np.ones(len(p))))
-    return np.divide(total, n, out=np.full(told.n_users, np.nan), where=n > 0)
+    return mean_losses(predict_each(model, told, users, pairs)[0], asked)
+
+
+def mean_losses(p: np.ndarray, asked: mm.Comparisons) -> np.ndarray:
+    """Each person's mean of −log p over the rows asked of them."""
+    total, n = (np.bincount(asked.user, asked.weight * value, asked.n_users) for value in (-np.log(p), np.ones(len(p))))
+    return np.divide(total, n, out=np.full(asked.n_users, np.nan), where=n > 0)
+
+
+def rival_losses(system: str, train: mm.Comparisons, told: mm.Comparisons, asked: mm.Comparisons, K: int) -> np.ndarray:
+    """The same of another system."""
+    pairs, which = np.unique(np.stack([asked.winner, asked.loser]), axis=1, return_inverse=True)
+    names = [tuple(train.items[pair].tolist()) for pair in pairs.T]
+    table = SYSTEMS[system]().fit(train, K).predict_proba(told, names)
+    return mean_losses(table[asked.user, which], asked)
 
 
 def one_ranking(train: mm.Comparisons) -> mm.M4:
@@ -118,13 +133,39 @@ def measure(votes: mm.Comparisons, K: int, n_fits: int, seed: int, rated: bool, 
     return {"seed": seed, "seconds": seconds, "calibration": trust} | {n: v[asked_of].tolist() for n, v in table.items()}
 
 
+def measure_rival(votes: mm.Comparisons, K: int, seed: int, rated: bool, system: str) -> list[float]:
+    """One split: the losses of every person who is asked anything under another system."""
+    train, told, asked = split(votes, seed, rated)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MallowmixWarning)
+        found = rival_losses(system, train, told, asked, K)
+    return found[~np.isnan(found)].tolist()
+
+
 def summary(rows: list[dict]) -> dict:
-    """Means over people and splits, and the gain over one ranking with its 95% interval (people of all splits as one sample)."""
+    """Means over people and splits, and the gain over one ranking, and over each rival, with 95% intervals."""
     names = ("one ranking", "one fit", "several fits", "calibrated")
     out = {name: float(np.mean([np.mean(row[name]) for row in rows])) for name in names}
-    gain = np.concatenate([np.subtract(row["one ranking"], row["calibrated"]) for row in rows])
+    gain, interval = gain_over([row["one ranking"] for row in rows], rows)
+    return out | {"gain": gain, "gain_interval": interval, "rivals": rival_summary(rows)}
+
+
+def rival_summary(rows: list[dict]) -> dict:
+    """Of each rival that was run on every split: its mean, and what M4 gains over it."""
+    run = [set(row.get("rivals", ())) for row in rows]
+    out = {}
+    for system in sorted(set.intersection(*run)):
+        losses_of = [row["rivals"][system] for row in rows]
+        gain, interval = gain_over(losses_of, rows)
+        out[system] = {"loss": float(np.mean([np.mean(each) for each in losses_of])), "gain": gain, "gain_interval": interval}
+    return out
+
+
+def gain_over(others: list[list[float]], rows: list[dict]) -> tuple[float, list[float]]:
+    """The mean of others' losses less M4's, and its 95% interval: people of all splits as one sample."""
+    gain = np.concatenate([np.subtract(other, row["calibrated"]) for other, row in zip(others, rows, strict=True)])
     half = 1.96 * gain.std() / np.sqrt(len(gain))
-    return out | {"gain": float(gain.mean()), "gain_interval": [float(gain.mean() - half), float(gain.mean() + half)]}
+    return float(gain.mean()), [float(gain.mean() - half), float(gain.mean() + half)]
 
 
 def main() -> None:
@@ -135,6 +176,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--fits", type=int, default=8)
     parser.add_argument("--columns", default="mallows")
+    parser.add_argument("--rivals", nargs="*", default=[], choices=list(SYSTEMS), metavar="SYSTEM")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     tasks = []
@@ -147,8 +189,11 @@ def main() -> None:
     table = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
     for name, votes, K, rated in tasks:
         rows = table.get(name, {}).get("rows", [])
-        for seed in range(len(rows), options.seeds):
-            rows.append(measure(votes, K, options.fits, seed, rated, options.columns))
+        for seed in range(options.seeds):
+            if seed == len(rows):
+                rows.append(measure(votes, K, options.fits, seed, rated, options.columns))
+            known = rows[seed].setdefault("rivals", {})
+            known |= {other: measure_rival(votes, K, seed, rated, other) for other in options.rivals if other not in known}
             table[name] = summary(rows) | {"K": K, "n_fits": options.fits, "rows": rows}
             options.out.parent.mkdir(exist_ok=True)
             options.out.write_text(json.dumps(table) + "\n", encoding="utf-8")
