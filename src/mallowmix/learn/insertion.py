@@ -111,5 +111,7 @@ def _find_steps(values, order, first, last, steps, sums):
             steps[0, t, f], steps[1, t, f] = away * more, away * last_one
     for kind in range(2):
         for t in range(Q):
-            for f in range(Q):
-                sums[kind, t + 1, f] = sums[kind, t, f] - steps[kind, t, f]  # steps[t, f] = −steps[f, t]
+            changed = slice(first, last) if t < first else slice(0, Q)
+            before, after, step = sums[kind, t, changed], sums[kind, t + 1, changed], steps[kind, t, changed]
+            for f in range(len(step)):
+                after[f] = before[f] - step[f]  # steps[t, f] = −steps[f, t]

@@ -1,0 +1,105 @@
+"""Insertion search by rows and running sums against the plain one that swaps neighbours: the same moves, how much sooner.
+
+    python -m benchmarks.insertion [--items 50 100 200]    writes benchmarks/results/insertion.json
+
+The likelihood of a component, tabulated by gap: ten planted rankings with much noise (φ = .94, as rankings of films come out) or
+some (φ = .5), 4,000 people who mix them (α = .1), 300 comparisons each. Both searches start from where the search ends with every
+item shaken by five places or so ("far"), or by a tenth as much ("near"): a fit begins with the one and mostly meets the other.
+"""
+
+import argparse
+from itertools import product
+
+import numba as nb
+import numpy as np
+
+import mallowmix as mm
+from benchmarks.record import RESULTS, about, repeated, save
+from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.learn.insertion import insert_by_gap
+from mallowmix.learn.mstep import Columns, beta_table
+from mallowmix.learn.tables import by_gap, by_pair, new_tables, tabulate
+
+PHIS, K, ALPHA, PEOPLE, EACH = (0.94, 0.5), 10, 0.1, 4000, 300
+SHAKES = {"far": 5.0, "near": 0.5}
+_GIVE_UP = 60.0  # the plain search stops carrying an item on once it has lost this much
+
+
+@nb.njit(nogil=True)
+def _swap_gain(values, order, r, D):
+    """What exchanging the neighbours in places r and r + 1 gains: their gaps to all the others change."""
+    a, b = order[r], order[r + 1]
+    gain = values[a, b, D + 1] - values[b, a, D + 1]
+    for s in range(len(order)):
+        if s == r or s == r + 1:
+            continue
+        other, from_r, from_next = order[s], min(max(r - s, -D), D), min(max(r + 1 - s, -D), D)
+        gain += values[a, other, D + from_next] - values[a, other, D + from_r]
+        gain += values[b, other, D + from_r] - values[b, other, D + from_next]
+    return gain
+
+
+@nb.njit(nogil=True)
+def by_swaps(values, order):
+    """Every item is carried up and down past its neighbours, one after the other, and put where the sum of gains was largest."""
+    Q, D, moved = len(order), values.shape[2] // 2, True
+    while moved:
+        moved = False
+        for item in range(Q):
+            place = np.argmax(order == item)
+            best, target = 1e-7, place
+            for direction in (-1, 1):
+                trial, gain, r = order.copy(), 0.0, place
+                while 0 <= r + direction < Q and gain > best - _GIVE_UP:
+                    upper = min(r, r + direction)
+                    gain += _swap_gain(values, trial, upper, D)
+                    trial[upper], trial[upper + 1] = trial[upper + 1], trial[upper]
+                    r += direction
+                    if gain > best:
+                        best, target = gain, r
+            if target != place:
+                order = np.concatenate((order[:place], order[place + 1 :]))
+                order = np.concatenate((order[:target], np.array([item], order.dtype), order[target:]))
+                moved = True
+    return order
+
+
+def values_of(n_items: int, phi: float, people: int) -> np.ndarray:
+    """(Q, Q, 2D + 1) what pairs are worth to the first component by their gap, at people's true weights."""
+    sigma = np.random.default_rng(0).permuted(np.tile(np.arange(n_items), (K, 1)), axis=1)
+    truth = mm.M4(sigma, np.full(K, phi), np.full(K, ALPHA), np.arange(n_items))
+    drawn = truth.sample(people, EACH, seed=0)
+    tables, columns = new_tables(K, n_items), Columns(truth.sigma, truth.phi)
+    tabulate(by_pair(make_blocks(drawn.comparisons)), beta_table(columns, 1e-3), drawn.theta, tables, LocalEngine(), which=[0])
+    return by_gap(tables[0], n_items, phi)
+
+
+def measure(n_items: int, phi: float, people: int = PEOPLE) -> list[dict]:
+    """Rows for one number of items: how many times as long the plain search takes, and whether both end alike."""
+    values, rows = values_of(n_items, phi, people), []
+    top = insert_by_gap(values, np.arange(n_items, dtype=np.int32))
+    for name, shake in SHAKES.items():
+        start = np.argsort(np.argsort(top) + np.random.default_rng(0).normal(0, shake, n_items))
+        start = start.astype(np.int32)
+        fast, found = repeated(lambda start=start: insert_by_gap(values, start), 5)
+        slow, other = repeated(lambda start=start: by_swaps(values, start.copy()), 3)
+        same = bool((found == other).all())
+        rows.append({"items": n_items, "phi": phi, "start": name, "seconds": fast, "times": round(slow / fast, 2), "same": same})
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--items", type=int, nargs="+", default=[50, 100, 200])
+    options = parser.parse_args()
+    measure(10, 0.5, 20)  # compiles
+    rows = []
+    for n_items, phi in product(options.items, PHIS):
+        for row in measure(n_items, phi):
+            print(row, flush=True)
+            rows.append(row)
+    save("insertion", {"people": PEOPLE, "comparisons_each": EACH, "rows": rows, "about": about()}, RESULTS)
+
+
+if __name__ == "__main__":
+    main()
