@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.insertion import by_swaps
 from mallowmix.learn.insertion import _add_others, _find_steps, _own, insert_by_gap
 
 
@@ -71,3 +72,11 @@ def test_the_search_never_loses_and_ends_where_no_single_move_helps(case):
     assert best >= value_of(values, order) - 1e-9
     others = [placed(found, place, target) for place in range(Q) for target in range(Q)]
     assert max(value_of(values, other) for other in others) <= best + 1e-6
+
+
+@given(cases)
+@settings(max_examples=40)
+def test_it_makes_the_moves_of_the_search_that_swaps_neighbours(case):
+    Q, D, seed, order = case
+    values, ranking = random_values(Q, D, seed), np.array(order, np.int32)
+    assert insert_by_gap(values, ranking).tolist() == by_swaps(values, ranking.copy()).tolist()
