@@ -43,7 +43,9 @@ def _swap_gain(values, order, r, D):
 def by_swaps(values, order):
     """Every item is carried up and down past its neighbours, one after the other, and put where the sum of gains was largest."""
     Q, D, moved = len(order), values.shape[2] // 2, True
-    while moved:
+    for _ in range(100):
+        if not moved:
+            break
         moved = False
         for item in range(Q):
             place = np.argmax(order == item)

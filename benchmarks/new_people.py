@@ -2,7 +2,7 @@
 
 People are split, two thirds to learn from; of each of the others half of the items are given, and the comparisons between two
 items that are both held out are scored. Ratings make at most min(6 n, 150) comparisons a person of n items. Log-loss per
-comparison, mean over people; the interval is over people, pooled over the splits.
+comparison, mean over people; intervals are over people, and who is asked in several splits counts as one.
 
     python -m benchmarks.new_people --llmfao FILE --movielens DIR --seeds 5 [--rivals low-rank mixture-bt mm-btl]
 
@@ -130,7 +130,9 @@ def measure(votes: mm.Comparisons, K: int, n_fits: int, seed: int, rated: bool, 
     table = {name: losses(model, told, asked) for name, model in found.items()}
     asked_of = ~np.isnan(table["one ranking"])
     trust = {name: getattr(ours.calibration, name) for name in ("evidence", "scale", "vertex", "spam")}
-    return {"seed": seed, "seconds": seconds, "calibration": trust} | {n: v[asked_of].tolist() for n, v in table.items()}
+    people = {"people": [str(name) for name in told.users[asked_of].tolist()]}
+    about = {"seed": seed, "seconds": seconds, "calibration": trust}
+    return about | people | {n: v[asked_of].tolist() for n, v in table.items()}
 
 
 def measure_rival(votes: mm.Comparisons, K: int, seed: int, rated: bool, system: str) -> list[float]:
@@ -162,9 +164,11 @@ def rival_summary(rows: list[dict]) -> dict:
 
 
 def gain_over(others: list[list[float]], rows: list[dict]) -> tuple[float, list[float]]:
-    """The mean of others' losses less M4's, and its 95% interval: people of all splits as one sample."""
+    """The mean of others' losses less M4's, and its 95% interval: whoever is in several splits gives one sum of gains."""
     gain = np.concatenate([np.subtract(other, row["calibrated"]) for other, row in zip(others, rows, strict=True)])
-    half = 1.96 * gain.std() / np.sqrt(len(gain))
+    _, person = np.unique(np.concatenate([row["people"] for row in rows]), return_inverse=True)
+    sums = np.bincount(person, gain - gain.mean())
+    half = 1.96 * np.sqrt(np.sum(sums**2)) / len(gain)
     return float(gain.mean()), [float(gain.mean() - half), float(gain.mean() + half)]
 
 
@@ -179,13 +183,13 @@ def main() -> None:
     parser.add_argument("--rivals", nargs="*", default=[], choices=list(SYSTEMS), metavar="SYSTEM")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    tasks = []
+    tasks, settings = [], f"{options.columns}, {options.fits} fits"
     if options.llmfao:
         votes = llmfao(options.llmfao)
-        tasks += [(f"llmfao, K={K}, {options.columns}", votes, K, False) for K in (2, 3)]
+        tasks += [(f"llmfao, K={K}, {settings}", votes, K, False) for K in (2, 3)]
     if options.movielens:
         ratings = read_movielens(options.movielens)
-        tasks += [(f"ML-1M, Q={Q}, {options.columns}", movielens_comparisons(ratings, Q), 8, True) for Q in options.items]
+        tasks += [(f"ML-1M, Q={Q}, K=8, {settings}", movielens_comparisons(ratings, Q), 8, True) for Q in options.items]
     table = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
     for name, votes, K, rated in tasks:
         rows = table.get(name, {}).get("rows", [])

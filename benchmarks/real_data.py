@@ -24,7 +24,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
-from mallowmix.assess.thinning import thinned
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import MallowmixError, MallowmixWarning
 from mallowmix.infer.completion import completion, foretold, split_block
@@ -77,15 +76,11 @@ def fitted(cap: float | None = None, **options: object) -> Fit:
     return run
 
 
-def calibrated(n_fits: int = 1, most: int | None = None) -> Fit:
-    """`mallowmix.fit`, averaged over fits if more than one, then `mallowmix.calibrate` on the same people (see there how).
-
-    most : so many comparisons of a person, at random, are learnt from
-    """
+def calibrated(n_fits: int = 1) -> Fit:
+    """`mallowmix.fit`, averaged over fits if more than one, then `mallowmix.calibrate` on the same people (see there how)."""
 
     def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
-        votes = thinned(comparisons, most, "train", seed, np.arange(comparisons.n_users)).kept
-        return mm.calibrate(mm.fit(votes, K, seed=seed, n_fits=n_fits), votes, seed=seed)
+        return mm.calibrate(mm.fit(comparisons, K, seed=seed, n_fits=n_fits), comparisons, seed=seed)
 
     return run
 
@@ -95,7 +90,6 @@ _EUCLIDEAN = {"method": "projections", "metric": "euclidean"}
 METHODS: dict[str, Fit] = {
     "spectral": fitted(),
     "spectral, calibrated": calibrated(),
-    "spectral, 300 a person, calibrated": calibrated(most=300),
     "spectral, 4 fits": fitted(n_fits=4),
     "spectral, 4 fits, calibrated": calibrated(4),
     "EM from random rankings": random_em,

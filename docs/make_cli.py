@@ -77,8 +77,8 @@ _JSON = {
         "`mallowmix.assess.compare.SystemScore` (null where there is nothing to say; `failed` says why there is no result)"
     ),
     "`intervals`": (
-        "`level`, `replicates` and `intervals`, each with `quantity` (share, phi or position), `component`, `item` (null but for "
-        "positions), `estimate`, `low`, `high`"
+        "`level`, `replicates`, `notes` (a sentence where an estimate lies outside its interval) and `intervals`, each with "
+        "`quantity` (share, phi or position), `component`, `item` (null but for positions), `estimate`, `low`, `high`"
     ),
     "`diagnose`": "the fields of `mallowmix.assess.diagnostics.Diagnosis`",
     "`groups`": (

@@ -8,6 +8,7 @@ import pytest
 import mallowmix as mm
 from command_line import run
 from mallowmix.calibration import Calibration
+from mallowmix.cli.calibrate import in_words
 from mallowmix.errors import DataError, OptionError
 from mallowmix.infer.completion import completion
 from mallowmix.storage import dumps, loads
@@ -90,6 +91,12 @@ def test_what_cannot_be():
             Calibration(**bad)
     with pytest.raises(OptionError, match="spam of the calibration is nan"):
         Calibration(spam=float("nan"))
+
+
+def test_words_where_nothing_is_gained():
+    found = {"calibration": {"users": 40, "before": 0.5, "after": 0.5}}
+    assert in_words(replace(TRUTH, report=found)).startswith("No setting gains more than its noise")
+    assert "counts for 0.5" in in_words(replace(TRUTH, report=found, calibration=Calibration(evidence=0.5)))
 
 
 def test_the_command(tmp_path, monkeypatch):

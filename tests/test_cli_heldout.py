@@ -49,6 +49,13 @@ def test_json_holds_what_the_library_says(files, words, method, options):
     }
 
 
+def test_words_say_where_the_model_has_seen_these_people(files, tmp_path):
+    model, (_, votes) = tmp_path / "seen.m4", files
+    run("fit", votes, "-k", 2, "--refine", "none", "-o", model)
+    assert "that the model was learnt from" in run("heldout", model, votes)[0]
+    assert "that the model was learnt from" not in run("heldout", *files)[0]
+
+
 def test_words_put_the_coin_beside_it(files):
     out, _ = run("heldout", *files)
     found = mm.heldout(TWO, mm.read_comparisons(files[1]))
@@ -94,7 +101,7 @@ def test_unknown_items(files, tmp_path):
         (("--method", "chib"), "--method is 'chib'; it must be one of 'left-to-right', 'importance', 'completion'"),
         (("--form", "mean"), "--form is 'mean'; it must be one of"),
         (("--particles", "0"), "0 is too small; it must be at least 1"),
-        (("--given", "0.5"), "given is no option of the method 'left-to-right'"),
+        (("--given", "0.5"), "--given is no option of --method left-to-right; it goes with 'completion'."),
         (("--method", "completion", "--given", "1"), "--given is 1.0; it must be at least 0 and below 1"),
         (("--method", "completion", "--include-mu"), "--include-mu goes with the methods"),
         (("--particles", "64", "--max-particles", "8"), "--max-particles is 8, below particles, 64"),

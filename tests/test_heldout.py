@@ -92,8 +92,8 @@ def test_progress_is_told():
 def test_what_cannot_be_asked():
     for method, options, message in (
         ("gibbs", {}, "method is 'gibbs'; it must be one of 'left-to-right', 'importance', 'completion'"),
-        ("importance", {"form": "filter"}, "form is no option of the method 'importance'; it has draws, max_draws, least_ess"),
-        ("left-to-right", {"given": 0.2}, "given is no option of the method 'left-to-right'; it has form, particles"),
+        ("importance", {"form": "filter"}, "form is no option of the method 'importance'; it goes with 'left-to-right'"),
+        ("left-to-right", {"given": 0.2}, "given is no option of the method 'left-to-right'; it goes with 'completion'"),
         ("completion", {"include_mu": True}, "include_mu goes with the methods left-to-right and importance"),
         ("importance", {"unknown_items": "keep"}, "unknown_items is 'keep'"),
     ):

@@ -53,11 +53,15 @@ def test_more_people_narrow_the_intervals(small):
 def test_an_estimate_outside_its_interval_is_explained(small):
     _, _, found = small
     assert found.refined and replace(found, phi=found.phi_low, share=found.share_high).notes == []
-    outside = replace(found, phi=found.phi_low - [0.01, 0], share=found.share_high + 0.01)
-    phi, share = outside.notes
-    assert phi.startswith("The phi of component 1 lies outside its interval: rankings that were chosen to fit")
-    assert share.startswith("The share of components 1, 2 lies outside its interval: ")
-    assert all("not brought there" in note for note in replace(outside, refined=False).notes)
+    ends = np.array([found.phi_low[0] - 0.01, found.phi_high[1] + 0.01])
+    outside = replace(found, phi=ends, share=found.share_high + 0.01)
+    small, large, share = outside.notes
+    assert small.startswith("Outside its interval is the phi of component 1: rankings that were chosen to fit")
+    assert large.startswith("Outside its interval is the phi of component 2: ") and "stopped a little before" in large
+    assert share.startswith("Outside its interval is the share of components 1 and 2: ")
+    rough = replace(outside, refined=False).notes
+    assert len(rough) == 2 and all("not brought there" in note for note in rough)
+    assert "components 1 and 2: the interval" in outside._repr_html_()
 
 
 def test_only_a_model_refined_to_the_end_counts_as_refined(small):

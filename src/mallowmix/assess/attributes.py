@@ -22,7 +22,9 @@ def read_attributes(source: Any, users: Labels, *, user: str = "user") -> Attrib
     """
     columns = _columns(source)
     if user not in columns:
-        raise DataError(f"The attributes have no column {user!r}; they have {', '.join(map(repr, columns))}.")
+        raise DataError(
+            f"The attributes have no column {user!r}; they have {', '.join(map(repr, columns))}. Rename the one of people."
+        )
     names = [str(name) for name in columns.pop(user)]
     if len(set(names)) < len(names):
         twice = next(name for n, name in enumerate(names) if name in names[:n])
@@ -30,9 +32,8 @@ def read_attributes(source: Any, users: Labels, *, user: str = "user") -> Attrib
     row = {name: n for n, name in enumerate(names)}
     wanted = [row.get(text) for text in text_of(users)]
     if all(n is None for n in wanted):
-        raise DataError(
-            f"None of the {len(wanted)} users is in the attributes: their labels must be the same, as {names[:1]} is not."
-        )
+        either = f"there is {text_of(users)[0]!r} in the votes, {names[0]!r} in the attributes" if names else "they have no rows"
+        raise DataError(f"None of the {len(wanted)} users is in the attributes: {either}. People must be named alike in both.")
     return {name: [None if n is None else _text(values[n]) for n in wanted] for name, values in columns.items()}
 
 

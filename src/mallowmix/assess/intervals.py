@@ -37,11 +37,10 @@ Array = NDArray[np.float64]
 Places = NDArray[np.int32]
 _STEP = 105
 _SIMULATIONS = 4  # of b people: their error is b/n times as large for all n
-_UNREFINED = 'the interval is about where the likelihood is largest, and the model was not brought there. Fit with refine "full".'
-_WHY = {
-    "phi": "rankings that were chosen to fit make phi too small, which the interval makes up for.",
-    "share": "the interval is about where the likelihood is largest, and the model stopped a little before.",
-}
+_TOP = "the interval is about where the likelihood is largest, and the model"
+_UNREFINED = f"{_TOP} was not brought there: fit with refine 'full'."
+_STOPPED = f"{_TOP} stopped a little before."
+_TOO_SMALL = "rankings that were chosen to fit make phi too small, which the interval makes up for."
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +105,17 @@ class Intervals:
     @property
     def notes(self) -> list[str]:
         """A sentence where φ or a share of the model lies outside its own interval: which, and why."""
-        found = []
-        for name in ("phi", "share"):
-            value, low, high = (getattr(self, f"{name}{end}") for end in ("", "_low", "_high"))
-            outside = [str(k + 1) for k in np.flatnonzero((value < low) | (value > high))]
-            if outside:
-                whose = f"component{'s' * (len(outside) > 1)} {', '.join(outside)}"
-                found.append(f"The {name} of {whose} lies outside its interval: {_WHY[name] if self.refined else _UNREFINED}")
-        return found
+        small, large = self.phi < self.phi_low, self.phi > self.phi_high
+        shares = (self.share < self.share_low) | (self.share > self.share_high)
+        if not self.refined:
+            small, large = np.zeros_like(small), small | large
+        why = _STOPPED if self.refined else _UNREFINED
+        cases = (("phi", small, _TOO_SMALL), ("phi", large, why), ("share", shares, why))
+        return [
+            f"Outside its interval is the {name} of {_components(which)}: {reason}"
+            for name, which, reason in cases
+            if which.any()
+        ]
 
     def win_rate(self, winner: object, loser: object) -> tuple[float, float, float]:
         """How often the population prefers one item to another, Σ_k a_k β_(i,j),k: the estimate and the ends of its interval."""
@@ -129,7 +131,7 @@ class Intervals:
     def _repr_html_(self) -> str:
         """A table for notebooks: shares, dispersions and the first places of each component, with their intervals."""
         headings = ("component", "share", "phi", "ranking, best first, with places")
-        caption = f"Intervals at {100 * self.level:g} %"
+        caption = " ".join([f"Intervals at {100 * self.level:g} %.", *self.notes])
         return table_of(headings, [self._cells(k) for k in range(len(self.phi))], caption)
 
     def _cells(self, k: int) -> list[str]:
@@ -150,6 +152,12 @@ class Intervals:
                 values = (int(places[k, i]) + 1 for places in (self.position, *self._positions))
                 rows.append(_row("position", k, self.items.tolist()[i], *values))
         return rows
+
+
+def _components(which: NDArray[np.bool_]) -> str:
+    """Their numbers, as in "components 1 and 3"."""
+    numbers = [str(k + 1) for k in np.flatnonzero(which)]
+    return f"component {numbers[0]}" if len(numbers) == 1 else f"components {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def _row(quantity: str, k: int, item: object, estimate: float, low: float, high: float) -> dict[str, Any]:
@@ -245,7 +253,7 @@ def _of_sums(model: M4, votes: Any, replicates: int, seed: int, run: LocalEngine
     smooth, steps = sum_scores(model.sigma, near, everybody, replicates, run, share=share, seed=seed)
     sigma = draw_places(model, smooth, subsets, votes.n_users, replicates, seed=seed, jobs=run.jobs, progress=progress)
     part = subsets[0].n_users / votes.n_users  # b/n
-    found = simulate_phi(model, smooth, subsets[0], _SIMULATIONS, seed=seed, jobs=run.jobs, progress=progress)
+    found = simulate_phi(model, smooth, subsets[0], _SIMULATIONS, part=part, seed=seed, jobs=run.jobs, progress=progress)
     simulated = Simulated(part * found.bias, part * found.error, found.widening)
     return Replicates(sigma, *phi_and_share(_moved(smooth.eta, steps, simulated, seed)))
 

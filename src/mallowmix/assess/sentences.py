@@ -19,11 +19,16 @@ def _error(diagnosis: Any) -> list[str]:
     if error is None:
         return []
     worst = max(range(len(error.kendall)), key=lambda k: error.kendall[k])
+    where = f", most in component {worst + 1} ({_percent(error.kendall[worst])})," if error.kendall[worst] > 0 else ""
+    mean = sum(error.kendall) / len(error.kendall)
     return [
-        f"Data of this size puts {_percent(sum(error.kendall) / len(error.kendall))} of the pairs in the wrong order, most in "
-        f"component {worst + 1} ({_percent(error.kendall[worst])}), and is off by {error.phi:.3f} in phi and by "
-        f"{_percent(error.share)} in the shares ({error.simulations} simulations)."
+        f"Data of this size puts {_percent(mean)} of the pairs in the wrong order{where} and is off by {error.phi:.3f} in phi "
+        f"and by {_percent(error.share)} in the shares ({error.simulations} simulations)."
     ]
+
+
+def _at_most(lam: float) -> str:
+    return f"at most {lam:.2f}" if lam >= 0.005 else "less than 0.01"
 
 
 def _separable(diagnosis: Any) -> list[str]:
@@ -34,7 +39,7 @@ def _separable(diagnosis: Any) -> list[str]:
     if lam >= 1:
         said = f"Only {count} of the components have a pair that sets them apart"
     else:
-        said = f"Every component has a pair that the others follow at most {lam:.2f} times as often"
+        said = f"Every component has a pair that the others follow {_at_most(lam)} times as often"
         said += ", which is far from a clear mark" if lam > _SOME else ""
     return [f"{said}; the condition number of people's weights is {diagnosis.condition:.3g}."]
 

@@ -79,33 +79,41 @@ def simulate_phi(
     comparisons: Comparisons,
     simulations: int = 8,
     *,
+    part: float = 1.0,
     seed: int = 0,
     jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Simulated:
     """How far logit φ comes out from the φ that data is drawn with anew, over simulations and components (most often too small).
 
+    part : how many of the people that the model was learnt from the comparisons are of; its own bias is so much smaller
+
     The model's φ and α have such biases themselves, and nearer to the truth the bias of φ is larger. So half as many simulations
     go first, and the others are drawn with what those show taken off φ and α (an iterated bootstrap).
 
-    The widening is that of the spread about its mean, in standard errors that take the rankings for known: from 1 to 3, and drawn
-    towards 1 as eight more errors of that size would do.
+    The widening is that of the spread about the mean of each round, in standard errors that take the rankings for known: from 1
+    to 3, and drawn towards 1 as eight more errors of that size would do.
     """
     first, eta = max(1, simulations // 2), smooth.eta
     errors, scaled = [], []
     for n in range(first + simulations):
         if n == first:
-            eta = eta - np.repeat(np.mean(errors, axis=(0, 2)), model.n_components)
-            errors.clear()
+            eta = eta - part * np.repeat(np.mean(errors, axis=(0, 2)), model.n_components)
         error, standard_error = _simulate(model, eta, comparisons, n, seed, jobs)
         errors.append(error)
         scaled.append(error[0] / standard_error)
         if progress:
             progress("bias", n + 1, first + simulations)
-    means, z = np.mean(errors, axis=2)[:, 0], np.array(scaled)
-    spread = np.sum((z - z.mean()) ** 2) * z.size / max(z.size - 1, 1)
-    widening = np.clip(np.sqrt((spread + _AS_SAID) / (z.size + _AS_SAID)), 1.0, _WIDEST)
-    return Simulated(float(means.mean()), float(np.std(means, ddof=1) / np.sqrt(simulations)), float(widening))
+    means = np.mean(errors[first:], axis=2)[:, 0]
+    widening = _widening([np.array(scaled[:first]), np.array(scaled[first:])])
+    return Simulated(float(means.mean()), float(np.std(means, ddof=1) / np.sqrt(simulations)), widening)
+
+
+def _widening(rounds: list[Array]) -> float:
+    """How much wider errors spread, each in its own standard errors, than these say."""
+    size = sum(z.size for z in rounds)
+    spread = sum(float(np.sum((z - z.mean()) ** 2)) for z in rounds) * size / max(size - len(rounds), 1)
+    return float(np.clip(np.sqrt((spread + _AS_SAID) / (size + _AS_SAID)), 1.0, _WIDEST))
 
 
 def _simulate(model: M4, eta: Array, comparisons: Comparisons, draw: int, seed: int, jobs: int | None) -> tuple[Array, Array]:

@@ -73,12 +73,12 @@ def calibration_values(model: Any) -> dict[str, Any]:
 def in_words(model: Any) -> str:
     """The calibration in a few sentences."""
     trust, found = model.calibration, model.report["calibration"]
+    loss = f"Log-loss of what was foretold for {found['users']:,} people: {found['after']:.4f} a comparison"
+    if trust == type(trust)():
+        return f"No setting gains more than its noise: predictions stay as they were.\n{loss} (a coin: 0.6931)."
     parts = [f"One comparison counts for {trust.evidence:g}", f"the prior is {trust.scale:g} times as concentrated"]
     if trust.vertex:
         parts.append(f"{trust.vertex:.0%} of the people are taken to hold one component alone")
     if trust.spam:
         parts.append(f"{trust.spam:.0%} of the answers to be coin flips")
-    return (
-        f"{'; '.join(parts)}.\nLog-loss of what was foretold for {found['users']:,} people: {found['after']:.4f} a comparison "
-        f"(before: {found['before']:.4f}; a coin: 0.6931)."
-    )
+    return f"{'; '.join(parts)}.\n{loss} (before: {found['before']:.4f}; a coin: 0.6931)."

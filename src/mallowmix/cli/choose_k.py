@@ -11,9 +11,10 @@ from mallowmix.cli.progress import progress
 from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
 from mallowmix.cli.words import new_table, percent, sizes
-from mallowmix.errors import FileError
+from mallowmix.errors import FileError, OptionError
 
 _FILES = ("table.csv", "choice.json", "choice.png")
+_OF_FILES = (".csv", ".html", ".json", ".m4", ".parquet", ".png", ".tsv")
 
 
 class Counts(tuple[int, ...]):
@@ -88,6 +89,8 @@ def choose_k(
 def _places(folder: Path | None) -> dict[str, Path]:
     if folder is None:
         return {}
+    if folder.suffix in _OF_FILES:
+        raise OptionError(f"-o names a folder, and {folder} looks like a file: give it a name without {folder.suffix}.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -73,7 +73,8 @@ def heldout(
         bool, typer.Option("--include-mu", help="Add the likelihood of which pairs are compared, by their counts.")
     ] = False,
     unknown_items: Annotated[
-        Any, typer.Option(parser=str, metavar="error|drop", help="What to do with items that the model does not know.")
+        Any,
+        typer.Option(parser=str, metavar="error|drop", help="What to do with votes about items that the model does not know."),
     ] = "error",
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -96,15 +97,19 @@ def heldout(
     options |= {"include_mu": include_mu, "unknown_items": unknown_items, "seed": seed}
     with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons, progress(hidden=quiet) as report:
         found = score(fitted, comparisons, method, progress=report, engine=run, **options)
+        seen = fitted.report.get("fingerprint") == comparisons.fingerprint()
     if json:
         say_json(_values(found, method))
     elif not quiet:
         _tell(found, method, include_mu)
+        if seen:
+            say("These are the comparisons that the model was learnt from: it finds those of new people less likely.")
 
 
 def _values(found: Any, method: str) -> dict[str, Any]:
     """The result as plain values; null for the standard error of one person, which nobody knows."""
-    values = asdict(found) | {"method": method}
+    n = found.n_comparisons
+    values = asdict(found) | {"method": method, "n_comparisons": int(n) if float(n).is_integer() else n}
     return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
 
 

@@ -31,7 +31,7 @@ def next(  # what the command is called
     """
     hush(quiet)
     if (votes is None) != (user is None):
-        raise OptionError("A person is named by both, the file of votes and --user; without them it is somebody new.")
+        raise OptionError("A person is named by both, the file of votes and --user: give both, or neither for somebody new.")
     from mallowmix.infer.next_pair import next_pair
     from mallowmix.storage import load
 

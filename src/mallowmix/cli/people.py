@@ -13,7 +13,7 @@ SHOWN = 10  # rows of a table that is not written
 _LOOKED_AT = 5000  # names compared with one that is not there
 
 UnknownItems: TypeAlias = Annotated[
-    Any, typer.Option(parser=str, metavar="error|drop", help="What to do with items that the model does not know.")
+    Any, typer.Option(parser=str, metavar="error|drop", help="What to do with votes about items that the model does not know.")
 ]
 Level: TypeAlias = Annotated[
     Any, typer.Option(parser=number, metavar="NUMBER", help="How often an interval should hold the truth.")
@@ -41,7 +41,7 @@ def person(comparisons: Any, user: str, source: Any) -> Any:
     if user in names:
         return comparisons.take_users([names.index(user)])
     near = _near(user, names)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {len(names):,} others."
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {len(names):,} others, such as {names[0]!r}."
     raise DataError(f"{source} has no user {user!r}: {hint}")
 
 

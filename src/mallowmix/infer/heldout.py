@@ -69,8 +69,13 @@ def heldout(
 
 def _check_options(method: str, options: dict[str, Any]) -> None:
     """Raise an OptionError for an option that the method does not have."""
-    parameters = inspect.signature(METHODS[method]).parameters.values()
-    known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in _COMMON]
     for name in options:
-        if name not in known:
-            raise OptionError(f"{name} is no option of the method {method!r}; it has {', '.join(known)}.")
+        if name not in _options_of(method):
+            others = [f"{other!r}" for other in METHODS if name in _options_of(other)]
+            has = f"it goes with {' and '.join(others)}" if others else f"it has {', '.join(_options_of(method))}"
+            raise OptionError(f"{name} is no option of the method {method!r}; {has}.")
+
+
+def _options_of(method: str) -> list[str]:
+    parameters = inspect.signature(METHODS[method]).parameters.values()
+    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in _COMMON]

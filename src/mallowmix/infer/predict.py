@@ -118,7 +118,9 @@ def _found(number: dict[str, int], label: object, n: int) -> int:
     try:
         return number[str(label)]
     except KeyError:
-        raise DataError(f"Pair {n}: the model has no item {label!r}; it has {len(number)} others.") from None
+        raise DataError(
+            f"Pair {n}: the model has no item {label!r}; it has {len(number)} others. Mend the name, or leave the pair out."
+        ) from None
 
 
 def _probabilities(block: Block, broadcast: tuple[list[Lens], NDArray[np.int64]], _: Any) -> tuple[None, Array]:

@@ -126,9 +126,9 @@ def _check_sizes(comparisons: Comparisons | StoredComparisons, n_components: int
     check_at_least("n_components", n_components, 1)
     M = int(np.count_nonzero(comparisons.user_weight))
     if n_components > min(M, MOST_COMPONENTS):
-        reason = f"{n_components} components cannot be told apart from {M:,} users: there must be a person for each at least."
         if n_components > MOST_COMPONENTS:
-            reason = f"n_components is {n_components}; at most {MOST_COMPONENTS} are supported."
+            raise DataError(f"n_components is {n_components}; at most {MOST_COMPONENTS} are supported. Lower it.")
+        reason = f"{n_components} components cannot be told apart from {M:,} users: there must be a person for each at least."
         raise DataError(f"{reason} Lower the number of components, or add people.")
 
 

@@ -1,7 +1,7 @@
 """Insertion search: single items go to their best places until no move helps, where a pair's worth depends on its gap alone.
 
-An item is taken out and put back at every place q. Its own pairs change, and the pairs that it comes to stand between end one
-place further apart. So a place is worth, places counted without the item,
+(Or until every item was tried a hundred times.) An item is taken out and put back at every place q. Its own pairs change, and the
+pairs that it comes to stand between end one place further apart. So a place is worth, places counted without the item,
 
     own(q) + Σ_{s < q ≤ t} step(s, t),    step(s, t): what the pair in places s < t gains from one more place between them.
 
