@@ -12,12 +12,16 @@ import scipy.sparse as sp
 from scipy.special import psi
 
 import mallowmix as mm
-from benchmarks import floor, foldin, growth, page, peers, readers, speed, threads
+from benchmarks import floor, foldin, growth, new_people, page, peers, readers, speed, threads
 from benchmarks.__main__ import main, scripts
 from benchmarks.planted import Setting, count_matrix, draw, error_of, truth_of
+from benchmarks.real_data import with_either_held_out
 from benchmarks.record import about, load, repeated, save, timed
 from benchmarks.steps import seconds_by_step
+from mallowmix.engine import make_blocks
 from mallowmix.errors import DataWarning
+from mallowmix.infer.completion import split_block
+from mallowmix.randomness import as_key
 
 ROOT = Path(__file__).parents[1]
 TINY = Setting(n_items=6, n_components=2, per_user=30, phi=0.1, alpha=0.2)
@@ -324,3 +328,38 @@ def test_an_unknown_benchmark_is_refused():
 def test_studies_that_run_alone_are_listed():
     assert "projections_recovery" in scripts()
     assert not {"speed", "peers", "growth", "__main__"} & set(scripts())
+
+
+# -------------------------------------------------------------------------------------------------------------- real people
+
+
+def test_a_rival_is_scored_on_the_rows_asked():
+    """A coin loses log 2 on everything; who is asked nothing has no loss."""
+    votes = draw(TINY, 30)
+    train, told, asked = new_people.split(votes, 0, rated=False)
+    found = new_people.rival_losses("coin", train, told, asked, 2)
+    assert (np.isnan(found) == (np.bincount(asked.user, minlength=asked.n_users) == 0)).all()
+    assert np.allclose(found[~np.isnan(found)], np.log(2))
+
+
+def test_a_person_in_several_splits_counts_once():
+    """The same two people in four splits tell no more than in one; eight people do."""
+    ours, theirs = {"calibrated": [0.0, 0.0]}, [1.0, 2.0]
+    same = [ours | {"people": ["a", "b"]} for _ in range(4)]
+    others = [ours | {"people": [f"a{n}", f"b{n}"]} for n in range(4)]
+    once = new_people.gain_over([theirs], same[:1])
+    assert once == (1.5, pytest.approx([1.5 - 1.96 * np.sqrt(1 / 8), 1.5 + 1.96 * np.sqrt(1 / 8)]))
+    assert new_people.gain_over([theirs] * 4, same)[1] == pytest.approx(once[1])
+    low, high = new_people.gain_over([theirs] * 4, others)[1]
+    assert high - low == pytest.approx((once[1][1] - once[1][0]) / 2)
+
+
+def test_either_held_out_asks_all_but_what_is_told():
+    """What is told and what is asked are everything; asked for two held-out items alone, it is less."""
+    model = mm.M4([range(6)], [0.5], [1.0], range(6))
+    votes = model.sample(20, 30, seed=1).comparisons
+    found = with_either_held_out(model, votes)
+    told = sum(split_block(block, 0.5, "items", as_key(0))[0].sum() for block in make_blocks(votes))
+    assert 0 < told == votes.n_comparisons - found.n_comparisons
+    strict = mm.completion(model, votes, split="items")
+    assert found.n_comparisons > strict.n_comparisons > 0

@@ -234,7 +234,7 @@ def test_the_bias_is_found_where_what_was_seen_first_is_taken_off(monkeypatch, p
 
     monkeypatch.setattr(simulation, "_simulate", known)
     found = simulate_phi(truth, smooth, votes, 6, part=part)
-    assert found == pytest.approx((-0.3, 0.0, 1.0))
+    assert found == pytest.approx((-0.3 * part, 0.0, 1.0))
     assert len(drawn_at) == 9 and all((eta == smooth.eta).all() for eta in drawn_at[:3])
     assert np.allclose(drawn_at[3:] - smooth.eta, part * np.array([0.2, 0.2, -0.1, -0.1]))
 

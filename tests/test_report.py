@@ -18,6 +18,7 @@ from mallowmix.assess.asked import ask
 from mallowmix.assess.folds import deal_people
 from mallowmix.assess.mixing import mixing
 from mallowmix.errors import DataError, FileError, OptionError
+from mallowmix.markup import joined
 from mallowmix.rankings import kendall
 from mallowmix.report import gather, make_report, words
 from mallowmix.report.figures import label
@@ -314,7 +315,7 @@ def test_json_cannot_leave_its_element_and_labels_are_not_markup():
 def test_words_for_numbers():
     assert [words.of_100(share) for share in (0, 0.002, 0.5, 0.998, 1)] == ["0", "fewer than 1", "50", "over 99", "100"]
     assert words.at_most(0.002) == "fewer than 1" and words.at_most(0.1) == "at most 10"
-    assert words.joined(["a"]) == "a" and words.joined(["a", "b", "c"]) == "a, b and c"
+    assert joined(["a"]) == "a" and joined(["a", "b", "c"]) == "a, b and c"
     assert words.percent(0.003) == "under 1\N{NO-BREAK SPACE}%"
 
 

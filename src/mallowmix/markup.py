@@ -1,4 +1,4 @@
-"""Small pieces of HTML for notebooks, with every label escaped."""
+"""Labels in text, and small pieces of HTML for notebooks, with every label escaped."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -7,6 +7,11 @@ from html import escape
 def printable(label: object) -> str:
     """A label as one line of text: what does not print (a line break, an escape code, half a letter) is spelled out."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(label))
+
+
+def joined(words: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def name_of(label: object) -> str:

@@ -29,7 +29,7 @@ from mallowmix.errors import OptionError, check_at_least
 from mallowmix.labels import Labels
 from mallowmix.learn.sample import sampled_share
 from mallowmix.mallows import gap_probabilities
-from mallowmix.markup import name_of, percent, table_of
+from mallowmix.markup import joined, name_of, percent, table_of
 from mallowmix.model import M4
 from mallowmix.randomness import as_key, generator
 
@@ -157,7 +157,7 @@ class Intervals:
 def _components(which: NDArray[np.bool_]) -> str:
     """Their numbers, as in "components 1 and 3"."""
     numbers = [str(k + 1) for k in np.flatnonzero(which)]
-    return f"component {numbers[0]}" if len(numbers) == 1 else f"components {', '.join(numbers[:-1])} and {numbers[-1]}"
+    return f"component{'s' * (len(numbers) > 1)} {joined(numbers)}"
 
 
 def _row(quantity: str, k: int, item: object, estimate: float, low: float, high: float) -> dict[str, Any]:
@@ -253,8 +253,7 @@ def _of_sums(model: M4, votes: Any, replicates: int, seed: int, run: LocalEngine
     smooth, steps = sum_scores(model.sigma, near, everybody, replicates, run, share=share, seed=seed)
     sigma = draw_places(model, smooth, subsets, votes.n_users, replicates, seed=seed, jobs=run.jobs, progress=progress)
     part = subsets[0].n_users / votes.n_users  # b/n
-    found = simulate_phi(model, smooth, subsets[0], _SIMULATIONS, part=part, seed=seed, jobs=run.jobs, progress=progress)
-    simulated = Simulated(part * found.bias, part * found.error, found.widening)
+    simulated = simulate_phi(model, smooth, subsets[0], _SIMULATIONS, part=part, seed=seed, jobs=run.jobs, progress=progress)
     return Replicates(sigma, *phi_and_share(_moved(smooth.eta, steps, simulated, seed)))
 
 

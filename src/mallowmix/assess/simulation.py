@@ -86,7 +86,8 @@ def simulate_phi(
 ) -> Simulated:
     """How far logit φ comes out from the φ that data is drawn with anew, over simulations and components (most often too small).
 
-    part : how many of the people that the model was learnt from the comparisons are of; its own bias is so much smaller
+    part : how many of the people that the model was learnt from the comparisons are of; its own bias is so much smaller, and it
+        is the model's that is given
 
     The model's φ and α have such biases themselves, and nearer to the truth the bias of φ is larger. So half as many simulations
     go first, and the others are drawn with what those show taken off φ and α (an iterated bootstrap).
@@ -106,7 +107,7 @@ def simulate_phi(
             progress("bias", n + 1, first + simulations)
     means = np.mean(errors[first:], axis=2)[:, 0]
     widening = _widening([np.array(scaled[:first]), np.array(scaled[first:])])
-    return Simulated(float(means.mean()), float(np.std(means, ddof=1) / np.sqrt(simulations)), widening)
+    return Simulated(part * float(means.mean()), part * float(np.std(means, ddof=1) / np.sqrt(simulations)), widening)
 
 
 def _widening(rounds: list[Array]) -> float:

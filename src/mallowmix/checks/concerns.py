@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from mallowmix.checks.position import PositionBias
 from mallowmix.checks.support import Support
+from mallowmix.markup import joined
 
 _SHOWN = 5  # names listed in a sentence
 
@@ -121,7 +122,7 @@ def _named(labels: list[str]) -> str:
     shown = [repr(label) for label in labels[:_SHOWN]]
     if len(labels) > _SHOWN:
         return f"{', '.join(shown)} and {len(labels) - _SHOWN:,} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    return joined(shown)
 
 
 def _them(labels: list[str]) -> str:

@@ -97,13 +97,20 @@ def heldout(
     options |= {"include_mu": include_mu, "unknown_items": unknown_items, "seed": seed}
     with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons, progress(hidden=quiet) as report:
         found = score(fitted, comparisons, method, progress=report, engine=run, **options)
-        seen = fitted.report.get("fingerprint") == comparisons.fingerprint()
+        seen = not quiet and not json and _learnt_from(fitted, comparisons)
     if json:
         say_json(_values(found, method))
     elif not quiet:
         _tell(found, method, include_mu)
         if seen:
-            say("These are the comparisons that the model was learnt from: it finds those of new people less likely.")
+            say("These are the comparisons that the model was learnt from: those of new people are most often less likely.")
+
+
+def _learnt_from(model: Any, comparisons: Any) -> bool:
+    """Whether the model has seen these very comparisons; they are gone through only if they are as many."""
+    told = (model.report.get("users"), model.report.get("comparisons"))
+    same_size = told == (comparisons.n_users, comparisons.n_comparisons)
+    return same_size and model.report.get("fingerprint") == comparisons.fingerprint()
 
 
 def _values(found: Any, method: str) -> dict[str, Any]:

@@ -177,7 +177,7 @@ _SAID = (  # how the library says it, how the command line does
     (r"^(method|seed|jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ", r"--\1 is "),
     (r"^(format|ties|zero|unlisted|outcomes|query) (?=is |gives )", r"--\1 "),
     (r"^(form|particles|given|split|estimate|level|folds|simulations|replicates|permutations|systems|memory) is ", r"--\1 is "),
-    (r"--(form|particles|given|split) is no option of the method '([\w-]+)'", r"--\1 is no option of --method \2"),
+    (r"is no option of the method '([\w-]+)'; it goes with '([\w-]+)'", r"is no option of --method \1; it goes with \2"),
     (r"^columns is '", "--kind is '"),
 )
 

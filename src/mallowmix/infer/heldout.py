@@ -13,6 +13,7 @@ from mallowmix.infer.importance import importance
 from mallowmix.infer.left_to_right import left_to_right
 from mallowmix.infer.scores import Heldout as Heldout
 from mallowmix.infer.scores import Progress
+from mallowmix.markup import joined
 from mallowmix.model import M4
 
 METHODS: dict[str, Callable[..., Heldout]] = {
@@ -72,7 +73,7 @@ def _check_options(method: str, options: dict[str, Any]) -> None:
     for name in options:
         if name not in _options_of(method):
             others = [f"{other!r}" for other in METHODS if name in _options_of(other)]
-            has = f"it goes with {' and '.join(others)}" if others else f"it has {', '.join(_options_of(method))}"
+            has = f"it goes with {joined(others)}" if others else f"it has {', '.join(_options_of(method))}"
             raise OptionError(f"{name} is no option of the method {method!r}; {has}.")
 
 

@@ -9,7 +9,7 @@ from mallowmix.assess.agreement import Agreed
 from mallowmix.assess.disagreement import PolarisingPair, polarising
 from mallowmix.assess.intervals import Intervals
 from mallowmix.labels import text_of
-from mallowmix.markup import printable
+from mallowmix.markup import joined, printable
 from mallowmix.model import M4
 from mallowmix.plots.style import colour
 from mallowmix.report import words
@@ -40,7 +40,7 @@ def _taste(found: Contents, k: int) -> View:
         "colour": colour(k + 1),
         "share": words.percent(float(model.share[k])),
         "range": _range(sure, k),
-        "likes": words.joined([line["name"] for line in ranking[:3]]),
+        "likes": joined([line["name"] for line in ranking[:3]]),
         "telling": words.telling(found.tellings[k], model.n_components),
         "steady": words.steadiness(float(np.diag(beta, 1).mean()), float(above.mean())) if len(above) else "",
         "phi": f"{model.phi[k]:.2f}",

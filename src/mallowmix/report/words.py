@@ -1,12 +1,11 @@
 """The report's sentences: numbers into plain words that someone who never heard of Mallows can read."""
 
 import math
-from collections.abc import Sequence
 
 from mallowmix.assess.against_one import AgainstOne
 from mallowmix.assess.agreement import Telling
 from mallowmix.assess.mixing import Archetype, Mixing
-from mallowmix.markup import printable
+from mallowmix.markup import joined, printable
 from mallowmix.report.contents import Contents
 
 _CLEAR = 2.0  # standard errors
@@ -41,11 +40,6 @@ def minus(value: float, digits: int) -> str:
 def counted(count: float, one: str, many: str) -> str:
     """1 person, 2,000 people."""
     return f"{count:,.12g} {one if count == 1 else many}"
-
-
-def joined(words: Sequence[str]) -> str:
-    """a, b and c."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def lead(found: Contents) -> str:
