@@ -13,7 +13,7 @@ venv: .venv/ready  ## set up .venv: the package, editable, with every extra but 
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mallowmix needs Python 3.11 or newer; set PYTHON=…")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
-	$(BIN)/python -m mallowmix.warm
+	$(BIN)/python -m mallowmix.fitting.warm_up
 	@touch $@
 
 demo: venv  ## fit the built-in population and show what was planted beside what was found

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from benchmarks import floor, foldin, growth, page, readers, speed, threads
 from benchmarks.record import RESULTS, save
-from mallowmix.warm import warm
+from mallowmix.fitting.warm_up import warm
 
 BENCHMARKS: dict[str, ModuleType] = {
     "speed": speed,
@@ -59,15 +59,21 @@ def _teller(name: str):
 
 
 def _parser() -> argparse.ArgumentParser:
-    alone = "\n".join(f"  python benchmarks/{name}.py\n      {line}" for name, line in scripts().items())
+    alone = "\n".join(
+        f"  python benchmarks/{name}.py\n      {line}" for name, line in scripts().items()
+    )
     parser = argparse.ArgumentParser(
         "python -m benchmarks",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f"Studies that are run alone:\n{alone}" if alone else "",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(BENCHMARKS)}; all unless given")
-    parser.add_argument("--quick", action="store_true", help="small sizes, a minute; nothing is kept")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which: {', '.join(BENCHMARKS)}; all unless given"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, a minute; nothing is kept"
+    )
     return parser
 
 

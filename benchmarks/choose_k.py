@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 import mallowmix as mm
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import MallowmixWarning
-from mallowmix.randomness import generator
+from mallowmix.numerics.randomness import generator
 
 RESULTS = Path(__file__).parent / "results" / "choose_k.json"
 
@@ -57,7 +57,11 @@ def drawn(setting: Setting, seed: int) -> Comparisons:
     K = max(setting.K, 1)
     sigma = random.permuted(np.tile(np.arange(setting.Q), (K, 1)), axis=1)
     phi = setting.phi if setting.K else 1.0  # a Mallows component with φ = 1 is a coin
-    return mm.M4(sigma, np.full(K, phi), np.full(K, setting.alpha), items).sample(setting.M, setting.N, seed=seed).comparisons
+    return (
+        mm.M4(sigma, np.full(K, phi), np.full(K, setting.alpha), items)
+        .sample(setting.M, setting.N, seed=seed)
+        .comparisons
+    )
 
 
 def measure(setting: Setting, seed: int) -> dict[str, Any]:
@@ -65,13 +69,20 @@ def measure(setting: Setting, seed: int) -> dict[str, Any]:
     votes, start = drawn(setting, seed), time.perf_counter()
     choice = mm.choose_k(votes, range(1, setting.K + 4))
     seconds = round(time.perf_counter() - start, 1)
-    found = {"k": choice.k, "right": choice.k == (setting.K or None), "certain": choice.certain, "reason": choice.reason}
+    found = {
+        "k": choice.k,
+        "right": choice.k == (setting.K or None),
+        "certain": choice.certain,
+        "reason": choice.reason,
+    }
     return asdict(setting) | {"seed": seed} | found | {"seconds": seconds}
 
 
 def main() -> None:
     """Measure and keep."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=3, help="populations of each setting")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()

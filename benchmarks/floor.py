@@ -25,13 +25,23 @@ class Sizes:
 
 
 FULL = Sizes()
-QUICK = Sizes(Setting(n_items=30, n_components=4, per_user=100), users=(300,), products=5, repeats=(1,))
+QUICK = Sizes(
+    Setting(n_items=30, n_components=4, per_user=100), users=(300,), products=5, repeats=(1,)
+)
 
 
 def measure(sizes: Sizes, tell: Tell) -> dict[str, Any]:
     """Fits as multiples of the product, and the seconds of their steps."""
-    runs = [_one_size(sizes, M, repeats, tell) for M, repeats in zip(sizes.users, sizes.repeats, strict=True)]
-    return {"about": about(), "setting": asdict(sizes.setting), "columns": sizes.setting.n_components + 10, "runs": runs}
+    runs = [
+        _one_size(sizes, M, repeats, tell)
+        for M, repeats in zip(sizes.users, sizes.repeats, strict=True)
+    ]
+    return {
+        "about": about(),
+        "setting": asdict(sizes.setting),
+        "columns": sizes.setting.n_components + 10,
+        "runs": runs,
+    }
 
 
 def product_seconds(comparisons: mm.Comparisons, n_columns: int, times: int) -> float:
@@ -47,8 +57,18 @@ def _one_size(sizes: Sizes, M: int, repeats: int, tell: Tell) -> dict[str, Any]:
     rows = []
     for refine in REFINE:
         for threads in sizes.threads:
-            seconds, _ = repeated(lambda r=refine, t=threads: mm.fit(comparisons, K, refine=r, jobs=t), repeats)
+            seconds, _ = repeated(
+                lambda r=refine, t=threads: mm.fit(comparisons, K, refine=r, jobs=t), repeats
+            )
             rows.append({"method": refine, "threads": threads, "seconds": seconds})
             tell(f"M = {M:,}: {refine}, jobs={threads}: {seconds / product:.1f} products")
-    steps = {r: seconds_by_step(lambda r=r: mm.fit(comparisons, K, refine=r, jobs=1)) for r in REFINE}
-    return {"users": M, "comparisons": comparisons.n_comparisons, "product_seconds": product, "rows": rows, "steps": steps}
+    steps = {
+        r: seconds_by_step(lambda r=r: mm.fit(comparisons, K, refine=r, jobs=1)) for r in REFINE
+    }
+    return {
+        "users": M,
+        "comparisons": comparisons.n_comparisons,
+        "product_seconds": product,
+        "rows": rows,
+        "steps": steps,
+    }

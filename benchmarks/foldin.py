@@ -12,7 +12,7 @@ from benchmarks.floor import product_seconds
 from benchmarks.planted import Setting, draw, truth_of
 from benchmarks.record import Tell, about, repeated
 from mallowmix.engine import make_blocks
-from mallowmix.infer.posterior import lens
+from mallowmix.infer.collapsed_variational import lens
 from mallowmix.infer.weights import _weights
 
 ESTIMATES = ("map", "mean")
@@ -37,7 +37,11 @@ QUICK = Sizes(Setting(n_items=30, n_components=4, per_user=30), users=2_000, rep
 
 def measure(sizes: Sizes, tell: Tell) -> dict[str, Any]:
     """Multiples of the product and of the `solve`."""
-    return {"about": about(), "setting": asdict(sizes.setting)} | _many(sizes, tell) | _one(sizes, tell)
+    return (
+        {"about": about(), "setting": asdict(sizes.setting)}
+        | _many(sizes, tell)
+        | _one(sizes, tell)
+    )
 
 
 def _many(sizes: Sizes, tell: Tell) -> dict[str, Any]:
@@ -50,12 +54,23 @@ def _many(sizes: Sizes, tell: Tell) -> dict[str, Any]:
             before = product_seconds(comparisons, columns, sizes.repeats)
             seconds, _ = repeated(_caller(model, comparisons, estimate, threads), sizes.repeats)
             product = (before + product_seconds(comparisons, columns, sizes.repeats)) / 2
-            rows.append({"estimate": estimate, "threads": threads, "seconds": seconds, "product_seconds": product})
-            tell(f"{sizes.users:,} people: {estimate}, jobs={threads}: {seconds / product:.1f} products")
+            rows.append(
+                {
+                    "estimate": estimate,
+                    "threads": threads,
+                    "seconds": seconds,
+                    "product_seconds": product,
+                }
+            )
+            tell(
+                f"{sizes.users:,} people: {estimate}, jobs={threads}: {seconds / product:.1f} products"
+            )
     return {"users": sizes.users, "comparisons": comparisons.n_comparisons, "rows": rows}
 
 
-def _caller(model: mm.M4, comparisons: mm.Comparisons, estimate: Any, threads: int) -> Callable[[], Any]:
+def _caller(
+    model: mm.M4, comparisons: mm.Comparisons, estimate: Any, threads: int
+) -> Callable[[], Any]:
     return lambda: mm.weights(model, comparisons, estimate=estimate, jobs=threads)
 
 
@@ -64,13 +79,27 @@ def _one(sizes: Sizes, tell: Tell) -> dict[str, Any]:
     setting = replace(sizes.setting, per_user=sizes.one)
     view, (block,) = lens(truth_of(setting)), make_blocks(draw(setting, 1, others=True))
     random = np.random.default_rng(0)
-    A, y = random.standard_normal((sizes.matrix, sizes.matrix)), random.standard_normal(sizes.matrix)
+    A, y = (
+        random.standard_normal((sizes.matrix, sizes.matrix)),
+        random.standard_normal(sizes.matrix),
+    )
     with threadpool_limits(1):
         solve, _ = repeated(lambda: np.linalg.solve(A, y), sizes.calls)
         seconds = {
-            estimate: repeated(lambda e=estimate: _weights(block, (view, e, 1000, 1e-6), None), sizes.calls)[0]  # type: ignore[arg-type]
+            estimate: repeated(
+                lambda e=estimate: _weights(block, (view, e, 1000, 1e-6), None), sizes.calls
+            )[0]  # type: ignore[arg-type]
             for estimate in ESTIMATES
         }
     for estimate in ESTIMATES:
-        tell(f"one person: {estimate}: {seconds[estimate] / solve:.2f} solves of {sizes.matrix} × {sizes.matrix}")
-    return {"one": {"comparisons": sizes.one, "matrix": sizes.matrix, "solve_seconds": solve, "seconds": seconds}}
+        tell(
+            f"one person: {estimate}: {seconds[estimate] / solve:.2f} solves of {sizes.matrix} × {sizes.matrix}"
+        )
+    return {
+        "one": {
+            "comparisons": sizes.one,
+            "matrix": sizes.matrix,
+            "solve_seconds": solve,
+            "seconds": seconds,
+        }
+    }

@@ -26,10 +26,60 @@ CHUNK = 2000  # inputs that one child process reads
 SECONDS = 10  # for one input
 MOST_ROWS = 1_000_000  # comparisons that one input may make: the guard is lowered from the machine's memory to this
 WORDS = [
-    *(b",", b"\n", b"\r\n", b'"', b"\t", b"{", b"}", b"[", b"]", b":", b"|", b"#", b"\0", b"\xff", b"\xef\xbb\xbf", b"=", b">"),
-    *(b"user", b"winner", b"loser", b"weight", b"left", b"right", b"outcome", b"item", b"rating", b"rank", b"ranking", b"best"),
-    *(b"nan", b"inf", b"-1", b"0", b"1e308", b"999999999999", b"99999999999999999999", b"null", b"true", b"tie", b"both_bad"),
-    *(b"# NUMBER ALTERNATIVES: 3\n", b"# ALTERNATIVE NAME 1: a\n", b"5: 1,{2,3}\n", b"1::2::3::4\n", b"\xc3\x28", b"a" * 3000),
+    *(
+        b",",
+        b"\n",
+        b"\r\n",
+        b'"',
+        b"\t",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b":",
+        b"|",
+        b"#",
+        b"\0",
+        b"\xff",
+        b"\xef\xbb\xbf",
+        b"=",
+        b">",
+    ),
+    *(
+        b"user",
+        b"winner",
+        b"loser",
+        b"weight",
+        b"left",
+        b"right",
+        b"outcome",
+        b"item",
+        b"rating",
+        b"rank",
+        b"ranking",
+        b"best",
+    ),
+    *(
+        b"nan",
+        b"inf",
+        b"-1",
+        b"0",
+        b"1e308",
+        b"999999999999",
+        b"99999999999999999999",
+        b"null",
+        b"true",
+        b"tie",
+        b"both_bad",
+    ),
+    *(
+        b"# NUMBER ALTERNATIVES: 3\n",
+        b"# ALTERNATIVE NAME 1: a\n",
+        b"5: 1,{2,3}\n",
+        b"1::2::3::4\n",
+        b"\xc3\x28",
+        b"a" * 3000,
+    ),
 ]
 
 
@@ -38,23 +88,41 @@ def seeds() -> dict[str, bytes]:
     plain = b"user,winner,loser,weight\n" + b"".join(
         b"u%d,%c,%c,%d\n" % (n % 4, 97 + n % 5, 98 + n % 5, n % 3 + 1) for n in range(9)
     )
-    battles = b"judge,model_a,model_b,winner\nu,a,b,model_a\nu,b,c,tie\nv,c,a,both_bad\nv,a,b,model_b\n"
+    battles = (
+        b"judge,model_a,model_b,winner\nu,a,b,model_a\nu,b,c,tie\nv,c,a,both_bad\nv,a,b,model_b\n"
+    )
     ratings = b"userId,movieId,rating\n1,10,4.5\n1,11,3\n1,12,3\n2,10,1\n2,12,5\n"
     wide = b"user,rank_1,rank_2,rank_3\nu,a,b,c\nv,c,b,\n"
-    lists = b'{"user": "u", "ranking": ["a", ["b", "c"], "d"]}\n{"user": "v", "ranking": ["d", "a"]}\n'
+    lists = (
+        b'{"user": "u", "ranking": ["a", ["b", "c"], "d"]}\n{"user": "v", "ranking": ["d", "a"]}\n'
+    )
     objects = b'{"user": 1, "winner": "a", "loser": "b", "weight": 1.5}\n{"user": 2, "winner": "b", "loser": "c", "weight": 2}\n'
     shown = b"user,shown,best,worst\nu,a|b|c,a,c\nv,b|c|d,d,b\n"
     clicks = b"user,list,item,clicked\nu,1,a,1\nu,1,b,0\nv,1,b,yes\nv,1,c,no\n"
-    preflib = b"# DATA TYPE: toi\n# NUMBER ALTERNATIVES: 3\n# NUMBER VOTERS: 6\n# NUMBER UNIQUE ORDERS: 2\n" + b"".join(
-        b"# ALTERNATIVE NAME %d: %c\n" % (n, 96 + n) for n in (1, 2, 3)
+    preflib = (
+        b"# DATA TYPE: toi\n# NUMBER ALTERNATIVES: 3\n# NUMBER VOTERS: 6\n# NUMBER UNIQUE ORDERS: 2\n"
+        + b"".join(b"# ALTERNATIVE NAME %d: %c\n" % (n, 96 + n) for n in (1, 2, 3))
     )
-    texts = {"plain.csv": plain, "plain.tsv": plain.replace(b",", b"\t"), "battles.csv": battles, "ratings.csv": ratings}
-    texts |= {"wide.csv": wide, "lists.jsonl": lists, "objects.jsonl": objects, "shown.csv": shown, "clicks.csv": clicks}
+    texts = {
+        "plain.csv": plain,
+        "plain.tsv": plain.replace(b",", b"\t"),
+        "battles.csv": battles,
+        "ratings.csv": ratings,
+    }
+    texts |= {
+        "wide.csv": wide,
+        "lists.jsonl": lists,
+        "objects.jsonl": objects,
+        "shown.csv": shown,
+        "clicks.csv": clicks,
+    }
     texts |= {
         "orders.toi": preflib + b"4: 1,{2,3}\n2: 3\n",
         "orders.soc": preflib.replace(b"toi", b"soc") + b"4: 1,2,3\n2: 3,1,2\n",
     }
-    texts |= {"ratings.dat": b"1::10::5::978300760\n1::11::3::978300761\n2::10::1::978300762\n2::11::2::978300763\n"}
+    texts |= {
+        "ratings.dat": b"1::10::5::978300760\n1::11::3::978300761\n2::10::1::978300762\n2::11::2::978300763\n"
+    }
     return texts | _binary(plain)
 
 
@@ -70,7 +138,11 @@ def _binary(plain: bytes) -> dict[str, bytes]:
     table, parquet, mat = pa_csv.read_csv(io.BytesIO(plain)), io.BytesIO(), io.BytesIO()
     pq.write_table(table, parquet)
     stars = np.array([[1, 10, 5], [1, 11, 3], [2, 10, 1], [2, 11, 4]], np.uint16)
-    savemat(mat, {"train_vec": stars, "probe_vec": stars + np.array([2, 0, 0], np.uint16)}, do_compression=True)
+    savemat(
+        mat,
+        {"train_vec": stars, "probe_vec": stars + np.array([2, 0, 0], np.uint16)},
+        do_compression=True,
+    )
     with tempfile.TemporaryDirectory() as folder:
         write_table(table, Path(folder) / "plain.sqlite")
         sqlite = (Path(folder) / "plain.sqlite").read_bytes()
@@ -95,7 +167,8 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
                 data[a:b] * 2,
                 chance.choice(WORDS),
                 bytes(chance.randrange(256) for _ in range(min(b - a, 16))),
-                bytes(each ^ (1 << chance.randrange(8)) for each in data[a : a + 1]) + data[a + 1 : b],
+                bytes(each ^ (1 << chance.randrange(8)) for each in data[a : a + 1])
+                + data[a + 1 : b],
             )
         )
         data = data[:a] + middle + data[b:]
@@ -105,7 +178,8 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
 def read_some(first: int, last: int) -> dict[str, Any]:
     """Read the inputs of these numbers; what came out, counted."""
     from mallowmix.errors import MallowmixError
-    from mallowmix.readers import read, shares
+    from mallowmix.readers import order_weights as shares
+    from mallowmix.readers import read
 
     shares.memory_bytes = lambda: 2.0 * MOST_ROWS * shares.ROW_BYTES
     signal.signal(signal.SIGALRM, _too_long)
@@ -151,7 +225,9 @@ def run(inputs: int) -> dict[str, Any]:
         child = [sys.executable, "-m", "benchmarks.fuzz_readers", "--child", str(first), str(last)]
         done = subprocess.run(child, capture_output=True, text=True, check=False)
         if done.returncode:
-            crashes.append({"inputs": [first, last], "code": done.returncode, "said": done.stderr[-300:]})
+            crashes.append(
+                {"inputs": [first, last], "code": done.returncode, "said": done.stderr[-300:]}
+            )
             continue
         part = json.loads(done.stdout.splitlines()[-1])
         found.update(part["found"])

@@ -34,8 +34,8 @@ def _reach_ours() -> None:
 
 _reach_ours()
 from benchmarks import gpu_fit  # noqa: E402
-from mallowmix.engine import device  # noqa: E402
-from mallowmix.rankings import match_components  # noqa: E402
+from mallowmix.engine.gpu import device_arrays as device  # noqa: E402
+from mallowmix.model.permutations import match_components  # noqa: E402
 
 BATCH = 100_000_000  # comparisons drawn, and passed over, at a time
 FULL = {"comparisons": 1_000_000_000, "items": 200, "components": 20, "per_person": 100}
@@ -58,7 +58,9 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     print(json.dumps(result, indent=1))
     if options.output:
         options.output.mkdir(parents=True, exist_ok=True)
-        (options.output / "gpu.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        (options.output / "gpu.json").write_text(
+            json.dumps(result, indent=1) + "\n", encoding="utf-8"
+        )
     return result
 
 
@@ -66,7 +68,9 @@ def _keep(result: dict[str, Any], name: str, call: Callable[[], Any]) -> None:
     start = time.perf_counter()
     try:
         result[name] = call()
-    except Exception as error:  # a card costs too much for one mistake to lose the other measurements
+    except (
+        Exception
+    ) as error:  # a card costs too much for one mistake to lose the other measurements
         result[name] = {"failed": f"{type(error).__name__}: {error}"[:2000]}
     print(f"{name}: {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
 
@@ -77,7 +81,9 @@ def _place(small: bool) -> tuple[device.Arrays, Callable[[], None]]:
         on = device.on_card()
     except Exception as error:
         if not small:
-            sys.exit(f"This needs CuPy and a card ({type(error).__name__}: {error}). Without them, --small runs with numpy.")
+            sys.exit(
+                f"This needs CuPy and a card ({type(error).__name__}: {error}). Without them, --small runs with numpy."
+            )
         return device.on_processor(), lambda: None
     return on, lambda: on.xp.cuda.Device().synchronize()
 
@@ -93,30 +99,54 @@ def check(on: device.Arrays, size: dict[str, int], wait: Callable[[], None]) -> 
     """The same people on the card, by fused kernels and by array programs, and on the processor: how far apart the passes are."""
     here, K = device.on_processor(), size["components"]
     truth = gpu_fit.planted(size["items"], K, phi=0.3)
-    batch = gpu_fit.draw(here, truth, size["comparisons"] // size["per_person"], size["per_person"], 1)
+    batch = gpu_fit.draw(
+        here, truth, size["comparisons"] // size["per_person"], size["per_person"], 1
+    )
     plain = device.Arrays(on.xp, on.sparse, on.special)
-    weighted = batch._replace(weight=np.float32([1.0, 2.0, 2.5, 1.0])[np.arange(len(batch.pair)) % 4])
-    weighted = weighted._replace(user_weight=np.float32([1.0, 0.5, 2.0])[np.arange(len(batch.starts) - 1) % 3])
+    weighted = batch._replace(
+        weight=np.float32([1.0, 2.0, 2.5, 1.0])[np.arange(len(batch.pair)) % 4]
+    )
+    weighted = weighted._replace(
+        user_weight=np.float32([1.0, 0.5, 2.0])[np.arange(len(batch.starts) - 1) % 3]
+    )
     differences = {}
     for name, data in (("whole", batch), ("weighted", weighted)):
         expected = _passes(here, data, truth)
         for form, place in (("kernels", on), ("arrays", plain)):
             found = _passes(place, _moved(place, data), truth)
-            differences[f"{name} {form}"] = {key: _apart(found[key], value) for key, value in expected.items()}
+            differences[f"{name} {form}"] = {
+                key: _apart(found[key], value) for key, value in expected.items()
+            }
     fits = [gpu_fit.fit_short(place, [_moved(place, batch)], K, wait) for place in (here, on)]
     same = bool(np.array_equal(fits[0]["sigma"], fits[1]["sigma"]))
     phi = float(np.abs(fits[0]["phi"] - fits[1]["phi"]).max())
-    return {"size": size, "largest relative difference": differences, "same rankings": same, "largest difference of phi": phi}
+    return {
+        "size": size,
+        "largest relative difference": differences,
+        "same rankings": same,
+        "largest difference of phi": phi,
+    }
 
 
-def _passes(on: device.Arrays, batch: device.Batch, truth: gpu_fit.Planted) -> dict[str, np.ndarray]:
+def _passes(
+    on: device.Arrays, batch: device.Batch, truth: gpu_fit.Planted
+) -> dict[str, np.ndarray]:
     K = len(truth.sigma)
     moment = gpu_fit.Moment(on, [batch])
     V = np.random.default_rng(0).standard_normal((len(moment.pairs.share), K + 7))
-    table, prior = on.take(gpu_fit.beta_table(truth.sigma, np.full(K, 0.5)), np.float32), on.take(np.full(K, 0.2))
+    table, prior = (
+        on.take(gpu_fit.beta_table(truth.sigma, np.full(K, 0.5)), np.float32),
+        on.take(np.full(K, 0.2)),
+    )
     counts, bound, sums, gamma = device.fold(on, batch, table, prior)
     again = device.fold(on, batch, table, prior, gamma)
-    found = {"pairs": moment.pairs.count, "moment": moment.apply(V), "counts": counts, "bound": bound, "sums": sums}
+    found = {
+        "pairs": moment.pairs.count,
+        "moment": moment.apply(V),
+        "counts": counts,
+        "bound": bound,
+        "sums": sums,
+    }
     found |= {"gamma": gamma, "second gamma": again[3], "second bound": again[1]}
     return {name: on.give(value).astype(np.float64) for name, value in found.items()}
 
@@ -126,7 +156,9 @@ def _apart(found: np.ndarray, expected: np.ndarray) -> float:
 
 
 def _moved(on: device.Arrays, batch: device.Batch) -> device.Batch:
-    return device.Batch(batch.n_items, *(None if array is None else on.take(array) for array in batch[1:]))
+    return device.Batch(
+        batch.n_items, *(None if array is None else on.take(array) for array in batch[1:])
+    )
 
 
 def rates(on: device.Arrays, wait: Callable[[], None], small: bool) -> dict[str, float]:
@@ -146,13 +178,21 @@ def rates(on: device.Arrays, wait: Callable[[], None], small: bool) -> dict[str,
     return {"copied": copied, "gathered": gathered}
 
 
-def timed_fit(on: device.Arrays, size: dict[str, int], rate: dict[str, float], wait: Callable[[], None]) -> dict[str, Any]:
+def timed_fit(
+    on: device.Arrays, size: dict[str, int], rate: dict[str, float], wait: Callable[[], None]
+) -> dict[str, Any]:
     """Draw everybody; the floor of a pass; the seconds of each pass, and of the whole short fit."""
     n, K, per_person = size["comparisons"], size["components"], size["per_person"]
     truth = gpu_fit.planted(size["items"], K)
     start = time.perf_counter()
     batches = [
-        gpu_fit.draw(on, truth, (min(n, first + BATCH) - first) // per_person, per_person, 10 + first // BATCH)
+        gpu_fit.draw(
+            on,
+            truth,
+            (min(n, first + BATCH) - first) // per_person,
+            per_person,
+            10 + first // BATCH,
+        )
         for first in range(0, n, BATCH)
     ]
     wait()
@@ -169,14 +209,26 @@ def timed_fit(on: device.Arrays, size: dict[str, int], rate: dict[str, float], w
         "moment": _seconds(lambda: moment.apply(V), wait),
         "e_step": _seconds(lambda: gpu_fit.e_step(on, batches, table, alpha, gamma), wait, 3),
     }
-    found |= {"pass": passes, "times the floor": {name: passes[name] / floors[name] for name in passes if floors.get(name)}}
+    found |= {
+        "pass": passes,
+        "times the floor": {
+            name: passes[name] / floors[name] for name in passes if floors.get(name)
+        },
+    }
     gamma.clear()
     start = time.perf_counter()
     fit = gpu_fit.fit_short(on, batches, K, wait)
-    found |= {"whole fit": time.perf_counter() - start, "parts": fit["seconds"], "subspace passes": fit["passes"]}
+    found |= {
+        "whole fit": time.perf_counter() - start,
+        "parts": fit["seconds"],
+        "subspace passes": fit["passes"],
+    }
     found |= {"start": fit["start"], "bounds": fit["bounds"]}
     found["error"] = float(match_components(fit["sigma"], truth.sigma).kendall.mean())
-    found["phi"] = {"planted": truth.phi, "largest difference": float(np.abs(fit["phi"] - truth.phi).max())}
+    found["phi"] = {
+        "planted": truth.phi,
+        "largest difference": float(np.abs(fit["phi"] - truth.phi).max()),
+    }
     if on.kernels:
         found["card memory held"] = int(on.xp.get_default_memory_pool().total_bytes())
     return found
@@ -187,7 +239,10 @@ def _floors(n: int, width: int, K: int, rate: dict[str, float]) -> dict[str, flo
     if "copied" not in rate:
         return {}
     tokens = 4 * n / rate["copied"]
-    moment, e_step = 2 * 4 * width * n, 5 * 4 * K * n  # a row of W read and one added to; a row of β read four times, added once
+    moment, e_step = (
+        2 * 4 * width * n,
+        5 * 4 * K * n,
+    )  # a row of W read and one added to; a row of β read four times, added once
     return {
         "counts": tokens,
         "moment": max(tokens, moment / rate["gathered"]),
@@ -205,7 +260,10 @@ def streamed(on: device.Arrays, size: dict[str, int], wait: Callable[[], None]) 
     _free(on)
     parts = [_part(batch, first, first + n // 1000) for first in range(0, n // 100, n // 1000)]
     moment = gpu_fit.Moment(on, [_moved(on, parts[0])])
-    sent = on.take(np.random.default_rng(0).standard_normal((len(moment.pairs.share), size["components"] + 7)), np.float32)
+    sent = on.take(
+        np.random.default_rng(0).standard_normal((len(moment.pairs.share), size["components"] + 7)),
+        np.float32,
+    )
 
     scales = [device.people_scale(on, _moved(on, part)) for part in parts]
 
@@ -240,11 +298,17 @@ def _free(on: device.Arrays) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python benchmarks/gpu.py", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        "python benchmarks/gpu.py", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("-o", "--output", type=Path, help="the folder that gpu.json is written to")
-    parser.add_argument("--small", action="store_true", help="a few seconds, with numpy where there is no card")
+    parser.add_argument(
+        "--small", action="store_true", help="a few seconds, with numpy where there is no card"
+    )
     for name, value in FULL.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=float, dest=name, help=f"{value:,} unless given")
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", type=float, dest=name, help=f"{value:,} unless given"
+        )
     return parser
 
 

@@ -15,18 +15,24 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 import mallowmix as mm  # noqa: E402
-from mallowmix.engine.gpu import GpuEngine  # noqa: E402
+from mallowmix.engine.gpu.gpu_engine import GpuEngine  # noqa: E402
 from mallowmix.errors import MallowmixWarning  # noqa: E402
-from mallowmix.rankings import match_components  # noqa: E402
+from mallowmix.model.permutations import match_components  # noqa: E402
 
-SIZES = ((3_000, 100, 60, 5), (20_000, 200, 100, 10), (200_000, 100, 100, 10))  # people, comparisons each, items, components
+SIZES = (
+    (3_000, 100, 60, 5),
+    (20_000, 200, 100, 10),
+    (200_000, 100, 100, 10),
+)  # people, comparisons each, items, components
 
 
 def planted(M: int, N: int, Q: int, K: int, seed: int = 0) -> tuple[mm.M4, mm.Comparisons]:
     """A model with random references, and a population of it."""
     random = np.random.default_rng(seed)
     names = [f"{i:03d}" for i in range(Q)]
-    truth = mm.M4([random.permutation(Q) for _ in range(K)], np.full(K, 0.3), np.full(K, 0.1), names)
+    truth = mm.M4(
+        [random.permutation(Q) for _ in range(K)], np.full(K, 0.3), np.full(K, 0.1), names
+    )
     return truth, truth.sample(M, N, seed=seed + 1).comparisons
 
 
@@ -40,10 +46,14 @@ def both(M: int, N: int, Q: int, K: int, refine: str) -> dict:
         start = time.perf_counter()
         found[name] = mm.fit(votes, K, refine=refine, engine=engine)
         row[f"{name}_seconds"] = time.perf_counter() - start
-        row[f"{name}_error"] = float(match_components(found[name].sigma, truth.sigma).kendall.mean())
+        row[f"{name}_error"] = float(
+            match_components(found[name].sigma, truth.sigma).kendall.mean()
+        )
     match = match_components(found["gpu"].sigma, found["local"].sigma)
     row["same_rankings"] = bool(match.kendall.max() == 0)
-    row["largest_difference_of_phi"] = float(np.abs(found["gpu"].phi[match.found] - found["local"].phi).max())
+    row["largest_difference_of_phi"] = float(
+        np.abs(found["gpu"].phi[match.found] - found["local"].phi).max()
+    )
     return row
 
 

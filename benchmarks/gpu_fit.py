@@ -1,6 +1,6 @@
 """A short fit on a card with numpy, SciPy and CuPy alone: planted people drawn where they are learnt from, and `refine="short"`.
 
-The passes are those of `mallowmix.engine.device`. What happens between them is small and stands here without numba, because a
+The passes are those of `mallowmix.engine.gpu.device_arrays`. What happens between them is small and stands here without numba, because a
 machine that lends a card may have none of what `mallowmix` as a whole needs.
 """
 
@@ -12,9 +12,14 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.special import gammaln
 
-from mallowmix.engine import device
-from mallowmix.engine.device import Arrays, Batch
-from mallowmix.learn.subspace import PairStatistics, Subspace, iterate_subspace, pair_statistics
+from mallowmix.engine.gpu import device_arrays as device
+from mallowmix.engine.gpu.device_arrays import Arrays, Batch
+from mallowmix.learn.spectral.subspace import (
+    PairStatistics,
+    Subspace,
+    iterate_subspace,
+    pair_statistics,
+)
 
 FLOOR = 1e-4
 EXTRA = 8  # columns of the subspace beyond K − 1
@@ -29,7 +34,9 @@ class Planted(NamedTuple):
     alpha: float
 
 
-def planted(n_items: int, n_components: int, phi: float = 0.2, alpha: float = 0.1, seed: int = 0) -> Planted:
+def planted(
+    n_items: int, n_components: int, phi: float = 0.2, alpha: float = 0.1, seed: int = 0
+) -> Planted:
     """Random reference rankings."""
     random = np.random.default_rng(seed)
     return Planted(np.stack([random.permutation(n_items) for _ in range(n_components)]), phi, alpha)
@@ -81,7 +88,9 @@ class Moment:
         return self.on.give(total) / self.mass
 
 
-def e_step(on: Arrays, batches: list[Batch], table: np.ndarray, alpha: np.ndarray, gamma: list[Any]) -> tuple[np.ndarray, float]:
+def e_step(
+    on: Arrays, batches: list[Batch], table: np.ndarray, alpha: np.ndarray, gamma: list[Any]
+) -> tuple[np.ndarray, float]:
     """(Q², K) expected counts and the bound; γ of each batch is replaced in the list."""
     sent, prior, total, bound = on.take(table, np.float32), on.take(alpha), 0.0, 0.0
     for i, batch in enumerate(batches):
@@ -90,7 +99,9 @@ def e_step(on: Arrays, batches: list[Batch], table: np.ndarray, alpha: np.ndarra
     return on.give(total), bound
 
 
-def fit_short(on: Arrays, batches: list[Batch], K: int, wait: Callable[[], None], seed: int = 0) -> dict[str, Any]:
+def fit_short(
+    on: Arrays, batches: list[Batch], K: int, wait: Callable[[], None], seed: int = 0
+) -> dict[str, Any]:
     """Spectral starts from pairs and from people, six variational steps from each; what the higher bound found, and seconds."""
     seconds: dict[str, float] = {}
     clock = _Clock(seconds, wait)
@@ -108,10 +119,17 @@ def fit_short(on: Arrays, batches: list[Batch], K: int, wait: Callable[[], None]
     found = {name: _climb(on, batches, *each, clock) for name, each in starts.items()}
     best = max(found, key=lambda name: found[name]["bounds"][-1])
     bounds = {name: each["bounds"] for name, each in found.items()}
-    return found[best] | {"start": best, "bounds": bounds, "passes": subspace.passes, "seconds": seconds}
+    return found[best] | {
+        "start": best,
+        "bounds": bounds,
+        "passes": subspace.passes,
+        "seconds": seconds,
+    }
 
 
-def _climb(on: Arrays, batches: list[Batch], sigma: np.ndarray, alpha: np.ndarray, clock: "_Clock") -> dict[str, Any]:
+def _climb(
+    on: Arrays, batches: list[Batch], sigma: np.ndarray, alpha: np.ndarray, clock: "_Clock"
+) -> dict[str, Any]:
     """Six steps of variational EM from one start."""
     K, n_people = len(alpha), sum(len(batch.starts) - 1 for batch in batches)
     phi, gamma, bounds = np.full(K, 0.8), [None] * len(batches), []
@@ -138,18 +156,28 @@ class _Clock:
         self.last = now
 
 
-def start_from_pairs(subspace: Subspace, pairs: PairStatistics, K: int, n_items: int) -> tuple[np.ndarray, np.ndarray]:
+def start_from_pairs(
+    subspace: Subspace, pairs: PairStatistics, K: int, n_items: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Corners among the embedded pairs, every pair as their mixture, items by their wins: rankings and shares."""
-    F = subspace.vectors[:, : K - 1] * np.sqrt(np.maximum(subspace.values[: K - 1], 0)) / np.sqrt(pairs.share)[:, None]
+    F = (
+        subspace.vectors[:, : K - 1]
+        * np.sqrt(np.maximum(subspace.values[: K - 1], 0))
+        / np.sqrt(pairs.share)[:, None]
+    )
     q = pairs.win
     often = pairs.count >= 0.2 * np.median(pairs.count[pairs.count > 0])
     ahead, behind = np.sqrt((1 - q) / q)[often, None], np.sqrt(q / (1 - q))[often, None]
     corners = _corners(np.concatenate([F[often] * ahead, -F[often] * behind]), K)
-    share, _ = nnls(np.vstack([corners.T / np.abs(corners).max(), np.ones(K)]), np.r_[np.zeros(K - 1), 1.0])
+    share, _ = nnls(
+        np.vstack([corners.T / np.abs(corners).max(), np.ones(K)]), np.r_[np.zeros(K - 1), 1.0]
+    )
     share = np.maximum(share / share.sum(), 0.2 / K)
     share /= share.sum()
     system = np.vstack([(share[:, None] * corners).T, share])
-    beta = np.linalg.lstsq(system, np.column_stack([F * np.sqrt(q * (1 - q))[:, None], q]).T, rcond=1e-10)[0]
+    beta = np.linalg.lstsq(
+        system, np.column_stack([F * np.sqrt(q * (1 - q))[:, None], q]).T, rcond=1e-10
+    )[0]
     low, high = np.triu_indices(n_items, 1)
     sigma = np.empty((K, n_items), np.int64)
     for k in range(K):
@@ -161,7 +189,13 @@ def start_from_pairs(subspace: Subspace, pairs: PairStatistics, K: int, n_items:
 
 
 def start_from_people(
-    on: Arrays, batch: Batch, moment: Moment, subspace: Subspace, K: int, seed: int, most: int = 100_000
+    on: Arrays,
+    batch: Batch,
+    moment: Moment,
+    subspace: Subspace,
+    K: int,
+    seed: int,
+    most: int = 100_000,
 ) -> tuple[np.ndarray, np.ndarray]:
     """People clustered by the mean embedding of their comparisons, whitened; each cluster's counts give a ranking."""
     xp, Q, M = on.xp, batch.n_items, min(most, len(batch.starts) - 1)
@@ -170,10 +204,16 @@ def start_from_people(
     W = moment.value[:, None] * on.take(subspace.vectors[:, : K - 1], np.float32)[moment.index]
     N = on.sparse.csr_matrix((xp.ones(rows, np.float32), some.pair, some.starts), shape=(M, Q * Q))
     size = xp.maximum(xp.diff(some.starts), 1)[:, None]
-    embedding = (N @ W) / size / on.take(np.sqrt(np.maximum(subspace.values[: K - 1], 1e-12)), np.float32)
+    embedding = (
+        (N @ W) / size / on.take(np.sqrt(np.maximum(subspace.values[: K - 1], 1e-12)), np.float32)
+    )
     label = cluster(on, embedding, K, seed)
     of_row = label[device.people_of(on, some)]
-    wins = on.give(xp.bincount(of_row * (Q * Q) + some.pair, minlength=K * Q * Q)).reshape(K, Q, Q).astype(np.float64)
+    wins = (
+        on.give(xp.bincount(of_row * (Q * Q) + some.pair, minlength=K * Q * Q))
+        .reshape(K, Q, Q)
+        .astype(np.float64)
+    )
     total = wins + wins.transpose(0, 2, 1)
     fraction = np.divide(wins, total, out=np.full_like(wins, 0.5), where=total > 0)
     order = insertion_search(wins, np.argsort(-fraction.sum(axis=2), axis=1, kind="stable"))
@@ -188,11 +228,17 @@ def cluster(on: Arrays, points: Any, K: int, seed: int, tries: int = 3) -> Any:
         centres = points[int(random.integers(len(points)))][None]
         for _ in range(K - 1):
             upto = xp.cumsum(_squares(xp, points, centres).min(axis=1))
-            centres = xp.concatenate([centres, points[int(xp.searchsorted(upto, random.random() * upto[-1]))][None]])
+            centres = xp.concatenate(
+                [centres, points[int(xp.searchsorted(upto, random.random() * upto[-1]))][None]]
+            )
         for _ in range(50):
             label = _squares(xp, points, centres).argmin(axis=1)
-            sums = xp.stack([xp.bincount(label, points[:, j], K) for j in range(points.shape[1])], axis=1)
-            centres = (sums / xp.maximum(xp.bincount(label, minlength=K), 1)[:, None]).astype(np.float32)
+            sums = xp.stack(
+                [xp.bincount(label, points[:, j], K) for j in range(points.shape[1])], axis=1
+            )
+            centres = (sums / xp.maximum(xp.bincount(label, minlength=K), 1)[:, None]).astype(
+                np.float32
+            )
         apart = _squares(xp, points, centres)
         inertia = float(apart.min(axis=1).sum())
         if best is None or inertia < best[0]:
@@ -212,7 +258,9 @@ def _corners(rows: np.ndarray, K: int, smooth: int = 15) -> np.ndarray:
     points = np.column_stack([rows, np.ones(len(rows))])
     rest, out = points.copy(), np.empty((K, points.shape[1]))
     for k in range(K):
-        furthest = np.argsort(-(rest @ rest[np.argmax((rest**2).sum(axis=1))]), kind="stable")[:smooth]
+        furthest = np.argsort(-(rest @ rest[np.argmax((rest**2).sum(axis=1))]), kind="stable")[
+            :smooth
+        ]
         out[k], unit = points[furthest].mean(axis=0), rest[furthest].mean(axis=0)
         unit /= max(float(np.linalg.norm(unit)), 1e-300)
         rest -= np.outer(rest @ unit, unit)
@@ -222,7 +270,10 @@ def _corners(rows: np.ndarray, K: int, smooth: int = 15) -> np.ndarray:
 def beta_table(sigma: np.ndarray, phi: np.ndarray) -> np.ndarray:
     """(Q², K) β of every ordered pair, kept away from 0 and 1."""
     K, Q = sigma.shape
-    columns = [chances(Q, phi[k])[(sigma[k][None, :] - sigma[k][:, None] + Q - 1).ravel()] for k in range(K)]
+    columns = [
+        chances(Q, phi[k])[(sigma[k][None, :] - sigma[k][:, None] + Q - 1).ravel()]
+        for k in range(K)
+    ]
     return np.clip(np.column_stack(columns), FLOOR, 1 - FLOOR)
 
 
@@ -241,7 +292,11 @@ def _peak(value: np.ndarray) -> float:
     """The best of the grid, and the top of the parabola through it and its neighbours."""
     i = int(np.clip(np.argmax(value), 1, len(GRID) - 2))
     a, b, _ = np.polyfit(GRID[i - 1 : i + 2] - GRID[i], value[i - 1 : i + 2] - value[i], 2)
-    return float(np.clip(GRID[i] - b / (2 * a), GRID[i - 1], GRID[i + 1])) if a < 0 else float(GRID[np.argmax(value)])
+    return (
+        float(np.clip(GRID[i] - b / (2 * a), GRID[i - 1], GRID[i + 1]))
+        if a < 0
+        else float(GRID[np.argmax(value)])
+    )
 
 
 def insertion_search(wins: np.ndarray, order: np.ndarray) -> np.ndarray:
@@ -253,9 +308,13 @@ def insertion_search(wins: np.ndarray, order: np.ndarray) -> np.ndarray:
         moved = False
         for item in range(Q):
             place = np.argmax(order == item, axis=1)
-            upto = np.cumsum(margin[every[:, None], item, order], axis=1)  # of margins over the items up to each place
+            upto = np.cumsum(
+                margin[every[:, None], item, order], axis=1
+            )  # of margins over the items up to each place
             here = upto[every, place]
-            gain = here[:, None] - np.where(np.arange(Q) < place[:, None], upto - margin[every[:, None], item, order], upto)
+            gain = here[:, None] - np.where(
+                np.arange(Q) < place[:, None], upto - margin[every[:, None], item, order], upto
+            )
             best = np.argmax(gain, axis=1)
             for k in np.flatnonzero(gain[every, best] > least):
                 rest = np.delete(order[k], place[k])

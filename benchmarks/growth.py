@@ -19,7 +19,7 @@ import numpy as np
 import mallowmix as mm
 from benchmarks.planted import Setting, draw
 from benchmarks.record import Tell, about, timed
-from mallowmix.labels import as_labels
+from mallowmix.data.labels import as_labels
 
 REFINE = ("none", "full")
 BYTES_A_COMPARISON, BYTES_A_PAIR = 40, 100  # the goal: 40 bytes a comparison and 100 · W · K
@@ -51,9 +51,15 @@ QUICK = Sizes(
 
 def measure(sizes: Sizes, tell: Tell) -> dict[str, Any]:
     """A row a point and method; the slopes of log time over log comparisons."""
-    by_comparisons = [row for n in sizes.comparisons for row in _points(sizes, sizes.setting, n, tell)]
+    by_comparisons = [
+        row for n in sizes.comparisons for row in _points(sizes, sizes.setting, n, tell)
+    ]
     by_items = [
-        row for Q in sizes.items for row in _points(sizes, replace(sizes.setting, n_items=Q), sizes.comparisons_for_items, tell)
+        row
+        for Q in sizes.items
+        for row in _points(
+            sizes, replace(sizes.setting, n_items=Q), sizes.comparisons_for_items, tell
+        )
     ]
     return {
         "about": about(),
@@ -77,7 +83,9 @@ def allowed_bytes(row: dict[str, Any], n_components: int) -> float:
     return BYTES_A_COMPARISON * row["comparisons"] + BYTES_A_PAIR * W * n_components
 
 
-def _points(sizes: Sizes, setting: Setting, n_comparisons: float, tell: Tell) -> list[dict[str, Any]]:
+def _points(
+    sizes: Sizes, setting: Setting, n_comparisons: float, tell: Tell
+) -> list[dict[str, Any]]:
     """The same people fitted by each method, each in its own process."""
     repeats = sizes.repeats if n_comparisons <= sizes.repeated_up_to else 1
     with tempfile.TemporaryDirectory() as name:
@@ -94,7 +102,9 @@ def _in_a_process(folder: Path, refine: str, repeats: int) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.growth", str(folder), refine, str(repeats)]
     done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"The fit {refine!r} in a process of its own ended with {done.returncode}:\n{done.stderr}")
+        raise RuntimeError(
+            f"The fit {refine!r} in a process of its own ended with {done.returncode}:\n{done.stderr}"
+        )
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -105,7 +115,11 @@ def store(comparisons: mm.Comparisons, setting: Setting, folder: Path) -> None:
     """The arrays, each in its file, and the setting."""
     for name in _ARRAYS:
         np.save(folder / f"{name}.npy", getattr(comparisons, name))
-    sizes = {"n_users": comparisons.n_users, "n_items": comparisons.n_items, "n_components": setting.n_components}
+    sizes = {
+        "n_users": comparisons.n_users,
+        "n_items": comparisons.n_items,
+        "n_components": setting.n_components,
+    }
     (folder / "sizes.json").write_text(json.dumps(sizes), encoding="utf-8")
 
 
@@ -122,7 +136,7 @@ def restore(folder: Path) -> tuple[mm.Comparisons, int]:
 
 def fit_once_warm(folder: Path, refine: str, repeats: int) -> dict[str, Any]:
     """Warm up, load, fit: seconds (the best of the repeats) and peak memory over the warmed-up process."""
-    from mallowmix.warm import warm
+    from mallowmix.fitting.warm_up import warm
 
     warm()
     reset_peak()
@@ -163,7 +177,9 @@ def peak_bytes() -> int:
         return int(line.split()[1]) * 1024
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ python benchmarks/hard_cases.py    writes benchmarks/results/hard_cases.json, in
 Unless said, Q = 50, K = 6, N = 150, M = 2,000, φ = .5, α = .1 each, uniform μ, random references. The error is the fraction of
 discordant pairs, the mean over matched components. Signs: the last of the K − 1 eigenvalues and the one after it in units of the
 noise edge, the least share, the least distance between two found rankings, and the largest distance between the rankings of two
-halves of the people (`mallowmix.learn.support`).
+halves of the people (`mallowmix.learn.spectral.stability`).
 """
 
 import argparse
@@ -21,11 +21,11 @@ import numpy as np
 import mallowmix as mm
 from mallowmix.engine import LocalEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
-from mallowmix.learn.rank import estimate_rank
-from mallowmix.learn.signed import count_pairs, pair_statistics
-from mallowmix.mallows import sample_orders
-from mallowmix.rankings import kendall, match_components, sigma_of
-from mallowmix.sampling import Sample
+from mallowmix.learn.spectral.number_of_components import estimate_rank
+from mallowmix.learn.spectral.signed_moment import count_pairs, pair_statistics
+from mallowmix.model.mallows import sample_orders
+from mallowmix.model.permutations import kendall, match_components, sigma_of
+from mallowmix.model.sampling import Sample
 
 RESULTS = Path(__file__).parent / "results" / "hard_cases.json"
 Q, K = 50, 6
@@ -39,7 +39,9 @@ class Case:
     n_users: int = 2000
     per_user: int = 150
     phi: float = 0.5
-    around: float | None = None  # references drawn from a Mallows model with this φ around one base ranking
+    around: float | None = (
+        None  # references drawn from a Mallows model with this φ around one base ranking
+    )
     alpha: tuple[float, ...] = (0.1,) * K
     activity: Callable[[int, int], Any] | None = None
     mu: Callable[[np.random.Generator], Any] | None = None
@@ -93,7 +95,9 @@ def planted(case: Case, seed: int) -> mm.M4:
     orders = np.stack([random.permutation(Q) for _ in range(K)])
     if case.around is not None:
         orders = sample_orders(orders[0], case.around, K, seed=seed)
-    return mm.M4(sigma_of(orders), np.full(K, case.phi), np.array(case.alpha), [f"{i:02d}" for i in range(Q)])
+    return mm.M4(
+        sigma_of(orders), np.full(K, case.phi), np.array(case.alpha), [f"{i:02d}" for i in range(Q)]
+    )
 
 
 def draw(case: Case, truth: mm.M4, seed: int) -> Sample:
@@ -127,7 +131,9 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
 def signs(votes: mm.Comparisons, found: mm.M4, seed: int) -> dict[str, Any]:
     """What a fit could look at without knowing the truth."""
     blocks, engine = make_blocks(votes), LocalEngine()
-    rank = estimate_rank(blocks, pair_statistics(count_pairs(blocks, engine), votes.n_items), engine, seed=seed)
+    rank = estimate_rank(
+        blocks, pair_statistics(count_pairs(blocks, engine), votes.n_items), engine, seed=seed
+    )
     k = found.n_components
     between = [kendall(found.sigma[a], found.sigma[b]) for a in range(k) for b in range(a)]
     return {
@@ -142,10 +148,16 @@ def signs(votes: mm.Comparisons, found: mm.M4, seed: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--cases", nargs="*", help="parts of the names of the cases to run; all unless given")
+    parser.add_argument(
+        "--cases", nargs="*", help="parts of the names of the cases to run; all unless given"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    chosen = [case for case in CASES if not options.cases or any(part in case.name for part in options.cases)]
+    chosen = [
+        case
+        for case in CASES
+        if not options.cases or any(part in case.name for part in options.cases)
+    ]
     options.out.parent.mkdir(exist_ok=True)
     print(HEADING)
     table = []
@@ -153,7 +165,9 @@ def main() -> None:
         for seed in range(options.seeds):
             table.append(row := measure(case, seed))
             print(line(row), flush=True)
-            options.out.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            options.out.write_text(
+                json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
 
 
 HEADING = f"{'case':<34} {'error':>7} {'worst':>7} {'λ':>5} {'next':>5} {'share':>6} {'apart':>6} {'halves':>6}  warnings"
@@ -164,7 +178,9 @@ def line(row: dict[str, Any]) -> str:
     errors = f"{row['case']:<34} {row['error']:>7.4f} {row['worst']:>7.4f}"
     spectrum = f"{row['last_eigenvalue']:>5.2f} {row['next_eigenvalue']:>5.2f}"
     found = f"{row['least_share']:>6.3f} {row['least_distance']:>6.3f} {max(row['half_distances']):>6.3f}"
-    return f"{errors} {spectrum} {found}  {'; '.join(text[:60] for text in row['warnings']) or 'none'}"
+    return (
+        f"{errors} {spectrum} {found}  {'; '.join(text[:60] for text in row['warnings']) or 'none'}"
+    )
 
 
 if __name__ == "__main__":

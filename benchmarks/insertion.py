@@ -16,9 +16,9 @@ import numpy as np
 import mallowmix as mm
 from benchmarks.record import RESULTS, about, repeated, save
 from mallowmix.engine import LocalEngine, make_blocks
-from mallowmix.learn.insertion import insert_by_gap
-from mallowmix.learn.mstep import Columns, beta_table
-from mallowmix.learn.tables import by_gap, by_pair, new_tables, tabulate
+from mallowmix.learn.spectral.insertion_search import insert_by_gap
+from mallowmix.learn.spectral.likelihood_tables import by_gap, by_pair, new_tables, tabulate
+from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
 
 PHIS, K, ALPHA, PEOPLE, EACH = (0.94, 0.5), 10, 0.1, 4000, 300
 SHAKES = {"far": 5.0, "near": 0.5}
@@ -61,7 +61,9 @@ def by_swaps(values, order):
                         best, target = gain, r
             if target != place:
                 order = np.concatenate((order[:place], order[place + 1 :]))
-                order = np.concatenate((order[:target], np.array([item], order.dtype), order[target:]))
+                order = np.concatenate(
+                    (order[:target], np.array([item], order.dtype), order[target:])
+                )
                 moved = True
     return order
 
@@ -72,7 +74,14 @@ def values_of(n_items: int, phi: float, people: int) -> np.ndarray:
     truth = mm.M4(sigma, np.full(K, phi), np.full(K, ALPHA), np.arange(n_items))
     drawn = truth.sample(people, EACH, seed=0)
     tables, columns = new_tables(K, n_items), Columns(truth.sigma, truth.phi)
-    tabulate(by_pair(make_blocks(drawn.comparisons)), beta_table(columns, 1e-3), drawn.theta, tables, LocalEngine(), which=[0])
+    tabulate(
+        by_pair(make_blocks(drawn.comparisons)),
+        beta_table(columns, 1e-3),
+        drawn.theta,
+        tables,
+        LocalEngine(),
+        which=[0],
+    )
     return by_gap(tables[0], n_items, phi)
 
 
@@ -86,7 +95,16 @@ def measure(n_items: int, phi: float, people: int = PEOPLE) -> list[dict]:
         fast, found = repeated(lambda start=start: insert_by_gap(values, start), 5)
         slow, other = repeated(lambda start=start: by_swaps(values, start.copy()), 3)
         same = bool((found == other).all())
-        rows.append({"items": n_items, "phi": phi, "start": name, "seconds": fast, "times": round(slow / fast, 2), "same": same})
+        rows.append(
+            {
+                "items": n_items,
+                "phi": phi,
+                "start": name,
+                "seconds": fast,
+                "times": round(slow / fast, 2),
+                "same": same,
+            }
+        )
     return rows
 
 
@@ -100,7 +118,11 @@ def main() -> None:
         for row in measure(n_items, phi):
             print(row, flush=True)
             rows.append(row)
-    save("insertion", {"people": PEOPLE, "comparisons_each": EACH, "rows": rows, "about": about()}, RESULTS)
+    save(
+        "insertion",
+        {"people": PEOPLE, "comparisons_each": EACH, "rows": rows, "about": about()},
+        RESULTS,
+    )
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ import numpy as np
 
 import mallowmix as mm
 from mallowmix.errors import MallowmixWarning
-from mallowmix.randomness import generator
-from mallowmix.rankings import match_components
+from mallowmix.model.permutations import match_components
+from mallowmix.numerics.randomness import generator
 
 RESULTS = Path(__file__).parent / "results" / "coverage.json"
 REPLICATES, LEVEL, PAIRS = 60, 0.9, 30
@@ -97,13 +97,22 @@ def measure(setting: Setting, populations: int) -> dict[str, Any]:
         rows.append(covered(truth, mm.intervals(model, votes, REPLICATES, LEVEL, seed=seed)))
         seconds += time.perf_counter() - start
     means = {name: round(float(np.mean([row[name] for row in rows])), 4) for name in rows[0]}
-    errors = {name: round(float(np.std([row[name] for row in rows]) / np.sqrt(populations)), 4) for name in rows[0]}
-    return asdict(setting) | {"covered": means, "standard_error": errors, "seconds": round(seconds / populations, 2)}
+    errors = {
+        name: round(float(np.std([row[name] for row in rows]) / np.sqrt(populations)), 4)
+        for name in rows[0]
+    }
+    return asdict(setting) | {
+        "covered": means,
+        "standard_error": errors,
+        "seconds": round(seconds / populations, 2),
+    }
 
 
 def main() -> None:
     """Measure and keep."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--populations", type=int, default=40)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
@@ -112,7 +121,12 @@ def main() -> None:
     for setting in SETTINGS:
         rows.append(row := measure(setting, options.populations))
         print(row, flush=True)
-    found = {"level": LEVEL, "replicates": REPLICATES, "populations": options.populations, "rows": rows}
+    found = {
+        "level": LEVEL,
+        "replicates": REPLICATES,
+        "populations": options.populations,
+        "rows": rows,
+    }
     options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

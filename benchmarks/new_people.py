@@ -23,7 +23,7 @@ from scipy.special import expit
 import mallowmix as mm
 from mallowmix.errors import MallowmixWarning
 from mallowmix.infer.predict import predict_each
-from mallowmix.learn.bradley_terry import best_scores
+from mallowmix.learn.bradley_terry_components import best_scores
 from mallowmix.peers.systems import SYSTEMS
 from mallowmix.readers.movielens import movielens_comparisons, read_movielens
 
@@ -37,13 +37,18 @@ def llmfao(path: Path) -> mm.Comparisons:
         rows = [row for row in csv.DictReader(file) if row["winner"] in ("left", "right")]
     other = {"left": "right", "right": "left"}
     return mm.Comparisons.from_arrays(
-        [row["worker"] for row in rows], [row[row["winner"]] for row in rows], [row[other[row["winner"]]] for row in rows]
+        [row["worker"] for row in rows],
+        [row[row["winner"]] for row in rows],
+        [row[other[row["winner"]]] for row in rows],
     )
 
 
 def rows_of(votes: mm.Comparisons, keep: np.ndarray) -> mm.Comparisons:
     """The same people with some of their rows."""
-    return replace(votes, **{name: getattr(votes, name)[keep] for name in ("user", "winner", "loser", "weight")})
+    return replace(
+        votes,
+        **{name: getattr(votes, name)[keep] for name in ("user", "winner", "loser", "weight")},
+    )
 
 
 def thinned(votes: mm.Comparisons, keep: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -63,12 +68,16 @@ def held_out(votes: mm.Comparisons, random: np.random.Generator) -> tuple[np.nda
     for m in range(votes.n_users):
         rows = slice(starts[m], starts[m + 1])
         items = random.permutation(np.unique(np.r_[votes.winner[rows], votes.loser[rows]]))
-        given = np.isin(np.stack([votes.winner[rows], votes.loser[rows]]), items[: round(len(items) / 2)])
+        given = np.isin(
+            np.stack([votes.winner[rows], votes.loser[rows]]), items[: round(len(items) / 2)]
+        )
         told[rows], asked[rows] = given.all(axis=0), ~given.any(axis=0)
     return told, asked
 
 
-def split(votes: mm.Comparisons, seed: int, rated: bool) -> tuple[mm.Comparisons, mm.Comparisons, mm.Comparisons]:
+def split(
+    votes: mm.Comparisons, seed: int, rated: bool
+) -> tuple[mm.Comparisons, mm.Comparisons, mm.Comparisons]:
     """Whom to learn from, and what is told and asked of the others."""
     random = np.random.default_rng(seed)
     order = random.permutation(votes.n_users)[:N_PEOPLE]
@@ -77,7 +86,9 @@ def split(votes: mm.Comparisons, seed: int, rated: bool) -> tuple[mm.Comparisons
     told, asked = held_out(test, random)
     everything = np.ones(len(train.user), bool)
     if rated:
-        everything, told, asked = (thinned(*part, random) for part in ((train, everything), (test, told), (test, asked)))
+        everything, told, asked = (
+            thinned(*part, random) for part in ((train, everything), (test, told), (test, asked))
+        )
     return rows_of(train, everything), rows_of(test, told), rows_of(test, asked)
 
 
@@ -90,11 +101,16 @@ def losses(model: mm.M4, told: mm.Comparisons, asked: mm.Comparisons) -> np.ndar
 
 def mean_losses(p: np.ndarray, asked: mm.Comparisons) -> np.ndarray:
     """Each person's mean of −log p over the rows asked of them."""
-    total, n = (np.bincount(asked.user, asked.weight * value, asked.n_users) for value in (-np.log(p), np.ones(len(p))))
+    total, n = (
+        np.bincount(asked.user, asked.weight * value, asked.n_users)
+        for value in (-np.log(p), np.ones(len(p)))
+    )
     return np.divide(total, n, out=np.full(asked.n_users, np.nan), where=n > 0)
 
 
-def rival_losses(system: str, train: mm.Comparisons, told: mm.Comparisons, asked: mm.Comparisons, K: int) -> np.ndarray:
+def rival_losses(
+    system: str, train: mm.Comparisons, told: mm.Comparisons, asked: mm.Comparisons, K: int
+) -> np.ndarray:
     """The same of another system."""
     pairs, which = np.unique(np.stack([asked.winner, asked.loser]), axis=1, return_inverse=True)
     names = [tuple(train.items[pair].tolist()) for pair in pairs.T]
@@ -108,11 +124,15 @@ def one_ranking(train: mm.Comparisons) -> mm.M4:
     np.add.at(wins, (train.winner, train.loser), train.weight)
     scores = best_scores(wins, ridge=1.0)
     sigma = np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
-    assert np.allclose(expit(scores[:, None] - scores[None]).sum(axis=1).argsort(), scores.argsort())
+    assert np.allclose(
+        expit(scores[:, None] - scores[None]).sum(axis=1).argsort(), scores.argsort()
+    )
     return mm.M4(sigma[None], [0.5], [1.0], train.items, scores=scores[None])
 
 
-def measure(votes: mm.Comparisons, K: int, n_fits: int, seed: int, rated: bool, columns: str) -> dict:
+def measure(
+    votes: mm.Comparisons, K: int, n_fits: int, seed: int, rated: bool, columns: str
+) -> dict:
     """One split: the losses of every person under each system."""
     train, told, asked = split(votes, seed, rated)
     start = time.perf_counter()
@@ -129,13 +149,17 @@ def measure(votes: mm.Comparisons, K: int, n_fits: int, seed: int, rated: bool, 
     }
     table = {name: losses(model, told, asked) for name, model in found.items()}
     asked_of = ~np.isnan(table["one ranking"])
-    trust = {name: getattr(ours.calibration, name) for name in ("evidence", "scale", "vertex", "spam")}
+    trust = {
+        name: getattr(ours.calibration, name) for name in ("evidence", "scale", "vertex", "spam")
+    }
     people = {"people": [str(name) for name in told.users[asked_of].tolist()]}
     about = {"seed": seed, "seconds": seconds, "calibration": trust}
     return about | people | {n: v[asked_of].tolist() for n, v in table.items()}
 
 
-def measure_rival(votes: mm.Comparisons, K: int, seed: int, rated: bool, system: str) -> list[float]:
+def measure_rival(
+    votes: mm.Comparisons, K: int, seed: int, rated: bool, system: str
+) -> list[float]:
     """One split: the losses of every person who is asked anything under another system."""
     train, told, asked = split(votes, seed, rated)
     with warnings.catch_warnings():
@@ -159,13 +183,19 @@ def rival_summary(rows: list[dict]) -> dict:
     for system in sorted(set.intersection(*run)):
         losses_of = [row["rivals"][system] for row in rows]
         gain, interval = gain_over(losses_of, rows)
-        out[system] = {"loss": float(np.mean([np.mean(each) for each in losses_of])), "gain": gain, "gain_interval": interval}
+        out[system] = {
+            "loss": float(np.mean([np.mean(each) for each in losses_of])),
+            "gain": gain,
+            "gain_interval": interval,
+        }
     return out
 
 
 def gain_over(others: list[list[float]], rows: list[dict]) -> tuple[float, list[float]]:
     """The mean of others' losses less M4's, and its 95% interval: whoever is in several splits gives one sum of gains."""
-    gain = np.concatenate([np.subtract(other, row["calibrated"]) for other, row in zip(others, rows, strict=True)])
+    gain = np.concatenate(
+        [np.subtract(other, row["calibrated"]) for other, row in zip(others, rows, strict=True)]
+    )
     _, person = np.unique(np.concatenate([row["people"] for row in rows]), return_inverse=True)
     sums = np.bincount(person, gain - gain.mean())
     half = 1.96 * np.sqrt(np.sum(sums**2)) / len(gain)
@@ -189,7 +219,10 @@ def main() -> None:
         tasks += [(f"llmfao, K={K}, {settings}", votes, K, False) for K in (2, 3)]
     if options.movielens:
         ratings = read_movielens(options.movielens)
-        tasks += [(f"ML-1M, Q={Q}, K=8, {settings}", movielens_comparisons(ratings, Q), 8, True) for Q in options.items]
+        tasks += [
+            (f"ML-1M, Q={Q}, K=8, {settings}", movielens_comparisons(ratings, Q), 8, True)
+            for Q in options.items
+        ]
     table = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
     for name, votes, K, rated in tasks:
         rows = table.get(name, {}).get("rows", [])
@@ -197,11 +230,20 @@ def main() -> None:
             if seed == len(rows):
                 rows.append(measure(votes, K, options.fits, seed, rated, options.columns))
             known = rows[seed].setdefault("rivals", {})
-            known |= {other: measure_rival(votes, K, seed, rated, other) for other in options.rivals if other not in known}
+            known |= {
+                other: measure_rival(votes, K, seed, rated, other)
+                for other in options.rivals
+                if other not in known
+            }
             table[name] = summary(rows) | {"K": K, "n_fits": options.fits, "rows": rows}
             options.out.parent.mkdir(exist_ok=True)
             options.out.write_text(json.dumps(table) + "\n", encoding="utf-8")
-            print(name, seed, {key: value for key, value in table[name].items() if key != "rows"}, flush=True)
+            print(
+                name,
+                seed,
+                {key: value for key, value in table[name].items() if key != "rows"},
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -32,7 +32,9 @@ _NOT_RUN = "This benchmark has not been run.\n"
 
 def page(folder: Path = RESULTS) -> str:
     """The whole page, from the result files in `folder`."""
-    sections = [_section(title, words, load(name, folder), write) for name, title, words, write in SECTIONS]
+    sections = [
+        _section(title, words, load(name, folder), write) for name, title, words, write in SECTIONS
+    ]
     return "\n".join([_START, *sections])
 
 
@@ -45,7 +47,9 @@ def _circumstances(result: Result) -> str:
     about, setting = result["about"], result.get("setting", {})
     packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
     if "n_items" not in setting:
-        return f"Python {about['python']}, {packages}; {about['cores']} cores, {about['processor']}."
+        return (
+            f"Python {about['python']}, {packages}; {about['cores']} cores, {about['processor']}."
+        )
     planted = (
         f"Q = {setting['n_items']}, K = {setting['n_components']}, N = {setting['per_user']}, "
         f"φ = {setting['phi']:g}, α = {setting['alpha']:g} each"
@@ -100,7 +104,11 @@ def _speed_row(row: Result, fastest: Result, least_error: float) -> list[str]:
         least = _SPEED_GOALS[row["method"]]
         met = speed >= least and row["error"] < least_error
         goal = _goal(met, f"≥ {least:g} and a smaller error than any of them")
-    name = f"`{row['method']}`" if row["kind"] == "ours" or row["method"] == "projections" else row["method"]
+    name = (
+        f"`{row['method']}`"
+        if row["kind"] == "ours" or row["method"] == "projections"
+        else row["method"]
+    )
     return [name, number(row["error"], 2), shown, goal]
 
 
@@ -116,11 +124,19 @@ def _multiples(run: Result) -> str:
     threads = sorted({row["threads"] for row in run["rows"]})
     rows = []
     for method in dict.fromkeys(row["method"] for row in run["rows"]):
-        times = {row["threads"]: row["seconds"] / run["product_seconds"] for row in run["rows"] if row["method"] == method}
+        times = {
+            row["threads"]: row["seconds"] / run["product_seconds"]
+            for row in run["rows"]
+            if row["method"] == method
+        }
         most = _FLOOR_GOALS.get(method)
         goal = _goal(times[threads[-1]] <= most, f"≤ {most:g}") if most else ""
         rows.append([f"`{method}`", *(number(times[n]) for n in threads), goal])
-    head = [f"products, M = {run['users']:,}", *(f"{n} thread{'s' if n > 1 else ''}" for n in threads), "goal"]
+    head = [
+        f"products, M = {run['users']:,}",
+        *(f"{n} thread{'s' if n > 1 else ''}" for n in threads),
+        "goal",
+    ]
     return table(head, rows)
 
 
@@ -130,14 +146,25 @@ def _steps(run: Result) -> str:
     totals = {method: sum(run["steps"][method].values()) for method in methods}
     shares = {
         step: [run["steps"][method].get(step, 0.0) / totals[method] for method in methods]
-        for step in dict.fromkeys(step for method in reversed(methods) for step in run["steps"][method])
+        for step in dict.fromkeys(
+            step for method in reversed(methods) for step in run["steps"][method]
+        )
     }
-    rows = [[f"`{step}`", *(f"{share:.0%}" for share in row)] for step, row in shares.items() if max(row) >= 0.01]
-    return table([f"share of the time, M = {run['users']:,}", *(f"`{method}`" for method in methods)], rows)
+    rows = [
+        [f"`{step}`", *(f"{share:.0%}" for share in row)]
+        for step, row in shares.items()
+        if max(row) >= 0.01
+    ]
+    return table(
+        [f"share of the time, M = {run['users']:,}", *(f"`{method}`" for method in methods)], rows
+    )
 
 
 def _growth(result: Result) -> str:
-    slopes = [[f"`{method}`", number(slope), _goal(slope <= 1.05, "≤ 1.05")] for method, slope in result["slope"].items()]
+    slopes = [
+        [f"`{method}`", number(slope), _goal(slope <= 1.05, "≤ 1.05")]
+        for method, slope in result["slope"].items()
+    ]
     K = result["setting"]["n_components"]
     return "\n".join(
         [
@@ -171,7 +198,15 @@ def _threads(result: Result) -> str:
     for row in result["rows"]:
         gain = row["one"] / row["two"]
         same = "the same" if row["same_model"] else "another"
-        rows.append([f"{row['users']:,}", f"`{row['method']}`", number(gain), same, _goal(gain >= 1.6, "≥ 1.6")])
+        rows.append(
+            [
+                f"{row['users']:,}",
+                f"`{row['method']}`",
+                number(gain),
+                same,
+                _goal(gain >= 1.6, "≥ 1.6"),
+            ]
+        )
     return table(["M", "", "one thread / two", "model", "goal"], rows)
 
 
@@ -183,27 +218,60 @@ def _foldin(result: Result) -> str:
     threads = sorted({row["threads"] for row in result["rows"]})
     rows = []
     for estimate in dict.fromkeys(row["estimate"] for row in result["rows"]):
-        times = {r["threads"]: r["seconds"] / r["product_seconds"] for r in result["rows"] if r["estimate"] == estimate}
+        times = {
+            r["threads"]: r["seconds"] / r["product_seconds"]
+            for r in result["rows"]
+            if r["estimate"] == estimate
+        }
         most = _FOLDIN_GOALS.get(estimate)
         goal = _goal(times[threads[-1]] <= most, f"≤ {most:g}") if most else ""
         rows.append([f"`{estimate}`", *(number(times[n]) for n in threads), goal])
-    head = [f"products, M = {result['users']:,}", *(f"{n} thread{'s' if n > 1 else ''}" for n in threads), "goal"]
+    head = [
+        f"products, M = {result['users']:,}",
+        *(f"{n} thread{'s' if n > 1 else ''}" for n in threads),
+        "goal",
+    ]
     one = result["one"]
-    each = {estimate: seconds / one["solve_seconds"] for estimate, seconds in one["seconds"].items()}
-    lines = [[f"`{estimate}`", number(times), _goal(times <= 3, "≤ 3")] for estimate, times in each.items()]
-    return "\n".join([table(head, rows), table([f"one person, {one['comparisons']} comparisons", "solves", "goal"], lines)])
+    each = {
+        estimate: seconds / one["solve_seconds"] for estimate, seconds in one["seconds"].items()
+    }
+    lines = [
+        [f"`{estimate}`", number(times), _goal(times <= 3, "≤ 3")]
+        for estimate, times in each.items()
+    ]
+    return "\n".join(
+        [
+            table(head, rows),
+            table([f"one person, {one['comparisons']} comparisons", "solves", "goal"], lines),
+        ]
+    )
 
 
 def _readers(result: Result) -> str:
     """Reading in units of pyarrow's hashing, and the memory of ratings."""
     seconds, memory, sizes = result["seconds"], result["memory"], result["sizes"]
-    names = {"numbers": "text to numbers, in the order of the text", "read_comparisons": "`read_comparisons`, checked and merged"}
+    names = {
+        "numbers": "text to numbers, in the order of the text",
+        "read_comparisons": "`read_comparisons`, checked and merged",
+    }
     rows = []
     for name, words in names.items():
         ratio = seconds[name] / seconds["dictionary_encode"]
-        rows.append([words, number(ratio), _goal(ratio <= GOAL_RATIO, f"≤ {GOAL_RATIO:g}") if name == "numbers" else ""])
-    first = table([f"times `dictionary_encode`, {sizes['rows']:,} rows × 3 columns", "ratio", "goal"], rows)
-    beyond = [f"{memory['ratings']:,}", f"{memory['comparisons']:,}", f"{memory['beyond'] / 1e6:,.0f} MB"]
+        rows.append(
+            [
+                words,
+                number(ratio),
+                _goal(ratio <= GOAL_RATIO, f"≤ {GOAL_RATIO:g}") if name == "numbers" else "",
+            ]
+        )
+    first = table(
+        [f"times `dictionary_encode`, {sizes['rows']:,} rows × 3 columns", "ratio", "goal"], rows
+    )
+    beyond = [
+        f"{memory['ratings']:,}",
+        f"{memory['comparisons']:,}",
+        f"{memory['beyond'] / 1e6:,.0f} MB",
+    ]
     head = ["ratings", "comparisons", "peak beyond input and result", "goal"]
     return f"{first}\n{table(head, [[*beyond, _goal(memory['beyond'] <= GOAL_BYTES, '≤ 1 GB')]])}"
 

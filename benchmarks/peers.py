@@ -19,8 +19,8 @@ import mallowmix as mm
 from benchmarks.planted import Setting, count_matrix
 from benchmarks.record import timed
 from mallowmix.engine import LocalEngine, make_blocks
-from mallowmix.learn.mstep import Columns
-from mallowmix.learn.variational import Variational, variational_em
+from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.variational_em import Variational, variational_em
 
 Array = NDArray[np.float64]
 PATIENCE = 3  # checks without a gain before training is over
@@ -55,7 +55,9 @@ class Trained(NamedTuple):
 class ScikitLearn:
     """`LatentDirichletAllocation` by `partial_fit`: online, or, with a learning rate of one on all people at once, in batch."""
 
-    def __init__(self, X: sp.csr_array, K: int, alpha: float, *, threads: int, seed: int, batch: bool = False) -> None:
+    def __init__(
+        self, X: sp.csr_array, K: int, alpha: float, *, threads: int, seed: int, batch: bool = False
+    ) -> None:
         from sklearn.decomposition import LatentDirichletAllocation
 
         M = X.shape[0]
@@ -65,7 +67,9 @@ class ScikitLearn:
             K, doc_topic_prior=alpha, total_samples=M, n_jobs=threads, random_state=seed, **way
         )
         starter = LatentDirichletAllocation(1, n_jobs=threads, max_doc_update_iter=1)
-        starter.partial_fit(self.X[: 2 * threads])  # its worker processes are there before the clock starts
+        starter.partial_fit(
+            self.X[: 2 * threads]
+        )  # its worker processes are there before the clock starts
 
     def advance(self) -> None:
         self.model.partial_fit(self.X)
@@ -90,7 +94,9 @@ class Tomotopy:
 
     def advance(self) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # two workers may give another result each time
+            warnings.simplefilter(
+                "ignore", RuntimeWarning
+            )  # two workers may give another result each time
             self.model.train(20, workers=self.threads)
 
     def topic_word(self) -> Array:
@@ -117,7 +123,9 @@ class Gensim:
             "eval_every": None,
             "random_state": seed,
         }
-        self.model = LdaMulticore(workers=threads, **options) if threads > 1 else LdaModel(**options)
+        self.model = (
+            LdaMulticore(workers=threads, **options) if threads > 1 else LdaModel(**options)
+        )
 
     def advance(self) -> None:
         self.model.update(self.corpus)
@@ -153,7 +161,9 @@ def held_out(comparisons: mm.Comparisons, alpha: float, seed: int = 0) -> HeldOu
     """Halve everybody's comparisons at random, one by one."""
     X = count_matrix(comparisons)
     first = np.random.default_rng(seed).binomial(X.data.astype(np.int64), 0.5).astype(np.float64)
-    halves = [sp.csr_array((data, X.indices, X.indptr), shape=X.shape) for data in (first, X.data - first)]
+    halves = [
+        sp.csr_array((data, X.indices, X.indptr), shape=X.shape) for data in (first, X.data - first)
+    ]
     return HeldOut(*halves, alpha)
 
 
@@ -166,13 +176,20 @@ def completion(B: Array, people: HeldOut, n_iter: int = 30) -> float:
     given, scored = people.given, people.scored
     user = np.repeat(np.arange(given.shape[0]), np.diff(given.indptr))
     words = B[given.indices]  # (rows, K): the halves have the same rows
-    gamma = np.full((given.shape[0], B.shape[1]), people.alpha) + given.sum(axis=1)[:, None] / B.shape[1]
+    gamma = (
+        np.full((given.shape[0], B.shape[1]), people.alpha)
+        + given.sum(axis=1)[:, None] / B.shape[1]
+    )
     for _ in range(n_iter):
         scale = np.exp(psi(gamma) - psi(gamma.sum(axis=1, keepdims=True)))
         share = given.data / np.einsum("nk,nk->n", words, scale[user])
-        gamma = people.alpha + scale * (sp.csr_array((share, given.indices, given.indptr), shape=given.shape) @ B)
+        gamma = people.alpha + scale * (
+            sp.csr_array((share, given.indices, given.indptr), shape=given.shape) @ B
+        )
     theta = gamma / gamma.sum(axis=1, keepdims=True)
-    return float(scored.data @ np.log(np.einsum("nk,nk->n", words, theta[user])) / scored.data.sum())
+    return float(
+        scored.data @ np.log(np.einsum("nk,nk->n", words, theta[user])) / scored.data.sum()
+    )
 
 
 def train(trainer: Trainer, people: HeldOut, *, cap: float) -> Trained:
@@ -193,23 +210,31 @@ def train(trainer: Trainer, people: HeldOut, *, cap: float) -> Trained:
 # ---------------------------------------------------------------------------------------------------- EM from random rankings
 
 
-def random_start_em(comparisons: mm.Comparisons, setting: Setting, *, cap: float, n_iter: int = 20) -> Variational:
+def random_start_em(
+    comparisons: mm.Comparisons, setting: Setting, *, cap: float, n_iter: int = 20
+) -> Variational:
     """The best, by its bound, of three variational EM runs from random rankings; of fewer where they take `cap` seconds."""
     blocks, engine = make_blocks(comparisons), LocalEngine()
     spent, runs = 0.0, []
     while len(runs) < EM_STARTS and (spent < cap or not runs):
         random = np.random.default_rng([setting.seed, len(runs)])
-        seconds, run = timed(lambda random=random: _one_run(blocks, engine, setting, random, n_iter))
+        seconds, run = timed(
+            lambda random=random: _one_run(blocks, engine, setting, random, n_iter)
+        )
         runs.append(run)
         spent += seconds
     return max(runs, key=lambda run: run.elbo[-1])
 
 
-def _one_run(blocks: list, engine: LocalEngine, setting: Setting, random: np.random.Generator, n_iter: int) -> Variational:
+def _one_run(
+    blocks: list, engine: LocalEngine, setting: Setting, random: np.random.Generator, n_iter: int
+) -> Variational:
     """On until ten more iterations raise the bound by less than 1e-4 of itself, or five times ten are done."""
     K, Q = setting.n_components, setting.n_items
     sigma = np.stack([random.permutation(Q) for _ in range(K)]).astype(np.int32)
-    run = variational_em(blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, setting.alpha), engine, n_iter=n_iter)
+    run = variational_em(
+        blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, setting.alpha), engine, n_iter=n_iter
+    )
     for _ in range(5):
         before = run.elbo[-1]
         run = variational_em(blocks, run.columns, run.alpha, engine, n_iter=10, gamma=run.gamma)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 import mallowmix as mm
-from mallowmix.rankings import match_components
+from mallowmix.model.permutations import match_components
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,18 @@ def truth_of(setting: Setting) -> mm.M4:
     random = np.random.default_rng(setting.seed)
     K = setting.n_components
     sigma = np.stack([random.permutation(setting.n_items) for _ in range(K)])
-    return mm.M4(sigma, np.full(K, setting.phi), np.full(K, setting.alpha), np.arange(setting.n_items))
+    return mm.M4(
+        sigma, np.full(K, setting.phi), np.full(K, setting.alpha), np.arange(setting.n_items)
+    )
 
 
 def draw(setting: Setting, n_users: int, *, others: bool = False) -> mm.Comparisons:
     """The comparisons of `n_users` people of the planted model; `others` are people whom no fit has seen."""
-    return truth_of(setting).sample(n_users, setting.per_user, seed=setting.seed + (1_000_003 if others else 0)).comparisons
+    return (
+        truth_of(setting)
+        .sample(n_users, setting.per_user, seed=setting.seed + (1_000_003 if others else 0))
+        .comparisons
+    )
 
 
 def count_matrix(comparisons: mm.Comparisons) -> sp.csr_array:

@@ -20,20 +20,27 @@ from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
 from mallowmix.engine import LocalEngine
-from mallowmix.learn.components import components
-from mallowmix.learn.moments import HalfMoments
-from mallowmix.learn.novel_pairs import find_novel_pairs
-from mallowmix.learn.ranking_matrix import estimate_ranking_matrix
+from mallowmix.learn.paper.components_from_topics import components
+from mallowmix.learn.paper.novel_pairs import find_novel_pairs
+from mallowmix.learn.paper.pair_moments import HalfMoments
+from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
 
 RESULTS = Path(__file__).parent / "results" / "projections_growth.json"
 BASE = {"M": 8000, "N": 50, "K": 2, "Q": 30}
-VALUES = {"M": [4000, 8000, 16_000, 32_000], "N": [25, 50, 100, 200], "K": [2, 4, 8, 16], "Q": [10, 20, 40, 80]}
+VALUES = {
+    "M": [4000, 8000, 16_000, 32_000],
+    "N": [25, 50, 100, 200],
+    "K": [2, 4, 8, 16],
+    "Q": [10, 20, 40, 80],
+}
 
 
 def draw(M: int, N: int, K: int, Q: int) -> mm.Comparisons:
     """Comparisons of a planted model."""
     random = np.random.default_rng(1)
-    model = mm.M4([random.permutation(Q) for _ in range(K)], np.full(K, 0.1), np.full(K, 0.3), np.arange(Q))
+    model = mm.M4(
+        [random.permutation(Q) for _ in range(K)], np.full(K, 0.1), np.full(K, 0.3), np.arange(Q)
+    )
     return model.sample(M, N, seed=1).comparisons
 
 
@@ -49,7 +56,9 @@ def time_stages(comparisons: mm.Comparisons, K: int) -> dict[str, float]:
     components(B)
     marks.append(time.process_time())
     stages = ("halves", "novel_pairs", "ranking_matrix", "components")
-    assert not [note for note in novel.notes if "zeta" in note], "ζ was lowered: that is more than one search"
+    assert not [note for note in novel.notes if "zeta" in note], (
+        "ζ was lowered: that is more than one search"
+    )
     seconds = [end - start for start, end in pairwise(marks)]
     return dict(zip(stages, seconds, strict=True)) | {"all": sum(seconds)}
 
@@ -78,7 +87,10 @@ def main() -> None:
         tables = [growth(name, values) for name, values in VALUES.items()]
     options.out.parent.mkdir(exist_ok=True)
     about = {"base": BASE, "bound": "O(MNK + Q²K³)", "min_count": 0.2, "threads": 1}
-    options.out.write_text(json.dumps({"about": about, "growth": tables}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    options.out.write_text(
+        json.dumps({"about": about, "growth": tables}, indent=1, ensure_ascii=False) + "\n",
+        encoding="utf-8",
+    )
     for table in tables:
         seconds = ", ".join(f"{run['all']:.2f}" for run in table["seconds"])
         ratios = ", ".join(f"{ratio:.2f}" for ratio in table["ratios"]["all"])

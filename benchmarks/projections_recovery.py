@@ -16,18 +16,22 @@ import numpy as np
 
 import mallowmix as mm
 from mallowmix.errors import MallowmixWarning
-from mallowmix.rankings import match_components
-from mallowmix.theory import separability
+from mallowmix.model.m4 import separability
+from mallowmix.model.permutations import match_components
 
 RESULTS = Path(__file__).parent / "results" / "projections_recovery.json"
 SETTINGS = [{"zeta": zeta, "min_count": least} for zeta in (0.05, "auto") for least in (0.0, 0.2)]
 
 
-def planted(seed: int, n_items: int = 30, n_components: int = 4, phi: float = 0.1, alpha: float = 0.1) -> mm.M4:
+def planted(
+    seed: int, n_items: int = 30, n_components: int = 4, phi: float = 0.1, alpha: float = 0.1
+) -> mm.M4:
     """A model with random reference rankings."""
     random = np.random.default_rng(seed)
     sigma = np.stack([random.permutation(n_items) for _ in range(n_components)])
-    return mm.M4(sigma, np.full(n_components, phi), np.full(n_components, alpha), np.arange(n_items))
+    return mm.M4(
+        sigma, np.full(n_components, phi), np.full(n_components, alpha), np.arange(n_items)
+    )
 
 
 def shared_rows(truth: mm.M4, fitted: mm.M4) -> int:
@@ -43,7 +47,11 @@ def measure(truth: mm.M4, comparisons: mm.Comparisons, setting: dict) -> dict:
         warnings.simplefilter("ignore", MallowmixWarning)
         fitted = mm.fit(comparisons, truth.n_components, method="projections", seed=0, **setting)
     error = float(match_components(fitted.sigma, truth.sigma).kendall.mean())
-    return {"kendall": error, "rows_of_a_component_already_found": shared_rows(truth, fitted), "zeta_used": fitted.report["zeta"]}
+    return {
+        "kendall": error,
+        "rows_of_a_component_already_found": shared_rows(truth, fitted),
+        "zeta_used": fitted.report["zeta"],
+    }
 
 
 def rows(sizes: list[int], seeds: list[int], per_user: int = 100) -> list[dict]:
@@ -63,7 +71,11 @@ def summary(table: list[dict]) -> list[dict]:
     """One line a size and setting: mean error, how often exact, how often a component was found twice."""
     lines = []
     for M, setting in [(M, s) for M in sorted({row["M"] for row in table}) for s in SETTINGS]:
-        chosen = [row for row in table if row["M"] == M and all(row[name] == value for name, value in setting.items())]
+        chosen = [
+            row
+            for row in table
+            if row["M"] == M and all(row[name] == value for name, value in setting.items())
+        ]
         twice = [row["rows_of_a_component_already_found"] > 0 for row in chosen]
         wrong = [row["kendall"] > 0 for row in chosen]
         lines.append(
@@ -74,7 +86,9 @@ def summary(table: list[dict]) -> list[dict]:
                 "mean_kendall": float(np.mean([row["kendall"] for row in chosen])),
                 "exact": len(wrong) - sum(wrong),
                 "a_component_found_twice": sum(twice),
-                "exact_without_that": sum(not w and not t for w, t in zip(wrong, twice, strict=True)),
+                "exact_without_that": sum(
+                    not w and not t for w, t in zip(wrong, twice, strict=True)
+                ),
             }
         )
     return lines
@@ -90,7 +104,10 @@ def main() -> None:
     lines = summary(table)
     about = {"n_items": 30, "n_components": 4, "per_user": 100, "phi": 0.1, "alpha": 0.1}
     options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(json.dumps({"about": about, "summary": lines, "runs": table}, indent=1) + "\n", encoding="utf-8")
+    options.out.write_text(
+        json.dumps({"about": about, "summary": lines, "runs": table}, indent=1) + "\n",
+        encoding="utf-8",
+    )
     print(f"{'M':>6} {'zeta':>5} {'min_count':>9} {'error':>7} {'exact':>6} {'twice':>6}")
     for line in lines:
         print(

@@ -17,7 +17,7 @@ import numpy as np
 
 import mallowmix as mm
 from benchmarks.record import RESULTS, about, save
-from mallowmix.randomness import generator
+from mallowmix.numerics.randomness import generator
 
 GOALS = {0.3: 0.75, 0.6: 0.5}
 _STEP = 113
@@ -51,7 +51,9 @@ class Person:
     def __init__(self, model: mm.M4, setting: Setting, number: int) -> None:
         random = generator(setting.seed, _STEP + 1, number)
         self.model, self.theta = model, random.dirichlet(model.alpha)
-        self.wins = random.random((model.n_items,) * 2) < np.einsum("k,kij->ij", self.theta, model.beta())
+        self.wins = random.random((model.n_items,) * 2) < np.einsum(
+            "k,kij->ij", self.theta, model.beta()
+        )
         low, high = np.triu_indices(model.n_items, 1)
         self.shuffled = random.permutation(np.column_stack([low, high]))
 
@@ -71,7 +73,9 @@ class Person:
         return out
 
     def error(self, told: list[tuple[int, int]]) -> float:
-        return float(np.abs(mm.weights(self.model, self.comparisons(told), jobs=1)[0] - self.theta).sum())
+        return float(
+            np.abs(mm.weights(self.model, self.comparisons(told), jobs=1)[0] - self.theta).sum()
+        )
 
     def most_telling(self, told: list[tuple[int, int]]) -> tuple[int, int]:
         (question,) = mm.next_pair(self.model, self.comparisons(told))
@@ -79,7 +83,9 @@ class Person:
 
     def comparisons(self, told: list[tuple[int, int]]) -> mm.Comparisons:
         winner, loser = np.array(told, int).reshape(-1, 2).T
-        return mm.Comparisons.from_codes(np.zeros(len(told), int), winner, loser, None, self.model.items, ["someone"])
+        return mm.Comparisons.from_codes(
+            np.zeros(len(told), int), winner, loser, None, self.model.items, ["someone"]
+        )
 
 
 def questions_needed(random: np.ndarray, adaptive: np.ndarray, reference: int) -> float:
@@ -99,7 +105,9 @@ def measure(setting: Setting, tell=print) -> dict[str, Any]:
     rows = []
     for phi in setting.phis:
         rows.append(row := one_phi(setting, phi))
-        tell(f"φ = {phi}: {row['ratio']:.2f} of the questions ({row['low']:.2f} to {row['high']:.2f})")
+        tell(
+            f"φ = {phi}: {row['ratio']:.2f} of the questions ({row['low']:.2f} to {row['high']:.2f})"
+        )
     return {"about": about(), "setting": asdict(setting), "rows": rows}
 
 
@@ -107,13 +115,20 @@ def one_phi(setting: Setting, phi: float) -> dict[str, Any]:
     """Both curves and the ratio of questions for the same error."""
     models = [planted(setting, phi, number) for number in range(setting.models)]
     people = [Person(models[m % len(models)], setting, m) for m in range(setting.people)]
-    random, adaptive = (np.array([p.errors(kind, setting.questions) for p in people]) for kind in (False, True))
+    random, adaptive = (
+        np.array([p.errors(kind, setting.questions) for p in people]) for kind in (False, True)
+    )
     again = generator(setting.seed, _STEP + 2).integers(0, len(people), (1000, len(people)))
-    ratios = [questions_needed(random[rows], adaptive[rows], setting.reference) / setting.reference for rows in again]
+    ratios = [
+        questions_needed(random[rows], adaptive[rows], setting.reference) / setting.reference
+        for rows in again
+    ]
     low, high = np.minimum(np.quantile(ratios, [0.05, 0.95], method="nearest"), 99.0)
     return {
         "phi": phi,
-        "ratio": min(questions_needed(random, adaptive, setting.reference) / setting.reference, 99.0),
+        "ratio": min(
+            questions_needed(random, adaptive, setting.reference) / setting.reference, 99.0
+        ),
         "low": float(low),
         "high": float(high),
         "goal": GOALS.get(phi),
@@ -133,8 +148,19 @@ def plot(result: dict[str, Any], file: Path) -> None:
         for kind, colour in (("random", "0.5"), ("adaptive", "C0")):
             axis.plot(row[kind], color=colour, label=kind)
         goal = row["random"][reference]
-        axis.plot([row["ratio"] * reference, reference], [goal, goal], "o--", color="0.3", markersize=4, linewidth=1)
-        axis.set(title=f"φ = {row['phi']}: {row['ratio']:.2f} of the questions", xlabel="questions", ylim=(0, None))
+        axis.plot(
+            [row["ratio"] * reference, reference],
+            [goal, goal],
+            "o--",
+            color="0.3",
+            markersize=4,
+            linewidth=1,
+        )
+        axis.set(
+            title=f"φ = {row['phi']}: {row['ratio']:.2f} of the questions",
+            xlabel="questions",
+            ylim=(0, None),
+        )
     axes[0].set_ylabel("error in θ, Σ |difference|")
     axes[0].legend(frameon=False)
     figure.savefig(file, dpi=150)
@@ -142,7 +168,9 @@ def plot(result: dict[str, Any], file: Path) -> None:
 
 def main() -> None:
     """Measure, keep, and draw."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--people", type=int, default=Setting.people)
     options = parser.parse_args()
     result = measure(Setting(people=options.people))

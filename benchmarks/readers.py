@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from benchmarks.growth import peak_bytes, reset_peak, resident_bytes
 from benchmarks.record import Tell, about
-from mallowmix.labels import encode_groups
+from mallowmix.data.labels import encode_groups
 from mallowmix.readers import read_comparisons
-from mallowmix.readers.ratings import comparisons_from_ratings
+from mallowmix.readers.rating_forms import comparisons_from_ratings
 
 ROOT = Path(__file__).parents[1]
 GOAL_RATIO, GOAL_BYTES = 1.5, 1e9
@@ -48,11 +48,20 @@ def measure(sizes: Sizes, tell: Tell) -> dict[str, Any]:
             call(votes)
             seconds[name].append(time.process_time() - before)
     least = {name: min(times) for name, times in seconds.items()}
-    tell(", ".join(f"{name} {spent / least['dictionary_encode']:.2f}" for name, spent in least.items()))
+    tell(
+        ", ".join(
+            f"{name} {spent / least['dictionary_encode']:.2f}" for name, spent in least.items()
+        )
+    )
     del votes
     memory = _in_a_process(sizes)
     tell(f"{memory['ratings']:,} ratings: {memory['beyond'] / 1e6:,.0f} MB beyond the result")
-    return {"about": about() | {"pyarrow": pa.__version__}, "sizes": asdict(sizes), "seconds": least, "memory": memory}
+    return {
+        "about": about() | {"pyarrow": pa.__version__},
+        "sizes": asdict(sizes),
+        "seconds": least,
+        "memory": memory,
+    }
 
 
 def text_votes(sizes: Sizes) -> pa.Table:
@@ -64,7 +73,11 @@ def text_votes(sizes: Sizes) -> pa.Table:
     loser = (winner + random.integers(1, sizes.items, sizes.rows)) % sizes.items
     who = random.integers(0, sizes.users, sizes.rows)
     return pa.table(
-        {"user": users.take(pa.array(who)), "winner": items.take(pa.array(winner)), "loser": items.take(pa.array(loser))}
+        {
+            "user": users.take(pa.array(who)),
+            "winner": items.take(pa.array(winner)),
+            "loser": items.take(pa.array(loser)),
+        }
     )
 
 
@@ -91,7 +104,11 @@ def rated(raters: int, ratings: int, things: int) -> tuple[Any, Any, Any]:
     random = np.random.default_rng(1)
     first, step = random.integers(0, things, raters), random.integers(1, things // ratings, raters)
     item = (first[:, None] + step[:, None] * np.arange(ratings)) % things
-    return np.repeat(np.arange(raters), ratings), item.ravel(), random.integers(1, 11, raters * ratings) / 2
+    return (
+        np.repeat(np.arange(raters), ratings),
+        item.ravel(),
+        random.integers(1, 11, raters * ratings) / 2,
+    )
 
 
 def memory_of(raters: int, ratings: int, things: int) -> dict[str, Any]:
@@ -101,7 +118,10 @@ def memory_of(raters: int, ratings: int, things: int) -> dict[str, Any]:
     reset_peak()
     before = resident_bytes()
     made = comparisons_from_ratings(*columns)
-    held = sum(getattr(made, name).nbytes for name in ("user", "winner", "loser", "weight", "user_weight", "users", "items"))
+    held = sum(
+        getattr(made, name).nbytes
+        for name in ("user", "winner", "loser", "weight", "user_weight", "users", "items")
+    )
     return {
         "ratings": len(columns[0]),
         "comparisons": len(made),

@@ -26,16 +26,16 @@ from threadpoolctl import threadpool_limits
 import mallowmix as mm
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import MallowmixError, MallowmixWarning
-from mallowmix.infer.completion import completion, foretold, split_block
-from mallowmix.infer.posterior import views
-from mallowmix.infer.scores import Heldout, summary
-from mallowmix.learn.gibbs import monte_carlo_em, start_chains
-from mallowmix.learn.mstep import Columns
-from mallowmix.learn.sample import people
-from mallowmix.learn.variational import Variational, variational_em
-from mallowmix.randomness import as_key
+from mallowmix.infer.collapsed_variational import views
+from mallowmix.infer.heldout.completion import completion, foretold, split_block
+from mallowmix.infer.heldout.heldout_scores import Heldout, summary
+from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.monte_carlo_em import monte_carlo_em, start_chains
+from mallowmix.learn.spectral.user_sample import people
+from mallowmix.learn.spectral.variational_em import Variational, variational_em
+from mallowmix.numerics.randomness import as_key
 from mallowmix.readers.movielens import first_users, movielens_comparisons, read_movielens
-from mallowmix.readers.ratings import capped
+from mallowmix.readers.rating_forms import capped
 
 RESULTS = Path(__file__).parent / "results" / "real_data.json"
 Fit = Callable[[mm.Comparisons, int, int], mm.M4]
@@ -45,7 +45,9 @@ def random_start(blocks: list[Block], K: int, seed: int) -> Variational:
     """EM from random rankings: 40 variational steps with a fixed prior."""
     random = np.random.default_rng(seed)
     sigma = np.stack([random.permutation(blocks[0].n_items) for _ in range(K)]).astype(np.int32)
-    return variational_em(blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, 1 / K), LocalEngine(), n_iter=40)
+    return variational_em(
+        blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, 1 / K), LocalEngine(), n_iter=40
+    )
 
 
 def random_em(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
@@ -53,7 +55,15 @@ def random_em(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
     blocks = make_blocks(comparisons)
     with threadpool_limits(1):
         start = random_start(blocks, K, seed)
-        end = variational_em(blocks, start.columns, start.alpha, LocalEngine(), n_iter=10, gamma=start.gamma, move_alpha=True)
+        end = variational_em(
+            blocks,
+            start.columns,
+            start.alpha,
+            LocalEngine(),
+            n_iter=10,
+            gamma=start.gamma,
+            move_alpha=True,
+        )
     return mm.M4(end.columns.sigma, end.columns.phi, end.alpha, comparisons.items)
 
 
@@ -63,15 +73,26 @@ def random_refined(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
     with threadpool_limits(1):
         start = random_start(blocks, K, seed)
         theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
-        end = monte_carlo_em(blocks, start.columns, start.alpha, start_chains(blocks, theta), LocalEngine(), seed=seed)
-    return mm.M4(end.columns.sigma, end.columns.phi, end.alpha, comparisons.items, {"moved": end.moved})
+        end = monte_carlo_em(
+            blocks,
+            start.columns,
+            start.alpha,
+            start_chains(blocks, theta),
+            LocalEngine(),
+            seed=seed,
+        )
+    return mm.M4(
+        end.columns.sigma, end.columns.phi, end.alpha, comparisons.items, {"moved": end.moved}
+    )
 
 
 def fitted(cap: float | None = None, **options: object) -> Fit:
     """`mallowmix.fit` with these options, people with more than `cap` comparisons counting as if they had so many."""
 
     def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
-        return mm.fit(comparisons if cap is None else capped(comparisons, cap), K, seed=seed, **options)
+        return mm.fit(
+            comparisons if cap is None else capped(comparisons, cap), K, seed=seed, **options
+        )
 
     return run
 
@@ -80,7 +101,9 @@ def calibrated(n_fits: int = 1) -> Fit:
     """`mallowmix.fit`, averaged over fits if more than one, then `mallowmix.calibrate` on the same people (see there how)."""
 
     def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
-        return mm.calibrate(mm.fit(comparisons, K, seed=seed, n_fits=n_fits), comparisons, seed=seed)
+        return mm.calibrate(
+            mm.fit(comparisons, K, seed=seed, n_fits=n_fits), comparisons, seed=seed
+        )
 
     return run
 
@@ -114,8 +137,15 @@ def measure(name: str, train: mm.Comparisons, test: mm.Comparisons, K: int, seed
             model = METHODS[name](train, K, seed)
     except MallowmixError as error:
         return row | {"error": str(error)}
-    row |= {"seconds": time.perf_counter() - start, "least_share_times_K": float(model.share.min() * K)}
-    row |= {"shares": model.share.tolist(), "phi": model.phi.tolist(), "alpha0": float(model.alpha.sum())}
+    row |= {
+        "seconds": time.perf_counter() - start,
+        "least_share_times_K": float(model.share.min() * K),
+    }
+    row |= {
+        "shares": model.share.tolist(),
+        "phi": model.phi.tolist(),
+        "alpha0": float(model.alpha.sum()),
+    }
     row |= {"start": model.report.get("start"), "moved": model.report.get("moved")}
     found = {
         "random": completion(model, test),
@@ -123,7 +153,10 @@ def measure(name: str, train: mm.Comparisons, test: mm.Comparisons, K: int, seed
         "either": with_either_held_out(model, test),
     }
     return row | {
-        name: {"log_likelihood": each.log_likelihood_per_comparison, "standard_error": each.standard_error}
+        name: {
+            "log_likelihood": each.log_likelihood_per_comparison,
+            "standard_error": each.standard_error,
+        }
         for name, each in found.items()
     }
 
@@ -135,7 +168,10 @@ def with_either_held_out(model: mm.M4, test: mm.Comparisons) -> Heldout:
         told, _ = split_block(block, 0.5, "items", as_key(0))
         rows, person = np.flatnonzero(told == 0), people(block)
         log_p = np.log(foretold(block, fits, told, person[rows], block.pair[rows]))
-        sums = [np.bincount(person[rows], block.weight[rows] * value, block.n_users) for value in (log_p, np.ones(len(rows)))]
+        sums = [
+            np.bincount(person[rows], block.weight[rows] * value, block.n_users)
+            for value in (log_p, np.ones(len(rows)))
+        ]
         scores.append(np.column_stack(sums))
     return summary(np.concatenate(scores), "nobody has a comparison that was not told.")
 
@@ -145,7 +181,9 @@ def line(row: dict) -> str:
     head = f"{row['n_items']:>4} {row['n_components']:>3}  {row['method']:<34}"
     if "error" in row:
         return f"{head} {row['error']}"
-    likelihoods = " ".join(f"{row[name]['log_likelihood']:>8.4f}" for name in ("random", "films", "either"))
+    likelihoods = " ".join(
+        f"{row[name]['log_likelihood']:>8.4f}" for name in ("random", "films", "either")
+    )
     return f"{head} {likelihoods} {row['least_share_times_K']:>7.2f} {row['seconds']:>8.1f}"
 
 
@@ -162,13 +200,19 @@ def kept(out: Path) -> list[dict]:
 def code_state() -> str:
     """The commit at the start of the run, "-dirty" where files differed from it."""
     command = ["git", "describe", "--always", "--dirty"]
-    found = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+    )
     return found.stdout.strip() or "unknown"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="the folder with moviedata.mat or ratings.dat; or set MALLOWMIX_DATA")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help="the folder with moviedata.mat or ratings.dat; or set MALLOWMIX_DATA",
+    )
     parser.add_argument("--quick", action="store_true", help="100 films and 10 components alone")
     parser.add_argument("--items", type=int, nargs="+", default=[100, 200])
     parser.add_argument("--components", type=int, nargs="+", default=[10, 20])
@@ -179,10 +223,15 @@ def main() -> None:
     sizes, ks = ([100], [10]) if options.quick else (options.items, options.components)
     ratings, table, code = read_movielens(options.data), kept(options.out), code_state()
     options.out.parent.mkdir(exist_ok=True)
-    print(f"{'Q':>4} {'K':>3}  {'method':<34} {'random':>8} {'films':>8} {'either':>8} {'share':>7} {'seconds':>8}", flush=True)
+    print(
+        f"{'Q':>4} {'K':>3}  {'method':<34} {'random':>8} {'films':>8} {'either':>8} {'share':>7} {'seconds':>8}",
+        flush=True,
+    )
     for Q in sizes:
         train, test = first_users(movielens_comparisons(ratings, Q))
-        for K, name, seed in [(K, name, s) for K in ks for name in options.methods for s in range(options.seeds)]:
+        for K, name, seed in [
+            (K, name, s) for K in ks for name in options.methods for s in range(options.seeds)
+        ]:
             row = measure(name, train, test, K, seed) | {"code": code}
             table = [old for old in table if key(old) != key(row)] + [row]
             print(line(row), flush=True)

@@ -34,7 +34,17 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure one size, and put its row into the results."""
     options = _parser().parse_args(arguments)
     if options.stage:
-        print(json.dumps(stage(options.stage, Path(options.folder), options.memory, _setting(options), int(options.comparisons))))
+        print(
+            json.dumps(
+                stage(
+                    options.stage,
+                    Path(options.folder),
+                    options.memory,
+                    _setting(options),
+                    int(options.comparisons),
+                )
+            )
+        )
         return
     folder = Path(options.folder or tempfile.mkdtemp(prefix="mallowmix-scale-"))
     try:
@@ -49,7 +59,11 @@ def main(arguments: list[str] | None = None) -> None:
 def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Write the shards unless they are there, then one process for each stage."""
     n, setting = int(options.comparisons), _setting(options)
-    row: dict[str, Any] = {"comparisons": n, "items": setting.n_items, "components": setting.n_components}
+    row: dict[str, Any] = {
+        "comparisons": n,
+        "items": setting.n_items,
+        "components": setting.n_components,
+    }
     row |= {"users": n // setting.per_user, "memory": options.memory, "cores": os.cpu_count()}
     if not (folder / "written").exists():
         start = time.perf_counter()
@@ -73,7 +87,17 @@ def scans(row: dict[str, Any]) -> dict[str, float]:
 
 
 def _child(name: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.scale", "--stage", name, "--folder", str(folder), "--memory", options.memory]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.scale",
+        "--stage",
+        name,
+        "--folder",
+        str(folder),
+        "--memory",
+        options.memory,
+    ]
     for option in ("comparisons", "items", "components", "per_user"):
         command += [f"--{option.replace('_', '-')}", str(getattr(options, option))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -116,7 +140,7 @@ def scan(folder: Path, memory: str, setting: Setting, name: str) -> dict[str, An
 
 def store(folder: Path, memory: str, setting: Setting, name: str) -> dict[str, Any]:
     """From shards to the sorted rows of all people, and the digest that a model file keeps."""
-    from mallowmix.engine.store import store_comparisons
+    from mallowmix.engine.out_of_core.store import store_comparisons
 
     stored = store_comparisons(folder / "votes", cache=folder / "votes.blocks", memory=memory)
     start = time.perf_counter()
@@ -128,13 +152,20 @@ def store(folder: Path, memory: str, setting: Setting, name: str) -> dict[str, A
 def fit(folder: Path, memory: str, setting: Setting, name: str) -> dict[str, Any]:
     """A fit of what is stored: which passes went over everybody, and how far it is from what was planted."""
     import mallowmix as mm
-    from mallowmix.engine.disk import DiskEngine
-    from mallowmix.engine.stored import StoredComparisons
+    from mallowmix.engine.out_of_core.disk import DiskEngine
+    from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 
     stored, seconds = StoredComparisons(folder / "votes.blocks"), Counter()
-    model = mm.fit(stored, setting.n_components, refine=name, engine=_clocked(DiskEngine, seconds)(memory=memory))
+    model = mm.fit(
+        stored,
+        setting.n_components,
+        refine=name,
+        engine=_clocked(DiskEngine, seconds)(memory=memory),
+    )
     passes = {step: value for step, value in seconds.items() if step.startswith("everybody")}
-    number = [int(item) for item in model.items]  # shards hold labels as text, which are numbered in another order
+    number = [
+        int(item) for item in model.items
+    ]  # shards hold labels as text, which are numbered in another order
     return {
         "passes": passes,
         "sample": sum(value for step, value in seconds.items() if step not in passes),
@@ -161,25 +192,45 @@ def _clocked(engine: type, seconds: Counter[str]) -> type:
 
 def keep(row: dict[str, Any], folder: Path) -> None:
     """The rows of all sizes measured so far, the least first."""
-    rows = [old for old in (load("scale", folder) or {}).get("rows", []) if old["comparisons"] != row["comparisons"]]
-    save("scale", {"about": about(), "rows": sorted([*rows, row], key=lambda each: each["comparisons"])}, folder)
+    rows = [
+        old
+        for old in (load("scale", folder) or {}).get("rows", [])
+        if old["comparisons"] != row["comparisons"]
+    ]
+    save(
+        "scale",
+        {"about": about(), "rows": sorted([*rows, row], key=lambda each: each["comparisons"])},
+        folder,
+    )
 
 
 def _setting(options: argparse.Namespace) -> Setting:
-    return Setting(int(options.items), int(options.components), int(options.per_user), SETTING.phi, SETTING.alpha)
+    return Setting(
+        int(options.items),
+        int(options.components),
+        int(options.per_user),
+        SETTING.phi,
+        SETTING.alpha,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m benchmarks.scale", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.scale", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--comparisons", type=float, default=1e8, help="how many; 1e8 unless given")
     parser.add_argument("--items", type=int, default=SETTING.n_items)
     parser.add_argument("--components", type=int, default=SETTING.n_components)
     parser.add_argument("--per-user", type=int, default=SETTING.per_user)
     parser.add_argument("--memory", default="2GB")
-    parser.add_argument("--folder", help="where shards and store are kept; a temporary folder unless given")
+    parser.add_argument(
+        "--folder", help="where shards and store are kept; a temporary folder unless given"
+    )
     parser.add_argument("--stages", default=",".join(STAGES), help=f"which of {', '.join(STAGES)}")
     parser.add_argument("--stage", help=argparse.SUPPRESS)
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="the folder of scale.json")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=RESULTS, help="the folder of scale.json"
+    )
     return parser
 
 

@@ -18,16 +18,20 @@ from benchmarks.record import RESULTS, about, save
 from benchmarks.scale import SETTING
 from mallowmix.engine import LocalEngine, make_shards
 from mallowmix.engine.dask import DaskEngine
-from mallowmix.engine.stored import StoredComparisons
-from mallowmix.learn.everybody import tabulate_everybody
-from mallowmix.learn.mstep import Columns
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.learn.spectral.large_data import tabulate_everybody
+from mallowmix.learn.spectral.mallows_mstep import Columns
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, print and keep."""
-    parser = argparse.ArgumentParser("python -m benchmarks.scale_dask", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.scale_dask", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("store", type=Path, help="a folder of stored comparisons")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="the folder of scale_dask.json")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=RESULTS, help="the folder of scale_dask.json"
+    )
     options = parser.parse_args(arguments)
     found = measure(StoredComparisons(options.store))
     save("scale_dask", {"about": about(), **found}, options.output)
@@ -37,12 +41,22 @@ def main(arguments: list[str] | None = None) -> None:
 def measure(stored: StoredComparisons) -> dict[str, Any]:
     """Seconds of one pass by the number of workers, its bytes, and the run that loses a worker half-way."""
     truth = truth_of(SETTING)
-    columns, alpha = Columns(np.array(truth.sigma)[:, : stored.n_items], np.array(truth.phi)), np.array(truth.alpha)
+    columns, alpha = (
+        Columns(np.array(truth.sigma)[:, : stored.n_items], np.array(truth.phi)),
+        np.array(truth.alpha),
+    )
     work = (stored.blocks(), columns, alpha)
     start = time.perf_counter()
     expected = tabulate_everybody(*work, LocalEngine(1))
-    found: dict[str, Any] = {"comparisons": stored.n_comparisons, "shards": len(make_shards(work[0]))}
-    found |= {"one thread": time.perf_counter() - start, "bytes a shard": expected.nbytes // 2, "workers": {}}
+    found: dict[str, Any] = {
+        "comparisons": stored.n_comparisons,
+        "shards": len(make_shards(work[0])),
+    }
+    found |= {
+        "one thread": time.perf_counter() - start,
+        "bytes a shard": expected.nbytes // 2,
+        "workers": {},
+    }
     for workers in (1, 2):
         found["workers"][workers], tables = _timed(work, workers, lost=False)
         found["same bytes"] = tables.tobytes() == expected.tobytes()

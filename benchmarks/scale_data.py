@@ -10,12 +10,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import mallowmix as mm
-from mallowmix.mallows import gap_probabilities
+from mallowmix.model.mallows import gap_probabilities
 
 ROWS_A_SHARD = 5_000_000
 
 
-def write_shards(folder: Path, truth: mm.M4, n_users: int, n_comparisons: int, *, seed: int = 0, rows: int = ROWS_A_SHARD) -> int:
+def write_shards(
+    folder: Path,
+    truth: mm.M4,
+    n_users: int,
+    n_comparisons: int,
+    *,
+    seed: int = 0,
+    rows: int = ROWS_A_SHARD,
+) -> int:
     """Write so many comparisons of so many people into votes-0000.parquet, …; the bytes written."""
     folder.mkdir(parents=True, exist_ok=True)
     upto = np.cumsum(truth_weights(truth, n_users, seed), axis=1, dtype=np.float32)
@@ -28,17 +36,23 @@ def write_shards(folder: Path, truth: mm.M4, n_users: int, n_comparisons: int, *
             "winner": pa.DictionaryArray.from_arrays(pa.array(winner), items),
             "loser": pa.DictionaryArray.from_arrays(pa.array(loser), items),
         }
-        pq.write_table(pa.table(columns), folder / f"votes-{number:04}.parquet", row_group_size=1 << 20)
+        pq.write_table(
+            pa.table(columns), folder / f"votes-{number:04}.parquet", row_group_size=1 << 20
+        )
     return sum(file.stat().st_size for file in folder.glob("*.parquet"))
 
 
 def truth_weights(truth: mm.M4, n_users: int, seed: int) -> np.ndarray:
     """(users, K) everybody's weights."""
-    draws = np.random.default_rng([seed, 0]).standard_gamma(truth.alpha, (n_users, truth.n_components))
+    draws = np.random.default_rng([seed, 0]).standard_gamma(
+        truth.alpha, (n_users, truth.n_components)
+    )
     return (draws / draws.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
-def draw_rows(truth: mm.M4, upto: np.ndarray, n: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def draw_rows(
+    truth: mm.M4, upto: np.ndarray, n: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Users, winners and losers of n comparisons: a random person, one of their components, two random items."""
     K, Q = truth.sigma.shape
     user = random.integers(0, len(upto), n)
@@ -47,6 +61,15 @@ def draw_rows(truth: mm.M4, upto: np.ndarray, n: int, random: np.random.Generato
         z += u >= upto[user, k]
     i = random.integers(0, Q, n, dtype=np.int32)
     j = (i + random.integers(1, Q, n, dtype=np.int32)) % Q
-    by_gap = np.stack([np.concatenate([t.lose[:0:-1], t.win]) for t in (gap_probabilities(Q, phi) for phi in truth.phi)])
+    by_gap = np.stack(
+        [
+            np.concatenate([t.lose[:0:-1], t.win])
+            for t in (gap_probabilities(Q, phi) for phi in truth.phi)
+        ]
+    )
     first_wins = random.random(n) < by_gap[z, truth.sigma[z, j] - truth.sigma[z, i] + Q - 1]
-    return user, np.where(first_wins, i, j).astype(np.int32), np.where(first_wins, j, i).astype(np.int32)
+    return (
+        user,
+        np.where(first_wins, i, j).astype(np.int32),
+        np.where(first_wins, j, i).astype(np.int32),
+    )

@@ -25,7 +25,9 @@ def main() -> None:
 
 def filled(text: str, rows: list[dict[str, Any]]) -> str:
     """The page with its table between the two marks."""
-    return re.sub(f"{_START}.*{_END}", lambda _: f"{_START}\n{table(rows)}\n{_END}", text, flags=re.S)
+    return re.sub(
+        f"{_START}.*{_END}", lambda _: f"{_START}\n{table(rows)}\n{_END}", text, flags=re.S
+    )
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -38,7 +40,10 @@ def cells(row: dict[str, Any]) -> list[str]:
     """Seconds, ratios, the most memory that a stage had resident, interpreter and all, and how far the rankings are off."""
     stages = [row.get(name) for name in ("scan", "store", "none", "full")]
     seconds = [f"{stage['seconds']:.1f} s" if stage else "" for stage in stages]
-    ratios = [f"{row['scans'][name]:.1f}" if name in row.get("scans", {}) else "" for name in ("none", "full")]
+    ratios = [
+        f"{row['scans'][name]:.1f}" if name in row.get("scans", {}) else ""
+        for name in ("none", "full")
+    ]
     peak = max(stage["peak"] for stage in stages[1:] if stage and "peak" in stage)
     last = next((stage for stage in (*stages[:1:-1],) if stage), {})
     error = f"{last['error']:.4f}" if "error" in last else ""
@@ -51,10 +56,19 @@ def draw(rows: list[dict[str, Any]], file: Path) -> None:
 
     figure = Figure(figsize=(7, 3), layout="constrained")
     time, memory = figure.subplots(1, 2)
-    for name, label in (("scan", "a scan"), ("store", "sorting"), ("none", "spectral fit"), ("full", "refined fit")):
+    for name, label in (
+        ("scan", "a scan"),
+        ("store", "sorting"),
+        ("none", "spectral fit"),
+        ("full", "refined fit"),
+    ):
         points = [(row["comparisons"], row[name]) for row in rows if name in row]
-        time.plot([n for n, _ in points], [stage["seconds"] for _, stage in points], "o-", label=label)
-        held = [(n, stage["peak"] / 1e9) for n, stage in points if name != "scan" and "peak" in stage]
+        time.plot(
+            [n for n, _ in points], [stage["seconds"] for _, stage in points], "o-", label=label
+        )
+        held = [
+            (n, stage["peak"] / 1e9) for n, stage in points if name != "scan" and "peak" in stage
+        ]
         memory.plot([n for n, _ in held], [peak for _, peak in held], "o-", label=label)
     for axes, title in ((time, "seconds"), (memory, "GB at the peak")):
         axes.set(xscale="log", xlabel="comparisons", title=title)

@@ -25,26 +25,50 @@ class Sizes:
 
 
 FULL = Sizes()
-QUICK = Sizes(Setting(n_items=30, n_components=4, per_user=100), users=(300,), caps=(1.0,), repeats=(1,))
+QUICK = Sizes(
+    Setting(n_items=30, n_components=4, per_user=100), users=(300,), caps=(1.0,), repeats=(1,)
+)
 
 
 def measure(sizes: Sizes, tell: Tell) -> dict[str, Any]:
     """One row a method and size."""
-    runs = [_one_size(sizes, *each, tell) for each in zip(sizes.users, sizes.caps, sizes.repeats, strict=True)]
-    return {"about": about(), "setting": asdict(sizes.setting), "threads": sizes.threads, "runs": runs}
+    runs = [
+        _one_size(sizes, *each, tell)
+        for each in zip(sizes.users, sizes.caps, sizes.repeats, strict=True)
+    ]
+    return {
+        "about": about(),
+        "setting": asdict(sizes.setting),
+        "threads": sizes.threads,
+        "runs": runs,
+    }
 
 
 def _one_size(sizes: Sizes, M: int, cap: float, repeats: int, tell: Tell) -> dict[str, Any]:
     comparisons, truth = draw(sizes.setting, M), truth_of(sizes.setting)
-    people = held_out(draw(sizes.setting, min(500, max(2, M // 10)), others=True), sizes.setting.alpha)
+    people = held_out(
+        draw(sizes.setting, min(500, max(2, M // 10)), others=True), sizes.setting.alpha
+    )
     rows: list[dict[str, Any]] = []
     for row in _rows(sizes, comparisons, truth, people, cap, repeats):
         rows.append(row)
         tell(f"M = {M:,}: {row['method']}: {row['seconds']:.2f} s, error {row['error']:.5f}")
-    return {"users": M, "comparisons": comparisons.n_comparisons, "held_out_users": people.given.shape[0], "rows": rows}
+    return {
+        "users": M,
+        "comparisons": comparisons.n_comparisons,
+        "held_out_users": people.given.shape[0],
+        "rows": rows,
+    }
 
 
-def _rows(sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4, people: HeldOut, cap: float, repeats: int):
+def _rows(
+    sizes: Sizes,
+    comparisons: mm.Comparisons,
+    truth: mm.M4,
+    people: HeldOut,
+    cap: float,
+    repeats: int,
+):
     for refine in REFINE:
         yield _ours(sizes, comparisons, truth, refine, repeats)
     for name in sizes.peers:
@@ -53,15 +77,30 @@ def _rows(sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4, people: HeldO
     yield _random_starts(sizes, comparisons, truth, cap)
 
 
-def _ours(sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4, refine: str, repeats: int) -> dict[str, Any]:
-    seconds, model = repeated(lambda: mm.fit(comparisons, truth.n_components, refine=refine, jobs=sizes.threads), repeats)
-    return {"method": refine, "kind": "ours", "seconds": seconds, "error": error_of(model.sigma, truth)}
+def _ours(
+    sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4, refine: str, repeats: int
+) -> dict[str, Any]:
+    seconds, model = repeated(
+        lambda: mm.fit(comparisons, truth.n_components, refine=refine, jobs=sizes.threads), repeats
+    )
+    return {
+        "method": refine,
+        "kind": "ours",
+        "seconds": seconds,
+        "error": error_of(model.sigma, truth),
+    }
 
 
-def _peer(sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4, people: HeldOut, name: str, cap: float) -> dict[str, Any]:
+def _peer(
+    sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4, people: HeldOut, name: str, cap: float
+) -> dict[str, Any]:
     """Training, then Algorithm 4; the data is in the peer's own form before the clock starts."""
     trainer = PEERS[name](
-        count_matrix(comparisons), truth.n_components, sizes.setting.alpha, threads=sizes.threads, seed=sizes.setting.seed
+        count_matrix(comparisons),
+        truth.n_components,
+        sizes.setting.alpha,
+        threads=sizes.threads,
+        seed=sizes.setting.seed,
     )
     trained = train(trainer, people, cap=cap)
     seconds, found = timed(lambda: mm.components(trained.topic_word))
@@ -76,11 +115,20 @@ def _peer(sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4, people: HeldO
 
 
 def _projections(sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4) -> dict[str, Any]:
-    seconds, model = timed(lambda: mm.fit(comparisons, truth.n_components, method="projections", jobs=sizes.threads))
-    return {"method": "projections", "kind": "peer", "seconds": seconds, "error": error_of(model.sigma, truth)}
+    seconds, model = timed(
+        lambda: mm.fit(comparisons, truth.n_components, method="projections", jobs=sizes.threads)
+    )
+    return {
+        "method": "projections",
+        "kind": "peer",
+        "seconds": seconds,
+        "error": error_of(model.sigma, truth),
+    }
 
 
-def _random_starts(sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4, cap: float) -> dict[str, Any]:
+def _random_starts(
+    sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4, cap: float
+) -> dict[str, Any]:
     seconds, run = timed(lambda: random_start_em(comparisons, sizes.setting, cap=cap))
     return {
         "method": "EM from random starts",

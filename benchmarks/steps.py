@@ -36,7 +36,9 @@ def seconds_by_step(call: Callable[[], Any]) -> dict[str, float]:
 def _clocked(reduce: Callable[..., Any], passes: Counter[str]) -> Callable[..., Any]:
     """`LocalEngine.reduce`, with a note of how long each step took."""
 
-    def timed_reduce(self: LocalEngine, step: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    def timed_reduce(
+        self: LocalEngine, step: Callable[..., Any], *args: Any, **options: Any
+    ) -> Any:
         seconds, answer = timed(lambda: reduce(self, step, *args, **options))
         passes[f"pass {step.__module__.rsplit('.')[-1]}.{step.__name__}"] += seconds
         return answer
@@ -64,4 +66,8 @@ def _module_of(function: tuple[str, int, str]) -> str | None:
     if name == "timed_reduce":
         return _ENGINE
     path = Path(file)
-    return ".".join(path.relative_to(_SOURCE).with_suffix("").parts) if path.is_relative_to(_SOURCE) else None
+    return (
+        ".".join(path.relative_to(_SOURCE).with_suffix("").parts)
+        if path.is_relative_to(_SOURCE)
+        else None
+    )

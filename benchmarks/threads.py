@@ -29,8 +29,13 @@ def measure(sizes: Sizes, tell: Tell) -> dict[str, Any]:
     for M, repeats in zip(sizes.users, sizes.repeats, strict=True):
         comparisons = draw(sizes.setting, M)
         for refine in REFINE:
-            rows.append({"users": M, "method": refine} | _both(comparisons, sizes.setting.n_components, refine, repeats))
-            tell(f"M = {M:,}: {refine}: {rows[-1]['one'] / rows[-1]['two']:.2f} times as fast with two threads")
+            rows.append(
+                {"users": M, "method": refine}
+                | _both(comparisons, sizes.setting.n_components, refine, repeats)
+            )
+            tell(
+                f"M = {M:,}: {refine}: {rows[-1]['one'] / rows[-1]['two']:.2f} times as fast with two threads"
+            )
     return {"about": about(), "setting": asdict(sizes.setting), "rows": rows}
 
 
@@ -40,7 +45,9 @@ def _both(comparisons: mm.Comparisons, K: int, refine: str, repeats: int) -> dic
     models: dict[int, mm.M4] = {}
     for _ in range(repeats):
         for jobs in seconds:
-            spent, models[jobs] = timed(lambda j=jobs: mm.fit(comparisons, K, refine=refine, jobs=j))
+            spent, models[jobs] = timed(
+                lambda j=jobs: mm.fit(comparisons, K, refine=refine, jobs=j)
+            )
             seconds[jobs].append(spent)
     one, two = (sorted(times)[len(times) // 2] for times in seconds.values())
     return {"one": one, "two": two, "same_model": models[1] == models[2]}

@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from mallowmix.web.schema import votes
-from mallowmix.web.store import Archive
+from mallowmix.web.vote_store import Archive
 
 ADMIN = "a-token-for-the-benchmark"
 _PATIENCE = 90.0  # seconds for a server to answer
@@ -40,13 +40,26 @@ class Server:
 
     def start(self) -> None:
         """Start it and wait for its first answer."""
-        command = [sys.executable, "-m", "mallowmix", "serve", *self.arguments, "--port", str(self.port)]
+        command = [
+            sys.executable,
+            "-m",
+            "mallowmix",
+            "serve",
+            *self.arguments,
+            "--port",
+            str(self.port),
+        ]
         environment = os.environ | {"MALLOWMIX_ADMIN_TOKEN": ADMIN}
         log = (self.folder / "server.log").open("ab")
-        self.process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log)
+        self.process = subprocess.Popen(
+            command, cwd=self.folder, env=environment, stdout=log, stderr=log
+        )
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 0.2):
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", self.port), 0.2),
+            ):
                 return
             if self.process.poll() is not None:
                 raise RuntimeError((self.folder / "server.log").read_text(errors="replace")[-2000:])
@@ -83,7 +96,9 @@ class Client:
             self.close()
             raise OSError("no answer") from error
 
-    async def _request(self, method: str, path: str, body: Any, token: str, form: str) -> tuple[int, dict[str, str], Any]:
+    async def _request(
+        self, method: str, path: str, body: Any, token: str, form: str
+    ) -> tuple[int, dict[str, str], Any]:
         if self._line is None:
             self._line = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self._line
@@ -93,9 +108,16 @@ class Client:
         head += f"Authorization: Bearer {token}\r\n\r\n" if token else "\r\n"
         writer.write(head.encode() + data)
         first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines if line)}
+        headers = {
+            name.lower(): value
+            for name, _, value in (line.partition(": ") for line in lines if line)
+        }
         answer = await reader.readexactly(int(headers.get("content-length", "0")))
-        return int(first.split()[1]), headers, json.loads(answer) if "json" in headers.get("content-type", "") else None
+        return (
+            int(first.split()[1]),
+            headers,
+            json.loads(answer) if "json" in headers.get("content-type", "") else None,
+        )
 
 
 @dataclass
@@ -109,7 +131,9 @@ class Acknowledged:
         there = Counter((person, key) for person, key, *_ in found)
         content = {(person, key): tuple(rest) for person, key, *rest in found}
         lost = [name for name in self.votes if there[name] == 0]
-        wrong = [name for name, vote in self.votes.items() if name in content and content[name] != vote]
+        wrong = [
+            name for name, vote in self.votes.items() if name in content and content[name] != vote
+        ]
         doubled = [name for name, count in there.items() if count > 1]
         out = {"acknowledged": len(self.votes), "in_database": len(found)}
         out |= {"lost": len(lost), "doubled": len(doubled), "changed": len(wrong)}
@@ -139,22 +163,41 @@ class Voter:
         client = Client(port)
         status, _, me = await client.request("POST", "/api/v1/people", {"token": True})
         assert status == 201, me
-        pairs = [(i, j) for gap in range(1, n_items) for i in range(1, n_items + 1) if (j := i + gap) <= n_items]
+        pairs = [
+            (i, j)
+            for gap in range(1, n_items)
+            for i in range(1, n_items + 1)
+            if (j := i + gap) <= n_items
+        ]
         start = (number * 977) % len(pairs)
-        return cls(client, me["person"], me["token"], itertools.chain(pairs[start:], pairs[:start]), known, number)
+        return cls(
+            client,
+            me["person"],
+            me["token"],
+            itertools.chain(pairs[start:], pairs[:start]),
+            known,
+            number,
+        )
 
     def next_vote(self) -> dict[str, Any]:
         """The next pair, with a choice and a key of our own."""
         first, second = next(self.pairs)
         choice = ("first", "second", "first", "skip")[(first * 7 + second * 3 + self.number) % 4]
-        return {"key": f"key-{self.number:04d}-{first:04d}-{second:04d}", "first": first, "second": second, "choice": choice}
+        return {
+            "key": f"key-{self.number:04d}-{first:04d}-{second:04d}",
+            "first": first,
+            "second": second,
+            "choice": choice,
+        }
 
     async def send(self, vote: dict[str, Any]) -> int:
         """Send a vote once; note it where it is acknowledged."""
         status, _, _ = await self.client.request("POST", "/api/v1/votes", vote, self.token)
         if status == 200:
             low, high = sorted((vote["first"], vote["second"]))
-            sign = {"first": 1, "second": -1, "skip": 0}[vote["choice"]] * (1 if vote["first"] == low else -1)
+            sign = {"first": 1, "second": -1, "skip": 0}[vote["choice"]] * (
+                1 if vote["first"] == low else -1
+            )
             self.known.votes[self.person, vote["key"]] = (low, high, sign)
         return status
 
@@ -169,13 +212,23 @@ class Voter:
     async def answer_until(self, end: float) -> None:
         """Go through the survey as a visitor does; the server says how long each question took to choose."""
         while time.perf_counter() < end:
-            status, headers, asked = await self.client.request("GET", "/api/v1/next-pair?more=true", token=self.token)
+            status, headers, asked = await self.client.request(
+                "GET", "/api/v1/next-pair?more=true", token=self.token
+            )
             assert status == 200 and asked["first"] is not None, asked
-            clock, processor = (float(part.rpartition("=")[2]) / 1000 for part in headers["server-timing"].split(","))
+            clock, processor = (
+                float(part.rpartition("=")[2]) / 1000
+                for part in headers["server-timing"].split(",")
+            )
             self.questions.append(clock)
             self.processor.append(processor)
             first, second = asked["first"]["id"], asked["second"]["id"]
-            vote = {"key": f"asked-{self.number}-{first}-{second}", "first": first, "second": second, "choice": "first"}
+            vote = {
+                "key": f"asked-{self.number}-{first}-{second}",
+                "first": first,
+                "second": second,
+                "choice": "first",
+            }
             start = time.perf_counter()
             assert await self.send(vote) == 200
             self.times.append(time.perf_counter() - start)
@@ -201,7 +254,9 @@ def in_database(place: str) -> list[tuple[str, str, int, int, int]]:
     """person, key, low, high, choice of every vote that is stored."""
     archive = Archive(place)
     with archive.reading.connect() as connection:
-        rows = connection.execute(sa.select(votes.c.person, votes.c.key, votes.c.low, votes.c.high, votes.c.choice)).fetchall()
+        rows = connection.execute(
+            sa.select(votes.c.person, votes.c.key, votes.c.low, votes.c.high, votes.c.choice)
+        ).fetchall()
     archive.close()
     return [(f"p{person:06d}", key, low, high, choice) for person, key, low, high, choice in rows]
 

@@ -25,10 +25,19 @@ from typing import Any
 import numpy as np
 
 from benchmarks.record import RESULTS, about, save
-from benchmarks.web_clients import ADMIN, Acknowledged, Client, Server, Voter, health, in_database, refit_and_wait
+from benchmarks.web_clients import (
+    ADMIN,
+    Acknowledged,
+    Client,
+    Server,
+    Voter,
+    health,
+    in_database,
+    refit_and_wait,
+)
 from benchmarks.web_postgres import Postgres, installed
-from mallowmix.model import M4
-from mallowmix.storage import save as save_model
+from mallowmix.model.m4 import M4
+from mallowmix.model.model_file import save as save_model
 
 
 @dataclass(frozen=True)
@@ -50,7 +59,9 @@ def planted(setting: Setting) -> M4:
     random = np.random.default_rng(setting.seed)
     sigma = random.permuted(np.tile(np.arange(setting.n_items), (setting.n_components, 1)), axis=1)
     K = setting.n_components
-    return M4(sigma, np.full(K, 0.5), np.full(K, 0.1), [f"item {i:03d}" for i in range(setting.n_items)])
+    return M4(
+        sigma, np.full(K, 0.5), np.full(K, 0.1), [f"item {i:03d}" for i in range(setting.n_items)]
+    )
 
 
 def milliseconds(times: list[float]) -> dict[str, float]:
@@ -90,7 +101,10 @@ async def voting(voters: list[Voter], visitors: list[Voter], seconds: float) -> 
         voter.processor.clear()
     start = time.perf_counter()
     end = start + seconds
-    await asyncio.gather(*(voter.vote_until(end) for voter in voters), *(visitor.answer_until(end) for visitor in visitors))
+    await asyncio.gather(
+        *(voter.vote_until(end) for voter in voters),
+        *(visitor.answer_until(end) for visitor in visitors),
+    )
     passed = time.perf_counter() - start
     times = [seconds for voter in voters for seconds in voter.times]
     questions = [seconds for visitor in visitors for seconds in visitor.questions]
@@ -100,11 +114,15 @@ async def voting(voters: list[Voter], visitors: list[Voter], seconds: float) -> 
         "votes_per_second": round(count / passed, 1),
         "vote": milliseconds(times),
         "question": milliseconds(questions),
-        "question_processor": milliseconds(processor),  # the same without waiting for others on this machine
+        "question_processor": milliseconds(
+            processor
+        ),  # the same without waiting for others on this machine
     }
 
 
-async def killing(server: Server, voters: list[Voter], kills: int, between: float) -> dict[str, Any]:
+async def killing(
+    server: Server, voters: list[Voter], kills: int, between: float
+) -> dict[str, Any]:
     """Kill the server again and again while everybody votes, each insisting until answered."""
     stop, restarts = asyncio.Event(), []
     tasks = [asyncio.create_task(voter.insist_until(stop)) for voter in voters]
@@ -117,7 +135,11 @@ async def killing(server: Server, voters: list[Voter], kills: int, between: floa
     await asyncio.sleep(between)
     stop.set()
     await asyncio.gather(*tasks)
-    return {"kills": kills, "seconds_to_start": round(float(np.median(restarts)), 2), "retries": sum(v.retries for v in voters)}
+    return {
+        "kills": kills,
+        "seconds_to_start": round(float(np.median(restarts)), 2),
+        "retries": sum(v.retries for v in voters),
+    }
 
 
 async def stopping(database: Postgres, voters: list[Voter], away: float) -> dict[str, Any]:
@@ -135,20 +157,43 @@ async def stopping(database: Postgres, voters: list[Voter], away: float) -> dict
     return {"away_seconds": away, "retries": sum(voter.retries for voter in voters) - before}
 
 
-async def one_database(setting: Setting, folder: Path, place: str, database: Postgres | None) -> dict[str, Any]:
+async def one_database(
+    setting: Setting, folder: Path, place: str, database: Postgres | None
+) -> dict[str, Any]:
     """All phases against one server; raises if a vote is lost or doubled."""
     save_model(planted(setting), folder / "model.m4")
     server = Server(
-        ["model.m4", "--votes", place, "--rate", "0", "--questions", "100000", "-k", str(setting.n_components)], folder
+        [
+            "model.m4",
+            "--votes",
+            place,
+            "--rate",
+            "0",
+            "--questions",
+            "100000",
+            "-k",
+            str(setting.n_components),
+        ],
+        folder,
     )
     server.start()
     known, number = Acknowledged(), itertools.count()
     try:
-        voters = [await Voter.begin(server.port, setting.n_items, known, next(number)) for _ in range(setting.clients)]
-        visitors = [await Voter.begin(server.port, setting.n_items, known, next(number)) for _ in range(setting.visitors)]
-        out: dict[str, Any] = {"no_op": milliseconds(await no_op(server.port, setting.clients, setting.seconds / 6))}
+        voters = [
+            await Voter.begin(server.port, setting.n_items, known, next(number))
+            for _ in range(setting.clients)
+        ]
+        visitors = [
+            await Voter.begin(server.port, setting.n_items, known, next(number))
+            for _ in range(setting.visitors)
+        ]
+        out: dict[str, Any] = {
+            "no_op": milliseconds(await no_op(server.port, setting.clients, setting.seconds / 6))
+        }
         out["votes"] = await voting(voters, visitors, setting.seconds)
-        out["no_op_after"] = milliseconds(await no_op(server.port, setting.clients, setting.seconds / 6))
+        out["no_op_after"] = milliseconds(
+            await no_op(server.port, setting.clients, setting.seconds / 6)
+        )
         refit = asyncio.create_task(refit_and_wait(server.port, ADMIN))
         out["refit"] = await voting(voters, visitors, setting.seconds / 3)
         out["refit"]["seconds"] = round(await refit, 2)
@@ -169,13 +214,17 @@ def measure(setting: Setting) -> dict[str, Any]:
         result["sqlite"] = asyncio.run(one_database(setting, Path(folder), "votes.db", None))
     if installed() and setting.postgres:
         with tempfile.TemporaryDirectory() as folder, Postgres() as database:
-            result["postgresql"] = asyncio.run(one_database(setting, Path(folder), database.url, database))
+            result["postgresql"] = asyncio.run(
+                one_database(setting, Path(folder), database.url, database)
+            )
     return result
 
 
 def main() -> None:
     """Measure, and keep the numbers."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=Setting.seconds)
     parser.add_argument("--clients", type=int, default=Setting.clients)
     options = parser.parse_args()

@@ -27,7 +27,18 @@ class Postgres:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        self._run("initdb", "-D", str(self.home / "data"), "-U", "owner", "-A", "trust", "-E", "UTF8", "--no-locale")
+        self._run(
+            "initdb",
+            "-D",
+            str(self.home / "data"),
+            "-U",
+            "owner",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--no-locale",
+        )
         self.start()
         return self
 
@@ -43,7 +54,17 @@ class Postgres:
     def start(self) -> None:
         """Start it and wait until it answers."""
         options = f"-p {self.port} -h 127.0.0.1 -k {self.home} -c shared_buffers=32MB"
-        self._run("pg_ctl", "-D", str(self.home / "data"), "-w", "-l", str(self.home / "log"), "-o", options, "start")
+        self._run(
+            "pg_ctl",
+            "-D",
+            str(self.home / "data"),
+            "-w",
+            "-l",
+            str(self.home / "log"),
+            "-o",
+            options,
+            "start",
+        )
 
     def stop(self) -> None:
         """Stop it under its clients' feet."""
@@ -53,7 +74,13 @@ class Postgres:
         import pwd
 
         assert self.bin is not None
-        identity = {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid, "extra_groups": []} if self.user else {}
-        done = subprocess.run([self.bin / program, *arguments], cwd="/", capture_output=True, timeout=120, **identity)
+        identity = (
+            {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid, "extra_groups": []}
+            if self.user
+            else {}
+        )
+        done = subprocess.run(
+            [self.bin / program, *arguments], cwd="/", capture_output=True, timeout=120, **identity
+        )
         if done.returncode:
             raise RuntimeError(f"{program}: {done.stdout!r} {done.stderr!r}")

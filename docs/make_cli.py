@@ -5,8 +5,8 @@ from typing import Any
 
 import typer.main
 
-from mallowmix.cli import app
-from mallowmix.cli.reading import OPTIONS as _READING
+from mallowmix.cli import commands as app
+from mallowmix.cli.read_options import OPTIONS as _READING
 from mallowmix.cli.shell import EXIT_CODES
 
 PAGE = Path(__file__).with_name("cli.md")
@@ -70,7 +70,7 @@ _JSON = {
     ),
     "`choose-k`": (
         "`k` (null: cannot tell), `reason`, `certain` and `table`, a row for each number tried: the fields of "
-        "`mallowmix.assess.choose_k.KRow`"
+        "`mallowmix.fitting.choose_k.KRow`"
     ),
     "`compare`": (
         "`split`, `n_components`, `n_seeds`, `n_people`, `n_comparisons`, `notes` and `table`, best system first: the fields of "
@@ -80,12 +80,12 @@ _JSON = {
         "`level`, `replicates`, `notes` (a sentence where an estimate lies outside its interval) and `intervals`, each with "
         "`quantity` (share, phi or position), `component`, `item` (null but for positions), `estimate`, `low`, `high`"
     ),
-    "`diagnose`": "the fields of `mallowmix.assess.diagnostics.Diagnosis`",
+    "`diagnose`": "the fields of `mallowmix.assess.diagnose.diagnosis.Diagnosis`",
     "`groups`": (
         "`level`, `shares` (`attribute`, `group`, `n_people`, `component`, `share`, `low`, `high`) and `tests` (`attribute`, "
         "`n_groups`, `n_people`, `statistic`, `p_value`, `p_holm`)"
     ),
-    "`diff`": "the fields of `mallowmix.assess.changes.Changes`, and `kendall`, the mean over `couples`",
+    "`diff`": "the fields of `mallowmix.assess.model_diff.Changes`, and `kendall`, the mean over `couples`",
     "`check`": "the fields of `mallowmix.checks.DataReport`",
     "`separability`": (
         "`items`, `components`, `threshold`, `draws`, `seed` and `results`, in the order given, each with `phi`, `probability`, "
@@ -97,7 +97,12 @@ _JSON = {
 def page() -> str:
     """The whole page."""
     group: Any = typer.main.get_command(app)
-    sections = [*map(_section, group.commands.values()), _reading(group.commands["check"]), _json(), _exit_codes()]
+    sections = [
+        *map(_section, group.commands.values()),
+        _reading(group.commands["check"]),
+        _json(),
+        _exit_codes(),
+    ]
     return "\n".join([_START, *sections])
 
 
@@ -105,11 +110,26 @@ def _section(command: Any) -> str:
     """A command: what it does, how it is called, its options."""
     arguments = [param for param in command.params if param.param_type_name == "argument"]
     reads = any(param.name in _READING for param in command.params)
-    options = [param for param in command.params if param.param_type_name == "option" and not (reads and param.name in _READING)]
-    called = " ".join(["mallowmix", command.name, *(_argument_name(param) for param in arguments), "[OPTIONS]"])
+    options = [
+        param
+        for param in command.params
+        if param.param_type_name == "option" and not (reads and param.name in _READING)
+    ]
+    called = " ".join(
+        ["mallowmix", command.name, *(_argument_name(param) for param in arguments), "[OPTIONS]"]
+    )
     rows = [_row(param) for param in [*arguments, *options]]
     more = ["And [how to read the votes](#how-to-read-the-votes).", ""] if reads else []
-    head = [f"## {command.name}", "", command.help, "", f"`{called}`", "", "| option | what it does |", "|---|---|"]
+    head = [
+        f"## {command.name}",
+        "",
+        command.help,
+        "",
+        f"`{called}`",
+        "",
+        "| option | what it does |",
+        "|---|---|",
+    ]
     return "\n".join([*head, *rows, "", *more])
 
 
@@ -120,7 +140,18 @@ def _row(param: Any) -> str:
 def _reading(command: Any) -> str:
     """The options that every command has which reads votes."""
     rows = [_row(param) for param in command.params if param.name in _READING]
-    return "\n".join(["## How to read the votes", "", _READS, "", "| option | what it does |", "|---|---|", *rows, ""])
+    return "\n".join(
+        [
+            "## How to read the votes",
+            "",
+            _READS,
+            "",
+            "| option | what it does |",
+            "|---|---|",
+            *rows,
+            "",
+        ]
+    )
 
 
 def _argument_name(param: Any) -> str:
@@ -143,7 +174,18 @@ def _default(param: Any) -> str:
 
 def _json() -> str:
     rows = [f"| {command} | {keys} |" for command, keys in _JSON.items()]
-    return "\n".join(["## What --json prints", "", "One object on one line.", "", "| command | keys |", "|---|---|", *rows, ""])
+    return "\n".join(
+        [
+            "## What --json prints",
+            "",
+            "One object on one line.",
+            "",
+            "| command | keys |",
+            "|---|---|",
+            *rows,
+            "",
+        ]
+    )
 
 
 def _exit_codes() -> str:

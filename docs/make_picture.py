@@ -20,7 +20,14 @@ def draw_tastes(ax, model, names):
     for i, label in enumerate(model.items):
         places = model.sigma[:, i]
         split = np.ptp(places) / (Q - 1)
-        ax.plot(range(3), places, color="#333333", alpha=0.12 + 0.6 * split**2, linewidth=0.8 + 2 * split, zorder=1)
+        ax.plot(
+            range(3),
+            places,
+            color="#333333",
+            alpha=0.12 + 0.6 * split**2,
+            linewidth=0.8 + 2 * split,
+            zorder=1,
+        )
         for k in range(3):
             ax.text(
                 k, places[k], label, ha="center", va="center", fontsize=7.5, color=COLOURS[k],
@@ -69,8 +76,13 @@ def draw_people(ax, theta, names):
 def main(path=HERE / "figures" / "dishes.png"):
     dishes = mm.load_dishes()
     model = mm.fit(dishes.comparisons, 3)
-    names = [dishes.tastes[np.argmin([np.abs(row - truth).sum() for truth in dishes.model.sigma])] for row in model.sigma]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5.2), width_ratios=(1.75, 1), layout="constrained")
+    names = [
+        dishes.tastes[np.argmin([np.abs(row - truth).sum() for truth in dishes.model.sigma])]
+        for row in model.sigma
+    ]
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(10, 5.2), width_ratios=(1.75, 1), layout="constrained"
+    )
     draw_tastes(left, model, names)
     draw_people(right, mm.weights(model, dishes.comparisons), names)
     figure.savefig(path, dpi=130, metadata={"Software": None})

@@ -8,7 +8,7 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.decomposition import LatentDirichletAllocation
 
 import mallowmix as mm
-from mallowmix.rankings import match_components
+from mallowmix.model.permutations import match_components
 
 
 def words(comparisons: mm.Comparisons) -> csr_array:
@@ -19,18 +19,32 @@ def words(comparisons: mm.Comparisons) -> csr_array:
 
 def main() -> float:
     random = np.random.default_rng(0)
-    planted = mm.M4([random.permutation(12) for _ in range(2)], phi=[0.2, 0.4], alpha=[0.3, 0.3], items=np.arange(12))
+    planted = mm.M4(
+        [random.permutation(12) for _ in range(2)],
+        phi=[0.2, 0.4],
+        alpha=[0.3, 0.3],
+        items=np.arange(12),
+    )
     comparisons = planted.sample(n_users=200, per_user=80, seed=1).comparisons
 
     lda = LatentDirichletAllocation(
-        2, doc_topic_prior=0.3, topic_word_prior=0.01, max_iter=10, mean_change_tol=0.01, random_state=0
+        2,
+        doc_topic_prior=0.3,
+        topic_word_prior=0.01,
+        max_iter=10,
+        mean_change_tol=0.01,
+        random_state=0,
     )
-    topics = lda.fit(words(comparisons)).components_  # (2, Q²) how much each topic puts on each word
+    topics = lda.fit(
+        words(comparisons)
+    ).components_  # (2, Q²) how much each topic puts on each word
     found = mm.components(topics.T, dispersion="ml")  # Algorithm 4
 
     match = match_components(found.sigma, planted.sigma)
     error = float(match.kendall.mean())
-    print(f"Kendall error {error:.3f} (fraction of pairs in the wrong order, over matched components)")
+    print(
+        f"Kendall error {error:.3f} (fraction of pairs in the wrong order, over matched components)"
+    )
     print(f"phi found {found.phi[match.found].round(2)}, planted {planted.phi[match.truth]}")
     return error
 

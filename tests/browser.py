@@ -5,7 +5,9 @@ import shutil
 import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: apt-get install chromium)")
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="Chromium is not installed (Debian: apt-get install chromium)"
+)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -25,8 +27,18 @@ def launch(playwright):
 def watch(context, home):
     """What goes wrong in the context's pages from now on: errors, warnings, dialogs, requests that do not begin with `home`."""
     wrong: list[str] = []
-    context.on("console", lambda said: wrong.append(f"{said.type}: {said.text}") if said.type in ("error", "warning") else None)
+    context.on(
+        "console",
+        lambda said: (
+            wrong.append(f"{said.type}: {said.text}") if said.type in ("error", "warning") else None
+        ),
+    )
     context.on("weberror", lambda error: wrong.append(str(error.error)))
     context.on("dialog", lambda dialog: wrong.append(dialog.message))
-    context.on("request", lambda sent: None if sent.url.startswith(home) else wrong.append(f"asked for {sent.url[:100]}"))
+    context.on(
+        "request",
+        lambda sent: (
+            None if sent.url.startswith(home) else wrong.append(f"asked for {sent.url[:100]}")
+        ),
+    )
     return wrong

@@ -2,11 +2,13 @@
 
 from typer.testing import CliRunner
 
-from mallowmix.cli import app
+from mallowmix.cli import commands as app
 
 
 def run(*words, code=0):
     """Run a command in this process; give its stdout and stderr."""
-    done = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200", "NO_COLOR": "1"})
+    done = CliRunner().invoke(
+        app, [str(word) for word in words], env={"COLUMNS": "200", "NO_COLOR": "1"}
+    )
     assert done.exit_code == code, f"{done.exit_code}: {done.stdout}{done.stderr}"
     return done.stdout, done.stderr

@@ -5,6 +5,10 @@ from hypothesis import HealthCheck, settings
 from tests.postgres import postgres_server, postgres_url  # noqa: F401 fixtures
 
 settings.register_profile(
-    "mallowmix", deadline=None, derandomize=True, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+    "mallowmix",
+    deadline=None,
+    derandomize=True,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("mallowmix")

@@ -38,19 +38,27 @@ def normaliser(n_items: int, phi):
 def mallows_pmf(reference: Ranking, phi) -> dict[Ranking, object]:
     """p(σ) = φ^d / Z for every ranking."""
     z = normaliser(len(reference), phi)
-    return {sigma: phi ** kendall_distance(sigma, tuple(reference)) / z for sigma in all_rankings(len(reference))}
+    return {
+        sigma: phi ** kendall_distance(sigma, tuple(reference)) / z
+        for sigma in all_rankings(len(reference))
+    }
 
 
 def expected_distance(n_items: int, phi):
     identity = tuple(range(n_items))
-    return _total(p * kendall_distance(sigma, identity) for sigma, p in mallows_pmf(identity, phi).items())
+    return _total(
+        p * kendall_distance(sigma, identity) for sigma, p in mallows_pmf(identity, phi).items()
+    )
 
 
 def beta(reference: Ranking, phi) -> list[list]:
     """β[i][j]: the summed probability of the rankings with i above j; 0 on the diagonal."""
     table = mallows_pmf(tuple(reference), phi)
     items = range(len(reference))
-    return [[_total(p for sigma, p in table.items() if sigma[i] < sigma[j]) for j in items] for i in items]
+    return [
+        [_total(p for sigma, p in table.items() if sigma[i] < sigma[j]) for j in items]
+        for i in items
+    ]
 
 
 def insertion_probabilities(reference: Ranking, phi) -> dict[Ranking, object]:
@@ -69,7 +77,9 @@ def insertion_probabilities(reference: Ranking, phi) -> dict[Ranking, object]:
 
 def kemeny_value(wins: Sequence[Sequence[float]], order: Sequence[int]) -> float:
     """How many wins an order agrees with."""
-    return math.fsum(wins[order[r]][order[s]] for r in range(len(order)) for s in range(r + 1, len(order)))
+    return math.fsum(
+        wins[order[r]][order[s]] for r in range(len(order)) for s in range(r + 1, len(order))
+    )
 
 
 def best_kemeny_value(wins: Sequence[Sequence[float]]) -> float:
@@ -90,7 +100,10 @@ def m4_probability(words, components, theta, mu):
     probability = 1
     for winner, loser in words:
         told = _total(
-            weight * p for weight, table in zip(theta, tables, strict=True) for s, p in table.items() if s[winner] < s[loser]
+            weight * p
+            for weight, table in zip(theta, tables, strict=True)
+            for s, p in table.items()
+            if s[winner] < s[loser]
         )
         probability = probability * mu[frozenset((winner, loser))] * told
     return probability
@@ -111,7 +124,13 @@ def labelled_rows(comparisons) -> list[tuple]:
     users, items = comparisons.users.tolist(), comparisons.items.tolist()
     return [
         (users[u], items[w], items[v], c)
-        for u, w, v, c in zip(comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight.tolist(), strict=True)
+        for u, w, v, c in zip(
+            comparisons.user,
+            comparisons.winner,
+            comparisons.loser,
+            comparisons.weight.tolist(),
+            strict=True,
+        )
     ]
 
 
@@ -129,8 +148,14 @@ def philox4x32(counters: Sequence[int], key: int) -> tuple[int, ...]:
 def chi_square_p(counts: Sequence[float], probabilities: Sequence[float]) -> float:
     """The chance of counts at least this far from their expectation. A test that asks p > ε fails by chance with rate ε."""
     total = sum(counts)
-    assert not any(count for count, p in zip(counts, probabilities, strict=True) if not p), "an impossible outcome was drawn"
-    terms = [(count - total * p) ** 2 / (total * p) for count, p in zip(counts, probabilities, strict=True) if p]
+    assert not any(count for count, p in zip(counts, probabilities, strict=True) if not p), (
+        "an impossible outcome was drawn"
+    )
+    terms = [
+        (count - total * p) ** 2 / (total * p)
+        for count, p in zip(counts, probabilities, strict=True)
+        if p
+    ]
     return float(chi2.sf(math.fsum(terms), len(terms) - 1))
 
 
@@ -172,7 +197,9 @@ def dense_distances(E: np.ndarray, metric: str) -> np.ndarray:
     return np.array([[math.sqrt(sum((E[i] - E[j]) ** 2)) for j in range(n)] for i in range(n)])
 
 
-def algorithm2(E: np.ndarray, D: np.ndarray, distance: np.ndarray, least: float, counts, K: int) -> tuple[list, list[int]]:
+def algorithm2(
+    E: np.ndarray, D: np.ndarray, distance: np.ndarray, least: float, counts, K: int
+) -> tuple[list, list[int]]:
     """The printed Algorithm 2 with its neighbourhoods and its stop mended: solid angles, and the rows accepted.
 
     D has a direction a column; J_i are the rows at a distance of `least` or more; ties go to the larger count, then the first.
@@ -204,14 +231,18 @@ def simplex_minimum(G: np.ndarray, c: np.ndarray) -> float:
     for size in range(1, K + 1):
         for face in combinations(range(K), size):
             S = list(face)
-            kkt = np.block([[G[np.ix_(S, S)], np.ones((size, 1))], [np.ones((1, size)), np.zeros((1, 1))]])
+            kkt = np.block(
+                [[G[np.ix_(S, S)], np.ones((size, 1))], [np.ones((1, size)), np.zeros((1, 1))]]
+            )
             b = np.linalg.lstsq(kkt, np.r_[c[S], 1.0], rcond=None)[0][:size]
             if (b >= -1e-12).all() and abs(b.sum() - 1) < 1e-9:
                 best = min(best, 0.5 * b @ G[np.ix_(S, S)] @ b - b @ c[S])
     return best
 
 
-def every_assignment(words: Sequence[tuple[int, int]], beta: np.ndarray, alpha: np.ndarray) -> float:
+def every_assignment(
+    words: Sequence[tuple[int, int]], beta: np.ndarray, alpha: np.ndarray
+) -> float:
     """Log p(w) of a mixed membership model: the sum over all K^N assignments of components, θ integrated out in closed form.
 
     p(z) = Γ(α₀) / Γ(α₀ + N) · Π_k Γ(α_k + n_k) / Γ(α_k), p(w | z) = Π_n β_(w_n),z_n.
@@ -236,6 +267,10 @@ def log_marginal(model, comparisons, m: int) -> float:
         return math.exp(comparisons.weight[rows] @ np.log(t * first + (1 - t) * second))
 
     # near t = 0 the variable s = t^a makes the density smooth (ds = a t^(a−1) dt), near t = 1 its mirror
-    left = quad(lambda s: likelihood(s ** (1 / a)) * (1 - s ** (1 / a)) ** (b - 1) / a, 0, 0.5**a)[0]
-    right = quad(lambda s: likelihood(1 - s ** (1 / b)) * (1 - s ** (1 / b)) ** (a - 1) / b, 0, 0.5**b)[0]
+    left = quad(lambda s: likelihood(s ** (1 / a)) * (1 - s ** (1 / a)) ** (b - 1) / a, 0, 0.5**a)[
+        0
+    ]
+    right = quad(
+        lambda s: likelihood(1 - s ** (1 / b)) * (1 - s ** (1 / b)) ** (a - 1) / b, 0, 0.5**b
+    )[0]
     return math.log(left + right) - (math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b))

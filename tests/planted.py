@@ -2,18 +2,20 @@
 
 import numpy as np
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import LocalEngine, make_blocks
-from mallowmix.learn.signed import PairStatistics
-from mallowmix.model import M4
-from mallowmix.rankings import match_components
+from mallowmix.learn.spectral.signed_moment import PairStatistics
+from mallowmix.model.m4 import M4
+from mallowmix.model.permutations import match_components
 
 
 def planted(Q: int, K: int, phi=0.2, alpha=0.1, seed: int = 0) -> M4:
     """K random reference rankings of Q items."""
     random = np.random.default_rng(seed)
     sigma = [random.permutation(Q) for _ in range(K)]
-    return M4(sigma, np.broadcast_to(phi, K), np.broadcast_to(alpha, K), [f"i{i:03d}" for i in range(Q)])
+    return M4(
+        sigma, np.broadcast_to(phi, K), np.broadcast_to(alpha, K), [f"i{i:03d}" for i in range(Q)]
+    )
 
 
 def error(model: M4, truth: M4) -> float:
@@ -25,7 +27,9 @@ def blocks_of(comparisons: Comparisons):
     return make_blocks(comparisons), LocalEngine(2)
 
 
-def tiny_population(seed: int, Q: int = 4, M: int = 5, *, fractions: bool = False, people: bool = False) -> Comparisons:
+def tiny_population(
+    seed: int, Q: int = 4, M: int = 5, *, fractions: bool = False, people: bool = False
+) -> Comparisons:
     """A few people with a few comparisons each, repeated rows, and, if asked, weights like 2.5 and unequal people."""
     random = np.random.default_rng(seed)
     n = 8 * M
@@ -33,7 +37,9 @@ def tiny_population(seed: int, Q: int = 4, M: int = 5, *, fractions: bool = Fals
     loser = (winner + random.integers(1, Q, n)) % Q
     weight = random.choice([0.5, 1.0, 2.0, 2.5] if fractions else [1.0, 1.0, 2.0], n)
     user_weight = random.choice([0.0, 0.5, 1.0, 3.0], M) if people else None
-    return Comparisons.from_codes(user, winner, loser, weight, list("abcdefgh")[:Q], range(M), user_weight)
+    return Comparisons.from_codes(
+        user, winner, loser, weight, list("abcdefgh")[:Q], range(M), user_weight
+    )
 
 
 def exact_pairs(beta: np.ndarray, a: np.ndarray, mu: np.ndarray) -> PairStatistics:
@@ -46,7 +52,10 @@ def exact_pairs(beta: np.ndarray, a: np.ndarray, mu: np.ndarray) -> PairStatisti
     for i in range(Q):
         for j in range(i + 1, Q):
             index[i, j] = index[j, i] = p
-            value[i, j], value[j, i] = ((1 - win[p]) / win[p] / mu[p]) ** 0.5, -((win[p] / (1 - win[p]) / mu[p]) ** 0.5)
+            value[i, j], value[j, i] = (
+                ((1 - win[p]) / win[p] / mu[p]) ** 0.5,
+                -((win[p] / (1 - win[p]) / mu[p]) ** 0.5),
+            )
             p += 1
     return PairStatistics(index.ravel(), value.ravel(), win, mu, 1e6 * mu)
 

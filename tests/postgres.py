@@ -16,8 +16,18 @@ from pathlib import Path
 
 import pytest
 
-_PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin")
-_SETTINGS = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=20")  # nothing here must survive
+_PLACES = (
+    "/usr/lib/postgresql/*/bin",
+    "/usr/pgsql-*/bin",
+    "/opt/homebrew/opt/postgresql*/bin",
+    "/usr/local/opt/postgresql*/bin",
+)
+_SETTINGS = (
+    "fsync=off",
+    "full_page_writes=off",
+    "shared_buffers=16MB",
+    "max_connections=20",
+)  # nothing here must survive
 _names = itertools.count()
 
 
@@ -27,7 +37,11 @@ def programs() -> Path | None:
     if found and shutil.which("pg_ctl"):
         return Path(found).parent
     folders = [folder for place in _PLACES for folder in Path("/").glob(place.lstrip("/"))]
-    whole = [folder for folder in folders if (folder / "initdb").exists() and (folder / "pg_ctl").exists()]
+    whole = [
+        folder
+        for folder in folders
+        if (folder / "initdb").exists() and (folder / "pg_ctl").exists()
+    ]
     return max(whole, key=lambda folder: [*map(int, re.findall(r"\d+", str(folder)))], default=None)
 
 
@@ -45,11 +59,17 @@ def _as(user: str | None, command: list[str]) -> None:
     """Run a command as that user; its own words come out when it fails."""
     import pwd
 
-    identity: dict = {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []} if user else {}
+    identity: dict = (
+        {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []} if user else {}
+    )
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": "/"}
-    done = subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, timeout=120, **identity)
+    done = subprocess.run(
+        command, cwd="/", env=environment, capture_output=True, text=True, timeout=120, **identity
+    )
     if done.returncode:
-        raise RuntimeError(f"{Path(command[0]).name} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        raise RuntimeError(
+            f"{Path(command[0]).name} ended with {done.returncode}: {done.stdout}{done.stderr}"
+        )
 
 
 def _free_port() -> int:
@@ -61,11 +81,43 @@ def _free_port() -> int:
 def _start(bin_folder: Path, user: str | None, home: Path) -> tuple[str, int]:
     """A new cluster in `home` and its server; gives the name of its owner and its port."""
     owner, port, data = user or getpass.getuser(), _free_port(), str(home / "data")
-    _as(user, [str(bin_folder / "initdb"), "-D", data, "-U", owner, "-A", "trust", "-E", "UTF8", "--no-sync", "--no-locale"])
-    options = [f"-p {port}", "-h 127.0.0.1", f"-k {home}", *(f"-c {setting}" for setting in _SETTINGS)]
     _as(
         user,
-        [str(bin_folder / "pg_ctl"), "-D", data, "-w", "-t", "60", "-l", str(home / "log"), "-o", " ".join(options), "start"],
+        [
+            str(bin_folder / "initdb"),
+            "-D",
+            data,
+            "-U",
+            owner,
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--no-sync",
+            "--no-locale",
+        ],
+    )
+    options = [
+        f"-p {port}",
+        "-h 127.0.0.1",
+        f"-k {home}",
+        *(f"-c {setting}" for setting in _SETTINGS),
+    ]
+    _as(
+        user,
+        [
+            str(bin_folder / "pg_ctl"),
+            "-D",
+            data,
+            "-w",
+            "-t",
+            "60",
+            "-l",
+            str(home / "log"),
+            "-o",
+            " ".join(options),
+            "start",
+        ],
     )
     return owner, port
 
@@ -78,7 +130,9 @@ def postgres_server() -> Iterator[str]:
         pytest.skip("PostgreSQL is not installed (initdb and pg_ctl were not found)")
     user = unprivileged()
     if user is None and os.geteuid() == 0:
-        pytest.skip("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as")
+        pytest.skip(
+            "PostgreSQL does not run as root, and there is no user postgres or nobody to run it as"
+        )
     home = Path(tempfile.mkdtemp(prefix="mallowmix-postgres-"))
     try:
         if user:

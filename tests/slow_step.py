@@ -2,8 +2,8 @@
 
 import time
 
-from mallowmix.engine.local import OnShard
-from mallowmix.learn.signed import _count_step
+from mallowmix.engine.threads import OnShard
+from mallowmix.learn.spectral.signed_moment import _count_step
 
 
 def slow_count(shard, seconds, state):

@@ -6,18 +6,24 @@ from hypothesis import strategies as st
 
 NEAR_ONE = 1 - 1e-9
 
-dispersions = st.one_of(st.sampled_from([0.0, 1e-12, 1e-3, 0.5, 0.999, NEAR_ONE]), st.floats(1e-6, NEAR_ONE))
+dispersions = st.one_of(
+    st.sampled_from([0.0, 1e-12, 1e-3, 0.5, 0.999, NEAR_ONE]), st.floats(1e-6, NEAR_ONE)
+)
 inner_dispersions = st.floats(1e-6, 0.999)  # neither certainty nor chance
 
 
 def rankings(least: int = 1, most: int = 6) -> st.SearchStrategy[tuple[int, ...]]:
-    return st.integers(least, most).flatmap(lambda n_items: st.permutations(range(n_items)).map(tuple))
+    return st.integers(least, most).flatmap(
+        lambda n_items: st.permutations(range(n_items)).map(tuple)
+    )
 
 
 def win_tables(least: int = 1, most: int = 6) -> st.SearchStrategy[list[list[float]]]:
     def square(n_items: int) -> st.SearchStrategy[list[list[float]]]:
         entry = st.integers(0, 9) | st.floats(0, 100, allow_subnormal=False)
-        return st.lists(st.lists(entry, min_size=n_items, max_size=n_items), min_size=n_items, max_size=n_items)
+        return st.lists(
+            st.lists(entry, min_size=n_items, max_size=n_items), min_size=n_items, max_size=n_items
+        )
 
     return st.integers(least, most).flatmap(square)
 
@@ -44,7 +50,12 @@ def good_rows(draw: st.DrawFn, weights: st.SearchStrategy[Any] = counts) -> Rows
     users = draw(st.lists(labels, min_size=1, max_size=4, unique=True))
     pair = st.permutations(items).map(lambda order: order[:2])
     rows = draw(st.lists(st.tuples(st.sampled_from(users), pair, weights), min_size=1, max_size=20))
-    return Rows([u for u, _, _ in rows], [p[0] for _, p, _ in rows], [p[1] for _, p, _ in rows], [w for _, _, w in rows])
+    return Rows(
+        [u for u, _, _ in rows],
+        [p[0] for _, p, _ in rows],
+        [p[1] for _, p, _ in rows],
+        [w for _, _, w in rows],
+    )
 
 
 class BadRows(NamedTuple):

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from mallowmix.atomic import replacing
+from mallowmix.data.atomic_write import replacing
 from mallowmix.errors import FileError
 
 
@@ -104,8 +104,14 @@ def test_a_link_stays_a_link(tmp_path):
 def test_what_cannot_be_replaced_is_refused_at_once(tmp_path):
     for path, message in [
         (tmp_path, f"{tmp_path} cannot be written: it is a folder; give the name of a file."),
-        (tmp_path / "no" / "x.csv", f"x.csv cannot be written: there is no folder {tmp_path / 'no'}; make it first."),
-        (os.devnull, f"{os.path.realpath(os.devnull)} cannot be written: it is not a plain file; give the name of a file."),
+        (
+            tmp_path / "no" / "x.csv",
+            f"x.csv cannot be written: there is no folder {tmp_path / 'no'}; make it first.",
+        ),
+        (
+            os.devnull,
+            f"{os.path.realpath(os.devnull)} cannot be written: it is not a plain file; give the name of a file.",
+        ),
     ]:
         with pytest.raises(FileError) as caught, replacing(path):
             pytest.fail("the block must not run")

@@ -20,8 +20,8 @@ from benchmarks.record import about, load, repeated, save, timed
 from benchmarks.steps import seconds_by_step
 from mallowmix.engine import make_blocks
 from mallowmix.errors import DataWarning
-from mallowmix.infer.completion import split_block
-from mallowmix.randomness import as_key
+from mallowmix.infer.heldout.completion import split_block
+from mallowmix.numerics.randomness import as_key
 
 ROOT = Path(__file__).parents[1]
 TINY = Setting(n_items=6, n_components=2, per_user=30, phi=0.1, alpha=0.2)
@@ -66,7 +66,9 @@ def test_completion_equals_a_slow_twin():
     B = random.dirichlet(np.ones(9), 2).T  # (9, 2)
     given, scored = random.integers(0, 4, (3, 9)), random.integers(1, 4, (3, 9))
     rows = [np.tile(np.arange(9), 3), np.arange(0, 28, 9)]
-    halves = [sp.csr_array((half.ravel().astype(float), *rows), shape=(3, 9)) for half in (given, scored)]
+    halves = [
+        sp.csr_array((half.ravel().astype(float), *rows), shape=(3, 9)) for half in (given, scored)
+    ]
     total = 0.0
     for m in range(3):
         gamma = np.full(2, 0.3 + given[m].sum() / 2)
@@ -78,14 +80,20 @@ def test_completion_equals_a_slow_twin():
             gamma = new
         theta = gamma / gamma.sum()
         total += sum(scored[m, w] * np.log(theta @ B[w]) for w in range(9))
-    assert peers.completion(B, peers.HeldOut(*halves, 0.3)) == pytest.approx(total / scored.sum(), rel=1e-9)
+    assert peers.completion(B, peers.HeldOut(*halves, 0.3)) == pytest.approx(
+        total / scored.sum(), rel=1e-9
+    )
 
 
 def test_held_out_comparisons_are_halved():
     comparisons = draw(TINY, 20)
     people = peers.held_out(comparisons, 0.1)
-    np.testing.assert_array_equal((people.given + people.scored).toarray(), count_matrix(comparisons).toarray())
-    assert 200 < people.given.sum() < 400  # of 600, each with probability ½: outside with probability below 1e-15
+    np.testing.assert_array_equal(
+        (people.given + people.scored).toarray(), count_matrix(comparisons).toarray()
+    )
+    assert (
+        200 < people.given.sum() < 400
+    )  # of 600, each with probability ½: outside with probability below 1e-15
 
 
 class Scripted:
@@ -120,7 +128,9 @@ def test_training_ends_at_its_cap_and_says_so():
 @pytest.mark.parametrize("name", list(peers.PEERS))
 def test_each_peer_learns_an_easy_population(name):
     """Two opposite rankings of six items, φ = .1, 300 people who follow one of them: any topic model finds them."""
-    truth = mm.M4(np.array([np.arange(6), np.arange(6)[::-1]]), np.full(2, 0.1), np.full(2, 0.1), np.arange(6))
+    truth = mm.M4(
+        np.array([np.arange(6), np.arange(6)[::-1]]), np.full(2, 0.1), np.full(2, 0.1), np.arange(6)
+    )
     comparisons = truth.sample(300, 60, seed=1).comparisons
     people = peers.held_out(truth.sample(50, 60, seed=2).comparisons, 0.1)
     trainer = peers.PEERS[name](count_matrix(comparisons), 2, 0.1, threads=1, seed=0)
@@ -143,15 +153,35 @@ def results(tmp_path_factory):
     """Every benchmark on a population so small that it takes seconds."""
     folder = tmp_path_factory.mktemp("results")
     few = {"users": (40,), "repeats": (1,)}
-    save("speed", speed.measure(speed.Sizes(TINY, caps=(0.0,), threads=1, peers=("tomotopy LDA",), **few), silent), folder)
+    save(
+        "speed",
+        speed.measure(
+            speed.Sizes(TINY, caps=(0.0,), threads=1, peers=("tomotopy LDA",), **few), silent
+        ),
+        folder,
+    )
     save("floor", floor.measure(floor.Sizes(TINY, products=2, **few), silent), folder)
     save("threads", threads.measure(threads.Sizes(TINY, **few), silent), folder)
-    save("foldin", foldin.measure(foldin.Sizes(TINY, users=40, one=10, matrix=20, calls=3), silent), folder)
-    save("readers", readers.measure(readers.Sizes(rows=2000, users=50, repeats=1, raters=50), silent), folder)
-    sizes = growth.Sizes(TINY, comparisons=(600, 3000), items=(6,), comparisons_for_items=600, repeats=1)
+    save(
+        "foldin",
+        foldin.measure(foldin.Sizes(TINY, users=40, one=10, matrix=20, calls=3), silent),
+        folder,
+    )
+    save(
+        "readers",
+        readers.measure(readers.Sizes(rows=2000, users=50, repeats=1, raters=50), silent),
+        folder,
+    )
+    sizes = growth.Sizes(
+        TINY, comparisons=(600, 3000), items=(6,), comparisons_for_items=600, repeats=1
+    )
     with pytest.MonkeyPatch.context() as patch:  # one process is started in a test of its own
-        patch.setattr(growth, "_in_a_process", lambda folder, refine, repeats: growth.fit_once_warm(folder, refine, repeats))
-        patch.setattr("mallowmix.warm.warm", lambda: None)
+        patch.setattr(
+            growth,
+            "_in_a_process",
+            lambda folder, refine, repeats: growth.fit_once_warm(folder, refine, repeats),
+        )
+        patch.setattr("mallowmix.fitting.warm_up.warm", lambda: None)
         save("growth", growth.measure(sizes, silent), folder)
     return folder
 
@@ -172,7 +202,9 @@ def test_speed_has_a_row_for_every_method(results):
 
 def test_floor_tells_where_the_time_goes(results):
     run = load("floor", results)["runs"][0]
-    assert {(row["method"], row["threads"]) for row in run["rows"]} == {(r, t) for r in speed.REFINE for t in (1, 2)}
+    assert {(row["method"], row["threads"]) for row in run["rows"]} == {
+        (r, t) for r in speed.REFINE for t in (1, 2)
+    }
     assert run["product_seconds"] > 0
     assert any(step.startswith("pass ") for step in run["steps"]["none"])
     assert set(run["steps"]["none"]) < set(run["steps"]["full"]) | {"everything else"}
@@ -187,12 +219,17 @@ def test_growth_has_every_point(results):
 
 
 def test_threads_give_the_same_model(results):
-    assert all(row["same_model"] and row["one"] > 0 < row["two"] for row in load("threads", results)["rows"])
+    assert all(
+        row["same_model"] and row["one"] > 0 < row["two"]
+        for row in load("threads", results)["rows"]
+    )
 
 
 def test_foldin_has_many_people_and_one(results):
     result = load("foldin", results)
-    assert [(row["estimate"], row["threads"]) for row in result["rows"]] == [(e, t) for e in ("map", "mean") for t in (1, 2)]
+    assert [(row["estimate"], row["threads"]) for row in result["rows"]] == [
+        (e, t) for e in ("map", "mean") for t in (1, 2)
+    ]
     assert all(row["seconds"] > 0 for row in result["rows"]) and result["comparisons"] == 1200
     assert set(result["one"]["seconds"]) == {"map", "mean"} and result["one"]["solve_seconds"] > 0
 
@@ -205,7 +242,10 @@ def test_reading_is_measured_beside_pyarrow(results):
 
 
 def test_the_foldin_table_by_hand():
-    rows = [{"estimate": "map", "threads": n, "seconds": s, "product_seconds": p} for n, s, p in ((1, 90.0, 2.0), (2, 25.0, 1.0))]
+    rows = [
+        {"estimate": "map", "threads": n, "seconds": s, "product_seconds": p}
+        for n, s, p in ((1, 90.0, 2.0), (2, 25.0, 1.0))
+    ]
     one = {"comparisons": 50, "solve_seconds": 2.0, "seconds": {"map": 8.0, "mean": 1.0}}
     lines = page._foldin({"users": 1000, "rows": rows, "one": one}).splitlines()
     assert lines[0] == "| products, M = 1,000 | 1 thread | 2 threads | goal |"
@@ -234,14 +274,20 @@ def test_peak_memory_is_seen_after_it_is_gone():
         "from benchmarks.growth import *; import numpy as np; np.ones(30_000_000); reset_peak(); a = resident_bytes();"
         "np.ones(12_500_000); print(peak_bytes() - a, resident_bytes() - a)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     peak, held = map(int, done.stdout.split())
     assert 95e6 < peak < 130e6 and held < 30e6
 
 
 def test_the_slope_of_a_power_law_is_its_exponent():
-    rows = [{"method": "full", "comparisons": n, "seconds": 3e-7 * n**1.25} for n in (1e3, 1e4, 1e6)]
-    assert growth.slope_of([*rows, {"method": "none", "comparisons": 1, "seconds": 9}], "full") == pytest.approx(1.25)
+    rows = [
+        {"method": "full", "comparisons": n, "seconds": 3e-7 * n**1.25} for n in (1e3, 1e4, 1e6)
+    ]
+    assert growth.slope_of(
+        [*rows, {"method": "none", "comparisons": 1, "seconds": 9}], "full"
+    ) == pytest.approx(1.25)
 
 
 def test_allowed_memory():
@@ -292,7 +338,13 @@ def test_the_speed_table_by_hand():
     rows = [
         {"method": "none", "kind": "ours", "seconds": 0.5, "error": 0.01},
         {"method": "short", "kind": "ours", "seconds": 5.0, "error": 0.25},
-        {"method": "tomotopy LDA", "kind": "peer", "seconds": 20.0, "error": 0.2, "stopped": "at the cap"},
+        {
+            "method": "tomotopy LDA",
+            "kind": "peer",
+            "seconds": 20.0,
+            "error": 0.2,
+            "stopped": "at the cap",
+        },
         {"method": "projections", "kind": "peer", "seconds": 10.0, "error": 0.3},
         {"method": "EM from random starts", "kind": "error only", "seconds": 1.0, "error": 0.125},
     ]
@@ -305,7 +357,15 @@ def test_the_speed_table_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0, "0"), (0.000123456, "0.000123"), (1.0, "1"), (1234.4, "1230"), (0.05, "0.05"), (123456, "123,000")]
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.000123456, "0.000123"),
+        (1.0, "1"),
+        (1234.4, "1230"),
+        (0.05, "0.05"),
+        (123456, "123,000"),
+    ],
 )
 def test_numbers_are_short_and_plain(value, text):
     assert page.number(value) == text
@@ -321,7 +381,10 @@ def test_results_name_no_machine():
 
 
 def test_an_unknown_benchmark_is_refused():
-    with pytest.raises(SystemExit, match=r"There is no benchmark 'sped'; there are speed, floor, growth, .*, foldin, readers"):
+    with pytest.raises(
+        SystemExit,
+        match=r"There is no benchmark 'sped'; there are speed, floor, growth, .*, foldin, readers",
+    ):
         main(["sped"])
 
 

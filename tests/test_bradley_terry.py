@@ -10,17 +10,22 @@ from scipy.special import expit
 import mallowmix as mm
 from mallowmix.engine import LocalEngine
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.completion import completion
-from mallowmix.learn.bradley_terry import best_scores, with_scores
-from mallowmix.rankings import match_components
+from mallowmix.infer.heldout.completion import completion
+from mallowmix.learn.bradley_terry_components import best_scores, with_scores
+from mallowmix.model.permutations import match_components
 
 
 def planted(seed=0, K=2, Q=8):
     """A model of Bradley–Terry columns with one far favourite each: no Mallows column has that form."""
     random = np.random.default_rng(seed)
-    scores = np.stack([np.r_[4.0, np.linspace(1, -1, Q - 1)][random.permutation(Q)] for _ in range(K)]) - 0.5
+    scores = (
+        np.stack([np.r_[4.0, np.linspace(1, -1, Q - 1)][random.permutation(Q)] for _ in range(K)])
+        - 0.5
+    )
     sigma = np.argsort(np.argsort(-scores, axis=1), axis=1)
-    return mm.M4(sigma, np.full(K, 0.5), np.full(K, 0.2), [f"i{n}" for n in range(Q)], scores=scores)
+    return mm.M4(
+        sigma, np.full(K, 0.5), np.full(K, 0.2), [f"i{n}" for n in range(Q)], scores=scores
+    )
 
 
 @pytest.mark.parametrize("ridge", [0.01, 1.0, 30.0])
@@ -46,9 +51,14 @@ def test_nothing_won_is_nothing_learnt():
 
 def test_beta_is_that_of_the_scores():
     model = planted()
-    np.testing.assert_allclose(model.beta()[1, 2, 3], expit(model.scores[1, 2] - model.scores[1, 3]))
+    np.testing.assert_allclose(
+        model.beta()[1, 2, 3], expit(model.scores[1, 2] - model.scores[1, 3])
+    )
     np.testing.assert_allclose(model.beta() + model.beta().transpose(0, 2, 1), 1)
-    with pytest.raises(DataError, match=r"scores must hold finite numbers in the shape \(2, 8\); got the shape \(8,\)"):
+    with pytest.raises(
+        DataError,
+        match=r"scores must hold finite numbers in the shape \(2, 8\); got the shape \(8,\)",
+    ):
         replace(model, scores=np.zeros(8))
     with pytest.raises(DataError, match="scores must hold finite numbers"):
         replace(model, scores=np.full((2, 8), np.nan))
@@ -57,11 +67,16 @@ def test_beta_is_that_of_the_scores():
 def test_planted_scores_are_found_and_foretell_better_than_mallows_columns():
     """One population: scores within .35 (the variational step sharpens them), and new people foretold better by .002 or more."""
     truth = planted()
-    votes, new = truth.sample(600, 60, seed=1).comparisons, truth.sample(600, 60, seed=2).comparisons
+    votes, new = (
+        truth.sample(600, 60, seed=1).comparisons,
+        truth.sample(600, 60, seed=2).comparisons,
+    )
     rigid, found = mm.fit(votes, 2), mm.fit(votes, 2, columns="bt")
     match = match_components(found.sigma, truth.sigma)
     assert np.abs(found.scores[match.found] - truth.scores[match.truth]).mean() < 0.35
-    before, after = (completion(model, new).log_likelihood_per_comparison for model in (rigid, found))
+    before, after = (
+        completion(model, new).log_likelihood_per_comparison for model in (rigid, found)
+    )
     assert after > before + 0.002
     assert found.report["options"] == {"columns": "bt"}
     assert (np.argsort(-found.scores, axis=1, kind="stable") == found.order).all()

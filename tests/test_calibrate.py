@@ -7,11 +7,11 @@ import pytest
 
 import mallowmix as mm
 from command_line import run
-from mallowmix.calibration import Calibration
 from mallowmix.cli.calibrate import in_words
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.completion import completion
-from mallowmix.storage import dumps, loads
+from mallowmix.infer.heldout.completion import completion
+from mallowmix.model.calibration import Calibration
+from mallowmix.model.model_file import dumps, loads
 
 TRUTH = mm.M4.from_orders(["abcdefghij", "jbhdfiaceg", "cgjaebhfid"], 0.5, 0.4)
 NEW = TRUTH.sample(300, 40, seed=7).comparisons
@@ -35,7 +35,10 @@ def test_repeated_comparisons_count_for_less():
     assert 0.08 <= found.calibration.evidence <= 0.5
     assert found.report["calibration"]["after"] < found.report["calibration"]["before"]
     fresh = repeated(TRUTH.sample(300, 40, seed=8).comparisons, 5)
-    better, before = (completion(model, fresh, split="items").log_likelihood_per_comparison for model in (found, TRUTH))
+    better, before = (
+        completion(model, fresh, split="items").log_likelihood_per_comparison
+        for model in (found, TRUTH)
+    )
     assert better > before
 
 
@@ -66,7 +69,10 @@ def test_the_data_it_was_learnt_from_is_not_the_judge():
     honest = mm.calibrate(model, votes)
     flattered = mm.calibrate(replace(model, report={}), votes)
     assert honest.report["calibration"]["before"] > flattered.report["calibration"]["before"] + 0.01
-    assert np.array_equal(honest.sigma, model.sigma) and honest.report["fingerprint"] == model.report["fingerprint"]
+    assert (
+        np.array_equal(honest.sigma, model.sigma)
+        and honest.report["fingerprint"] == model.report["fingerprint"]
+    )
     assert honest.report["calibration"]["users"] <= 60
 
 
@@ -74,19 +80,30 @@ def test_the_same_bytes_on_any_number_of_threads_and_in_any_order():
     one, three = (dumps(mm.calibrate(TRUTH, NEW, jobs=jobs)) for jobs in (1, 3))
     table = NEW.to_arrow()
     columns = [table.column(n).to_pylist()[::-1] for n in range(3)]
-    assert one == three == dumps(mm.calibrate(TRUTH, mm.Comparisons.from_arrays(*columns, NEW.weight[::-1])))
+    assert (
+        one
+        == three
+        == dumps(mm.calibrate(TRUTH, mm.Comparisons.from_arrays(*columns, NEW.weight[::-1])))
+    )
     assert loads(one).calibration == mm.calibrate(TRUTH, NEW).calibration
 
 
 def test_what_cannot_be():
-    with pytest.raises(OptionError, match="split is 'films'; it must be one of 'auto', 'comparisons', 'items'"):
+    with pytest.raises(
+        OptionError, match="split is 'films'; it must be one of 'auto', 'comparisons', 'items'"
+    ):
         mm.calibrate(TRUTH, NEW, split="films")
     with pytest.raises(OptionError, match=r"given is 1\.5; it must be at least 0"):
         mm.calibrate(TRUTH, NEW, given=1.5)
     alone = mm.Comparisons.from_arrays(["u"], ["a"], ["b"])
-    with pytest.raises(DataError, match="Nobody has comparisons to foretell after some were told: give more people"):
+    with pytest.raises(
+        DataError, match="Nobody has comparisons to foretell after some were told: give more people"
+    ):
         mm.calibrate(TRUTH, alone, split="items", given=0.9)
-    for bad, words in (({"evidence": 0}, "evidence of the calibration is 0"), ({"vertex": 2}, "vertex .* from 0 to 1")):
+    for bad, words in (
+        ({"evidence": 0}, "evidence of the calibration is 0"),
+        ({"vertex": 2}, "vertex .* from 0 to 1"),
+    ):
         with pytest.raises(OptionError, match=words):
             Calibration(**bad)
     with pytest.raises(OptionError, match="spam of the calibration is nan"):
@@ -96,7 +113,9 @@ def test_what_cannot_be():
 def test_words_where_nothing_is_gained():
     found = {"calibration": {"users": 40, "before": 0.5, "after": 0.5}}
     assert in_words(replace(TRUTH, report=found)).startswith("No setting gains more than its noise")
-    assert "counts for 0.5" in in_words(replace(TRUTH, report=found, calibration=Calibration(evidence=0.5)))
+    assert "counts for 0.5" in in_words(
+        replace(TRUTH, report=found, calibration=Calibration(evidence=0.5))
+    )
 
 
 def test_the_command(tmp_path, monkeypatch):
@@ -107,12 +126,18 @@ def test_the_command(tmp_path, monkeypatch):
     mm.save(TRUTH, "model.m4")
     said, _ = run("calibrate", "model.m4", "votes.parquet", "-o", "new.m4")
     found = mm.load("new.m4")
-    assert f"One comparison counts for {found.calibration.evidence:g}" in said and "Wrote new.m4." in said
+    assert (
+        f"One comparison counts for {found.calibration.evidence:g}" in said
+        and "Wrote new.m4." in said
+    )
     assert found.calibration == mm.calibrate(TRUTH, repeated(NEW, 5)).calibration
     import json
 
     values = json.loads(run("calibrate", "model.m4", "votes.parquet", "--json")[0])
-    assert values["calibration"]["evidence"] == found.calibration.evidence and values["output"] == "model.m4"
+    assert (
+        values["calibration"]["evidence"] == found.calibration.evidence
+        and values["output"] == "model.m4"
+    )
     assert dumps(mm.load("model.m4")) == dumps(found)
     _, wrong = run("calibrate", "model.m4", "votes.parquet", "--split", "films", code=2)
     assert "--split is 'films'; it must be one of" in wrong
@@ -125,7 +150,9 @@ def test_fit_can_do_it_all_at_once(tmp_path, monkeypatch):
     pq.write_table(NEW.to_arrow(), "votes.parquet")
     said, _ = run("fit", "votes.parquet", "-k", 2, "--fits", 2, "--kind", "bt", "--calibrate")
     model = mm.load("votes.m4")
-    assert model.scores is not None and len(model.others) == 1 and "One comparison counts for" in said
+    assert (
+        model.scores is not None and len(model.others) == 1 and "One comparison counts for" in said
+    )
     expected = mm.calibrate(mm.fit(NEW, 2, n_fits=2, columns="bt"), NEW)
     assert dumps(model) == dumps(expected)
     _, wrong = run("fit", "votes.parquet", "-k", 2, "--kind", "logit", code=2)

@@ -7,7 +7,7 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.errors import DataError
-from mallowmix.storage import save
+from mallowmix.model.model_file import save
 from tests.command_line import run
 from tests.planted import planted
 
@@ -15,10 +15,16 @@ OLD = mm.M4.from_orders(["abcdef", "fedcba"], phi=[0.2, 0.3], alpha=[0.6, 0.4])
 
 
 def test_identical_models_say_so_whatever_their_numbering():
-    assert mm.compare_models(OLD, OLD).identical and mm.compare_models(OLD, OLD).words() == "The two models are identical."
+    assert (
+        mm.compare_models(OLD, OLD).identical
+        and mm.compare_models(OLD, OLD).words() == "The two models are identical."
+    )
     turned = mm.M4.from_orders(["fedcba", "abcdef"], phi=[0.3, 0.2], alpha=[0.4, 0.6])
     assert mm.compare_models(OLD, turned).identical
-    assert [(couple.old, couple.new) for couple in mm.compare_models(OLD, turned).couples] == [(1, 2), (2, 1)]
+    assert [(couple.old, couple.new) for couple in mm.compare_models(OLD, turned).couples] == [
+        (1, 2),
+        (2, 1),
+    ]
 
 
 @pytest.mark.parametrize(("phi", "alpha"), [([0.2, 0.31], [0.6, 0.4]), ([0.2, 0.3], [0.6, 0.5])])
@@ -29,12 +35,16 @@ def test_a_change_of_phi_or_alpha_is_a_change(phi, alpha):
 
 def test_a_moved_item():
     """Moving f from place 6 to 1 turns five of the 15 pairs around."""
-    changes = mm.compare_models(OLD, mm.M4.from_orders(["fabcde", "fedcba"], phi=[0.2, 0.3], alpha=[0.5, 0.5]))
+    changes = mm.compare_models(
+        OLD, mm.M4.from_orders(["fabcde", "fedcba"], phi=[0.2, 0.3], alpha=[0.5, 0.5])
+    )
     first = changes.couples[0]
     assert first.kendall == pytest.approx(5 / 15)
     assert (first.moved[0].item, first.moved[0].old_place, first.moved[0].new_place) == ("f", 6, 1)
     assert (first.old_share, first.new_share) == (0.6, 0.5)
-    assert "33.3 % of the pairs in different order" in changes.words() and "f 6 → 1" in changes.words()
+    assert (
+        "33.3 % of the pairs in different order" in changes.words() and "f 6 → 1" in changes.words()
+    )
 
 
 def test_other_numbers_of_components_and_other_items():
@@ -56,14 +66,22 @@ def test_distances_do_not_depend_on_the_order_of_items():
 
 
 def test_too_little_in_common():
-    with pytest.raises(DataError, match="The models have 1 items in common; at least two are needed"):
+    with pytest.raises(
+        DataError, match="The models have 1 items in common; at least two are needed"
+    ):
         mm.compare_models(OLD, mm.M4.from_orders(["axyz"]))
 
 
 def test_the_command(tmp_path):
     save(OLD, tmp_path / "old.m4")
-    save(mm.M4.from_orders(["fabcde", "fedcba"], phi=[0.2, 0.3], alpha=[0.5, 0.5]), tmp_path / "new.m4")
+    save(
+        mm.M4.from_orders(["fabcde", "fedcba"], phi=[0.2, 0.3], alpha=[0.5, 0.5]),
+        tmp_path / "new.m4",
+    )
     assert "f 6 → 1" in run("diff", tmp_path / "old.m4", tmp_path / "new.m4")[0]
-    assert run("diff", tmp_path / "old.m4", tmp_path / "old.m4")[0] == "The two models are identical.\n"
+    assert (
+        run("diff", tmp_path / "old.m4", tmp_path / "old.m4")[0]
+        == "The two models are identical.\n"
+    )
     values = json.loads(run("diff", tmp_path / "old.m4", tmp_path / "new.m4", "--json")[0])
     assert values["couples"][0]["moved"][0]["item"] == "f" and not values["identical"]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mallowmix.checks import data_report, warn_about
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataWarning, OptionError
 from mallowmix.readers import read
 
@@ -47,9 +47,17 @@ def twin(rows, items):
         "pairs_seen": len({frozenset(row[1:]) for row in rows}),
         "pairs_possible": len(list(combinations(items, 2))),
         "per_user": {"min": min(counts), "median": median(counts), "max": max(counts)},
-        "activity": {f"{p} %": sorted(counts)[max(0, -(-p * len(counts) // 100) - 1)] for p in (10, 25, 50, 75, 90)},
+        "activity": {
+            f"{p} %": sorted(counts)[max(0, -(-p * len(counts) // 100) - 1)]
+            for p in (10, 25, 50, 75, 90)
+        },
         "busy_share": sum(sorted(counts)[-max(1, round(len(counts) / 10)) :]) / len(rows),
-        "per_pair": spread([sum(frozenset(row[1:]) == pair for row in rows) for pair in {frozenset(row[1:]) for row in rows}]),
+        "per_pair": spread(
+            [
+                sum(frozenset(row[1:]) == pair for row in rows)
+                for pair in {frozenset(row[1:]) for row in rows}
+            ]
+        ),
         **dict.fromkeys(("form", "n_ties", "ties", "n_both_bad", "position", "support")),
         "users_below_two": [user for user, count in zip(users, counts, strict=True) if count < 2],
         "never_compared": [item for item in items if item not in winners | losers],
@@ -58,13 +66,14 @@ def twin(rows, items):
         "pieces": [len(piece) for piece in pieces],
         "smaller_pieces": pieces[1:],
         "n_repeated": len(rows) - len(set(rows)),
-        "n_contradictions": sum((user, loser, winner) in rows for user, winner, loser in set(rows)) // 2,
+        "n_contradictions": sum((user, loser, winner) in rows for user, winner, loser in set(rows))
+        // 2,
     }
 
 
-ROW = st.tuples(st.sampled_from("abcd"), st.sampled_from("stuvwxyz"), st.sampled_from("stuvwxyz")).filter(
-    lambda row: row[1] != row[2]
-)
+ROW = st.tuples(
+    st.sampled_from("abcd"), st.sampled_from("stuvwxyz"), st.sampled_from("stuvwxyz")
+).filter(lambda row: row[1] != row[2])
 
 
 @settings(max_examples=100, deadline=None)
@@ -97,49 +106,69 @@ def test_users_with_fewer_than_two_comparisons():
         "3 users made fewer than two comparisons: they tell nothing about which tastes go together, "
         "and are left out of the moments."
     ]
-    assert report.advice == ["Ask 'd', 'e' and 'f' for more comparisons, or leave them as they are: nobody else is affected."]
+    assert report.advice == [
+        "Ask 'd', 'e' and 'f' for more comparisons, or leave them as they are: nobody else is affected."
+    ]
     one = data_report(comparisons_of([*FINE, ("d", "x", "y")]))
     assert one.warnings[0].startswith("1 user made fewer than two comparisons: it tells nothing")
     assert one.warnings[0].endswith("and is left out of the moments.")
 
 
 def test_a_repeated_comparison_counts_as_two():
-    assert data_report(comparisons_of([*FINE, ("d", "x", "y"), ("d", "x", "y")])).users_below_two == []
+    assert (
+        data_report(comparisons_of([*FINE, ("d", "x", "y"), ("d", "x", "y")])).users_below_two == []
+    )
 
 
 def test_items_that_never_lose():
     report = data_report(comparisons_of([*FINE, ("a", "tea", "x"), ("b", "tea", "z")]))
-    assert report.warnings == ["'tea' never loses: the data cannot tell how far above the others it should stand."]
-    assert report.advice == ["Ask for comparisons of 'tea' with other popular items, or leave it out."]
+    assert report.warnings == [
+        "'tea' never loses: the data cannot tell how far above the others it should stand."
+    ]
+    assert report.advice == [
+        "Ask for comparisons of 'tea' with other popular items, or leave it out."
+    ]
 
 
 def test_items_that_never_win():
     report = data_report(comparisons_of([*FINE, ("a", "x", "tea"), ("b", "z", "milk")]))
-    assert report.warnings == ["'milk' and 'tea' never win: the data cannot tell how far below the others they should stand."]
-    assert report.advice == ["Ask for comparisons of 'milk' and 'tea' with other unpopular items, or leave them out."]
+    assert report.warnings == [
+        "'milk' and 'tea' never win: the data cannot tell how far below the others they should stand."
+    ]
+    assert report.advice == [
+        "Ask for comparisons of 'milk' and 'tea' with other unpopular items, or leave them out."
+    ]
 
 
 def test_long_lists_are_cut_short():
     report = data_report(comparisons_of([*FINE, *(("a", "x", f"tea{n}") for n in range(8))]))
-    assert report.warnings[0].startswith("'tea0', 'tea1', 'tea2', 'tea3', 'tea4' and 3 more never win")
+    assert report.warnings[0].startswith(
+        "'tea0', 'tea1', 'tea2', 'tea3', 'tea4' and 3 more never win"
+    )
     assert len(report.never_win) == 8
 
 
 def test_items_that_were_never_compared():
     report = data_report(comparisons_of(FINE, ["x", "y", "z", "tea"]))
-    assert report.warnings == ["'tea' is in no comparison: its place in every ranking would be a guess."]
+    assert report.warnings == [
+        "'tea' is in no comparison: its place in every ranking would be a guess."
+    ]
     assert report.pieces == [3] and report.never_win == report.never_lose == []
 
 
 def test_a_comparison_graph_in_pieces():
-    apart = [(user, *pair) for user in "ab" for pair in [("p", "q"), ("q", "p"), ("m", "n"), ("n", "m")]]
+    apart = [
+        (user, *pair) for user in "ab" for pair in [("p", "q"), ("q", "p"), ("m", "n"), ("n", "m")]
+    ]
     report = data_report(comparisons_of([*FINE, *apart]))
     assert report.pieces == [3, 2, 2] and report.smaller_pieces == [["m", "n"], ["p", "q"]]
     assert report.warnings == [
         "The comparisons fall into 3 pieces (of 3, 2, 2 items): nothing was compared across them, directly or through "
         "other items, so the order between pieces would be a guess."
     ]
-    assert report.advice == ["Ask for comparisons across the pieces, of 'm' with 'x' for example, or fit each piece alone."]
+    assert report.advice == [
+        "Ask for comparisons across the pieces, of 'm' with 'x' for example, or fit each piece alone."
+    ]
 
 
 def test_contradictions_are_those_of_one_person():
@@ -149,7 +178,9 @@ def test_contradictions_are_those_of_one_person():
 
 
 def test_a_user_left_without_comparisons_is_counted():
-    comparisons = comparisons_of([*FINE, ("d", "p", "q"), ("d", "q", "p")]).with_items(["x", "y", "z"], unknown_items="drop")
+    comparisons = comparisons_of([*FINE, ("d", "p", "q"), ("d", "q", "p")]).with_items(
+        ["x", "y", "z"], unknown_items="drop"
+    )
     report = data_report(comparisons)
     assert report.users_below_two == ["d"] and report.per_user["min"] == 0
 
@@ -189,7 +220,12 @@ def planted_sides(bias, *, n_users=150, per_user=40, seed=0, unfair=False):
     won = random.random(n) < 1 / (1 + np.exp(-(bias + worth[left] - worth[right])))
     names = np.array(list("abcd"))
     user = np.repeat(np.arange(n_users), per_user)
-    return {"user": user, "left": names[left], "right": names[right], "outcome": np.where(won, "left", "right")}
+    return {
+        "user": user,
+        "left": names[left],
+        "right": names[right],
+        "outcome": np.where(won, "left", "right"),
+    }
 
 
 @pytest.mark.parametrize("unfair", [False, True])
@@ -207,13 +243,19 @@ def test_position_bias_is_found_and_not_blamed_on_the_items(unfair):
 def test_the_interval_of_position_bias_holds_the_truth():
     """95 % of 60 small samples: at most 8 misses but once in 500."""
     truth = 1 / (1 + np.exp(-0.3))
-    found = [data_report(read(planted_sides(0.3, n_users=40, per_user=15, seed=seed))).position for seed in range(60)]
+    found = [
+        data_report(read(planted_sides(0.3, n_users=40, per_user=15, seed=seed))).position
+        for seed in range(60)
+    ]
     assert sum(not each.low <= truth <= each.high for each in found) <= 8
 
 
 def test_position_bias_is_said_in_words():
     report = data_report(read(planted_sides(-0.6)))
-    assert any("People choose the right side more often than they should" in warning for warning in report.warnings)
+    assert any(
+        "People choose the right side more often than they should" in warning
+        for warning in report.warnings
+    )
     assert report.to_dict()["position"]["n_battles"] == 6000
 
 
@@ -226,23 +268,43 @@ def test_ties_are_no_contradictions():
     }
     for ties in ("drop", "half"):
         report = data_report(read(table, ties=ties))
-        assert (report.n_contradictions, report.n_ties, report.ties, report.form) == (1, 2, ties, "battles")
+        assert (report.n_contradictions, report.n_ties, report.ties, report.form) == (
+            1,
+            2,
+            ties,
+            "battles",
+        )
     ratings = {"user": ["a"] * 3, "item": list("xyz"), "rating": [1, 1, 2]}
     assert data_report(read(ratings, ties="half")).n_contradictions == 0
 
 
 def test_support_by_hand():
     """12 people with 3 comparisons of 3 items each: 6 people a component, 3 comparisons a person, 12 an item and component."""
-    rows = [(user, *pair) for user in "abcdefghijkl" for pair in [("x", "y"), ("y", "z"), ("z", "x")]]
+    rows = [
+        (user, *pair) for user in "abcdefghijkl" for pair in [("x", "y"), ("y", "z"), ("z", "x")]
+    ]
     report = data_report(comparisons_of(rows), n_components=2)
     support = report.support
-    assert (support.people_per_component, support.per_person, support.per_item_and_component) == (6, 3, 12)
+    assert (support.people_per_component, support.per_person, support.per_item_and_component) == (
+        6,
+        3,
+        12,
+    )
     assert support.verdict == "no" and support.most_components == 0
-    assert support.sentences[0].startswith("6 people for each of 2 tastes made two comparisons or more: far too few")
+    assert support.sentences[0].startswith(
+        "6 people for each of 2 tastes made two comparisons or more: far too few"
+    )
     assert "This data cannot support 2 tastes" in report.warnings[-1]
     thin = data_report(comparisons_of(rows), n_components=1).support
-    assert thin.verdict == "thin" and thin.sentences[2].startswith("An item takes part in 24 comparisons for the one taste: few")
-    many = Comparisons.from_arrays(np.repeat(np.arange(200), 20), ["x", "y"] * 2000, ["y", "z"] * 2000)
-    assert data_report(many, 4).support.verdict == "yes" and data_report(many, 4).support.most_components == 4
+    assert thin.verdict == "thin" and thin.sentences[2].startswith(
+        "An item takes part in 24 comparisons for the one taste: few"
+    )
+    many = Comparisons.from_arrays(
+        np.repeat(np.arange(200), 20), ["x", "y"] * 2000, ["y", "z"] * 2000
+    )
+    assert (
+        data_report(many, 4).support.verdict == "yes"
+        and data_report(many, 4).support.most_components == 4
+    )
     with pytest.raises(OptionError, match="n_components is 0"):
         data_report(many, 0)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.assess.asked import ask
-from mallowmix.assess.folds import counted_people, deal_people
-from mallowmix.assess.k_rules import Evidence, difference, ratio, recommend
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.folds import counted_people, deal_people
 from mallowmix.errors import OptionError
-from mallowmix.infer.completion import completion
+from mallowmix.fitting.k_rules import Evidence, difference, ratio, recommend
+from mallowmix.infer.heldout.completion import completion
+from mallowmix.infer.heldout.held_out_rows import ask
 from tests.command_line import run
 from tests.planted import planted
 
@@ -24,16 +24,22 @@ def coins(Q: int, M: int, N: int, seed: int = 0) -> Comparisons:
     winner = random.integers(0, Q, M * N)
     loser = (winner + random.integers(1, Q, M * N)) % Q
     people = [f"u{m:04d}" for m in range(M)]
-    return Comparisons.from_codes(np.repeat(np.arange(M), N), winner, loser, None, [f"i{i:02d}" for i in range(Q)], people)
+    return Comparisons.from_codes(
+        np.repeat(np.arange(M), N), winner, loser, None, [f"i{i:02d}" for i in range(Q)], people
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------- planted and noise
 
 
-@pytest.mark.parametrize(("K", "Q", "M", "N"), [(2, 12, 200, 40), (3, 20, 300, 60), (5, 30, 500, 80)])
+@pytest.mark.parametrize(
+    ("K", "Q", "M", "N"), [(2, 12, 200, 40), (3, 20, 300, 60), (5, 30, 500, 80)]
+)
 def test_planted_numbers_are_found(K, Q, M, N):
     """benchmarks/choose_k.py has larger ones, up to K = 8."""
-    choice = mm.choose_k(planted(Q, K, 0.3, 0.1, seed=K).sample(M, N, seed=K).comparisons, range(K - 1, K + 2))
+    choice = mm.choose_k(
+        planted(Q, K, 0.3, 0.1, seed=K).sample(M, N, seed=K).comparisons, range(K - 1, K + 2)
+    )
     assert choice.k == K and choice.certain
     assert choice.reason.startswith(f"{K}: a")
     assert [row.k for row in choice.table] == [K - 1, K, K + 1]
@@ -47,18 +53,28 @@ def test_coin_answers_cannot_be_told(Q, M, N):
     """A false alarm needs a held-out gain of two standard errors (1 in 44) and agreement of three pairs in four, at the least."""
     choice = mm.choose_k(coins(Q, M, N), range(1, 4))
     assert choice.k is None and not choice.certain
-    assert choice.reason.startswith("cannot tell: even") and "no better than a coin" in choice.reason
+    assert (
+        choice.reason.startswith("cannot tell: even") and "no better than a coin" in choice.reason
+    )
 
 
 def test_opposite_tastes_are_two_although_one_ranking_is_no_better_than_a_coin():
-    model = mm.M4([range(12), range(12)[::-1]], [0.3, 0.3], [0.1, 0.1], [f"i{i:02d}" for i in range(12)])
+    model = mm.M4(
+        [range(12), range(12)[::-1]], [0.3, 0.3], [0.1, 0.1], [f"i{i:02d}" for i in range(12)]
+    )
     choice = mm.choose_k(model.sample(200, 40, seed=1).comparisons, [2, 3])
-    assert choice.k == 2 and [row.k for row in choice.table] == [2, 3]  # 1 is tried, but was not asked for
+    assert choice.k == 2 and [row.k for row in choice.table] == [
+        2,
+        3,
+    ]  # 1 is tried, but was not asked for
 
 
 def test_few_people_and_little_said():
     votes = planted(12, 2, 0.3, 0.1).sample(7, 50, seed=0).comparisons
-    assert mm.choose_k(votes).reason == "cannot tell: 7 people are too few to learn from some and test on others."
+    assert (
+        mm.choose_k(votes).reason
+        == "cannot tell: 7 people are too few to learn from some and test on others."
+    )
     few = planted(20, 3, 0.3, 0.1, seed=1).sample(20, 3, seed=1).comparisons
     assert mm.choose_k(few, range(1, 4)).reason.startswith("cannot tell: ")
 
@@ -73,8 +89,12 @@ def test_three_items_have_room_for_four_tastes_at_most():
 
 def evidence(k, gains, agreement=1.0, value=2.0):
     """Held-out scores of people with 10 comparisons each: `gains` above a coin, per person."""
-    scores = np.column_stack([10 * -math.log(2) + np.asarray(gains, float), np.full(len(gains), 10.0)])
-    return Evidence(k, scores, (1.0,) * (k - 1) + (agreement,), 1 / k, None if k == 1 else value, 1.0)
+    scores = np.column_stack(
+        [10 * -math.log(2) + np.asarray(gains, float), np.full(len(gains), 10.0)]
+    )
+    return Evidence(
+        k, scores, (1.0,) * (k - 1) + (agreement,), 1 / k, None if k == 1 else value, 1.0
+    )
 
 
 ONE, TWO = evidence(1, [2, 3, 4, 3]), evidence(2, [4, 5, 6, 5.1])
@@ -83,12 +103,18 @@ ONE, TWO = evidence(1, [2, 3, 4, 3]), evidence(2, [4, 5, 6, 5.1])
 @pytest.mark.parametrize(
     ("third", "says"),
     [
-        (evidence(3, [5, 6, 7, 6.2], agreement=0.749), "2: a third taste is not stable: 0.74 agreement between halves."),
+        (
+            evidence(3, [5, 6, 7, 6.2], agreement=0.749),
+            "2: a third taste is not stable: 0.74 agreement between halves.",
+        ),
         (
             evidence(3, [4, 5, 6.3, 4.9]),
             "2: a third taste does not foretell new people better: +0.0025 per comparison, give or take",
         ),
-        (evidence(3, [5, 6, 7, 6.2], value=0.9), "2: a third taste is not above the noise of the spectrum: 0.90 of its edge."),
+        (
+            evidence(3, [5, 6, 7, 6.2], value=0.9),
+            "2: a third taste is not above the noise of the spectrum: 0.90 of its edge.",
+        ),
     ],
 )
 def test_the_reason_says_what_is_wrong_with_one_more(third, says):
@@ -98,7 +124,11 @@ def test_the_reason_says_what_is_wrong_with_one_more(third, says):
 
 
 def test_the_largest_number_tried_is_not_certain():
-    assert recommend([ONE, TWO], shown=2) == (2, "2: the largest number tried is supported; more may be, too.", False)
+    assert recommend([ONE, TWO], shown=2) == (
+        2,
+        "2: the largest number tried is supported; more may be, too.",
+        False,
+    )
 
 
 def test_one_unstable_ranking_is_too_little_data():
@@ -123,7 +153,9 @@ def test_the_error_of_a_ratio_by_the_jackknife():
     left = np.array([(scores[:, 0].sum() - s) / (n.sum() - m) for s, m in scores])
     jackknife = math.sqrt(399 / 400 * np.sum((left - left.mean()) ** 2))
     mean, error = ratio(scores)
-    assert mean == pytest.approx(scores[:, 0].sum() / n.sum()) and error == pytest.approx(jackknife, rel=0.01)
+    assert mean == pytest.approx(scores[:, 0].sum() / n.sum()) and error == pytest.approx(
+        jackknife, rel=0.01
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------- people, held out
@@ -135,7 +167,9 @@ def test_asking_agrees_with_completion():
     asked = ask(model, votes, given=0.4, seed=7, jobs=1)
     whole = completion(model, votes, given=0.4, seed=7)
     s, n = asked.per_person(60).sum(axis=0)
-    assert n == whole.n_comparisons and s / n == pytest.approx(whole.log_likelihood_per_comparison, abs=1e-12)
+    assert n == whole.n_comparisons and s / n == pytest.approx(
+        whole.log_likelihood_per_comparison, abs=1e-12
+    )
     assert np.all((asked.probability > 0) & (asked.probability < 1))
 
 
@@ -173,7 +207,22 @@ def test_options_are_checked():
 @pytest.fixture(scope="module")
 def votes(tmp_path_factory):
     path = tmp_path_factory.mktemp("votes") / "votes.csv"
-    run("simulate", path, "--items", 10, "--components", 2, "--users", 150, "--per-user", 30, "--phi", 0.2, "--seed", 3)
+    run(
+        "simulate",
+        path,
+        "--items",
+        10,
+        "--components",
+        2,
+        "--users",
+        150,
+        "--per-user",
+        30,
+        "--phi",
+        0.2,
+        "--seed",
+        3,
+    )
     return path
 
 
@@ -198,6 +247,8 @@ def test_the_command_refuses_odd_numbers(votes, tmp_path):
     assert "'5-2' runs backwards" in run("choose-k", votes, "--k", "5-2", code=2)[1]
     assert "'x' is not a whole number" in run("choose-k", votes, "--k", "x", code=2)[1]
     (tmp_path / "file").write_text("")
-    assert "cannot be used as a folder" in run("choose-k", votes, "-o", tmp_path / "file", code=1)[1]
+    assert (
+        "cannot be used as a folder" in run("choose-k", votes, "-o", tmp_path / "file", code=1)[1]
+    )
     assert "-o names a folder" in run("choose-k", votes, "-o", tmp_path / "model.m4", code=2)[1]
     assert not (tmp_path / "model.m4").exists()

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import run
-from mallowmix.engine.store import store_comparisons
+from mallowmix.engine.out_of_core.store import store_comparisons
 from planted import planted
 
 
@@ -16,7 +16,10 @@ def votes(tmp_path, monkeypatch):
     table = planted(6, 2, 0.2).sample(60, 20, seed=1).comparisons.to_arrow()
     (tmp_path / "votes").mkdir()
     for i in range(3):
-        pq.write_table(table.slice(i * len(table) // 3, len(table) // 3 + 1), tmp_path / "votes" / f"part-{i}.parquet")
+        pq.write_table(
+            table.slice(i * len(table) // 3, len(table) // 3 + 1),
+            tmp_path / "votes" / f"part-{i}.parquet",
+        )
     run("fit", "votes", "-k", 2, "--refine", "short", "-o", "expected.m4")
     return tmp_path
 
@@ -34,23 +37,37 @@ def votes(tmp_path, monkeypatch):
 def test_the_same_file_from_every_place(votes, words):
     run("fit", *words, "-k", 2, "--refine", "short", "-o", "model.m4")
     assert (votes / "model.m4").read_bytes() == (votes / "expected.m4").read_bytes()
-    assert sorted(file.name for file in votes.iterdir()) == ["expected.m4", "model.m4", "votes"]  # sorted rows are removed
+    assert sorted(file.name for file in votes.iterdir()) == [
+        "expected.m4",
+        "model.m4",
+        "votes",
+    ]  # sorted rows are removed
 
 
 def test_a_folder_that_was_named_is_kept_and_used_again(votes):
     for _ in range(2):
-        run("fit", "votes", "-k", 2, "--cache", "sorted", "--refine", "none", "-o", "model.m4", "-q")
+        run(
+            "fit", "votes", "-k", 2, "--cache", "sorted", "--refine", "none", "-o", "model.m4", "-q"
+        )
     assert (votes / "sorted" / "about.json").exists()
-    pq.write_table(pq.read_table(votes / "votes" / "part-0.parquet").slice(0, 5), votes / "votes" / "part-0.parquet")
+    pq.write_table(
+        pq.read_table(votes / "votes" / "part-0.parquet").slice(0, 5),
+        votes / "votes" / "part-0.parquet",
+    )
     _, said = run("fit", "votes", "-k", 2, "--cache", "sorted", code=1)
-    assert "sorted holds other comparisons than votes/part-0.parquet and the other files now do" in " ".join(said.split())
+    assert (
+        "sorted holds other comparisons than votes/part-0.parquet and the other files now do"
+        in " ".join(said.split())
+    )
 
 
 def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is(votes):
     store_comparisons("votes", "votes.blocks")
     run("fit", "votes", "-k", 2, "--memory", "300MB", "--refine", "none", "-o", "model.m4", "-q")
     assert (votes / "votes.blocks" / "about.json").exists()
-    (votes / "votes.blocks" / "passing").touch()  # as a command that was killed after the sorting leaves it
+    (
+        votes / "votes.blocks" / "passing"
+    ).touch()  # as a command that was killed after the sorting leaves it
     run("fit", "votes", "-k", 2, "--memory", "300MB", "--refine", "none", "-o", "model.m4", "-q")
     assert not (votes / "votes.blocks").exists()
 
@@ -58,13 +75,28 @@ def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--engine", "cloud"], "--engine is 'cloud'; it must be one of 'local', 'disk', 'dask', 'gpu'."),
-        (["--memory", "lots"], "--memory is 'lots'; write a number and a unit, as in 2GB or 512MB."),
-        (["--engine", "local", "--memory", "2GB"], "--memory, --cache and several files are for data on disk"),
+        (
+            ["--engine", "cloud"],
+            "--engine is 'cloud'; it must be one of 'local', 'disk', 'dask', 'gpu'.",
+        ),
+        (
+            ["--memory", "lots"],
+            "--memory is 'lots'; write a number and a unit, as in 2GB or 512MB.",
+        ),
+        (
+            ["--engine", "local", "--memory", "2GB"],
+            "--memory, --cache and several files are for data on disk",
+        ),
         (["--memory", "2GB", "--ties", "half"], "--ties needs the votes in memory"),
         (["--memory", "2GB", "--calibrate"], "--calibrate needs the votes in memory"),
-        (["--memory", "2GB", "--method", "projections"], "method 'projections' needs the comparisons in memory"),
-        (["--engine", "disk", "--scheduler", "tcp://127.0.0.1:9"], "scheduler goes with the engine dask, not with disk."),
+        (
+            ["--memory", "2GB", "--method", "projections"],
+            "method 'projections' needs the comparisons in memory",
+        ),
+        (
+            ["--engine", "disk", "--scheduler", "tcp://127.0.0.1:9"],
+            "scheduler goes with the engine dask, not with disk.",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_one_sentence(votes, words, message):
@@ -82,7 +114,10 @@ def test_weights_and_held_out_likelihood_from_disk(votes):
     run("weights", "expected.m4", "votes", "-o", "memory.csv")
     run("weights", "expected.m4", "votes", "-o", "disk.csv", "--memory", "300MB")
     assert (votes / "disk.csv").read_bytes() == (votes / "memory.csv").read_bytes()
-    one, two = (run("heldout", "expected.m4", "votes", "--json", *words)[0] for words in ([], ["--engine", "disk"]))
+    one, two = (
+        run("heldout", "expected.m4", "votes", "--json", *words)[0]
+        for words in ([], ["--engine", "disk"])
+    )
     assert one == two
     _, said = run("heldout", "expected.m4", "votes", "--engine", "disk", "--include-mu", code=2)
     assert "--include-mu needs the comparisons in memory" in said

@@ -14,12 +14,15 @@ import pytest
 from typer.testing import CliRunner
 
 import mallowmix as mm
-from mallowmix.cli import app, outputs
+from mallowmix.cli import commands as app
+from mallowmix.cli import outputs
 from mallowmix.cli.shell import EXIT_CODES, explain, in_options
 from mallowmix.errors import DataError, FileError, OptionError
 
 MAIN = [sys.executable, "-c", "from mallowmix.cli import main; main()"]
-VOTES = "user,winner,loser\n" + "".join(f"u{m},{a},{b}\n" for m in range(20) for a, b in ("ab", "bc", "ca", "cb", "ac", "ba"))
+VOTES = "user,winner,loser\n" + "".join(
+    f"u{m},{a},{b}\n" for m in range(20) for a, b in ("ab", "bc", "ca", "cb", "ac", "ba")
+)
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +53,9 @@ def run(*words, code):
     assert sorted(Path.cwd().rglob("*")) == before, "a command that fails writes nothing"
     assert done.stdout == "" and "Traceback" not in done.stderr
     lines = [line for line in done.stderr.splitlines() if not line.startswith("Note: ")]
-    assert len(lines) == 1 and lines[0].startswith("Error: ") and lines[0].endswith((".", "?")), done.stderr
+    assert len(lines) == 1 and lines[0].startswith("Error: ") and lines[0].endswith((".", "?")), (
+        done.stderr
+    )
     return lines[0].removeprefix("Error: ")
 
 
@@ -65,7 +70,10 @@ BAD_VOTES = [
         "column.csv has no column 'winner', only 'user', 'better', 'loser': say which one holds the winner with --columns w",
     ),
     ("lines.csv", r"lines.csv line 5 has 2 fields where the header has 3 (and 9 more such lines)"),
-    ("self.csv", "self.csv line 2: user 'u' compares 'a' with itself. Drop such rows, or pass --self-pairs drop."),
+    (
+        "self.csv",
+        "self.csv line 2: user 'u' compares 'a' with itself. Drop such rows, or pass --self-pairs drop.",
+    ),
     ("gap.csv", "gap.csv line 2: the loser is missing. Fill such rows in, or pass --missing drop."),
     ("empty.csv", "empty.csv is empty"),
 ]
@@ -94,7 +102,11 @@ def test_bad_models(name, sentence):
 
 
 OTHERS = [
-    (1, "evaluate good.m4 --truth other.m4", "good.m4 and other.m4 are not about the same items: 'c' is only in good.m4"),
+    (
+        1,
+        "evaluate good.m4 --truth other.m4",
+        "good.m4 and other.m4 are not about the same items: 'c' is only in good.m4",
+    ),
     (1, "fit good.csv -k 1 -o no/such.m4", "there is no folder"),
     (1, "fit good.csv -k 1 -o folder", "it is a folder; give the name of a file"),
     (1, "fit good.csv -k 21", "21 components cannot be told apart from 20 users"),
@@ -110,20 +122,44 @@ OTHERS = [
     (2, "fit", "Missing argument"),
     (2, "fit good.csv -k 1 -o good.csv", "good.csv is named twice"),
     (2, "fit good.csv -k 1 --method guess", "--method is 'guess'; it must be one of"),
-    (2, "fit good.csv -k 1 --method projections --refine full", "method 'projections' has no option 'refine'"),
+    (
+        2,
+        "fit good.csv -k 1 --method projections --refine full",
+        "method 'projections' has no option 'refine'",
+    ),
     (2, "fit good.csv -k 1 --seed -1", "--seed is -1; it must be a whole number from 0"),
     (2, "fit good.csv -k 1 --seed one", "--seed"),
     (2, "fit good.csv -k 1 --jobs 0", "'--jobs': 0 is too small; it must be at least 1."),
     (2, "fit good.csv -k 1 --zeta nan", "'--zeta': 'nan' is not a finite number."),
     (2, "fit good.csv -k 1 --zeta large", "'--zeta': 'large' is not a number."),
-    (2, "fit good.csv -k 1 --method projections --zeta -1", "--zeta is -1.0; it must be at least 0."),
+    (
+        2,
+        "fit good.csv -k 1 --method projections --zeta -1",
+        "--zeta is -1.0; it must be at least 0.",
+    ),
     (2, "fit good.csv -k 1 --tol inf", "'--tol': 'inf' is not a finite number."),
-    (2, "fit good.csv -k 1 --method projections --min-count -1", "--min-count is -1.0; it must be at least 0."),
+    (
+        2,
+        "fit good.csv -k 1 --method projections --min-count -1",
+        "--min-count is -1.0; it must be at least 0.",
+    ),
     (2, "fit good.csv -k 1 --n-projections 1.5", "'--n-projections': '1.5' is not a whole number."),
     (2, "fit good.csv -k 1 --method projections --metric miles", "metric"),
-    (2, "fit good.csv -k 1 --self-pairs keep", "--self-pairs is 'keep'; it must be one of 'error', 'drop'."),
-    (2, "fit good.csv -k 1 --missing keep", "--missing is 'keep'; it must be one of 'error', 'drop'."),
-    (2, "fit good.csv -k 1 --columns winner", "'winner' does not fit: write our name, =, yours, each once"),
+    (
+        2,
+        "fit good.csv -k 1 --self-pairs keep",
+        "--self-pairs is 'keep'; it must be one of 'error', 'drop'.",
+    ),
+    (
+        2,
+        "fit good.csv -k 1 --missing keep",
+        "--missing is 'keep'; it must be one of 'error', 'drop'.",
+    ),
+    (
+        2,
+        "fit good.csv -k 1 --columns winner",
+        "'winner' does not fit: write our name, =, yours, each once",
+    ),
     (2, "fit good.csv -k 1 --columns user=a,user=b", "'user=b' does not fit"),
     (2, "fit good.csv -k 1 --columns judge=user", "--columns has the key 'judge'"),
     (
@@ -134,12 +170,20 @@ OTHERS = [
     (2, "show good.m4 --json --csv", "--json and --csv exclude each other: ask for one."),
     (2, "show good.m4 --top 0", "'--top': 0 is too small; it must be at least 1."),
     (2, "evaluate good.m4", "Missing option '--truth'. See mallowmix evaluate --help."),
-    (2, "simulate votes.txt", "votes.txt: the ending '.txt' does not tell how to write it; use .parquet or .csv."),
+    (
+        2,
+        "simulate votes.txt",
+        "votes.txt: the ending '.txt' does not tell how to write it; use .parquet or .csv.",
+    ),
     (2, "simulate v.csv --weights w.m4", "the ending '.m4' does not tell how to write it"),
     (2, "simulate v.csv --truth v.csv", "v.csv is named twice"),
     (2, "simulate v.csv --phi 1.5", "--phi is 1.5; a dispersion lies between 0"),
     (2, "simulate v.csv --phi -0.1", "--phi is -0.1; a dispersion lies between 0"),
-    (2, "simulate v.csv --phi 0.1,0.2", "--phi has 2 numbers for 3 components; give one, or one for each."),
+    (
+        2,
+        "simulate v.csv --phi 0.1,0.2",
+        "--phi has 2 numbers for 3 components; give one, or one for each.",
+    ),
     (2, "simulate v.csv --phi 0.1,,0.2", "'--phi': '' is not a number."),
     (2, "simulate v.csv --alpha 0", "--alpha is 0; Dirichlet parameters must be above 0."),
     (2, "simulate v.csv --alpha nan", "'--alpha': 'nan' is not a finite number."),
@@ -149,7 +193,11 @@ OTHERS = [
     (2, "simulate v.csv --per-user some", "'--per-user': 'some' is not a whole number."),
     (2, "simulate v.csv --prior flat", "--prior is 'flat'; it must be"),
     (2, "separability --phi 0,2", "--phi is 2.0; a dispersion lies between 0"),
-    (2, "separability --threshold 1", "--threshold is 1.0; a degree of separability lies in [0, 1)"),
+    (
+        2,
+        "separability --threshold 1",
+        "--threshold is 1.0; a degree of separability lies in [0, 1)",
+    ),
     (2, "separability --threshold nan", "'--threshold': 'nan' is not a finite number."),
     (2, "separability --draws 0", "'--draws': 0 is too small; it must be at least 1."),
     (2, "guess", "No such command 'guess'. See mallowmix --help."),
@@ -158,7 +206,9 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("code", "command", "sentence"), OTHERS, ids=[command for _, command, _ in OTHERS])
+@pytest.mark.parametrize(
+    ("code", "command", "sentence"), OTHERS, ids=[command for _, command, _ in OTHERS]
+)
 def test_one_sentence_and_the_right_code(code, command, sentence):
     assert sentence in run(*command.split(), code=code)
 
@@ -170,16 +220,20 @@ def test_auto_is_passed_to_fit_which_has_the_last_word(monkeypatch):
         asked.append((n_components, sorted(options)))
         raise OptionError("n_components is 'auto'; it must be a whole number of at least 1.")
 
-    monkeypatch.setattr("mallowmix.learn.fit.fit", refuse)
-    assert run("fit", "good.csv", "-k", "auto", "--refine", "full", code=2).startswith("-k is 'auto'")
-    assert asked == [("auto", ["engine", "progress", "refine", "seed"])]  # what was not given is not passed
+    monkeypatch.setattr("mallowmix.fitting.fit.fit", refuse)
+    assert run("fit", "good.csv", "-k", "auto", "--refine", "full", code=2).startswith(
+        "-k is 'auto'"
+    )
+    assert asked == [
+        ("auto", ["engine", "progress", "refine", "seed"])
+    ]  # what was not given is not passed
 
 
 # -------------------------------------------------------------------------------------------------- bugs, limits, Ctrl-C
 
 
 def test_a_bug_says_that_it_is_one(monkeypatch):
-    monkeypatch.setattr("mallowmix.storage.load", lambda path: 1 / 0)
+    monkeypatch.setattr("mallowmix.model.model_file.load", lambda path: 1 / 0)
     sentence = run("show", "good.m4", code=70)
     assert sentence.startswith(
         "This is a bug in mallowmix (ZeroDivisionError: division by zero). Run it again with MALLOWMIX_DEBUG=1"
@@ -190,15 +244,21 @@ def test_a_bug_says_that_it_is_one(monkeypatch):
 
 def test_debug_shows_the_traceback_of_errors_too():
     done = CliRunner().invoke(app, ["show", "nowhere.m4"], env={"MALLOWMIX_DEBUG": "1"})
-    assert done.exit_code == 1 and "Traceback" in done.stderr and "Error: There is no model file" in done.stderr
+    assert (
+        done.exit_code == 1
+        and "Traceback" in done.stderr
+        and "Error: There is no model file" in done.stderr
+    )
 
 
 def test_out_of_memory(monkeypatch):
     def refuse(path):
         raise MemoryError("Unable to allocate 8 TiB")
 
-    monkeypatch.setattr("mallowmix.storage.load", refuse)
-    assert run("show", "good.m4", code=1).startswith("There is not enough memory for this (Unable to allocate 8 TiB)")
+    monkeypatch.setattr("mallowmix.model.model_file.load", refuse)
+    assert run("show", "good.m4", code=1).startswith(
+        "There is not enough memory for this (Unable to allocate 8 TiB)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,12 +280,14 @@ def test_ctrl_c_says_what_was_written(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mallowmix.storage.load", stop)
+    monkeypatch.setattr("mallowmix.model.model_file.load", stop)
     done = CliRunner().invoke(app, ["show", "good.m4"])
     assert (done.exit_code, done.stderr) == (130, "Interrupted; nothing was written.\n")
     monkeypatch.setattr("mallowmix.cli.fit._tell", stop)
     done = CliRunner().invoke(app, ["fit", "good.csv", "-k", "1", "--method", "projections"])
-    assert done.exit_code == 130 and done.stderr.endswith("Interrupted; good.m4 had been written already.\n")
+    assert done.exit_code == 130 and done.stderr.endswith(
+        "Interrupted; good.m4 had been written already.\n"
+    )
 
 
 def test_outputs_are_written_together_or_not_at_all(monkeypatch):
@@ -241,7 +303,9 @@ def test_outputs_are_written_together_or_not_at_all(monkeypatch):
 
 def test_an_existing_model_is_replaced():
     Path("m.m4").write_text("before")
-    done = CliRunner().invoke(app, ["fit", "good.csv", "-k", "1", "--method", "projections", "-o", "m.m4", "-q"])
+    done = CliRunner().invoke(
+        app, ["fit", "good.csv", "-k", "1", "--method", "projections", "-o", "m.m4", "-q"]
+    )
     assert done.exit_code == 0 and mm.load("m.m4").n_components == 1
     assert not list(Path().glob(".*.tmp"))
 
@@ -259,7 +323,9 @@ def read_until(terminal, words, patience=60):
 def test_ctrl_c_during_a_fit_on_a_terminal():
     """The bar shows the time left; Ctrl-C leaves the old model, no other file, and the exit code 130."""
     pty = pytest.importorskip("pty")
-    votes = mm.M4.from_orders(["abcdefgh", "hgfedcba"], 0.2, 0.3).sample(300, 60, seed=1).comparisons
+    votes = (
+        mm.M4.from_orders(["abcdefgh", "hgfedcba"], 0.2, 0.3).sample(300, 60, seed=1).comparisons
+    )
     np.savetxt(
         "v.csv",
         np.array([list(row.values()) for row in votes.to_arrow().to_pylist()]),
@@ -273,7 +339,10 @@ def test_ctrl_c_during_a_fit_on_a_terminal():
     terminal, theirs = pty.openpty()
     words = split("fit v.csv -k 2 -o m.m4 --method projections --n-projections 100000000 --jobs 2")
     process = subprocess.Popen(
-        [*MAIN, *words], stdout=subprocess.PIPE, stderr=theirs, env=os.environ | {"TERM": "xterm", "COLUMNS": "150"}
+        [*MAIN, *words],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "150"},
     )
     try:
         os.close(theirs)
@@ -292,7 +361,9 @@ def test_ctrl_c_during_a_fit_on_a_terminal():
 
 def test_a_reader_that_leaves_early_is_no_error():
     mm.save(mm.M4.from_orders([[f"{i:04d}" for i in range(2_000)]] * 5, 0.1), "long.m4")
-    process = subprocess.Popen([*MAIN, "show", "long.m4", "--csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*MAIN, "show", "long.m4", "--csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert process.stdout.readline() == b"component,share,phi,position,item\n"
     process.stdout.close()
     assert process.stderr.read() == b"" and process.wait(30) == 141
@@ -300,13 +371,23 @@ def test_a_reader_that_leaves_early_is_no_error():
 
 
 def test_messages_speak_of_options():
-    assert in_options('Drop such rows, or pass self_pairs="drop".') == "Drop such rows, or pass --self-pairs drop."
-    assert in_options("n_projections is 0; it must be at least 1.") == "--n-projections is 0; it must be at least 1."
+    assert (
+        in_options('Drop such rows, or pass self_pairs="drop".')
+        == "Drop such rows, or pass --self-pairs drop."
+    )
+    assert (
+        in_options("n_projections is 0; it must be at least 1.")
+        == "--n-projections is 0; it must be at least 1."
+    )
     assert in_options("self_pairs is 'x'; it must be …") == "--self-pairs is 'x'; it must be …"
-    assert in_options("150 (most_per_user=150) or (n_people=3000)") == "150 (--most-per-user 150) or (--people 3000)"
+    assert (
+        in_options("150 (most_per_user=150) or (n_people=3000)")
+        == "150 (--most-per-user 150) or (--people 3000)"
+    )
     assert in_options("systems is 'x'; it must …") == "--systems is 'x'; it must …"
     assert (
-        in_options('(its E_ii are all 0): give metric="projected", or …') == "(its E_ii are all 0): give --metric projected, or …"
+        in_options('(its E_ii are all 0): give metric="projected", or …')
+        == "(its E_ii are all 0): give --metric projected, or …"
     )
     assert in_options('as in columns={"winner": "better"}.') == "as in --columns winner=better."
     assert in_options("votes.csv: the seed is missing") == "votes.csv: the seed is missing"

@@ -30,9 +30,21 @@ def files(tmp_path_factory):
     ("words", "method", "options"),
     [
         ((), "left-to-right", {}),
-        (("--form", "product-of-means", "--particles", 64), "left-to-right", {"form": "product-of-means", "particles": 64}),
-        (("--method", "importance", "--seed", 3, "--include-mu"), "importance", {"seed": 3, "include_mu": True}),
-        (("--method", "completion", "--given", 0.3, "--split", "items"), "completion", {"given": 0.3, "split": "items"}),
+        (
+            ("--form", "product-of-means", "--particles", 64),
+            "left-to-right",
+            {"form": "product-of-means", "particles": 64},
+        ),
+        (
+            ("--method", "importance", "--seed", 3, "--include-mu"),
+            "importance",
+            {"seed": 3, "include_mu": True},
+        ),
+        (
+            ("--method", "completion", "--given", 0.3, "--split", "items"),
+            "completion",
+            {"given": 0.3, "split": "items"},
+        ),
     ],
 )
 def test_json_holds_what_the_library_says(files, words, method, options):
@@ -62,7 +74,9 @@ def test_words_put_the_coin_beside_it(files):
     assert f"{found.log_likelihood_per_comparison:.4f} ± {found.standard_error:.4f}" in out
     assert "a coin" in out and "-0.6931" in out
     assert "200 comparisons of 25 people" in out and "The method's own noise" in out
-    assert "a coin" not in run("heldout", *files, "--include-mu")[0], "the coin says nothing of which pairs are compared"
+    assert "a coin" not in run("heldout", *files, "--include-mu")[0], (
+        "the coin says nothing of which pairs are compared"
+    )
 
 
 def test_too_few_particles_are_a_note(files):
@@ -75,8 +89,18 @@ def test_annealing_is_said(tmp_path):
     model = planted(30, 10, phi=0.3, alpha=0.1)
     mm.save(model, tmp_path / "m.m4")
     pq.write_table(model.sample(3, 1000, seed=0).comparisons.to_arrow(), tmp_path / "v.parquet")
-    out, _ = run("heldout", tmp_path / "m.m4", tmp_path / "v.parquet", "--method", "importance", "--particles", 8)
-    assert re.search(r"Draws were too few for \d (person|people), whose likelihood was annealed instead", out)
+    out, _ = run(
+        "heldout",
+        tmp_path / "m.m4",
+        tmp_path / "v.parquet",
+        "--method",
+        "importance",
+        "--particles",
+        8,
+    )
+    assert re.search(
+        r"Draws were too few for \d (person|people), whose likelihood was annealed instead", out
+    )
 
 
 def test_one_person_has_no_standard_error(files, tmp_path):
@@ -98,13 +122,25 @@ def test_unknown_items(files, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--method", "chib"), "--method is 'chib'; it must be one of 'left-to-right', 'importance', 'completion'"),
+        (
+            ("--method", "chib"),
+            "--method is 'chib'; it must be one of 'left-to-right', 'importance', 'completion'",
+        ),
         (("--form", "mean"), "--form is 'mean'; it must be one of"),
         (("--particles", "0"), "0 is too small; it must be at least 1"),
-        (("--given", "0.5"), "--given is no option of --method left-to-right; it goes with completion."),
-        (("--method", "completion", "--given", "1"), "--given is 1.0; it must be at least 0 and below 1"),
+        (
+            ("--given", "0.5"),
+            "--given is no option of --method left-to-right; it goes with completion.",
+        ),
+        (
+            ("--method", "completion", "--given", "1"),
+            "--given is 1.0; it must be at least 0 and below 1",
+        ),
         (("--method", "completion", "--include-mu"), "--include-mu goes with the methods"),
-        (("--particles", "64", "--max-particles", "8"), "--max-particles is 8, below particles, 64"),
+        (
+            ("--particles", "64", "--max-particles", "8"),
+            "--max-particles is 8, below particles, 64",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(files, words, message):

@@ -56,16 +56,33 @@ def test_weights_are_written(files, votes):
 def test_weights_with_intervals(files, votes):
     run("weights", *files, "-o", "w.csv", "--intervals", "--level", 0.8, "--seed", 3, "--jobs", 1)
     rows, found = rows_of("w.csv"), mm.posterior(TWO, votes, level=0.8, seed=3)
-    assert list(rows[0]) == ["user", "component_1", "component_2", "n_comparisons", "low_1", "high_1", "low_2", "high_2"]
+    assert list(rows[0]) == [
+        "user",
+        "component_1",
+        "component_2",
+        "n_comparisons",
+        "low_1",
+        "high_1",
+        "low_2",
+        "high_2",
+    ]
     for k in range(2):
         for name, expected in (("component", found.mean), ("low", found.low), ("high", found.high)):
-            np.testing.assert_allclose([float(row[f"{name}_{k + 1}"]) for row in rows], expected[:, k], rtol=1e-12)
-    assert re.search(r"u01 +│ +\d+\.\d % \[\d+\.\d %, \d+\.\d %\]", run("weights", *files, "--intervals")[0])
+            np.testing.assert_allclose(
+                [float(row[f"{name}_{k + 1}"]) for row in rows], expected[:, k], rtol=1e-12
+            )
+    assert re.search(
+        r"u01 +│ +\d+\.\d % \[\d+\.\d %, \d+\.\d %\]", run("weights", *files, "--intervals")[0]
+    )
 
 
 def test_weights_in_words_and_json(files, votes):
     said, _ = run("weights", *files)
-    assert "These are 10 of 25 people; -o writes all of them." in said and "u10" in said and "u11" not in said
+    assert (
+        "These are 10 of 25 people; -o writes all of them." in said
+        and "u10" in said
+        and "u11" not in said
+    )
     values = json.loads(run("weights", *files, "--estimate", "map", "--json")[0])
     mean = mm.weights(TWO, votes, estimate="map").mean(axis=0).tolist()
     assert values == {"n_users": 25, "n_prior": 0, "mean": mean, "output": None}
@@ -78,7 +95,9 @@ def test_people_of_whom_nothing_is_known(files, tmp_path):
     values = json.loads(run("weights", files[0], "more.csv", *options, "--json", "-o", "w.csv")[0])
     assert (values["n_users"], values["n_prior"], values["output"]) == (2, 1, "w.csv")
     row = rows_of("w.csv")[1]
-    assert row["n_comparisons"] == "0.0" and float(row["component_1"]) == pytest.approx(TWO.share[0])
+    assert row["n_comparisons"] == "0.0" and float(row["component_1"]) == pytest.approx(
+        TWO.share[0]
+    )
     assert "Nothing is known of 1 person" in run("weights", files[0], "more.csv", *options)[0]
     _, error = run("weights", files[0], "more.csv", "--columns", "user=judge", code=1)
     assert "1 of the 3 items are unknown: 'x'" in error and "--unknown-items drop" in error
@@ -97,7 +116,9 @@ def test_everybody_and_every_pair(files, votes, tmp_path):
         ("u01", "d", "a"),
         ("u02", "a", "b"),
     ]
-    np.testing.assert_allclose([float(row["probability"]) for row in rows], found.ravel(), rtol=1e-12)
+    np.testing.assert_allclose(
+        [float(row["probability"]) for row in rows], found.ravel(), rtol=1e-12
+    )
     assert {row["known"] for row in rows} == {"True"}
     assert "pairs.csv: 2 pairs from the columns first, second, each for everybody." in said
     assert "Wrote p.csv: 50 predictions." in said
@@ -107,23 +128,40 @@ def test_one_person_in_each_row(files, votes, tmp_path):
     (tmp_path / "pairs.csv").write_text("item_b,user,item_a\nb,u07,a\na,nobody,d\n")
     said, _ = run("predict", *files, "--pairs", "pairs.csv", "-o", "p.parquet")
     table = pq.read_table("p.parquet").to_pydict()
-    assert (table["user"], table["first"], table["second"]) == (["u07", "nobody"], ["a", "d"], ["b", "a"])
+    assert (table["user"], table["first"], table["second"]) == (
+        ["u07", "nobody"],
+        ["a", "d"],
+        ["b", "a"],
+    )
     assert table["known"] == [True, False]
-    expected = [mm.predict(TWO, votes.of("u07"), [("a", "b")])[0, 0], mm.predict(TWO, None, [("d", "a")])[0, 0]]
+    expected = [
+        mm.predict(TWO, votes.of("u07"), [("a", "b")])[0, 0],
+        mm.predict(TWO, None, [("d", "a")])[0, 0],
+    ]
     np.testing.assert_allclose(table["probability"], expected, rtol=1e-12)
     assert "2 pairs from the columns item_a, item_b, each for the user of its row." in said
-    assert "1 prediction is for somebody of whom nothing is known: what the population would say." in said
+    assert (
+        "1 prediction is for somebody of whom nothing is known: what the population would say."
+        in said
+    )
 
 
 def test_predictions_as_json(files, tmp_path):
     for names in ("left,right", "winner,loser"):
         (tmp_path / "pairs.csv").write_text(f"{names}\na,b\n")
         values = json.loads(run("predict", *files, "--pairs", "pairs.csv", "--json")[0])
-        assert (values["n_predictions"], values["n_unknown"], values["columns"]) == (25, 0, names.split(","))
+        assert (values["n_predictions"], values["n_unknown"], values["columns"]) == (
+            25,
+            0,
+            names.split(","),
+        )
         assert set(values["predictions"][0]) == {"user", "first", "second", "probability", "known"}
     values = json.loads(run("predict", *files, "--pairs", "pairs.csv", "--json", "-o", "p.csv")[0])
     assert values["output"] == "p.csv" and "predictions" not in values
-    assert "These are 10 of 25 predictions; -o writes all of them." in run("predict", *files, "--pairs", "pairs.csv")[0]
+    assert (
+        "These are 10 of 25 predictions; -o writes all of them."
+        in run("predict", *files, "--pairs", "pairs.csv")[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,8 +185,14 @@ def test_bad_pairs(files, tmp_path, text, message):
 
 
 def test_pairs_are_asked_for(files):
-    assert "There are no pairs to ask about: name a file with --pairs" in run("predict", *files, code=2)[1]
-    assert "There is no file nowhere.csv" in run("predict", *files, "--pairs", "nowhere.csv", code=1)[1]
+    assert (
+        "There are no pairs to ask about: name a file with --pairs"
+        in run("predict", *files, code=2)[1]
+    )
+    assert (
+        "There is no file nowhere.csv"
+        in run("predict", *files, "--pairs", "nowhere.csv", code=1)[1]
+    )
 
 
 # -------------------------------------------------------------------------------------------------------------------------- rank
@@ -157,11 +201,17 @@ def test_pairs_are_asked_for(files):
 def test_one_persons_ranking(files, votes):
     said, _ = run("rank", *files, "--user", "u07")
     (ranking,) = mm.rank(TWO, votes.of("u07"))
-    assert "The ranking of u07, from 5 comparisons:" in said and "Places: the range that holds" in said
+    assert (
+        "The ranking of u07, from 5 comparisons:" in said and "Places: the range that holds" in said
+    )
     for line in ranking:
         places = f"{line.low}" if line.low == line.high else f"{line.low} to {line.high}"
-        assert re.search(rf"{line.rank} │ {line.item} +│ +{100 * line.wins:.1f} % │ +{places}\b", said)
-    values = json.loads(run("rank", *files, "--user", "u07", "--top", 2, "--level", 0.5, "--json")[0])
+        assert re.search(
+            rf"{line.rank} │ {line.item} +│ +{100 * line.wins:.1f} % │ +{places}\b", said
+        )
+    values = json.loads(
+        run("rank", *files, "--user", "u07", "--top", 2, "--level", 0.5, "--json")[0]
+    )
     (top,) = mm.rank(TWO, votes.of("u07"), top=2, level=0.5)
     assert values["ranking"] == [vars(line) for line in top]
     assert (values["user"], values["n_comparisons"], values["level"]) == ("u07", 5.0, 0.5)
@@ -171,11 +221,18 @@ def test_the_population_and_everybody(files, votes):
     said, _ = run("rank", files[0])
     assert "The population's ranking:" in said and "laces" not in said
     values = json.loads(run("rank", files[0], "--json")[0])
-    assert values["user"] is None and [line["item"] for line in values["ranking"]] == [line.item for line in mm.rank(TWO)[0]]
+    assert values["user"] is None and [line["item"] for line in values["ranking"]] == [
+        line.item for line in mm.rank(TWO)[0]
+    ]
     said, _ = run("rank", *files, "-o", "all.csv", "--top", 1)
     rows = rows_of("all.csv")
-    assert list(rows[0]) == ["user", "rank", "item", "wins", "low", "high"] and "Wrote all.csv: 25 rankings." in said
-    assert [row["item"] for row in rows] == [ranking[0].item for ranking in mm.rank(TWO, votes, top=1)]
+    assert (
+        list(rows[0]) == ["user", "rank", "item", "wins", "low", "high"]
+        and "Wrote all.csv: 25 rankings." in said
+    )
+    assert [row["item"] for row in rows] == [
+        ranking[0].item for ranking in mm.rank(TWO, votes, top=1)
+    ]
     run("rank", files[0], "-o", "anybody.parquet", "--quiet")
     assert pq.read_table("anybody.parquet").column_names == ["rank", "item", "wins", "low", "high"]
 
@@ -184,13 +241,19 @@ def test_a_wrong_name_brings_the_nearest(files):
     for command in ("rank", "next"):
         _, error = run(command, *files, "--user", "u7", code=1)
         assert "votes.parquet has no user 'u7': did you mean 'u17' or 'u07'?" in error
-        assert "has no user 'Ωmega': there are 25 others, such as " in run(command, *files, "--user", "Ωmega", code=1)[1]
+        assert (
+            "has no user 'Ωmega': there are 25 others, such as "
+            in run(command, *files, "--user", "Ωmega", code=1)[1]
+        )
 
 
 def test_whose_ranking(files):
     assert "Whose ranking is wanted? Name somebody with --user" in run("rank", *files, code=2)[1]
     assert "--user u07 needs a file of votes" in run("rank", files[0], "--user", "u07", code=2)[1]
-    assert "--level is 2.0; it must be between 0 and 1" in run("rank", *files, "--user", "u07", "--level", 2, code=2)[1]
+    assert (
+        "--level is 2.0; it must be between 0 and 1"
+        in run("rank", *files, "--user", "u07", "--level", 2, code=2)[1]
+    )
 
 
 def test_a_person_whose_items_are_all_unknown(files, tmp_path):
@@ -216,7 +279,10 @@ def test_the_next_questions(files, votes):
 def test_nothing_left_to_ask(files, tmp_path):
     rows = [f"u,{a},{b}" for a in "abcd" for b in "abcd" if a < b]
     (tmp_path / "v.csv").write_text("\n".join(["user,winner,loser", *rows]) + "\n")
-    assert "Every pair has been answered: there is nothing left to ask." in run("next", files[0], "v.csv", "--user", "u")[0]
+    assert (
+        "Every pair has been answered: there is nothing left to ask."
+        in run("next", files[0], "v.csv", "--user", "u")[0]
+    )
     assert json.loads(run("next", files[0], "v.csv", "--user", "u", "--json")[0])["questions"] == []
 
 
@@ -226,13 +292,22 @@ def test_nothing_left_to_ask(files, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("weights", "--estimate", "mode"), "--estimate is 'mode'; it must be one of 'mean', 'map'"),
+        (
+            ("weights", "--estimate", "mode"),
+            "--estimate is 'mode'; it must be one of 'mean', 'map'",
+        ),
         (("weights", "--intervals", "--estimate", "map"), "--intervals go with --estimate mean"),
         (("weights", "--intervals", "--level", "1"), "--level is 1.0; it must be between 0 and 1"),
-        (("weights", "-o", "w.txt"), "the ending '.txt' does not tell how to write it; use .parquet or .csv"),
+        (
+            ("weights", "-o", "w.txt"),
+            "the ending '.txt' does not tell how to write it; use .parquet or .csv",
+        ),
         (("rank", "--user", "u01", "--top", "0"), "0 is too small; it must be at least 1"),
         (("next", "--user", "u01", "--n", "0"), "0 is too small; it must be at least 1"),
-        (("predict", "--pairs", "p.csv", "--unknown-items", "keep", "-o", "p.csv"), "p.csv is named twice"),
+        (
+            ("predict", "--pairs", "p.csv", "--unknown-items", "keep", "-o", "p.csv"),
+            "p.csv is named twice",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(files, words, message):

@@ -10,8 +10,8 @@ import pytest
 import mallowmix as mm
 from command_line import run
 from mallowmix.cli.fit import default_name
-from mallowmix.cli.reading import OPTIONS, Address, place
-from mallowmix.storage import dumps
+from mallowmix.cli.read_options import OPTIONS, Address, place
+from mallowmix.model.model_file import dumps
 
 BATTLES = "judge,model_a,model_b,winner\na,x,y,model_a\na,y,z,tie\nb,z,x,model_b\nb,x,y,both_bad\nb,z,y,model_a\n"
 PLAIN = "user,winner,loser\na,x,y\nb,x,z\nb,z,y\n"
@@ -27,7 +27,10 @@ def here(tmp_path, monkeypatch):
     Path("whole.csv").write_text(PLAIN + "b,x,y\n")  # all that a ranking says
     with sqlite3.connect("app.sqlite") as connection:
         connection.execute("CREATE TABLE choices (judge, winner, loser)")
-        connection.executemany("INSERT INTO choices VALUES (?, ?, ?)", [("a", "x", "y"), ("b", "x", "z"), ("b", "z", "y")])
+        connection.executemany(
+            "INSERT INTO choices VALUES (?, ?, ?)",
+            [("a", "x", "y"), ("b", "x", "z"), ("b", "z", "y")],
+        )
     connection.close()
 
 
@@ -58,11 +61,22 @@ def test_every_command_that_reads_votes_has_the_same_options(command):
 
 def test_recognised_forms_are_said_and_named_ones_are_not():
     _, notes = run("check", "battles.csv")
-    assert "Note: battles.csv was read as battles (left from 'model_a'" in notes and "--format battles says so yourself." in notes
+    assert (
+        "Note: battles.csv was read as battles (left from 'model_a'" in notes
+        and "--format battles says so yourself." in notes
+    )
     assert "Note: 1 of 5 battles are ties and were left out; --ties half counts each" in notes
-    assert "In 1 of 5 battles both were bad: that is not a tie" in notes and "--both-bad tie" in notes
-    said, notes = run("check", "battles.csv", "--format", "battles", "--ties", "half", "--both-bad", "drop")
-    assert notes == "" and re.search(r"read as +│ +battles", said) and "1 (half a win for both sides)" in said
+    assert (
+        "In 1 of 5 battles both were bad: that is not a tie" in notes and "--both-bad tie" in notes
+    )
+    said, notes = run(
+        "check", "battles.csv", "--format", "battles", "--ties", "half", "--both-bad", "drop"
+    )
+    assert (
+        notes == ""
+        and re.search(r"read as +│ +battles", said)
+        and "1 (half a win for both sides)" in said
+    )
 
 
 def test_every_source_is_the_same_model():
@@ -105,8 +119,13 @@ def test_a_model_is_called_after_its_votes(votes, name):
 def test_a_password_is_never_shown():
     address = place("postgresql://me:secret@127.0.0.1:1/polls")
     assert isinstance(address, Address) and str(address) == "postgresql://me:***@127.0.0.1:1/polls"
-    _, said = run("check", "postgresql://me:secret@127.0.0.1:1/polls", "--query", "SELECT 1", code=1)
-    assert "secret" not in said and "postgresql://me:***@127.0.0.1:1/polls does not answer the query" in said
+    _, said = run(
+        "check", "postgresql://me:secret@127.0.0.1:1/polls", "--query", "SELECT 1", code=1
+    )
+    assert (
+        "secret" not in said
+        and "postgresql://me:***@127.0.0.1:1/polls does not answer the query" in said
+    )
 
 
 def test_messages_speak_of_options():
@@ -117,14 +136,30 @@ def test_messages_speak_of_options():
             "say what to read from it with --query 'SELECT user, winner, loser FROM votes'; it has the tables",
         ),
         (1, "check odd.csv", "a word that you explain: --outcomes win=tie."),
-        (1, "check pairs.csv", "--columns user=... names it). Pass --one-user to treat all rows as one person's"),
+        (
+            1,
+            "check pairs.csv",
+            "--columns user=... names it). Pass --one-user to treat all rows as one person's",
+        ),
         (2, "check plain.csv --format votes", "--format is 'votes'; it must be one of"),
         (2, "check plain.csv --ties keep", "--ties is 'keep'; it must be one of"),
-        (2, "check plain.csv --top-items 3", "--top-items is for ratings and movielens; this was read as comparisons"),
+        (
+            2,
+            "check plain.csv --top-items 3",
+            "--top-items is for ratings and movielens; this was read as comparisons",
+        ),
         (2, "check plain.csv --per-user equal", "--per-user is for ratings"),
-        (1, "check battles.csv --ties error", "Leave them out with --ties drop, or count each as half a win"),
+        (
+            1,
+            "check battles.csv --ties error",
+            "Leave them out with --ties drop, or count each as half a win",
+        ),
         (1, "check orders.csv", "or pass --zero missing or --zero best"),
-        (2, "check battles.csv --outcomes draw", "'draw' does not fit: write a word, =, and what it means"),
+        (
+            2,
+            "check battles.csv --outcomes draw",
+            "'draw' does not fit: write a word, =, and what it means",
+        ),
         (2, "check battles.csv --outcomes w=won", "--outcomes gives 'w' the meaning 'won'"),
     ]:
         Path("odd.csv").write_text(BATTLES.replace("tie", "win"))
@@ -139,7 +174,9 @@ def test_check_says_whether_k_is_supported():
     said, _ = run("check", "plain.csv", "-k", "3")
     assert "Can this data support 3 tastes? By rules of thumb, no." in said
     assert "0 people for each of 3 tastes made two comparisons or more: far too few" in said
-    assert json.loads(run("check", "plain.csv", "-k", "3", "--json")[0])["support"]["verdict"] == "no"
+    assert (
+        json.loads(run("check", "plain.csv", "-k", "3", "--json")[0])["support"]["verdict"] == "no"
+    )
 
 
 def test_check_tells_position_bias():
@@ -150,7 +187,10 @@ def test_check_tells_position_bias():
 # -------------------------------------------------------------------------------------------------------------- convert
 
 
-@pytest.mark.parametrize("form", ["comparisons", "battles", "ratings", "rankings", "best-worst", "bayesmallows", "implicit"])
+@pytest.mark.parametrize(
+    "form",
+    ["comparisons", "battles", "ratings", "rankings", "best-worst", "bayesmallows", "implicit"],
+)
 @pytest.mark.parametrize("ending", ["csv", "jsonl.gz", "parquet", "sqlite"])
 def test_there_and_back(form, ending):
     run("convert", "whole.csv", f"other.{ending}", "--to", form, "-q")
@@ -165,7 +205,10 @@ def test_a_profile_of_voters():
     assert said == "Wrote profile.soc: 50 voters, as preflib.\n"
     assert mm.read_preflib("profile.soc").n_comparisons == 50 * 6
     run("convert", "tastes.m4", "again.soc", "--voters", "50", "--seed", "3", "-q")
-    orders = [[line for line in Path(name).read_text().splitlines() if "#" not in line] for name in ("profile.soc", "again.soc")]
+    orders = [
+        [line for line in Path(name).read_text().splitlines() if "#" not in line]
+        for name in ("profile.soc", "again.soc")
+    ]
     assert orders[0] == orders[1]
 
 
@@ -180,7 +223,11 @@ def test_what_convert_refuses():
         (2, "plain.csv out.csv --voters 5", "--voters goes with a model file"),
         (2, "tastes.m4 out.soc", "say how many voters to draw from its population with --voters"),
         (1, "plain.csv out.soc", "The comparisons of user 'b' are not those of one ranking"),
-        (1, "whole.csv out.soc", "these rankings are without ties, incomplete; use the ending .soi or .toi"),
+        (
+            1,
+            "whole.csv out.soc",
+            "these rankings are without ties, incomplete; use the ending .soi or .toi",
+        ),
     ]:
         _, said = run("convert", *words.split(), code=code)
         assert expected in said, said

@@ -9,10 +9,10 @@ import pytest
 import mallowmix as mm
 from mallowmix.assess import compare as compare_module
 from mallowmix.assess.compare import clustered
-from mallowmix.assess.held_out import make_task
-from mallowmix.assess.meter import Meter, resident
+from mallowmix.assess.prediction_task import make_task
+from mallowmix.assess.resource_meter import Meter, resident
+from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.rating_table import rating_table
 from mallowmix.peers.baselines import BradleyTerry, Coin
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.validation import foretold
@@ -35,7 +35,10 @@ def ratings():
     random = np.random.default_rng(0)
     taste = random.normal(size=(2, 12))
     rows = [(m, i) for m in range(60) for i in range(12) if random.random() < 0.9]
-    stars = [int(np.clip(np.rint(3 + 1.2 * taste[m % 2, i] + random.normal(0, 0.4)), 1, 5)) for m, i in rows]
+    stars = [
+        int(np.clip(np.rint(3 + 1.2 * taste[m % 2, i] + random.normal(0, 0.4)), 1, 5))
+        for m, i in rows
+    ]
     return [f"u{m:02d}" for m, _ in rows], [f"i{i:02d}" for _, i in rows], stars
 
 
@@ -55,7 +58,9 @@ def test_new_people_and_no_item_both_told_and_asked(votes):
     task = make_task(votes, "people", 0.5, 3)
     assert not set(task.train.users.tolist()) & set(task.told.users.tolist())
     assert (task.train.n_users, task.told.n_users) == (60, 30)
-    assert task.told.users.tolist() == task.asked.users.tolist() == votes.users[task.people].tolist()
+    assert (
+        task.told.users.tolist() == task.asked.users.tolist() == votes.users[task.people].tolist()
+    )
     assert all(not items_of(task.told, m) & items_of(task.asked, m) for m in range(30))
     other = make_task(votes, "people", 0.5, 4)
     assert other.people.tolist() != task.people.tolist()
@@ -67,15 +72,23 @@ def test_other_splits_learn_from_what_is_told_of_everybody(votes, split):
     task = make_task(votes, split, 0.5, 3)
     assert task.train is task.told and task.told.n_users == 90
     together = task.told.n_comparisons + task.asked.n_comparisons
-    assert together == votes.n_comparisons if split == "comparisons" else together < votes.n_comparisons
+    assert (
+        together == votes.n_comparisons
+        if split == "comparisons"
+        else together < votes.n_comparisons
+    )
 
 
 def test_where_items_cannot_be_held_out_a_note_says_so():
-    two = mm.Comparisons.from_arrays(list("uvwxyz") * 2, ["a"] * 6 + ["b"] * 6, ["b"] * 6 + ["a"] * 6)
+    two = mm.Comparisons.from_arrays(
+        list("uvwxyz") * 2, ["a"] * 6 + ["b"] * 6, ["b"] * 6 + ["a"] * 6
+    )
     assert make_task(two, "people", 0.5, 0).note == (
         "People compared too few pairs for items to be held out: single comparisons are."
     )
-    with pytest.raises(DataError, match=r"There are 2 people with comparisons; .* give three at least"):
+    with pytest.raises(
+        DataError, match=r"There are 2 people with comparisons; .* give three at least"
+    ):
         make_task(two.take_users([0, 1]), "people", 0.5, 0)
 
 
@@ -126,7 +139,11 @@ def test_the_best_comes_first_and_the_others_are_behind_it(found):
     assert best.behind == 0 and best.behind_error == 0
     for row in others:
         assert row.behind == pytest.approx(row.log_loss - best.log_loss) and row.behind_error > 0
-    assert others[-1].log_loss == pytest.approx(np.log(2)) and others[-1].slope is None and others[-1].accuracy == 0.5
+    assert (
+        others[-1].log_loss == pytest.approx(np.log(2))
+        and others[-1].slope is None
+        and others[-1].accuracy == 0.5
+    )
     assert best.seconds > 0 and 0.5 < best.slope < 1.5
 
 
@@ -165,7 +182,9 @@ def test_ratings_bring_systems_for_ratings_and_their_error(ratings):
     assert rows["coin"].rmse is None and rows["m4-one"].log_loss < 0.6
     task = make_task(rating_table(ratings), "people", 0.5, 0)
     predicted = Bias().fit(task.ratings.train, seed=0).predict(*task.ratings.asked[:2])
-    assert rows["bias"].rmse == pytest.approx(np.sqrt(np.mean((predicted - task.ratings.asked[2]) ** 2)))
+    assert rows["bias"].rmse == pytest.approx(
+        np.sqrt(np.mean((predicted - task.ratings.asked[2]) ** 2))
+    )
     assert rows["m4-one"].rmse < rows["bias"].rmse, "two opposite tastes have no common bias"
 
 
@@ -203,15 +222,30 @@ def test_the_picture_has_a_line_for_each_system(found):
     assert [text.get_text() for text in loss.get_yticklabels()] == [row.name for row in found.table]
     dots = [line.get_xdata()[0] for line in loss.lines if line.get_marker() == "o"]
     assert dots == [row.log_loss for row in found.table]
-    assert [line.get_xdata()[0] for line in accuracy.lines if line.get_marker() == "o"] == [row.accuracy for row in found.table]
-    assert len([line for line in slope.lines if line.get_marker() == "o"]) == 2, "a coin has no slope"
+    assert [line.get_xdata()[0] for line in accuracy.lines if line.get_marker() == "o"] == [
+        row.accuracy for row in found.table
+    ]
+    assert len([line for line in slope.lines if line.get_marker() == "o"]) == 2, (
+        "a coin has no slope"
+    )
 
 
 def test_the_command(tmp_path, votes):
     table = votes.to_arrow().to_pydict()
     with (tmp_path / "votes.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["user", "winner", "loser", "weight"], *zip(*table.values(), strict=True)])
-    words = ("compare", tmp_path / "votes.csv", "-k", 2, "--systems", "bradley-terry,coin,bias", "--seeds", 2)
+        csv.writer(file).writerows(
+            [["user", "winner", "loser", "weight"], *zip(*table.values(), strict=True)]
+        )
+    words = (
+        "compare",
+        tmp_path / "votes.csv",
+        "-k",
+        2,
+        "--systems",
+        "bradley-terry,coin,bias",
+        "--seeds",
+        2,
+    )
     said, _ = run(*words, "-o", tmp_path / "out")
     assert "bradley-terry: Bradley–Terry (choix)" in said and "0.6931" in said
     assert "bias: user + item bias gave no result. This system learns from ratings" in said

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, OptionError
 from oracles import labelled_rows
 from strategies import good_rows
@@ -19,7 +19,9 @@ ARRAYS = ("user", "winner", "loser", "weight", "user_weight")
 
 def small() -> Comparisons:
     """Ann: tea over milk twice, water over tea once; Bob: milk over tea three times."""
-    return from_arrays(["bob", "ann", "ann"], ["milk", "tea", "water"], ["tea", "milk", "tea"], [3, 2, 1])
+    return from_arrays(
+        ["bob", "ann", "ann"], ["milk", "tea", "water"], ["tea", "milk", "tea"], [3, 2, 1]
+    )
 
 
 def assert_same_arrays(one: Comparisons, other: Comparisons) -> None:
@@ -34,7 +36,10 @@ class TestNormalForm:
         counts: dict[tuple, int] = {}
         for user, winner, loser, weight in zip(*rows, strict=True):
             counts[user, winner, loser] = counts.get((user, winner, loser), 0) + weight
-        expected = [(*key, count) for key, count in sorted(counts.items(), key=lambda entry: tuple(map(str, entry[0])))]
+        expected = [
+            (*key, count)
+            for key, count in sorted(counts.items(), key=lambda entry: tuple(map(str, entry[0])))
+        ]
         assert labelled_rows(from_arrays(*rows)) == expected
 
     @given(good_rows(st.floats(0.01, 9)), st.randoms(use_true_random=False))
@@ -56,7 +61,9 @@ class TestNormalForm:
 
     def test_a_weight_of_nought_is_no_row(self):
         """Nor do its labels exist: as with that many repetitions."""
-        assert from_arrays(["a", "b"], ["x", "y"], ["y", "z"], [1, 0]) == from_arrays(["a"], ["x"], ["y"])
+        assert from_arrays(["a", "b"], ["x", "y"], ["y", "z"], [1, 0]) == from_arrays(
+            ["a"], ["x"], ["y"]
+        )
 
     @given(good_rows())
     def test_an_order_preserving_relabelling_gives_the_same_arrays(self, rows):
@@ -64,7 +71,9 @@ class TestNormalForm:
             return ["_" + str(value) for value in values]
 
         one = from_arrays(*rows)
-        other = from_arrays(renamed(rows.user), renamed(rows.winner), renamed(rows.loser), rows.weight)
+        other = from_arrays(
+            renamed(rows.user), renamed(rows.winner), renamed(rows.loser), rows.weight
+        )
         assert_same_arrays(one, other)
         assert one != other
 
@@ -96,19 +105,28 @@ class TestUserWeight:
     columns = ["a", "b"], ["x", "y"], ["y", "x"]
 
     def test_by_name(self):
-        assert from_arrays(*self.columns, user_weight={"b": 2, "a": 0, "else": 9}).user_weight.tolist() == [0, 2]
-        assert from_arrays([1, 2], [3, 4], [4, 3], user_weight={"1": 5, 2: 6}).user_weight.tolist() == [5, 6]
+        assert from_arrays(
+            *self.columns, user_weight={"b": 2, "a": 0, "else": 9}
+        ).user_weight.tolist() == [0, 2]
+        assert from_arrays(
+            [1, 2], [3, 4], [4, 3], user_weight={"1": 5, 2: 6}
+        ).user_weight.tolist() == [5, 6]
 
     def test_unless_given_everybody_counts_once(self):
         assert from_arrays(*self.columns).user_weight.tolist() == [1, 1]
-        assert from_arrays(*self.columns) != from_arrays(*self.columns, user_weight={"a": 1, "b": 2})
+        assert from_arrays(*self.columns) != from_arrays(
+            *self.columns, user_weight={"a": 1, "b": 2}
+        )
 
     @pytest.mark.parametrize(
         ("user_weight", "message"),
         [
             ({"a": 1}, "^user_weight has no entry for user 'b'[.] Give every user a number"),
             ({}, r"^user_weight has no entry for user 'a' \(and 1 more like it\)"),
-            ({"a": 1, "b": -2}, "^user_weight of user 'b' is -2; it must be a finite number of at least 0"),
+            (
+                {"a": 1, "b": -2},
+                "^user_weight of user 'b' is -2; it must be a finite number of at least 0",
+            ),
             ({"a": np.nan, "b": 1}, "^user_weight of user 'a' is nan; it must be a finite number"),
             ({"a": 1, "b": "much"}, "^user_weight holds something that is not a number"),
             ([1, 2], "^user_weight is a list; give a mapping from each user to a number"),
@@ -121,13 +139,18 @@ class TestUserWeight:
 
 class TestFromCodes:
     def test_labels_keep_their_order(self):
-        comparisons = Comparisons.from_codes([1, 0, 1], [0, 1, 0], [1, 2, 1], None, ["z", "y", "x"], ["v", "u"])
+        comparisons = Comparisons.from_codes(
+            [1, 0, 1], [0, 1, 0], [1, 2, 1], None, ["z", "y", "x"], ["v", "u"]
+        )
         assert labelled_rows(comparisons) == [("v", "y", "x", 1.0), ("u", "z", "y", 2.0)]
 
     @pytest.mark.parametrize(
         ("codes", "message"),
         [
-            (([2], [0], [1], None), "^The user number 2 points to no label; there are 2, numbered from 0"),
+            (
+                ([2], [0], [1], None),
+                "^The user number 2 points to no label; there are 2, numbered from 0",
+            ),
             (([0], [-1], [1], None), "^The winner number -1 points to no label; there are 3"),
             (([0], [0], [3], None), "^The loser number 3 points to no label"),
             (([0], [1], [1], None), "^Row 1 compares a thing with itself"),
@@ -142,7 +165,9 @@ class TestFromCodes:
             Comparisons.from_codes(*codes, ["a", "b", "c"], ["u", "v"])
 
     def test_twice_the_same_label_and_wrong_user_weights(self):
-        with pytest.raises(DataError, match=r"^The item labels are not all different as text: 'a' is there twice"):
+        with pytest.raises(
+            DataError, match=r"^The item labels are not all different as text: 'a' is there twice"
+        ):
             Comparisons.from_codes([0], [0], [1], None, ["a", "a"], ["u"])
         with pytest.raises(DataError, match=r"^user_weight has the shape \(2,\) for 1 users"):
             Comparisons.from_codes([0], [0], [1], None, ["a", "b"], ["u"], [1, 2])
@@ -151,24 +176,36 @@ class TestFromCodes:
 class TestViews:
     def test_sizes(self):
         comparisons = small()
-        assert (comparisons.n_users, comparisons.n_items, comparisons.n_comparisons, len(comparisons)) == (2, 3, 6.0, 3)
+        assert (
+            comparisons.n_users,
+            comparisons.n_items,
+            comparisons.n_comparisons,
+            len(comparisons),
+        ) == (2, 3, 6.0, 3)
         assert comparisons.per_user().tolist() == [3, 3]
         assert comparisons.starts().tolist() == [0, 2, 3]
         assert comparisons.pair.tolist() == [1 * 3 + 0, 2 * 3 + 1, 0 * 3 + 1]
         assert repr(comparisons) == "Comparisons(6 comparisons of 3 items by 2 users)"
 
     def test_a_large_number_is_written_out(self):
-        assert repr(from_arrays([1], [2], [3], [1_234_567])) == "Comparisons(1,234,567 comparisons of 2 items by 1 users)"
+        assert (
+            repr(from_arrays([1], [2], [3], [1_234_567]))
+            == "Comparisons(1,234,567 comparisons of 2 items by 1 users)"
+        )
 
     @given(good_rows(), st.data())
     def test_take_users_keeps_their_rows_and_the_items(self, rows, data):
         comparisons = from_arrays(*rows)
-        chosen = data.draw(st.permutations(range(comparisons.n_users)))[: data.draw(st.integers(0, comparisons.n_users))]
+        chosen = data.draw(st.permutations(range(comparisons.n_users)))[
+            : data.draw(st.integers(0, comparisons.n_users))
+        ]
         taken = comparisons.take_users(chosen)
         names = comparisons.users.tolist()
         assert taken.users.tolist() == [names[m] for m in chosen]
         assert taken.items.tolist() == comparisons.items.tolist()
-        assert labelled_rows(taken) == [row for m in chosen for row in labelled_rows(comparisons) if row[0] == names[m]]
+        assert labelled_rows(taken) == [
+            row for m in chosen for row in labelled_rows(comparisons) if row[0] == names[m]
+        ]
         assert taken.starts()[-1] == len(taken)
 
     def test_take_users_by_mask_and_with_their_weight(self):
@@ -197,9 +234,13 @@ class TestViews:
         assert by_number.of(17) == by_number.of("17")
 
     def test_of_nobody(self):
-        with pytest.raises(DataError, match=r"^There is no user 'eve' among the 2 users: 'ann', 'bob'[.]"):
+        with pytest.raises(
+            DataError, match=r"^There is no user 'eve' among the 2 users: 'ann', 'bob'[.]"
+        ):
             small().of("ann", "eve")
-        with pytest.raises(DataError, match=r"^There is no user 99 among the 7 users: 0, 1, 2, 3, 4, …"):
+        with pytest.raises(
+            DataError, match=r"^There is no user 99 among the 7 users: 0, 1, 2, 3, 4, …"
+        ):
             from_arrays(range(7), ["x"] * 7, ["y"] * 7).of(99)
 
     def test_with_items_renumbers(self):
@@ -222,7 +263,9 @@ class TestViews:
         dropped = small().with_items(["tea", "milk"], unknown_items="drop")
         assert labelled_rows(dropped) == [("ann", "tea", "milk", 2.0), ("bob", "milk", "tea", 3.0)]
         assert len(small().with_items(["beer"], unknown_items="drop")) == 0
-        with pytest.raises(DataError, match=r"^7 of the 7 items are unknown: 0, 1, 2, 3, 4, …\. Leave"):
+        with pytest.raises(
+            DataError, match=r"^7 of the 7 items are unknown: 0, 1, 2, 3, 4, …\. Leave"
+        ):
             from_arrays(["u"] * 7, range(7), [(i + 1) % 7 for i in range(7)]).with_items(["x"])
 
     def test_an_unknown_item_that_was_never_compared_does_no_harm(self):
@@ -253,7 +296,10 @@ class TestFingerprint:
         base = {"user": ["a"], "winner": ["x"], "loser": ["y"], "weight": [1.0]}
         variants = [
             base,
-            *({**base, name: [value]} for name, value in [("user", "b"), ("winner", "z"), ("loser", "z"), ("weight", 2.0)]),
+            *(
+                {**base, name: [value]}
+                for name, value in [("user", "b"), ("winner", "z"), ("loser", "z"), ("weight", 2.0)]
+            ),
         ]
         prints = {from_arrays(**variant).fingerprint() for variant in variants}
         prints.add(from_arrays(**base, user_weight={"a": 2}).fingerprint())

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import make_blocks
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.completion import completion, split_block
-from mallowmix.infer.scores import FLOOR
-from mallowmix.model import M4
-from mallowmix.randomness import as_key
+from mallowmix.infer.heldout.completion import completion, split_block
+from mallowmix.infer.heldout.heldout_scores import FLOOR
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.randomness import as_key
 from oracles import chi_square_p
 
 TWO = M4.from_orders([list("abcd"), list("dcba")], phi=[0.3, 0.5], alpha=[0.4, 0.9])
@@ -21,7 +21,9 @@ TWO = M4.from_orders([list("abcd"), list("dcba")], phi=[0.3, 0.5], alpha=[0.4, 0
 def told_and_asked(comparisons, *, given=0.5, split="comparisons", seed=0):
     """Each row's weight told and asked, over all blocks."""
     parts = [split_block(block, given, split, as_key(seed)) for block in make_blocks(comparisons)]
-    return np.concatenate([told for told, _ in parts]), np.concatenate([asked for _, asked in parts])
+    return np.concatenate([told for told, _ in parts]), np.concatenate(
+        [asked for _, asked in parts]
+    )
 
 
 def quadrature(model, told: list[tuple[int, int]], asked: list[tuple[int, int]]) -> float:
@@ -32,13 +34,22 @@ def quadrature(model, told: list[tuple[int, int]], asked: list[tuple[int, int]])
         return math.prod(t * beta[0, i, j] + (1 - t) * beta[1, i, j] for i, j in told)
 
     def integral(f):
-        left = quad(lambda s: f(s ** (1 / a)) * (1 - s ** (1 / a)) ** (b - 1) / a, 0, 0.5**a)[0]  # t < ½: ds = a t^(a−1) dt
-        right = quad(lambda s: f(1 - s ** (1 / b)) * (1 - s ** (1 / b)) ** (a - 1) / b, 0, 0.5**b)[0]
+        left = quad(lambda s: f(s ** (1 / a)) * (1 - s ** (1 / a)) ** (b - 1) / a, 0, 0.5**a)[
+            0
+        ]  # t < ½: ds = a t^(a−1) dt
+        right = quad(lambda s: f(1 - s ** (1 / b)) * (1 - s ** (1 / b)) ** (a - 1) / b, 0, 0.5**b)[
+            0
+        ]
         return left + right
 
     whole = integral(likelihood)
     return sum(
-        math.log(integral(lambda t, i=i, j=j: likelihood(t) * (t * beta[0, i, j] + (1 - t) * beta[1, i, j])) / whole)
+        math.log(
+            integral(
+                lambda t, i=i, j=j: likelihood(t) * (t * beta[0, i, j] + (1 - t) * beta[1, i, j])
+            )
+            / whole
+        )
         for i, j in asked
     )
 
@@ -57,7 +68,9 @@ def test_two_components_agree_with_quadrature(given):
         total += quadrature(TWO, *words)
     found = completion(TWO, comparisons, given=given)
     assert found.n_comparisons == asked.sum()
-    assert found.log_likelihood_per_comparison == pytest.approx(total / asked.sum(), abs=2e-3 if given else 1e-9)
+    assert found.log_likelihood_per_comparison == pytest.approx(
+        total / asked.sum(), abs=2e-3 if given else 1e-9
+    )
 
 
 @pytest.mark.parametrize("split", ["comparisons", "items"])
@@ -88,7 +101,12 @@ def test_one_component_needs_nothing_told_and_its_standard_error_is_clustered():
     counts = [float(asked[comparisons.user == m].sum()) for m in range(40)]
     people = [(s, n) for s, n in zip(sums, counts, strict=True) if n]
     mean = sum(s for s, _ in people) / sum(n for _, n in people)
-    variance = sum((s - mean * n) ** 2 for s, n in people) * len(people) / (len(people) - 1) / sum(n for _, n in people) ** 2
+    variance = (
+        sum((s - mean * n) ** 2 for s, n in people)
+        * len(people)
+        / (len(people) - 1)
+        / sum(n for _, n in people) ** 2
+    )
     found = completion(model, comparisons)
     assert found.log_likelihood_per_comparison == pytest.approx(mean)
     assert found.standard_error == pytest.approx(math.sqrt(variance))
@@ -97,7 +115,9 @@ def test_one_component_needs_nothing_told_and_its_standard_error_is_clustered():
 
 def test_the_standard_error_is_the_spread_between_populations():
     """The spread of 200 answers has a relative error of 5%, so 25% fails by chance less than once in 10⁵."""
-    found = [completion(TWO, TWO.sample(60, 8, seed=s).comparisons, seed=s, jobs=1) for s in range(200)]
+    found = [
+        completion(TWO, TWO.sample(60, 8, seed=s).comparisons, seed=s, jobs=1) for s in range(200)
+    ]
     spread = np.std([one.log_likelihood_per_comparison for one in found])
     assert np.mean([one.standard_error for one in found]) == pytest.approx(spread, rel=0.25)
 
@@ -105,14 +125,20 @@ def test_the_standard_error_is_the_spread_between_populations():
 def test_certain_rankings_do_not_give_minus_infinity():
     certain = M4.from_orders([list("ab")], phi=0.0)
     against = Comparisons.from_arrays(["u"] * 4, ["b"] * 4, ["a"] * 4)
-    assert completion(certain, against).log_likelihood_per_comparison == pytest.approx(math.log(FLOOR))
-    assert completion(certain, against).standard_error != completion(certain, against).standard_error  # one person: not known
+    assert completion(certain, against).log_likelihood_per_comparison == pytest.approx(
+        math.log(FLOOR)
+    )
+    assert (
+        completion(certain, against).standard_error != completion(certain, against).standard_error
+    )  # one person: not known
 
 
 @pytest.mark.parametrize("given", [0.0, 0.25, 0.5, 0.9])
 def test_comparisons_are_dealt_out_whole_and_to_the_right_number(given):
     weights = [1, 3, 2, 1, 1, 0.5, 2.5, 1]
-    comparisons = Comparisons.from_arrays(list("uuuuuvvw"), list("abcadabc"), list("bcadcbca"), weights)
+    comparisons = Comparisons.from_arrays(
+        list("uuuuuvvw"), list("abcadabc"), list("bcadcbca"), weights
+    )
     for seed in range(20):
         told, asked = told_and_asked(comparisons, given=given, seed=seed)
         np.testing.assert_allclose(told + asked, comparisons.weight)
@@ -125,7 +151,9 @@ def test_every_comparison_is_told_equally_often_and_the_odd_one_by_chance():
     """Five comparisons at ½: each is told in half of 3000 people. Each p-value fails by chance once in 10⁴."""
     n = 3000
     user = np.repeat(np.arange(n), 5)
-    comparisons = Comparisons.from_arrays(user, np.tile(list("abcde"), n), np.tile(list("bcdea"), n))
+    comparisons = Comparisons.from_arrays(
+        user, np.tile(list("abcde"), n), np.tile(list("bcdea"), n)
+    )
     told, _ = told_and_asked(comparisons)
     sizes = told.reshape(n, 5).sum(axis=1)
     assert set(sizes) == {2, 3}
@@ -139,7 +167,8 @@ def test_items_are_either_told_or_asked():
     for m in range(comparisons.n_users):
         rows = comparisons.user == m
         sides = [
-            set(np.r_[comparisons.winner[rows & (part > 0)], comparisons.loser[rows & (part > 0)]]) for part in (told, asked)
+            set(np.r_[comparisons.winner[rows & (part > 0)], comparisons.loser[rows & (part > 0)]])
+            for part in (told, asked)
         ]
         assert not sides[0] & sides[1]
         assert max(map(len, sides)) <= 4, "half of the eight items on each side"
@@ -154,9 +183,13 @@ def test_every_item_is_given_equally_often():
     """One ranking of four items by each of 2000 people: two items are given, so one comparison is told. Fails once in 10⁴."""
     n = 2000
     winner, loser = list("aaabbc"), list("bcdcdd")
-    comparisons = Comparisons.from_arrays(np.repeat(np.arange(n), 6), np.tile(winner, n), np.tile(loser, n))
+    comparisons = Comparisons.from_arrays(
+        np.repeat(np.arange(n), 6), np.tile(winner, n), np.tile(loser, n)
+    )
     told, asked = told_and_asked(comparisons, split="items")
-    assert (told.reshape(n, 6).sum(axis=1) == 1).all() and (asked.reshape(n, 6).sum(axis=1) == 1).all()
+    assert (told.reshape(n, 6).sum(axis=1) == 1).all() and (
+        asked.reshape(n, 6).sum(axis=1) == 1
+    ).all()
     assert chi_square_p(told.reshape(n, 6).sum(axis=0), [1 / 6] * 6) > 1e-4
 
 
@@ -177,14 +210,19 @@ def test_threads_weights_and_the_order_of_items_do_not_matter():
     assert completion(TWO, comparisons, seed=1) != one
     turned = M4.from_orders([list("abcd"), list("dcba")], TWO.phi, TWO.alpha, items=list("dbca"))
     other = completion(turned, comparisons)
-    assert abs(other.log_likelihood_per_comparison - one.log_likelihood_per_comparison) < 4 * one.standard_error
+    assert (
+        abs(other.log_likelihood_per_comparison - one.log_likelihood_per_comparison)
+        < 4 * one.standard_error
+    )
 
 
 def test_what_cannot_be_asked():
     comparisons = TWO.sample(5, 4, seed=0).comparisons
     with pytest.raises(OptionError, match=r"given is 1\.0; it must be at least 0 and below 1"):
         completion(TWO, comparisons, given=1.0)
-    with pytest.raises(OptionError, match="split is 'films'; it must be one of 'comparisons', 'items'"):
+    with pytest.raises(
+        OptionError, match="split is 'films'; it must be one of 'comparisons', 'items'"
+    ):
         completion(TWO, comparisons, split="films")
     alone = Comparisons.from_arrays(["u"], ["a"], ["b"])
     with pytest.raises(DataError, match="Nothing is held out: nobody has enough comparisons"):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import mallowmix as mm
 from mallowmix.errors import DataError, OptionError
-from mallowmix.learn.components import components, conditional_beta
-from mallowmix.mallows import MAX_PHI
+from mallowmix.learn.paper.components_from_topics import components, conditional_beta
+from mallowmix.model.mallows import MAX_PHI
 from oracles import beta
 from strategies import rankings
 
@@ -20,7 +20,9 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 def ranking_matrix(sigmas, phis):
     """B by counting over all rankings, uniform μ: (Q², K)."""
-    tables = [np.array(beta(tuple(sigma), phi), float) for sigma, phi in zip(sigmas, phis, strict=True)]
+    tables = [
+        np.array(beta(tuple(sigma), phi), float) for sigma, phi in zip(sigmas, phis, strict=True)
+    ]
     Q = len(sigmas[0])
     return np.stack([table.ravel() for table in tables], axis=1) / (Q * (Q - 1) / 2)
 
@@ -30,7 +32,13 @@ def mixtures(draw):
     first = draw(rankings(2, 5))
     others = draw(st.lists(st.permutations(range(len(first))), max_size=2))
     sigmas = [first, *map(tuple, others)]
-    phis = draw(st.lists(st.sampled_from([0.0, 0.99]) | st.floats(0, 0.99), min_size=len(sigmas), max_size=len(sigmas)))
+    phis = draw(
+        st.lists(
+            st.sampled_from([0.0, 0.99]) | st.floats(0, 0.99),
+            min_size=len(sigmas),
+            max_size=len(sigmas),
+        )
+    )
     return sigmas, phis
 
 
@@ -48,8 +56,15 @@ def test_proposition_1a_pair_frequencies_cancel(mixture, seed):
     sigmas, phis = mixture
     Q, random = len(sigmas[0]), np.random.default_rng(seed)
     mu = random.random((Q, Q)) + 0.01
-    B = ranking_matrix(sigmas, phis) * (mu + mu.T).reshape(-1, 1) * random.uniform(0.1, 10, len(sigmas))
-    expected = [np.array(beta(tuple(s), phi), float) + 0.5 * np.eye(Q) for s, phi in zip(sigmas, phis, strict=True)]
+    B = (
+        ranking_matrix(sigmas, phis)
+        * (mu + mu.T).reshape(-1, 1)
+        * random.uniform(0.1, 10, len(sigmas))
+    )
+    expected = [
+        np.array(beta(tuple(s), phi), float) + 0.5 * np.eye(Q)
+        for s, phi in zip(sigmas, phis, strict=True)
+    ]
     np.testing.assert_allclose(conditional_beta(B), expected, atol=1e-12)
     assert components(B).sigma.tolist() == [list(sigma) for sigma in sigmas]
 
@@ -76,7 +91,9 @@ def test_e7_a_tie_is_half_a_win_for_each():
     B = column(ties | {(1, 2): 55, (2, 1): 45, (3, 1): 95, (1, 3): 5, (3, 2): 9, (2, 3): 1}, 4)
     rounded = np.round(conditional_beta(B)[0] * (1 - np.eye(4))).sum(axis=1)
     assert rounded.tolist() == [0, 1, 0, 2]
-    assert components(B).sigma.tolist() == [[1, 2, 3, 0]]  # 3, then 0 and 1 with 1.5 wins each and Σβ = 1.5 and 1.1, then 2
+    assert components(B).sigma.tolist() == [
+        [1, 2, 3, 0]
+    ]  # 3, then 0 and 1 with 1.5 wins each and Σβ = 1.5 and 1.1, then 2
 
 
 def test_equal_wins_are_told_apart_by_how_clearly_they_were_won():
@@ -97,7 +114,9 @@ def test_e8_the_printed_dispersion_explodes_when_one_beta_is_zero():
     B = mm.M4([np.arange(Q)], [phi], [1.0], range(Q)).ranking_matrix().copy()
     B[7 * Q + 8] = 0  # 8 always beats 7 …
     for j in (15, 17):
-        B[8 * Q + j] = B[j * Q + 8]  # … but ties with two low ones, so that it has no more wins, and a smaller Σβ
+        B[8 * Q + j] = B[
+            j * Q + 8
+        ]  # … but ties with two low ones, so that it has no more wins, and a smaller Σβ
     found = {name: components(B, dispersion=name) for name in ("printed", "pooled", "ml")}
     assert all(part.sigma.tolist() == [list(range(Q))] for part in found.values())
     assert found["printed"].phi.tolist() == [1.0]
@@ -130,7 +149,9 @@ def test_a_dispersion_stays_in_its_range():
 
 
 def test_wrong_matrices_and_options_say_so():
-    with pytest.raises(DataError, match=r"B must have Q² rows, one for each code i·Q \+ j .*; got shape \(10, 2\)"):
+    with pytest.raises(
+        DataError, match=r"B must have Q² rows, one for each code i·Q \+ j .*; got shape \(10, 2\)"
+    ):
         components(np.ones((10, 2)))
     for shape in [(9,), (1, 2), (9, 0), (3, 3, 3)]:
         with pytest.raises(DataError, match="B must have Q² rows"):
@@ -140,7 +161,9 @@ def test_wrong_matrices_and_options_say_so():
         B[1] = bad
         with pytest.raises(DataError, match="B must hold finite numbers of at least 0"):
             components(B)
-    with pytest.raises(OptionError, match="dispersion is 'mean'; it must be one of 'pooled', 'ml', 'printed'"):
+    with pytest.raises(
+        OptionError, match="dispersion is 'mean'; it must be one of 'pooled', 'ml', 'printed'"
+    ):
         components(np.ones((4, 1)), dispersion="mean")
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 import oracles
-from mallowmix.consensus import EXACT_UP_TO, best_order, borda_order, insertion_search
+from mallowmix.numerics.kemeny import EXACT_UP_TO, best_order, borda_order, insertion_search
 from strategies import win_tables
 
 
@@ -13,7 +13,9 @@ from strategies import win_tables
 def test_exact_is_the_best_of_all_orders(wins):
     order = best_order(wins).tolist()
     assert sorted(order) == list(range(len(wins)))
-    assert oracles.kemeny_value(wins, order) == pytest.approx(oracles.best_kemeny_value(wins), rel=1e-12)
+    assert oracles.kemeny_value(wins, order) == pytest.approx(
+        oracles.best_kemeny_value(wins), rel=1e-12
+    )
 
 
 @given(win_tables(least=2))
@@ -44,21 +46,28 @@ def test_search_beyond_the_exact_limit_beats_borda():
     gains = []
     for _ in range(10):
         wins = random.random((20, 20))
-        gains.append(oracles.kemeny_value(wins, best_order(wins)) - oracles.kemeny_value(wins, borda_order(wins)))
+        gains.append(
+            oracles.kemeny_value(wins, best_order(wins))
+            - oracles.kemeny_value(wins, borda_order(wins))
+        )
     assert min(gains) >= 0 < max(gains)
 
 
 def test_exact_at_its_limit_is_no_worse_than_the_search():
     wins = np.random.default_rng(3).random((EXACT_UP_TO, EXACT_UP_TO))
     searched = insertion_search(wins, borda_order(wins))
-    assert oracles.kemeny_value(wins, best_order(wins)) >= oracles.kemeny_value(wins, searched) - 1e-12
+    assert (
+        oracles.kemeny_value(wins, best_order(wins)) >= oracles.kemeny_value(wins, searched) - 1e-12
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-15, 1.0, 1e15])
 def test_the_search_stops_and_answers_alike_at_any_scale(scale):
     """Rounding must not be taken for a gain: an absolute threshold lets large tables circle and small ones stand still."""
     wins = np.random.default_rng(4).random((30, 30))
-    np.testing.assert_array_equal(insertion_search(wins * scale, np.arange(30)), insertion_search(wins, np.arange(30)))
+    np.testing.assert_array_equal(
+        insertion_search(wins * scale, np.arange(30)), insertion_search(wins, np.arange(30))
+    )
 
 
 def test_borda_by_hand():

@@ -19,7 +19,9 @@ def test_each_taste_begins_with_its_own_dishes():
     best = {
         taste: row["items"]
         for taste, row in zip(
-            load_dishes().tastes, sorted(load_dishes().model.table(3), key=lambda row: row["component"]), strict=True
+            load_dishes().tastes,
+            sorted(load_dishes().model.table(3), key=lambda row: row["component"]),
+            strict=True,
         )
     }
     assert best == {
@@ -37,14 +39,20 @@ def test_the_tastes_are_separable():
     def ratio(k, i, j):
         return max(beta[other, i, j] / beta[k, i, j] for other in range(K) if other != k)
 
-    ratios = [sorted(ratio(k, i, j) for i in range(Q) for j in range(Q) if i != j) for k in range(K)]
+    ratios = [
+        sorted(ratio(k, i, j) for i in range(Q) for j in range(Q) if i != j) for k in range(K)
+    ]
     assert max(best[0] for best in ratios) <= 0.01
-    assert all(sum(value <= 0.1 for value in best) >= 15 for best in ratios)  # many pairs, not one lucky one
+    assert all(
+        sum(value <= 0.1 for value in best) >= 15 for best in ratios
+    )  # many pairs, not one lucky one
 
 
 def test_the_named_pairs_speak_for_one_taste_alone():
     model = load_dishes().model
-    for k, (winner, loser) in enumerate([("lasagne", "ceviche"), ("vindaloo", "lasagne"), ("ceviche", "vindaloo")]):
+    for k, (winner, loser) in enumerate(
+        [("lasagne", "ceviche"), ("vindaloo", "lasagne"), ("ceviche", "vindaloo")]
+    ):
         chances = model.probability(np.eye(3), winner, loser)
         assert chances[k] > 0.9 and np.delete(chances, k).max() < 0.1
 

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, psi
 
-import mallowmix.engine.kernels
+import mallowmix.engine.gpu.kernels
 from benchmarks import gpu, gpu_fit
-from mallowmix.consensus import insertion_search
 from mallowmix.engine import LocalEngine, make_blocks
-from mallowmix.engine.device import count_pairs, fold, on_processor, people_scale
-from mallowmix.engine.gpu import GpuEngine, to_batch
+from mallowmix.engine.gpu.device_arrays import count_pairs, fold, on_processor, people_scale
+from mallowmix.engine.gpu.gpu_engine import GpuEngine, to_batch
 from mallowmix.errors import OptionError
-from mallowmix.learn.fit import fit
-from mallowmix.learn.mstep import Columns, beta_table
-from mallowmix.learn.signed import SignedMoment, pair_statistics
-from mallowmix.learn.signed import count_pairs as compiled_counts
-from mallowmix.learn.variational import expected_counts, variational_em
-from mallowmix.mallows import gap_probabilities
+from mallowmix.fitting.fit import fit
+from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
+from mallowmix.learn.spectral.signed_moment import SignedMoment, pair_statistics
+from mallowmix.learn.spectral.signed_moment import count_pairs as compiled_counts
+from mallowmix.learn.spectral.variational_em import expected_counts, variational_em
+from mallowmix.model.mallows import gap_probabilities
+from mallowmix.numerics.kemeny import insertion_search
 from planted import planted, tiny_population
 
 ON = on_processor()
@@ -42,8 +42,12 @@ def test_counts_and_scales_by_plain_loops(data):
         rows = np.flatnonzero(data.user == m)
         tokens = [min(1.0, w - i) for w in data.weight[rows] for i in range(int(np.ceil(w)))]
         n, u = sum(tokens), data.user_weight[m]
-        halves = {(data.winner[row], data.loser[row]) for row in rows if data.weight[row] % 1 == 0.5}
-        ties = sum((j, i) in halves for i, j in halves)  # each tie twice: ½ · ½ in either order is left out
+        halves = {
+            (data.winner[row], data.loser[row]) for row in rows if data.weight[row] % 1 == 0.5
+        }
+        ties = sum(
+            (j, i) in halves for i, j in halves
+        )  # each tie twice: ½ · ½ in either order is left out
         products = n**2 - sum(t**2 for t in tokens) - 0.25 * ties
         people[m] = u * n / products if n > 1 and products > 1e-9 * n**2 else 0.0
         mass += u * n * (people[m] > 0)
@@ -67,19 +71,29 @@ def test_the_moment_is_that_of_the_compiled_step(data, room):
     V = np.random.default_rng(0).standard_normal((15, 4))
     found, expected = (SignedMoment(blocks, pairs, run).apply(V) for run in (card, local))
     np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
-    null, expected = (SignedMoment(blocks, pairs, run, null_key=3).apply(V) for run in (card, local))
-    assert null.tobytes() == expected.tobytes()  # signs at random have no form for a card: both ran on threads
+    null, expected = (
+        SignedMoment(blocks, pairs, run, null_key=3).apply(V) for run in (card, local)
+    )
+    assert (
+        null.tobytes() == expected.tobytes()
+    )  # signs at random have no form for a card: both ran on threads
 
 
 def test_the_e_step_is_that_of_the_compiled_step_and_keeps_its_state(data):
     blocks, truth = make_blocks(data), planted(6, 3, 0.4)
     columns = Columns(np.array(truth.sigma), np.array(truth.phi))
-    found, expected = (variational_em(blocks, columns, np.full(3, 0.4), run, n_iter=4) for run in (engine(), LocalEngine(1)))
+    found, expected = (
+        variational_em(blocks, columns, np.full(3, 0.4), run, n_iter=4)
+        for run in (engine(), LocalEngine(1))
+    )
     np.testing.assert_allclose(found.elbo, expected.elbo, rtol=1e-5)
     for a, b in zip(found.gamma, expected.gamma, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
     given, table = expected.gamma, beta_table(columns, 1e-4)
-    one, two = (expected_counts(blocks, table, np.full(3, 0.4), run, given)[0] for run in (engine(), LocalEngine(1)))
+    one, two = (
+        expected_counts(blocks, table, np.full(3, 0.4), run, given)[0]
+        for run in (engine(), LocalEngine(1))
+    )
     np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-5)
 
 
@@ -87,7 +101,10 @@ def test_the_bound_by_hand():
     """One person, one row, two components: log Σ β exp E log θ + the prior's terms, from ψ and log Γ alone."""
     data = tiny_population(1, Q=3, M=1)
     batch = to_batch(ON, make_blocks(data))
-    beta, alpha = np.random.default_rng(0).uniform(0.1, 0.9, (9, 2)).astype(np.float32), np.array([0.3, 0.7])
+    beta, alpha = (
+        np.random.default_rng(0).uniform(0.1, 0.9, (9, 2)).astype(np.float32),
+        np.array([0.3, 0.7]),
+    )
     _, bound, sums, gamma = fold(ON, batch, beta, alpha, inner=2)
     g = alpha + data.weight.sum() / 2
     for _ in range(2):
@@ -114,14 +131,17 @@ def test_a_short_fit_on_the_cards_arrays_is_that_of_the_threads():
 def test_without_a_card_one_sentence():
     if shutil.which("nvidia-smi"):
         pytest.skip("there is a card")
-    with pytest.raises(OptionError, match=r"^The engine gpu (needs CuPy: pip install 'mallowmix\[gpu\]'|found no card)"):
+    with pytest.raises(
+        OptionError,
+        match=r"^The engine gpu (needs CuPy: pip install 'mallowmix\[gpu\]'|found no card)",
+    ):
         fit(tiny_population(1), 2, engine="gpu")
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler")
 @pytest.mark.parametrize(("arch", "lanes", "fold_lanes"), [("sm_80", 10, 1), ("sm_90", 8, 32)])
 def test_the_kernels_compile(tmp_path, arch, lanes, fold_lanes):
-    source = Path(mallowmix.engine.kernels.__file__).with_suffix(".cu")
+    source = Path(mallowmix.engine.gpu.kernels.__file__).with_suffix(".cu")
     command = [
         "nvcc",
         f"-arch={arch}",
@@ -139,16 +159,23 @@ def test_the_benchmarks_columns_are_ours():
     """What stands in the benchmark without numba: β by gap, the table of β, and insertion search."""
     truth = planted(9, 3, 0.4)
     win = gap_probabilities(9, 0.4)
-    np.testing.assert_allclose(gpu_fit.chances(9, 0.4), np.concatenate([win.lose[:0:-1], win.win]), rtol=1e-9)
+    np.testing.assert_allclose(
+        gpu_fit.chances(9, 0.4), np.concatenate([win.lose[:0:-1], win.win]), rtol=1e-9
+    )
     ours = beta_table(Columns(truth.sigma, truth.phi), gpu_fit.FLOOR)
     np.testing.assert_allclose(gpu_fit.beta_table(truth.sigma, truth.phi), ours, rtol=1e-9)
     random = np.random.default_rng(2)
-    wins, order = random.gamma(5, size=(4, 12, 12)), np.stack([random.permutation(12) for _ in range(4)])
+    wins, order = (
+        random.gamma(5, size=(4, 12, 12)),
+        np.stack([random.permutation(12) for _ in range(4)]),
+    )
     found = gpu_fit.insertion_search(wins, order)
     assert all(np.array_equal(found[k], insertion_search(wins[k], order[k])) for k in range(4))
 
 
 def test_the_benchmark_runs_with_numpy_and_finds_what_was_planted(tmp_path):
     found = gpu.main(["--small", "-o", str(tmp_path), "--comparisons", "60000"])
-    assert (tmp_path / "gpu.json").exists() and not any("failed" in str(part) for part in found.values())
+    assert (tmp_path / "gpu.json").exists() and not any(
+        "failed" in str(part) for part in found.values()
+    )
     assert found["fit"]["error"] < 0.01 and found["check"]["same rankings"]

@@ -9,17 +9,17 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import mallowmix as mm
-from mallowmix.assess import simulation
-from mallowmix.assess.asked import Asked, ask
-from mallowmix.assess.disagreement import disagreement, polarising, variance_parts
-from mallowmix.assess.influence import activity, influences, most_influential
-from mallowmix.assess.reliability import reliability
-from mallowmix.assess.scores import settle
-from mallowmix.assess.simulation import draw_again, expected_error, simulate_phi
-from mallowmix.comparisons import Comparisons
+from mallowmix.assess import simulated_error as simulation
+from mallowmix.assess.diagnose.disagreement import disagreement, polarising, variance_parts
+from mallowmix.assess.diagnose.influence import activity, influences, most_influential
+from mallowmix.assess.diagnose.reliability import reliability
+from mallowmix.assess.intervals.user_scores import settle
+from mallowmix.assess.simulated_error import draw_again, expected_error, simulate_phi
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import LocalEngine, make_blocks
 from mallowmix.errors import OptionError
-from mallowmix.sampling import draw_weights
+from mallowmix.infer.heldout.held_out_rows import Asked, ask
+from mallowmix.model.sampling import draw_weights
 from tests.command_line import run
 from tests.planted import planted, tiny_population
 
@@ -76,9 +76,13 @@ def test_two_opposite_tastes_polarise_on_the_ends():
 def test_the_slope_is_the_best_by_trying():
     random = np.random.default_rng(0)
     p = random.uniform(0.05, 0.95, 500)
-    asked = Asked(np.repeat(np.arange(50), 10), np.zeros(500, int), random.choice([1.0, 2.0], 500), p)
+    asked = Asked(
+        np.repeat(np.arange(50), 10), np.zeros(500, int), random.choice([1.0, 2.0], 500), p
+    )
     z = np.log(p / (1 - p))
-    best = minimize_scalar(lambda b: asked.weight @ np.log1p(np.exp(-b * z)), bounds=(-5, 5), method="bounded")
+    best = minimize_scalar(
+        lambda b: asked.weight @ np.log1p(np.exp(-b * z)), bounds=(-5, 5), method="bounded"
+    )
     assert reliability(asked).slope == pytest.approx(best.x, abs=1e-4)
 
 
@@ -87,7 +91,10 @@ def test_the_true_model_is_as_sure_as_it_should_be():
     people = MODEL.sample(400, 40, seed=9).comparisons
     found = reliability(ask(MODEL, people))
     assert abs(found.slope - 1) < 4 * found.slope_error
-    assert all(abs(row.foretold - row.observed) < 4 * math.sqrt(0.25 / row.n_comparisons) + 0.02 for row in found.table)
+    assert all(
+        abs(row.foretold - row.observed) < 4 * math.sqrt(0.25 / row.n_comparisons) + 0.02
+        for row in found.table
+    )
     assert sum(row.n_comparisons for row in found.table) == found.n_comparisons
     sure = mm.M4(MODEL.sigma, MODEL.phi / 3, MODEL.alpha, MODEL.items)
     over = reliability(ask(sure, people))
@@ -105,7 +112,13 @@ def test_influence_is_how_far_the_optimum_moves_without_a_person():
     moved = influences(smooth, votes)
     assert most_influential(smooth, votes, 1)[0].user == votes.users[np.argmax(moved)]
     for m in (int(np.argmax(moved)), 3):
-        rest = settle(truth, make_blocks(votes.take_users(np.arange(40) != m)), LocalEngine(1), steps=8, sweeps=2)
+        rest = settle(
+            truth,
+            make_blocks(votes.take_users(np.arange(40) != m)),
+            LocalEngine(1),
+            steps=8,
+            sweeps=2,
+        )
         step = abs(rest.eta[0] - smooth.eta[0])
         predicted = abs(smooth.scores[m, 0]) / smooth.information[0, 0]
         assert step == pytest.approx(predicted, rel=0.35, abs=0.01)
@@ -129,7 +142,9 @@ def test_the_same_people_are_asked_the_same_pairs():
         low, high = np.minimum(c.winner, c.loser), np.maximum(c.winner, c.loser)
         return np.bincount((c.user * 4 + low) * 4 + high, c.weight, 5 * 16)
 
-    assert np.allclose(asked(again), asked(votes)) and np.array_equal(again.user_weight, votes.user_weight)
+    assert np.allclose(asked(again), asked(votes)) and np.array_equal(
+        again.user_weight, votes.user_weight
+    )
 
 
 def test_answers_come_from_the_model():
@@ -142,7 +157,9 @@ def test_answers_come_from_the_model():
     for i in range(8):
         for j in range(i):
             n = wins[i, j] + wins[j, i]
-            assert abs(wins[i, j] / n - rates[i, j]) < 4.5 * math.sqrt(sum(part[i, j] for part in parts[1:]) * 1.2 / n)
+            assert abs(wins[i, j] / n - rates[i, j]) < 4.5 * math.sqrt(
+                sum(part[i, j] for part in parts[1:]) * 1.2 / n
+            )
 
 
 def test_more_people_have_less_error():
@@ -167,14 +184,23 @@ def test_the_whole_diagnosis(votes):
     assert found.condition == pytest.approx(np.linalg.cond(R / np.outer(a, a)))
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
     words = found.words()
-    assert "Of all disagreement" in words and "(1 simulations)" in words and "busiest tenth" in words
+    assert (
+        "Of all disagreement" in words and "(1 simulations)" in words and "busiest tenth" in words
+    )
 
 
 def test_components_too_alike_are_named(votes):
     twin = mm.M4([MODEL.sigma[0], MODEL.sigma[0]], [0.4, 0.4], [0.5, 0.5], MODEL.items)
     found = mm.diagnose(twin, votes, simulations=0)
-    assert found.alike[0].kendall == 0 and not found.alike[0].told_apart and found.expected_error is None
-    assert "Components 1 and 2 differ in 0.0 % of the pairs only: the data cannot tell them apart." in found.words()
+    assert (
+        found.alike[0].kendall == 0
+        and not found.alike[0].told_apart
+        and found.expected_error is None
+    )
+    assert (
+        "Components 1 and 2 differ in 0.0 % of the pairs only: the data cannot tell them apart."
+        in found.words()
+    )
     assert "Only 0 of the components have a pair" in found.words()
 
 
@@ -182,7 +208,10 @@ def test_a_loud_person_is_named():
     truth = planted(6, 1, 0.3, 1.0)
     votes = truth.sample(30, 10, seed=1).comparisons
     votes = replace(votes, user_weight=np.r_[200.0, np.ones(29)])
-    assert "Without them the model would differ by a standard error" in mm.diagnose(truth, votes, simulations=0).words()
+    assert (
+        "Without them the model would differ by a standard error"
+        in mm.diagnose(truth, votes, simulations=0).words()
+    )
 
 
 def test_held_out_people_and_options(votes):
@@ -202,9 +231,26 @@ def test_one_component_and_any_number_of_threads(votes):
 
 def test_the_command(tmp_path):
     votes, model = tmp_path / "votes.csv", tmp_path / "model.m4"
-    run("simulate", votes, "--items", 6, "--components", 2, "--users", 60, "--per-user", 20, "--truth", model)
+    run(
+        "simulate",
+        votes,
+        "--items",
+        6,
+        "--components",
+        2,
+        "--users",
+        60,
+        "--per-user",
+        20,
+        "--truth",
+        model,
+    )
     assert "- Of all disagreement" in run("diagnose", model, votes, "--simulations", 1)[0]
-    values = json.loads(run("diagnose", model, votes, "--simulations", 0, "--top", 2, "--held-out", votes, "--json")[0])
+    values = json.loads(
+        run(
+            "diagnose", model, votes, "--simulations", 0, "--top", 2, "--held-out", votes, "--json"
+        )[0]
+    )
     assert len(values["polarising_pairs"]) == 2 and values["expected_error"] is None
 
 

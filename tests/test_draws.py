@@ -10,14 +10,19 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import binom, dirichlet
 
 import mallowmix as mm
-from mallowmix.calibration import Calibration
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.draws import pieces, weight_draws
-from mallowmix.infer.posterior import lens
+from mallowmix.infer.collapsed_variational import lens
+from mallowmix.infer.gibbs_draws import pieces, weight_draws
+from mallowmix.model.calibration import Calibration
 from planted import blocks_of
 
 TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
-THREE = mm.M4([[0, 1, 2, 3, 4], [4, 2, 0, 1, 3], [3, 4, 1, 2, 0]], [0.2, 0.4, 0.3], [0.6, 0.9, 1.2], list("abcde"))
+THREE = mm.M4(
+    [[0, 1, 2, 3, 4], [4, 2, 0, 1, 3], [3, 4, 1, 2, 0]],
+    [0.2, 0.4, 0.3],
+    [0.6, 0.9, 1.2],
+    list("abcde"),
+)
 NOBODY = mm.Comparisons.from_codes([], [], [], None, list("abcdef"), ["someone"])
 NONE, HALF, FIFTH = Calibration(), Calibration(evidence=0.5, scale=2), Calibration(evidence=0.2)
 
@@ -36,7 +41,11 @@ def line_posterior(model, comparisons, m, n=4000):
     a, b = model.alpha * model.calibration.scale
     t = beta_distribution.ppf((np.arange(n) + 0.5) / n, a, b)
     probability, x = powers(model, comparisons, m)
-    mass = np.exp((np.log(np.outer(t, probability[:, 0]) + np.outer(1 - t, probability[:, 1])) * x).sum(axis=1))
+    mass = np.exp(
+        (np.log(np.outer(t, probability[:, 0]) + np.outer(1 - t, probability[:, 1])) * x).sum(
+            axis=1
+        )
+    )
     return t, mass / mass.sum()
 
 
@@ -47,7 +56,9 @@ def triangle_posterior(model, comparisons, m, n=160):
     first, share = (
         g.ravel()
         for g in np.meshgrid(
-            beta_distribution.ppf(middle, a[0], a[1] + a[2]), beta_distribution.ppf(middle, a[1], a[2]), indexing="ij"
+            beta_distribution.ppf(middle, a[0], a[1] + a[2]),
+            beta_distribution.ppf(middle, a[1], a[2]),
+            indexing="ij",
         )
     )
     theta = np.column_stack([first, (1 - first) * share, (1 - first) * (1 - share)])
@@ -80,7 +91,10 @@ def test_three_components_against_a_grid(trust):
     """Means, spreads and correlations of θ, and the ends of the intervals, beside a grid of 25,600 points (as above)."""
     model = replace(THREE, calibration=trust)
     comparisons = THREE.sample(5, 40, seed=2).comparisons
-    draws, found = weight_draws(model, comparisons, 4000), mm.posterior(model, comparisons, n_draws=4000)
+    draws, found = (
+        weight_draws(model, comparisons, 4000),
+        mm.posterior(model, comparisons, n_draws=4000),
+    )
     for m in range(5):
         theta, mass = triangle_posterior(model, comparisons, m)
         np.testing.assert_allclose(draws[m].mean(axis=0), mass @ theta, atol=0.02)
@@ -88,14 +102,18 @@ def test_three_components_against_a_grid(trust):
         np.testing.assert_allclose(np.cov(draws[m].T), exact, atol=0.12 * np.trace(exact))
         for k in range(3):
             order = np.argsort(theta[:, k])
-            ends = np.interp([found.low[m, k], found.high[m, k]], theta[order, k], np.cumsum(mass[order]))
+            ends = np.interp(
+                [found.low[m, k], found.high[m, k]], theta[order, k], np.cumsum(mass[order])
+            )
             np.testing.assert_allclose(ends, [0.05, 0.95], atol=0.04)
 
 
 def test_many_components_against_importance_sampling():
     """K = 6 with small α, where chains could stick: means beside 400,000 weighted draws from the prior."""
     random = np.random.default_rng(0)
-    model = mm.M4([random.permutation(8) for _ in range(6)], np.full(6, 0.3), np.full(6, 0.15), range(8))
+    model = mm.M4(
+        [random.permutation(8) for _ in range(6)], np.full(6, 0.3), np.full(6, 0.15), range(8)
+    )
     comparisons = model.sample(4, 12, seed=1).comparisons
     theta = random.dirichlet(model.alpha, 400_000)
     for trust in (NONE, Calibration(evidence=0.4)):
@@ -103,7 +121,9 @@ def test_many_components_against_importance_sampling():
         for m in range(4):
             probability, x = powers(replace(model, calibration=trust), comparisons, m)
             weight = np.exp(np.log(theta @ probability.T + 1e-300) @ x)
-            np.testing.assert_allclose(draws[m].mean(axis=0), weight @ theta / weight.sum(), atol=0.035)
+            np.testing.assert_allclose(
+                draws[m].mean(axis=0), weight @ theta / weight.sum(), atol=0.035
+            )
 
 
 def test_intervals_cover_as_they_say():
@@ -113,10 +133,14 @@ def test_intervals_cover_as_they_say():
     """
     people = TWO.sample(600, 25, seed=3)
     found = mm.posterior(TWO, people.comparisons)
-    hits = np.sum((found.low[:, 0] <= people.theta[:, 0]) & (people.theta[:, 0] <= found.high[:, 0]))
+    hits = np.sum(
+        (found.low[:, 0] <= people.theta[:, 0]) & (people.theta[:, 0] <= found.high[:, 0])
+    )
     assert binom.ppf(0.5e-4, 600, 0.9) <= hits <= binom.ppf(1 - 0.5e-4, 600, 0.9)
     narrow = mm.posterior(TWO, people.comparisons, level=0.5)
-    hits = np.sum((narrow.low[:, 0] <= people.theta[:, 0]) & (people.theta[:, 0] <= narrow.high[:, 0]))
+    hits = np.sum(
+        (narrow.low[:, 0] <= people.theta[:, 0]) & (people.theta[:, 0] <= narrow.high[:, 0])
+    )
     assert binom.ppf(0.5e-4, 600, 0.5) <= hits <= binom.ppf(1 - 0.5e-4, 600, 0.5)
     assert np.all(narrow.high - narrow.low < found.high - found.low)
 
@@ -136,7 +160,9 @@ def test_someone_without_comparisons_gets_the_prior():
     ends = beta_distribution.cdf([found.low[1, 0], found.high[1, 0]], *TWO.alpha)
     np.testing.assert_allclose(ends, [0.05, 0.95], atol=0.05)
     assert found.low[1].tolist() == found.low[3].tolist()
-    dropped = mm.posterior(TWO, mm.Comparisons.from_arrays(["u"], ["x"], ["y"]), unknown_items="drop")
+    dropped = mm.posterior(
+        TWO, mm.Comparisons.from_arrays(["u"], ["x"], ["y"]), unknown_items="drop"
+    )
     assert dropped.is_prior.all() and dropped.users.tolist() == ["u"]
     with pytest.raises(DataError, match="2 of the 2 items are unknown: 'x', 'y'"):
         mm.posterior(TWO, mm.Comparisons.from_arrays(["u"], ["x"], ["y"]))
@@ -153,16 +179,25 @@ def test_each_person_for_themselves(trust):
     assert draws[some].tobytes() == weight_draws(model, comparisons.take_users(some), 20).tobytes()
     table = comparisons.to_arrow().to_pydict()
     shuffled = np.random.default_rng(0).permutation(len(comparisons))
-    again = mm.Comparisons.from_arrays(*(np.array(table[name])[shuffled] for name in ("user", "winner", "loser", "weight")))
+    again = mm.Comparisons.from_arrays(
+        *(np.array(table[name])[shuffled] for name in ("user", "winner", "loser", "weight"))
+    )
     assert again == comparisons and draws.tobytes() == weight_draws(model, again, 20).tobytes()
     found = mm.posterior(model, comparisons, n_draws=20, jobs=2)
     alone = mm.posterior(model, comparisons.take_users([33]), n_draws=20)
-    assert found.low[33].tolist() == alone.low[0].tolist() and found.high[33].tolist() == alone.high[0].tolist()
+    assert (
+        found.low[33].tolist() == alone.low[0].tolist()
+        and found.high[33].tolist() == alone.high[0].tolist()
+    )
     assert draws.tobytes() != weight_draws(model, comparisons, 20, seed=1).tobytes()
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.lists(st.integers(1, 3), min_size=1, max_size=8), st.integers(0, 99), st.sampled_from([NONE, FIFTH]))
+@given(
+    st.lists(st.integers(1, 3), min_size=1, max_size=8),
+    st.integers(0, 99),
+    st.sampled_from([NONE, FIFTH]),
+)
 def test_integer_weights_are_repeats_and_user_weight_plays_no_part(times, seed, trust):
     random = np.random.default_rng(seed)
     winner = random.integers(0, 6, len(times))
@@ -180,7 +215,9 @@ def test_half_weights_are_half_evidence():
     comparisons = TWO.sample(3, 40, seed=5).comparisons
     half = replace(comparisons, weight=comparisons.weight / 2)
     one = weight_draws(TWO, half, 3000).mean(axis=1)
-    other = weight_draws(replace(TWO, calibration=Calibration(evidence=0.5)), comparisons, 3000).mean(axis=1)
+    other = weight_draws(
+        replace(TWO, calibration=Calibration(evidence=0.5)), comparisons, 3000
+    ).mean(axis=1)
     np.testing.assert_allclose(one, other, atol=0.03)
 
 
@@ -211,7 +248,9 @@ def test_spam_is_drawn_and_then_left_out():
     draws, found = weight_draws(model, comparisons, 50), mm.posterior(model, comparisons)
     assert draws.shape == (3, 50, 3) and found.low.shape == (3, 2)
     np.testing.assert_allclose(draws.sum(axis=2), 1)
-    np.testing.assert_allclose(found.low[:, 0], 1 - found.high[:, 1], atol=1e-12)  # two weights that sum to one
+    np.testing.assert_allclose(
+        found.low[:, 0], 1 - found.high[:, 1], atol=1e-12
+    )  # two weights that sum to one
     assert np.all(found.low <= found.high) and np.all((found.low >= 0) & (found.high <= 1))
 
 
@@ -220,7 +259,11 @@ def test_one_component_and_two_items():
     votes = mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["b", "a"], [1, 0.5])
     for trust in (NONE, FIFTH, Calibration(vertex=0.5)):
         found = mm.posterior(replace(one, calibration=trust), votes)
-        assert (found.mean.tolist(), found.low.tolist(), found.high.tolist()) == ([[1.0]], [[1.0]], [[1.0]])
+        assert (found.mean.tolist(), found.low.tolist(), found.high.tolist()) == (
+            [[1.0]],
+            [[1.0]],
+            [[1.0]],
+        )
     two = mm.M4([[0, 1], [1, 0]], [0.0, 0.0], [1.0, 1.0], "ab")
     draws = weight_draws(two, mm.Comparisons.from_arrays(["u"], ["a"], ["b"], [3]), 4000)[0]
     assert abs(draws[:, 0].mean() - 0.8) < 0.02  # Beta(4, 1), but for the floor of β
@@ -229,7 +272,9 @@ def test_one_component_and_two_items():
 
 def test_tiny_alphas_do_not_underflow():
     random = np.random.default_rng(0)
-    model = mm.M4([random.permutation(4) for _ in range(50)], np.full(50, 0.1), np.full(50, 1e-4), "abcd")
+    model = mm.M4(
+        [random.permutation(4) for _ in range(50)], np.full(50, 0.1), np.full(50, 1e-4), "abcd"
+    )
     votes = mm.Comparisons.from_arrays(["u", "u"], ["a", "a"], ["d", "c"], [2, 0.5])
     for trust in (NONE, FIFTH):
         draws = weight_draws(replace(model, calibration=trust), votes, 50)
@@ -241,7 +286,9 @@ def test_the_prior_alone_is_a_dirichlet():
     """Means and variances of 4000 independent draws; five standard errors."""
     draws = weight_draws(THREE, NOBODY.with_items(THREE.items), 4000)[0]
     prior = dirichlet(THREE.alpha)
-    np.testing.assert_allclose(draws.mean(axis=0), prior.mean(), atol=5 * (prior.var().max() / 4000) ** 0.5)
+    np.testing.assert_allclose(
+        draws.mean(axis=0), prior.mean(), atol=5 * (prior.var().max() / 4000) ** 0.5
+    )
     np.testing.assert_allclose(draws.var(axis=0), prior.var(), rtol=0.12)
 
 
@@ -249,9 +296,14 @@ def test_pieces_make_up_the_block():
     blocks, _ = blocks_of(TWO.sample(9000, 2, seed=1).comparisons)
     block = blocks[3]
     parts = [part for _, part in pieces(block)]
-    assert len(parts) > 1 and [first for first, _ in pieces(block)] == [n * 256 for n in range(len(parts))]
+    assert len(parts) > 1 and [first for first, _ in pieces(block)] == [
+        n * 256 for n in range(len(parts))
+    ]
     assert np.concatenate([part.pair for part in parts]).tolist() == block.pair.tolist()
-    assert sum(part.n_users for part in parts) == block.n_users and parts[1].first_user == block.first_user + 256
+    assert (
+        sum(part.n_users for part in parts) == block.n_users
+        and parts[1].first_user == block.first_user + 256
+    )
     assert all(part.starts[0] == 0 and part.starts[-1] == len(part.pair) for part in parts)
 
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import LocalEngine, make_blocks, make_shards
 from mallowmix.engine.blocks import MAX_ITEMS, block_edges
-from mallowmix.engine.local import OnShard, add
+from mallowmix.engine.threads import OnShard, add
 from mallowmix.errors import DataError, OptionError
-from mallowmix.model import M4
+from mallowmix.model.m4 import M4
 
 TWO = M4([[0, 1, 2, 3], [3, 1, 0, 2]], [0.2, 0.4], [0.5, 0.5], list("abcd"))
 
@@ -37,7 +37,9 @@ def test_blocks_are_large_enough_for_their_sums():
     """A block's answer has Q² numbers for each of K or P columns: a block has more rows than that, but for small data."""
     edges = block_edges(10**6, 10**8, 100)
     assert 10**8 / (len(edges) - 1) == pytest.approx(max(1 << 16, 8 * 100**2), rel=0.01)
-    assert len(block_edges(10**6, 10**5, 100)) - 1 == 16  # small data: still enough blocks for some threads
+    assert (
+        len(block_edges(10**6, 10**5, 100)) - 1 == 16
+    )  # small data: still enough blocks for some threads
     assert len(block_edges(3, 10**5, 100)) - 1 == 3
 
 
@@ -51,28 +53,43 @@ def test_blocks_hold_the_rows_of_their_users():
         for m in range(block.n_users)
         for row in range(block.starts[m], block.starts[m + 1])
     ]
-    expected = zip(comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight, strict=True)
+    expected = zip(
+        comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight, strict=True
+    )
     assert rows == [tuple(map(float, row)) for row in expected]
 
 
 def test_blocks_depend_on_sizes_alone():
     one = TWO.sample(40, 6, seed=1).comparisons
-    by_label = Comparisons.from_codes(one.user, one.loser, one.winner, one.weight, list("wxyz"), [f"p{m:02}" for m in range(40)])
-    assert [b.starts.tolist() for b in make_blocks(one)] == [b.starts.tolist() for b in make_blocks(by_label)]
+    by_label = Comparisons.from_codes(
+        one.user, one.loser, one.winner, one.weight, list("wxyz"), [f"p{m:02}" for m in range(40)]
+    )
+    assert [b.starts.tolist() for b in make_blocks(one)] == [
+        b.starts.tolist() for b in make_blocks(by_label)
+    ]
 
 
 def test_too_many_items_says_so():
     comparisons = Comparisons.from_codes([0], [0], [1], None, np.arange(MAX_ITEMS + 1), ["u"])
-    with pytest.raises(DataError, match=r"There are 46,341 items; at most 46,340 can be numbered as pairs\. Keep those"):
+    with pytest.raises(
+        DataError,
+        match=r"There are 46,341 items; at most 46,340 can be numbered as pairs\. Keep those",
+    ):
         make_blocks(comparisons)
-    most = Comparisons.from_codes([0], [MAX_ITEMS - 1], [MAX_ITEMS - 2], None, np.arange(MAX_ITEMS), ["u"])
-    assert make_blocks(most)[0].pair[0] == (MAX_ITEMS - 1) * MAX_ITEMS + MAX_ITEMS - 2  # no overflow
+    most = Comparisons.from_codes(
+        [0], [MAX_ITEMS - 1], [MAX_ITEMS - 2], None, np.arange(MAX_ITEMS), ["u"]
+    )
+    assert (
+        make_blocks(most)[0].pair[0] == (MAX_ITEMS - 1) * MAX_ITEMS + MAX_ITEMS - 2
+    )  # no overflow
 
 
 def _values(n_blocks):
     """Numbers whose float sum depends on the order in which they are added."""
     random = np.random.default_rng(0)
-    return list(random.standard_normal((n_blocks, 5)) * 10.0 ** random.integers(-12, 12, (n_blocks, 5)))
+    return list(
+        random.standard_normal((n_blocks, 5)) * 10.0 ** random.integers(-12, 12, (n_blocks, 5))
+    )
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 4])
@@ -120,7 +137,10 @@ def test_answers_may_be_none_and_nested():
     assert LocalEngine(1).reduce(lambda block, _, __: (None, block), range(3)) == (None, [0, 1, 2])
     assert LocalEngine(1).reduce(lambda block, _, __: (None, block), []) == (None, [])
     parts = [(None, (1, 2.0)), (4, (1, 2.0)), (None, (1, 2.0))]
-    assert LocalEngine(1).reduce(lambda block, _, __: (parts[block], None), range(3))[0] == (4, (3, 6.0))
+    assert LocalEngine(1).reduce(lambda block, _, __: (parts[block], None), range(3))[0] == (
+        4,
+        (3, 6.0),
+    )
     assert add(None, (1, 2)) == (1, 2)
 
 
@@ -170,7 +190,10 @@ def test_a_shard_answers_with_the_sum_over_its_blocks_and_tells_how_far_it_is():
     blocks, told = make_blocks(comparisons), []
     shards = make_shards(blocks)
     total, state = LocalEngine(2).reduce(
-        OnShard(lambda block, factor, _: (factor * block.weight.sum(), block)), shards, 3, told=lambda *done: told.append(done)
+        OnShard(lambda block, factor, _: (factor * block.weight.sum(), block)),
+        shards,
+        3,
+        told=lambda *done: told.append(done),
     )
     assert total == 3 * 300 and state == [None] * len(shards)
     assert told == [(i + 1, len(shards)) for i in range(len(shards))]

@@ -14,15 +14,15 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.engine import LocalEngine, make_shards
-from mallowmix.engine.choice import make_engine
-from mallowmix.engine.disk import DiskEngine
-from mallowmix.engine.local import OnShard
-from mallowmix.engine.passes import Passes
-from mallowmix.engine.store import store_comparisons
+from mallowmix.engine.out_of_core.disk import DiskEngine
+from mallowmix.engine.out_of_core.finished_passes import Passes
+from mallowmix.engine.out_of_core.store import store_comparisons
+from mallowmix.engine.selection import make_engine
+from mallowmix.engine.threads import OnShard
 from mallowmix.errors import MallowmixWarning, OptionError
-from mallowmix.learn.everybody import tabulate_everybody
-from mallowmix.learn.mstep import Columns
-from mallowmix.learn.signed import _count_step
+from mallowmix.learn.spectral.large_data import tabulate_everybody
+from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.signed_moment import _count_step
 from planted import error, planted
 from slow_step import slow_count
 
@@ -47,7 +47,7 @@ def stored(votes, tmp_path_factory):
 @pytest.fixture(autouse=True)
 def few_are_enough(monkeypatch):
     """A sample of 4,000 comparisons, so that small data goes the way of large data: a sample first, then everybody."""
-    monkeypatch.setattr("mallowmix.learn.sample.ENOUGH", 4000)
+    monkeypatch.setattr("mallowmix.learn.spectral.user_sample.ENOUGH", 4000)
 
 
 def bytes_of(model, folder):
@@ -64,7 +64,7 @@ def fitted(comparisons, folder, **options):
 @pytest.fixture(scope="module")
 def expected(votes, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mallowmix.learn.sample.ENOUGH", 4000)
+        patch.setattr("mallowmix.learn.spectral.user_sample.ENOUGH", 4000)
         return fitted(votes, tmp_path_factory.mktemp("expected"), jobs=1)
 
 
@@ -79,14 +79,16 @@ def test_threads_and_disk_give_the_same_bytes(votes, stored, expected, tmp_path)
 
 
 def test_small_data_gives_the_same_bytes_too(votes, stored, tmp_path, monkeypatch):
-    monkeypatch.setattr("mallowmix.learn.sample.ENOUGH", 10**6)
-    assert fitted(votes, tmp_path, refine="short") == fitted(stored, tmp_path, refine="short", engine="disk")
+    monkeypatch.setattr("mallowmix.learn.spectral.user_sample.ENOUGH", 10**6)
+    assert fitted(votes, tmp_path, refine="short") == fitted(
+        stored, tmp_path, refine="short", engine="disk"
+    )
 
 
 KILLED = """
 import os, signal, sys, warnings
 import mallowmix as mm
-from mallowmix.engine.stored import StoredComparisons
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.learn import sample
 sample.ENOUGH = 4000
 warnings.simplefilter("ignore")
@@ -104,8 +106,14 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(stored, expected, tmp_pat
     assert len(list((stored.folder / "passes").glob("*.npz"))) == 1
     kept, found = [], []
     keep, find = Passes.keep, Passes.find
-    monkeypatch.setattr(Passes, "keep", lambda self, step, *rest: (kept.append(step), keep(self, step, *rest))[1])
-    monkeypatch.setattr(Passes, "find", lambda self, step, *rest: (found.append(find(self, step, *rest)), found[-1])[1])
+    monkeypatch.setattr(
+        Passes, "keep", lambda self, step, *rest: (kept.append(step), keep(self, step, *rest))[1]
+    )
+    monkeypatch.setattr(
+        Passes,
+        "find",
+        lambda self, step, *rest: (found.append(find(self, step, *rest)), found[-1])[1],
+    )
     assert fitted(stored, tmp_path) == expected
     assert [there for _, there in found].count(True) == 1
     assert not any(isinstance(step, OnShard) for step in kept)
@@ -126,13 +134,20 @@ def test_a_damaged_pass_is_done_again(stored, tmp_path):
 def test_memory_decides_how_many_threads_have_room():
     engine = DiskEngine(8, memory="2GB")
     assert engine._room(200, 20) >= 2
-    with pytest.raises(OptionError, match=r"memory is 300MB; 50 components of 400 items need about [\d,]+MB of work arrays"):
+    with pytest.raises(
+        OptionError,
+        match=r"memory is 300MB; 50 components of 400 items need about [\d,]+MB of work arrays",
+    ):
         DiskEngine(1, memory="300MB")._room(400, 50)
 
 
 @pytest.mark.parametrize(
     ("options", "wanted"),
-    [({"method": "projections"}, "method 'projections'"), ({"columns": "bt"}, 'columns="bt"'), ({"n_fits": 2}, "n_fits=2")],
+    [
+        ({"method": "projections"}, "method 'projections'"),
+        ({"columns": "bt"}, 'columns="bt"'),
+        ({"n_fits": 2}, "n_fits=2"),
+    ],
 )
 def test_what_needs_memory_says_so(stored, options, wanted):
     with pytest.raises(OptionError, match=f"{wanted} needs the comparisons in memory"):
@@ -146,8 +161,12 @@ def test_weights_and_held_out_likelihood_from_disk(votes, stored):
 
 
 def test_engines_by_name():
-    assert type(make_engine(None, jobs=1)) is LocalEngine and isinstance(make_engine(None, memory="1GB"), DiskEngine)
-    with pytest.raises(OptionError, match="engine is 'cloud'; it must be one of 'local', 'disk', 'dask', 'gpu'"):
+    assert type(make_engine(None, jobs=1)) is LocalEngine and isinstance(
+        make_engine(None, memory="1GB"), DiskEngine
+    )
+    with pytest.raises(
+        OptionError, match="engine is 'cloud'; it must be one of 'local', 'disk', 'dask', 'gpu'"
+    ):
         make_engine("cloud")
     with pytest.raises(OptionError, match="scheduler goes with the engine dask, not with disk"):
         make_engine("disk", scheduler="tcp://127.0.0.1:1")
@@ -163,7 +182,9 @@ def test_halves_add_up_to_everybody(votes):
     for odd in (0, 1):
         alone = [_only(block, odd) for block in blocks]
         tables = tabulate_everybody(alone, columns, alpha, LocalEngine(1), seed=4)
-        np.testing.assert_allclose(tables[:, :P] + tables[:, P:], halves[:, odd * P : (odd + 1) * P], rtol=1e-4, atol=1e-3)
+        np.testing.assert_allclose(
+            tables[:, :P] + tables[:, P:], halves[:, odd * P : (odd + 1) * P], rtol=1e-4, atol=1e-3
+        )
 
 
 def _only(block, odd):
@@ -182,11 +203,35 @@ def cluster(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cluster")
     file = folder / "scheduler.json"
     tests = {"PYTHONPATH": str(Path(__file__).parent)}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, "env": os.environ | tests}
-    head = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
+    quiet = {
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+        "cwd": folder,
+        "env": os.environ | tests,
+    }
+    head = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+    ]
     processes = [subprocess.Popen([*head, "--no-dashboard", "--scheduler-file", file], **quiet)]
-    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file), "--nthreads", "1"]
-    processes += [subprocess.Popen([*worker, "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"], **quiet) for _ in range(3)]
+    worker = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        "--scheduler-file",
+        str(file),
+        "--nthreads",
+        "1",
+    ]
+    processes += [
+        subprocess.Popen([*worker, "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"], **quiet)
+        for _ in range(3)
+    ]
     from distributed import Client
 
     deadline = time.monotonic() + 60
@@ -201,7 +246,9 @@ def cluster(tmp_path_factory):
         process.wait()
 
 
-def test_a_cluster_gives_the_same_bytes_and_a_killed_worker_changes_nothing(cluster, stored, expected, tmp_path):
+def test_a_cluster_gives_the_same_bytes_and_a_killed_worker_changes_nothing(
+    cluster, stored, expected, tmp_path
+):
     from mallowmix.engine.dask import DaskEngine
 
     client, processes = cluster
@@ -241,7 +288,7 @@ def test_no_scheduler_there(tmp_path):
 SCRIPT = """
 import sys, warnings
 import mallowmix as mm
-from mallowmix.engine.stored import StoredComparisons
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.learn import sample
 sample.ENOUGH = 4000
 warnings.simplefilter("ignore")
@@ -252,6 +299,11 @@ mm.save(mm.fit(StoredComparisons(sys.argv[1]), 2, seed=3, engine="dask", jobs=1)
 def test_a_plain_script_without_a_guard_starts_its_own_cluster(stored, expected, tmp_path):
     pytest.importorskip("distributed")
     (tmp_path / "script.py").write_text(SCRIPT)
-    command = [sys.executable, str(tmp_path / "script.py"), str(stored.folder), str(tmp_path / "model.m4")]
+    command = [
+        sys.executable,
+        str(tmp_path / "script.py"),
+        str(stored.folder),
+        str(tmp_path / "model.m4"),
+    ]
     subprocess.run(command, check=True, timeout=120, capture_output=True)
     assert (tmp_path / "model.m4").read_bytes() == expected

@@ -31,7 +31,9 @@ def population():
 
 def as_matrix(comparisons):
     shape = (comparisons.n_users, comparisons.n_items**2)
-    return sp.coo_array((comparisons.weight, (comparisons.user, comparisons.pair)), shape=shape).tocsr()
+    return sp.coo_array(
+        (comparisons.weight, (comparisons.user, comparisons.pair)), shape=shape
+    ).tocsr()
 
 
 @pytest.mark.parametrize("method", ["spectral", "projections"])
@@ -40,7 +42,9 @@ def test_the_class_equals_the_functions(population, method):
     model = mm.fit(population.comparisons, 3, method=method, seed=5)
     estimator = mm.MixedMallows(3, method=method, seed=5).fit(population.comparisons)
     assert estimator.model_ == model
-    np.testing.assert_array_equal(estimator.transform(population.comparisons), mm.weights(model, population.comparisons))
+    np.testing.assert_array_equal(
+        estimator.transform(population.comparisons), mm.weights(model, population.comparisons)
+    )
     np.testing.assert_array_equal(estimator.components_, model.beta().reshape(3, -1))
 
 
@@ -53,7 +57,9 @@ def test_a_matrix_of_counts_equals_the_comparisons(population, form):
     from_rows = mm.fit(population.comparisons, 3)
     np.testing.assert_array_equal(from_matrix.model_.sigma, from_rows.sigma)
     np.testing.assert_array_equal(from_matrix.model_.phi, from_rows.phi)
-    np.testing.assert_array_equal(from_matrix.transform(X), mm.weights(from_rows, population.comparisons))
+    np.testing.assert_array_equal(
+        from_matrix.transform(X), mm.weights(from_rows, population.comparisons)
+    )
 
 
 @quiet
@@ -68,7 +74,8 @@ def test_pairs_name_the_columns_of_a_narrow_matrix(population):
 def test_a_width_that_is_no_square_warns_and_says_how_it_was_read():
     X = np.random.default_rng(0).poisson(3.0, (40, 5))
     with pytest.warns(
-        DataWarning, match=r"5 columns, which is not Q² for any Q: .* first ordered pairs of 3 items\. Give pairs="
+        DataWarning,
+        match=r"5 columns, which is not Q² for any Q: .* first ordered pairs of 3 items\. Give pairs=",
     ):
         mm.MixedMallows(2).fit(X)
 
@@ -95,4 +102,8 @@ def test_it_works_in_a_pipeline_and_clones(population):
     theta = clone(pipeline).fit_transform(X)
     assert theta.shape == (300, 3)
     np.testing.assert_allclose(theta.sum(axis=1), 1)
-    assert list(pipeline.fit(X)[-1].get_feature_names_out()) == ["mixedmallows0", "mixedmallows1", "mixedmallows2"]
+    assert list(pipeline.fit(X)[-1].get_feature_names_out()) == [
+        "mixedmallows0",
+        "mixedmallows1",
+        "mixedmallows2",
+    ]

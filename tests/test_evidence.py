@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.infer.evidence import log_evidence
+from mallowmix.infer.assumed_density import log_evidence
 from oracles import every_assignment, log_marginal
 
 
 def random_model(K, phi, alpha, Q=8, seed=0):
     random = np.random.default_rng(seed)
-    return mm.M4([random.permutation(Q) for _ in range(K)], np.full(K, phi), np.full(K, alpha), range(Q))
+    return mm.M4(
+        [random.permutation(Q) for _ in range(K)], np.full(K, phi), np.full(K, alpha), range(Q)
+    )
 
 
 def person(model, n, seed):
@@ -25,9 +27,16 @@ def test_beside_all_assignments(phi, alpha):
     for seed in range(15):
         votes, b = person(model, 7, seed)
         times = votes.weight.astype(int)
-        words = list(zip(np.repeat(votes.winner, times), np.repeat(votes.loser, times), strict=True))
-        gaps.append(log_evidence(b, votes.weight, model.alpha) - every_assignment(words, model.beta(), model.alpha))
-        assert log_evidence(b[:1], np.ones(1), model.alpha) == pytest.approx(np.log(b[0] @ model.share), abs=1e-12)
+        words = list(
+            zip(np.repeat(votes.winner, times), np.repeat(votes.loser, times), strict=True)
+        )
+        gaps.append(
+            log_evidence(b, votes.weight, model.alpha)
+            - every_assignment(words, model.beta(), model.alpha)
+        )
+        assert log_evidence(b[:1], np.ones(1), model.alpha) == pytest.approx(
+            np.log(b[0] @ model.share), abs=1e-12
+        )
         two = [words[0], words[-1]]
         pair = np.ascontiguousarray(b[[0, -1]])
         assert log_evidence(pair, np.ones(2), model.alpha) == pytest.approx(
@@ -63,10 +72,16 @@ def test_what_must_hold_exactly():
     votes, b = person(model, 20, 1)
     value = log_evidence(b, votes.weight, model.alpha)
     shuffled = np.random.default_rng(0).permutation(len(b))
-    assert log_evidence(b[shuffled], votes.weight[shuffled], model.alpha) == pytest.approx(value, abs=1e-9)
+    assert log_evidence(b[shuffled], votes.weight[shuffled], model.alpha) == pytest.approx(
+        value, abs=1e-9
+    )
     times = votes.weight.astype(int)
-    assert log_evidence(np.repeat(b, times, axis=0), np.ones(20), model.alpha) == pytest.approx(value, abs=1e-9)
+    assert log_evidence(np.repeat(b, times, axis=0), np.ones(20), model.alpha) == pytest.approx(
+        value, abs=1e-9
+    )
     assert log_evidence(b[:0], np.empty(0), model.alpha) == 0
-    assert log_evidence(b[:, :1].copy(), votes.weight, np.ones(1)) == pytest.approx(np.log(b[:, 0]) @ votes.weight)
+    assert log_evidence(b[:, :1].copy(), votes.weight, np.ones(1)) == pytest.approx(
+        np.log(b[:, 0]) @ votes.weight
+    )
     coins = np.full((30, 4), 0.5)
     assert log_evidence(coins, np.full(30, 0.7), model.alpha) == pytest.approx(21 * np.log(0.5))

@@ -11,16 +11,16 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
 
 import mallowmix as mm
-from mallowmix.calibration import Calibration
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import LocalEngine, make_blocks
 from mallowmix.errors import DataError, FitWarning, OptionError
-from mallowmix.infer import prior
-from mallowmix.infer.discrete_prior import DiscretePrior, lattice
-from mallowmix.infer.posterior import lens
-from mallowmix.infer.prior import fit_prior
-from mallowmix.infer.vertex_prior import log_likelihood, make_draws
-from mallowmix.randomness import as_key
+from mallowmix.infer.collapsed_variational import lens
+from mallowmix.infer.priors import fitted_prior as prior
+from mallowmix.infer.priors.discrete_prior import DiscretePrior, lattice
+from mallowmix.infer.priors.fitted_prior import fit_prior
+from mallowmix.infer.priors.vertex_prior import log_likelihood, make_draws
+from mallowmix.model.calibration import Calibration
+from mallowmix.numerics.randomness import as_key
 from tests.oracles import log_marginal
 from tests.planted import planted, tiny_population
 
@@ -54,7 +54,11 @@ def test_sweeps_draw_the_components_of_tokens_from_their_posterior():
 
 
 def test_moments_are_those_of_dirichlets():
-    counts, alpha, weight = np.array([[3.0, 0.0], [1.5, 2.0]]), np.array([0.4, 0.7]), np.array([1.0, 2.0])
+    counts, alpha, weight = (
+        np.array([[3.0, 0.0], [1.5, 2.0]]),
+        np.array([0.4, 0.7]),
+        np.array([1.0, 2.0]),
+    )
     expected = np.zeros((3, 2))
     for n, w in zip(counts, weight, strict=True):
         g, g0 = alpha + n, sum(alpha + n)
@@ -75,13 +79,19 @@ def test_a_planted_dirichlet_is_found():
 
 def test_the_fixed_point_maximises_the_likelihood_of_counts():
     random = np.random.default_rng(0)
-    counts = np.array([random.multinomial(20, theta) for theta in random.dirichlet([0.5, 1.0, 2.0], 200)], float)
+    counts = np.array(
+        [random.multinomial(20, theta) for theta in random.dirichlet([0.5, 1.0, 2.0], 200)], float
+    )
     chains = [prior.Chain(np.zeros(0, np.int16), counts, np.ones(200))]
 
     def loss(x):
         a = np.exp(x)
         terms = [math.lgamma(sum(a)) - math.lgamma(sum(a) + 20)] * 200
-        terms += [math.lgamma(n + b) - math.lgamma(b) for row in counts for n, b in zip(row, a, strict=True)]
+        terms += [
+            math.lgamma(n + b) - math.lgamma(b)
+            for row in counts
+            for n, b in zip(row, a, strict=True)
+        ]
         return -math.fsum(terms)
 
     alpha = np.ones(3)
@@ -124,7 +134,11 @@ def test_shares_of_a_mixture_are_the_most_likely_ones():
     for u, i, j, w in zip(votes.user, votes.winner, votes.loser, votes.weight, strict=True):
         log_p[u] += w * np.log(beta[:, i, j])
     both = [lambda a: np.log(a) + log_p[:, 0], lambda a: np.log1p(-a) + log_p[:, 1]]
-    best = minimize_scalar(lambda a: -np.logaddexp(both[0](a), both[1](a)).sum(), bounds=(0.01, 0.99), options={"xatol": 1e-9}).x
+    best = minimize_scalar(
+        lambda a: -np.logaddexp(both[0](a), both[1](a)).sum(),
+        bounds=(0.01, 0.99),
+        options={"xatol": 1e-9},
+    ).x
     fitted = fit_prior(flat(truth), votes, "vertices")
     assert fitted.share[0] == pytest.approx(best, abs=1e-4)
     assert fitted.calibration.vertex == 1
@@ -160,9 +174,16 @@ def test_the_likelihood_with_two_parts_matches_quadrature():
     v, alpha, beta = expit(0.7), model.alpha * 1.5, model.beta()
     for m in range(6):
         rows = np.flatnonzero(votes.user == m)
-        single = np.exp([votes.weight[rows] @ np.log(beta[k, votes.winner[rows], votes.loser[rows]]) for k in range(2)])
+        single = np.exp(
+            [
+                votes.weight[rows] @ np.log(beta[k, votes.winner[rows], votes.loser[rows]])
+                for k in range(2)
+            ]
+        )
         mixed = math.exp(log_marginal(replace(model, alpha=alpha), votes, m))
-        assert found[m] == pytest.approx(math.log(v * single @ alpha / alpha.sum() + (1 - v) * mixed), abs=0.05)
+        assert found[m] == pytest.approx(
+            math.log(v * single @ alpha / alpha.sum() + (1 - v) * mixed), abs=0.05
+        )
 
 
 def test_the_gradient_is_that_of_the_likelihood():
@@ -172,7 +193,11 @@ def test_the_gradient_is_that_of_the_likelihood():
     for part in draws:
         (_, gradient), _ = log_likelihood(part, x, None)
         steps = 1e-5 * np.eye(3)
-        slope = [(log_likelihood(part, x + e, None)[0][0] - log_likelihood(part, x - e, None)[0][0]) / 2e-5 for e in steps]
+        slope = [
+            (log_likelihood(part, x + e, None)[0][0] - log_likelihood(part, x - e, None)[0][0])
+            / 2e-5
+            for e in steps
+        ]
         np.testing.assert_allclose(gradient, slope, rtol=1e-5, atol=1e-7)
 
 
@@ -181,7 +206,9 @@ def test_a_planted_share_of_vertices_is_found(vertex):
     """500 people, half of whom hold one component: the share's standard error is near .03 (five of them allowed)."""
     truth = planted(10, 3, phi=0.1, alpha=[0.5, 1.0, 1.0], seed=7)
     theta = truth.sample(500, 1, seed=1).theta
-    theta[: int(500 * vertex)] = truth.sample(500, 1, seed=2, prior="vertices").theta[: int(500 * vertex)]
+    theta[: int(500 * vertex)] = truth.sample(500, 1, seed=2, prior="vertices").theta[
+        : int(500 * vertex)
+    ]
     votes = truth.sample(500, 40, seed=3, prior=theta).comparisons
     fitted = fit_prior(flat(truth), votes, "both", n_cycles=12)
     assert fitted.calibration.vertex == pytest.approx(vertex, abs=0.15)
@@ -222,7 +249,9 @@ def test_the_discrete_prior_is_the_most_likely_one():
         p[np.argmin(np.abs(points - point).sum(axis=1))] = value
     assert 0 <= fitted.gap <= 1e-3
     assert best - mean_log(p) <= fitted.gap + 1e-6
-    np.testing.assert_allclose(fitted.mean, theta.mean(axis=0), atol=0.05)  # standard error near .01
+    np.testing.assert_allclose(
+        fitted.mean, theta.mean(axis=0), atol=0.05
+    )  # standard error near .01
     posterior = np.exp(log_p - log_p.max(axis=1, keepdims=True)) * p
     expected = posterior / posterior.sum(axis=1, keepdims=True) @ points
     np.testing.assert_allclose(fitted.weights(truth, votes), expected, atol=1e-6)
@@ -254,11 +283,19 @@ def test_threads_and_the_order_of_rows_change_nothing(kind):
     model = replace(model, items=votes.items)
     back = slice(None, None, -1)
     turned = Comparisons.from_codes(
-        votes.user[back], votes.winner[back], votes.loser[back], votes.weight[back], votes.items, range(40)
+        votes.user[back],
+        votes.winner[back],
+        votes.loser[back],
+        votes.weight[back],
+        votes.items,
+        range(40),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
-        one, two = (fit_prior(model, data, kind, n_cycles=6, seed=3, jobs=jobs) for data, jobs in ((votes, 1), (turned, 2)))
+        one, two = (
+            fit_prior(model, data, kind, n_cycles=6, seed=3, jobs=jobs)
+            for data, jobs in ((votes, 1), (turned, 2))
+        )
     if isinstance(one, DiscretePrior):
         assert np.array_equal(one.points, two.points)
         assert np.array_equal(one.probabilities, two.probabilities)

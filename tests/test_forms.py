@@ -12,14 +12,20 @@ import pyarrow.parquet as pq
 import pytest
 
 import mallowmix as mm
+from mallowmix.model.model_file import dumps
 from mallowmix.readers import read, read_comparisons
-from mallowmix.storage import dumps
 from mallowmix.writers import preflib_text, rankings_of, table_of, write_table
 
 ITEMS = ["coffee", "juice", "milk", "tea", "water"]
-ORDERS = [order for n, order in enumerate(itertools.permutations(ITEMS)) if n % 9 == 0]  # 14 people, a full ranking each
+ORDERS = [
+    order for n, order in enumerate(itertools.permutations(ITEMS)) if n % 9 == 0
+]  # 14 people, a full ranking each
 PEOPLE = [str(n + 1) for n in range(len(ORDERS))]
-ROWS = [(who, *pair) for who, order in zip(PEOPLE, ORDERS, strict=True) for pair in itertools.combinations(order, 2)]
+ROWS = [
+    (who, *pair)
+    for who, order in zip(PEOPLE, ORDERS, strict=True)
+    for pair in itertools.combinations(order, 2)
+]
 TRUTH = mm.Comparisons.from_arrays(*zip(*ROWS, strict=True))
 
 
@@ -29,26 +35,39 @@ def frame(names, rows):
 
 def battles(words=("left", "right"), names=("user", "left", "right", "outcome")):
     """The winner stands right in every second row."""
-    rows = [(u, w, x, words[0]) if n % 2 else (u, x, w, words[1]) for n, (u, w, x) in enumerate(ROWS)]
+    rows = [
+        (u, w, x, words[0]) if n % 2 else (u, x, w, words[1]) for n, (u, w, x) in enumerate(ROWS)
+    ]
     return frame(names, rows)
 
 
 def ratings():
     return frame(
         ("user", "item", "rating"),
-        [(who, item, 5 - n) for who, order in zip(PEOPLE, ORDERS, strict=True) for n, item in enumerate(order)],
+        [
+            (who, item, 5 - n)
+            for who, order in zip(PEOPLE, ORDERS, strict=True)
+            for n, item in enumerate(order)
+        ],
     )
 
 
 def long_ranks():
     return frame(
         ("user", "item", "rank"),
-        [(who, item, n + 1) for who, order in zip(PEOPLE, ORDERS, strict=True) for n, item in enumerate(order)],
+        [
+            (who, item, n + 1)
+            for who, order in zip(PEOPLE, ORDERS, strict=True)
+            for n, item in enumerate(order)
+        ],
     )
 
 
 def wide_places():
-    rows = [(who, *(order.index(item) + 1 for item in ITEMS)) for who, order in zip(PEOPLE, ORDERS, strict=True)]
+    rows = [
+        (who, *(order.index(item) + 1 for item in ITEMS))
+        for who, order in zip(PEOPLE, ORDERS, strict=True)
+    ]
     return frame(("user", *ITEMS), rows)
 
 
@@ -62,7 +81,10 @@ def implicit():
 
 
 def preflib(tmp):
-    lines = [f"# NUMBER ALTERNATIVES: {len(ITEMS)}", *(f"# ALTERNATIVE NAME {n}: {item}" for n, item in enumerate(ITEMS, 1))]
+    lines = [
+        f"# NUMBER ALTERNATIVES: {len(ITEMS)}",
+        *(f"# ALTERNATIVE NAME {n}: {item}" for n, item in enumerate(ITEMS, 1)),
+    ]
     lines += ["1: " + ",".join(str(ITEMS.index(item) + 1) for item in order) for order in ORDERS]
     (tmp / "votes.soc").write_text("\n".join(lines) + "\n")
     return tmp / "votes.soc"
@@ -74,7 +96,10 @@ def saved(tmp, table, name):
 
 
 def jsonl_lists(tmp):
-    lines = (json.dumps({"user": who, "ranking": order}) for who, order in zip(PEOPLE, ORDERS, strict=True))
+    lines = (
+        json.dumps({"user": who, "ranking": order})
+        for who, order in zip(PEOPLE, ORDERS, strict=True)
+    )
     (tmp / "r.jsonl").write_text("\n".join(lines))
     return tmp / "r.jsonl"
 
@@ -114,7 +139,10 @@ FORMS = {
     "sqlite address": lambda tmp: (f"sqlite:///{saved(tmp, PLAIN, 'v.sqlite')}", QUERY),
     "duckdb": lambda tmp: (saved(tmp, PLAIN, "v.duckdb"), QUERY),
     "battles": lambda tmp: (battles(), {}),
-    "battles of an arena": lambda tmp: (battles(("model_a", "model_b"), ("judge", "model_a", "model_b", "winner")), {}),
+    "battles of an arena": lambda tmp: (
+        battles(("model_a", "model_b"), ("judge", "model_a", "model_b", "winner")),
+        {},
+    ),
     "battles won by name": lambda tmp: (
         frame(("user", "left", "right", "outcome"), [(u, *sorted((w, x)), w) for u, w, x in ROWS]),
         {},
@@ -127,7 +155,10 @@ FORMS = {
     "ratings csv": lambda tmp: (saved(tmp, ratings(), "r.csv"), {}),
     "rankings, long": lambda tmp: (long_ranks(), {}),
     "rankings, wide by order": lambda tmp: (
-        frame(("user", *(f"rank_{n}" for n in range(1, 6))), [(who, *order) for who, order in zip(PEOPLE, ORDERS, strict=True)]),
+        frame(
+            ("user", *(f"rank_{n}" for n in range(1, 6))),
+            [(who, *order) for who, order in zip(PEOPLE, ORDERS, strict=True)],
+        ),
         {},
     ),
     "rankings, wide by place": lambda tmp: (wide_places(), {"format": "rankings"}),
@@ -147,10 +178,17 @@ FORMS = {
         {},
     ),
     "best-worst, text": lambda tmp: (
-        saved(tmp, frame(("user", "shown", "best", "worst"), [(u, f"{w}|{x}", w, x) for u, w, x in ROWS]), "b.csv"),
+        saved(
+            tmp,
+            frame(("user", "shown", "best", "worst"), [(u, f"{w}|{x}", w, x) for u, w, x in ROWS]),
+            "b.csv",
+        ),
         {},
     ),
-    "bayesmallows": lambda tmp: (frame(("assessor", "bottom_item", "top_item"), [(u, x, w) for u, w, x in ROWS]), {}),
+    "bayesmallows": lambda tmp: (
+        frame(("assessor", "bottom_item", "top_item"), [(u, x, w) for u, w, x in ROWS]),
+        {},
+    ),
     "implicit": lambda tmp: (implicit(), {}),
     "preflib": lambda tmp: (preflib(tmp), {}),
 }
@@ -170,23 +208,38 @@ def test_every_form_is_the_same_comparisons(tmp_path, form):
 def test_every_form_is_the_same_model(tmp_path):
     """Comparisons are the same byte for byte, so one form of each family is enough here."""
     truth = dumps(mm.fit(TRUTH, 2, refine="none", seed=3))
-    for form in ("csv.gz", "battles", "ratings", "rankings, lists", "best-worst", "implicit", "preflib"):
+    for form in (
+        "csv.gz",
+        "battles",
+        "ratings",
+        "rankings, lists",
+        "best-worst",
+        "implicit",
+        "preflib",
+    ):
         source, options = FORMS[form](tmp_path)
-        assert dumps(mm.fit(read_comparisons(source, **options), 2, refine="none", seed=3)) == truth, form
+        assert (
+            dumps(mm.fit(read_comparisons(source, **options), 2, refine="none", seed=3)) == truth
+        ), form
 
 
 def test_postgres_is_the_same_comparisons(postgres_url):
     psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(postgres_url) as connection:
         connection.execute("CREATE TABLE votes (id serial, who text, better text, worse text)")
-        connection.cursor().executemany("INSERT INTO votes (who, better, worse) VALUES (%s, %s, %s)", ROWS)
+        connection.cursor().executemany(
+            "INSERT INTO votes (who, better, worse) VALUES (%s, %s, %s)", ROWS
+        )
     query = 'SELECT who AS "user", better AS winner, worse AS loser FROM votes'
     assert read_comparisons(postgres_url, query=query) == TRUTH
     names = {"user": "who", "winner": "better", "loser": "worse"}
     assert read_comparisons(postgres_url, query="SELECT * FROM votes", columns=names) == TRUTH
 
 
-@pytest.mark.parametrize("form", ["comparisons", "bayesmallows", "battles", "ratings", "rankings", "best-worst", "implicit"])
+@pytest.mark.parametrize(
+    "form",
+    ["comparisons", "bayesmallows", "battles", "ratings", "rankings", "best-worst", "implicit"],
+)
 def test_what_is_written_is_read_back(form):
     assert read(table_of(TRUTH, form), format=form).comparisons == TRUTH
 
@@ -196,7 +249,9 @@ def test_preflib_is_read_back(tmp_path):
     (tmp_path / "v.soc").write_text(preflib_text(rankings_of(TRUTH), "v.soc"))
     found = mm.read(tmp_path / "v.soc").comparisons
     assert found.n_users == len(PEOPLE) and found.n_comparisons == TRUTH.n_comparisons
-    np.testing.assert_array_equal(np.bincount(found.pair, minlength=25), np.bincount(TRUTH.pair, minlength=25))
+    np.testing.assert_array_equal(
+        np.bincount(found.pair, minlength=25), np.bincount(TRUTH.pair, minlength=25)
+    )
 
 
 def test_typed_labels_come_back_from_typed_tables(tmp_path):
@@ -204,7 +259,10 @@ def test_typed_labels_come_back_from_typed_tables(tmp_path):
     pq.write_table(table, tmp_path / "v.parquet")
     for source in (table, table.to_pandas(), pl.from_arrow(table), tmp_path / "v.parquet"):
         found = read_comparisons(source)
-        assert found.users.tolist() == [10, 9] and found.items.tolist() == [10, 2]  # in the order of their text
+        assert found.users.tolist() == [10, 9] and found.items.tolist() == [
+            10,
+            2,
+        ]  # in the order of their text
         assert found.to_frame("pandas")["winner"].tolist() == [2, 10]
     with sqlite3.connect(tmp_path / "v.db") as connection:
         connection.execute("CREATE TABLE votes (user INTEGER, winner INTEGER, loser INTEGER)")
@@ -212,11 +270,20 @@ def test_typed_labels_come_back_from_typed_tables(tmp_path):
     assert read_comparisons(tmp_path / "v.db", **QUERY) == read_comparisons(table)
 
 
-@pytest.mark.parametrize("like", ["pandas", "polars", "pyarrow", pd.DataFrame(), pl.DataFrame(), pl.LazyFrame(), pa.table({})])
+@pytest.mark.parametrize(
+    "like",
+    ["pandas", "polars", "pyarrow", pd.DataFrame(), pl.DataFrame(), pl.LazyFrame(), pa.table({})],
+)
 def test_tables_come_out_in_the_callers_kind(like):
     found = TRUTH.to_frame(like)
     kinds = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
-    kind = kinds[like] if isinstance(like, str) else pl.DataFrame if isinstance(like, pl.LazyFrame) else type(like)
+    kind = (
+        kinds[like]
+        if isinstance(like, str)
+        else pl.DataFrame
+        if isinstance(like, pl.LazyFrame)
+        else type(like)
+    )
     assert type(found) is kind and read_comparisons(found) == TRUTH
     theta = np.full((TRUTH.n_users, 2), 0.5)
     assert type(mm.weights_frame(TRUTH, theta, like)) is kind

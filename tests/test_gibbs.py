@@ -11,12 +11,20 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import kstest
 
 from mallowmix.engine import Block, LocalEngine
-from mallowmix.learn.gibbs import _histogram, _sweep, monte_carlo_em, polya_alpha, start_chains
-from mallowmix.learn.mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.monte_carlo_em import (
+    _histogram,
+    _sweep,
+    monte_carlo_em,
+    polya_alpha,
+    start_chains,
+)
 from oracles import chi_square_p
 from planted import blocks_of, planted
 
-BETA = np.array([[0.5, 0.9, 0.3], [0.2, 0.6, 0.9], [0.7, 0.1, 0.5]])  # [word, k]: three words, three components
+BETA = np.array(
+    [[0.5, 0.9, 0.3], [0.2, 0.6, 0.9], [0.7, 0.1, 0.5]]
+)  # [word, k]: three words, three components
 M = 20_000
 
 
@@ -27,7 +35,19 @@ def sweep_crowd(words, alpha, sweeps, theta=None):
     z = np.zeros(M * n, np.uint8)
     theta = np.full((M, K), 1 / K) if theta is None else theta
     pair = np.tile(np.array(words, np.int32), M)
-    drawn, tokens = _sweep(starts, pair, np.ones(M * n), BETA[:, :K].copy(), alpha, z, theta, sweeps, 0, np.uint64(1), 0)
+    drawn, tokens = _sweep(
+        starts,
+        pair,
+        np.ones(M * n),
+        BETA[:, :K].copy(),
+        alpha,
+        z,
+        theta,
+        sweeps,
+        0,
+        np.uint64(1),
+        0,
+    )
     return z.reshape(M, n), drawn, tokens
 
 
@@ -42,7 +62,11 @@ def exact_posterior(words, alpha):
     return {z: w / total for z, w in weight.items()}
 
 
-CASES = [((0, 1, 2), np.array([0.4, 0.9])), ((0, 0, 2), np.array([0.05, 0.1])), ((0, 1, 1, 2), np.array([0.3, 0.1, 0.6]))]
+CASES = [
+    ((0, 1, 2), np.array([0.4, 0.9])),
+    ((0, 0, 2), np.array([0.05, 0.1])),
+    ((0, 1, 1, 2), np.array([0.3, 0.1, 0.6])),
+]
 
 
 @pytest.mark.parametrize(("words", "alpha"), CASES)
@@ -54,7 +78,9 @@ def test_the_chain_draws_from_the_exact_posterior(words, alpha):
     for row in map(tuple, z.tolist()):
         counts[row] += 1
     assert chi_square_p(list(counts.values()), list(exact.values())) > 1e-4
-    np.testing.assert_allclose(tokens, [[row.count(k) for k in range(len(alpha))] for row in z.tolist()], atol=1e-9)
+    np.testing.assert_allclose(
+        tokens, [[row.count(k) for k in range(len(alpha))] for row in z.tolist()], atol=1e-9
+    )
 
 
 def test_a_row_of_weight_two_and_a_half_is_three_tokens():
@@ -65,15 +91,34 @@ def test_a_row_of_weight_two_and_a_half_is_three_tokens():
     for starts, pair, weight in (one, three):
         z, theta = np.zeros(3, np.uint8), np.full((1, 2), 0.5)
         for sweep in range(6):
-            theta, tokens = _sweep(starts, pair, weight, BETA[:, :2].copy(), np.ones(2), z, theta, 3, sweep, np.uint64(1), 0)
-            assert tokens[0] == pytest.approx([sum((1, 1, 0.5)[t] for t in range(3) if z[t] == k) for k in range(2)])
+            theta, tokens = _sweep(
+                starts,
+                pair,
+                weight,
+                BETA[:, :2].copy(),
+                np.ones(2),
+                z,
+                theta,
+                3,
+                sweep,
+                np.uint64(1),
+                0,
+            )
+            assert tokens[0] == pytest.approx(
+                [sum((1, 1, 0.5)[t] for t in range(3) if z[t] == k) for k in range(2)]
+            )
         ends.append((z.tolist(), theta.tolist()))
     assert ends[0] == ends[1]
 
 
 def test_chains_hold_a_component_for_every_token():
-    block = Block(0, 3, np.array([0, 2]), np.array([1, 2], np.int32), np.array([1.0, 2.5]), np.ones(1))
-    (few,), (many,) = start_chains([block], [np.full((1, 3), 1 / 3)]), start_chains([block], [np.full((1, 300), 1 / 300)])
+    block = Block(
+        0, 3, np.array([0, 2]), np.array([1, 2], np.int32), np.array([1.0, 2.5]), np.ones(1)
+    )
+    (few,), (many,) = (
+        start_chains([block], [np.full((1, 3), 1 / 3)]),
+        start_chains([block], [np.full((1, 300), 1 / 300)]),
+    )
     assert len(few.z) == len(many.z) == 4
     assert few.z.dtype == np.uint8 and many.z.dtype == np.uint16
 
@@ -84,7 +129,10 @@ def test_the_first_sweep_draws_from_the_given_weights():
     z, _, _ = sweep_crowd((0, 1), np.array([0.4, 0.9]), sweeps=1, theta=theta)
     for column, word in enumerate((0, 1)):
         p = BETA[word, :2] * theta[0]
-        assert chi_square_p(np.bincount(z[:, column], minlength=2).tolist(), (p / p.sum()).tolist()) > 1e-4
+        assert (
+            chi_square_p(np.bincount(z[:, column], minlength=2).tolist(), (p / p.sum()).tolist())
+            > 1e-4
+        )
 
 
 @pytest.mark.parametrize(("words", "alpha"), [*CASES[:2], ((), np.array([0.3, 2.0]))])
@@ -93,7 +141,10 @@ def test_weights_are_drawn_from_their_posterior(words, alpha):
     draws, fails by chance with rate 1e-4.
     """
     _, theta, _ = sweep_crowd(words, alpha, sweeps=60)
-    parts = [(p, alpha[0] + z.count(0), alpha[1] + z.count(1)) for z, p in exact_posterior(words, alpha).items()]
+    parts = [
+        (p, alpha[0] + z.count(0), alpha[1] + z.count(1))
+        for z, p in exact_posterior(words, alpha).items()
+    ]
 
     def cdf(t):
         return sum(p * beta_distribution.cdf(t, a, b) for p, a, b in parts)
@@ -128,7 +179,11 @@ def test_alpha_is_the_dirichlet_multinomial_maximum_likelihood(alpha):
 
     def cost(log_alpha):
         a = np.exp(log_alpha)
-        return -np.sum(gammaln(a.sum()) - gammaln(a.sum() + tokens.sum(axis=1)) + (gammaln(a + tokens) - gammaln(a)).sum(axis=1))
+        return -np.sum(
+            gammaln(a.sum())
+            - gammaln(a.sum() + tokens.sum(axis=1))
+            + (gammaln(a + tokens) - gammaln(a)).sum(axis=1)
+        )
 
     best = np.exp(minimize(cost, np.zeros(len(alpha)), method="BFGS").x)
     found = polya_alpha(histogram, np.ones(len(alpha)))
@@ -145,10 +200,14 @@ def test_alpha_of_nobody_is_small_and_finite():
 
 def test_people_are_counted_by_their_tokens():
     tokens = np.array([[0.0, 3.0], [2.0, 2.0], [0.0, 9000.0]])
-    block = Block(0, 2, np.zeros(4, np.int64), np.zeros(0, np.int32), np.zeros(0), np.array([1.0, 2.5, 1.0]))
+    block = Block(
+        0, 2, np.zeros(4, np.int64), np.zeros(0, np.int32), np.zeros(0), np.array([1.0, 2.5, 1.0])
+    )
     histogram = _histogram(tokens, block)
     assert histogram[0, 0] == 2 and histogram[0, 2] == 2.5
-    assert histogram[1, 3] == 1 and histogram[1, 2] == 2.5 and histogram[1, -1] == 1  # as many as are told apart
+    assert (
+        histogram[1, 3] == 1 and histogram[1, 2] == 2.5 and histogram[1, -1] == 1
+    )  # as many as are told apart
     assert histogram[2, 3] == 1 and histogram[2, 4] == 2.5 and histogram[2, -1] == 1
     assert histogram.sum() == pytest.approx(3 * 4.5)
 
@@ -165,9 +224,13 @@ def population(truth):
 
 def run_from(columns, population, jobs=2, **options):
     blocks = blocks_of(population.comparisons)[0]
-    theta = [population.theta[block.first_user : block.first_user + block.n_users] for block in blocks]
+    theta = [
+        population.theta[block.first_user : block.first_user + block.n_users] for block in blocks
+    ]
     alpha = np.full(len(columns.phi), 0.1)
-    return monte_carlo_em(blocks, columns, alpha, start_chains(blocks, theta), LocalEngine(jobs), **options)
+    return monte_carlo_em(
+        blocks, columns, alpha, start_chains(blocks, theta), LocalEngine(jobs), **options
+    )
 
 
 def test_a_perfect_start_stays_where_it_is(truth, population):
@@ -181,7 +244,9 @@ def test_a_perfect_start_stays_where_it_is(truth, population):
 
 
 def test_a_rough_start_is_mended(truth, population):
-    rough = np.argsort(np.argsort(truth.sigma + np.random.default_rng(0).normal(0, 3, truth.sigma.shape))).astype(np.int32)
+    rough = np.argsort(
+        np.argsort(truth.sigma + np.random.default_rng(0).normal(0, 3, truth.sigma.shape))
+    ).astype(np.int32)
     assert (rough != truth.sigma).mean() > 0.5
     found = run_from(Columns(rough, np.full(3, 0.8)), population)
     assert (found.columns.sigma == truth.sigma).all()
@@ -192,8 +257,13 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(truth, popu
     columns = Columns(np.array(truth.sigma), np.full(3, 0.5))
     options = {"max_settle": 2, "min_average": 1, "max_average": 1}
     one, three = (run_from(columns, population, jobs, seed=4, **options) for jobs in (1, 3))
-    assert one.alpha.tobytes() == three.alpha.tobytes() and one.columns.phi.tobytes() == three.columns.phi.tobytes()
-    assert all(a.z.tobytes() == b.z.tobytes() for a, b in zip(one.chains, three.chains, strict=True))
+    assert (
+        one.alpha.tobytes() == three.alpha.tobytes()
+        and one.columns.phi.tobytes() == three.columns.phi.tobytes()
+    )
+    assert all(
+        a.z.tobytes() == b.z.tobytes() for a, b in zip(one.chains, three.chains, strict=True)
+    )
     other = run_from(columns, population, seed=5, **options)
     assert other.columns.phi.tobytes() != one.columns.phi.tobytes()
 
@@ -201,7 +271,16 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(truth, popu
 def test_progress_is_told(truth, population):
     told = []
     columns = Columns(np.array(truth.sigma), np.full(3, 0.5))
-    run_from(columns, population, max_settle=2, min_average=1, max_average=2, progress=lambda *step: told.append(step))
-    assert [name for name, *_ in told] == sorted((name for name, *_ in told), reverse=True)  # settling, then averaging
+    run_from(
+        columns,
+        population,
+        max_settle=2,
+        min_average=1,
+        max_average=2,
+        progress=lambda *step: told.append(step),
+    )
+    assert [name for name, *_ in told] == sorted(
+        (name for name, *_ in told), reverse=True
+    )  # settling, then averaging
     assert {name for name, *_ in told} == {"settling", "averaging"}
     assert all(1 <= done <= total for _, done, total in told)

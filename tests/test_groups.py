@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import binom, ttest_ind
 
 import mallowmix as mm
-from mallowmix.assess.attributes import read_attributes
 from mallowmix.assess.groups import GroupTest, _means, _moments, _statistic, _sums, _with_holm
+from mallowmix.assess.user_attributes import read_attributes
 from mallowmix.errors import DataError, DataWarning, FileError, OptionError
 from tests.command_line import run
 from tests.planted import planted
@@ -19,7 +19,9 @@ MODEL = planted(8, 2, 0.3, 0.5, seed=1)
 
 
 def people(M=80, seed=1, per_user=15, theta=None):
-    return MODEL.sample(M, per_user, seed=seed, prior="dirichlet" if theta is None else theta).comparisons
+    return MODEL.sample(
+        M, per_user, seed=seed, prior="dirichlet" if theta is None else theta
+    ).comparisons
 
 
 def test_false_alarms_come_at_the_stated_rate():
@@ -31,7 +33,9 @@ def test_false_alarms_come_at_the_stated_rate():
     for seed in range(60):
         group = np.arange(60) < 18
         votes = people(60, seed, np.where(group, 30, 10))
-        found = mm.groups(MODEL, votes, {"user": votes.users, "old": group}, permutations=49, seed=seed, jobs=1)
+        found = mm.groups(
+            MODEL, votes, {"user": votes.users, "old": group}, permutations=49, seed=seed, jobs=1
+        )
         alarms += found.tests[0].p_value <= 0.1
     assert binom.ppf(0.001, 60, 0.1) <= alarms <= binom.ppf(0.999, 60, 0.1)
 
@@ -39,14 +43,26 @@ def test_false_alarms_come_at_the_stated_rate():
 def test_a_real_difference_is_found_and_a_meaningless_one_is_not():
     theta = np.repeat([[0.8, 0.2], [0.5, 0.5]], 60, axis=0)
     votes = people(120, 2, theta=theta)
-    table = {"user": votes.users, "side": ["left"] * 60 + ["right"] * 60, "coin": np.arange(120) % 2, "id": np.arange(120)}
+    table = {
+        "user": votes.users,
+        "side": ["left"] * 60 + ["right"] * 60,
+        "coin": np.arange(120) % 2,
+        "id": np.arange(120),
+    }
     with pytest.warns(DataWarning, match="more than 20 different values: id"):
         found = mm.groups(MODEL, votes, table)
     side, coin = found.tests
     assert side.p_holm < 0.01 < coin.p_holm
-    assert side.p_holm == pytest.approx(min(1, 2 * side.p_value)) and "side: its groups differ" in found.words()
+    assert (
+        side.p_holm == pytest.approx(min(1, 2 * side.p_value))
+        and "side: its groups differ" in found.words()
+    )
     left = next(row for row in found.shares if row.group == "left" and row.component == 1)
-    assert left.share == pytest.approx(0.8, abs=0.1) and left.low < left.share < left.high and left.n_people == 60
+    assert (
+        left.share == pytest.approx(0.8, abs=0.1)
+        and left.low < left.share < left.high
+        and left.n_people == 60
+    )
 
 
 def test_two_groups_by_the_studentised_difference():
@@ -68,7 +84,10 @@ def test_people_of_weight_two_count_twice_in_the_mean():
 
 
 def test_holm_by_hand():
-    tests = [GroupTest(name, 2, 9, 1.0, p, None) for name, p in zip("abcd", (0.04, 0.01, None, 0.03), strict=True)]
+    tests = [
+        GroupTest(name, 2, 9, 1.0, p, None)
+        for name, p in zip("abcd", (0.04, 0.01, None, 0.03), strict=True)
+    ]
     assert [test.p_holm for test in _with_holm(tests)] == pytest.approx([0.06, 0.03, None, 0.06])
 
 
@@ -78,7 +97,11 @@ def test_any_table_gives_the_same(tmp_path):
     pd.DataFrame(columns).to_csv(tmp_path / "people.csv", index=False)
     pd.DataFrame(columns).to_parquet(tmp_path / "people.parquet")
     sources = [columns, pd.DataFrame(columns), pl.DataFrame(columns), pl.DataFrame(columns).lazy()]
-    sources += [pl.DataFrame(columns).to_arrow(), tmp_path / "people.csv", str(tmp_path / "people.parquet")]
+    sources += [
+        pl.DataFrame(columns).to_arrow(),
+        tmp_path / "people.csv",
+        str(tmp_path / "people.parquet"),
+    ]
     first, *others = [mm.groups(MODEL, votes, source, permutations=49) for source in sources]
     assert all(other == first for other in others)
 
@@ -86,9 +109,14 @@ def test_any_table_gives_the_same(tmp_path):
 def test_missing_values_and_strangers_are_left_out():
     votes = people(6)
     users = votes.users.tolist()
-    values = read_attributes({"user": [*users[:5], "stranger"], "x": ["a", None, "", float("nan"), "b", "c"]}, votes.users)
+    values = read_attributes(
+        {"user": [*users[:5], "stranger"], "x": ["a", None, "", float("nan"), "b", "c"]},
+        votes.users,
+    )
     assert values == {"x": ["a", None, None, None, "b", None]}
-    found = mm.groups(MODEL, votes, {"user": users, "x": ["a", "a", None, "b", "c", "c"]}, permutations=19)
+    found = mm.groups(
+        MODEL, votes, {"user": users, "x": ["a", "a", None, "b", "c", "c"]}, permutations=19
+    )
     assert {(row.group, row.n_people) for row in found.shares} == {("a", 2), ("b", 1), ("c", 2)}
     alone = [row for row in found.shares if row.group == "b"]
     assert all((row.low, row.high) == (0.0, 1.0) for row in alone)
@@ -122,14 +150,45 @@ def test_messages(tmp_path):
 
 
 def test_the_command(tmp_path):
-    votes, model, table, out = (tmp_path / name for name in ("votes.csv", "model.m4", "people.csv", "shares.csv"))
-    run("simulate", votes, "--items", 6, "--components", 2, "--users", 40, "--per-user", 20, "--truth", model)
+    votes, model, table, out = (
+        tmp_path / name for name in ("votes.csv", "model.m4", "people.csv", "shares.csv")
+    )
+    run(
+        "simulate",
+        votes,
+        "--items",
+        6,
+        "--components",
+        2,
+        "--users",
+        40,
+        "--per-user",
+        20,
+        "--truth",
+        model,
+    )
     users = sorted({line.split(",")[0] for line in votes.read_text().splitlines()[1:]})
-    table.write_text("person,side\n" + "".join(f"{user},{'ab'[n % 2]}\n" for n, user in enumerate(users)))
-    words = ("groups", model, votes, "--attributes", table, "--user", "person", "--by", "side", "--permutations", 99)
+    table.write_text(
+        "person,side\n" + "".join(f"{user},{'ab'[n % 2]}\n" for n, user in enumerate(users))
+    )
+    words = (
+        "groups",
+        model,
+        votes,
+        "--attributes",
+        table,
+        "--user",
+        "person",
+        "--by",
+        "side",
+        "--permutations",
+        99,
+    )
     said, _ = run(*words, "-o", out)
     assert "side: " in said and "component 2" in said
-    assert out.read_text().startswith("attribute,group,n_people,component,share,low,high\nside,a,20,1,")
+    assert out.read_text().startswith(
+        "attribute,group,n_people,component,share,low,high\nside,a,20,1,"
+    )
     values = json.loads(run(*words, "--json")[0])
     assert len(values["shares"]) == 4 and 0 < values["tests"][0]["p_value"] <= 1
     assert "no column 'user'" in run("groups", model, votes, "--attributes", table, code=1)[1]

@@ -7,17 +7,28 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from mallowmix.engine import Block, make_blocks
-from mallowmix.learn.halves import split
-from mallowmix.model import M4
-from mallowmix.randomness import as_key
+from mallowmix.learn.paper.halves import split
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.randomness import as_key
 
 
 def block_of(weights_by_user, pairs_by_user=None, first_user=0):
     """A block with these row weights for each user."""
     starts = np.cumsum([0, *map(len, weights_by_user)])
     weight = np.array([w for user in weights_by_user for w in user], float)
-    pair = np.arange(len(weight)) if pairs_by_user is None else np.array([p for user in pairs_by_user for p in user])
-    return Block(first_user, 100, starts.astype(np.int64), pair.astype(np.int32), weight, np.ones(len(weights_by_user)))
+    pair = (
+        np.arange(len(weight))
+        if pairs_by_user is None
+        else np.array([p for user in pairs_by_user for p in user])
+    )
+    return Block(
+        first_user,
+        100,
+        starts.astype(np.int64),
+        pair.astype(np.int32),
+        weight,
+        np.ones(len(weights_by_user)),
+    )
 
 
 people = st.lists(st.lists(st.integers(1, 5), max_size=8), min_size=1, max_size=6)
@@ -36,11 +47,16 @@ def test_every_comparison_is_in_one_half_and_sizes_differ_by_one_at_most(weights
         assert abs(first[rows].sum() - second[rows].sum()) == block.weight[rows].sum() % 2
 
 
-@given(st.lists(st.lists(st.floats(0.01, 4), min_size=1, max_size=6), min_size=1, max_size=4), st.integers(0, 99))
+@given(
+    st.lists(st.lists(st.floats(0.01, 4), min_size=1, max_size=6), min_size=1, max_size=4),
+    st.integers(0, 99),
+)
 def test_a_fractional_rest_goes_as_one_piece(weights, seed):
     block = block_of(weights)
     first, second = split(block, as_key(seed))
-    assert (first + second).tolist() == block.weight.tolist()  # exactly: every piece is a multiple of the last digit
+    assert (
+        first + second
+    ).tolist() == block.weight.tolist()  # exactly: every piece is a multiple of the last digit
     for whole, one in zip(block.weight, first, strict=True):
         rest = whole - np.floor(whole)
         assert one == np.floor(one) or one - rest == pytest.approx(round(one - rest), abs=1e-12)
@@ -88,7 +104,10 @@ def test_an_integer_weight_is_that_many_rows(weights, seed):
 def test_where_blocks_are_cut_does_not_matter(weights, cut, seed):
     whole = split(block_of(weights), as_key(seed))
     parts = [block_of(weights[:cut]), block_of(weights[cut:], first_user=min(cut, len(weights)))]
-    assert np.concatenate([split(part, as_key(seed)).first for part in parts]).tolist() == whole.first.tolist()
+    assert (
+        np.concatenate([split(part, as_key(seed)).first for part in parts]).tolist()
+        == whole.first.tolist()
+    )
 
 
 def test_the_order_of_rows_does_not_matter_and_the_seed_does():
@@ -104,7 +123,9 @@ def test_the_order_of_rows_does_not_matter_and_the_seed_does():
     )
 
     def halves(data, seed):
-        return np.concatenate([split(block, as_key(seed)).first for block in make_blocks(data)]).tobytes()
+        return np.concatenate(
+            [split(block, as_key(seed)).first for block in make_blocks(data)]
+        ).tobytes()
 
     assert halves(comparisons, 1) == halves(again, 1)
     assert halves(comparisons, 1) != halves(comparisons, 2)

@@ -7,10 +7,10 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.completion import completion
-from mallowmix.infer.importance import importance
-from mallowmix.infer.left_to_right import left_to_right
-from mallowmix.infer.scores import Heldout
+from mallowmix.infer.heldout.completion import completion
+from mallowmix.infer.heldout.heldout_scores import Heldout
+from mallowmix.infer.heldout.importance import importance
+from mallowmix.infer.heldout.left_to_right import left_to_right
 from oracles import log_marginal
 
 TWO = mm.M4.from_orders([list("abcd"), list("dcba")], phi=[0.3, 0.5], alpha=[0.4, 0.9])
@@ -18,7 +18,9 @@ PEOPLE = TWO.sample(30, 8, seed=3).comparisons
 METHODS = ("left-to-right", "importance", "completion")
 
 
-@pytest.mark.parametrize(("method", "function"), list(zip(METHODS, (left_to_right, importance, completion), strict=True)))
+@pytest.mark.parametrize(
+    ("method", "function"), list(zip(METHODS, (left_to_right, importance, completion), strict=True))
+)
 def test_each_method_is_its_function(method, function):
     assert mm.heldout(TWO, PEOPLE, method, seed=4) == function(TWO, PEOPLE, seed=4)
     assert isinstance(mm.heldout(TWO, PEOPLE, method), Heldout)
@@ -26,7 +28,10 @@ def test_each_method_is_its_function(method, function):
 
 def test_the_method_is_left_to_right_unless_said():
     assert mm.heldout(TWO, PEOPLE) == left_to_right(TWO, PEOPLE)
-    assert mm.heldout(TWO, PEOPLE, form="product-of-means", particles=64).details["form"] == "product-of-means"
+    assert (
+        mm.heldout(TWO, PEOPLE, form="product-of-means", particles=64).details["form"]
+        == "product-of-means"
+    )
 
 
 def test_both_likelihoods_agree_with_quadrature_within_their_stated_error():
@@ -44,7 +49,10 @@ def test_the_standard_error_is_over_people():
     exact = np.array([log_marginal(TWO, PEOPLE, m) for m in range(30)])
     n = PEOPLE.per_user()
     mean = exact.sum() / n.sum()
-    spread = math.sqrt(sum((s - mean * k) ** 2 for s, k in zip(exact, n, strict=True)) * 30 / 29) / n.sum()
+    spread = (
+        math.sqrt(sum((s - mean * k) ** 2 for s, k in zip(exact, n, strict=True)) * 30 / 29)
+        / n.sum()
+    )
     for method in METHODS[:2]:
         assert mm.heldout(TWO, PEOPLE, method).standard_error == pytest.approx(spread, rel=0.03)
 
@@ -68,15 +76,25 @@ def test_unknown_items_are_an_error_or_left_out(method):
     model = mm.M4.from_orders([list("abc"), list("cab")], 0.3, 0.5)
     with pytest.raises(DataError, match="1 of the 4 items are unknown: 'z'"):
         mm.heldout(model, people, method)
-    kept = mm.Comparisons.from_codes([0, 1, 1, 1], [1, 0, 0, 1], [2, 1, 2, 2], None, list("abc"), list("uv"))
-    assert repr(mm.heldout(model, people, method, unknown_items="drop")) == repr(mm.heldout(model, kept, method))
+    kept = mm.Comparisons.from_codes(
+        [0, 1, 1, 1], [1, 0, 0, 1], [2, 1, 2, 2], None, list("abc"), list("uv")
+    )
+    assert repr(mm.heldout(model, people, method, unknown_items="drop")) == repr(
+        mm.heldout(model, kept, method)
+    )
 
 
 @pytest.mark.parametrize("method", METHODS[:2])
 def test_mu_is_the_same_for_both(method):
-    counts = np.bincount(np.minimum(PEOPLE.winner, PEOPLE.loser) * 4 + np.maximum(PEOPLE.winner, PEOPLE.loser), PEOPLE.weight)
+    counts = np.bincount(
+        np.minimum(PEOPLE.winner, PEOPLE.loser) * 4 + np.maximum(PEOPLE.winner, PEOPLE.loser),
+        PEOPLE.weight,
+    )
     counts = counts[counts > 0]
-    gain = [mm.heldout(TWO, PEOPLE, method, include_mu=mu).log_likelihood_per_comparison for mu in (True, False)]
+    gain = [
+        mm.heldout(TWO, PEOPLE, method, include_mu=mu).log_likelihood_per_comparison
+        for mu in (True, False)
+    ]
     assert gain[0] - gain[1] == pytest.approx(counts @ np.log(counts / 240) / 240)
 
 
@@ -91,10 +109,26 @@ def test_progress_is_told():
 
 def test_what_cannot_be_asked():
     for method, options, message in (
-        ("gibbs", {}, "method is 'gibbs'; it must be one of 'left-to-right', 'importance', 'completion'"),
-        ("importance", {"form": "filter"}, "form is no option of the method 'importance'; it goes with 'left-to-right'"),
-        ("left-to-right", {"given": 0.2}, "given is no option of the method 'left-to-right'; it goes with 'completion'"),
-        ("completion", {"include_mu": True}, "include_mu goes with the methods left-to-right and importance"),
+        (
+            "gibbs",
+            {},
+            "method is 'gibbs'; it must be one of 'left-to-right', 'importance', 'completion'",
+        ),
+        (
+            "importance",
+            {"form": "filter"},
+            "form is no option of the method 'importance'; it goes with 'left-to-right'",
+        ),
+        (
+            "left-to-right",
+            {"given": 0.2},
+            "given is no option of the method 'left-to-right'; it goes with 'completion'",
+        ),
+        (
+            "completion",
+            {"include_mu": True},
+            "include_mu goes with the methods left-to-right and importance",
+        ),
         ("importance", {"unknown_items": "keep"}, "unknown_items is 'keep'"),
     ):
         with pytest.raises(OptionError, match=message):

@@ -5,20 +5,24 @@ import math
 import numpy as np
 import pytest
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.annealing import anneal
-from mallowmix.infer.importance import importance
-from mallowmix.infer.left_to_right import left_to_right
-from mallowmix.infer.scores import FLOOR, floored_beta
-from mallowmix.model import M4
-from mallowmix.randomness import draw_log_dirichlet
+from mallowmix.infer.heldout.annealing import anneal
+from mallowmix.infer.heldout.heldout_scores import FLOOR, floored_beta
+from mallowmix.infer.heldout.importance import importance
+from mallowmix.infer.heldout.left_to_right import left_to_right
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.randomness import draw_log_dirichlet
 from oracles import every_assignment, log_marginal
 from planted import planted, tiny_population
 
 TWO = M4.from_orders([list("abcd"), list("dcba")], phi=[0.3, 0.5], alpha=[0.4, 0.9])
 THREE = planted(5, 3, phi=0.1, alpha=[0.3, 0.5, 0.2], seed=1)
-ALL = {"least_ess": 1e9, "draws": 4, "max_draws": 4}  # nobody has so many effective draws: everybody is annealed
+ALL = {
+    "least_ess": 1e9,
+    "draws": 4,
+    "max_draws": 4,
+}  # nobody has so many effective draws: everybody is annealed
 
 
 def words_of(people, m):
@@ -30,9 +34,13 @@ def words_of(people, m):
 def test_three_components_agree_with_the_sum_over_all_assignments(options):
     """Six people with seven comparisons. Five Monte-Carlo errors and a little; fails by chance once in 10⁵."""
     people = THREE.sample(6, 7, seed=3).comparisons
-    exact = sum(every_assignment(words_of(people, m), THREE.beta(), THREE.alpha) for m in range(6)) / 42
+    exact = (
+        sum(every_assignment(words_of(people, m), THREE.beta(), THREE.alpha) for m in range(6)) / 42
+    )
     found = importance(THREE, people, particles=2000, **options)
-    assert found.log_likelihood_per_comparison == pytest.approx(exact, abs=5 * found.details["monte_carlo_error"] + 5e-4)
+    assert found.log_likelihood_per_comparison == pytest.approx(
+        exact, abs=5 * found.details["monte_carlo_error"] + 5e-4
+    )
     assert found.details["monte_carlo_error"] < 5e-3
     assert found.details["annealed"] == (6 if options else 0)
 
@@ -43,7 +51,9 @@ def test_fractions_agree_with_quadrature(options):
     people = tiny_population(3, fractions=True)
     exact = sum(log_marginal(TWO, people, m) for m in range(5)) / people.n_comparisons
     found = importance(TWO, people, particles=2000, **options)
-    assert found.log_likelihood_per_comparison == pytest.approx(exact, abs=5 * found.details["monte_carlo_error"] + 5e-4)
+    assert found.log_likelihood_per_comparison == pytest.approx(
+        exact, abs=5 * found.details["monte_carlo_error"] + 5e-4
+    )
     assert found.details["monte_carlo_error"] < 2e-3
 
 
@@ -51,11 +61,16 @@ def test_annealing_is_right_on_average():
     """The mean of 200 estimates of p over p, 20 comparisons of one person: five standard errors are left once in 10⁶."""
     people = TWO.sample(1, 20, seed=8).comparisons
     beta = floored_beta(TWO)
-    runs = [anneal(people.pair, people.weight, beta, TWO.alpha, 30, np.uint64(7919 * i))[0] for i in range(200)]
+    runs = [
+        anneal(people.pair, people.weight, beta, TWO.alpha, 30, np.uint64(7919 * i))[0]
+        for i in range(200)
+    ]
     ratio = np.exp(np.array(runs) - log_marginal(TWO, people, 0))
     error = ratio.std() / math.sqrt(200)
     assert error < 0.05
-    assert abs(ratio.mean() - 1) < 5 * error + 0.01  # the powers are chosen from the particles, which leaves a bias of order 1/30
+    assert (
+        abs(ratio.mean() - 1) < 5 * error + 0.01
+    )  # the powers are chosen from the particles, which leaves a bias of order 1/30
 
 
 def test_filter_draws_and_annealing_agree_on_long_lists():
@@ -89,10 +104,14 @@ def test_one_component_and_a_coin_are_exact(options):
     model = M4.from_orders([list("abcd")], phi=0.4)
     people = TWO.sample(20, 6, seed=1).comparisons
     log_p = np.log(model.beta()[0, people.winner, people.loser]) @ people.weight
-    assert importance(model, people, **options).log_likelihood_per_comparison == pytest.approx(log_p / 120, abs=1e-9)
+    assert importance(model, people, **options).log_likelihood_per_comparison == pytest.approx(
+        log_p / 120, abs=1e-9
+    )
     coin = M4.from_orders([list("abcd"), list("bdac")], phi=1.0)
     found = importance(coin, people, **options)
-    noise = 5 * found.details["monte_carlo_error"]  # of draws from anywhere but the prior; annealing has none here
+    noise = (
+        5 * found.details["monte_carlo_error"]
+    )  # of draws from anywhere but the prior; annealing has none here
     assert found.log_likelihood_per_comparison == pytest.approx(-math.log(2), abs=noise + 1e-9)
     assert noise < (1e-9 if options else 0.02)
 
@@ -110,7 +129,9 @@ def test_threads_row_order_and_weights_do_not_matter():
     model = M4.from_orders([list("abcd"), list("dbca")], 0.3, [0.5, 0.2])
     rows = np.repeat(np.arange(len(people)), people.weight.astype(int))
     rows = np.random.default_rng(0).permutation(rows)
-    again = Comparisons.from_codes(people.user[rows], people.winner[rows], people.loser[rows], None, people.items, people.users)
+    again = Comparisons.from_codes(
+        people.user[rows], people.winner[rows], people.loser[rows], None, people.items, people.users
+    )
     for options in ({"draws": 200}, {**ALL, "particles": 16}):
         one = importance(model, people, jobs=1, **options)
         assert importance(model, people, jobs=2, **options) == one

@@ -6,13 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.insertion import by_swaps
-from mallowmix.learn.insertion import _add_others, _find_steps, _own, insert_by_gap
+from mallowmix.learn.spectral.insertion_search import _add_others, _find_steps, _own, insert_by_gap
 
 
 def value_of(values, order):
     """Σ over pairs of what their gap is worth, gaps beyond the table counting as its last."""
     D = values.shape[2] // 2
-    return sum(values[order[s], order[r], D + min(s - r, D)] for r in range(len(order)) for s in range(r + 1, len(order)))
+    return sum(
+        values[order[s], order[r], D + min(s - r, D)]
+        for r in range(len(order))
+        for s in range(r + 1, len(order))
+    )
 
 
 def placed(order, place, target):
@@ -28,7 +32,12 @@ def random_values(Q, D, seed, scale=2.0):
 
 
 cases = st.integers(1, 7).flatmap(
-    lambda Q: st.tuples(st.just(Q), st.integers(min(1, Q - 1), Q - 1), st.integers(0, 10**6), st.permutations(range(Q)))
+    lambda Q: st.tuples(
+        st.just(Q),
+        st.integers(min(1, Q - 1), Q - 1),
+        st.integers(0, 10**6),
+        st.permutations(range(Q)),
+    )
 )
 
 
@@ -42,7 +51,10 @@ def test_what_a_place_is_worth_is_the_difference_of_two_evaluations(case):
     for place in range(Q):
         _own(values, ranking, place, worth)
         _add_others(sums, place, worth)
-        expected = [value_of(values, placed(order, place, target)) - value_of(values, order) for target in range(Q)]
+        expected = [
+            value_of(values, placed(order, place, target)) - value_of(values, order)
+            for target in range(Q)
+        ]
         assert worth - worth[place] == pytest.approx(expected, abs=1e-9)
 
 

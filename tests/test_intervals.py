@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mallowmix as mm
-from mallowmix.assess.intervals import shortest_run
-from mallowmix.assess.replicates import in_order_of, replicate_weights
+from mallowmix.assess.intervals.bootstrap_intervals import shortest_run
+from mallowmix.assess.intervals.replicates import in_order_of, replicate_weights
 from mallowmix.errors import OptionError
 from tests.command_line import run
 from tests.planted import planted
@@ -56,8 +56,13 @@ def test_an_estimate_outside_its_interval_is_explained(small):
     ends = np.array([found.phi_low[0] - 0.01, found.phi_high[1] + 0.01])
     outside = replace(found, phi=ends, share=found.share_high + 0.01)
     small, large, share = outside.notes
-    assert small.startswith("Outside its interval is the phi of component 1: rankings that were chosen to fit")
-    assert large.startswith("Outside its interval is the phi of component 2: ") and "stopped a little before" in large
+    assert small.startswith(
+        "Outside its interval is the phi of component 1: rankings that were chosen to fit"
+    )
+    assert (
+        large.startswith("Outside its interval is the phi of component 2: ")
+        and "stopped a little before" in large
+    )
     assert share.startswith("Outside its interval is the share of components 1 and 2: ")
     rough = replace(outside, refined=False).notes
     assert len(rough) == 2 and all("not brought there" in note for note in rough)
@@ -77,7 +82,9 @@ def test_what_intervals_hold(small):
     inside = (found.draws.sigma >= found.position_low) & (found.draws.sigma <= found.position_high)
     assert np.all(inside.mean(axis=0) >= 0.9)
     assert np.all(np.sort(found.draws.sigma, axis=2) == np.arange(8))
-    assert np.allclose(found.draws.share.sum(axis=1), 1) and np.all((found.draws.phi > 0) & (found.draws.phi < 1))
+    assert np.allclose(found.draws.share.sum(axis=1), 1) and np.all(
+        (found.draws.phi > 0) & (found.draws.phi < 1)
+    )
 
 
 def test_win_rates_are_those_of_the_model(small):
@@ -127,10 +134,19 @@ def test_options_are_checked(small):
 # ----------------------------------------------------------------------------------------------------------------------- parts
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=12), st.integers(0, 6), st.sampled_from([0.5, 0.8, 0.9]))
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=12),
+    st.integers(0, 6),
+    st.sampled_from([0.5, 0.8, 0.9]),
+)
 def test_the_shortest_run_by_trying_all(draws, estimate, level):
     low, high = shortest_run(np.array(draws)[:, None], np.array([estimate]), level)
-    runs = [(a, b) for a in range(7) for b in range(a, 7) if sum(a <= d <= b for d in draws) >= level * len(draws) - 1e-9]
+    runs = [
+        (a, b)
+        for a in range(7)
+        for b in range(a, 7)
+        if sum(a <= d <= b for d in draws) >= level * len(draws) - 1e-9
+    ]
     least = min(b - a for a, b in runs)
     allowed = {(min(a, estimate), max(b, estimate)) for a, b in runs if b - a == least}
     assert (low[0], high[0]) in allowed
@@ -138,7 +154,9 @@ def test_the_shortest_run_by_trying_all(draws, estimate, level):
 
 def test_replicate_weights_are_exponential():
     u = replicate_weights(50, 400, seed=1)
-    assert u.mean() == pytest.approx(1, abs=0.03) and u.var() == pytest.approx(1, abs=0.1)  # 4 standard errors at least
+    assert u.mean() == pytest.approx(1, abs=0.03) and u.var() == pytest.approx(
+        1, abs=0.1
+    )  # 4 standard errors at least
     assert np.array_equal(u[:10], replicate_weights(10, 400, seed=1))
 
 
@@ -152,15 +170,43 @@ def test_components_keep_their_numbers():
 
 def test_the_command(tmp_path):
     votes, model, table = tmp_path / "votes.csv", tmp_path / "model.m4", tmp_path / "intervals.csv"
-    run("simulate", votes, "--items", 6, "--components", 2, "--users", 80, "--per-user", 20, "--phi", 0.3, "--seed", 3)
+    run(
+        "simulate",
+        votes,
+        "--items",
+        6,
+        "--components",
+        2,
+        "--users",
+        80,
+        "--per-user",
+        20,
+        "--phi",
+        0.3,
+        "--seed",
+        3,
+    )
     run("fit", votes, "-k", 2, "-o", model)
     said, _ = run("intervals", model, votes, "--replicates", 20, "-o", table)
     assert "places are certain at this level" in said and "90 %" in said
     with table.open() as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 2 * (2 + 6) and set(rows[0]) == {"quantity", "component", "item", "estimate", "low", "high"}
+    assert len(rows) == 2 * (2 + 6) and set(rows[0]) == {
+        "quantity",
+        "component",
+        "item",
+        "estimate",
+        "low",
+        "high",
+    }
     printed, _ = run("intervals", model, votes, "--replicates", 20, "--json")
     values = json.loads(printed)
     assert values["level"] == 0.9 and float(rows[0]["low"]) == values["intervals"][0]["low"]
-    assert "ending '.txt' does not tell" in run("intervals", model, votes, "-o", tmp_path / "x.txt", code=2)[1]
-    assert "--level is 2.0; it must lie between 0 and 1" in run("intervals", model, votes, "--level", "2", code=2)[1]
+    assert (
+        "ending '.txt' does not tell"
+        in run("intervals", model, votes, "-o", tmp_path / "x.txt", code=2)[1]
+    )
+    assert (
+        "--level is 2.0; it must lie between 0 and 1"
+        in run("intervals", model, votes, "--level", "2", code=2)[1]
+    )

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mallowmix.data.labels import as_column, as_labels, check_distinct, encode, text_of
 from mallowmix.errors import DataError
-from mallowmix.labels import as_column, as_labels, check_distinct, encode, text_of
 from strategies import text_labels, whole_labels
 
 TEXT_HOLDERS = {
@@ -58,7 +58,13 @@ def test_whole_numbers_from_any_holder(hold):
 
 @pytest.mark.parametrize(
     "values",
-    [[1, None], [1.0, float("nan")], pd.Series([1, None]), pl.Series([1.0, float("nan")]), pa.array([1.0, float("nan")])],
+    [
+        [1, None],
+        [1.0, float("nan")],
+        pd.Series([1, None]),
+        pl.Series([1.0, float("nan")]),
+        pa.array([1.0, float("nan")]),
+    ],
 )
 def test_an_integer_column_with_a_gap_stays_one(values):
     """A dataframe holds it as floats; its labels are 1 and 2 all the same, not 1.0 and 2.0."""
@@ -84,7 +90,9 @@ def test_ten_comes_before_two():
 
 
 def test_columns_are_numbered_together():
-    (winners, losers), labels = encode(as_column(["b", "c"], "winner"), as_column(["a", "b"], "loser"))
+    (winners, losers), labels = encode(
+        as_column(["b", "c"], "winner"), as_column(["a", "b"], "loser")
+    )
     assert (winners.tolist(), losers.tolist(), labels.tolist()) == ([1, 2], [0, 1], ["a", "b", "c"])
     assert winners.dtype == np.int32
 
@@ -125,7 +133,10 @@ def test_text_labels_are_python_strings():
         (5, "^Column 'user' mixes kinds of values or holds none that can name a thing"),
         ([2**70], "^Column 'user' mixes kinds of values"),
         (np.array([["a"]]), "^Column 'user' mixes kinds .*1-dimensional"),
-        ([["a"]], "^Column 'user' has the type list<.*>, which cannot name a thing: give text or numbers"),
+        (
+            [["a"]],
+            "^Column 'user' has the type list<.*>, which cannot name a thing: give text or numbers",
+        ),
         ([b"a"], "^Column 'user' has the type binary"),
         ("abc", "^Column 'user' is a str, not a column of labels: give a list or an array"),
         ({"a", "b"}, "^Column 'user' is a set, not a column"),
@@ -139,5 +150,8 @@ def test_what_cannot_name_things(values, message):
 
 def test_labels_that_are_the_same_as_text():
     check_distinct(as_labels(["1", "2"]), "item")
-    with pytest.raises(DataError, match=r"^The item labels are not all different as text: '1' is there twice. Give each its own"):
+    with pytest.raises(
+        DataError,
+        match=r"^The item labels are not all different as text: '1' is there twice. Give each its own",
+    ):
         check_distinct(np.array([1, "1"], object), "item")

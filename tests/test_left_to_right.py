@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import make_blocks
 from mallowmix.errors import DataError, FitWarning, OptionError
-from mallowmix.infer.left_to_right import FORMS, _two_runs, left_to_right
-from mallowmix.infer.scores import FLOOR, floored_beta
-from mallowmix.model import M4
-from mallowmix.randomness import as_key
+from mallowmix.infer.heldout.heldout_scores import FLOOR, floored_beta
+from mallowmix.infer.heldout.left_to_right import FORMS, _two_runs, left_to_right
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.randomness import as_key
 from oracles import every_assignment, log_marginal
 from planted import planted, tiny_population
 
@@ -24,13 +24,22 @@ def copies(words, n_people, model=THREE) -> Comparisons:
     """So many people with the same comparisons."""
     winner, loser = zip(*words, strict=True)
     user = np.repeat(np.arange(n_people), len(words))
-    return Comparisons.from_codes(user, np.tile(winner, n_people), np.tile(loser, n_people), None, model.items, range(n_people))
+    return Comparisons.from_codes(
+        user,
+        np.tile(winner, n_people),
+        np.tile(loser, n_people),
+        None,
+        model.items,
+        range(n_people),
+    )
 
 
 def estimates(form, *, particles, n_people=400, moves=2) -> np.ndarray:
     """Independent estimates of log p of the seven comparisons, less the exact value."""
     broadcast = (particles, floored_beta(THREE), THREE.alpha, FORMS.index(form), moves, as_key(5))
-    runs = np.concatenate([_two_runs(block, broadcast, None)[1] for block in make_blocks(copies(WORDS, n_people))])
+    runs = np.concatenate(
+        [_two_runs(block, broadcast, None)[1] for block in make_blocks(copies(WORDS, n_people))]
+    )
     return runs.ravel() - every_assignment(WORDS, THREE.beta(), THREE.alpha)
 
 
@@ -52,7 +61,10 @@ def test_the_product_of_means_stays_biased_however_many_particles():
 
     Methods that are right have a Monte-Carlo error of .01 here; .05 is beyond chance.
     """
-    few, many = (estimates("product-of-means", particles=R, n_people=3).reshape(3, 2) for R in (5_000, 40_000))
+    few, many = (
+        estimates("product-of-means", particles=R, n_people=3).reshape(3, 2)
+        for R in (5_000, 40_000)
+    )
     assert np.abs(many[:, 0] - many[:, 1]).max() < 0.02
     assert np.abs(many.mean(axis=1)).max() > 0.3, "nats, over seven comparisons"
     np.testing.assert_allclose(few, many, atol=0.05)
@@ -66,7 +78,10 @@ def test_resampling_with_moves_beats_both_plain_forms_on_long_lists():
     people = model.sample(8, 300, seed=2).comparisons
     truth = left_to_right(model, people, particles=512).log_likelihood_per_comparison
     found = {
-        form: left_to_right(model, people, form=form, particles=128, tol=1).log_likelihood_per_comparison - truth
+        form: left_to_right(
+            model, people, form=form, particles=128, tol=1
+        ).log_likelihood_per_comparison
+        - truth
         for form in FORMS
     }
     assert abs(found["filter"]) < 0.002
@@ -98,7 +113,9 @@ def test_one_component_and_a_coin_are_exact(form):
     model = M4.from_orders([list("abcd")], phi=0.4)
     people = TWO.sample(20, 6, seed=1).comparisons
     log_p = np.log(model.beta()[0, people.winner, people.loser]) @ people.weight
-    assert left_to_right(model, people, form=form).log_likelihood_per_comparison == pytest.approx(log_p / 120, abs=1e-12)
+    assert left_to_right(model, people, form=form).log_likelihood_per_comparison == pytest.approx(
+        log_p / 120, abs=1e-12
+    )
     coin = M4.from_orders([list("abcd"), list("bdac")], phi=1.0)
     found = left_to_right(coin, people, form=form)
     assert found.log_likelihood_per_comparison == pytest.approx(-math.log(2), abs=1e-12)
@@ -118,7 +135,10 @@ def test_particles_are_doubled_until_two_runs_agree():
     easy, hard = (left_to_right(THREE, people, particles=4, tol=tol) for tol in (1.0, 0.002))
     assert easy.details["particles"] == 4 < hard.details["particles"]
     assert max(hard.details["difference"], hard.details["noise_bias"]) < 0.002
-    with pytest.warns(FitWarning, match=r"With 8 particles two runs differ by .* raise max_particles, moves or tol"):
+    with pytest.warns(
+        FitWarning,
+        match=r"With 8 particles two runs differ by .* raise max_particles, moves or tol",
+    ):
         few = left_to_right(THREE, people, particles=4, max_particles=8, tol=1e-6)
     assert few.details["particles"] == 8
 
@@ -136,7 +156,9 @@ def test_threads_row_order_and_weights_do_not_matter():
     assert left_to_right(model, people, jobs=2, tol=1) == one
     rows = np.repeat(np.arange(len(people)), people.weight.astype(int))
     rows = np.random.default_rng(0).permutation(rows)
-    again = Comparisons.from_codes(people.user[rows], people.winner[rows], people.loser[rows], None, people.items, people.users)
+    again = Comparisons.from_codes(
+        people.user[rows], people.winner[rows], people.loser[rows], None, people.items, people.users
+    )
     assert left_to_right(model, again, tol=1) == one
     assert left_to_right(model, people, seed=1, tol=1) != one
 
@@ -146,11 +168,20 @@ def test_a_fraction_counts_as_such():
     model = M4.from_orders([list("abcd")], phi=0.4)
     people = tiny_population(1, fractions=True)
     log_p = np.log(model.beta()[0, people.winner, people.loser]) @ people.weight
-    assert left_to_right(model, people).log_likelihood_per_comparison == pytest.approx(log_p / people.n_comparisons, abs=1e-12)
+    assert left_to_right(model, people).log_likelihood_per_comparison == pytest.approx(
+        log_p / people.n_comparisons, abs=1e-12
+    )
     whole = TWO.sample(30, 5, seed=2).comparisons
-    whole = Comparisons.from_codes(whole.user, whole.winner, whole.loser, np.ones(len(whole)), whole.items, whole.users)
-    nearly = Comparisons.from_codes(whole.user, whole.winner, whole.loser, 0.999 * whole.weight, whole.items, whole.users)
-    a, b = (left_to_right(TWO, c, particles=512, tol=1).log_likelihood_per_comparison for c in (whole, nearly))
+    whole = Comparisons.from_codes(
+        whole.user, whole.winner, whole.loser, np.ones(len(whole)), whole.items, whole.users
+    )
+    nearly = Comparisons.from_codes(
+        whole.user, whole.winner, whole.loser, 0.999 * whole.weight, whole.items, whole.users
+    )
+    a, b = (
+        left_to_right(TWO, c, particles=512, tol=1).log_likelihood_per_comparison
+        for c in (whole, nearly)
+    )
     assert a == pytest.approx(b, abs=2e-3) and a != b
 
 
@@ -174,18 +205,26 @@ def test_people_without_comparisons_do_not_count():
     found = left_to_right(TWO, people, particles=256)
     assert (found.n_users, found.n_comparisons) == (2, 3)
     nobody = Comparisons.from_codes([], [], [], None, list("abcd"), [])
-    with pytest.raises(DataError, match="Nothing is held out: nobody has any comparison of the model's items"):
+    with pytest.raises(
+        DataError, match="Nothing is held out: nobody has any comparison of the model's items"
+    ):
         left_to_right(TWO, nobody)
 
 
 def test_what_cannot_be_asked():
     people = TWO.sample(5, 4, seed=0).comparisons
     for options, message in (
-        ({"form": "mean"}, "form is 'mean'; it must be one of 'filter', 'mean-of-products', 'product-of-means'"),
+        (
+            {"form": "mean"},
+            "form is 'mean'; it must be one of 'filter', 'mean-of-products', 'product-of-means'",
+        ),
         ({"particles": 0}, "particles is 0; it must be at least 1"),
         ({"moves": -1}, "moves is -1; it must be at least 0"),
         ({"tol": 0}, "tol is 0; it must be above 0"),
-        ({"max_particles": 8}, "max_particles is 8, below particles, 32; raise it, or lower particles"),
+        (
+            {"max_particles": 8},
+            "max_particles is 8, below particles, 32; raise it, or lower particles",
+        ),
     ):
         with pytest.raises(OptionError, match=message):
             left_to_right(TWO, people, **options)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mallowmix as mm
-from mallowmix.assess import intervals as intervals_module
-from mallowmix.assess import little_bootstraps as little
-from mallowmix.assess.score_sums import sum_scores
-from mallowmix.assess.scores import settle
+from mallowmix.assess.intervals.bootstrap_intervals import bootstrap_intervals as intervals_module
+from mallowmix.assess.intervals.bootstrap_intervals import little_bootstraps as little
+from mallowmix.assess.intervals.score_sums import sum_scores
+from mallowmix.assess.intervals.user_scores import settle
 from mallowmix.engine import LocalEngine, make_blocks
 from mallowmix.errors import DataError, OptionError
 from tests.command_line import run
@@ -79,7 +79,9 @@ def test_the_sums_are_the_ordinary_bootstrap(votes):
 
 def test_half_the_people_widen_by_the_root_of_two(votes):
     """±.25: four standard errors of a ratio from 600 replicates each."""
-    whole, half = (summed(people)[1].std(axis=0) for people in (votes, votes.take_users(range(0, 4000, 2))))
+    whole, half = (
+        summed(people)[1].std(axis=0) for people in (votes, votes.take_users(range(0, 4000, 2)))
+    )
     assert half / whole == pytest.approx(np.full(4, np.sqrt(2)), abs=0.25)
 
 
@@ -133,7 +135,11 @@ def test_blocks_are_comparisons_again(votes):
 # -------------------------------------------------------------------------------------------------------------------- places
 
 
-@given(st.lists(st.permutations(range(5)), min_size=3, max_size=9), st.permutations(range(5)), st.sampled_from([0.1, 0.5, 1.0]))
+@given(
+    st.lists(st.permutations(range(5)), min_size=3, max_size=9),
+    st.permutations(range(5)),
+    st.sampled_from([0.1, 0.5, 1.0]),
+)
 def test_moves_are_scaled_and_rounded_outwards(draws, sigma, scale):
     found = little.around(np.array([sigma]), np.array(draws)[:, None], scale)
     for r, draw in enumerate(draws):
@@ -179,10 +185,16 @@ def large(votes):
 def test_intervals_of_many_are_intervals(large):
     _, found, kept = large
     assert len(kept) == 5 and max(kept) < 400  # a binomial of mean 300: six standard deviations
-    assert found.draws.sigma.shape == (10, 2, 6) and found.draws.phi.shape == found.draws.share.shape == (10, 2)
+    assert found.draws.sigma.shape == (
+        10,
+        2,
+        6,
+    ) and found.draws.phi.shape == found.draws.share.shape == (10, 2)
     assert np.all(found.position_low <= TRUTH.sigma) and np.all(TRUTH.sigma <= found.position_high)
     assert np.allclose(found.draws.share.sum(axis=1), 1)
-    assert np.all(np.abs(found.draws.phi.mean(axis=0) - 0.5) < 0.1)  # more than four standard errors of 800 people
+    assert np.all(
+        np.abs(found.draws.phi.mean(axis=0) - 0.5) < 0.1
+    )  # more than four standard errors of 800 people
     assert len(found.table()) == 2 * (2 + 6) and "Intervals at 90 %" in found._repr_html_()
     rate, low, high = found.win_rate("i000", "i003")
     assert 0 < low <= high < 1 and abs(rate - (low + high) / 2) < 0.1
@@ -194,7 +206,9 @@ def test_the_same_bytes_from_memory_disk_and_any_number_of_threads(large, tmp_pa
     stored = stored_in(tmp_path, some)
     assert same(found, mm.intervals(TRUTH, some, 10, seed=1, jobs=1))
     assert same(found, mm.intervals(TRUTH, stored, 10, seed=1, jobs=1, engine="disk"))
-    with pytest.raises(DataError, match="comparisons on disk go with a model of the very same items"):
+    with pytest.raises(
+        DataError, match="comparisons on disk go with a model of the very same items"
+    ):
         mm.intervals(planted(5, 2), stored, 10)
     with pytest.raises(OptionError, match="engine is 'cloud'; it must be one of"):
         mm.intervals(TRUTH, stored, 10, engine="cloud")  # type: ignore[arg-type]
@@ -212,12 +226,22 @@ def test_the_command(votes, few_are_many, tmp_path, monkeypatch):
     mm.save(TRUTH, "model.m4")
     files = [f"votes/part-{i}.parquet" for i in range(3)]
     run("intervals", "model.m4", "votes", "--replicates", 10, "-o", "memory.csv", "-q")
-    said, _ = run("intervals", "model.m4", *files, "--replicates", 10, "-o", "disk.csv", "--memory", "300MB")
-    assert (tmp_path / "memory.csv").read_bytes() == (tmp_path / "disk.csv").read_bytes() and "are certain at this level" in said
+    said, _ = run(
+        "intervals", "model.m4", *files, "--replicates", 10, "-o", "disk.csv", "--memory", "300MB"
+    )
+    assert (tmp_path / "memory.csv").read_bytes() == (
+        tmp_path / "disk.csv"
+    ).read_bytes() and "are certain at this level" in said
     assert not list(tmp_path.glob("*.blocks"))
     for words, message in (
-        (["--engine", "cloud"], "--engine is 'cloud'; it must be one of 'local', 'disk', 'dask', 'gpu'."),
-        (["--engine", "local", "--memory", "2GB"], "--memory, --cache and several files are for data on disk"),
+        (
+            ["--engine", "cloud"],
+            "--engine is 'cloud'; it must be one of 'local', 'disk', 'dask', 'gpu'.",
+        ),
+        (
+            ["--engine", "local", "--memory", "2GB"],
+            "--memory, --cache and several files are for data on disk",
+        ),
         (["--memory", "2GB", "--ties", "half"], "--ties needs the votes in memory"),
     ):
         assert message in " ".join(run("intervals", "model.m4", "votes", *words, code=2)[1].split())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import oracles
 from mallowmix.errors import DataError, OptionError
-from mallowmix.mallows import (
+from mallowmix.model.mallows import (
     MAX_PHI,
     beta_matrix,
     check_phi,
@@ -60,16 +60,22 @@ class TestAgainstAllRankings:
 
     @given(st.integers(1, 6), dispersions)
     def test_log_z(self, n_items, phi):
-        assert log_z(n_items, phi) == pytest.approx(math.log(oracles.normaliser(n_items, phi)), rel=1e-12, abs=1e-14)
+        assert log_z(n_items, phi) == pytest.approx(
+            math.log(oracles.normaliser(n_items, phi)), rel=1e-12, abs=1e-14
+        )
 
     @given(st.integers(1, 6), dispersions)
     def test_expected_distance(self, n_items, phi):
-        assert expected_distance(n_items, phi) == pytest.approx(oracles.expected_distance(n_items, phi), rel=1e-12, abs=1e-300)
+        assert expected_distance(n_items, phi) == pytest.approx(
+            oracles.expected_distance(n_items, phi), rel=1e-12, abs=1e-300
+        )
 
     @given(rankings(most=5), dispersions)
     def test_pmf(self, sigma, phi):
         expected = oracles.mallows_pmf(sigma, phi)
-        assert [pmf(other, sigma, phi) for other in expected] == pytest.approx(list(expected.values()), rel=1e-12)
+        assert [pmf(other, sigma, phi) for other in expected] == pytest.approx(
+            list(expected.values()), rel=1e-12
+        )
 
     def test_phi_one_is_the_uniform_distribution(self):
         assert np.all(beta_matrix([2, 0, 1], 1.0) == 0.5)
@@ -95,14 +101,18 @@ class TestBetaByGap:
     @pytest.mark.parametrize("phi", FRACTIONS[1:])
     def test_a_second_closed_form_agrees_with_enumeration(self, phi):
         """(g+1)/(1−φ^{g+1}) − g/(1−φ^g): exact in fractions, the oracle for gaps beyond enumeration."""
-        assert [second_form(gap, phi) for gap in range(1, 5)] == oracles.beta(tuple(range(5)), phi)[0][1:]
+        assert [second_form(gap, phi) for gap in range(1, 5)] == oracles.beta(tuple(range(5)), phi)[
+            0
+        ][1:]
 
     @pytest.mark.parametrize("phi", [1e-30, 1e-9, 1e-3, 0.1, 0.5, 0.9, 1 - 1e-9])
     def test_the_complement_keeps_its_digits_where_it_is_small(self, phi):
         lose = gap_probabilities(11, phi).lose
         exact = [float(1 - second_form(gap, Fraction(phi))) for gap in range(1, 11)]
         np.testing.assert_allclose(lose[1:], exact, rtol=1e-13)
-        assert exact[-1] < 1e-8 or phi > 0.1, "small where φ is: 1 - win would have lost all its digits"
+        assert exact[-1] < 1e-8 or phi > 0.1, (
+            "small where φ is: 1 - win would have lost all its digits"
+        )
 
     @pytest.mark.parametrize("phi", [1e-9, 0.1, 0.9])
     def test_logarithms(self, phi):
@@ -114,10 +124,16 @@ class TestBetaByGap:
     def test_logarithms_where_the_probability_underflows(self):
         assert gap_probabilities(61, 1e-9).lose[60] == 0.0
         # φ^g Σ_{l<g}(g−l)φ^l / (S_g S_{g+1}) → g φ^g as φ → 0
-        assert log_gap_probabilities(61, 1e-9).lose[60] == pytest.approx(60 * math.log(1e-9) + math.log(60), rel=1e-9)
+        assert log_gap_probabilities(61, 1e-9).lose[60] == pytest.approx(
+            60 * math.log(1e-9) + math.log(60), rel=1e-9
+        )
 
     def test_one_item_has_no_gap(self):
-        assert gap_probabilities(1, 0.3).win.tolist() == gap_probabilities(1, 0.3).lose.tolist() == [0.5]
+        assert (
+            gap_probabilities(1, 0.3).win.tolist()
+            == gap_probabilities(1, 0.3).lose.tolist()
+            == [0.5]
+        )
 
     def test_figure_caption_value(self):
         """E16: φ = .1 gives .0172 for three places (L = 3), .0909 for two."""
@@ -171,12 +187,17 @@ class TestAppendix:
     @pytest.mark.parametrize("phi", FRACTIONS)
     def test_e11_repeated_insertion_is_mallows(self, phi):
         reference = (2, 0, 3, 1)
-        assert oracles.insertion_probabilities(reference, phi) == oracles.mallows_pmf(reference, phi)
+        assert oracles.insertion_probabilities(reference, phi) == oracles.mallows_pmf(
+            reference, phi
+        )
 
     def test_e11_the_printed_denominator_does_not_normalise(self):
         """φ^{i−l} / (1 + φ^l + … + φ^{i−1}), l = 1 … i, sums to 1.29 at i = 2 and φ = .4, not to 1."""
         phi, i = Fraction(2, 5), 2
-        printed = sum(phi ** (i - place) / (1 + sum((phi**p for p in range(place, i)), Fraction(0))) for place in range(1, i + 1))
+        printed = sum(
+            phi ** (i - place) / (1 + sum((phi**p for p in range(place, i)), Fraction(0)))
+            for place in range(1, i + 1)
+        )
         assert float(printed) == pytest.approx(1.2857, abs=1e-4)
 
     @pytest.mark.parametrize("phi", FRACTIONS)
@@ -188,7 +209,9 @@ class TestAppendix:
             assert q == [phi ** (r - 1) / h(s, phi) for r in range(1, s + 1)]
             for r in range(2, s + 1):
                 after = h(s - r + 1, phi) / h(s + 1, phi)  # Pr(j_{s+1} > r)
-                before = sum(phi**p for p in range(s - r + 2, s + 1)) / h(s + 1, phi)  # Pr(j_{s+1} < r)
+                before = sum(phi**p for p in range(s - r + 2, s + 1)) / h(
+                    s + 1, phi
+                )  # Pr(j_{s+1} < r)
                 assert q[r - 1] * after + q[r - 2] * before == phi ** (r - 1) / h(s + 1, phi)
 
     @pytest.mark.parametrize("phi", FRACTIONS[1:])
@@ -199,7 +222,10 @@ class TestAppendix:
             first = (1 - j * phi ** (j - 1) + (j - 1) * phi**j) / scale  # E13: as printed
             last = phi ** (j - 1) * (j - 1 - j * phi + phi**j) / scale  # E14: φ^{j−1} multiplies
             assert (table[0][j - 1], table[j - 1][0]) == (first, last)
-            assert (package[0, j - 1], package[j - 1, 0]) == (pytest.approx(float(first)), pytest.approx(float(last)))
+            assert (package[0, j - 1], package[j - 1, 0]) == (
+                pytest.approx(float(first)),
+                pytest.approx(float(last)),
+            )
             assert first + last == 1
 
 
@@ -209,13 +235,21 @@ class TestSampling:
     @pytest.mark.parametrize("phi", [0.0, 0.2, 0.7, 1.0])
     def test_frequencies(self, phi):
         reference = (1, 3, 0, 2)  # positions of items 0 … 3
-        drawn = Counter(map(tuple, sample_orders(np.argsort(reference), phi, 20_000, seed=5).tolist()))
-        expected = {tuple(np.argsort(sigma).tolist()): p for sigma, p in oracles.mallows_pmf(reference, phi).items()}
+        drawn = Counter(
+            map(tuple, sample_orders(np.argsort(reference), phi, 20_000, seed=5).tolist())
+        )
+        expected = {
+            tuple(np.argsort(sigma).tolist()): p
+            for sigma, p in oracles.mallows_pmf(reference, phi).items()
+        }
         assert set(drawn) <= set(expected)
         if phi == 0:
             assert set(drawn) == {(2, 0, 3, 1)}
         else:
-            assert oracles.chi_square_p([drawn[order] for order in expected], list(expected.values())) > 1e-4
+            assert (
+                oracles.chi_square_p([drawn[order] for order in expected], list(expected.values()))
+                > 1e-4
+            )
 
     def test_mean_distance_for_many_items(self):
         """40 items, 4000 draws: the mean within five standard errors of its expectation (false alarms: 6e-7)."""
@@ -275,7 +309,9 @@ def enumerated_beta(n_items: int, phi: float) -> list[list[float]]:
 def gap_likelihood(wins, losses, phi: float) -> float:
     """Σ counts · log β from the enumerated β, 0 log 0 = 0."""
     table = enumerated_beta(len(wins), float(phi))
-    terms = [(wins[g], table[0][g]) for g in range(1, len(wins))] + [(losses[g], table[g][0]) for g in range(1, len(wins))]
+    terms = [(wins[g], table[0][g]) for g in range(1, len(wins))] + [
+        (losses[g], table[g][0]) for g in range(1, len(wins))
+    ]
     return math.fsum(count * math.log(p) if p else -math.inf for count, p in terms if count)
 
 
@@ -284,7 +320,10 @@ class TestMaximumLikelihoodFromRankings:
     def test_no_sigma_and_phi_are_better(self, orders):
         sigmas = [tuple(order.index(item) for item in range(4)) for order in orders]
         found = fit_rankings(orders)
-        assert likelihood(sigmas, tuple(found.sigma.tolist()), found.phi) >= best_likelihood(sigmas) - 1e-9
+        assert (
+            likelihood(sigmas, tuple(found.sigma.tolist()), found.phi)
+            >= best_likelihood(sigmas) - 1e-9
+        )
 
     def test_a_planted_component_comes_back(self):
         """1000 rankings of 12 items at φ = .4: the chance that they do not name the order is below 1e-6."""
@@ -305,10 +344,13 @@ def likelihood(sigmas, reference, phi: float) -> float:
 
 def best_likelihood(sigmas) -> float:
     """Over all references and a grid of φ, by distances: log-likelihood falls with the distance for every φ < 1."""
-    distance = min(sum(oracles.kendall_distance(sigma, r) for sigma in sigmas) for r in oracles.all_rankings(4))
+    distance = min(
+        sum(oracles.kendall_distance(sigma, r) for sigma in sigmas) for r in oracles.all_rankings(4)
+    )
     grid = [0.0, *np.linspace(0.01, 0.99, 99).tolist(), MAX_PHI]
     return max(
-        (distance * math.log(phi) if distance else 0.0) - len(sigmas) * math.log(oracles.normaliser(4, phi))
+        (distance * math.log(phi) if distance else 0.0)
+        - len(sigmas) * math.log(oracles.normaliser(4, phi))
         for phi in grid
         if phi or not distance
     )
@@ -328,7 +370,9 @@ class TestMessages:
     def test_sampling(self):
         with pytest.raises(DataError, match="reference must hold permutations of 0 … Q-1"):
             sample_orders([0, 2], 0.1, 3)
-        with pytest.raises(DataError, match=r"reference must be one ranking; got the shape \(2, 2\)"):
+        with pytest.raises(
+            DataError, match=r"reference must be one ranking; got the shape \(2, 2\)"
+        ):
             sample_orders([[0, 1], [1, 0]], 0.1, 3)
         with pytest.raises(OptionError, match="size is -1; it must be at least 0"):
             sample_orders([0, 1], 0.1, -1)

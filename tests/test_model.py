@@ -10,15 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, OptionError
-from mallowmix.model import M4
+from mallowmix.model.m4 import M4
 from strategies import dispersions
 
 UNIFORM3 = {frozenset(pair): Fraction(1, 3) for pair in combinations(range(3), 2)}
-UNEVEN3 = {frozenset((0, 1)): Fraction(1, 2), frozenset((0, 2)): Fraction(1, 3), frozenset((1, 2)): Fraction(1, 6)}
+UNEVEN3 = {
+    frozenset((0, 1)): Fraction(1, 2),
+    frozenset((0, 2)): Fraction(1, 3),
+    frozenset((1, 2)): Fraction(1, 6),
+}
 COMPONENTS = [((0, 1, 2), Fraction(1, 5)), ((2, 0, 1), Fraction(1, 2))]
-PRIOR = [(Fraction(1, 4), (Fraction(1, 10), Fraction(9, 10))), (Fraction(3, 4), (Fraction(2, 3), Fraction(1, 3)))]
+PRIOR = [
+    (Fraction(1, 4), (Fraction(1, 10), Fraction(9, 10))),
+    (Fraction(3, 4), (Fraction(2, 3), Fraction(1, 3))),
+]
 
 
 def matrix(mu: dict) -> np.ndarray:
@@ -27,7 +34,12 @@ def matrix(mu: dict) -> np.ndarray:
 
 def model_of(components, alpha=1.0) -> M4:
     sigma = [list(s) for s, _ in components]
-    return M4(sigma, [float(phi) for _, phi in components], np.full(len(sigma), alpha), [f"i{n}" for n in range(len(sigma[0]))])
+    return M4(
+        sigma,
+        [float(phi) for _, phi in components],
+        np.full(len(sigma), alpha),
+        [f"i{n}" for n in range(len(sigma[0]))],
+    )
 
 
 def said(model: M4, *words: tuple[int, int]) -> Comparisons:
@@ -37,11 +49,15 @@ def said(model: M4, *words: tuple[int, int]) -> Comparisons:
 
 
 def probability_of(model: M4, words, theta) -> float:
-    return math.exp(model.log_likelihood(said(model, *words), [[float(weight) for weight in theta]]))
+    return math.exp(
+        model.log_likelihood(said(model, *words), [[float(weight) for weight in theta]])
+    )
 
 
 def tastes() -> M4:
-    return M4.from_orders([["tea", "milk", "wine"], ["wine", "tea", "milk"]], phi=[0.1, 0.3], alpha=[1, 3])
+    return M4.from_orders(
+        [["tea", "milk", "wine"], ["wine", "tea", "milk"]], phi=[0.1, 0.3], alpha=[1, 3]
+    )
 
 
 class TestStatementsOfThePaper:
@@ -52,7 +68,9 @@ class TestStatementsOfThePaper:
         for k, (sigma, phi) in enumerate(COMPONENTS):
             exact = oracles.beta(sigma, phi)
             for i, j in oracles.outcomes(3):
-                assert B3[k, i, j] / (B3[k, i, j] + B3[k, j, i]) == pytest.approx(float(exact[i][j]), rel=1e-14)
+                assert B3[k, i, j] / (B3[k, i, j] + B3[k, j, i]) == pytest.approx(
+                    float(exact[i][j]), rel=1e-14
+                )
 
     @pytest.mark.parametrize("mu", [UNIFORM3, UNEVEN3], ids=["uniform", "uneven"])
     def test_lemma_1_m4_is_a_topic_model_with_topics_b(self, mu):
@@ -63,8 +81,13 @@ class TestStatementsOfThePaper:
         assert not B[[0, 4, 8]].any()
         total = 0.0
         for words in oracles.sequences(3, 2):
-            topics = sum(p * np.prod([B[3 * i + j] @ np.array(theta) for i, j in words]) for p, theta in PRIOR)
-            assert float(topics) == pytest.approx(float(oracles.m4_marginal(words, COMPONENTS, PRIOR, mu)), rel=1e-13)
+            topics = sum(
+                p * np.prod([B[3 * i + j] @ np.array(theta) for i, j in words])
+                for p, theta in PRIOR
+            )
+            assert float(topics) == pytest.approx(
+                float(oracles.m4_marginal(words, COMPONENTS, PRIOR, mu)), rel=1e-13
+            )
             total += float(topics)
         assert total == pytest.approx(1, rel=1e-13)
 
@@ -72,8 +95,12 @@ class TestStatementsOfThePaper:
         """φ = 0: each component says one ranking, Pr(i over j) = Σ_k θ_k 1[σ_k(i) < σ_k(j)]; and φ → 0 tends to it."""
         sigmas, theta = [(0, 1, 2), (2, 0, 1)], (0.3, 0.7)
         for words in oracles.sequences(3, 2):
-            single = math.prod(sum(t for t, s in zip(theta, sigmas, strict=True) if s[i] < s[j]) for i, j in words)
-            assert probability_of(model_of([(s, 0.0) for s in sigmas]), words, theta) == pytest.approx(single, rel=1e-14)
+            single = math.prod(
+                sum(t for t, s in zip(theta, sigmas, strict=True) if s[i] < s[j]) for i, j in words
+            )
+            assert probability_of(
+                model_of([(s, 0.0) for s in sigmas]), words, theta
+            ) == pytest.approx(single, rel=1e-14)
             for phi in (1e-3, 1e-6):
                 nearly = probability_of(model_of([(s, phi) for s in sigmas]), words, theta)
                 assert nearly == pytest.approx(single, abs=4 * phi)
@@ -84,8 +111,13 @@ class TestStatementsOfThePaper:
         vertices = [(share[0], (1, 0)), (share[1], (0, 1))]
         for words in oracles.sequences(3, 2):
             tables = [oracles.beta(sigma, phi) for sigma, phi in COMPONENTS]
-            mixture = sum(pi * math.prod(table[i][j] for i, j in words) for pi, table in zip(share, tables, strict=True))
-            assert oracles.m4_marginal(words, COMPONENTS, vertices, UNIFORM3) == mixture * Fraction(1, 9)
+            mixture = sum(
+                pi * math.prod(table[i][j] for i, j in words)
+                for pi, table in zip(share, tables, strict=True)
+            )
+            assert oracles.m4_marginal(words, COMPONENTS, vertices, UNIFORM3) == mixture * Fraction(
+                1, 9
+            )
             found = sum(float(pi) * probability_of(model, words, theta) for pi, theta in vertices)
             assert found == pytest.approx(float(mixture), rel=1e-13)
 
@@ -93,41 +125,68 @@ class TestStatementsOfThePaper:
         """A person who keeps to one ranking never contradicts it; in M4 they do. For one comparison a person the two agree."""
 
         def kept(words):
-            return sum(p for s, p in oracles.mallows_pmf(*COMPONENTS[0]).items() if all(s[i] < s[j] for i, j in words))
+            return sum(
+                p
+                for s, p in oracles.mallows_pmf(*COMPONENTS[0]).items()
+                if all(s[i] < s[j] for i, j in words)
+            )
 
         model, once, twice = model_of(COMPONENTS), [(0, 1)], [(0, 1), (1, 0)]
         assert probability_of(model, once, (1, 0)) == pytest.approx(float(kept(once)))
         assert kept(twice) == 0
-        assert probability_of(model, twice, (1, 0)) == pytest.approx(float(Fraction(5, 6) * Fraction(1, 6)))
+        assert probability_of(model, twice, (1, 0)) == pytest.approx(
+            float(Fraction(5, 6) * Fraction(1, 6))
+        )
 
 
 class TestBeta:
     @settings(max_examples=20)
-    @given(st.lists(st.tuples(st.permutations(range(4)).map(tuple), dispersions), min_size=1, max_size=3))
+    @given(
+        st.lists(
+            st.tuples(st.permutations(range(4)).map(tuple), dispersions), min_size=1, max_size=3
+        )
+    )
     def test_each_component_is_its_own(self, components):
         beta = model_of(components).beta()
         assert beta.shape == (len(components), 4, 4)
         for table, (sigma, phi) in zip(beta, components, strict=True):
-            np.testing.assert_allclose(table - np.eye(4) / 2, oracles.beta(sigma, phi), rtol=1e-12, atol=1e-300)
+            np.testing.assert_allclose(
+                table - np.eye(4) / 2, oracles.beta(sigma, phi), rtol=1e-12, atol=1e-300
+            )
 
     def test_ranking_matrix_takes_any_weights_of_pairs(self):
         model = model_of(COMPONENTS)
-        np.testing.assert_allclose(model.ranking_matrix(7 * matrix(UNEVEN3)), model.ranking_matrix(matrix(UNEVEN3)), rtol=1e-14)
-        np.testing.assert_allclose(model.ranking_matrix(np.ones((3, 3))), model.ranking_matrix(), rtol=1e-14)
+        np.testing.assert_allclose(
+            model.ranking_matrix(7 * matrix(UNEVEN3)),
+            model.ranking_matrix(matrix(UNEVEN3)),
+            rtol=1e-14,
+        )
+        np.testing.assert_allclose(
+            model.ranking_matrix(np.ones((3, 3))), model.ranking_matrix(), rtol=1e-14
+        )
 
 
 class TestLikelihood:
     def rows(self) -> Comparisons:
         return Comparisons.from_arrays(
-            ["a", "a", "b", "b"], ["tea", "milk", "wine", "tea"], ["milk", "wine", "tea", "wine"], [2, 1, 0.5, 3]
+            ["a", "a", "b", "b"],
+            ["tea", "milk", "wine", "tea"],
+            ["milk", "wine", "tea", "wine"],
+            [2, 1, 0.5, 3],
         )
 
     def test_against_a_slow_twin(self):
         theta = np.array([[0.2, 0.8], [1.0, 0.0]])
-        tables = [oracles.beta((1, 0, 2), 0.1), oracles.beta((2, 1, 0), 0.3)]  # positions of milk, tea, wine
+        tables = [
+            oracles.beta((1, 0, 2), 0.1),
+            oracles.beta((2, 1, 0), 0.3),
+        ]  # positions of milk, tea, wine
         number = {"milk": 0, "tea": 1, "wine": 2}
         expected = sum(
-            weight * math.log(sum(theta["ab".index(user)][k] * tables[k][number[w]][number[v]] for k in range(2)))
+            weight
+            * math.log(
+                sum(theta["ab".index(user)][k] * tables[k][number[w]][number[v]] for k in range(2))
+            )
             for user, w, v, weight in oracles.labelled_rows(self.rows())
         )
         assert tastes().log_likelihood(self.rows(), theta) == pytest.approx(expected, rel=1e-13)
@@ -136,7 +195,9 @@ class TestLikelihood:
         """Pair counts: milk-tea 2, milk-wine 1, tea-wine 3.5, of 6.5."""
         theta = np.full((2, 2), 0.5)
         mu = 2 * math.log(2 / 6.5) + math.log(1 / 6.5) + 3.5 * math.log(3.5 / 6.5)
-        without, with_mu = (tastes().log_likelihood(self.rows(), theta, include_mu=on) for on in (False, True))
+        without, with_mu = (
+            tastes().log_likelihood(self.rows(), theta, include_mu=on) for on in (False, True)
+        )
         assert with_mu - without == pytest.approx(mu, rel=1e-12)
 
     def test_the_impossible_has_no_likelihood(self):
@@ -146,11 +207,19 @@ class TestLikelihood:
 
     def test_items_are_matched_by_name(self):
         theta = np.full((2, 2), 0.5)
-        turned = M4.from_orders([["tea", "milk", "wine"], ["wine", "tea", "milk"]], [0.1, 0.3], items=["wine", "tea", "milk"])
-        assert turned.log_likelihood(self.rows(), theta) == pytest.approx(tastes().log_likelihood(self.rows(), theta))
+        turned = M4.from_orders(
+            [["tea", "milk", "wine"], ["wine", "tea", "milk"]],
+            [0.1, 0.3],
+            items=["wine", "tea", "milk"],
+        )
+        assert turned.log_likelihood(self.rows(), theta) == pytest.approx(
+            tastes().log_likelihood(self.rows(), theta)
+        )
 
     def test_messages(self):
-        with pytest.raises(DataError, match=r"^theta has shape \(2,\); it must be \(2, 2\), one row a user"):
+        with pytest.raises(
+            DataError, match=r"^theta has shape \(2,\); it must be \(2, 2\), one row a user"
+        ):
             tastes().log_likelihood(self.rows(), [0.5, 0.5])
         with pytest.raises(DataError, match=r"^1 of the 2 items are unknown: 'beer'"):
             tastes().log_likelihood(Comparisons.from_arrays(["a"], ["tea"], ["beer"]), [[0.5, 0.5]])
@@ -159,13 +228,20 @@ class TestLikelihood:
 class TestProbability:
     def test_is_the_mixed_beta(self):
         first, second = oracles.beta((1, 0, 2), 0.1), oracles.beta((2, 1, 0), 0.3)
-        assert tastes().probability([0.25, 0.75], "tea", "wine") == pytest.approx(0.25 * first[1][2] + 0.75 * second[1][2])
-        assert tastes().probability([[1, 0], [0, 1]], "tea", "wine") == pytest.approx([first[1][2], second[1][2]])
+        assert tastes().probability([0.25, 0.75], "tea", "wine") == pytest.approx(
+            0.25 * first[1][2] + 0.75 * second[1][2]
+        )
+        assert tastes().probability([[1, 0], [0, 1]], "tea", "wine") == pytest.approx(
+            [first[1][2], second[1][2]]
+        )
 
     def test_messages(self):
         with pytest.raises(DataError, match=r"^The model has no item 'beer'; it has 3 others"):
             tastes().probability([1, 0], "tea", "beer")
-        with pytest.raises(DataError, match=r"^theta has shape \(3,\); each row must hold 2 weights, one a component"):
+        with pytest.raises(
+            DataError,
+            match=r"^theta has shape \(3,\); each row must hold 2 weights, one a component",
+        ):
             tastes().probability([1, 0, 0], "tea", "wine")
 
     def test_items_by_number_or_text(self):
@@ -205,24 +281,42 @@ class TestConstruction:
     def test_equality(self):
         assert tastes() == tastes()
         assert tastes() != M4(tastes().sigma, [0.1, 0.2], tastes().alpha, tastes().items)
-        assert tastes() != M4(tastes().sigma, tastes().phi, tastes().alpha, tastes().items, {"seed": 1})
+        assert tastes() != M4(
+            tastes().sigma, tastes().phi, tastes().alpha, tastes().items, {"seed": 1}
+        )
         assert tastes() != M4(tastes().sigma, tastes().phi, tastes().alpha, ["a", "b", "c"])
         assert tastes() != 1
 
     @pytest.mark.parametrize(
         ("change", "error", "message"),
         [
-            ({"sigma": [[0, 0]]}, DataError, r"^sigma must hold permutations of 0 … Q-1, one a row"),
+            (
+                {"sigma": [[0, 0]]},
+                DataError,
+                r"^sigma must hold permutations of 0 … Q-1, one a row",
+            ),
             ({"sigma": np.zeros((0, 2))}, DataError, r"^sigma must hold permutations"),
-            ({"sigma": [[[0, 1]]]}, DataError, r"^sigma must have one row a component; got the shape \(1, 1, 2\)"),
-            ({"phi": [0.1, 0.2]}, DataError, r"^sigma has 1 components of 2 items, but phi has the shape \(2,\), alpha \(1,\)"),
+            (
+                {"sigma": [[[0, 1]]]},
+                DataError,
+                r"^sigma must have one row a component; got the shape \(1, 1, 2\)",
+            ),
+            (
+                {"phi": [0.1, 0.2]},
+                DataError,
+                r"^sigma has 1 components of 2 items, but phi has the shape \(2,\), alpha \(1,\)",
+            ),
             ({"alpha": 1.0}, DataError, r"alpha \(\) and items \(2,\)[.]$"),
             ({"items": ["a"]}, DataError, r"items \(1,\)[.]$"),
             ({"phi": [1.5]}, OptionError, r"^phi is 1.5; a dispersion lies between 0"),
             ({"phi": [np.nan]}, OptionError, r"^phi is nan; a dispersion"),
             ({"alpha": [0.0]}, DataError, r"^alpha must hold finite numbers above 0; got \[0.0\]"),
             ({"alpha": [np.inf]}, DataError, r"^alpha must hold finite numbers above 0"),
-            ({"items": ["1", "1"]}, DataError, r"^The item labels are not all different as text: '1' is there twice"),
+            (
+                {"items": ["1", "1"]},
+                DataError,
+                r"^The item labels are not all different as text: '1' is there twice",
+            ),
         ],
     )
     def test_messages(self, change, error, message):
@@ -240,11 +334,16 @@ class TestConstruction:
         ],
     )
     def test_rankings_of_different_items(self, orders, items, odd):
-        with pytest.raises(DataError, match=rf"^The rankings are not of the same \d items, each once: look for '{odd}'"):
+        with pytest.raises(
+            DataError,
+            match=rf"^The rankings are not of the same \d items, each once: look for '{odd}'",
+        ):
             M4.from_orders(orders, items=items)
 
     def test_no_ranking_at_all(self):
-        with pytest.raises(DataError, match=r"^There are no rankings: give at least one, best item first"):
+        with pytest.raises(
+            DataError, match=r"^There are no rankings: give at least one, best item first"
+        ):
             M4.from_orders([])
 
 
@@ -255,7 +354,9 @@ class TestWords:
             "    2  share 0.750  phi 0.300  wine > tea > milk\n"
             "    1  share 0.250  phi 0.100  tea > milk > wine"
         )
-        assert repr(M4.from_orders([list("abcd")])).endswith("share 1.000  phi 0.000  a > b > c > …")
+        assert repr(M4.from_orders([list("abcd")])).endswith(
+            "share 1.000  phi 0.000  a > b > c > …"
+        )
 
     def test_table(self):
         assert tastes().table(n_top=1) == [

@@ -10,11 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import LocalEngine
-from mallowmix.learn.moments import HalfMoments, PopulationMoments
-from mallowmix.learn.novel_pairs import find_novel_pairs
-from mallowmix.model import M4
+from mallowmix.learn.paper.novel_pairs import find_novel_pairs
+from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
+from mallowmix.model.m4 import M4
 from oracles import beta, dense_halves, dense_moment
 
 SIGMA, PHI, ALPHA = [[0, 1, 2, 3], [3, 1, 0, 2]], [0.3, 0.5], np.array([0.3, 0.6])
@@ -25,7 +25,9 @@ SEEN = [i * 4 + j for i, j in itertools.permutations(range(4), 2)]
 def limit():
     """E(w, w') = p(w, w') / (p(w) p(w')) for two comparisons of one person, by sums over all rankings."""
     table = [beta(tuple(sigma), phi) for sigma, phi in zip(SIGMA, PHI, strict=True)]
-    B = np.array([[table[k][i][j] / 6 for k in range(2)] for i, j in itertools.permutations(range(4), 2)])
+    B = np.array(
+        [[table[k][i][j] / 6 for k in range(2)] for i, j in itertools.permutations(range(4), 2)]
+    )
     a0 = ALPHA.sum()
     a, R = ALPHA / a0, (np.outer(ALPHA, ALPHA) + np.diag(ALPHA)) / (a0 * (a0 + 1))
     return B @ R @ B.T / np.outer(B @ a, B @ a)
@@ -69,7 +71,14 @@ def test_lemma_2_the_error_falls_like_one_over_the_root_of_m():
     """
     sizes = [400, 1600, 6400, 25_600]
     errors = [
-        np.mean([np.sqrt(np.mean((estimate(TWO.sample(M, 10, seed=100 + s).comparisons) - limit()) ** 2)) for s in range(8)])
+        np.mean(
+            [
+                np.sqrt(
+                    np.mean((estimate(TWO.sample(M, 10, seed=100 + s).comparisons) - limit()) ** 2)
+                )
+                for s in range(8)
+            ]
+        )
         for M in sizes
     ]
     slope = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
@@ -90,7 +99,9 @@ def test_lemma_2_with_very_unequal_numbers_of_comparisons():
         estimates.append(E.rows(SEEN)[:, SEEN])
         by_m.append(estimates[-1] * 3000 / E.scale)
     assert largest_t(estimates, limit()) > 1e-4
-    assert np.mean(by_m, axis=0).min() > 5 * limit().max()  # M Σnn' / (Σn Σn') is 13 here: nowhere near
+    assert (
+        np.mean(by_m, axis=0).min() > 5 * limit().max()
+    )  # M Σnn' / (Σn Σn') is 13 here: nowhere near
 
 
 def test_with_equal_numbers_the_scale_is_the_number_of_people():
@@ -104,7 +115,9 @@ def test_the_entries_weighted_by_their_shares_sum_to_one():
     first, second = X @ people, X_prime @ people
     moment = np.nan_to_num(dense_moment(X, X_prime, people))
     assert second @ moment @ first / second.sum() / first.sum() == pytest.approx(1, abs=1e-12)
-    np.testing.assert_allclose((moment + moment.T)[np.ix_(SEEN, SEEN)] / 2, E.rows(SEEN)[:, SEEN], rtol=1e-12)
+    np.testing.assert_allclose(
+        (moment + moment.T)[np.ix_(SEEN, SEEN)] / 2, E.rows(SEEN)[:, SEEN], rtol=1e-12
+    )
 
 
 def repeated(comparisons, times):
@@ -129,12 +142,19 @@ def weighted(comparisons, times):
 
 def test_an_integer_user_weight_is_that_many_people():
     """Counts exactly; Ê exactly when the repeated people are given the same halves."""
-    comparisons, times = TWO.sample(60, 9, seed=5).comparisons, np.random.default_rng(1).integers(0, 4, 60)
+    comparisons, times = (
+        TWO.sample(60, 9, seed=5).comparisons,
+        np.random.default_rng(1).integers(0, 4, 60),
+    )
     E = HalfMoments(weighted(comparisons, times), seed=3)
     assert E.counts.tolist() == HalfMoments(repeated(comparisons, times), seed=3).counts.tolist()
     X, X_prime, _ = dense_halves(E._blocks, E._halves, 16)
-    apart = dense_moment(np.repeat(X, times, axis=1), np.repeat(X_prime, times, axis=1), np.ones(times.sum()))
-    np.testing.assert_allclose(E.rows(SEEN)[:, SEEN], ((apart + apart.T) / 2)[np.ix_(SEEN, SEEN)], rtol=1e-10)
+    apart = dense_moment(
+        np.repeat(X, times, axis=1), np.repeat(X_prime, times, axis=1), np.ones(times.sum())
+    )
+    np.testing.assert_allclose(
+        E.rows(SEEN)[:, SEEN], ((apart + apart.T) / 2)[np.ix_(SEEN, SEEN)], rtol=1e-10
+    )
 
 
 def test_an_integer_user_weight_is_that_many_people_in_expectation():
@@ -155,7 +175,9 @@ def small_data(draw):
     amount = draw(st.sampled_from([st.integers(1, 4), st.floats(0.1, 3)]))
     pair = st.permutations(range(Q)).map(lambda order: order[:2])
     rows = draw(st.lists(st.tuples(st.integers(0, M - 1), pair, amount), min_size=1, max_size=40))
-    user_weight = draw(st.lists(st.floats(0.01, 3) | st.sampled_from([0.0, 1.0]), min_size=M, max_size=M))
+    user_weight = draw(
+        st.lists(st.floats(0.01, 3) | st.sampled_from([0.0, 1.0]), min_size=M, max_size=M)
+    )
     user, pairs, weight = zip(*rows, strict=True)
     winner, loser = zip(*pairs, strict=True)
     return Comparisons.from_codes(user, winner, loser, weight, range(Q), range(M), user_weight)
@@ -175,7 +197,9 @@ def test_apply_rows_and_diagonal_are_those_of_the_dense_matrix(comparisons, seed
     np.testing.assert_allclose(E.counts, (X + X_prime) @ people, atol=1e-10)
     assert E.present.tolist() == ((X @ people > 0) & (X_prime @ people > 0)).tolist()
     np.testing.assert_allclose(E.rows(range(W)), symmetric, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(E.diagonal(), np.where(np.diag(known), np.diag(dense), 0), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        E.diagonal(), np.where(np.diag(known), np.diag(dense), 0), rtol=1e-10, atol=1e-10
+    )
     D = np.random.default_rng(seed).standard_normal((W, 3))
     masked = symmetric * np.outer(E.present, E.present)
     np.testing.assert_allclose(E.apply(D), masked @ D, rtol=1e-10, atol=1e-9)
@@ -196,8 +220,15 @@ def test_nobody_with_two_comparisons_gives_an_empty_moment():
 
 @pytest.mark.parametrize("jobs", [2, 4])
 def test_the_number_of_threads_does_not_change_a_bit(jobs):
-    comparisons = M4([np.random.default_rng(k).permutation(12) for k in range(3)], [0.3] * 3, [0.2] * 3, range(12))
-    comparisons = weighted(comparisons.sample(400, 20).comparisons, np.random.default_rng(0).random(400))
+    comparisons = M4(
+        [np.random.default_rng(k).permutation(12) for k in range(3)],
+        [0.3] * 3,
+        [0.2] * 3,
+        range(12),
+    )
+    comparisons = weighted(
+        comparisons.sample(400, 20).comparisons, np.random.default_rng(0).random(400)
+    )
     one, many = (HalfMoments(comparisons, seed=4, engine=LocalEngine(n)) for n in (1, jobs))
     D = np.random.default_rng(1).standard_normal((144, 5))
     assert one.apply(D).tobytes() == many.apply(D).tobytes()
@@ -221,6 +252,8 @@ def test_no_array_of_all_pairs_of_rows_is_made(metric):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
-    print(f"{metric}: {peak / everything:.3f} of W² numbers at most, the process grew by {grown / everything:.3f}")
+    print(
+        f"{metric}: {peak / everything:.3f} of W² numbers at most, the process grew by {grown / everything:.3f}"
+    )
     assert peak < everything / 5
     assert grown < everything / 3

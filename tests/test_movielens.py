@@ -22,16 +22,26 @@ def no_folder_is_set(monkeypatch, request):
 
 
 def write_mat(folder, train=TRAIN, probe=PROBE, **others):
-    savemat(folder / "moviedata.mat", {"train_vec": np.array(train, np.uint16), "probe_vec": np.array(probe, np.uint16)} | others)
+    savemat(
+        folder / "moviedata.mat",
+        {"train_vec": np.array(train, np.uint16), "probe_vec": np.array(probe, np.uint16)} | others,
+    )
 
 
 def write_dat(folder, text=None):
-    lines = "".join(f"{user}::{movie}::{stars}::978300760\n" for user, movie, stars in TRAIN + PROBE)
+    lines = "".join(
+        f"{user}::{movie}::{stars}::978300760\n" for user, movie, stars in TRAIN + PROBE
+    )
     (folder / "ratings.dat").write_text(lines if text is None else text)
 
 
 def rows(ratings) -> list[list]:
-    return [list(row) for row in zip(ratings.user.tolist(), ratings.item.tolist(), ratings.rating.tolist(), strict=True)]
+    return [
+        list(row)
+        for row in zip(
+            ratings.user.tolist(), ratings.item.tolist(), ratings.rating.tolist(), strict=True
+        )
+    ]
 
 
 def test_a_mat_file_has_a_training_and_a_test_part(tmp_path):
@@ -64,7 +74,9 @@ def test_titles_lie_beside_the_ratings_in_latin_1(tmp_path):
     assert labelled_rows(named)[0] == (1, "Élan: a Film (1999)", "One::Two (2000)", 1.0)
 
 
-def test_the_folder_comes_from_the_argument_or_the_environment_and_may_hold_ml_1m(tmp_path, monkeypatch):
+def test_the_folder_comes_from_the_argument_or_the_environment_and_may_hold_ml_1m(
+    tmp_path, monkeypatch
+):
     (tmp_path / "ml-1m").mkdir()
     write_mat(tmp_path / "ml-1m")
     assert len(read_movielens(tmp_path)) == 6
@@ -79,21 +91,29 @@ def test_the_folder_comes_from_the_argument_or_the_environment_and_may_hold_ml_1
 def test_comparisons_and_the_first_users(tmp_path):
     write_mat(tmp_path)
     comparisons = movielens_comparisons(read_movielens(tmp_path), 2)
-    assert labelled_rows(comparisons) == [(1, 10, 20, 1.0), (2, 20, 10, 1.0)]  # user 30 rates both alike
+    assert labelled_rows(comparisons) == [
+        (1, 10, 20, 1.0),
+        (2, 20, 10, 1.0),
+    ]  # user 30 rates both alike
     first, rest = first_users(comparisons, 2)
     assert (first.users.tolist(), rest.users.tolist()) == ([1, 2], [30])
     assert (first.n_comparisons, rest.n_comparisons) == (2, 0)
 
 
 def test_without_a_folder_the_message_says_how_to_get_one():
-    with pytest.raises(FileError, match=r"No folder .* get MovieLens 1M from grouplens\.org.*--data DIR.*MALLOWMIX_DATA"):
+    with pytest.raises(
+        FileError,
+        match=r"No folder .* get MovieLens 1M from grouplens\.org.*--data DIR.*MALLOWMIX_DATA",
+    ):
         read_movielens()
 
 
 def test_a_folder_that_is_not_there_or_is_empty(tmp_path):
     with pytest.raises(FileError, match=r"nowhere is not there\. .*grouplens\.org"):
         read_movielens(tmp_path / "nowhere")
-    with pytest.raises(FileError, match=r"has neither moviedata\.mat nor ratings\.dat in it\. .*--data DIR"):
+    with pytest.raises(
+        FileError, match=r"has neither moviedata\.mat nor ratings\.dat in it\. .*--data DIR"
+    ):
         read_movielens(tmp_path)
     (tmp_path / "ratings.txt").write_text("1::2::3::4\n")
     with pytest.raises(FileError, match=r"the ending '\.txt' is neither \.mat nor \.dat"):
@@ -104,7 +124,10 @@ def test_a_folder_that_is_not_there_or_is_empty(tmp_path):
     ("text", "message"),
     [
         ("", r"ratings\.dat is empty: each line must read user::movie::stars::time"),
-        ("1::2::3::4\n1::2::3\n", r"ratings\.dat line 2: '1::2::3' does not read user::movie::stars::time"),
+        (
+            "1::2::3::4\n1::2::3\n",
+            r"ratings\.dat line 2: '1::2::3' does not read user::movie::stars::time",
+        ),
         ("1::2::3::4\n1:x:2::3::4\n", r"line 2: '1:x:2::3::4' does not read"),
         ("1::2::good::4\n", r"line 1: '1::2::good::4' does not read"),
         ("1::2::3::4\n\n1::::3::4\n", r"line 3: '1::::3::4' does not read"),
@@ -120,7 +143,9 @@ def test_a_bad_dat_file_is_named_by_its_line(tmp_path, text, message):
 def test_bad_titles_are_named_by_their_line(tmp_path):
     write_dat(tmp_path)
     (tmp_path / "movies.dat").write_text("10::A::B\nten::A::B\n")
-    with pytest.raises(FileError, match=r"movies\.dat line 2: 'ten::A::B' does not read number::title::genres"):
+    with pytest.raises(
+        FileError, match=r"movies\.dat line 2: 'ten::A::B' does not read number::title::genres"
+    ):
         read_movielens(tmp_path)
 
 
@@ -133,10 +158,14 @@ def test_bad_mat_files(tmp_path):
     with pytest.raises(FileError, match="is not a whole MATLAB file"):
         read_movielens(file)
     savemat(file, {"train_vec": np.ones((2, 3))})
-    with pytest.raises(FileError, match="has no variable probe_vec: it needs train_vec and probe_vec"):
+    with pytest.raises(
+        FileError, match="has no variable probe_vec: it needs train_vec and probe_vec"
+    ):
         read_movielens(file)
     savemat(file, {"train_vec": np.ones((2, 3)), "probe_vec": np.ones((2, 2))})
-    with pytest.raises(FileError, match=r"probe_vec has the shape \(2, 2\); it must have three columns of numbers"):
+    with pytest.raises(
+        FileError, match=r"probe_vec has the shape \(2, 2\); it must have three columns of numbers"
+    ):
         read_movielens(file)
     savemat(file, {"train_vec": np.ones((2, 3)), "probe_vec": np.array([[1, 2.5, 3]])})
     with pytest.raises(FileError, match="rating 3 lacks a number; user and movie must be whole"):
@@ -153,7 +182,9 @@ def test_a_mat_file_that_is_cut_short(tmp_path):
             read_movielens(file)
 
 
-@pytest.mark.skipif(not os.environ.get("MALLOWMIX_DATA"), reason="MALLOWMIX_DATA names no folder with MovieLens 1M")
+@pytest.mark.skipif(
+    not os.environ.get("MALLOWMIX_DATA"), reason="MALLOWMIX_DATA names no folder with MovieLens 1M"
+)
 def test_real_counts():
     """Printed nowhere, counted by another program: the comparisons of users 1 to 4000 and of the rest."""
     ratings = read_movielens()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from mallowmix.learn.mstep import (
+from mallowmix.learn.spectral.mallows_mstep import (
     LEAST_PHI,
     MOST_PHI,
     Columns,
@@ -18,7 +18,7 @@ from mallowmix.learn.mstep import (
     peak,
     update_columns,
 )
-from mallowmix.mallows import fit_phi
+from mallowmix.model.mallows import fit_phi
 from oracles import beta
 from planted import planted
 from strategies import rankings
@@ -42,7 +42,9 @@ def tables_of(n_items):
     )
 
 
-counts_and_ranking = rankings(2, 5).flatmap(lambda sigma: st.tuples(tables_of(len(sigma)), st.just(sigma)))
+counts_and_ranking = rankings(2, 5).flatmap(
+    lambda sigma: st.tuples(tables_of(len(sigma)), st.just(sigma))
+)
 dispersions = st.floats(0.006, 0.98)
 
 
@@ -50,7 +52,9 @@ dispersions = st.floats(0.006, 0.98)
 @settings(max_examples=20)
 def test_beta_table(sigma, phi, floor):
     Q = len(sigma)
-    table = beta_table(Columns(np.array([sigma, sigma[::-1]], np.int32), np.array([phi, 0.5])), floor)
+    table = beta_table(
+        Columns(np.array([sigma, sigma[::-1]], np.int32), np.array([phi, 0.5])), floor
+    )
     assert table.shape == (Q * Q, 2)
     for k, (s, p) in enumerate([(sigma, phi), (sigma[::-1], 0.5)]):
         expected = np.clip(beta(tuple(s), p), floor, 1 - floor)
@@ -78,7 +82,9 @@ def test_phi_is_the_maximum_likelihood(phi, seed):
     counts = drawn[np.ix_(sigma, sigma)] * (1 - np.eye(20))
     wins = [sum(drawn[r, r + g] for r in range(20 - g)) for g in range(20)]
     losses = [sum(drawn[r + g, r] for r in range(20 - g)) for g in range(20)]
-    assert fit_column_phi(counts, sigma) == pytest.approx(np.clip(fit_phi(wins, losses), LEAST_PHI, MOST_PHI), abs=2e-3)
+    assert fit_column_phi(counts, sigma) == pytest.approx(
+        np.clip(fit_phi(wins, losses), LEAST_PHI, MOST_PHI), abs=2e-3
+    )
 
 
 @given(counts_and_ranking, st.sampled_from([0.0, 1e-4]))
@@ -86,9 +92,13 @@ def test_phi_is_the_maximum_likelihood(phi, seed):
 def test_phi_against_a_search_on_sums_over_all_rankings(case, floor):
     """No φ that scipy finds is better by more than a thousandth of a nat for each hundred comparisons."""
     counts, sigma = case
-    found = log_likelihood(counts, sigma, fit_column_phi(counts, np.array(sigma), floor=floor), floor)
+    found = log_likelihood(
+        counts, sigma, fit_column_phi(counts, np.array(sigma), floor=floor), floor
+    )
     best = -minimize_scalar(
-        lambda phi: -log_likelihood(counts, sigma, phi, floor), bounds=(LEAST_PHI, MOST_PHI), method="bounded"
+        lambda phi: -log_likelihood(counts, sigma, phi, floor),
+        bounds=(LEAST_PHI, MOST_PHI),
+        method="bounded",
     ).fun
     assert found >= best - 1e-5 * max(counts.sum(), 1)
 
@@ -119,12 +129,19 @@ def test_the_m_step_never_lowers_the_expected_log_likelihood(case, phi, move_sig
 @settings(max_examples=15)
 def test_the_m_step_leaves_a_phi_that_is_best_already(seed):
     """A φ between grid points, found by scipy: what the parabola makes of it would be a hair worse."""
-    counts = np.random.default_rng(seed).uniform(0, 50, (4, 4)) * (1 - np.eye(4)) + np.triu(np.full((4, 4), 100.0), 1)
+    counts = np.random.default_rng(seed).uniform(0, 50, (4, 4)) * (1 - np.eye(4)) + np.triu(
+        np.full((4, 4), 100.0), 1
+    )
     sigma = np.arange(4, dtype=np.int32)
     best = minimize_scalar(
-        lambda phi: -log_likelihood(counts, tuple(range(4)), phi), bounds=(0.01, 0.9), method="bounded", options={"xatol": 1e-12}
+        lambda phi: -log_likelihood(counts, tuple(range(4)), phi),
+        bounds=(0.01, 0.9),
+        method="bounded",
+        options={"xatol": 1e-12},
     ).x
-    after = update_columns(counts.reshape(16, 1), Columns(sigma[None], np.array([best])), move_sigma=False)
+    after = update_columns(
+        counts.reshape(16, 1), Columns(sigma[None], np.array([best])), move_sigma=False
+    )
     old = log_likelihood(counts, tuple(range(4)), best)
     assert log_likelihood(counts, tuple(range(4)), after.phi[0]) >= old - 1e-13 * abs(old)
 
@@ -147,7 +164,11 @@ def test_the_inputs_stay_as_they_were():
 
 def test_the_peak_of_a_curve():
     grid = np.array([0.0, 0.1, 0.3, 0.4, 0.8])
-    assert peak(grid, -((grid - 0.27) ** 2)) == pytest.approx(0.27)  # exact for a parabola, on any grid
+    assert peak(grid, -((grid - 0.27) ** 2)) == pytest.approx(
+        0.27
+    )  # exact for a parabola, on any grid
     assert peak(grid, grid) == 0.8 and peak(grid, -grid) == 0.0
     assert peak(grid, np.zeros(5)) == 0.8
-    assert 0.1 <= peak(grid, np.array([-1e9, -1.0, 0.0, -1e-12, -5.0])) <= 0.4  # never beyond the neighbours
+    assert (
+        0.1 <= peak(grid, np.array([-1e9, -1.0, 0.0, -1e-12, -5.0])) <= 0.4
+    )  # never beyond the neighbours

@@ -9,8 +9,8 @@ from scipy.stats import beta as beta_distribution
 
 import mallowmix as mm
 from benchmarks.questions import Person, Setting, one_phi, planted, questions_needed
-from mallowmix.calibration import Calibration
 from mallowmix.errors import DataError, OptionError
+from mallowmix.model.calibration import Calibration
 
 TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
 NOBODY = mm.Comparisons.from_codes([], [], [], None, list("abcdef"), ["someone"])
@@ -40,12 +40,17 @@ def test_information_against_enumeration(n):
     comparisons = TWO.sample(1, n, seed=4).comparisons if n else NOBODY
     t, mass = grid_posterior(TWO, comparisons)
     found = mm.next_pair(TWO, comparisons, n_best=99, n_draws=20_000)
-    answered = {frozenset(pair) for pair in zip(comparisons.winner.tolist(), comparisons.loser.tolist(), strict=True)}
+    answered = {
+        frozenset(pair)
+        for pair in zip(comparisons.winner.tolist(), comparisons.loser.tolist(), strict=True)
+    }
     assert {frozenset(map("abcdef".index, (q.first, q.second))) for q in found} == {
         frozenset(pair) for pair in combinations(range(6), 2)
     } - answered
     for question in found:
-        exact, chance = direct_information(TWO, t, mass, "abcdef".index(question.first), "abcdef".index(question.second))
+        exact, chance = direct_information(
+            TWO, t, mass, "abcdef".index(question.first), "abcdef".index(question.second)
+        )
         assert question.information == pytest.approx(exact, rel=0.06, abs=2e-4)
         assert question.probability == pytest.approx(chance, abs=0.02)
     told = [question.information for question in found]
@@ -68,20 +73,30 @@ def test_never_one_already_answered():
     told, seen = [], []
     for _ in range(15):
         comparisons = mm.Comparisons.from_codes(
-            np.zeros(len(told), int), *(np.array(told, int).reshape(-1, 2).T), None, list("abcdef"), ["u"]
+            np.zeros(len(told), int),
+            *(np.array(told, int).reshape(-1, 2).T),
+            None,
+            list("abcdef"),
+            ["u"],
         )
         (question,) = mm.next_pair(TWO, comparisons, n_draws=20)
         i, j = "abcdef".index(question.first), "abcdef".index(question.second)
         told.append((j, i))
         seen.append(frozenset((i, j)))
     assert len(set(seen)) == 15
-    all_told = mm.Comparisons.from_codes(np.zeros(15, int), *np.array(told).T, None, list("abcdef"), ["u"])
+    all_told = mm.Comparisons.from_codes(
+        np.zeros(15, int), *np.array(told).T, None, list("abcdef"), ["u"]
+    )
     assert mm.next_pair(TWO, all_told) == []
 
 
 def test_pairs_passed_over_are_not_asked():
     best, second = mm.next_pair(TWO, NOBODY, n_best=2)
-    for answered in ([(best.first, best.second)], ((best.second, best.first),), iter([(best.first, best.second)])):
+    for answered in (
+        [(best.first, best.second)],
+        ((best.second, best.first),),
+        iter([(best.first, best.second)]),
+    ):
         assert mm.next_pair(TWO, NOBODY, answered=answered)[0] == second
     with pytest.raises(DataError, match="The model has no item 'x'; it has 6 others"):
         mm.next_pair(TWO, NOBODY, answered=[("a", "x")])
@@ -94,12 +109,20 @@ def test_relabelling():
     renamed = replace(comparisons, items=np.array(list("ABCDEF"), object))
     plain = mm.next_pair(TWO, comparisons, n_best=3)
     for one, other in zip(plain, mm.next_pair(upper, renamed, n_best=3), strict=True):
-        assert (one.first.upper(), one.second.upper(), one.information) == (other.first, other.second, other.information)
-    turned = mm.M4(TWO.sigma[:, ::-1], TWO.phi, TWO.alpha, list("fedcba"))  # the same model, items held in another order
+        assert (one.first.upper(), one.second.upper(), one.information) == (
+            other.first,
+            other.second,
+            other.information,
+        )
+    turned = mm.M4(
+        TWO.sigma[:, ::-1], TWO.phi, TWO.alpha, list("fedcba")
+    )  # the same model, items held in another order
     exact, again = (mm.next_pair(m, comparisons, n_best=15, n_draws=20_000) for m in (TWO, turned))
     worth = {frozenset((q.first, q.second)): q.information for q in again}
     for question in exact:
-        assert worth[frozenset((question.first, question.second))] == pytest.approx(question.information, rel=0.1, abs=3e-4)
+        assert worth[frozenset((question.first, question.second))] == pytest.approx(
+            question.information, rel=0.1, abs=3e-4
+        )
 
 
 def test_the_same_question_each_time_and_for_weights_as_repeats():
@@ -116,14 +139,22 @@ def test_unknown_items_and_small_models():
     known = mm.Comparisons.from_arrays(["u"], ["a"], ["b"])
     assert mm.next_pair(TWO, votes, unknown_items="drop") == mm.next_pair(TWO, known)
     one = mm.M4([[0, 1]], [0.2], [0.5], "ab")
-    (question,) = mm.next_pair(one, mm.Comparisons.from_codes([], [], [], None, "ab", ["u"]), n_best=5)
-    assert (question.first, question.second) == ("a", "b") and question.information == pytest.approx(0, abs=1e-12)
+    (question,) = mm.next_pair(
+        one, mm.Comparisons.from_codes([], [], [], None, "ab", ["u"]), n_best=5
+    )
+    assert (question.first, question.second) == (
+        "a",
+        "b",
+    ) and question.information == pytest.approx(0, abs=1e-12)
     assert question.probability == pytest.approx(1 / 1.2)
     assert mm.next_pair(one, mm.Comparisons.from_arrays(["u"], ["b"], ["a"])) == []
 
 
 def test_messages():
-    with pytest.raises(DataError, match=r"next_pair asks one person; these are comparisons of 2\. Take one with \.of\(user\)"):
+    with pytest.raises(
+        DataError,
+        match=r"next_pair asks one person; these are comparisons of 2\. Take one with \.of\(user\)",
+    ):
         mm.next_pair(TWO, TWO.sample(2, 3).comparisons)
     with pytest.raises(OptionError, match="n_best is 0; it must be at least 1"):
         mm.next_pair(TWO, NOBODY, n_best=0)
@@ -146,7 +177,9 @@ def test_people_answer_the_same_pair_the_same_way():
     assert person.answer(2, 5) == person.answer(5, 2)
     assert sorted(map(tuple, person.shuffled.tolist())) == list(combinations(range(8), 2))
     wins = np.mean([Person(person.model, setting, m).answer(2, 5) == (2, 5) for m in range(400)])
-    chance = np.mean([Person(person.model, setting, m).theta @ person.model.beta()[:, 2, 5] for m in range(400)])
+    chance = np.mean(
+        [Person(person.model, setting, m).theta @ person.model.beta()[:, 2, 5] for m in range(400)]
+    )
     assert abs(wins - chance) < 0.125  # five standard deviations at most
 
 

@@ -5,21 +5,30 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import LocalEngine
 from mallowmix.errors import FitError, OptionError
-from mallowmix.learn.moments import HalfMoments, PopulationMoments
-from mallowmix.learn.neighbourhoods import Balls, Distances, is_in
-from mallowmix.learn.novel_pairs import _AHEAD, _CHUNK, _STEP, _accept, _solid_angles, find_novel_pairs
-from mallowmix.model import M4
-from mallowmix.randomness import generator
-from mallowmix.theory import dirichlet_moments, separability
+from mallowmix.learn.paper.neighbourhoods import Balls, Distances, is_in
+from mallowmix.learn.paper.novel_pairs import (
+    _AHEAD,
+    _CHUNK,
+    _STEP,
+    _accept,
+    _solid_angles,
+    find_novel_pairs,
+)
+from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
+from mallowmix.model.m4 import M4, separability
+from mallowmix.model.population_moments import dirichlet_moments
+from mallowmix.numerics.randomness import generator
 from oracles import algorithm2, dense_distances
 
 
 def model(seed, Q, K, phi=0.2, alpha=0.3):
     random = np.random.default_rng(seed)
-    return M4([random.permutation(Q) for _ in range(K)], np.full(K, phi), np.full(K, alpha), range(Q))
+    return M4(
+        [random.permutation(Q) for _ in range(K)], np.full(K, phi), np.full(K, alpha), range(Q)
+    )
 
 
 def population(m4):
@@ -29,7 +38,12 @@ def population(m4):
 def directions(seed, n_pairs, P):
     """The directions of Algorithm 2 for a seed, as the package draws them: a chunk at a time."""
     widths = [min(_CHUNK, P - start) for start in range(0, P, _CHUNK)]
-    return np.hstack([generator(seed, _STEP, _CHUNK * c).standard_normal((n_pairs, width)) for c, width in enumerate(widths)])
+    return np.hstack(
+        [
+            generator(seed, _STEP, _CHUNK * c).standard_normal((n_pairs, width))
+            for c, width in enumerate(widths)
+        ]
+    )
 
 
 def compare_with_twin(E, K, zeta, metric, P=70, seed=3):
@@ -39,7 +53,9 @@ def compare_with_twin(E, K, zeta, metric, P=70, seed=3):
     distance = dense_distances(dense, metric)[np.ix_(candidates, candidates)]
     distances = Distances(E, candidates, metric)
     if zeta == "auto":
-        places = np.unique(np.linspace(0, len(candidates) - 1, min(len(candidates), 256)).astype(int))
+        places = np.unique(
+            np.linspace(0, len(candidates) - 1, min(len(candidates), 256)).astype(int)
+        )
         zeta = max(0.3 * np.quantile(distance[places], 0.999), 1e-12)
         assert distances.auto_zeta() == pytest.approx(zeta, rel=1e-6, abs=1e-7)
     least = zeta / 2 if metric == "moment" else zeta
@@ -63,23 +79,43 @@ metrics = st.sampled_from(["moment", "euclidean"])
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(2, 4), st.floats(0.1, 2), zetas, metrics)
-def test_solid_angles_and_accepted_rows_are_those_of_the_definition_in_population(seed, Q, K, spread, zeta, metric):
+@given(
+    st.integers(0, 10**6), st.integers(2, 5), st.integers(2, 4), st.floats(0.1, 2), zetas, metrics
+)
+def test_solid_angles_and_accepted_rows_are_those_of_the_definition_in_population(
+    seed, Q, K, spread, zeta, metric
+):
     """For any non-negative B, some of whose rows are empty; no two rows are equal, so that the definition has no ties."""
     random = np.random.default_rng(seed)
-    B = random.gamma(spread, size=(Q * Q, K)) * (random.random((Q * Q, 1)) < 0.8) * ~np.eye(Q, dtype=bool).reshape(-1, 1)
+    B = (
+        random.gamma(spread, size=(Q * Q, K))
+        * (random.random((Q * Q, 1)) < 0.8)
+        * ~np.eye(Q, dtype=bool).reshape(-1, 1)
+    )
     assume(np.count_nonzero(B.any(axis=1)) >= 2)
-    compare_with_twin(PopulationMoments(B / B.sum(axis=0), *dirichlet_moments(random.gamma(1, size=K) + 0.1)), K, zeta, metric)
+    compare_with_twin(
+        PopulationMoments(B / B.sum(axis=0), *dirichlet_moments(random.gamma(1, size=K) + 0.1)),
+        K,
+        zeta,
+        metric,
+    )
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 10**6), st.integers(3, 5), st.integers(1, 4), st.integers(1, 12), zetas, metrics)
-def test_solid_angles_and_accepted_rows_are_those_of_the_definition_in_samples(seed, Q, K, per_user, zeta, metric):
+@given(
+    st.integers(0, 10**6), st.integers(3, 5), st.integers(1, 4), st.integers(1, 12), zetas, metrics
+)
+def test_solid_angles_and_accepted_rows_are_those_of_the_definition_in_samples(
+    seed, Q, K, per_user, zeta, metric
+):
     """Few comparisons: pairs in one half alone, noisy distances (negative ones too), people with one comparison."""
     comparisons = model(seed, Q, K).sample(25, per_user, seed=seed).comparisons
     E = HalfMoments(comparisons, seed=seed, engine=LocalEngine(1))
     assume(np.count_nonzero(E.present) >= 2)
-    assume(len(np.unique(np.round(E.rows(np.flatnonzero(E.present)), 9), axis=0)) == np.count_nonzero(E.present))
+    assume(
+        len(np.unique(np.round(E.rows(np.flatnonzero(E.present)), 9), axis=0))
+        == np.count_nonzero(E.present)
+    )
     compare_with_twin(E, K, zeta, metric)
 
 
@@ -104,14 +140,19 @@ def test_the_euclidean_distance_is_over_the_columns_that_multiply():
     candidates = np.flatnonzero(E.present)
     distance = Distances(E, candidates, "euclidean").between(np.arange(len(candidates)))
     rows = E.rows(candidates)[:, candidates]
-    np.testing.assert_allclose(distance, np.linalg.norm(rows[:, None] - rows[None], axis=2), atol=1e-6)
+    np.testing.assert_allclose(
+        distance, np.linalg.norm(rows[:, None] - rows[None], axis=2), atol=1e-6
+    )
 
 
 def test_the_projected_distance_is_the_euclidean_one_seen_in_512_directions():
     """A distance seen in S directions has the relative error 1/√(2S), 3%; all within 16% in all but 1 of 1000 tries."""
     E = HalfMoments(model(2, 10, 3, phi=0.3).sample(60, 40, seed=1).comparisons)
     candidates = np.flatnonzero(E.present)
-    exact, seen = (Distances(E, candidates, metric).between(np.arange(len(candidates))) for metric in ("euclidean", "projected"))
+    exact, seen = (
+        Distances(E, candidates, metric).between(np.arange(len(candidates)))
+        for metric in ("euclidean", "projected")
+    )
     apart = ~np.eye(len(candidates), dtype=bool)
     ratio = seen[apart] / exact[apart]
     assert 0.84 < ratio.min() < ratio.max() < 1.16
@@ -122,7 +163,11 @@ def test_the_projected_distance_is_the_euclidean_one_seen_in_512_directions():
 def test_pairs_that_nobody_answered_twice_need_another_distance():
     """E_ii is then 0 for all pairs, and no two rows lie apart by the moment."""
     drawn = model(4, 8, 2, phi=0.1).sample(400, 60, seed=3).comparisons
-    asked = drawn.user * 64 + np.minimum(drawn.winner, drawn.loser) * 8 + np.maximum(drawn.winner, drawn.loser)
+    asked = (
+        drawn.user * 64
+        + np.minimum(drawn.winner, drawn.loser) * 8
+        + np.maximum(drawn.winner, drawn.loser)
+    )
     once = np.unique(asked, return_index=True)[1]
     codes = (part[once] for part in (drawn.user, drawn.winner, drawn.loser))
     votes = Comparisons.from_codes(*codes, np.ones(len(once)), drawn.items, drawn.users)
@@ -130,8 +175,13 @@ def test_pairs_that_nobody_answered_twice_need_another_distance():
     with pytest.raises(FitError, match=r'give metric="projected", or take the default method'):
         find_novel_pairs(E, 2)
     found = find_novel_pairs(E, 2, metric="auto", zeta="auto", min_count=0.5).pairs
-    assert found.tolist() == find_novel_pairs(E, 2, metric="projected", zeta="auto", min_count=0.5).pairs.tolist()
-    beta = model(4, 8, 2, phi=0.1).beta().reshape(2, -1)[:, found]  # each novel pair is likely in one component alone
+    assert (
+        found.tolist()
+        == find_novel_pairs(E, 2, metric="projected", zeta="auto", min_count=0.5).pairs.tolist()
+    )
+    beta = (
+        model(4, 8, 2, phi=0.1).beta().reshape(2, -1)[:, found]
+    )  # each novel pair is likely in one component alone
     assert sorted((beta > 0.7).argmax(axis=0).tolist()) == [0, 1]
     assert (beta.min(axis=0) < 0.3).all()
 
@@ -164,7 +214,9 @@ def test_the_novel_pairs_are_those_of_the_model():
         assert separability(m4.beta()) == 0
         E = population(m4)
         found = find_novel_pairs(E, 4, seed=seed)
-        np.testing.assert_allclose(np.sort(E.Bbar[found.pairs], axis=1), [[0, 0, 0, 1]] * 4, atol=1e-12)
+        np.testing.assert_allclose(
+            np.sort(E.Bbar[found.pairs], axis=1), [[0, 0, 0, 1]] * 4, atol=1e-12
+        )
         assert sorted(E.Bbar[found.pairs].argmax(axis=1).tolist()) == [0, 1, 2, 3]
 
 
@@ -212,7 +264,10 @@ def test_where_distances_are_zero_zeta_goes_to_zero_at_once():
 
 def test_more_components_than_rows_says_so():
     comparisons = Comparisons.from_arrays(list("uuvv"), list("abab"), list("baba"))
-    with pytest.raises(FitError, match=r"Only \d ordered pairs were seen often enough .*, but 3 components were asked for"):
+    with pytest.raises(
+        FitError,
+        match=r"Only \d ordered pairs were seen often enough .*, but 3 components were asked for",
+    ):
         find_novel_pairs(HalfMoments(comparisons), 3)
 
 
@@ -224,7 +279,8 @@ def test_pairs_never_seen_or_seen_in_one_half_are_no_candidates_and_the_latter_a
     found = find_novel_pairs(E, 2)
     assert E.present[found.pairs].all()
     assert (
-        found.notes[0] == f"Seen in one half of the comparisons only, and so no candidates for novel pairs: {lost} ordered pairs."
+        found.notes[0]
+        == f"Seen in one half of the comparisons only, and so no candidates for novel pairs: {lost} ordered pairs."
     )
 
 
@@ -234,13 +290,17 @@ def test_min_count_leaves_rare_rows_out():
     for least in (0.2, 0.9, 1.0):
         found = find_novel_pairs(E, 3, min_count=least)
         assert (E.half_counts[found.pairs] >= least * np.median(E.half_counts[seen])).all()
-    with pytest.raises(FitError, match="lower the number of components or min_count, or add comparisons"):
+    with pytest.raises(
+        FitError, match="lower the number of components or min_count, or add comparisons"
+    ):
         find_novel_pairs(E, 3, min_count=50)
 
 
 def test_progress_is_told():
     calls = []
-    find_novel_pairs(population(model(1, 6, 2)), 2, n_projections=100, progress=lambda *call: calls.append(call))
+    find_novel_pairs(
+        population(model(1, 6, 2)), 2, n_projections=100, progress=lambda *call: calls.append(call)
+    )
     assert calls == [("projections", 64, 100), ("projections", 100, 100)]
 
 
@@ -256,8 +316,14 @@ def test_balls_are_found_once():
     two = balls.of(np.array([2, 7]))
     assert sorted(asked) == [2, 4, 7]
     assert one[1].tolist() == two[0].tolist()
-    assert np.unpackbits(two, axis=1, count=len(candidates)).tolist() == (between(np.array([2, 7])) < 0.15).tolist()
-    assert is_in(two, np.array([2, 2])).tolist() == [True, bool(between(np.array([7]))[0, 2] < 0.15)]
+    assert (
+        np.unpackbits(two, axis=1, count=len(candidates)).tolist()
+        == (between(np.array([2, 7])) < 0.15).tolist()
+    )
+    assert is_in(two, np.array([2, 2])).tolist() == [
+        True,
+        bool(between(np.array([7]))[0, 2] < 0.15),
+    ]
     assert balls.n_found == 3
 
 
@@ -277,7 +343,10 @@ def test_only_the_balls_of_the_furthest_rows_are_found():
         ({"zeta": float("nan")}, "zeta is nan; it must be at least 0"),
         ({"zeta": "large"}, "zeta is 'large'; it must be a number of at least 0, or \"auto\""),
         ({"zeta": True}, 'zeta is True; it must be a number of at least 0, or "auto"'),
-        ({"metric": "cosine"}, "metric is 'cosine'; it must be one of 'moment', 'euclidean', 'projected', 'auto'"),
+        (
+            {"metric": "cosine"},
+            "metric is 'cosine'; it must be one of 'moment', 'euclidean', 'projected', 'auto'",
+        ),
         ({"n_projections": 0}, "n_projections is 0; it must be at least 1"),
         ({"min_count": -1}, "min_count is -1; it must be at least 0"),
     ],

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.rating_table import rating_table
-from mallowmix.peers.base import Fitted, FittedRatings, Peer, rmse
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.bpmf import BPMF, Side, _sides
+from mallowmix.peers.interface import Fitted, FittedRatings, Peer, rmse
 from mallowmix.peers.pmf import PMF, gradient
 
 QUICK = [PMF(n_epochs=5), BPMF(n_epochs=3, start=PMF(n_epochs=3)), Bias(n_sweeps=5)]
@@ -47,7 +47,10 @@ def test_the_contract(peer):
     assert ((p > 0) & (p < 1)).all()
     found = fitted.predict(["u003", "u003", "nobody"], ["i001", "no thing", "no thing"])
     assert ((found >= ratings[seen].min()) & (found <= ratings[seen].max())).all()
-    assert set(fitted.predict_integers(["u003"] * 8, [f"i{i:03d}" for i in range(8)]) % 1) <= {0.0, ratings[seen].max() % 1}
+    assert set(fitted.predict_integers(["u003"] * 8, [f"i{i:03d}" for i in range(8)]) % 1) <= {
+        0.0,
+        ratings[seen].max() % 1,
+    }
 
 
 @by_name
@@ -81,7 +84,9 @@ def test_probabilities_are_those_of_two_noisy_ratings():
 
 def test_draws_are_averaged_after_clipping():
     scores = np.array([[[10.0], [0.0]], [[-1.0], [0.0]]])
-    fitted = FittedRatings(np.array(["a"]), np.array(["x"]), scores, np.ones((2, 2, 1)), 3.0, 1.0, 5.0, 1.0)
+    fitted = FittedRatings(
+        np.array(["a"]), np.array(["x"]), scores, np.ones((2, 2, 1)), 3.0, 1.0, 5.0, 1.0
+    )
     assert fitted.predict(["a"], ["x"])[0] == (5 + 2) / 2
     assert fitted.predict_integers(["a"], ["x"])[0] == 4
     assert fitted.predict(["z"], ["z"])[0] == 3
@@ -103,18 +108,25 @@ def test_pmf_gradient_matches_finite_differences():
     def loss(flat):
         A, B = flat[:8].reshape(4, 2), flat[8:].reshape(3, 2)
         return sum(
-            (A[u] @ B[i] - x) ** 2 + 0.5 * 0.3 * (A[u] @ A[u] + B[i] @ B[i]) for u, i, x in zip(user, item, r, strict=True)
+            (A[u] @ B[i] - x) ** 2 + 0.5 * 0.3 * (A[u] @ A[u] + B[i] @ B[i])
+            for u, i, x in zip(user, item, r, strict=True)
         )
 
     flat = np.r_[U.ravel(), V.ravel()]
     slope = [(loss(flat + e) - loss(flat - e)) / 2e-6 for e in 1e-6 * np.eye(14)]
     found = gradient(U, V, user, item, r, 0.3)
-    np.testing.assert_allclose(np.r_[found[0].ravel(), found[1].ravel()], slope, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        np.r_[found[0].ravel(), found[1].ravel()], slope, rtol=1e-6, atol=1e-6
+    )
 
 
 def test_pmf_one_batch_is_a_momentum_step():
     random = np.random.default_rng(1)
-    user, item, r = np.array([0, 1, 1], np.int32), np.array([0, 0, 1], np.int32), random.normal(size=3)
+    user, item, r = (
+        np.array([0, 1, 1], np.int32),
+        np.array([0, 0, 1], np.int32),
+        random.normal(size=3),
+    )
     sizes = (2, 2, 1)
     U0, V0 = PMF(n_epochs=0).factors(user, item, r, sizes, 5)
     dU, dV = gradient(U0, V0, user, item, r, 0.01)
@@ -148,12 +160,16 @@ def test_bpmf_conditional_means_and_spreads_match_dense_algebra():
     precision = A @ A.T + np.eye(K)
     peer, side = BPMF(noise_precision=1.7), Side(starts, other, r)
     means = peer.draw_factors(side, V, mu, precision, np.zeros((3, K)))
-    unit = [peer.draw_factors(side, V, mu, precision, np.tile(e, (3, 1))) - means for e in np.eye(K)]
+    unit = [
+        peer.draw_factors(side, V, mu, precision, np.tile(e, (3, 1))) - means for e in np.eye(K)
+    ]
     for m in range(3):
         rows = slice(starts[m], starts[m + 1])
         X = V[other[rows]]
         covariance = np.linalg.inv(precision + 1.7 * X.T @ X)
-        np.testing.assert_allclose(means[m], covariance @ (precision @ mu + 1.7 * X.T @ r[rows]), rtol=1e-9)
+        np.testing.assert_allclose(
+            means[m], covariance @ (precision @ mu + 1.7 * X.T @ r[rows]), rtol=1e-9
+        )
         root = np.column_stack([u[m] for u in unit])
         np.testing.assert_allclose(root @ root.T, covariance, rtol=1e-9)
 
@@ -179,14 +195,24 @@ def test_bpmf_prior_draws_have_the_right_means():
     random = np.random.default_rng(5)
     draws = [BPMF().draw_prior(X, random) for _ in range(3000)]
     np.testing.assert_allclose(np.mean([m for m, _ in draws], axis=0), center, atol=0.004)
-    np.testing.assert_allclose(np.mean([p for _, p in draws], axis=0), freedom * scale, atol=0.025 * freedom * scale.max())
+    np.testing.assert_allclose(
+        np.mean([p for _, p in draws], axis=0), freedom * scale, atol=0.025 * freedom * scale.max()
+    )
 
 
 def test_bpmf_ratings_by_items_are_the_same_ratings():
     table = rating_table((["a", "b", "b"], ["y", "x", "y"], [1, 2, 4]))
     people, things = _sides(table, 2.0)
-    assert (people.starts.tolist(), people.other.tolist(), people.residual.tolist()) == ([0, 1, 3], [1, 0, 1], [-1, 0, 2])
-    assert (things.starts.tolist(), things.other.tolist(), things.residual.tolist()) == ([0, 1, 3], [1, 0, 1], [0, -1, 2])
+    assert (people.starts.tolist(), people.other.tolist(), people.residual.tolist()) == (
+        [0, 1, 3],
+        [1, 0, 1],
+        [-1, 0, 2],
+    )
+    assert (things.starts.tolist(), things.other.tolist(), things.residual.tolist()) == (
+        [0, 1, 3],
+        [1, 0, 1],
+        [0, -1, 2],
+    )
 
 
 # ---- data from their own model ----
@@ -194,7 +220,10 @@ def test_bpmf_ratings_by_items_are_the_same_ratings():
 
 @pytest.mark.parametrize(
     ("peer", "most"),
-    [(PMF(learning_rate=5.0, n_epochs=60), 0.75), (BPMF(noise_precision=1 / 0.4**2, start=PMF(learning_rate=5.0)), 0.5)],
+    [
+        (PMF(learning_rate=5.0, n_epochs=60), 0.75),
+        (BPMF(noise_precision=1 / 0.4**2, start=PMF(learning_rate=5.0)), 0.5),
+    ],
     ids=["PMF", "BPMF"],
 )
 def test_factors_are_recovered(peer, most):
@@ -234,7 +263,9 @@ def test_shrinkage_is_chosen_by_held_out_ratings():
     random = np.random.default_rng(7)
     everything = np.ones((60, 10), bool)
     noise = rating_table(columns(random.normal(3, 1, (60, 10)), everything))
-    clear = rating_table(columns(3 + random.normal(0, 2, (60, 1)) + random.normal(0, 0.1, (60, 10)), everything))
+    clear = rating_table(
+        columns(3 + random.normal(0, 2, (60, 1)) + random.normal(0, 0.1, (60, 10)), everything)
+    )
     peer = Bias(shrinkage=(0.1, 1000.0))
     assert peer.chosen(noise, 0)[0] == 1000.0
     assert peer.chosen(clear, 0)[0] == 0.1

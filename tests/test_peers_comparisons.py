@@ -12,18 +12,18 @@ from scipy.special import expit
 
 import mallowmix as mm
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.posterior import fold_in
-from mallowmix.peers.base import Fitted, Peer
+from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.model.permutations import match_components
 from mallowmix.peers.baselines import Borda, BradleyTerry, Coin, OneMallows, wins_of
 from mallowmix.peers.btl import MixedBTL, MixtureOfBT
+from mallowmix.peers.interface import Fitted, Peer
 from mallowmix.peers.lda import LDA
 from mallowmix.peers.low_rank import FittedLowRank, LowRank, Trust, _m_step, _place
-from mallowmix.peers.m4 import MixedMallowsPeer
+from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer
 from mallowmix.peers.separable import Separable
 from mallowmix.peers.systems import SYSTEMS
 from mallowmix.peers.tm import TM
 from mallowmix.peers.validation import best, deal, foretold, loss, trial
-from mallowmix.rankings import match_components
 from tests.planted import blocks_of, error, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
@@ -75,7 +75,9 @@ def test_the_contract(peer, small):
     np.testing.assert_allclose(p[:, 0] + p[:, 1], 1)
     assert ((p > 0) & (p < 1)).all()
     assert isinstance(peer, ALIKE) or np.ptp(p, axis=0).max() > 1e-7, "people differ"
-    with pytest.raises(DataError, match=r"Pair 2: there is no item 'tea' in what was learnt; there are 8 others\."):
+    with pytest.raises(
+        DataError, match=r"Pair 2: there is no item 'tea' in what was learnt; there are 8 others\."
+    ):
         fitted.predict_proba(people, [("i000", "i001"), ("i000", "tea")])
 
 
@@ -84,9 +86,13 @@ def test_the_order_of_rows_and_others_does_not_matter(peer, small):
     """The same bytes for rows in any order; and a person is foretold alike, alone or among others."""
     _, votes, people = small
     table = votes.to_arrow().to_pydict()
-    turned = mm.Comparisons.from_arrays(*(table[name][::-1] for name in ("user", "winner", "loser", "weight")))
+    turned = mm.Comparisons.from_arrays(
+        *(table[name][::-1] for name in ("user", "winner", "loser", "weight"))
+    )
     pairs = [("i000", "i001"), ("i002", "i007")]
-    first, again = (peer.fit(data, 2, seed=3).predict_proba(people, pairs) for data in (votes, turned))
+    first, again = (
+        peer.fit(data, 2, seed=3).predict_proba(people, pairs) for data in (votes, turned)
+    )
     assert first.tobytes() == again.tobytes()
     alone = peer.fit(votes, 2, seed=3).predict_proba(people.take_users([3]), pairs)
     np.testing.assert_allclose(alone[0], first[3], rtol=1e-9)
@@ -96,7 +102,11 @@ def test_the_order_of_rows_and_others_does_not_matter(peer, small):
 def test_someone_unknown_with_nothing_told_is_average(peer, small):
     _, votes, people = small
     nobody = dataclasses.replace(
-        people, user=people.user[:0], winner=people.winner[:0], loser=people.loser[:0], weight=np.zeros(0)
+        people,
+        user=people.user[:0],
+        winner=people.winner[:0],
+        loser=people.loser[:0],
+        weight=np.zeros(0),
     )
     p = peer.fit(votes, 2, seed=1).predict_proba(nobody, [("i000", "i001")])
     assert np.ptp(p) == 0 and 0 < p[0, 0] < 1
@@ -117,10 +127,15 @@ def test_m4_is_what_fit_and_predict_give(small):
     fitted = MixedMallowsPeer(n_fits=2, options=QUICK).fit(votes, 2, seed=4)
     assert fitted.model == model
     pairs = [("i000", "i001"), ("i004", "i002")]
-    np.testing.assert_allclose(fitted.predict_proba(people, pairs), mm.predict(model, people, pairs))
+    np.testing.assert_allclose(
+        fitted.predict_proba(people, pairs), mm.predict(model, people, pairs)
+    )
     np.testing.assert_allclose(fitted.weights(people), mm.weights(model, people))
     calibrated = mm.calibrate(model, votes, seed=4)
-    assert MixedMallowsPeer(n_fits=2, calibrated=True, options=QUICK).fit(votes, 2, seed=4).model == calibrated
+    assert (
+        MixedMallowsPeer(n_fits=2, calibrated=True, options=QUICK).fit(votes, 2, seed=4).model
+        == calibrated
+    )
 
 
 def test_tm_is_m4_with_single_rankings_and_a_floor(small):
@@ -137,7 +152,9 @@ def test_tm_is_m4_with_single_rankings_and_a_floor(small):
                     assert fitted.beta[k, i, j] == pytest.approx(0.9 if above else 0.1, abs=1e-4)
     blocks, _ = blocks_of(people)
     theta = np.concatenate([fold_in(block, fitted.fits[0])[0] for block in blocks])
-    np.testing.assert_allclose(fitted.predict_proba(people, [("i000", "i005")])[:, 0], theta @ fitted.beta[:, 0, 5])
+    np.testing.assert_allclose(
+        fitted.predict_proba(people, [("i000", "i005")])[:, 0], theta @ fitted.beta[:, 0, 5]
+    )
 
 
 def test_tm_recovers_rankings_without_noise_and_chooses_a_small_floor():
@@ -192,23 +209,31 @@ def test_topic_models_recover_separable_rankings(peer, n_users):
 
 
 def test_mixed_membership_btl_recovers_its_columns():
-    scores = np.array([np.linspace(2, -2, 8), np.random.default_rng(0).permutation(np.linspace(2, -2, 8))])
+    scores = np.array(
+        [np.linspace(2, -2, 8), np.random.default_rng(0).permutation(np.linspace(2, -2, 8))]
+    )
     sigma = np.argsort(np.argsort(-scores, axis=1), axis=1)
     truth = mm.M4(sigma, [0.5, 0.5], [0.2, 0.2], [f"i{i}" for i in range(8)], scores=scores)
     fitted = MixedBTL().fit(truth.sample(800, 40, seed=1).comparisons, 2)
     match = match_components(fitted.model.sigma, truth.sigma)
-    np.testing.assert_allclose(fitted.model.beta()[match.found], truth.beta()[match.truth], atol=0.08)
+    np.testing.assert_allclose(
+        fitted.model.beta()[match.found], truth.beta()[match.truth], atol=0.08
+    )
 
 
 def test_a_mixture_of_bt_recovers_types_of_people():
     """Everybody holds one column, 300 : 300 people: shares have a standard error of .02, β one of .015; people are told apart."""
-    scores = np.array([np.linspace(2, -2, 8), np.random.default_rng(0).permutation(np.linspace(2, -2, 8))])
+    scores = np.array(
+        [np.linspace(2, -2, 8), np.random.default_rng(0).permutation(np.linspace(2, -2, 8))]
+    )
     sigma = np.argsort(np.argsort(-scores, axis=1), axis=1)
     truth = mm.M4(sigma, [0.5, 0.5], [1, 1], [f"i{i}" for i in range(8)], scores=scores)
     drawn = truth.sample(600, 40, prior="vertices", seed=1)
     fitted = MixtureOfBT(evidence=(1.0, 0.25)).fit(drawn.comparisons, 2)
     match = match_components(fitted.model.sigma, truth.sigma)
-    np.testing.assert_allclose(fitted.model.beta()[match.found], truth.beta()[match.truth], atol=0.08)
+    np.testing.assert_allclose(
+        fitted.model.beta()[match.found], truth.beta()[match.truth], atol=0.08
+    )
     np.testing.assert_allclose(fitted.model.share, 0.5, atol=0.1)
     assert dict(fitted.settings)["evidence"] == 1.0
     held = fitted.weights(drawn.comparisons)[:, match.found][:, np.argsort(match.truth)]
@@ -222,13 +247,19 @@ def test_a_mixture_of_bt_recovers_types_of_people():
 def taste(M, Q, rank, n, seed):
     """Comparisons drawn from the low-rank model, and their true log-odds as a function of (person, first, second)."""
     random = np.random.default_rng(seed)
-    U, V, b = random.normal(size=(M, rank)), random.normal(0, 1, (Q, rank)), random.normal(0, 0.5, Q)
+    U, V, b = (
+        random.normal(size=(M, rank)),
+        random.normal(0, 1, (Q, rank)),
+        random.normal(0, 0.5, Q),
+    )
     score = U @ V.T + b
     user, first = np.repeat(np.arange(M), n), random.integers(0, Q, M * n)
     second = (first + random.integers(1, Q, M * n)) % Q
     wins = random.random(M * n) < expit(score[user, first] - score[user, second])
     winner, loser = np.where(wins, first, second), np.where(wins, second, first)
-    return mm.Comparisons.from_codes(user, winner, loser, None, [f"i{i:02d}" for i in range(Q)], range(M)), score
+    return mm.Comparisons.from_codes(
+        user, winner, loser, None, [f"i{i:02d}" for i in range(Q)], range(M)
+    ), score
 
 
 def test_low_rank_looks_for_more_penalty_than_its_candidates_where_people_do_not_differ():
@@ -241,13 +272,19 @@ def test_low_rank_looks_for_more_penalty_than_its_candidates_where_people_do_not
 def test_low_rank_recovers_its_own_taste():
     """New people with 30 comparisons each: the true log-odds of other pairs are followed, and the rank of 2 is chosen over 1."""
     votes, score = taste(450, 12, 2, 30, seed=0)
-    fitted = LowRank(ranks=(1, 2), penalties=(1.0,), n_fits=1, n_iter=25).fit(votes.take_users(range(400)))
+    fitted = LowRank(ranks=(1, 2), penalties=(1.0,), n_fits=1, n_iter=25).fit(
+        votes.take_users(range(400))
+    )
     assert dict(fitted.settings)["rank"] == 2
     pairs = [(i, j) for i in range(12) for j in range(i)]
-    p = fitted.predict_proba(votes.take_users(range(400, 450)), [(f"i{i:02d}", f"i{j:02d}") for i, j in pairs])
+    p = fitted.predict_proba(
+        votes.take_users(range(400, 450)), [(f"i{i:02d}", f"i{j:02d}") for i, j in pairs]
+    )
     truth = np.array([[score[m, i] - score[m, j] for i, j in pairs] for m in range(400, 450)])
     assert np.corrcoef(np.log(p / (1 - p)).ravel(), truth.ravel())[0, 1] > 0.9
-    regret = np.mean(expit(truth) * np.log(expit(truth) / p) + expit(-truth) * np.log(expit(-truth) / (1 - p)))
+    regret = np.mean(
+        expit(truth) * np.log(expit(truth) / p) + expit(-truth) * np.log(expit(-truth) / (1 - p))
+    )
     assert regret < 0.06  # nats a comparison above the truth itself; a coin has .3
 
 
@@ -260,11 +297,25 @@ def test_the_bound_never_falls_and_bounds_the_likelihood():
     one = votes.take_users([0])
     W = np.random.default_rng(2).normal(size=(6, 2))
     (block,), _ = blocks_of(one)
-    _, _, bound = _place(block.starts, block.pair, block.weight, block.user_weight, W, np.ones(len(block.pair)), 1.0, 1.0, 50)
+    _, _, bound = _place(
+        block.starts,
+        block.pair,
+        block.weight,
+        block.user_weight,
+        W,
+        np.ones(len(block.pair)),
+        1.0,
+        1.0,
+        50,
+    )
     x, d = (W[one.winner] - W[one.loser]).T
 
     def likelihood(u):
-        return np.exp(np.sum(one.weight * np.log(expit(u * x + d)))) * np.exp(-u * u / 2) / np.sqrt(2 * np.pi)
+        return (
+            np.exp(np.sum(one.weight * np.log(expit(u * x + d))))
+            * np.exp(-u * u / 2)
+            / np.sqrt(2 * np.pi)
+        )
 
     exact = np.log(quad(likelihood, -8, 8, epsabs=0, epsrel=1e-9)[0])
     assert exact - 0.05 * one.n_comparisons < bound < exact
@@ -282,7 +333,9 @@ def test_the_items_solve_their_normal_equations():
 
     def objective(W):
         x = W[winner] - W[loser]
-        return np.sum(0.5 * np.einsum("na,na->n", x, u) - bend * np.einsum("na,nab,nb->n", x, T, x)) - 0.5 * np.sum(ridge * W**2)
+        return np.sum(
+            0.5 * np.einsum("na,na->n", x, u) - bend * np.einsum("na,nab,nb->n", x, T, x)
+        ) - 0.5 * np.sum(ridge * W**2)
 
     curve, pull = np.zeros((Q, Q, R, R)), np.zeros((Q, R))
     for i, j, v, t, lam in zip(winner, loser, u, T, bend, strict=True):
@@ -290,20 +343,31 @@ def test_the_items_solve_their_normal_equations():
         pull[i] += 0.5 * v
         pull[j] -= 0.5 * v
     W = _m_step(curve, pull, ridge)
-    assert all(objective(W) >= objective(W + step * 1e-3) for step in random.normal(size=(50, Q, R)))
+    assert all(
+        objective(W) >= objective(W + step * 1e-3) for step in random.normal(size=(50, Q, R))
+    )
 
 
 def test_averaging_over_what_is_not_known_of_a_person():
     """σ(m / √(1 + πs²/8)) against the integral, for someone with two comparisons; a higher evidence makes it surer."""
     W = np.array([[1.0, 0.2], [-1.0, 0.0], [0.5, -0.3]])
     votes = mm.Comparisons.from_arrays(["u", "u"], ["a", "a"], ["b", "c"])
-    p = [FittedLowRank(votes.items, [W], Trust(e, 1.0)).predict_proba(votes, [("a", "b")])[0, 0] for e in (1.0, 5.0)]
+    p = [
+        FittedLowRank(votes.items, [W], Trust(e, 1.0)).predict_proba(votes, [("a", "b")])[0, 0]
+        for e in (1.0, 5.0)
+    ]
     (block,), _ = blocks_of(votes)
-    mean, spread, _ = _place(block.starts, block.pair, block.weight, block.user_weight, W, np.ones(2), 1.0, 1.0, 50)
+    mean, spread, _ = _place(
+        block.starts, block.pair, block.weight, block.user_weight, W, np.ones(2), 1.0, 1.0, 50
+    )
     sd = spread[0, 0, 0] ** 0.5
 
     def integrand(u):
-        return expit(2 * u + 0.2) * np.exp(-(((u - mean[0, 0]) / sd) ** 2) / 2) / (sd * np.sqrt(2 * np.pi))
+        return (
+            expit(2 * u + 0.2)
+            * np.exp(-(((u - mean[0, 0]) / sd) ** 2) / 2)
+            / (sd * np.sqrt(2 * np.pi))
+        )
 
     assert p[0] == pytest.approx(quad(integrand, -10, 10)[0], abs=0.01)
     assert p[1] > p[0]
@@ -334,7 +398,10 @@ def test_without_choix_a_sentence_says_how_to_get_it(monkeypatch, small):
     import sys
 
     monkeypatch.setitem(sys.modules, "choix", None)
-    with pytest.raises(DataError, match=r"computed by choix, which is not installed: pip install 'mallowmix\[peers\]'"):
+    with pytest.raises(
+        DataError,
+        match=r"computed by choix, which is not installed: pip install 'mallowmix\[peers\]'",
+    ):
         BradleyTerry().fit(small[1])
 
 
@@ -371,9 +438,16 @@ def test_what_is_told_and_asked_shares_no_item_and_nobody_learns_from_who_is_ask
     votes = small[1]
     held = trial(votes, 5)
     assert not set(held.train.users.tolist()) & set(held.told.users.tolist())
-    assert held.train.n_users == 40 and held.told.n_users == 20 and held.told.n_comparisons and held.asked.n_comparisons
+    assert (
+        held.train.n_users == 40
+        and held.told.n_users == 20
+        and held.told.n_comparisons
+        and held.asked.n_comparisons
+    )
     for m in range(20):
-        told, asked = (set(part.winner[part.user == m]) | set(part.loser[part.user == m]) for part in held[1:])
+        told, asked = (
+            set(part.winner[part.user == m]) | set(part.loser[part.user == m]) for part in held[1:]
+        )
         assert not told & asked
     told, asked = deal(votes, "comparisons", 0.5, 1)
     assert told.n_comparisons + asked.n_comparisons == votes.n_comparisons
@@ -394,7 +468,9 @@ def test_foretold_probabilities_are_those_of_what_happened(small):
     p, items, means = foretold(fitted, told, asked), votes.items.tolist(), []
     for m in range(5):
         rows = asked.user == m
-        pairs = [(items[i], items[j]) for i, j in zip(asked.winner[rows], asked.loser[rows], strict=True)]
+        pairs = [
+            (items[i], items[j]) for i, j in zip(asked.winner[rows], asked.loser[rows], strict=True)
+        ]
         expected = fitted.predict_proba(told.take_users([m]), pairs)[0]
         np.testing.assert_allclose(p[rows], expected, rtol=1e-9)
         means.append(-np.average(np.log(expected), weights=asked.weight[rows]))

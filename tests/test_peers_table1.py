@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
+from mallowmix.data.rankings import Rankings
 from mallowmix.errors import DataError, FitError
-from mallowmix.experiments.table1 import kendall_error
-from mallowmix.experiments.table1_data import population
-from mallowmix.orders import Rankings
+from mallowmix.model.permutations import sigma_of
+from mallowmix.paper.table1.populations import population
+from mallowmix.paper.table1.run import kendall_error
 from mallowmix.peers.amp_em import MixtureOfRankings
-from mallowmix.peers.base import Fitted, Peer
 from mallowmix.peers.grade_of_membership import GradeOfMembership
+from mallowmix.peers.interface import Fitted, Peer
 from mallowmix.peers.mallows_mixture import MixtureOfMallows
 from mallowmix.peers.mallows_rankings import MallowsFromRankings
 from mallowmix.peers.mnl_tensor import MixtureOfMNL
@@ -25,14 +26,22 @@ from mallowmix.peers.plackett_luce import MixtureOfPL
 from mallowmix.peers.sparse_choice import SparseChoice
 from mallowmix.peers.systems import ON_REQUEST, SYSTEMS
 from mallowmix.peers.top_three import TwoMallowsTopThree
-from mallowmix.rankings import sigma_of
 from tests.planted import planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 QUICK_GOM = GradeOfMembership(n_burn=20, n_draws=10, thin=1)
-ON_PAIRS = [MixtureOfMallows(n_starts=1, n_iter=5, evidence=(1.0, 0.5)), MixtureOfMNL(), QUICK_GOM, MPM()]
+ON_PAIRS = [
+    MixtureOfMallows(n_starts=1, n_iter=5, evidence=(1.0, 0.5)),
+    MixtureOfMNL(),
+    QUICK_GOM,
+    MPM(),
+]
 ON_ONE_RANKING = [MixtureOfRankings(n_starts=1, n_iter=3), SparseChoice()]
-ON_RANKINGS = [MallowsFromRankings(n_starts=1, n_iter=5), TwoMallowsTopThree(polish=2), MixtureOfPL(n_starts=1, n_iter=5)]
+ON_RANKINGS = [
+    MallowsFromRankings(n_starts=1, n_iter=5),
+    TwoMallowsTopThree(polish=2),
+    MixtureOfPL(n_starts=1, n_iter=5),
+]
 PAIRS = [("i000", "i001"), ("i001", "i000"), ("i002", "i007")]
 NAMES = [f"i{i:03d}" for i in range(8)]
 
@@ -46,18 +55,24 @@ def votes():
 def exact():
     """Full rankings of 60 people: 40 have one, 20 another."""
     sigma = planted(8, 2).sigma
-    return Rankings.from_sigma(sigma[np.repeat([0, 1], [40, 20])], NAMES, [f"u{m:03d}" for m in range(60)])
+    return Rankings.from_sigma(
+        sigma[np.repeat([0, 1], [40, 20])], NAMES, [f"u{m:03d}" for m in range(60)]
+    )
 
 
 @pytest.fixture(scope="module")
 def noisy():
     """Full rankings of 2000 people around two references."""
     orders = [mm.mallows.sample_orders(order, 0.4, 1000, seed=7) for order in planted(8, 2).order]
-    return Rankings.from_sigma(sigma_of(np.concatenate(orders)), NAMES, [f"u{m:04d}" for m in range(2000)])
+    return Rankings.from_sigma(
+        sigma_of(np.concatenate(orders)), NAMES, [f"u{m:04d}" for m in range(2000)]
+    )
 
 
 def data_for(peer, votes, exact, noisy):
-    return noisy if peer in ON_RANKINGS else exact.comparisons() if peer in ON_ONE_RANKING else votes
+    return (
+        noisy if peer in ON_RANKINGS else exact.comparisons() if peer in ON_ONE_RANKING else votes
+    )
 
 
 # ---- the contract ----
@@ -73,15 +88,24 @@ def test_the_contract(peer, votes, exact, noisy):
     assert isinstance(peer, Peer) and len(type(peer).__doc__) > 100
     assert peer.needs == ("rankings" if data is noisy else "comparisons")
     fitted = peer.fit(data, 2, seed=1)
-    assert isinstance(fitted, Fitted) and fitted.components.shape == (1 if isinstance(peer, MPM) else 2, 8)
+    assert isinstance(fitted, Fitted) and fitted.components.shape == (
+        1 if isinstance(peer, MPM) else 2,
+        8,
+    )
     p = fitted.predict_proba(people, PAIRS)
     assert p.shape == (5, 3) and ((p > 0) & (p < 1)).all()
     np.testing.assert_allclose(p[:, 0] + p[:, 1], 1)
     assert np.ptp(p, axis=0).max() > 1e-9, "people differ"
-    np.testing.assert_allclose(fitted.predict_proba(people.take_users([3]), PAIRS)[0], p[3], rtol=1e-9)  # alone or not
-    nobody = dataclasses.replace(people, **{n: getattr(people, n)[:0] for n in ("user", "winner", "loser", "weight")})
+    np.testing.assert_allclose(
+        fitted.predict_proba(people.take_users([3]), PAIRS)[0], p[3], rtol=1e-9
+    )  # alone or not
+    nobody = dataclasses.replace(
+        people, **{n: getattr(people, n)[:0] for n in ("user", "winner", "loser", "weight")}
+    )
     assert np.ptp(fitted.predict_proba(nobody, PAIRS), axis=0).max() < 1e-12
-    with pytest.raises(DataError, match=r"Pair 1: there is no item 'tea' in what was learnt; there are 8 others\."):
+    with pytest.raises(
+        DataError, match=r"Pair 1: there is no item 'tea' in what was learnt; there are 8 others\."
+    ):
         fitted.predict_proba(people, [("tea", "i001")])
 
 
@@ -95,8 +119,12 @@ def test_rows_in_any_order_give_the_same_bytes(peer, votes, exact, noisy):
         turned = Rankings.from_orders(orders, users=[names[m] for m in data.user[::-1]])
     else:
         table = data.to_arrow().to_pydict()
-        turned = mm.Comparisons.from_arrays(*(table[name][::-1] for name in ("user", "winner", "loser", "weight")))
-    first, again = (peer.fit(part, 2, seed=3).predict_proba(people, PAIRS) for part in (data, turned))
+        turned = mm.Comparisons.from_arrays(
+            *(table[name][::-1] for name in ("user", "winner", "loser", "weight"))
+        )
+    first, again = (
+        peer.fit(part, 2, seed=3).predict_proba(people, PAIRS) for part in (data, turned)
+    )
     assert first.tobytes() == again.tobytes()
 
 
@@ -111,13 +139,31 @@ def test_rankings_are_known_people_too(noisy):
 
 
 def test_the_systems_are_there_by_name():
-    new = ("mixture-mallows", "mixture-mallows-amp", "mixture-btl-tensor", "gom-pl", "sparse-choice", "mpm")
-    assert {*new, "mallows-rankings", "top-three", "mixture-pl"} <= set(SYSTEMS) and set(SYSTEMS) >= ON_REQUEST
+    new = (
+        "mixture-mallows",
+        "mixture-mallows-amp",
+        "mixture-btl-tensor",
+        "gom-pl",
+        "sparse-choice",
+        "mpm",
+    )
+    assert {*new, "mallows-rankings", "top-three", "mixture-pl"} <= set(SYSTEMS) and set(
+        SYSTEMS
+    ) >= ON_REQUEST
 
 
 def test_compare_takes_them_in(votes, noisy):
     found = mm.compare(
-        votes, 2, systems=["mixture-mallows", "mpm", "mixture-btl-tensor", "mixture-mallows-amp", "mixture-pl", "coin"]
+        votes,
+        2,
+        systems=[
+            "mixture-mallows",
+            "mpm",
+            "mixture-btl-tensor",
+            "mixture-mallows-amp",
+            "mixture-pl",
+            "coin",
+        ],
     )
     rows = {row.system: row for row in found.table}
     assert rows["mixture-mallows"].log_loss < rows["coin"].log_loss
@@ -133,9 +179,18 @@ def test_compare_takes_them_in(votes, noisy):
 @pytest.mark.parametrize(
     ("peer", "said"),
     [
-        (TwoMallowsTopThree(), "learns from rankings, and this is comparisons. Use the EM for mixtures of Mallows"),
-        (MallowsFromRankings(), "learns from rankings, and this is comparisons. Use a mixture of Mallows from comparisons"),
-        (MixtureOfPL(), "learns from rankings, and this is comparisons. Use a mixture of Bradley–Terry columns"),
+        (
+            TwoMallowsTopThree(),
+            "learns from rankings, and this is comparisons. Use the EM for mixtures of Mallows",
+        ),
+        (
+            MallowsFromRankings(),
+            "learns from rankings, and this is comparisons. Use a mixture of Mallows from comparisons",
+        ),
+        (
+            MixtureOfPL(),
+            "learns from rankings, and this is comparisons. Use a mixture of Bradley–Terry columns",
+        ),
         (MixtureOfRankings(), "contradicts themselves: their comparisons go round in a circle"),
     ],
     ids=lambda value: getattr(value, "name", ""),
@@ -143,7 +198,9 @@ def test_compare_takes_them_in(votes, noisy):
 def test_comparisons_where_rankings_are_needed(votes, peer, said):
     with pytest.raises(DataError) as raised:
         peer.fit(votes, 2)
-    assert said in str(raised.value) and ("Use" in str(raised.value) or "mixture-mallows" in str(raised.value))
+    assert said in str(raised.value) and (
+        "Use" in str(raised.value) or "mixture-mallows" in str(raised.value)
+    )
 
 
 def test_what_other_data_each_refuses(votes, noisy):
@@ -153,10 +210,17 @@ def test_what_other_data_each_refuses(votes, noisy):
         TwoMallowsTopThree().fit(Rankings.from_orders([NAMES, NAMES[:3]]), 2)
     with pytest.raises(FitError, match="needs six items at least"):
         TwoMallowsTopThree().fit(Rankings.from_orders([list("abcde")]), 2)
-    with pytest.raises(DataError, match=r"ranking of user 1 has a tie before its end; .* Break such ties"):
+    with pytest.raises(
+        DataError, match=r"ranking of user 1 has a tie before its end; .* Break such ties"
+    ):
         MixtureOfPL().fit(Rankings.from_orders([[["a", "b"], "c"]]), 1)
-    with pytest.raises(FitError, match=r"takes at most 64 items, and there are 65\. Use the mixture of Bradley–Terry"):
-        MixtureOfMNL().fit(mm.Comparisons.from_arrays(["u"] * 64, [f"{i:02d}" for i in range(64)], ["z"] * 64), 2)
+    with pytest.raises(
+        FitError,
+        match=r"takes at most 64 items, and there are 65\. Use the mixture of Bradley–Terry",
+    ):
+        MixtureOfMNL().fit(
+            mm.Comparisons.from_arrays(["u"] * 64, [f"{i:02d}" for i in range(64)], ["z"] * 64), 2
+        )
     for peer in (MixtureOfMallows(), MPM(), GradeOfMembership()):
         with pytest.raises(DataError, match=r"this is a list"):
             peer.fit([1, 2], 2)
@@ -191,5 +255,9 @@ def test_own_model_is_recovered(peer, model):
     in any of the eight, so a new seed would fail with a probability below .15 (95 % confidence); this seed is fixed.
     """
     drawn = population(model, "quick", 0)
-    data = drawn.train.comparisons() if isinstance(drawn.train, Rankings) and peer.needs == "comparisons" else drawn.train
+    data = (
+        drawn.train.comparisons()
+        if isinstance(drawn.train, Rankings) and peer.needs == "comparisons"
+        else drawn.train
+    )
     assert kendall_error(peer.fit(data, len(drawn.sigma)).components, drawn.sigma) <= 0.02

@@ -8,11 +8,12 @@ from scipy.optimize import check_grad
 from scipy.special import expit, logsumexp
 
 import mallowmix as mm
+from mallowmix.data.rankings import Rankings
 from mallowmix.engine import LocalEngine
 from mallowmix.errors import DataError, FitError, FitWarning
-from mallowmix.experiments.table1 import kendall_error
-from mallowmix.experiments.table1_data import population
-from mallowmix.orders import Rankings
+from mallowmix.model.permutations import match_components, sigma_of
+from mallowmix.paper.table1.populations import population
+from mallowmix.paper.table1.run import kendall_error
 from mallowmix.peers.amp import closure, draw_consistent
 from mallowmix.peers.amp_people import FittedOneRanking
 from mallowmix.peers.gom_chain import _move, _rates, _state
@@ -28,7 +29,6 @@ from mallowmix.peers.sparse_choice import sparsest_fit
 from mallowmix.peers.stages import make_stages
 from mallowmix.peers.tensor_power import tensor_power
 from mallowmix.peers.top_three import first_three, two_terms
-from mallowmix.rankings import match_components, sigma_of
 from tests.oracles import chi_square_p, kendall_distance, mallows_pmf
 from tests.planted import planted
 
@@ -73,8 +73,14 @@ def test_amp_is_exact_for_top_k_lists():
 
 
 def test_a_circle_has_no_closure():
-    assert closure([(0, 1), (1, 2)], 3).tolist() == [[False, True, True], [False, False, True], [False, False, False]]
-    with pytest.raises(DataError, match="contradict themselves: item number 0 is, by way of others, above itself"):
+    assert closure([(0, 1), (1, 2)], 3).tolist() == [
+        [False, True, True],
+        [False, False, True],
+        [False, False, False],
+    ]
+    with pytest.raises(
+        DataError, match="contradict themselves: item number 0 is, by way of others, above itself"
+    ):
         closure([(0, 1), (1, 2), (2, 0)], 3)
 
 
@@ -113,14 +119,20 @@ def test_distances_and_likelihood_of_full_rankings():
     data = Rankings.from_sigma(sigma_of(orders[[0, 0, 5, 23, 22, 7]]), list("abcd"))
     sigma = np.array([[0, 1, 2, 3], [3, 1, 2, 0]], np.int32)
     d = kendall_to(orders, sigma)
-    assert all(d[n, k] == kendall_distance(tuple(sigma_of(orders)[n]), tuple(sigma[k])) for n in range(24) for k in range(2))
-    from mallowmix.learn.mstep import Columns
+    assert all(
+        d[n, k] == kendall_distance(tuple(sigma_of(orders)[n]), tuple(sigma[k]))
+        for n in range(24)
+        for k in range(2)
+    )
+    from mallowmix.learn.spectral.mallows_mstep import Columns
     from mallowmix.peers.mallows_mixture import Mixture
 
     start = Mixture(Columns(sigma, np.array([0.5, 0.6])), np.array([0.4, 0.6]), -np.inf)
     blocks = make_ranking_blocks(data)
     values = [em_full(blocks, LocalEngine(), start, n).log_likelihood for n in range(1, 8)]
-    tables = [mallows_pmf(tuple(row), phi) for row, phi in zip(sigma.tolist(), (0.5, 0.6), strict=True)]
+    tables = [
+        mallows_pmf(tuple(row), phi) for row, phi in zip(sigma.tolist(), (0.5, 0.6), strict=True)
+    ]
     people = [tuple(row) for row in data.positions().tolist()]
     by_hand = sum(np.log(0.4 * tables[0][s] + 0.6 * tables[1][s]) for s in people)
     assert values[0] == pytest.approx(by_hand)
@@ -140,7 +152,10 @@ def test_m4_with_a_vertex_prior_finds_what_the_mixtures_em_finds():
     ours = mm.fit_prior(model, drawn.comparisons, "vertices")
     assert ours.calibration.vertex == 1
     match = match_components(ours.sigma, mixture.model.sigma)
-    assert match.kendall.max() == 0 and match_components(mixture.model.sigma, truth.sigma).kendall.max() == 0
+    assert (
+        match.kendall.max() == 0
+        and match_components(mixture.model.sigma, truth.sigma).kendall.max() == 0
+    )
     assert np.abs(ours.phi[match.found] - mixture.model.phi[match.truth]).max() < 0.06
     assert np.abs(ours.share[match.found] - mixture.model.share[match.truth]).max() < 0.02
     held = mm.weights(ours, drawn.comparisons)[:, match.found].argmax(axis=1)
@@ -169,7 +184,9 @@ def test_two_planted_terms_are_found():
     A, B, C = random.normal(size=(3, 2, 2))
     found = two_terms(np.einsum("it,jt,lt->ijl", A, B, C))
     for true, guess in zip((A, B, C), found, strict=True):
-        angles = np.abs(true.T @ guess) / np.outer(np.linalg.norm(true, axis=0), np.linalg.norm(guess, axis=0))
+        angles = np.abs(true.T @ guess) / np.outer(
+            np.linalg.norm(true, axis=0), np.linalg.norm(guess, axis=0)
+        )
         assert np.allclose(np.sort(angles.max(axis=0)), 1)
 
 
@@ -222,13 +239,19 @@ def test_plackett_luce_maximum_likelihood_is_choix():
     """Full rankings, top-3 lists of six, and pairs: the same maximum as choix's solvers."""
     orders = pl_orders(np.linspace(1, -1, 6), 200, 0)
     theirs = choix.ilsr_rankings(6, orders)
-    np.testing.assert_allclose(fit_pl(Rankings.from_orders(orders)), theirs - theirs.mean(), atol=1e-6)
+    np.testing.assert_allclose(
+        fit_pl(Rankings.from_orders(orders)), theirs - theirs.mean(), atol=1e-6
+    )
     partial = [order[:4] for order in orders]
     theirs = choix.ilsr_rankings(6, partial)
-    np.testing.assert_allclose(fit_pl(Rankings.from_orders(partial)), theirs - theirs.mean(), atol=1e-6)
+    np.testing.assert_allclose(
+        fit_pl(Rankings.from_orders(partial)), theirs - theirs.mean(), atol=1e-6
+    )
     tops = [(order[t], order[t + 1 :]) for order in orders for t in range(2)]
     theirs = choix.ilsr_top1(6, tops)
-    found = fit_pl(Rankings.from_orders([order[:2] for order in orders], items=range(6), unlisted="below"))
+    found = fit_pl(
+        Rankings.from_orders([order[:2] for order in orders], items=range(6), unlisted="below")
+    )
     np.testing.assert_allclose(found, theirs - theirs.mean(), atol=1e-6)
     pairs = [(order[0], order[1]) for order in orders]
     theirs = choix.ilsr_pairwise(6, pairs)
@@ -266,7 +289,10 @@ def test_the_sparsest_distribution_is_found_and_failures_are_told_apart():
     assert np.array_equal(found.sigma, sigma) and found.weight == pytest.approx(weight)
     with pytest.raises(FitError, match="the exactness conditions fail"):
         sparsest_fit(marginals(sigma, [0.5, 0.3, 0.2]))  # .5 = .3 + .2
-    with pytest.raises(FitError, match=r"need more than 3 rankings\. With noise every one of them looks like a new weight"):
+    with pytest.raises(
+        FitError,
+        match=r"need more than 3 rankings\. With noise every one of them looks like a new weight",
+    ):
         noise = np.triu(np.random.default_rng(0).uniform(-0.02, 0.02, (5, 5)), 1)
         sparsest_fit(np.clip(marginals(sigma, weight) + noise - noise.T, 0, 1), most=3)
     from mallowmix.peers.sparse_choice import SparseChoice
@@ -281,9 +307,15 @@ def test_the_sparsest_distribution_is_found_and_failures_are_told_apart():
 def test_mpm_profile_gradient_and_multinomial():
     """The gradient by finite differences; and Z as the sum over all ordered pairs."""
     random = np.random.default_rng(4)
-    people = People(random.integers(-3, 4, (7, 5)).astype(float), np.full(7, 9.0), random.uniform(0.5, 2, 7))
+    people = People(
+        random.integers(-3, 4, (7, 5)).astype(float), np.full(7, 9.0), random.uniform(0.5, 2, 7)
+    )
     v = random.normal(size=5)
-    error = check_grad(lambda v: _profile(people, (v, 1.0), None)[0][0], lambda v: _profile(people, (v, 1.0), None)[0][1], v)
+    error = check_grad(
+        lambda v: _profile(people, (v, 1.0), None)[0][0],
+        lambda v: _profile(people, (v, 1.0), None)[0][1],
+        v,
+    )
     assert error < 1e-3
     gamma = 1.7
     by_pairs = sum(np.exp(gamma * (v[i] - v[j])) for i, j in permutations(range(5), 2))
@@ -298,7 +330,9 @@ def test_mpm_finds_who_adheres():
         p = np.exp(g * (v[:, None] - v)) * ~np.eye(8, dtype=bool)
         pairs.append(random.choice(64, 40, p=(p / p.sum()).ravel()))
     winner, loser = np.divmod(np.concatenate(pairs), 8)
-    votes = mm.Comparisons.from_codes(np.repeat(np.arange(300), 40), winner, loser, None, list("abcdefgh"), range(300))
+    votes = mm.Comparisons.from_codes(
+        np.repeat(np.arange(300), 40), winner, loser, None, list("abcdefgh"), range(300)
+    )
     fitted = MPM().fit(votes)
     assert np.corrcoef(np.log(fitted.adherence(votes)), np.log(gamma))[0, 1] > 0.8
     np.testing.assert_allclose(fitted.v, v, atol=0.2)
@@ -340,8 +374,12 @@ def test_grade_of_membership_is_recovered_from_rankings(ranked):
 def test_grade_of_membership_is_recovered_from_pairs():
     """150 people, 40 comparisons of 6 items, α = .3: β on average within .05 of the planted one (10 seeds: .005 to .022)."""
     scores = np.array([np.linspace(1.5, -1.5, 6), np.linspace(1.5, -1.5, 6)[[3, 5, 0, 2, 4, 1]]])
-    truth = mm.M4(sigma_of(np.argsort(-scores, axis=1)), [0.5, 0.5], [0.3, 0.3], list("abcdef"), scores=scores)
-    fitted = GradeOfMembership(n_burn=200, n_draws=60, thin=2).fit(truth.sample(150, 40, seed=1).comparisons, 2)
+    truth = mm.M4(
+        sigma_of(np.argsort(-scores, axis=1)), [0.5, 0.5], [0.3, 0.3], list("abcdef"), scores=scores
+    )
+    fitted = GradeOfMembership(n_burn=200, n_draws=60, thin=2).fit(
+        truth.sample(150, 40, seed=1).comparisons, 2
+    )
     match = match_components(fitted.model.sigma, truth.sigma)
     assert np.abs(fitted.beta[match.found] - truth.beta()[match.truth]).mean() < 0.05
 
@@ -357,5 +395,8 @@ def test_chains_are_xarray_and_diagnostics_arviz(ranked):
 
 def test_chains_that_have_not_met_are_told():
     drawn = population("grade of membership PL", "quick", 1)
-    with pytest.warns(FitWarning, match=r"R-hat is .* the chains have not come together\. Raise n_burn and n_draws"):
+    with pytest.warns(
+        FitWarning,
+        match=r"R-hat is .* the chains have not come together\. Raise n_burn and n_draws",
+    ):
         GradeOfMembership(n_burn=2, n_draws=8, thin=1).fit(drawn.train, 2)

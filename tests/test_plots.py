@@ -6,20 +6,31 @@ import pytest
 from matplotlib.colors import to_hex
 
 import mallowmix as mm
-from mallowmix.assess.agreement import distances
-from mallowmix.assess.asked import ask
-from mallowmix.assess.choose_k import Choice, KRow
-from mallowmix.assess.disagreement import Disagreement, polarising
-from mallowmix.assess.reliability import reliability
+from mallowmix.assess.contrasts import distances
+from mallowmix.assess.diagnose.disagreement import Disagreement, polarising
+from mallowmix.assess.diagnose.reliability import reliability
 from mallowmix.errors import DataError
+from mallowmix.fitting.choose_k import Choice, KRow
+from mallowmix.infer.heldout.held_out_rows import ask
 from mallowmix.plots import plot_choice, plot_intervals, plot_reliability, safe_label
-from mallowmix.plots.simplex import corners, simplex_points, some_people
-from mallowmix.plots.style import colour
+from mallowmix.plots.plot_style import colour
+from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
 from tests.command_line import run
 from tests.planted import planted
 
 ROWS = tuple(
-    KRow(k, -0.5 + 0.1 * (k == 2), 0.01, -0.1 * (k != 2), 0.02, 0.9 - 0.2 * (k == 3), (0.9,) * k, 1 / k, value, 0.1)
+    KRow(
+        k,
+        -0.5 + 0.1 * (k == 2),
+        0.01,
+        -0.1 * (k != 2),
+        0.02,
+        0.9 - 0.2 * (k == 3),
+        (0.9,) * k,
+        1 / k,
+        value,
+        0.1,
+    )
     for k, value in ((1, None), (2, 0.4), (3, 0.05))
 )
 
@@ -48,7 +59,9 @@ def test_intervals_and_reliability(tmp_path):
     found = mm.intervals(model, votes, 10)
     figure = plot_intervals(found, 2)
     axes = figure.axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == [str(model.items[i]) for i in model.order[1]]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        str(model.items[i]) for i in model.order[1]
+    ]
     assert np.array_equal(axes.lines[0].get_xdata(), np.arange(1, 7))
     judged = reliability(ask(model, votes))
     points = plot_reliability(judged).axes[0].collections[0].get_offsets()
@@ -69,7 +82,11 @@ def test_rankings_side_by_side_are_the_models():
     items = [text for text in axes.texts if text.get_text().startswith("i0")]
     by_share = [1, 2, 0]
     drawn = {text.get_position(): text.get_text() for text in items}
-    assert drawn == {(x, place): str(model.items[model.order[k, place]]) for x, k in enumerate(by_share) for place in range(5)}
+    assert drawn == {
+        (x, place): str(model.items[model.order[k, place]])
+        for x, k in enumerate(by_share)
+        for place in range(5)
+    }
     assert [text.get_text() for text in axes.texts if "Taste" in text.get_text()] == [
         "Taste 2\n50 %",
         "Taste 3\n33 %",
@@ -84,24 +101,31 @@ def test_places_of_the_most_polarising_items():
     assert names == [row.item for row in polarising(model, 4)[1]]
     number = [str(item) for item in model.items].index
     for k, line in enumerate(axes.lines):
-        assert line.get_xdata().tolist() == [model.sigma[k, number(name)] + 1 for name in names] and line.get_color() == colour(
-            k + 1
-        )
+        assert line.get_xdata().tolist() == [
+            model.sigma[k, number(name)] + 1 for name in names
+        ] and line.get_color() == colour(k + 1)
 
 
 def test_pairs_show_how_often_each_taste_prefers_the_first():
     model = planted(7, 2, 0.5, 0.3)
     pairs = polarising(model, 3)[0]
     axes = mm.plots.plot_pairs(model, 3).axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == [f"{pair.item} over {pair.other}" for pair in pairs]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        f"{pair.item} over {pair.other}" for pair in pairs
+    ]
     drawn = [line.get_xydata()[0] for line in axes.lines]
-    assert np.allclose([x for x, _ in drawn], [model.probability(np.eye(2)[k], p.item, p.other) for p in pairs for k in range(2)])
+    assert np.allclose(
+        [x for x, _ in drawn],
+        [model.probability(np.eye(2)[k], p.item, p.other) for p in pairs for k in range(2)],
+    )
     assert [round(y) for _, y in drawn] == [0, 0, 1, 1, 2, 2]
 
 
 def test_distances_are_drawn_as_they_are():
     model = planted(6, 3)
-    assert np.allclose(mm.plots.plot_distances(model).axes[0].images[0].get_array(), distances(model))
+    assert np.allclose(
+        mm.plots.plot_distances(model).axes[0].images[0].get_array(), distances(model)
+    )
 
 
 # -------------------------------------------------------------------------------------------------------------------- people
@@ -116,7 +140,11 @@ def test_corners_and_points_of_the_simplex():
 def test_of_many_people_some_are_drawn_the_same_each_time():
     assert some_people(10).tolist() == list(range(10))
     some = some_people(5000, 3)
-    assert len(np.unique(some)) == 2000 and some.max() < 5000 and np.array_equal(some, some_people(5000, 3))
+    assert (
+        len(np.unique(some)) == 2000
+        and some.max() < 5000
+        and np.array_equal(some, some_people(5000, 3))
+    )
     assert not np.array_equal(some, some_people(5000, 4))
 
 
@@ -124,19 +152,36 @@ def test_mixtures_are_drawn_where_people_stand():
     theta = np.random.default_rng(0).dirichlet([0.5] * 3, 50)
     dots = mm.plots.plot_mixtures(theta).axes[0].collections[0]
     assert np.allclose(dots.get_offsets(), theta @ corners(3))
-    assert [to_hex(paint) for paint in dots.get_facecolors()] == [colour(k + 1) for k in theta.argmax(axis=1)]
-    bars = mm.plots.plot_mixtures(theta[:, :2] / theta[:, :2].sum(axis=1, keepdims=True)).axes[0].patches
+    assert [to_hex(paint) for paint in dots.get_facecolors()] == [
+        colour(k + 1) for k in theta.argmax(axis=1)
+    ]
+    bars = (
+        mm.plots.plot_mixtures(theta[:, :2] / theta[:, :2].sum(axis=1, keepdims=True))
+        .axes[0]
+        .patches
+    )
     assert sum(bar.get_height() for bar in bars) == 50
-    assert [to_hex(bars[n].get_facecolor()) for n in (0, 9, 10, 19)] == [colour(2), colour(2), colour(1), colour(1)]
+    assert [to_hex(bars[n].get_facecolor()) for n in (0, 9, 10, 19)] == [
+        colour(2),
+        colour(2),
+        colour(1),
+        colour(1),
+    ]
     with pytest.raises(DataError, match="two tastes or more"):
         mm.plots.plot_mixtures(np.ones((3, 1)))
 
 
 def test_the_largest_share_and_disagreement():
     theta = [[0.92, 0.08], [0.52, 0.48], [0.03, 0.97]]
-    heights = {round(bar.get_x(), 2): bar.get_height() for bar in mm.plots.plot_largest_share(theta, [1, 2, 4]).axes[0].patches}
+    heights = {
+        round(bar.get_x(), 2): bar.get_height()
+        for bar in mm.plots.plot_largest_share(theta, [1, 2, 4]).axes[0].patches
+    }
     assert {x: height for x, height in heights.items() if height} == {0.9: 1, 0.5: 2, 0.95: 4}
-    widths = [bar.get_width() for bar in mm.plots.plot_disagreement(Disagreement(0.2, 0.5, 0.2, 0.3)).axes[0].patches]
+    widths = [
+        bar.get_width()
+        for bar in mm.plots.plot_disagreement(Disagreement(0.2, 0.5, 0.2, 0.3)).axes[0].patches
+    ]
     assert widths == [0.3, 0.2, 0.5]
 
 
@@ -165,13 +210,30 @@ def test_pictures_of_a_model(files, kind, ending):
 @pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 @pytest.mark.parametrize("kind", ["mixtures", "largest-share", "disagreement", "reliability"])
 def test_pictures_of_people(files, kind):
-    run("plot", kind, files / "model.m4", files / "votes.parquet", "-o", files / f"{kind}.pdf", "-q")
+    run(
+        "plot", kind, files / "model.m4", files / "votes.parquet", "-o", files / f"{kind}.pdf", "-q"
+    )
     assert (files / f"{kind}.pdf").read_bytes().startswith(BEGINS["pdf"])
 
 
 def test_what_cannot_be_drawn_is_said(files):
     assert "needs the comparisons too" in run("plot", "mixtures", files / "model.m4", code=2)[1]
-    assert "There is no picture 'pie': choose one of tastes" in run("plot", "pie", files / "model.m4", code=2)[1]
-    assert "does not tell how to draw it" in run("plot", "tastes", files / "model.m4", "-o", files / "a.gif", code=2)[1]
-    words = ("plot", "intervals", files / "model.m4", files / "votes.parquet", "-o", files / "i.png", "--component", 9)
+    assert (
+        "There is no picture 'pie': choose one of tastes"
+        in run("plot", "pie", files / "model.m4", code=2)[1]
+    )
+    assert (
+        "does not tell how to draw it"
+        in run("plot", "tastes", files / "model.m4", "-o", files / "a.gif", code=2)[1]
+    )
+    words = (
+        "plot",
+        "intervals",
+        files / "model.m4",
+        files / "votes.parquet",
+        "-o",
+        files / "i.png",
+        "--component",
+        9,
+    )
     assert "--component is 9, but the model has 3" in run(*words, code=2)[1]

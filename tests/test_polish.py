@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from mallowmix.learn.insertion import insert_by_gap
-from mallowmix.learn.mstep import Columns
-from mallowmix.learn.polish import direct_phi, polish_columns
-from mallowmix.learn.tables import NODES, gap_sums, likelihood
+from mallowmix.learn.spectral.component_search import direct_phi, polish_columns
+from mallowmix.learn.spectral.insertion_search import insert_by_gap
+from mallowmix.learn.spectral.likelihood_tables import NODES, gap_sums, likelihood
+from mallowmix.learn.spectral.mallows_mstep import Columns
 from oracles import beta
 from planted import planted
 from test_insertion import value_of
@@ -38,7 +38,9 @@ def polish_values(table, phi):
     """[i, j, 5 + g], i placed g below j, for six items by interpolating the table directly, node by node, in the logit of β."""
     chance = np.array(beta(tuple(range(6)), phi))
     by_gap = [0.5 if g == 0 else chance[g, 0] if g > 0 else chance[0, -g] for g in range(-5, 6)]
-    logit = np.log(np.clip(by_gap, NODES[0], NODES[-1])) - np.log1p(-np.clip(by_gap, NODES[0], NODES[-1]))
+    logit = np.log(np.clip(by_gap, NODES[0], NODES[-1])) - np.log1p(
+        -np.clip(by_gap, NODES[0], NODES[-1])
+    )
     values = np.zeros((6, 6, 11))
     for p, (i, j) in enumerate(itertools.combinations(range(6), 2)):
         values[i, j] = np.interp(logit, np.log(NODES / (1 - NODES)), table[p])
@@ -56,7 +58,9 @@ def told():
 
 def test_polish_finds_the_planted_columns_from_shuffled_ones(told):
     truth, tables = told
-    shuffled = np.argsort(np.argsort(truth.sigma + np.random.default_rng(0).normal(0, 2, truth.sigma.shape))).astype(np.int32)
+    shuffled = np.argsort(
+        np.argsort(truth.sigma + np.random.default_rng(0).normal(0, 2, truth.sigma.shape))
+    ).astype(np.int32)
     found = Columns(shuffled, np.full(3, 0.5))
     for _ in range(3):
         found = polish_columns(tables, found)
@@ -69,11 +73,15 @@ def test_polish_finds_the_planted_columns_from_shuffled_ones(told):
 def test_polish_never_lowers_the_tabulated_likelihood(told, seed, phi):
     _, tables = told
     random = np.random.default_rng(seed)
-    before = Columns(np.array([random.permutation(12) for _ in range(3)], np.int32), np.full(3, phi))
+    before = Columns(
+        np.array([random.permutation(12) for _ in range(3)], np.int32), np.full(3, phi)
+    )
     after = polish_columns(tables, before)
     again = polish_columns(tables, after)
     for k in range(3):
-        values = [likelihood(gap_sums(tables[k], c.sigma[k]), c.phi[k]) for c in (before, after, again)]
+        values = [
+            likelihood(gap_sums(tables[k], c.sigma[k]), c.phi[k]) for c in (before, after, again)
+        ]
         assert values[0] <= values[1] + 1e-6 and values[1] <= values[2] + 1e-6
 
 
@@ -90,7 +98,9 @@ def test_phi_is_where_the_tabulated_likelihood_is_largest(told):
     truth, tables = told
     for k in range(3):
         sums = gap_sums(tables[k], truth.sigma[k])
-        best = minimize_scalar(lambda phi, sums=sums: -likelihood(sums, phi), bounds=(0.006, 0.98), method="bounded").x
+        best = minimize_scalar(
+            lambda phi, sums=sums: -likelihood(sums, phi), bounds=(0.006, 0.98), method="bounded"
+        ).x
         assert direct_phi(sums) == pytest.approx(best, abs=2e-3)
 
 

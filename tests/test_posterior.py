@@ -7,13 +7,23 @@ import pytest
 from scipy.special import expit
 
 import mallowmix as mm
-from mallowmix.calibration import Calibration
 from mallowmix.engine import Block
-from mallowmix.infer.posterior import FARTHEST, fold_in, gather, leap, lens, vertex_posterior, views
+from mallowmix.infer.collapsed_variational import (
+    FARTHEST,
+    fold_in,
+    gather,
+    leap,
+    lens,
+    vertex_posterior,
+    views,
+)
+from mallowmix.model.calibration import Calibration
 from oracles import every_assignment, log_marginal
 
 TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
-THREE = mm.M4([[0, 1, 2, 3], [3, 2, 0, 1], [1, 3, 2, 0]], [0.2, 0.4, 0.3], [0.3, 0.5, 0.2], list("abcd"))
+THREE = mm.M4(
+    [[0, 1, 2, 3], [3, 2, 0, 1], [1, 3, 2, 0]], [0.2, 0.4, 0.3], [0.3, 0.5, 0.2], list("abcd")
+)
 
 
 def block_of(comparisons):
@@ -30,7 +40,13 @@ def block_of(comparisons):
 def tokens(comparisons, m):
     rows = np.flatnonzero(comparisons.user == m)
     times = comparisons.weight[rows].astype(int)
-    return list(zip(np.repeat(comparisons.winner[rows], times), np.repeat(comparisons.loser[rows], times), strict=True))
+    return list(
+        zip(
+            np.repeat(comparisons.winner[rows], times),
+            np.repeat(comparisons.loser[rows], times),
+            strict=True,
+        )
+    )
 
 
 @pytest.mark.parametrize("vertex", [0.05, 0.5, 0.9])
@@ -40,11 +56,21 @@ def test_one_alone_against_a_mixture(vertex):
     Filtering errs by about a tenth of a nat at six comparisons, either way.
     """
     model = replace(THREE, calibration=Calibration(vertex=vertex))
-    comparisons = mm.Comparisons.from_codes(*THREE.sample(30, 6, seed=1).comparisons.__dict__.values())
-    single = np.array(
-        [np.log(THREE.share @ np.prod([THREE.beta()[:, i, j] for i, j in tokens(comparisons, m)], axis=0)) for m in range(30)]
+    comparisons = mm.Comparisons.from_codes(
+        *THREE.sample(30, 6, seed=1).comparisons.__dict__.values()
     )
-    mixed = np.array([every_assignment(tokens(comparisons, m), THREE.beta(), THREE.alpha) for m in range(30)])
+    single = np.array(
+        [
+            np.log(
+                THREE.share
+                @ np.prod([THREE.beta()[:, i, j] for i, j in tokens(comparisons, m)], axis=0)
+            )
+            for m in range(30)
+        ]
+    )
+    mixed = np.array(
+        [every_assignment(tokens(comparisons, m), THREE.beta(), THREE.alpha) for m in range(30)]
+    )
     exact = np.log(vertex) - np.log1p(-vertex) + single - mixed
     found = []
     for m in range(30):
@@ -66,7 +92,8 @@ def test_the_evidence_of_a_mixture_follows_the_integral():
         single, at_vertex = vertex_posterior(block, view, block.weight)
         rows = comparisons.user == m
         alone = TWO.share * np.exp(
-            np.log(TWO.beta()[:, comparisons.winner[rows], comparisons.loser[rows]]) @ comparisons.weight[rows]
+            np.log(TWO.beta()[:, comparisons.winner[rows], comparisons.loser[rows]])
+            @ comparisons.weight[rows]
         )
         np.testing.assert_allclose(single[0], alone / alone.sum(), rtol=1e-9)
         exact = log_marginal(TWO, comparisons, m)
@@ -123,7 +150,12 @@ def test_rows_that_are_not_told_are_not_looked_at():
     told = np.where(np.arange(len(block.pair)) % 3 == 0, 0.0, block.weight)
     rows = told > 0
     fewer = mm.Comparisons.from_codes(
-        comparisons.user[rows], comparisons.winner[rows], comparisons.loser[rows], told[rows], TWO.items, range(5)
+        comparisons.user[rows],
+        comparisons.winner[rows],
+        comparisons.loser[rows],
+        told[rows],
+        TWO.items,
+        range(5),
     )
     assert fold_in(block, view, told)[0].tolist() == fold_in(block_of(fewer), view)[0].tolist()
 
@@ -137,7 +169,11 @@ def test_a_leap_lands_where_a_geometric_sequence_ends():
     points = [c + 0.99**n * d for n in range(3)]  # a is held at 8
     leap(*points, np.zeros(3), FARTHEST)
     assert 0 < (points[0] - c)[0] < 0.99**2 * 0.1
-    points = [np.array([0.2, 0.8]), np.array([0.12, 0.88]), np.array([0.05, 0.95])]  # would go below nothing
+    points = [
+        np.array([0.2, 0.8]),
+        np.array([0.12, 0.88]),
+        np.array([0.05, 0.95]),
+    ]  # would go below nothing
     leap(*points, np.zeros(2), FARTHEST)
     assert points[0][0] == pytest.approx(0.005)
 

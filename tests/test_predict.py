@@ -7,14 +7,19 @@ import pytest
 from scipy.stats import beta as beta_distribution
 
 import mallowmix as mm
-from mallowmix.calibration import Calibration
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.draws import weight_draws
+from mallowmix.infer.gibbs_draws import weight_draws
 from mallowmix.infer.predict import predict_each
+from mallowmix.model.calibration import Calibration
 from oracles import mallows_pmf
 
 TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
-OTHER = mm.M4([[1, 0, 2, 3, 4, 5], [5, 2, 4, 3, 1, 0], [0, 5, 1, 4, 2, 3]], [0.2, 0.5, 0.4], [0.3, 0.3, 0.6], list("abcdef"))
+OTHER = mm.M4(
+    [[1, 0, 2, 3, 4, 5], [5, 2, 4, 3, 1, 0], [0, 5, 1, 4, 2, 3]],
+    [0.2, 0.5, 0.4],
+    [0.3, 0.3, 0.6],
+    list("abcdef"),
+)
 PAIRS = [("a", "b"), ("b", "a"), ("f", "c"), ("e", "d")]
 BOTH = Calibration(evidence=0.5, scale=2, vertex=0.3, spam=0.1)
 
@@ -33,11 +38,15 @@ def exact_prediction(model, comparisons, m, first, second, n=4000):
 def test_averaged_over_the_posterior(per_user, worst, mean):
     """Beside the integral over θ, for 30 people; the point that is most likely errs more than three times as much."""
     comparisons = TWO.sample(30, per_user, seed=1).comparisons
-    exact = np.array([[exact_prediction(TWO, comparisons, m, *pair) for pair in PAIRS] for m in range(30)])
+    exact = np.array(
+        [[exact_prediction(TWO, comparisons, m, *pair) for pair in PAIRS] for m in range(30)]
+    )
     error = np.abs(mm.predict(TWO, comparisons, PAIRS) - exact)
     assert error.max() < worst and error.mean() < mean
     if per_user == 4:
-        beta = TWO.beta()[:, ["abcdef".index(a) for a, _ in PAIRS], ["abcdef".index(b) for _, b in PAIRS]]
+        beta = TWO.beta()[
+            :, ["abcdef".index(a) for a, _ in PAIRS], ["abcdef".index(b) for _, b in PAIRS]
+        ]
         plugged = mm.weights(TWO, comparisons, estimate="map") @ beta
         assert np.abs(plugged - exact).mean() > 2 * error.mean()
 
@@ -47,13 +56,21 @@ def test_a_vertex_prior_is_a_mixture_by_enumeration():
     small = mm.M4.from_orders(["abcd", "dbca"], phi=[0.3, 0.6], alpha=[1.0, 2.0])
     model = replace(small, calibration=Calibration(vertex=1))
     votes = mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["c", "d"])
-    tables = [mallows_pmf(tuple(sigma.tolist()), phi) for sigma, phi in zip(small.sigma, small.phi.tolist(), strict=True)]
+    tables = [
+        mallows_pmf(tuple(sigma.tolist()), phi)
+        for sigma, phi in zip(small.sigma, small.phi.tolist(), strict=True)
+    ]
 
     def above(table, i, j):
         return sum(p for ranking, p in table.items() if ranking[i] < ranking[j])
 
-    mass = [a * above(table, 0, 2) * above(table, 1, 3) for a, table in zip(small.share, tables, strict=True)]
-    expected = sum(m * above(table, 0, 3) for m, table in zip(mass, tables, strict=True)) / sum(mass)
+    mass = [
+        a * above(table, 0, 2) * above(table, 1, 3)
+        for a, table in zip(small.share, tables, strict=True)
+    ]
+    expected = sum(m * above(table, 0, 3) for m, table in zip(mass, tables, strict=True)) / sum(
+        mass
+    )
     np.testing.assert_allclose(mm.predict(model, votes, [("a", "d")]), [[expected]], rtol=1e-9)
 
 
@@ -75,15 +92,22 @@ def test_the_population():
     averaged = mm.predict(replace(TWO, others=(OTHER,)), None, [("f", "c")])
     assert averaged == pytest.approx((chance + OTHER.share @ OTHER.beta()[:, 5, 2]) / 2)
     nobody = mm.Comparisons.from_codes([], [], [], None, list("abcdef"), ["someone"])
-    np.testing.assert_allclose(mm.predict(spammed, nobody, PAIRS), mm.predict(spammed, None, PAIRS), rtol=1e-12)
+    np.testing.assert_allclose(
+        mm.predict(spammed, nobody, PAIRS), mm.predict(spammed, None, PAIRS), rtol=1e-12
+    )
 
 
 def test_further_fits_are_averaged_and_use_the_models_calibration():
     comparisons = TWO.sample(6, 9, seed=3).comparisons
     other = replace(OTHER, calibration=Calibration(evidence=0.01))
     model = replace(TWO, calibration=BOTH, others=(other,))
-    alone = [mm.predict(replace(fit, calibration=BOTH, others=()), comparisons, PAIRS) for fit in (TWO, OTHER)]
-    np.testing.assert_allclose(mm.predict(model, comparisons, PAIRS), np.mean(alone, axis=0), rtol=1e-12)
+    alone = [
+        mm.predict(replace(fit, calibration=BOTH, others=()), comparisons, PAIRS)
+        for fit in (TWO, OTHER)
+    ]
+    np.testing.assert_allclose(
+        mm.predict(model, comparisons, PAIRS), np.mean(alone, axis=0), rtol=1e-12
+    )
 
 
 def test_unknown_items_and_bad_pairs():
@@ -99,7 +123,9 @@ def test_unknown_items_and_bad_pairs():
         mm.rank(TWO, votes)
     with pytest.raises(DataError, match="Pair 2: the model has no item 'x'; it has 6 others"):
         mm.predict(TWO, None, [("a", "b"), ("a", "x")])
-    with pytest.raises(DataError, match="Pair 1 asks for 'a' against itself: give two different items"):
+    with pytest.raises(
+        DataError, match="Pair 1 asks for 'a' against itself: give two different items"
+    ):
         mm.predict(TWO, None, [("a", "a")])
     for pair in ("ab", ("a", "b", "c"), 7):
         with pytest.raises(DataError, match="it must be two items, as in"):
@@ -112,13 +138,18 @@ def test_no_pairs_nobody_and_numbers_for_labels():
     assert mm.predict(TWO, comparisons.take_users([]), PAIRS).shape == (0, 4)
     assert mm.rank(TWO, comparisons.take_users([])) == []
     numbered = mm.M4([[0, 1, 2]], [0.5], [1.0], [1, 2, 3])
-    assert mm.predict(numbered, None, [(1, "2"), ("1", 2)]).tolist() == [[numbered.beta()[0, 0, 1]] * 2]
+    assert mm.predict(numbered, None, [(1, "2"), ("1", 2)]).tolist() == [
+        [numbered.beta()[0, 0, 1]] * 2
+    ]
 
 
 def test_threads_rows_and_company_play_no_part():
     comparisons = TWO.sample(70, 8, seed=4).comparisons
     model = replace(TWO, calibration=BOTH, others=(OTHER,))
-    found, ranked = mm.predict(model, comparisons, PAIRS, jobs=1), mm.rank(model, comparisons, n_draws=20, jobs=1)
+    found, ranked = (
+        mm.predict(model, comparisons, PAIRS, jobs=1),
+        mm.rank(model, comparisons, n_draws=20, jobs=1),
+    )
     assert found.tobytes() == mm.predict(model, comparisons, PAIRS, jobs=3).tobytes()
     assert ranked == mm.rank(model, comparisons, n_draws=20, jobs=3)
     alone = comparisons.take_users([41])
@@ -147,9 +178,13 @@ def test_order_against_brute_force():
         table = np.zeros((6, 6))
         table[~np.eye(6, dtype=bool)] = p
         wins = mean_wins(table)
-        assert [line.item for line in ranking] == ["abcdef"[i] for i in sorted(range(6), key=lambda i: -wins[i])]
+        assert [line.item for line in ranking] == [
+            "abcdef"[i] for i in sorted(range(6), key=lambda i: -wins[i])
+        ]
         assert [line.rank for line in ranking] == [1, 2, 3, 4, 5, 6]
-        np.testing.assert_allclose([line.wins for line in ranking], sorted(wins, reverse=True), rtol=1e-9)
+        np.testing.assert_allclose(
+            [line.wins for line in ranking], sorted(wins, reverse=True), rtol=1e-9
+        )
 
 
 @pytest.mark.parametrize("trust", [Calibration(), Calibration(vertex=0.5), BOTH], ids=str)
@@ -164,7 +199,9 @@ def test_rank_intervals_against_brute_force(trust, level):
         for theta in draws[m]:
             known = theta[:2] if theta[:2].sum() > 0 else TWO.share  # where all is spam
             wins = np.round(mean_wins(np.einsum("k,kij->ij", known / known.sum(), TWO.beta())), 12)
-            places.append([1 + sum((wins[j], -j) > (wins[i], -i) for j in range(6)) for i in range(6)])
+            places.append(
+                [1 + sum((wins[j], -j) > (wins[i], -i) for j in range(6)) for i in range(6)]
+            )
         for line in ranking:
             mine = sorted(row["abcdef".index(line.item)] for row in places)
             cut = (1 - level) / 2
@@ -176,7 +213,9 @@ def test_rank_intervals_against_brute_force(trust, level):
 def test_rank_intervals_narrow_as_comparisons_come_in():
     def width(n):
         votes = TWO.sample(15, n, seed=7).comparisons
-        return np.mean([line.high - line.low for ranking in mm.rank(TWO, votes) for line in ranking])
+        return np.mean(
+            [line.high - line.low for ranking in mm.rank(TWO, votes) for line in ranking]
+        )
 
     assert width(2) > width(30) > width(400)
 
@@ -200,11 +239,19 @@ def test_top_and_small_models():
         assert [line.item for line in ranking] == ["b", "a"]
     one = mm.M4([[1, 0, 2]], [0.3], [1.0], "abc")
     (ranking,) = mm.rank(one, mm.Comparisons.from_arrays(["u"], ["a"], ["b"]))
-    assert [(line.item, line.low, line.high) for line in ranking] == [("b", 1, 1), ("a", 2, 2), ("c", 3, 3)]
+    assert [(line.item, line.low, line.high) for line in ranking] == [
+        ("b", 1, 1),
+        ("a", 2, 2),
+        ("c", 3, 3),
+    ]
 
 
 def test_options_are_checked():
-    for options, message in (({"top": 0}, "top is 0"), ({"level": 0}, "level is 0"), ({"n_draws": 3}, "n_draws is 3")):
+    for options, message in (
+        ({"top": 0}, "top is 0"),
+        ({"level": 0}, "level is 0"),
+        ({"n_draws": 3}, "n_draws is 3"),
+    ):
         with pytest.raises(OptionError, match=message):
             mm.rank(TWO, **options)
 
@@ -221,7 +268,10 @@ def test_each_row_for_its_person(monkeypatch):
     pairs = [pair if pair[0] != pair[1] else ("a", "f") for pair in pairs]
     whole, anybody = mm.predict(model, comparisons, pairs), mm.predict(model, None, pairs)[0]
     labels = comparisons.users.tolist()
-    expected = [whole[labels.index(user), n] if user in labels else anybody[n] for n, user in enumerate(users)]
+    expected = [
+        whole[labels.index(user), n] if user in labels else anybody[n]
+        for n, user in enumerate(users)
+    ]
     for together in (1, 2, 500):
         monkeypatch.setattr("mallowmix.infer.predict._PEOPLE", together)
         probability, known = predict_each(model, comparisons, users, pairs)

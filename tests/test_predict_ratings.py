@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mallowmix.calibration import Calibration
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, DataWarning, OptionError
 from mallowmix.infer.predict import predict
-from mallowmix.infer.rating_table import rating_table
-from mallowmix.infer.ratings import predict_ratings
-from mallowmix.model import M4
+from mallowmix.infer.rating_prediction import predict_ratings
+from mallowmix.model.calibration import Calibration
+from mallowmix.model.m4 import M4
 from tests.planted import planted
 
 
@@ -22,7 +22,12 @@ def population(Q=6, M=12, seed=0, share=0.6):
     """Ratings of 1 to 5 by M people of part of Q items, as lists of (user, item, stars)."""
     random = np.random.default_rng(seed)
     items = [f"i{i:03d}" for i in range(Q)]
-    return [(f"u{m}", item, int(random.integers(1, 6))) for m in range(M) for item in items if random.random() < share]
+    return [
+        (f"u{m}", item, int(random.integers(1, 6)))
+        for m in range(M)
+        for item in items
+        if random.random() < share
+    ]
 
 
 def columns(rows):
@@ -34,15 +39,30 @@ def twin(model, rows, user, item, rule, a=3.0, b=6.0, c=6.0):
     levels = sorted({stars for *_, stars in rows})
     own = [(thing, stars) for name, thing, stars in rows if name == user]
     wins = [(x, y) for x, r in own for y, s in own if r > s]
-    votes = Comparisons.from_arrays(["x"] * len(wins), *columns(wins)).with_items(model.items) if wins else None
-    h = {s: sum(r == s for _, r in own) + c * sum(r == s for *_, r in rows) / len(rows) for s in levels}
-    p = {thing: float(predict(model, votes, [(item, thing)])[0, 0]) for thing, _ in own if thing != item}
+    votes = (
+        Comparisons.from_arrays(["x"] * len(wins), *columns(wins)).with_items(model.items)
+        if wins
+        else None
+    )
+    h = {
+        s: sum(r == s for _, r in own) + c * sum(r == s for *_, r in rows) / len(rows)
+        for s in levels
+    }
+    p = {
+        thing: float(predict(model, votes, [(item, thing)])[0, 0])
+        for thing, _ in own
+        if thing != item
+    }
     own = [(thing, r) for thing, r in own if thing != item]
     scores = []
     for s in levels:
-        score = math.fsum(math.log(p[j]) for j, r in own if r < s) + math.fsum(math.log(1 - p[j]) for j, r in own if r > s)
+        score = math.fsum(math.log(p[j]) for j, r in own if r < s) + math.fsum(
+            math.log(1 - p[j]) for j, r in own if r > s
+        )
         if rule == "posterior":
-            score += math.fsum(0.5 * (math.log(p[j]) + math.log(1 - p[j])) for j, r in own if r == s)
+            score += math.fsum(
+                0.5 * (math.log(p[j]) + math.log(1 - p[j])) for j, r in own if r == s
+            )
             score = math.log(h[s]) + a / (len(own) + b) * score
         scores.append(score)
     top = np.exp(np.array(scores) - max(scores))
@@ -52,13 +72,23 @@ def twin(model, rows, user, item, rule, a=3.0, b=6.0, c=6.0):
 @pytest.mark.parametrize("rule", ["posterior", "printed"])
 def test_the_slow_twin_agrees(rule):
     truth = planted(6, 2, phi=0.5, seed=1)
-    model = replace(truth, others=(planted(6, 3, phi=0.3, alpha=0.4, seed=2),), calibration=Calibration(evidence=0.5, vertex=0.2))
+    model = replace(
+        truth,
+        others=(planted(6, 3, phi=0.3, alpha=0.4, seed=2),),
+        calibration=Calibration(evidence=0.5, vertex=0.2),
+    )
     rows = population(seed=3)
-    targets = [(f"u{m}", f"i{(m * 5) % 6:03d}") for m in range(12)] + [("u3", "i000"), ("u3", "i005")]
+    targets = [(f"u{m}", f"i{(m * 5) % 6:03d}") for m in range(12)] + [
+        ("u3", "i000"),
+        ("u3", "i005"),
+    ]
     found = predict_ratings(model, columns(rows), columns(targets), rule)
     for (user, item), p in zip(targets, found.distribution, strict=True):
         np.testing.assert_allclose(p, twin(model, rows, user, item, rule), atol=1e-6)
-    np.testing.assert_allclose(found.mean, [sum(s * q for s, q in zip(range(1, 6), p, strict=True)) for p in found.distribution])
+    np.testing.assert_allclose(
+        found.mean,
+        [sum(s * q for s, q in zip(range(1, 6), p, strict=True)) for p in found.distribution],
+    )
     assert found.mode.tolist() == [1 + int(np.argmax(p)) for p in found.distribution]
     assert found.rounded.tolist() == [math.floor(mean + 0.5) for mean in found.mean]
     assert set(found.basis) == {"comparisons"}
@@ -68,8 +98,12 @@ def test_the_papers_example():
     """A, B, C have 4, 2 and 5 stars; D at 3 stars gives (A,D), (D,B), (C,D), and at 4 stars (D,B), (C,D): the tie is ignored."""
     model = M4.from_orders([list("ABCD"), list("DCBA")], phi=[0.5, 0.2])
     rated = (["m"] * 3, ["A", "B", "C"], [4, 2, 5])
-    found = predict_ratings(model, rated, (["m"], ["D"]), "printed", scale=[1, 2, 3, 4, 5]).distribution[0]
-    votes = Comparisons.from_arrays(["m"] * 3, ["A", "C", "C"], ["B", "A", "B"]).with_items(model.items)
+    found = predict_ratings(
+        model, rated, (["m"], ["D"]), "printed", scale=[1, 2, 3, 4, 5]
+    ).distribution[0]
+    votes = Comparisons.from_arrays(["m"] * 3, ["A", "C", "C"], ["B", "A", "B"]).with_items(
+        model.items
+    )
     A, B, C = predict(model, votes, [("D", "A"), ("D", "B"), ("D", "C")])[0]
     w = [(1 - A) * (1 - B) * (1 - C), (1 - A) * (1 - C), (1 - A) * B * (1 - C), B * (1 - C), A * B]
     np.testing.assert_allclose(found, np.array(w) / sum(w), rtol=1e-6)
@@ -119,13 +153,24 @@ def test_any_ordered_scale():
     targets = (user[:9], item[:9])
     first = predict_ratings(model, (user, item, stars), targets)
     halves = predict_ratings(model, (user, item, [s / 2 for s in stars]), targets)
-    doubled = predict_ratings(model, {"user": user, "item": item, "stars": [2 * s for s in stars]}, targets)
-    names = ["awful", "bad", "fair", "good", "great"]
-    words = predict_ratings(model, (user, item, [names[s - 1] for s in stars]), targets, scale=names)
-    money = predict_ratings(
-        model, (user, item, [names[s - 1] for s in stars]), targets, scale=dict(zip(names, [0, 1, 4, 9, 100], strict=True))
+    doubled = predict_ratings(
+        model, {"user": user, "item": item, "stars": [2 * s for s in stars]}, targets
     )
-    for other, numbers in ((halves, [0.5, 1, 1.5, 2, 2.5]), (doubled, [2, 4, 6, 8, 10]), (words, [1, 2, 3, 4, 5])):
+    names = ["awful", "bad", "fair", "good", "great"]
+    words = predict_ratings(
+        model, (user, item, [names[s - 1] for s in stars]), targets, scale=names
+    )
+    money = predict_ratings(
+        model,
+        (user, item, [names[s - 1] for s in stars]),
+        targets,
+        scale=dict(zip(names, [0, 1, 4, 9, 100], strict=True)),
+    )
+    for other, numbers in (
+        (halves, [0.5, 1, 1.5, 2, 2.5]),
+        (doubled, [2, 4, 6, 8, 10]),
+        (words, [1, 2, 3, 4, 5]),
+    ):
         assert np.array_equal(other.distribution, first.distribution)
         np.testing.assert_allclose(other.mean, first.distribution @ numbers)
     assert money.scale.tolist() == [0, 1, 4, 9, 100]
@@ -134,7 +179,9 @@ def test_any_ordered_scale():
 
 def test_a_level_that_never_occurs_has_no_chance_in_the_posterior():
     model = planted(4, 2, seed=1)
-    found = predict_ratings(model, (["u", "u"], ["i000", "i001"], [2, 4]), (["u"], ["i002"]), scale=[1, 2, 3, 4, 5])
+    found = predict_ratings(
+        model, (["u", "u"], ["i000", "i001"], [2, 4]), (["u"], ["i002"]), scale=[1, 2, 3, 4, 5]
+    )
     assert found.distribution[0, [0, 2, 4]].tolist() == [0, 0, 0]
 
 
@@ -142,7 +189,9 @@ def test_people_and_things_that_are_not_known():
     model = planted(4, 2, seed=1)
     rated = (["a", "a", "b", "c"], ["i000", "i001", "i002", "new"], [1, 5, 5, 1])
     targets = (["a", "nobody", "a", "c"], ["i003", "i003", "other", "i003"])
-    with pytest.warns(DataWarning, match="1 of 4 targets are of things that the model does not know"):
+    with pytest.warns(
+        DataWarning, match="1 of 4 targets are of things that the model does not know"
+    ):
         found = predict_ratings(model, rated, targets)
     assert found.basis.tolist() == ["comparisons", "population", "histogram", "histogram"]
     np.testing.assert_allclose(found.distribution[1], [0.5, 0.5])
@@ -176,7 +225,11 @@ def test_tables_are_read_by_their_columns():
     ("ratings", "options", "message"),
     [
         ((["u"], ["i000"], ["good"]), {}, "The ratings are labels: say with scale"),
-        ((["u"], ["i000"], ["good"]), {"scale": ["bad", "ok"]}, "The rating good is not on the scale, which has bad, ok"),
+        (
+            (["u"], ["i000"], ["good"]),
+            {"scale": ["bad", "ok"]},
+            "The rating good is not on the scale, which has bad, ok",
+        ),
         ((["u"], ["i000"], [None]), {}, "Row 1: the rating is missing"),
         ((["u", None], ["i000"] * 2, [1, 2]), {}, "Row 2: the user is missing"),
         ((["u"] * 2, ["i000"] * 2, [1, 2]), {}, "User 'u' rates 'i000' more than once"),
@@ -193,7 +246,9 @@ def test_ratings_that_cannot_be_read(ratings, options, message):
 
 def test_options_out_of_range():
     model, rated, asked = planted(4, 2), (["u"], ["i000"], [1]), (["u"], ["i001"])
-    with pytest.raises(OptionError, match="rule is 'best'; it must be one of 'posterior', 'printed'"):
+    with pytest.raises(
+        OptionError, match="rule is 'best'; it must be one of 'posterior', 'printed'"
+    ):
         predict_ratings(model, rated, asked, "best")
     with pytest.raises(OptionError, match="c is 0"):
         predict_ratings(model, rated, asked, c=0)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mallowmix.learn.prior import LEAST_ALPHA0, MOST_ALPHA0, dirichlet_from_moments
+from mallowmix.numerics.dirichlet import LEAST_ALPHA0, MOST_ALPHA0, dirichlet_from_moments
 
 alphas = st.lists(st.floats(0.01, 20), min_size=2, max_size=6)
 
@@ -13,7 +13,10 @@ alphas = st.lists(st.floats(0.01, 20), min_size=2, max_size=6)
 def moments(alpha):
     """E θ_k and E θ_k θ_j of a Dirichlet, entry by entry."""
     total, K = sum(alpha), len(alpha)
-    R = [[alpha[k] * (alpha[j] + (k == j)) / (total * (total + 1)) for j in range(K)] for k in range(K)]
+    R = [
+        [alpha[k] * (alpha[j] + (k == j)) / (total * (total + 1)) for j in range(K)]
+        for k in range(K)
+    ]
     return np.array(alpha) / total, np.array(R)
 
 
@@ -26,7 +29,9 @@ def test_moments_of_a_sample_give_alpha_nearly():
     """100,000 draws; the relative error of α₀ has a standard deviation near 0.5%, so 5% is never left by chance."""
     alpha = np.array([0.1, 0.4, 0.2])
     theta = np.random.default_rng(0).dirichlet(alpha, 100_000)
-    np.testing.assert_allclose(dirichlet_from_moments(theta.mean(axis=0), theta.T @ theta / len(theta)), alpha, rtol=0.05)
+    np.testing.assert_allclose(
+        dirichlet_from_moments(theta.mean(axis=0), theta.T @ theta / len(theta)), alpha, rtol=0.05
+    )
 
 
 def test_one_component_leaves_the_concentration_open():

@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix import storage
 from mallowmix.engine import LocalEngine
 from mallowmix.errors import DataError, DataWarning, FitError, FitWarning, OptionError
-from mallowmix.learn import moments
-from mallowmix.learn.components import components
-from mallowmix.learn.moments import HalfMoments, PopulationMoments
-from mallowmix.learn.novel_pairs import find_novel_pairs
-from mallowmix.learn.projections import fit_projections
-from mallowmix.learn.ranking_matrix import estimate_ranking_matrix
-from mallowmix.rankings import match_components
-from mallowmix.theory import dirichlet_moments, separability
+from mallowmix.learn.paper import pair_moments as moments
+from mallowmix.learn.paper.algorithm1 import fit_projections
+from mallowmix.learn.paper.components_from_topics import components
+from mallowmix.learn.paper.novel_pairs import find_novel_pairs
+from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
+from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
+from mallowmix.model.m4 import model_file as storage
+from mallowmix.model.m4 import separability
+from mallowmix.model.permutations import match_components
+from mallowmix.model.population_moments import dirichlet_moments
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::mallowmix.errors.DataWarning"),
@@ -26,7 +27,12 @@ pytestmark = [
 
 def planted(seed, Q, K, phi, alpha=0.1):
     random = np.random.default_rng(seed)
-    return mm.M4([random.permutation(Q) for _ in range(K)], np.full(K, phi), np.full(K, alpha), [f"{i:03}" for i in range(Q)])
+    return mm.M4(
+        [random.permutation(Q) for _ in range(K)],
+        np.full(K, phi),
+        np.full(K, alpha),
+        [f"{i:03}" for i in range(Q)],
+    )
 
 
 def fit(comparisons, K, **options):
@@ -43,14 +49,18 @@ def on_exact_moments(truth, seed):
     novel = find_novel_pairs(E, truth.n_components, seed=seed)
     found = components(estimate_ranking_matrix(E, novel.pairs).B)
     match = match_components(found.sigma, truth.sigma)
-    return float(match.kendall.mean()), float(np.abs(found.phi[match.found] - truth.phi[match.truth]).max())
+    return float(match.kendall.mean()), float(
+        np.abs(found.phi[match.found] - truth.phi[match.truth]).max()
+    )
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.1, 0.2, 0.5])
 def test_exact_moments_of_separable_references_give_the_exact_rankings(phi):
     """Q = 30, K = 4, λ ≤ 0.2 (nearly every draw)."""
     models = (planted(seed, 30, 4, phi) for seed in itertools.count())
-    separable = itertools.islice((model for model in models if separability(model.beta()) <= 0.2), 3)
+    separable = itertools.islice(
+        (model for model in models if separability(model.beta()) <= 0.2), 3
+    )
     for seed, truth in enumerate(separable):
         error, phi_error = on_exact_moments(truth, seed)
         assert error == 0
@@ -60,7 +70,9 @@ def test_exact_moments_of_separable_references_give_the_exact_rankings(phi):
 def test_exact_moments_of_other_references_the_error_beside_lambda(capsys):
     """Few items, or large φ: no pair is novel enough, and the method is not exact even with all the data of the world."""
     table = []
-    for (Q, phi), seed in itertools.product([(10, 0.0), (10, 0.2), (10, 0.5), (30, 0.8), (30, 0.9)], range(3)):
+    for (Q, phi), seed in itertools.product(
+        [(10, 0.0), (10, 0.2), (10, 0.5), (30, 0.8), (30, 0.9)], range(3)
+    ):
         truth = planted(seed, Q, 4, phi)
         table.append((Q, phi, float(separability(truth.beta())), *on_exact_moments(truth, seed)))
     with capsys.disabled():
@@ -69,7 +81,10 @@ def test_exact_moments_of_other_references_the_error_beside_lambda(capsys):
             print("{:4d} {:5.1f} {:7.3f} {:8.4f} {:10.3f}".format(*row))
     assert np.isfinite(table).all()
     assert {error for Q, phi, lam, error, _ in table if lam <= 0.2 and phi <= 0.5} == {0.0}
-    near, far = ([error for *_, lam, error, _ in table if inside(lam)] for inside in (lambda x: x <= 0.2, lambda x: x > 0.4))
+    near, far = (
+        [error for *_, lam, error, _ in table if inside(lam)]
+        for inside in (lambda x: x <= 0.2, lambda x: x > 0.4)
+    )
     assert np.mean(near) < 0.25 * np.mean(far)
 
 
@@ -82,7 +97,13 @@ def test_recovery_from_samples_gets_better_with_more_people():
     errors = {M: [] for M in (1000, 5000, 20_000)}
     for seed, M in itertools.product(range(4), errors):
         truth = planted(seed, 30, 4, 0.1)
-        found = fit(truth.sample(M, 100, seed=seed).comparisons, 4, zeta="auto", min_count=0.2, n_projections=200)
+        found = fit(
+            truth.sample(M, 100, seed=seed).comparisons,
+            4,
+            zeta="auto",
+            min_count=0.2,
+            n_projections=200,
+        )
         errors[M].append(kendall(found, truth))
     assert np.mean(errors[1000]) > np.mean(errors[5000]) > np.mean(errors[20_000])
     assert sum(error == 0 for error in errors[20_000]) >= 3
@@ -114,14 +135,23 @@ class Counting(LocalEngine):
         if step is moments._cross_rows:
             wanted = set(broadcast.tolist())
             for block in blocks:
-                hits = [sum(p in wanted for p in part) for part in np.split(block.pair.tolist(), block.starts[1:-1])]
+                hits = [
+                    sum(p in wanted for p in part)
+                    for part in np.split(block.pair.tolist(), block.starts[1:-1])
+                ]
                 self.crossed += int(np.dot(hits, np.diff(block.starts)))
         return super().reduce(step, blocks, broadcast, state)
 
 
 def operations(M, N, K, Q):
     engine = Counting()
-    fit_projections(planted(1, Q, K, 0.1).sample(M, N, seed=1).comparisons, K, zeta="auto", min_count=0.2, engine=engine)
+    fit_projections(
+        planted(1, Q, K, 0.1).sample(M, N, seed=1).comparisons,
+        K,
+        zeta="auto",
+        min_count=0.2,
+        engine=engine,
+    )
     return np.array([engine.applied, engine.crossed])
 
 
@@ -132,7 +162,10 @@ def test_theorem_1_operations_grow_as_stated():
     """
     base = {"M": 300, "N": 20, "K": 2, "Q": 20}
     applied, crossed = operations(**base)
-    growth = {name: operations(**base | {name: 2 * value}) / (applied, crossed) for name, value in base.items()}
+    growth = {
+        name: operations(**base | {name: 2 * value}) / (applied, crossed)
+        for name, value in base.items()
+    }
     assert growth["M"][0] == pytest.approx(2, rel=0.02)
     assert growth["N"][0] == pytest.approx(2, rel=0.1)  # repeated rows are merged: a little less
     assert growth["K"][0] == pytest.approx(2, rel=0.02)
@@ -181,12 +214,21 @@ def test_any_relabelling_gives_the_same_rankings_where_they_are_recovered():
     one = fit(comparisons, 2, **options)
     assert kendall(one, SMALL) == 0
     user, winner, loser, weight = labelled(comparisons)
-    new_name = dict(zip(comparisons.items.tolist(), np.random.default_rng(1).permutation(list("abcdefgh")).tolist(), strict=True))
+    new_name = dict(
+        zip(
+            comparisons.items.tolist(),
+            np.random.default_rng(1).permutation(list("abcdefgh")).tolist(),
+            strict=True,
+        )
+    )
     renamed = mm.Comparisons.from_arrays(
         [u[::-1] for u in user], [new_name[i] for i in winner], [new_name[i] for i in loser], weight
     )
     other = fit(renamed, 2, **options)
-    by_name = [{tuple(new_name.get(i, i) for i in model.items[order]) for order in model.order} for model in (one, other)]
+    by_name = [
+        {tuple(new_name.get(i, i) for i in model.items[order]) for order in model.order}
+        for model in (one, other)
+    ]
     assert by_name[0] == by_name[1]
 
 
@@ -206,7 +248,10 @@ def test_a_fit_says_what_was_done():
     assert (report["seed"], report["users"], report["comparisons"]) == (5, 300, 4500)
     assert report["fingerprint"] == comparisons.fingerprint()
     assert len(report["novel_pairs"]) == len(report["solid_angles"]) == 2
-    assert all(winner in comparisons.items and loser in comparisons.items for winner, loser in report["novel_pairs"])
+    assert all(
+        winner in comparisons.items and loser in comparisons.items
+        for winner, loser in report["novel_pairs"]
+    )
 
 
 def test_notes_come_as_warnings_too():
@@ -233,13 +278,19 @@ def test_two_items():
 
 def test_more_components_than_people_says_so():
     comparisons = SMALL.sample(3, 50).comparisons
-    with pytest.raises(DataError, match=r"4 components cannot be told apart from 3 users: .* Lower the number of components"):
+    with pytest.raises(
+        DataError,
+        match=r"4 components cannot be told apart from 3 users: .* Lower the number of components",
+    ):
         fit(comparisons, 4)
 
 
 def test_people_with_one_comparison_each_show_one_component_only():
     comparisons = SMALL.sample(500, 1, seed=1).comparisons
-    with pytest.raises(FitError, match=r"Nobody made two comparisons, so nothing shows which choices go together: one component"):
+    with pytest.raises(
+        FitError,
+        match=r"Nobody made two comparisons, so nothing shows which choices go together: one component",
+    ):
         fit(comparisons, 2)
     one = fit(comparisons, 1)
     assert one.n_components == 1
@@ -252,7 +303,9 @@ def test_user_weight_zero_is_as_if_the_person_were_not_there():
     comparisons = SMALL.sample(200, 15, seed=1).comparisons
     last_out = np.r_[np.ones(150), np.zeros(50)]
     c = comparisons
-    weighted = mm.Comparisons.from_codes(c.user, c.winner, c.loser, c.weight, c.items, c.users, last_out)
+    weighted = mm.Comparisons.from_codes(
+        c.user, c.winner, c.loser, c.weight, c.items, c.users, last_out
+    )
     one, other = fit(weighted, 2), fit(comparisons.take_users(np.arange(150)), 2)
     assert one.sigma.tolist() == other.sigma.tolist()
     np.testing.assert_allclose(one.phi, other.phi, atol=1e-6)
@@ -263,9 +316,21 @@ def test_user_weight_zero_is_as_if_the_person_were_not_there():
     ("options", "error", "says"),
     [
         ({"zetta": 1}, OptionError, "has no option 'zetta'"),
-        ({"n_components": 2.5}, OptionError, "n_components is 2.5; it must be a whole number of at least 1"),
-        ({"n_components": True}, OptionError, "n_components is True; it must be a whole number of at least 1"),
-        ({"n_components": "2"}, OptionError, "n_components is '2'; it must be a whole number of at least 1"),
+        (
+            {"n_components": 2.5},
+            OptionError,
+            "n_components is 2.5; it must be a whole number of at least 1",
+        ),
+        (
+            {"n_components": True},
+            OptionError,
+            "n_components is True; it must be a whole number of at least 1",
+        ),
+        (
+            {"n_components": "2"},
+            OptionError,
+            "n_components is '2'; it must be a whole number of at least 1",
+        ),
         ({"n_components": 0}, OptionError, "n_components is 0; it must be at least 1"),
         ({"seed": -1}, OptionError, r"seed is -1; it must be a whole number from 0 to 2\*\*64 - 1"),
         ({"seed": 1.0}, OptionError, "seed is 1.0; it must be a whole number"),

@@ -8,7 +8,7 @@ from scipy import stats
 
 import oracles
 from mallowmix.errors import OptionError
-from mallowmix.randomness import as_key, generator, log_gamma_draw, philox, uniforms
+from mallowmix.numerics.randomness import as_key, generator, log_gamma_draw, philox, uniforms
 
 words = st.integers(0, 2**32 - 1)
 ONES = 0xFFFFFFFF
@@ -49,13 +49,22 @@ def test_uniforms_are_uniform_and_independent_along_every_counter(axis):
     """Kolmogorov-Smirnov for both, and a chi-square of the couple in 10 × 10 cells: false alarms 3 × 1e-4 a case."""
     fixed = {"step": 3, "user": 5, "token": 7, "draw": 0}
     couples = np.array([uniforms(np.uint64(11), **(fixed | {axis: n})) for n in range(5000)])
-    assert min(stats.kstest(couples[:, 0], "uniform").pvalue, stats.kstest(couples[:, 1], "uniform").pvalue) > 1e-4
+    assert (
+        min(
+            stats.kstest(couples[:, 0], "uniform").pvalue,
+            stats.kstest(couples[:, 1], "uniform").pvalue,
+        )
+        > 1e-4
+    )
     cells = np.histogram2d(*couples.T, bins=10, range=[[0, 1], [0, 1]])[0].ravel()
     assert oracles.chi_square_p(cells, [0.01] * 100) > 1e-4
 
 
 def test_generators_of_different_seeds_steps_and_counters_differ():
-    draws = [generator(*key).random() for key in [(0, 1), (1, 1), (0, 2), (0, 1, 1), (2**60, 1), (2**60 + 1, 1), (2**64 - 1, 1)]]
+    draws = [
+        generator(*key).random()
+        for key in [(0, 1), (1, 1), (0, 2), (0, 1, 1), (2**60, 1), (2**60 + 1, 1), (2**64 - 1, 1)]
+    ]
     assert len(set(draws)) == len(draws)
     assert generator(2**63 + 5, 1).random() == generator(2**63 + 5, 1).random()
 

@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from mallowmix.learn.rank import RankEstimate, estimate_rank, noise_edge
-from mallowmix.learn.signed import SignedMoment, Subspace, count_pairs, leading_subspace, pair_statistics
+from mallowmix.learn.spectral.number_of_components import RankEstimate, estimate_rank, noise_edge
+from mallowmix.learn.spectral.signed_moment import (
+    SignedMoment,
+    Subspace,
+    count_pairs,
+    leading_subspace,
+    pair_statistics,
+)
 from planted import blocks_of, planted
 
 
@@ -13,19 +19,29 @@ def parts(comparisons):
     return blocks, pair_statistics(count_pairs(blocks, engine), comparisons.n_items), engine
 
 
-@pytest.mark.parametrize(("Q", "K", "M", "N", "phi"), [(20, 3, 500, 60, 0.3), (25, 5, 1000, 60, 0.3), (10, 3, 500, 100, 0.5)])
+@pytest.mark.parametrize(
+    ("Q", "K", "M", "N", "phi"),
+    [(20, 3, 500, 60, 0.3), (25, 5, 1000, 60, 0.3), (10, 3, 500, 100, 0.5)],
+)
 def test_planted_components_are_counted(Q, K, M, N, phi):
     estimate = estimate_rank(*parts(planted(Q, K, phi, seed=4).sample(M, N, seed=4).comparisons))
     assert estimate.n_components == K
     assert f"{K} components" in estimate.words() and "the cut is clear" in estimate.words()
 
 
-@pytest.mark.parametrize(("Q", "phi", "N"), [(15, 0.999, 20), (20, 0.5, 40), (12, 0.1, 100), (4, 0.5, 20), (2, 0.5, 10)])
+@pytest.mark.parametrize(
+    ("Q", "phi", "N"), [(15, 0.999, 20), (20, 0.5, 40), (12, 0.1, 100), (4, 0.5, 20), (2, 0.5, 10)]
+)
 def test_one_ranking_for_all_is_one_component(Q, phi, N):
     """Five populations each. The edge is passed by chance about once in 3,000 (once in a hundred below ten pairs, where it is
     measured on eight draws): 25 populations, false alarm 5% before the seeds were fixed.
     """
-    found = [estimate_rank(*parts(planted(Q, 1, phi, seed=s).sample(300, N, seed=s).comparisons)).n_components for s in range(5)]
+    found = [
+        estimate_rank(
+            *parts(planted(Q, 1, phi, seed=s).sample(300, N, seed=s).comparisons)
+        ).n_components
+        for s in range(5)
+    ]
     assert found == [1] * 5
 
 
@@ -34,14 +50,21 @@ def test_unequal_activity_does_not_pass_for_taste():
     random = np.random.default_rng(0)
     activity = np.maximum(2, (200 / np.arange(1, 301)).astype(int))
     mu = random.uniform(0.1, 3, (15, 15))
-    data = planted(15, 1, 0.4).sample(300, random.permutation(activity), mu=mu + mu.T, seed=0).comparisons
+    data = (
+        planted(15, 1, 0.4)
+        .sample(300, random.permutation(activity), mu=mu + mu.T, seed=0)
+        .comparisons
+    )
     assert estimate_rank(*parts(data)).n_components == 1
 
 
 def test_the_edge_is_a_little_above_the_largest_eigenvalue_of_noise():
     blocks, pairs, engine = parts(planted(15, 2).sample(400, 30, seed=0).comparisons)
     edge = noise_edge(blocks, pairs, engine)
-    tops = [leading_subspace(SignedMoment(blocks, pairs, engine, null_key=100 + key), 1).values[0] for key in range(20)]
+    tops = [
+        leading_subspace(SignedMoment(blocks, pairs, engine, null_key=100 + key), 1).values[0]
+        for key in range(20)
+    ]
     assert max(tops) < edge < 1.35 * np.mean(tops)
 
 
@@ -76,7 +99,10 @@ NOTHING = Subspace(np.zeros(1), np.zeros((1, 1)), 0, True)
             "3 components: eigenvalue 2 is 1.10 times the noise edge, the next 0.99 times; "
             "the cut is not clear, try one more and one fewer.",
         ),
-        ([0.9, 0.8], "1 component: no eigenvalue is above the noise edge, the largest is 0.90 times the edge."),
+        (
+            [0.9, 0.8],
+            "1 component: no eigenvalue is above the noise edge, the largest is 0.90 times the edge.",
+        ),
         (
             [3.0, 2.0],
             "3 components: eigenvalue 2 is 2.00 times the noise edge, and no further one was looked at; the cut is clear.",

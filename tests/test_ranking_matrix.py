@@ -5,17 +5,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mallowmix.learn.moments import HalfMoments, PopulationMoments
-from mallowmix.learn.ranking_matrix import estimate_ranking_matrix
-from mallowmix.model import M4
-from mallowmix.theory import dirichlet_moments
+from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
+from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
+from mallowmix.model.m4 import M4
+from mallowmix.model.population_moments import dirichlet_moments
 
 
 def separable(seed, Q=8, K=3):
     """A model at φ = 0 (λ = 0), and a pure pair of each component: won there, lost in all others."""
     for attempt in range(seed * 1000, seed * 1000 + 1000):
         random = np.random.default_rng(attempt)
-        model = M4([random.permutation(Q) for _ in range(K)], np.zeros(K), random.gamma(1, size=K) + 0.2, range(Q))
+        model = M4(
+            [random.permutation(Q) for _ in range(K)],
+            np.zeros(K),
+            random.gamma(1, size=K) + 0.2,
+            range(Q),
+        )
         beta = model.beta().reshape(K, -1).T * ~np.eye(Q, dtype=bool).reshape(-1, 1)  # (Q², K)
         pure = [np.flatnonzero((beta == np.eye(K)[k]).all(axis=1)) for k in range(K)]
         if all(len(pairs) for pairs in pure):
@@ -57,7 +62,9 @@ def test_other_pair_frequencies_come_back_as_well():
     model, novel = separable(3)
     mu = np.random.default_rng(0).random((8, 8)) + 0.1
     B = model.ranking_matrix(mu + mu.T)
-    found = estimate_ranking_matrix(PopulationMoments(B, *dirichlet_moments(model.alpha)), novel, tol=1e-15)
+    found = estimate_ranking_matrix(
+        PopulationMoments(B, *dirichlet_moments(model.alpha)), novel, tol=1e-15
+    )
     np.testing.assert_allclose(found.B, B, atol=1e-7)
 
 
@@ -85,7 +92,9 @@ def test_samples_come_closer_with_more_people():
     B = model.ranking_matrix()
 
     def error(M):
-        moments = [HalfMoments(model.sample(M, 60, seed=seed).comparisons, seed=seed) for seed in range(3)]
+        moments = [
+            HalfMoments(model.sample(M, 60, seed=seed).comparisons, seed=seed) for seed in range(3)
+        ]
         return np.mean([np.abs(estimate_ranking_matrix(E, novel).B - B).mean() for E in moments])
 
     assert error(5000) < 0.5 * error(200)

@@ -9,10 +9,19 @@ from hypothesis import strategies as st
 
 import oracles
 from mallowmix.errors import DataError
-from mallowmix.rankings import as_permutations, discordant_pairs, kendall, match_components, order_of, sigma_of
+from mallowmix.model.permutations import (
+    as_permutations,
+    discordant_pairs,
+    kendall,
+    match_components,
+    order_of,
+    sigma_of,
+)
 from strategies import rankings
 
-couples = rankings(most=7).flatmap(lambda sigma: st.tuples(st.just(sigma), st.permutations(sigma).map(tuple)))
+couples = rankings(most=7).flatmap(
+    lambda sigma: st.tuples(st.just(sigma), st.permutations(sigma).map(tuple))
+)
 sets_of_rankings = st.lists(st.permutations(range(4)), min_size=1, max_size=4)
 
 
@@ -55,7 +64,8 @@ def least_total(found, truth) -> float:
     """Over all ways to give each of the smaller set its own of the larger set."""
     few, many = sorted((found, truth), key=len)
     return min(
-        sum(oracles.kendall_distance(tuple(a), tuple(b)) for a, b in zip(few, chosen, strict=True)) / 6
+        sum(oracles.kendall_distance(tuple(a), tuple(b)) for a, b in zip(few, chosen, strict=True))
+        / 6
         for chosen in permutations(many, len(few))
     )
 
@@ -72,7 +82,10 @@ def test_matching_takes_single_rankings():
     assert match_components([0, 1, 2], [0, 2, 1]).kendall.tolist() == [pytest.approx(1 / 3)]
 
 
-@pytest.mark.parametrize("bad", [[0, 0], [1, 2], [[0, 1], [1, 1]], [], 3, [0.5, 1], ["a", "b"], [[0, 1], [0]], [0, np.nan]])
+@pytest.mark.parametrize(
+    "bad",
+    [[0, 0], [1, 2], [[0, 1], [1, 1]], [], 3, [0.5, 1], ["a", "b"], [[0, 1], [0]], [0, np.nan]],
+)
 def test_what_is_no_permutation(bad):
     with pytest.raises(DataError, match="sigma must hold permutations of 0 … Q-1, one a row"):
         as_permutations(bad)
@@ -86,7 +99,10 @@ def test_permutations_pass():
 def test_rankings_of_different_things():
     with pytest.raises(DataError, match="have 2 and 3 items; they must be of the same items"):
         match_components([[0, 1]], [[0, 1, 2]])
-    with pytest.raises(DataError, match=r"Two single rankings of the same items are needed; got the shapes \(3,\) and \(1,\)"):
+    with pytest.raises(
+        DataError,
+        match=r"Two single rankings of the same items are needed; got the shapes \(3,\) and \(1,\)",
+    ):
         kendall([0, 1, 2], [0])
     with pytest.raises(DataError, match=r"got the shapes \(1, 2\)"):
         discordant_pairs([[0, 1]], [[0, 1]])

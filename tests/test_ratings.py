@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mallowmix as mm
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, OptionError
-from mallowmix.readers.ratings import capped, rated_pairs
+from mallowmix.readers.rating_forms import capped, rated_pairs
 from oracles import labelled_rows
 
 ROWS = [
@@ -43,7 +43,9 @@ def test_the_higher_rating_wins_and_equal_ratings_say_nothing():
         ("ann", "Alien", "Casablanca", 1.0),
         ("bob", "Alien", "Brazil", 1.0),
     ]
-    assert comparisons.users.tolist() == ["ann", "bob", "eve"], "who rated one thing is there, without a comparison"
+    assert comparisons.users.tolist() == ["ann", "bob", "eve"], (
+        "who rated one thing is there, without a comparison"
+    )
     assert comparisons.per_user().tolist() == [2, 1, 0]
 
 
@@ -54,12 +56,17 @@ def test_ties_are_counted():
 
 def test_half_a_win_for_each_side_of_a_tie():
     rows = labelled_rows(mm.comparisons_from_ratings(*COLUMNS, ties="half"))
-    assert [row for row in rows if row[3] == 0.5] == [("ann", "Brazil", "Casablanca", 0.5), ("ann", "Casablanca", "Brazil", 0.5)]
+    assert [row for row in rows if row[3] == 0.5] == [
+        ("ann", "Brazil", "Casablanca", 0.5),
+        ("ann", "Casablanca", "Brazil", 0.5),
+    ]
     assert len(rows) == 5
 
 
 ratings = st.dictionaries(
-    st.tuples(st.sampled_from([1, 2, 10, 33]), st.sampled_from([7, 70, 8, 9, 100])), st.integers(1, 5), min_size=1
+    st.tuples(st.sampled_from([1, 2, 10, 33]), st.sampled_from([7, 70, 8, 9, 100])),
+    st.integers(1, 5),
+    min_size=1,
 )
 
 
@@ -70,15 +77,21 @@ def test_the_kernel_agrees_with_a_double_loop_and_makes_the_normal_form(table, o
     order.shuffle(rows)
     columns = zip(*rows, strict=True)
     if not wins:
-        with pytest.raises(DataError, match="There are no comparisons: nobody rated two things differently"):
+        with pytest.raises(
+            DataError, match="There are no comparisons: nobody rated two things differently"
+        ):
             rated_pairs(*columns)
         return
     found = rated_pairs(*columns)
     expected = Comparisons.from_arrays(*zip(*wins, strict=True))
-    assert labelled_rows(found.comparisons) == labelled_rows(expected)  # the same rows in the same order
+    assert labelled_rows(found.comparisons) == labelled_rows(
+        expected
+    )  # the same rows in the same order
     assert found.n_ties == ties
     whole = found.comparisons
-    again = Comparisons.from_codes(whole.user, whole.winner, whole.loser, whole.weight, whole.items, whole.users)
+    again = Comparisons.from_codes(
+        whole.user, whole.winner, whole.loser, whole.weight, whole.items, whole.users
+    )
     assert again == whole
 
 
@@ -90,12 +103,27 @@ def test_half_ties_are_in_normal_form_and_weigh_as_much_as_all_pairs(table):
         return
     whole = mm.comparisons_from_ratings(*zip(*rows, strict=True), ties="half")
     assert whole.n_comparisons == sum(n * (n - 1) / 2 for n in per_user)
-    assert Comparisons.from_codes(whole.user, whole.winner, whole.loser, whole.weight, whole.items, whole.users) == whole
+    assert (
+        Comparisons.from_codes(
+            whole.user, whole.winner, whole.loser, whole.weight, whole.items, whole.users
+        )
+        == whole
+    )
 
 
 def test_top_items_are_those_rated_most_and_equal_counts_go_by_text():
     user = ["a", "a", "a", "a", "b", "b", "b", "c", "c"]
-    item = [10, 9, 2, 5, 10, 9, 2, 10, 5]  # 10: three ratings; 2, 5 and 9: two each; as text, 10 < 2 < 5 < 9
+    item = [
+        10,
+        9,
+        2,
+        5,
+        10,
+        9,
+        2,
+        10,
+        5,
+    ]  # 10: three ratings; 2, 5 and 9: two each; as text, 10 < 2 < 5 < 9
     stars = [1, 2, 3, 4, 1, 2, 3, 1, 2]
     assert mm.comparisons_from_ratings(user, item, stars, top_items=2).items.tolist() == [10, 2]
     assert mm.comparisons_from_ratings(user, item, stars, top_items=3).items.tolist() == [10, 2, 5]
@@ -105,7 +133,9 @@ def test_top_items_are_those_rated_most_and_equal_counts_go_by_text():
 
 
 def test_top_items_are_counted_before_ties_are_dropped_and_keep_everybody():
-    comparisons = mm.comparisons_from_ratings(["a", "a", "b", "b", "c"], ["x", "y", "x", "y", "z"], [1, 2, 3, 3, 5], top_items=2)
+    comparisons = mm.comparisons_from_ratings(
+        ["a", "a", "b", "b", "c"], ["x", "y", "x", "y", "z"], [1, 2, 3, 3, 5], top_items=2
+    )
     assert labelled_rows(comparisons) == [("a", "y", "x", 1.0)]
     assert comparisons.users.tolist() == ["a", "b", "c"]
 
@@ -113,7 +143,9 @@ def test_top_items_are_counted_before_ties_are_dropped_and_keep_everybody():
 @pytest.mark.parametrize("make", [list, np.array, pa.array, pd.Series, pl.Series])
 def test_columns_of_any_kind(make):
     user, item, stars = list(COLUMNS[0]), list(COLUMNS[1]), [float(value) for value in COLUMNS[2]]
-    assert mm.comparisons_from_ratings(make(user), make(item), make(stars)) == mm.comparisons_from_ratings(*COLUMNS)
+    assert mm.comparisons_from_ratings(
+        make(user), make(item), make(stars)
+    ) == mm.comparisons_from_ratings(*COLUMNS)
 
 
 def test_labels_keep_their_type_and_stars_may_be_text():
@@ -125,17 +157,44 @@ def test_labels_keep_their_type_and_stars_may_be_text():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ((["a", "b", "a"], [1, 1, 1], [2, 3, 4]), r"User 'a' rates 1 more than once\. Keep one rating of each thing"),
-        ((["a", "a", "a"], [1, 1, 1], [2, 3, 4]), r"User 'a' rates 1 more than once \(and 1 more such rows\)"),
-        ((["a", "a"], [1, 2], [3, float("nan")]), r"Row 2: the rating is missing or not a finite number\. Leave out"),
-        ((["a", "a", "a"], [1, 2, 3], [None, 3, None]), r"Row 1: the rating is missing .* \(and 1 more like it\)"),
-        ((["a", "a"], [1, 2], [3, float("inf")]), r"Row 2: the rating is missing or not a finite number"),
-        ((["a", "a"], [1, 2], ["good", "bad"]), r"The ratings are not a column of numbers: give how many stars"),
-        ((["a", None], [1, 2], [3, 4]), r"Row 2: the user is missing\. Fill such rows in, or leave them out"),
+        (
+            (["a", "b", "a"], [1, 1, 1], [2, 3, 4]),
+            r"User 'a' rates 1 more than once\. Keep one rating of each thing",
+        ),
+        (
+            (["a", "a", "a"], [1, 1, 1], [2, 3, 4]),
+            r"User 'a' rates 1 more than once \(and 1 more such rows\)",
+        ),
+        (
+            (["a", "a"], [1, 2], [3, float("nan")]),
+            r"Row 2: the rating is missing or not a finite number\. Leave out",
+        ),
+        (
+            (["a", "a", "a"], [1, 2, 3], [None, 3, None]),
+            r"Row 1: the rating is missing .* \(and 1 more like it\)",
+        ),
+        (
+            (["a", "a"], [1, 2], [3, float("inf")]),
+            r"Row 2: the rating is missing or not a finite number",
+        ),
+        (
+            (["a", "a"], [1, 2], ["good", "bad"]),
+            r"The ratings are not a column of numbers: give how many stars",
+        ),
+        (
+            (["a", None], [1, 2], [3, 4]),
+            r"Row 2: the user is missing\. Fill such rows in, or leave them out",
+        ),
         ((["a", "a"], ["x", ""], [3, 4]), r"Row 2: the item is missing"),
-        ((["a", "a"], ["x"], [3, 4]), r"user, item and rating have 2, 1, 2 rows; they must be equally long"),
+        (
+            (["a", "a"], ["x"], [3, 4]),
+            r"user, item and rating have 2, 1, 2 rows; they must be equally long",
+        ),
         (([], [], []), r"There are no ratings: give at least one row"),
-        ((["a", "b"], ["x", "y"], [3, 4]), r"There are no comparisons: nobody rated two things differently"),
+        (
+            (["a", "b"], ["x", "y"], [3, 4]),
+            r"There are no comparisons: nobody rated two things differently",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named(columns, message):
@@ -143,17 +202,24 @@ def test_what_cannot_be_used_is_named(columns, message):
         mm.comparisons_from_ratings(*columns)
 
 
-@pytest.mark.parametrize(("options", "message"), [({"ties": "win"}, "ties is 'win'"), ({"top_items": 1}, "top_items is 1; .* 2")])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"ties": "win"}, "ties is 'win'"), ({"top_items": 1}, "top_items is 1; .* 2")],
+)
 def test_options_out_of_range(options, message):
     with pytest.raises(OptionError, match=message):
         mm.comparisons_from_ratings(*COLUMNS, **options)
 
 
 def test_capped_people_count_as_if_they_had_made_so_many():
-    comparisons = mm.comparisons_from_ratings(["a"] * 5 + ["b", "b", "c"], [1, 2, 3, 4, 5, 1, 2, 1], [1, 2, 3, 4, 5, 1, 2, 1])
+    comparisons = mm.comparisons_from_ratings(
+        ["a"] * 5 + ["b", "b", "c"], [1, 2, 3, 4, 5, 1, 2, 1], [1, 2, 3, 4, 5, 1, 2, 1]
+    )
     assert comparisons.per_user().tolist() == [10, 1, 0]
     assert capped(comparisons, 4).user_weight.tolist() == [0.4, 1, 1]
-    assert capped(capped(comparisons, 5), 5).user_weight.tolist() == [0.25, 1, 1], "it multiplies what is there"
+    assert capped(capped(comparisons, 5), 5).user_weight.tolist() == [0.25, 1, 1], (
+        "it multiplies what is there"
+    )
     assert labelled_rows(capped(comparisons, 4)) == labelled_rows(comparisons)
     with pytest.raises(OptionError, match="most is 0; it must be above 0"):
         capped(comparisons, 0)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, OptionError
 from mallowmix.readers import read_comparisons
 
@@ -26,12 +26,22 @@ ROWS = [
 ]
 NAMES = ("user", "winner", "loser", "weight")
 COLUMNS = {name: [row[n] for row in ROWS] for n, name in enumerate(NAMES)}
-TRUTH = {("ann", "tea", "milk"): 4, ("bob", "milk", "tea"): 2, ("ann", "tea", "coffee"): 1, ("7", "007", "tea"): 1}
+TRUTH = {
+    ("ann", "tea", "milk"): 4,
+    ("bob", "milk", "tea"): 2,
+    ("ann", "tea", "coffee"): 1,
+    ("7", "007", "tea"): 1,
+}
 
 
 def as_dict(comparisons):
-    rows = zip(comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight, strict=True)
-    return {(comparisons.users[m], comparisons.items[i], comparisons.items[j]): weight for m, i, j, weight in rows}
+    rows = zip(
+        comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight, strict=True
+    )
+    return {
+        (comparisons.users[m], comparisons.items[i], comparisons.items[j]): weight
+        for m, i, j, weight in rows
+    }
 
 
 def written(path, rows=ROWS, names=NAMES, **options):
@@ -66,14 +76,20 @@ SOURCES = {
     "mapping of arrays": lambda tmp: {name: np.array(column) for name, column in COLUMNS.items()},
     "pandas": lambda tmp: pd.DataFrame(COLUMNS),
     "pandas objects": lambda tmp: pd.DataFrame(COLUMNS, dtype=object),
-    "pandas categories": lambda tmp: pd.DataFrame(COLUMNS).astype({"user": "category", "winner": "category"}),
+    "pandas categories": lambda tmp: pd.DataFrame(COLUMNS).astype(
+        {"user": "category", "winner": "category"}
+    ),
     "pandas with a gap in the index": lambda tmp: pd.DataFrame(COLUMNS, index=[5, 3, 9, 9, 1]),
     "polars": lambda tmp: pl.DataFrame(COLUMNS),
-    "polars categories": lambda tmp: pl.DataFrame(COLUMNS).with_columns(pl.col("winner").cast(pl.Categorical)),
+    "polars categories": lambda tmp: pl.DataFrame(COLUMNS).with_columns(
+        pl.col("winner").cast(pl.Categorical)
+    ),
     "polars lazy": lambda tmp: pl.DataFrame(COLUMNS).lazy(),
     "arrow": lambda tmp: pa.table(COLUMNS),
     "arrow batch": lambda tmp: pa.RecordBatch.from_pydict(COLUMNS),
-    "arrow stream": lambda tmp: pa.RecordBatchReader.from_batches(pa.table(COLUMNS).schema, pa.table(COLUMNS).to_batches()),
+    "arrow stream": lambda tmp: pa.RecordBatchReader.from_batches(
+        pa.table(COLUMNS).schema, pa.table(COLUMNS).to_batches()
+    ),
     "csv": lambda tmp: written(tmp / "votes.csv"),
     "csv as text": lambda tmp: str(written(tmp / "votes.csv")),
     "CSV in capitals": lambda tmp: written(tmp / "VOTES.CSV"),
@@ -112,7 +128,9 @@ def test_columns_can_be_named_and_others_are_ignored(tmp_path):
     frame = (
         pd.DataFrame(COLUMNS)
         .rename(columns=theirs)
-        .assign(note="Käse", user="somebody else")[["note", "worse", "better", "judge", "user", "weight"]]
+        .assign(note="Käse", user="somebody else")[
+            ["note", "worse", "better", "judge", "user", "weight"]
+        ]
     )
     frame.to_csv(tmp_path / "votes.csv", index=False)
     frame.to_parquet(tmp_path / "votes.parquet")
@@ -128,7 +146,11 @@ def test_columns_can_be_named_and_others_are_ignored(tmp_path):
 
 
 def test_a_weight_column_can_be_named_or_left_out():
-    columns = {**{name: COLUMNS[name] for name in NAMES[:3]}, "times": COLUMNS["weight"], "weight": [9.0] * 5}
+    columns = {
+        **{name: COLUMNS[name] for name in NAMES[:3]},
+        "times": COLUMNS["weight"],
+        "weight": [9.0] * 5,
+    }
     assert as_dict(read_comparisons(columns, columns={"weight": "times"})) == TRUTH
     assert read_comparisons(columns, columns={"weight": None}).n_comparisons == len(ROWS)
     assert read_comparisons(columns).n_comparisons == 9 * len(ROWS)
@@ -145,12 +167,18 @@ def test_labels_of_parquet_and_tables_keep_their_type(tmp_path):
     table = pa.table({"user": pa.array([10, 9], pa.int32()), "winner": [1, 2], "loser": [2, 3]})
     for source in (table, parquet_of(tmp_path / "votes.parquet", table), pl.DataFrame(table)):
         comparisons = read_comparisons(source)
-        assert comparisons.users.tolist() == [10, 9] and comparisons.items.tolist() == [1, 2, 3]  # in the order of their text
+        assert comparisons.users.tolist() == [10, 9] and comparisons.items.tolist() == [
+            1,
+            2,
+            3,
+        ]  # in the order of their text
 
 
 def test_a_byte_order_mark_blank_lines_and_quoted_newlines_are_no_trouble(tmp_path):
     path = tmp_path / "votes.csv"
-    path.write_bytes('\ufeff\r\nuser,winner,"loser"\r\n\r\nann,"green\r\ntea","says ""hi"", twice"\r\n\r\n'.encode())
+    path.write_bytes(
+        '\ufeff\r\nuser,winner,"loser"\r\n\r\nann,"green\r\ntea","says ""hi"", twice"\r\n\r\n'.encode()
+    )
     assert as_dict(read_comparisons(path)) == {("ann", "green\r\ntea", 'says "hi", twice'): 1}
 
 
@@ -161,15 +189,28 @@ def test_an_ignored_column_may_hold_anything(tmp_path):
 
 
 def test_policies_reach_every_source(tmp_path):
-    rows = [("ann", "tea", "milk", 1), ("ann", "tea", "tea", 1), ("bob", "", "milk", 1), ("bob", "tea", "milk", "")]
+    rows = [
+        ("ann", "tea", "milk", 1),
+        ("ann", "tea", "tea", 1),
+        ("bob", "", "milk", 1),
+        ("bob", "tea", "milk", ""),
+    ]
     path = written(tmp_path / "votes.csv", rows)
     frame = pd.read_csv(path)
-    for source in (path, frame, pl.from_pandas(frame), [(*row[:3], row[3] or None) for row in rows]):
-        assert as_dict(read_comparisons(source, self_pairs="drop", missing="drop")) == {("ann", "tea", "milk"): 1}
+    for source in (
+        path,
+        frame,
+        pl.from_pandas(frame),
+        [(*row[:3], row[3] or None) for row in rows],
+    ):
+        assert as_dict(read_comparisons(source, self_pairs="drop", missing="drop")) == {
+            ("ann", "tea", "milk"): 1
+        }
 
 
 @pytest.mark.parametrize(
-    "weights", [["1", "2.5"], [1, 2.5], np.array([1, 2.5], np.float32), pd.Series(["1", "2.5"], dtype=object)]
+    "weights",
+    [["1", "2.5"], [1, 2.5], np.array([1, 2.5], np.float32), pd.Series(["1", "2.5"], dtype=object)],
 )
 def test_weights_are_numbers_or_their_text(weights):
     table = {"user": ["a", "a"], "winner": ["x", "y"], "loser": ["y", "x"], "weight": weights}
@@ -177,15 +218,23 @@ def test_weights_are_numbers_or_their_text(weights):
 
 
 def test_an_array_of_three_columns_is_rows():
-    assert read_comparisons(np.array([[1, 2, 3], [1, 3, 2]])) == read_comparisons([(1, 2, 3), (1, 3, 2)])
+    assert read_comparisons(np.array([[1, 2, 3], [1, 3, 2]])) == read_comparisons(
+        [(1, 2, 3), (1, 3, 2)]
+    )
 
 
 def test_options_are_checked_before_anything_is_read():
     for options, message in [
         ({"self_pairs": "keep"}, "self_pairs is 'keep'; it must be one of 'error', 'drop'."),
         ({"missing": None}, "missing is None; it must be one of 'error', 'drop'."),
-        ({"columns": {"judge": "user"}}, "columns has the key 'judge', which is none of user, winner, loser, weight"),
-        ({"columns": {"winner": "x", "loser": "x"}}, "columns gives winner and loser the same column 'x'; they must differ."),
+        (
+            {"columns": {"judge": "user"}},
+            "columns has the key 'judge', which is none of user, winner, loser, weight",
+        ),
+        (
+            {"columns": {"winner": "x", "loser": "x"}},
+            "columns gives winner and loser the same column 'x'; they must differ.",
+        ),
         ({"columns": ["user"]}, "it must be a mapping from our names to theirs"),
     ]:
         with pytest.raises(OptionError) as caught:
@@ -193,11 +242,17 @@ def test_options_are_checked_before_anything_is_read():
         assert message in str(caught.value)
 
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6)
+TEXT = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6
+)
 
 
 @settings(max_examples=60, deadline=None)
-@given(rows=st.lists(st.tuples(TEXT, TEXT, TEXT).filter(lambda row: row[1] != row[2]), min_size=1, max_size=6))
+@given(
+    rows=st.lists(
+        st.tuples(TEXT, TEXT, TEXT).filter(lambda row: row[1] != row[2]), min_size=1, max_size=6
+    )
+)
 def test_any_text_survives_csv(tmp_path_factory, rows):
     """Separators, quotes, newlines and every script: what csv.writer wrote is read as it was."""
     path = written(tmp_path_factory.mktemp("any") / "votes.csv", rows, NAMES[:3])
@@ -223,7 +278,10 @@ def test_what_is_no_table_is_refused():
         (3, "Comparisons cannot be read from a int: give a path, a dataframe"),
         (["abc"], "Row 1 is 'abc'; it must be a tuple"),
         ([("a", "x", "y"), ("a", "x")], "Row 2 has 2 values; it must have 3"),
-        ([("a", "x", "y"), ("a", "x", "y", 1)], "Row 2 has 4 values where row 1 has 3: give all rows a weight, or none."),
+        (
+            [("a", "x", "y"), ("a", "x", "y", 1)],
+            "Row 2 has 4 values where row 1 has 3: give all rows a weight, or none.",
+        ),
         ([], "There are no comparisons: give at least one row of user, winner, loser."),
     ]:
         with pytest.raises(DataError) as caught:

@@ -49,11 +49,20 @@ CSV = [
     ("user,winner,loser\nann,tea\n", "line 2 has 2 fields where the header has 3"),
     ('user,winner,loser\nann,tea,"milk\n', "line 2: a quote opens here and never closes"),
     ("user,winner,loser,winner\nann,tea,milk,tea\n", "has 2 columns named 'winner'"),
-    (",".join(f"c{n}" for n in range(MOST_COLUMNS + 1)) + "\n1\n", f"has {MOST_COLUMNS + 1:,} columns"),
+    (
+        ",".join(f"c{n}" for n in range(MOST_COLUMNS + 1)) + "\n1\n",
+        f"has {MOST_COLUMNS + 1:,} columns",
+    ),
     ("user,winner,loser\n,tea,milk\n", "line 2: the user is missing"),
     ("user,winner,loser\nann,tea,tea\n", "line 2: user 'ann' compares 'tea' with itself"),
-    ("user,winner,loser,weight\nann,tea,milk,often\n", "line 2: the weight 'often' is not a number"),
-    ("judge,worker,winner,loser\na,b,tea,milk\n", "has the columns 'judge' and 'worker': say which one holds the user"),
+    (
+        "user,winner,loser,weight\nann,tea,milk,often\n",
+        "line 2: the weight 'often' is not a number",
+    ),
+    (
+        "judge,worker,winner,loser\na,b,tea,milk\n",
+        "has the columns 'judge' and 'worker': say which one holds the user",
+    ),
     ("winner,loser\ntea,milk\n", "does not say who chose"),
 ]
 
@@ -63,21 +72,41 @@ def test_csv(tmp_path):
 
 
 def test_a_million_columns_are_refused_at_once(tmp_path):
-    assert "has 1,000,000 columns" in said(tmp_path, "votes.csv", ",".join(["c"] * 1_000_000) + "\n1\n")
+    assert "has 1,000,000 columns" in said(
+        tmp_path, "votes.csv", ",".join(["c"] * 1_000_000) + "\n1\n"
+    )
 
 
 JSON_LINES = [
     ("", "votes.jsonl is empty"),
     ('{"user": "a", "winner": "x"', "line 1 is not a JSON object"),
-    ('{"user": "a", "winner": "x", "loser": "y"}\n["a", "x", "y"]\n', "line 2 is a JSON list, not an object"),
-    ('{"user": "a", "user": "b", "winner": "x", "loser": "y"}\n', "line 1 has the key 'user' twice"),
+    (
+        '{"user": "a", "winner": "x", "loser": "y"}\n["a", "x", "y"]\n',
+        "line 2 is a JSON list, not an object",
+    ),
+    (
+        '{"user": "a", "user": "b", "winner": "x", "loser": "y"}\n',
+        "line 1 has the key 'user' twice",
+    ),
     ('{"user": "ä", "winner": "x", "loser": "y"}\n'.encode("latin-1"), "line 1 is not UTF-8 text"),
     (PNG, "line 1 is not UTF-8 text: save the file"),
-    ('{"user": 1, "winner": "x", "loser": "y"}\n{"user": "b", "winner": "x", "loser": "y"}\n', "'user' mixes kinds of values"),
+    (
+        '{"user": 1, "winner": "x", "loser": "y"}\n{"user": "b", "winner": "x", "loser": "y"}\n',
+        "'user' mixes kinds of values",
+    ),
     ('{"user": {"id": 1}, "winner": "x", "loser": "y"}\n', "Column 'user' holds objects"),
-    ('{"user": "a", "winner": "x", "loser": "y"}\n{"user": "b", "winner": "x"}\n', "line 2: the loser is missing"),
-    ('{"user": "a", "winner": "x", "loser": "y", "weight": "many"}\n', "line 1: the weight 'many' is not a number"),
-    ('{"user": "a", "better": "x", "worse": "y"}\n', "has no column 'winner', only 'user', 'better', 'worse'"),
+    (
+        '{"user": "a", "winner": "x", "loser": "y"}\n{"user": "b", "winner": "x"}\n',
+        "line 2: the loser is missing",
+    ),
+    (
+        '{"user": "a", "winner": "x", "loser": "y", "weight": "many"}\n',
+        "line 1: the weight 'many' is not a number",
+    ),
+    (
+        '{"user": "a", "better": "x", "worse": "y"}\n',
+        "has no column 'winner', only 'user', 'better', 'worse'",
+    ),
     ("[" * 100_000, "line 1 is not a JSON object (it is nested too deep"),
     ('{"user": ["a"], "winner": "x", "loser": "y"}\n', "Column 'user' has the type list<"),
 ]
@@ -95,19 +124,25 @@ def test_a_weight_that_comes_up_late_is_not_passed_over(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(content)
     assert read(tmp_path / "a.jsonl").comparisons.n_comparisons == 1001
     content += b'{"user": 1, "winner": "x", "loser": "y", "weight": 5}\n'
-    assert "line 1002 has the key 'weight', which the first 1,000 lines have not" in said(tmp_path, "a.jsonl", content)
+    assert "line 1002 has the key 'weight', which the first 1,000 lines have not" in said(
+        tmp_path, "a.jsonl", content
+    )
 
 
 @pytest.mark.parametrize(("ending", "kind"), [("gz", "gzip"), ("zst", "zstd")])
 def test_compressed_files(tmp_path, ending, kind):
-    good = b"user,winner,loser\n" + b"".join(b"u%d,a%d,b%d\n" % (n, n * n, n**3) for n in range(3000))
+    good = b"user,winner,loser\n" + b"".join(
+        b"u%d,a%d,b%d\n" % (n, n * n, n**3) for n in range(3000)
+    )
     packed = gzip.compress(good) if ending == "gz" else pa.compress(good, "zstd", asbytes=True)
     read_back = tmp_path / f"good.csv.{ending}"
     read_back.write_bytes(packed)
     assert read(read_back).comparisons.n_users == 3000
     for content in (packed[: len(packed) // 2], packed[:-1], packed[:-5], good, PNG):
         assert f"is not a whole {kind} file" in said(tmp_path, f"votes.csv.{ending}", content)
-    lines = b"".join(b'{"user": %d, "winner": "a%d", "loser": "b%d"}\n' % (n, n * n, n**3) for n in range(3000))
+    lines = b"".join(
+        b'{"user": %d, "winner": "a%d", "loser": "b%d"}\n' % (n, n * n, n**3) for n in range(3000)
+    )
     packed = gzip.compress(lines) if ending == "gz" else pa.compress(lines, "zstd", asbytes=True)
     for content in (packed[:-9], packed[: len(packed) // 2], lines):
         assert f"is not a whole {kind} file" in said(tmp_path, f"votes.jsonl.{ending}", content)
@@ -129,15 +164,27 @@ def test_parquet(tmp_path):
     cases = [
         (b"", "is not a whole Parquet file"),
         (whole[:-20], "cut short, damaged, or something else (Parquet magic bytes not found"),
-        (whole[:-30] + b"\xff" * 22 + whole[-8:], "damaged, or something else (Couldn't deserialize thrift"),
+        (
+            whole[:-30] + b"\xff" * 22 + whole[-8:],
+            "damaged, or something else (Couldn't deserialize thrift",
+        ),
         (parquet_of({"user": ["a"], "better": ["x"], "worse": ["y"]}), "has no column 'winner'"),
         (parquet_of({**GOOD, "user": [None, "bob"]}), "row 1: the user is missing"),
         (parquet_of({**GOOD, "user": [[1], [2]]}), "Column 'user' has the type list<"),
-        (parquet_of({**GOOD, "loser": ["tea", "tea"]}), "row 1: user 'ann' compares 'tea' with itself"),
+        (
+            parquet_of({**GOOD, "loser": ["tea", "tea"]}),
+            "row 1: user 'ann' compares 'tea' with itself",
+        ),
         (parquet_of({**GOOD, "weight": [1.0, -1.0]}), "row 2: the weight -1 is negative"),
         (parquet_of({**GOOD, "weight": ["1", "x"]}), "row 2: the weight 'x' is not a number"),
-        (parquet_of({"user": nan, "winner": [1, 2], "loser": [2, 1]}), "row 1: the user is missing. Fill such"),
-        (parquet_of({name: values[:0] for name, values in GOOD.items()}), "There are no comparisons"),
+        (
+            parquet_of({"user": nan, "winner": [1, 2], "loser": [2, 1]}),
+            "row 1: the user is missing. Fill such",
+        ),
+        (
+            parquet_of({name: values[:0] for name, values in GOOD.items()}),
+            "There are no comparisons",
+        ),
     ]
     messages = [said(tmp_path, "votes.parquet", content) for content, _ in cases]
     for message, (_, expected) in zip(messages, cases, strict=True):
@@ -149,14 +196,24 @@ BATTLES = [
         "user,left,right,outcome\na,x,y,wins\nb,x,y,draw?\nb,x,y,wins\n",
         "Unknown outcomes, with how often they occur: 'wins' (2), 'draw?' (1)",
     ),
-    ("left,right,outcome\nx,y,left\n", "does not say who chose: mallowmix learns how people differ"),
+    (
+        "left,right,outcome\nx,y,left\n",
+        "does not say who chose: mallowmix learns how people differ",
+    ),
     ("user,left,right,outcome\na,x,y,\n", "line 2: the outcome is missing"),
     ("user,left,right,outcome\na,,y,left\n", "line 2: the left is missing"),
     ("user,left,right,outcome\na,x,,left\n", "line 2: the right is missing"),
     ("user,left,right,outcome\na,x,x,left\n", "line 2: user 'a' compares 'x' with itself"),
     ("user,left,right,outcome\na,tie,x,tie\n", "The outcome 'tie' is also the name of a candidate"),
-    ("user,left,right,outcome\na,x,y,tie\n", "There are no comparisons: not one battle has a winner"),
-    ("user,left,right,outcome\na,x,y,tie\na,x,y,left\n", 'There are 1 ties. Leave them out with ties="drop"', {"ties": "error"}),
+    (
+        "user,left,right,outcome\na,x,y,tie\n",
+        "There are no comparisons: not one battle has a winner",
+    ),
+    (
+        "user,left,right,outcome\na,x,y,tie\na,x,y,left\n",
+        'There are 1 ties. Leave them out with ties="drop"',
+        {"ties": "error"},
+    ),
     (
         "user,left,right,outcome\na,x,y,both_bad\na,x,y,left\n",
         "There are 1 battles in which both were bad",
@@ -164,7 +221,11 @@ BATTLES = [
     ),
     ("user,left,right,outcome,weight\na,x,y,left,-1\n", "line 2: the weight -1 is negative"),
     ("user,left,outcome\na,x,left\n", "has no column 'right'", {"format": "battles"}),
-    ("user,left,right,outcome\na,x,y,left\n", "outcomes gives 'w' the meaning 'first'", {"outcomes": {"w": "first"}}),
+    (
+        "user,left,right,outcome\na,x,y,left\n",
+        "outcomes gives 'w' the meaning 'first'",
+        {"outcomes": {"w": "first"}},
+    ),
     (
         "user,left,right,outcome\na,x,y,left\n",
         "top_items is for ratings and movielens; this was read as battles",
@@ -180,7 +241,11 @@ def test_battles(tmp_path):
 RATINGS = [
     ("user,item,rating\na,x,good\n", "line 2: the rating 'good' is not a number"),
     ("user,item,rating\na,x,\na,y,2\n", "line 2: the rating is missing or not a finite number"),
-    ("user,item,rating\na,x,inf\na,y,2\n", "line 2: the rating is missing or not a finite number. Leave", {"missing": "drop"}),
+    (
+        "user,item,rating\na,x,inf\na,y,2\n",
+        "line 2: the rating is missing or not a finite number. Leave",
+        {"missing": "drop"},
+    ),
     ("user,item,rating\n,x,1\n", "line 2: the user is missing"),
     ("user,item,rating\na,,1\n", "line 2: the item is missing"),
     ("user,item,rating\na,x,1\na,x,2\n", "User 'a' rates 'x' more than once"),
@@ -204,14 +269,20 @@ def test_ratings(tmp_path):
 
 
 def test_more_comparisons_than_memory_are_refused_before_they_are_made(monkeypatch):
-    monkeypatch.setattr("mallowmix.readers.shares.memory_bytes", lambda: 1000.0)
-    with pytest.raises(DataError, match=r"This makes 28 comparisons, 0\.0 GB: more than half of this machine's memory"):
+    monkeypatch.setattr("mallowmix.readers.order_weights.memory_bytes", lambda: 1000.0)
+    with pytest.raises(
+        DataError,
+        match=r"This makes 28 comparisons, 0\.0 GB: more than half of this machine's memory",
+    ):
         read({"user": ["a"] * 8, "item": list("stuvwxyz"), "rating": list(range(8))})
 
 
 RANKINGS = [
     ("user,item,rank\na,x,first\n", "line 2: the place 'first' is not a number"),
-    ("user,item,rank\na,x,0\na,y,1\n", "line 2: the place is 0, which may mean the best or not ranked"),
+    (
+        "user,item,rank\na,x,0\na,y,1\n",
+        "line 2: the place is 0, which may mean the best or not ranked",
+    ),
     ("user,item,rank\na,x,-1\n", "line 2: the place is -1. Places are numbers from 1"),
     ("user,item,rank\na,x,1\na,x,2\n", "lists 'x' twice"),
     ("user,item,rank\n,x,1\n", "line 2: the user is missing"),
@@ -245,30 +316,57 @@ PREFLIB = [
     ("", "is empty"),
     (PNG, "is not a text file"),
     ((HEAD + "1: 1,2,3\n").replace("a", "ä").encode("latin-1"), "is not UTF-8 text"),
-    ("3\n1,a\n2,b\n", "line 1: '3' comes before # NUMBER ALTERNATIVES: this is PrefLib's format of before 2022"),
+    (
+        "3\n1,a\n2,b\n",
+        "line 1: '3' comes before # NUMBER ALTERNATIVES: this is PrefLib's format of before 2022",
+    ),
     ("1: 1,2,3\n", "line 1: '1: 1,2,3' comes before # NUMBER ALTERNATIVES: this is no header"),
-    ("# NUMBER ALTERNATIVES: three\n", "line 1: NUMBER ALTERNATIVES is 'three'; it must be a whole number"),
-    ("# NUMBER ALTERNATIVES: 3\n# NUMBER ALTERNATIVES: 3\n", "line 2: NUMBER ALTERNATIVES is there twice"),
-    ("# NUMBER ALTERNATIVES: 3\n# ALTERNATIVE NAME: a\n", "line 2: ALTERNATIVE NAME needs the alternative's number"),
+    (
+        "# NUMBER ALTERNATIVES: three\n",
+        "line 1: NUMBER ALTERNATIVES is 'three'; it must be a whole number",
+    ),
+    (
+        "# NUMBER ALTERNATIVES: 3\n# NUMBER ALTERNATIVES: 3\n",
+        "line 2: NUMBER ALTERNATIVES is there twice",
+    ),
+    (
+        "# NUMBER ALTERNATIVES: 3\n# ALTERNATIVE NAME: a\n",
+        "line 2: ALTERNATIVE NAME needs the alternative's number",
+    ),
     (HEAD + "# ALTERNATIVE NAME 3: d\n", "line 5: alternative 3 has a name already"),
     (HEAD.replace(": c", ":"), "line 4: the name of alternative 3 is missing"),
     (HEAD + "nonsense\n", "line 5: 'nonsense' is no order"),
     (HEAD + "1: 1,,2\n", "line 5: '1,,2' is no order: numbers with commas"),
     (HEAD + "1: 1,4\n", "line 5: alternative 4 is listed, but there are 3"),
     (HEAD + "1: 1,2,1\n", "line 5: alternative 1 is listed twice"),
-    (HEAD + "1: 1,2\n", "line 5: the order lists 2 of 3 alternatives, but .soc is for complete orders"),
+    (
+        HEAD + "1: 1,2\n",
+        "line 5: the order lists 2 of 3 alternatives, but .soc is for complete orders",
+    ),
     (HEAD + "1: 1,{2,3}\n", "line 5: the order has a tie, but .soc is for orders without ties"),
     (HEAD, "has a header but no order"),
-    (HEAD + "1: 1,2,3\n# NUMBER VOTERS: 1\n", "line 6: # NUMBER VOTERS stands after the first order"),
-    ("# NUMBER VOTERS: 7\n" + HEAD + "1: 1,2,3\n", "says NUMBER VOTERS: 7, but has 1: is it cut short?"),
-    ("# NUMBER UNIQUE ORDERS: 2\n" + HEAD + "1: 1,2,3\n", "says NUMBER UNIQUE ORDERS: 2, but has 1"),
+    (
+        HEAD + "1: 1,2,3\n# NUMBER VOTERS: 1\n",
+        "line 6: # NUMBER VOTERS stands after the first order",
+    ),
+    (
+        "# NUMBER VOTERS: 7\n" + HEAD + "1: 1,2,3\n",
+        "says NUMBER VOTERS: 7, but has 1: is it cut short?",
+    ),
+    (
+        "# NUMBER UNIQUE ORDERS: 2\n" + HEAD + "1: 1,2,3\n",
+        "says NUMBER UNIQUE ORDERS: 2, but has 1",
+    ),
     ("# DATA TYPE: toc\n" + HEAD, "line 1: DATA TYPE is toc, but the file's name ends in .soc"),
     ("# DATA TYPE: cat\n" + HEAD, "line 1: DATA TYPE is 'cat'"),
     ("# no colon\n" + HEAD, "line 1: '# no colon' is no line of PrefLib's header"),
     (HEAD + "0: 1,2,3\n", "every order was given by 0 voters"),
     (HEAD + "999999999999999: 1,2,3\n", "more than half of this machine's memory"),
     ("# ALTERNATIVE NAME 1: a\n", "has no line # NUMBER ALTERNATIVES"),
-    (HEAD.replace("# ALTERNATIVE NAME 3: c\n", "") + "1: 1,2,3\n", "has no line # ALTERNATIVE NAME 3"),
+    (
+        HEAD.replace("# ALTERNATIVE NAME 3: c\n", "") + "1: 1,2,3\n",
+        "has no line # ALTERNATIVE NAME 3",
+    ),
     (HEAD.replace("3: c", "9: c") + "1: 1,2,3\n", "names alternative 9, but says that there are 3"),
 ]
 
@@ -311,7 +409,11 @@ IMPLICIT = [
     ("item,clicked\nx,1\n", "does not say who chose"),
     ("user,item\na,x\n", "has no column 'clicked'", {"format": "implicit"}),
     ("user,item,clicked\n,x,\n", "not one row says what was shown", {"missing": "drop"}),
-    ("user,item,click,chosen\na,x,1,1\n", "has the columns 'click' and 'chosen': say which one", {"format": "implicit"}),
+    (
+        "user,item,click,chosen\na,x,1,1\n",
+        "has the columns 'click' and 'chosen': say which one",
+        {"format": "implicit"},
+    ),
 ]
 
 
@@ -324,7 +426,9 @@ def database(tmp_path):
     with sqlite3.connect(tmp_path / "v.sqlite") as connection:
         connection.execute("CREATE TABLE votes (user, winner, loser, weight, gap)")
         connection.execute("CREATE TABLE mixed (user, winner, loser)")
-        connection.executemany("INSERT INTO mixed VALUES (?, ?, ?)", [(1, "x", "y"), ("b", "y", "x")])
+        connection.executemany(
+            "INSERT INTO mixed VALUES (?, ?, ?)", [(1, "x", "y"), ("b", "y", "x")]
+        )
         connection.execute("INSERT INTO votes VALUES ('a', 'x', 'y', 'often', NULL)")
     connection.close()
     return tmp_path / "v.sqlite"
@@ -347,7 +451,10 @@ SQL = [
     ("SELECT * FROM votes", "row 1 of the query: the weight 'often' is not a number"),
     ("SELECT gap AS user, winner, loser FROM votes", "row 1 of the query: the user is missing"),
     ("", "the query gives no rows: it must be a SELECT"),
-    ("SELECT x'ff' AS user, winner, CAST(x'ff' AS TEXT) AS loser FROM votes", "Could not decode to UTF-8"),
+    (
+        "SELECT x'ff' AS user, winner, CAST(x'ff' AS TEXT) AS loser FROM votes",
+        "Could not decode to UTF-8",
+    ),
 ]
 
 
@@ -360,15 +467,21 @@ def test_sqlite(database, query, expected):
 
 
 def test_files_that_are_no_database(tmp_path):
-    for name, content in (("v.sqlite", b"no database at all, only text" * 100), ("v.duckdb", PNG * 100)):
-        assert "does not answer the query" in said(tmp_path, name, content, query="SELECT * FROM votes")
+    for name, content in (
+        ("v.sqlite", b"no database at all, only text" * 100),
+        ("v.duckdb", PNG * 100),
+    ):
+        assert "does not answer the query" in said(
+            tmp_path, name, content, query="SELECT * FROM votes"
+        )
     with pytest.raises(FileError, match="There is no file"):
         read(tmp_path / "none.sqlite", query="SELECT 1")
     with pytest.raises(OptionError, match="is not a database: query is for"):
         (tmp_path / "v.csv").write_text("user,winner,loser\na,x,y\n")
         read(tmp_path / "v.csv", query="SELECT 1")
     with pytest.raises(
-        OptionError, match="mallowmix reads from postgresql://, sqlite:/// and duckdb:/// addresses, not mysql://"
+        OptionError,
+        match="mallowmix reads from postgresql://, sqlite:/// and duckdb:/// addresses, not mysql://",
     ):
         read("mysql://me:secret@host/db", query="SELECT 1")
 
@@ -376,7 +489,9 @@ def test_files_that_are_no_database(tmp_path):
 def test_postgres(postgres_url):
     psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(postgres_url) as connection:
-        connection.execute("CREATE TABLE votes (who uuid DEFAULT gen_random_uuid(), winner text, loser text, n numeric)")
+        connection.execute(
+            "CREATE TABLE votes (who uuid DEFAULT gen_random_uuid(), winner text, loser text, n numeric)"
+        )
         connection.execute("INSERT INTO votes (winner, loser, n) VALUES ('x', 'y', 2)")
     for query, expected in [
         (None, "it has the tables votes"),
@@ -385,7 +500,10 @@ def test_postgres(postgres_url):
         ("DELETE FROM votes", "does not answer the query: syntax error"),
         ("SELECT winner, loser FROM votes", "does not say who chose"),
         ("SELECT who, who AS who, winner, loser FROM votes", "two columns named 'who'"),
-        ("SELECT NULL AS worker, winner, loser FROM votes", "row 1 of the query: the user is missing"),
+        (
+            "SELECT NULL AS worker, winner, loser FROM votes",
+            "row 1 of the query: the user is missing",
+        ),
         ("SELECT who AS worker, winner, winner AS loser FROM votes", "with itself"),
         ("SELECT who AS worker, winner, loser FROM votes WHERE false", "There are no comparisons"),
         ("SELECT 1/0 AS worker, winner, loser FROM votes", "division by zero"),
@@ -394,9 +512,14 @@ def test_postgres(postgres_url):
         with pytest.raises(MallowmixError) as caught:
             read(postgres_url, query=query)
         assert expected in str(caught.value)
-    found = read(postgres_url, query='SELECT who AS "user", winner, loser, n AS weight FROM votes').comparisons
+    found = read(
+        postgres_url, query='SELECT who AS "user", winner, loser, n AS weight FROM votes'
+    ).comparisons
     assert found.n_comparisons == 2 and len(found.users[0]) == 36  # a UUID, by its text
-    with pytest.raises(FileError, match=r"postgresql://me:\*\*\*@127.0.0.1:1/db does not answer the query: connection") as caught:
+    with pytest.raises(
+        FileError,
+        match=r"postgresql://me:\*\*\*@127.0.0.1:1/db does not answer the query: connection",
+    ) as caught:
         read("postgresql://me:secret@127.0.0.1:1/db", query="SELECT 1")
     assert "secret" not in str(caught.value)
 
@@ -445,7 +568,18 @@ def test_options_that_have_no_use_are_refused():
 
 
 @pytest.mark.parametrize(
-    "name", ["a.csv", "a.jsonl", "a.toi", "a.soc", "ratings.dat", "a.mat", "a.parquet", "a.csv.gz", "a.csv.zst"]
+    "name",
+    [
+        "a.csv",
+        "a.jsonl",
+        "a.toi",
+        "a.soc",
+        "ratings.dat",
+        "a.mat",
+        "a.parquet",
+        "a.csv.gz",
+        "a.csv.zst",
+    ],
 )
 @settings(max_examples=25, deadline=None)
 @given(content=st.binary(max_size=80) | st.text('au,"\n#:1{}[]>=|', max_size=60).map(str.encode))
@@ -466,12 +600,20 @@ def test_the_fuzzer_finds_nothing_in_a_few_inputs():
 
 
 def test_the_fuzzer_notices_a_foreign_error(monkeypatch):
-    monkeypatch.setattr("mallowmix.readers.read", lambda path, **options: path.read_bytes().decode("ascii"))
+    monkeypatch.setattr(
+        "mallowmix.readers.read", lambda path, **options: path.read_bytes().decode("ascii")
+    )
     monkeypatch.setattr(fuzz_readers, "seeds", lambda: {"a.csv": b"plain text"})
     assert fuzz_readers.read_some(0, 60)["found"]["foreign"] > 0
 
 
 def test_mutations_are_the_same_every_time():
     data = json.dumps(list(range(50))).encode()
-    assert fuzz_readers.mutated(data, random.Random(4)) == fuzz_readers.mutated(data, random.Random(4)) != data
-    assert np.unique([len(fuzz_readers.mutated(data, random.Random(n))) for n in range(50)]).size > 10
+    assert (
+        fuzz_readers.mutated(data, random.Random(4))
+        == fuzz_readers.mutated(data, random.Random(4))
+        != data
+    )
+    assert (
+        np.unique([len(fuzz_readers.mutated(data, random.Random(n))) for n in range(50)]).size > 10
+    )

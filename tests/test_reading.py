@@ -13,7 +13,7 @@ import mallowmix as mm
 from mallowmix.errors import DataError, DataWarning, OptionError
 from mallowmix.readers import read
 from mallowmix.readers.mat_files import read_mat
-from mallowmix.readers.shares import shared
+from mallowmix.readers.order_weights import shared
 from mallowmix.writers import preflib_text, rankings_of, sample_profile, table_of
 from mallowmix.writers.files import check_writable
 
@@ -29,7 +29,10 @@ def as_dict(votes):
 
 OUTCOMES = ["left", "right", "tie", "both_bad"]
 battle = st.tuples(
-    st.sampled_from("abc"), st.permutations(ITEMS).map(lambda order: order[:2]), st.sampled_from(OUTCOMES), st.integers(1, 3)
+    st.sampled_from("abc"),
+    st.permutations(ITEMS).map(lambda order: order[:2]),
+    st.sampled_from(OUTCOMES),
+    st.integers(1, 3),
 )
 
 
@@ -74,7 +77,12 @@ def test_battles_against_a_slow_twin(rows, ties, both_bad):
 
 
 def test_what_is_left_out_without_a_word_is_said():
-    table = {"judge": ["a"] * 3, "model_a": ["x"] * 3, "model_b": ["y"] * 3, "winner": ["model_a", "tie", "tie (bothbad)"]}
+    table = {
+        "judge": ["a"] * 3,
+        "model_a": ["x"] * 3,
+        "model_b": ["y"] * 3,
+        "winner": ["model_a", "tie", "tie (bothbad)"],
+    }
     with pytest.warns(DataWarning) as notes:
         mm.read_comparisons(table)
     said = [str(note.message) for note in notes]
@@ -83,7 +91,9 @@ def test_what_is_left_out_without_a_word_is_said():
         'format="battles" says so yourself.'
     )
     assert said[1].startswith('1 of 3 battles are ties and were left out; ties="half" counts each')
-    assert said[2].startswith("In 1 of 3 battles both were bad: that is not a tie, and they were left out")
+    assert said[2].startswith(
+        "In 1 of 3 battles both were bad: that is not a tie, and they were left out"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mm.read_battles(table, ties="drop", both_bad="drop")
@@ -93,7 +103,9 @@ def test_plain_comparisons_need_no_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mm.read_comparisons({"user": ["a"], "winner": ["x"], "loser": ["y"]})
-        mm.read_comparisons({"judge": ["a"], "winner": ["x"], "loser": ["y"]}, columns={"user": "judge"})
+        mm.read_comparisons(
+            {"judge": ["a"], "winner": ["x"], "loser": ["y"]}, columns={"user": "judge"}
+        )
     with pytest.warns(DataWarning, match="read as comparisons \\(user from 'judge'\\)"):
         mm.read_comparisons({"judge": ["a"], "winner": ["x"], "loser": ["y"]})
 
@@ -102,7 +114,9 @@ def test_without_people_one_user_must_insist():
     pairs = [("x", "y"), ("y", "z")]
     with pytest.raises(DataError, match="so it needs a column of people"):
         mm.read_choix(pairs)
-    assert mm.read_choix(pairs, one_user=True) == mm.Comparisons.from_arrays(["everybody"] * 2, ["x", "y"], ["y", "z"])
+    assert mm.read_choix(pairs, one_user=True) == mm.Comparisons.from_arrays(
+        ["everybody"] * 2, ["x", "y"], ["y", "z"]
+    )
 
 
 # ------------------------------------------------------------------------------------------------- ratings and rankings
@@ -111,7 +125,9 @@ def test_without_people_one_user_must_insist():
 @settings(max_examples=60, deadline=None)
 @given(
     stars=st.dictionaries(
-        st.sampled_from("abcd"), st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 4), min_size=1), min_size=1
+        st.sampled_from("abcd"),
+        st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 4), min_size=1),
+        min_size=1,
     )
 )
 def test_ratings_rankings_and_shares_against_a_slow_twin(stars):
@@ -168,7 +184,10 @@ def test_halves_share_no_item_of_a_person(seed):
     votes = mm.load_dishes(n_users=20, per_user=30).comparisons
     halves = mm.item_halves(votes, seed=seed)
     assert halves == mm.item_halves(votes, seed=seed)
-    things = [{(m, i) for m, *pair in zip(half.user, half.winner, half.loser, strict=True) for i in pair} for half in halves]
+    things = [
+        {(m, i) for m, *pair in zip(half.user, half.winner, half.loser, strict=True) for i in pair}
+        for half in halves
+    ]
     assert not things[0] & things[1]
     whole = as_dict(votes)
     for half in halves:
@@ -225,13 +244,21 @@ WHOLE_HEADER = """# FILE NAME: 00001-00000001.toi
 
 
 @pytest.mark.parametrize(
-    "change", [str, lambda text: text.replace("\n", "\r\n"), lambda text: "\ufeff" + text, lambda text: text + "\n\n"]
+    "change",
+    [
+        str,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\ufeff" + text,
+        lambda text: text + "\n\n",
+    ],
 )
 def test_every_line_of_the_format_is_read(tmp_path, change):
     (tmp_path / "votes.toi").write_bytes(change(WHOLE_HEADER).encode())
     found = read(tmp_path / "votes.toi", ties="drop")
     assert (found.form, found.n_ties, found.comparisons.n_users) == ("preflib", 3, 6)
-    expected = {(m, "tea: green", other): 1 for m in (1, 2, 3) for other in ("Käse", "milk")} | {(6, "Käse", "tea: green"): 1}
+    expected = {(m, "tea: green", other): 1 for m in (1, 2, 3) for other in ("Käse", "milk")} | {
+        (6, "Käse", "tea: green"): 1
+    }
     assert as_dict(found.comparisons) == expected
 
 
@@ -244,24 +271,34 @@ def test_comparisons_that_are_no_ranking_are_named():
         [("a", "x", "y"), ("a", "y", "x")],
         [("a", "x", "y"), ("a", "y", "z"), ("a", "z", "x")],
     ):
-        with pytest.raises(DataError, match="The comparisons of user 'a' are not those of one ranking"):
+        with pytest.raises(
+            DataError, match="The comparisons of user 'a' are not those of one ranking"
+        ):
             rankings_of(mm.read_comparisons(rows))
 
 
 @settings(max_examples=40, deadline=None)
 @given(
-    orders=st.lists(st.permutations(ITEMS), min_size=1, max_size=5), ties=st.sampled_from(["drop", "half"]), cut=st.integers(2, 5)
+    orders=st.lists(st.permutations(ITEMS), min_size=1, max_size=5),
+    ties=st.sampled_from(["drop", "half"]),
+    cut=st.integers(2, 5),
 )
 def test_rankings_come_back_from_their_comparisons(orders, ties, cut):
     """Partial orders of `cut` items, the second and third tied."""
-    given_orders = [[order[0], list(order[1:3]), *order[3:cut]] if cut > 2 else list(order[:2]) for order in orders]
-    rankings = mm.Rankings.from_orders(given_orders, [str(n) for n in range(len(orders))], items=ITEMS)
+    given_orders = [
+        [order[0], list(order[1:3]), *order[3:cut]] if cut > 2 else list(order[:2])
+        for order in orders
+    ]
+    rankings = mm.Rankings.from_orders(
+        given_orders, [str(n) for n in range(len(orders))], items=ITEMS
+    )
     assert rankings_of(rankings.comparisons(ties)) == rankings
 
 
 def test_what_a_form_cannot_hold_is_said():
     votes = mm.read_battles(
-        {"user": ["a", "a"], "left": ["x", "x"], "right": ["y", "z"], "outcome": ["tie", "left"]}, ties="half"
+        {"user": ["a", "a"], "left": ["x", "x"], "right": ["y", "z"], "outcome": ["tie", "left"]},
+        ties="half",
     )
     assert read(table_of(votes, "battles"), ties="half", format="battles").comparisons == votes
     with pytest.raises(DataError, match="There are ties, which best-worst cannot hold"):
@@ -281,9 +318,22 @@ def test_only_endings_that_can_be_written(tmp_path):
 def test_preflib_text_by_hand():
     rankings = mm.Rankings.from_orders([["b", ["a", "c"]], ["b", ["a", "c"]], ["a"]])
     lines = preflib_text(rankings, "votes.toi").splitlines()
-    assert lines[2:6] == ["# DATA TYPE: toi", "# NUMBER ALTERNATIVES: 3", "# NUMBER VOTERS: 3", "# NUMBER UNIQUE ORDERS: 2"]
-    assert lines[6:] == ["# ALTERNATIVE NAME 1: a", "# ALTERNATIVE NAME 2: b", "# ALTERNATIVE NAME 3: c", "2: 2,{1,3}", "1: 1"]
-    with pytest.raises(DataError, match=r"these rankings are with ties, incomplete; use the ending \.toi"):
+    assert lines[2:6] == [
+        "# DATA TYPE: toi",
+        "# NUMBER ALTERNATIVES: 3",
+        "# NUMBER VOTERS: 3",
+        "# NUMBER UNIQUE ORDERS: 2",
+    ]
+    assert lines[6:] == [
+        "# ALTERNATIVE NAME 1: a",
+        "# ALTERNATIVE NAME 2: b",
+        "# ALTERNATIVE NAME 3: c",
+        "2: 2,{1,3}",
+        "1: 1",
+    ]
+    with pytest.raises(
+        DataError, match=r"these rankings are with ties, incomplete; use the ending \.toi"
+    ):
         preflib_text(rankings, "votes.soc")
 
 

@@ -10,14 +10,23 @@ import pytest
 import mallowmix as mm
 from command_line import run
 from mallowmix.engine import make_blocks
-from mallowmix.engine.local import LocalEngine
+from mallowmix.engine.threads import LocalEngine
 from mallowmix.errors import FileError
-from mallowmix.experiments import recovery
-from mallowmix.experiments.log import append_row, read_log
-from mallowmix.experiments.oracle import columns_given_weights, log_likelihood
-from mallowmix.experiments.recovery import COLUMNS, SETTINGS, Setting, measures, planted, quick_tasks, rows, tasks
-from mallowmix.experiments.recovery_report import draw, markdown, met, short, summarise, words
-from mallowmix.learn.mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.paper.oracle import columns_given_weights, log_likelihood
+from mallowmix.paper.recovery import run as recovery
+from mallowmix.paper.recovery.report import draw, markdown, met, short, summarise, words
+from mallowmix.paper.recovery.run import (
+    COLUMNS,
+    SETTINGS,
+    Setting,
+    measures,
+    planted,
+    quick_tasks,
+    rows,
+    tasks,
+)
+from mallowmix.paper.result_log import append_row, read_log
 
 SMALL = Setting(300, 0.2, 0.01, n_items=20, n_components=3, per_user=60)
 TINY = Setting(60, 0.3, 0.2, n_items=6, n_components=2, per_user=20)
@@ -36,10 +45,16 @@ def test_the_oracle_is_as_likely_as_the_best_of_all_rankings():
     tokens = np.zeros((50, 4, 4))
     np.add.at(tokens, (votes.user, votes.winner, votes.loser), votes.weight)
     grid = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-    betas = [mm.M4.from_orders([order], phi).beta()[0] for order in itertools.permutations("abcd") for phi in grid]
+    betas = [
+        mm.M4.from_orders([order], phi).beta()[0]
+        for order in itertools.permutations("abcd")
+        for phi in grid
+    ]
     most = -np.inf
     for a in betas:
-        p = theta[:, 0, None, None, None] * a + theta[:, 1, None, None, None] * np.array(betas)  # (50, 192, 4, 4)
+        p = theta[:, 0, None, None, None] * a + theta[:, 1, None, None, None] * np.array(
+            betas
+        )  # (50, 192, 4, 4)
         most = max(most, float(np.einsum("mbij,mij->b", np.log(p), tokens).max()))
     assert found >= most
 
@@ -47,8 +62,12 @@ def test_the_oracle_is_as_likely_as_the_best_of_all_rankings():
 def test_the_oracles_likelihood_is_that_of_the_model():
     truth = planted(TINY, 0)
     votes, theta = truth.sample(60, 20, seed=0)
-    value = log_likelihood(make_blocks(votes), theta, Columns(truth.sigma, truth.phi), LocalEngine())
-    assert value == pytest.approx(truth.log_likelihood(votes, theta), rel=1e-4)  # β is kept above .001
+    value = log_likelihood(
+        make_blocks(votes), theta, Columns(truth.sigma, truth.phi), LocalEngine()
+    )
+    assert value == pytest.approx(
+        truth.log_likelihood(votes, theta), rel=1e-4
+    )  # β is kept above .001
 
 
 # --------------------------------------------------------------------------------------------------------------- the rows
@@ -57,8 +76,14 @@ def test_the_oracles_likelihood_is_that_of_the_model():
 def test_the_small_twin_of_the_table():
     """Twenty seeds gave no error for short, full and the oracle, and .0066 for none on average; the seeds are fixed."""
     table = list(rows(tasks([SMALL], 2)))
-    error = {method: np.mean([row["error"] for row in table if row["method"] == method]) for method in recovery.METHODS}
-    assert error["full"] == error["oracle"] == 0 and error["short"] < error["none"] < 0.05 < error["printed"]
+    error = {
+        method: np.mean([row["error"] for row in table if row["method"] == method])
+        for method in recovery.METHODS
+    }
+    assert (
+        error["full"] == error["oracle"] == 0
+        and error["short"] < error["none"] < 0.05 < error["printed"]
+    )
     for row in table:
         assert tuple(row) == COLUMNS
         assert (row["version"], row["n_users"], row["phi"]) == (mm.__version__, 300, 0.2)
@@ -83,7 +108,12 @@ def test_measures_by_hand():
     truth = mm.M4.from_orders(["abc", "cba"], [0.1, 0.3], [0.5, 0.5])
     found = mm.M4.from_orders(["cba", "bac"], [0.4, 0.3], [1.0, 0.5])
     assert measures(truth, found) == pytest.approx(
-        {"error": (1 / 3 + 0) / 2, "phi_bias": (0.2 + 0.1) / 2, "phi_worst": 0.2, "alpha_ratio": 1.5}
+        {
+            "error": (1 / 3 + 0) / 2,
+            "phi_bias": (0.2 + 0.1) / 2,
+            "phi_worst": 0.2,
+            "alpha_ratio": 1.5,
+        }
     )
 
 
@@ -91,9 +121,16 @@ def test_what_is_run():
     everything, quick = tasks(), quick_tasks()
     assert len(SETTINGS) == 13 and len({setting.name for setting in SETTINGS}) == 13
     assert len({task.key for task in everything}) == len(everything) == 13 * 5 * 4 + 10 * 2
-    assert {task.seed for task in quick} == {0} and {task.method for task in quick} == {"none", "short", "full", "oracle"}
+    assert {task.seed for task in quick} == {0} and {task.method for task in quick} == {
+        "none",
+        "short",
+        "full",
+        "oracle",
+    }
     assert len(quick) == 10 * 4 and max(task.setting.n_users for task in quick) == 3000
-    assert {task.setting for task in everything if task.method == "printed"} == {task.setting for task in quick}
+    assert {task.setting for task in everything if task.method == "printed"} == {
+        task.setting for task in quick
+    }
 
 
 # -------------------------------------------------------------------------------------------------------------- the files
@@ -103,16 +140,23 @@ def test_a_run_that_stopped_goes_on_and_writes_the_same_bytes(tmp_path, monkeypa
     monkeypatch.setattr(recovery, "SETTINGS", (TINY,))
     said, _ = run("reproduce", "recovery", "--quick", "-o", tmp_path / "a")
     whole = (tmp_path / "a" / "recovery.csv").read_bytes()
-    assert "4 of 4: Q=6 K=2 N=20 M=60 phi=0.3 alpha=0.1 seed 0 oracle" in said and "recovery.png." in said
+    assert (
+        "4 of 4: Q=6 K=2 N=20 M=60 phi=0.3 alpha=0.1 seed 0 oracle" in said
+        and "recovery.png." in said
+    )
     lines = whole.split(b"\n")
     (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "recovery.csv").write_bytes(b"\n".join(lines[:3]) + b"\n" + lines[3][:20])  # the third row was cut short
+    (tmp_path / "b" / "recovery.csv").write_bytes(
+        b"\n".join(lines[:3]) + b"\n" + lines[3][:20]
+    )  # the third row was cut short
     said, _ = run("reproduce", "recovery", "--quick", "-o", tmp_path / "b")
     assert "holds 2 of 4 rows already." in said and "2 of 2: " in said and "3 of" not in said
     for name in ("recovery.csv", "recovery.md", "recovery.png"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert (tmp_path / "a" / "recovery.png").read_bytes().startswith(b"\x89PNG")
-    monkeypatch.setattr(recovery, "rows", lambda todo, **_: pytest.fail("ran again") if list(todo) else iter(()))
+    monkeypatch.setattr(
+        recovery, "rows", lambda todo, **_: pytest.fail("ran again") if list(todo) else iter(())
+    )
     run("reproduce", "recovery", "--quick", "-o", tmp_path / "a", "-q")
     assert (tmp_path / "a" / "recovery.csv").read_bytes() == whole
 
@@ -130,7 +174,10 @@ def test_rows_of_another_version_are_not_taken_for_ours(tmp_path, monkeypatch):
 
 def test_messages(tmp_path):
     _, said = run("reproduce", "figure9", "-o", tmp_path, code=2)
-    assert "There is no experiment 'figure9'; there is recovery, footnote, fig2, fig3, fig4, table1, table2." in said
+    assert (
+        "There is no experiment 'figure9'; there is recovery, footnote, fig2, fig3, fig4, table1, table2."
+        in said
+    )
     (tmp_path / "recovery.csv").write_text("a,b\n1,2\n")
     with pytest.raises(FileError, match="other columns than this version writes"):
         read_log(tmp_path / "recovery.csv", COLUMNS)
@@ -144,14 +191,23 @@ def test_messages(tmp_path):
 
 
 def test_the_table_says_what_was_met(tmp_path):
-    usual = {"setting": SETTINGS[5].name, "phi_bias": "0.01", "phi_worst": "0.02", "alpha_ratio": "1"}
+    usual = {
+        "setting": SETTINGS[5].name,
+        "phi_bias": "0.01",
+        "phi_worst": "0.02",
+        "alpha_ratio": "1",
+    }
     table = [
-        usual | {"method": method, "error": error} for method, error in (("full", ".001"), ("full", ".002"), ("oracle", ".001"))
+        usual | {"method": method, "error": error}
+        for method, error in (("full", ".001"), ("full", ".002"), ("oracle", ".001"))
     ]
     (line,) = summarise(table, SETTINGS)
     assert line.n_seeds == 2 and line.error == pytest.approx({"full": 0.0015, "oracle": 0.001})
     assert line.goal == pytest.approx(1.3 * 0.001 + 0.0002) and met(line) == "target, goal"
-    assert "| M = 3,000, φ = 0.5 | .0016 | **.0015** | .0010 | .0015 | – | – | – | target, goal | +0.0100 |" in markdown([line])
+    assert (
+        "| M = 3,000, φ = 0.5 | .0016 | **.0015** | .0010 | .0015 | – | – | – | target, goal | +0.0100 |"
+        in markdown([line])
+    )
     (worse,) = summarise([row | {"error": ".01"} for row in table[:2]], SETTINGS)
     assert worse.goal is None and met(worse) == "not the target"
     draw([line, worse], tmp_path / "a.png")
@@ -159,7 +215,14 @@ def test_the_table_says_what_was_met(tmp_path):
 
 
 def test_numbers_and_names_in_short():
-    assert [short(value) for value in (0, 0.00004, 0.0016, 0.0161, 0.371, None)] == ["0", ".00004", ".0016", ".0161", ".371", "–"]
+    assert [short(value) for value in (0, 0.00004, 0.0016, 0.0161, 0.371, None)] == [
+        "0",
+        ".00004",
+        ".0016",
+        ".0161",
+        ".371",
+        "–",
+    ]
     assert words(SETTINGS[10]) == "α = 1 each, M = 3,000, φ = 0.5"
     assert words(SETTINGS[12]) == "N = 10, M = 100,000, φ = 0.5"
     assert [setting.has_goal for setting in SETTINGS].count(False) == 2

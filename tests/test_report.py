@@ -12,15 +12,16 @@ import plotly.graph_objects as go
 import pytest
 
 import mallowmix as mm
-from mallowmix.assess.against_one import against_one
-from mallowmix.assess.agreement import agreed, distances, tellings
-from mallowmix.assess.asked import ask
-from mallowmix.assess.folds import deal_people
+from mallowmix.assess.contrasts import agreed, distances, tellings
 from mallowmix.assess.mixing import mixing
+from mallowmix.assess.one_ranking_gain import against_one
+from mallowmix.data.folds import deal_people
+from mallowmix.data.text import joined
 from mallowmix.errors import DataError, FileError, OptionError
-from mallowmix.markup import joined
-from mallowmix.rankings import kendall
-from mallowmix.report import gather, make_report, words
+from mallowmix.infer.heldout.held_out_rows import ask
+from mallowmix.model.permutations import kendall
+from mallowmix.report import gather, make_report
+from mallowmix.report import report_text as words
 from mallowmix.report.figures import label
 from mallowmix.report.page import as_json
 from tests.browser import launch, needs_chromium, watch
@@ -70,7 +71,9 @@ class Text(HTMLParser):
 
 
 def figures_of(html):
-    return json.loads(re.search(r'<script type="application/json" id="figures">(.*?)</script>', html)[1])
+    return json.loads(
+        re.search(r'<script type="application/json" id="figures">(.*?)</script>', html)[1]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +84,9 @@ def dishes():
 @pytest.fixture(scope="module")
 def report(dishes):
     """Everything in it, as quick as it goes."""
-    return make_report(dishes.model, dishes.comparisons, replicates=10, simulations=1, title="Dishes")
+    return make_report(
+        dishes.model, dishes.comparisons, replicates=10, simulations=1, title="Dishes"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -103,9 +108,14 @@ def test_telling_choices_by_looking_at_every_pair():
     for k, found in enumerate(tellings(model)):
         others = [n for n in range(3) if n != k]
         leads = {
-            (names[i], names[j]): beta[k, i, j] - max(beta[n, i, j] for n in others) for i in range(5) for j in range(5) if i != j
+            (names[i], names[j]): beta[k, i, j] - max(beta[n, i, j] for n in others)
+            for i in range(5)
+            for j in range(5)
+            if i != j
         }
-        assert leads[found.winner, found.loser] == max(leads.values()) == found.here - found.elsewhere
+        assert (
+            leads[found.winner, found.loser] == max(leads.values()) == found.here - found.elsewhere
+        )
     assert tellings(planted(5, 1)) == (None,)
     same = mm.M4.from_orders([["a", "b"], ["a", "b"]], 0.3, 0.3)
     assert tellings(same) == (None, None)
@@ -128,11 +138,20 @@ def test_distances_count_discordant_pairs():
 def test_archetypes_by_hand():
     theta = [[0.9, 0.1, 0], [0.7, 0.2, 0.1], [0.5, 0.45, 0.05], [0.4, 0.3, 0.3], [0.05, 0.45, 0.5]]
     found = mixing(theta, [1, 1, 1, 1, 6])
-    assert [(group.tastes, group.n_people) for group in found.archetypes] == [((2, 3), 1), ((1,), 2), ((), 1), ((1, 2), 1)]
+    assert [(group.tastes, group.n_people) for group in found.archetypes] == [
+        ((2, 3), 1),
+        ((1,), 2),
+        ((), 1),
+        ((1, 2), 1),
+    ]
     assert np.allclose([group.share for group in found.archetypes], [0.6, 0.2, 0.1, 0.1])
     assert np.allclose(found.archetypes[1].weights, [0.8, 0.15, 0.05])
-    assert np.isclose(found.solo, 0.2) and np.isclose(found.mean_largest, (0.9 + 0.7 + 0.5 + 0.4 + 6 * 0.5) / 10)
-    assert found.counts.sum() == 10 and found.counts[10] == 7  # two people with one half: one of them counts for six
+    assert np.isclose(found.solo, 0.2) and np.isclose(
+        found.mean_largest, (0.9 + 0.7 + 0.5 + 0.4 + 6 * 0.5) / 10
+    )
+    assert (
+        found.counts.sum() == 10 and found.counts[10] == 7
+    )  # two people with one half: one of them counts for six
     assert mixing(np.ones((3, 1))).archetypes[0].tastes == (1,)
 
 
@@ -145,7 +164,10 @@ def test_predictions_are_judged_by_people_that_were_not_learnt_from(dishes):
     right = [np.average(a.probability > 0.5, weights=a.weight) for a in asked]
     assert np.allclose([found.tastes.accuracy, found.one.accuracy], right)
     assert np.isclose(found.right, right[0] - right[1]) and found.right > 5 * found.right_error > 0
-    assert np.isclose(found.gain, np.average(np.log(asked[0].probability / asked[1].probability), weights=asked[0].weight))
+    assert np.isclose(
+        found.gain,
+        np.average(np.log(asked[0].probability / asked[1].probability), weights=asked[0].weight),
+    )
     assert found.new_people and found.n_people == 40
     seen = against_one(dishes.model, votes, refit=False)
     assert not seen.new_people and seen.n_people == 120
@@ -155,8 +177,26 @@ def test_predictions_are_judged_by_people_that_were_not_learnt_from(dishes):
 
 
 def test_every_part_is_there(text):
-    assert set(text.said) - {""} == {"short", "tastes", "apart", "people", "noise", "foretold", "number", "support", "glossary"}
-    for word in ("Taste", "Mixture", "Interval", "Noise", "Calibration", "Mallows", "One ranking for all"):
+    assert set(text.said) - {""} == {
+        "short",
+        "tastes",
+        "apart",
+        "people",
+        "noise",
+        "foretold",
+        "number",
+        "support",
+        "glossary",
+    }
+    for word in (
+        "Taste",
+        "Mixture",
+        "Interval",
+        "Noise",
+        "Calibration",
+        "Mallows",
+        "One ranking for all",
+    ):
         assert word in text.of("glossary")
 
 
@@ -164,7 +204,12 @@ def test_tastes_have_shares_places_with_intervals_and_a_telling_line(report, tex
     model, sure, said = dishes.model, report.contents.intervals, text.of("tastes")
     for k, pair in enumerate(tellings(model)):
         assert f"People who put {pair.winner} over {pair.loser}" in said
-        assert f"Taste {k + 1} {100 * model.share[k]:.0f}\N{NO-BREAK SPACE}%".replace("\N{NO-BREAK SPACE}", " ") in said
+        assert (
+            f"Taste {k + 1} {100 * model.share[k]:.0f}\N{NO-BREAK SPACE}%".replace(
+                "\N{NO-BREAK SPACE}", " "
+            )
+            in said
+        )
         for i in model.order[k]:
             low, high = sure.position_low[k, i] + 1, sure.position_high[k, i] + 1
             run_ = f"{low}" if low == high else f"{low}–{high}"
@@ -185,7 +230,10 @@ def test_numbers_are_those_computed_elsewhere(report, text, dishes):
     assert f"{100 * judged.one.accuracy:.1f}" in text.of("foretold")
     pair = mm.diagnose(model, votes, simulations=0).polarising_pairs[0]
     assert f"People split most over {pair.item} and {pair.other}" in text.of("short")
-    apart = [f"{100 * kendall(model.sigma[k], model.sigma[other]):.0f}" for k, other in ((0, 1), (0, 2), (1, 2))]
+    apart = [
+        f"{100 * kendall(model.sigma[k], model.sigma[other]):.0f}"
+        for k, other in ((0, 1), (0, 2), (1, 2))
+    ]
     assert f"Taste 1–{apart[0]}{apart[1]} Taste 2{apart[0]}–{apart[2]}" in text.of("apart")
     choice = mm.choose_k(votes, [1, 2, 3, 4])
     assert choice == report.contents.choice
@@ -200,16 +248,26 @@ def test_figures_hold_the_numbers_and_plotly_takes_them(report, page):
         go.Figure(figure)  # plotly's own check of every name and value
     dots = drawn["people"]["data"][0]
     assert np.allclose(np.column_stack([dots["a"], dots["b"], dots["c"]]), found.theta, atol=6e-4)
-    assert drawn["largest"]["data"][0]["y"] == np.histogram(found.theta.max(axis=1), 20, (0, 1))[0].tolist()
+    assert (
+        drawn["largest"]["data"][0]["y"]
+        == np.histogram(found.theta.max(axis=1), 20, (0, 1))[0].tolist()
+    )
     bins = found.against_one.reliability.table
-    assert np.allclose(drawn["calibration"]["data"][1]["y"], [row.observed for row in bins], atol=1e-4)
+    assert np.allclose(
+        drawn["calibration"]["data"][1]["y"], [row.observed for row in bins], atol=1e-4
+    )
     names = [name.replace("&amp;", "&") for name in drawn["places"]["layout"]["yaxis"]["ticktext"]]
     taste = next(line for line in drawn["places"]["data"] if line.get("name") == "Taste 2")
-    places = {str(item): int(place) + 1 for item, place in zip(found.model.items, found.model.sigma[1], strict=True)}
+    places = {
+        str(item): int(place) + 1
+        for item, place in zip(found.model.items, found.model.sigma[1], strict=True)
+    }
     assert [places[name] for name in names] == taste["x"]
 
 
-def test_one_file_that_names_nothing_outside_and_is_the_same_every_time(page, text, report, dishes, tmp_path):
+def test_one_file_that_names_nothing_outside_and_is_the_same_every_time(
+    page, text, report, dishes, tmp_path
+):
     for tag, attributes in text.tags:
         assert "src" not in attributes, tag
         assert re.match(r"#|data:", attributes.get("href", "#")), attributes
@@ -224,7 +282,12 @@ def test_one_file_that_names_nothing_outside_and_is_the_same_every_time(page, te
 def test_no_person_is_named(dishes):
     votes = dishes.comparisons
     marked = mm.Comparisons.from_codes(
-        votes.user, votes.winner, votes.loser, votes.weight, votes.items, [f"Anna Secret {m}" for m in range(votes.n_users)]
+        votes.user,
+        votes.winner,
+        votes.loser,
+        votes.weight,
+        votes.items,
+        [f"Anna Secret {m}" for m in range(votes.n_users)],
     )
     few = mm.Comparisons.from_arrays(["Anna Secret Few"], ["pizza"], ["lasagne"])
     both = mm.Comparisons.from_arrays(
@@ -238,7 +301,10 @@ def test_no_person_is_named(dishes):
 
 def test_the_same_bytes_on_any_number_of_threads(dishes):
     options = QUICK | {"refit": True, "replicates": 10}
-    one, two = (make_report(dishes.model, dishes.comparisons, **options, jobs=jobs).html() for jobs in (1, 2))
+    one, two = (
+        make_report(dishes.model, dishes.comparisons, **options, jobs=jobs).html()
+        for jobs in (1, 2)
+    )
     assert one == two
 
 
@@ -264,7 +330,11 @@ def test_little_data_and_bradley_terry_columns():
     votes = mm.read_comparisons([("u", "a", "b")])
     model = mm.M4.from_orders([["a", "b"], ["b", "a"]], 0.3, 1.0)
     text = Text(make_report(model, votes).html())
-    assert "far too few" in text.of("support") and "Be careful" in text.of("short") and "annot tell" in text.of("number")
+    assert (
+        "far too few" in text.of("support")
+        and "Be careful" in text.of("short")
+        and "annot tell" in text.of("number")
+    )
     scored = dataclasses.replace(model, scores=np.array([[1.0, 0], [0, 1.0]]))
     assert gather(scored, votes, choose=False).intervals is None
 
@@ -279,7 +349,10 @@ def test_no_votes_and_wrong_options_are_refused(dishes):
 
 def test_a_missing_extra_is_said_before_the_work(dishes, monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly", None)
-    with pytest.raises(FileError, match=r"A report needs plotly, which is not installed: pip install 'mallowmix\[web\]'"):
+    with pytest.raises(
+        FileError,
+        match=r"A report needs plotly, which is not installed: pip install 'mallowmix\[web\]'",
+    ):
         make_report(dishes.model, dishes.comparisons)
 
 
@@ -297,12 +370,19 @@ def hostile():
 def test_hostile_names_are_text():
     html = hostile()
     text = Text(html)
-    assert not any(tag in ("img", "a") and not attributes.get("href", "#").startswith("#") for tag, attributes in text.tags)
+    assert not any(
+        tag in ("img", "a") and not attributes.get("href", "#").startswith("#")
+        for tag, attributes in text.tags
+    )
     assert [tag for tag, _ in text.tags].count("script") == 3
     assert not any(name.startswith("on") for _, attributes in text.tags for name in attributes)
     for name in NASTY[:6]:
         assert name in text.said["tastes"]
-    assert "\ud800" not in html and "line\\nbreak" in text.said["tastes"] and "\\ud800 half" in text.said["tastes"]
+    assert (
+        "\ud800" not in html
+        and "line\\nbreak" in text.said["tastes"]
+        and "\\ud800 half" in text.said["tastes"]
+    )
 
 
 def test_json_cannot_leave_its_element_and_labels_are_not_markup():
@@ -313,7 +393,13 @@ def test_json_cannot_leave_its_element_and_labels_are_not_markup():
 
 
 def test_words_for_numbers():
-    assert [words.of_100(share) for share in (0, 0.002, 0.5, 0.998, 1)] == ["0", "fewer than 1", "50", "over 99", "100"]
+    assert [words.of_100(share) for share in (0, 0.002, 0.5, 0.998, 1)] == [
+        "0",
+        "fewer than 1",
+        "50",
+        "over 99",
+        "100",
+    ]
     assert words.at_most(0.002) == "fewer than 1" and words.at_most(0.1) == "at most 10"
     assert joined(["a"]) == "a" and joined(["a", "b", "c"]) == "a, b and c"
     assert words.percent(0.003) == "under 1\N{NO-BREAK SPACE}%"
@@ -325,9 +411,19 @@ def test_words_for_numbers():
 def test_results_show_themselves_in_notebooks(report, dishes):
     found = report.contents
     html = dishes.model._repr_html_()
-    assert "lasagne" in html and html.count("<tr>") == 4 and f"{100 * dishes.model.share[0]:.1f}&nbsp;%" in html
-    assert found.choice.reason in found.choice._repr_html_() and "<strong>3</strong>" in found.choice._repr_html_()
-    assert found.intervals._repr_html_().count("<tr>") == 4 and "lasagne</bdi>" in found.intervals._repr_html_()
+    assert (
+        "lasagne" in html
+        and html.count("<tr>") == 4
+        and f"{100 * dishes.model.share[0]:.1f}&nbsp;%" in html
+    )
+    assert (
+        found.choice.reason in found.choice._repr_html_()
+        and "<strong>3</strong>" in found.choice._repr_html_()
+    )
+    assert (
+        found.intervals._repr_html_().count("<tr>") == 4
+        and "lasagne</bdi>" in found.intervals._repr_html_()
+    )
     assert found.diagnosis._repr_html_().count("<li>") == len(found.diagnosis.words().splitlines())
     assert "120 people made 3,600 choices" in report._repr_html_()
     nasty = mm.M4.from_orders([NASTY[:3]])._repr_html_()
@@ -347,7 +443,16 @@ def files(dishes, tmp_path):
 
 
 def test_the_command_writes_one_page(files):
-    out, _ = run("report", files / "model.m4", files / "votes.parquet", "-o", files / "tastes.html", "--quick", "--title", "Food")
+    out, _ = run(
+        "report",
+        files / "model.m4",
+        files / "votes.parquet",
+        "-o",
+        files / "tastes.html",
+        "--quick",
+        "--title",
+        "Food",
+    )
     assert "Wrote" in out and "taste 1" in out
     text = Text((files / "tastes.html").read_text(encoding="utf-8"))
     assert "Food" in text.said[""]

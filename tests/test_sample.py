@@ -5,7 +5,13 @@ import pytest
 
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.engine.blocks import block_edges
-from mallowmix.learn.sample import ENOUGH, people, sample_blocks, sample_people, sampled_share
+from mallowmix.learn.spectral.user_sample import (
+    ENOUGH,
+    people,
+    sample_blocks,
+    sample_people,
+    sampled_share,
+)
 from planted import planted
 
 
@@ -25,7 +31,11 @@ def test_the_person_of_each_row():
 
 @pytest.fixture(scope="module")
 def population():
-    return planted(6, 2).sample(3000, np.random.default_rng(0).integers(0, 6, 3000), seed=0).comparisons
+    return (
+        planted(6, 2)
+        .sample(3000, np.random.default_rng(0).integers(0, 6, 3000), seed=0)
+        .comparisons
+    )
 
 
 def drawn(comparisons, share, seed):
@@ -46,14 +56,18 @@ def test_a_sample_holds_whole_people_in_their_order(population):
     for full, part in zip(make_blocks(population), drawn(population, 0.3, 5), strict=True):
         who = part.user_weight.astype(int) - full.first_user
         renumbered = {m: new for new, m in enumerate(who)}
-        assert rows_of(part) == [(renumbered[m], pair, w) for m, pair, w in rows_of(full) if m in renumbered]
+        assert rows_of(part) == [
+            (renumbered[m], pair, w) for m, pair, w in rows_of(full) if m in renumbered
+        ]
         assert part.first_user == full.first_user and part.n_items == full.n_items
 
 
 def test_who_is_drawn_depends_on_the_seed_and_their_number_alone(population):
     """Also when the same people are cut into other blocks, and more people follow."""
     chosen = np.concatenate([block.user_weight for block in drawn(population, 0.3, 5)])
-    fewer = np.concatenate([block.user_weight for block in drawn(population.take_users(range(1000)), 0.3, 5)])
+    fewer = np.concatenate(
+        [block.user_weight for block in drawn(population.take_users(range(1000)), 0.3, 5)]
+    )
     assert fewer.tolist() == chosen[chosen < 1000].tolist()
     other = np.concatenate([block.user_weight for block in drawn(population, 0.3, 6)])
     assert set(other) != set(chosen)
@@ -89,6 +103,15 @@ def test_a_sample_is_cut_into_blocks_of_its_own(population):
     n_users, n_rows = sum(part.n_users for part in parts), sum(len(part.pair) for part in parts)
     assert [block.first_user for block in found] == block_edges(n_users, n_rows, 6)[:-1]
     starts = np.cumsum([0, *(part.n_users for part in parts)])
-    expected = [(start + m, *row) for start, part in zip(starts, parts, strict=False) for m, *row in rows_of(part)]
-    assert [(block.first_user + m, *row) for block in found for m, *row in rows_of(block)] == expected
-    assert all(a is b for a, b in zip(sample_blocks(everybody, 1.0, 5, LocalEngine(1)), everybody, strict=True))
+    expected = [
+        (start + m, *row)
+        for start, part in zip(starts, parts, strict=False)
+        for m, *row in rows_of(part)
+    ]
+    assert [
+        (block.first_user + m, *row) for block in found for m, *row in rows_of(block)
+    ] == expected
+    assert all(
+        a is b
+        for a, b in zip(sample_blocks(everybody, 1.0, 5, LocalEngine(1)), everybody, strict=True)
+    )

@@ -9,19 +9,23 @@ from scipy import stats
 
 import oracles
 from mallowmix.errors import DataError, OptionError
-from mallowmix.model import M4
-from mallowmix.sampling import draw_weights, pair_distribution
+from mallowmix.model.m4 import M4
+from mallowmix.model.sampling import draw_weights, pair_distribution
 
 MODEL = M4([[0, 1, 2, 3], [3, 1, 0, 2]], [0.2, 0.6], [0.5, 1.5], list("abcd"))
 TABLES = [np.array(oracles.beta((0, 1, 2, 3), 0.2)), np.array(oracles.beta((3, 1, 0, 2), 0.6))]
 EVEN = np.ones((4, 4)) - np.eye(4)
-UNEVEN = np.array([[9, 1, 0, 2], [1, 9, 3, 0], [0, 3, 9, 4], [2, 0, 4, 9]], float)  # the diagonal is never asked
+UNEVEN = np.array(
+    [[9, 1, 0, 2], [1, 9, 3, 0], [0, 3, 9, 4], [2, 0, 4, 9]], float
+)  # the diagonal is never asked
 
 
 def expected_frequencies(theta, mu) -> np.ndarray:
     """Pr(i over j) of one comparison: μ_ij Σ_k θ_k β_(i,j),k, flat over ordered pairs."""
     asked = mu * (1 - np.eye(4))
-    return (asked / (asked.sum() / 2) * sum(t * table for t, table in zip(theta, TABLES, strict=True))).ravel()
+    return (
+        asked / (asked.sum() / 2) * sum(t * table for t, table in zip(theta, TABLES, strict=True))
+    ).ravel()
 
 
 def drawn_counts(comparisons) -> np.ndarray:
@@ -37,7 +41,8 @@ class TestFrequencies:
         assert oracles.chi_square_p(drawn_counts(sample.comparisons), expected) > 1e-4
 
     @pytest.mark.parametrize(
-        ("prior", "share"), [("dirichlet", (0.25, 0.75)), ("vertices", (0.25, 0.75)), ("logistic-normal", None)]
+        ("prior", "share"),
+        [("dirichlet", (0.25, 0.75)), ("vertices", (0.25, 0.75)), ("logistic-normal", None)],
     )
     @pytest.mark.parametrize("mu", [None, UNEVEN], ids=["uniform", "uneven"])
     def test_many_people_follow_the_prior(self, prior, share, mu):
@@ -53,7 +58,9 @@ class TestFrequencies:
         rows = np.repeat(np.arange(len(sample)), sample.weight.astype(int))
         couples = sample.pair[rows].reshape(-1, 2)  # sorted within a person
         by_component = [expected_frequencies(vertex, EVEN) for vertex in ((1, 0), (0, 1))]
-        joint = 0.25 * np.outer(by_component[0], by_component[0]) + 0.75 * np.outer(by_component[1], by_component[1])
+        joint = 0.25 * np.outer(by_component[0], by_component[0]) + 0.75 * np.outer(
+            by_component[1], by_component[1]
+        )
         unordered = np.triu(joint + np.tril(joint, -1).T)
         counts = np.bincount(couples[:, 0] * 16 + couples[:, 1], minlength=256)
         assert oracles.chi_square_p(counts, unordered.ravel()) > 1e-4
@@ -67,7 +74,9 @@ class TestWeights:
         for k in range(3):
             assert stats.kstest(theta[:, k], "beta", args=(alpha[k], 2 - alpha[k])).pvalue > 1e-4
         R = (np.outer(alpha, alpha) + np.diag(alpha)) / (2 * 3)
-        assert np.abs(theta.T @ theta / 20_000 - R).max() < 5 * 0.5 / np.sqrt(20_000)  # five standard errors of a mean in [0, 1]
+        assert np.abs(theta.T @ theta / 20_000 - R).max() < 5 * 0.5 / np.sqrt(
+            20_000
+        )  # five standard errors of a mean in [0, 1]
 
     def test_a_tiny_alpha_gives_vertices(self):
         theta = draw_weights([1e-4, 1e-4], 500, seed=5)
@@ -83,7 +92,12 @@ class TestWeights:
     def test_logistic_normal(self):
         """Log-ratios are normal with mean log(α_k / α_l) and variance 2."""
         theta = draw_weights([1.0, 3.0], 8000, "logistic-normal", seed=7)
-        assert stats.kstest(np.log(theta[:, 1] / theta[:, 0]), "norm", args=(np.log(3), np.sqrt(2))).pvalue > 1e-4
+        assert (
+            stats.kstest(
+                np.log(theta[:, 1] / theta[:, 0]), "norm", args=(np.log(3), np.sqrt(2))
+            ).pvalue
+            > 1e-4
+        )
 
     @pytest.mark.parametrize("prior", ["dirichlet", "vertices", "logistic-normal"])
     def test_rows_sum_to_one_and_do_not_depend_on_how_many_follow(self, prior):
@@ -116,7 +130,9 @@ class TestShapes:
         """Token n of a person is the same number whatever N is: counts of a longer record are never below a shorter one's."""
         short, long = (MODEL.sample(5, n, seed=3).comparisons for n in (10, 25))
         codes = [c.user.astype(int) * 16 + c.pair for c in (short, long)]
-        counts = [np.bincount(code, c.weight, 80) for code, c in zip(codes, (short, long), strict=True)]
+        counts = [
+            np.bincount(code, c.weight, 80) for code, c in zip(codes, (short, long), strict=True)
+        ]
         assert np.all(counts[1] >= counts[0])
 
     def test_labels_sort_as_their_numbers(self):
@@ -147,18 +163,34 @@ class TestMessages:
         [
             ({"n_users": 0}, OptionError, r"^n_users is 0; it must be at least 1"),
             ({"per_user": -1}, OptionError, r"^per_user is -1; it must be at least 0"),
-            ({"per_user": 0}, OptionError, r"^per_user is 0 for everybody; draw at least one comparison"),
+            (
+                {"per_user": 0},
+                OptionError,
+                r"^per_user is 0 for everybody; draw at least one comparison",
+            ),
             (
                 {"per_user": [1, 2]},
                 OptionError,
                 r"^per_user must be one whole number, or one for each of the 3 users; got .*\(2,\)",
             ),
             ({"per_user": 1.5}, OptionError, r"^per_user must be one whole number"),
-            ({"prior": "gauss"}, OptionError, r'^prior is \'gauss\'; it must be "dirichlet", "vertices", "logistic-normal"'),
-            ({"prior": [[1, 0]]}, DataError, r"^prior must be 3 rows of 2 weights that sum to one; got shape \(1, 2\)"),
+            (
+                {"prior": "gauss"},
+                OptionError,
+                r'^prior is \'gauss\'; it must be "dirichlet", "vertices", "logistic-normal"',
+            ),
+            (
+                {"prior": [[1, 0]]},
+                DataError,
+                r"^prior must be 3 rows of 2 weights that sum to one; got shape \(1, 2\)",
+            ),
             ({"prior": [[2, -1]] * 3}, DataError, r"^prior must be 3 rows of 2 weights"),
             ({"prior": [[0.5, 0.4]] * 3}, DataError, r"^prior must be 3 rows of 2 weights"),
-            ({"mu": np.ones((3, 3))}, DataError, r"^mu must be a symmetric \(4, 4\) matrix of finite numbers of at least 0"),
+            (
+                {"mu": np.ones((3, 3))},
+                DataError,
+                r"^mu must be a symmetric \(4, 4\) matrix of finite numbers of at least 0",
+            ),
             ({"mu": np.triu(np.ones((4, 4)))}, DataError, r"^mu must be a symmetric"),
             ({"mu": -np.ones((4, 4))}, DataError, r"^mu must be a symmetric"),
             ({"mu": np.full((4, 4), np.inf)}, DataError, r"^mu must be a symmetric"),
@@ -171,7 +203,9 @@ class TestMessages:
             MODEL.sample(**({"n_users": 3, "per_user": 2} | options))
 
     def test_one_item(self):
-        with pytest.raises(DataError, match=r"^One item alone cannot be compared with anything; give at least two"):
+        with pytest.raises(
+            DataError, match=r"^One item alone cannot be compared with anything; give at least two"
+        ):
             M4([[0]], [0.1], [1.0], ["a"]).sample(1, 1)
         with pytest.raises(DataError, match=r"^One item alone"):
             M4([[0]], [0.1], [1.0], ["a"]).ranking_matrix()

@@ -8,7 +8,7 @@ from benchmarks import scale, scale_page
 from benchmarks.planted import Setting, truth_of
 from benchmarks.record import load
 from benchmarks.scale_data import truth_weights, write_shards
-from mallowmix.engine.stored import StoredComparisons
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.readers import read_comparisons
 
 SETTING = Setting(n_items=8, n_components=2, per_user=40, phi=0.3, alpha=0.5)
@@ -30,16 +30,23 @@ def test_shards_hold_what_was_planted(folder):
     truth = truth_of(SETTING)
     chance = np.einsum("k,kij->ij", truth_weights(truth, 500, 0).mean(axis=0), truth.beta())
     wins = np.zeros((8, 8))
-    np.add.at(wins, (votes.winner, votes.loser), votes.weight)  # labels are single digits: text order is their order
+    np.add.at(
+        wins, (votes.winner, votes.loser), votes.weight
+    )  # labels are single digits: text order is their order
     total = wins + wins.T
     low, high = np.triu_indices(8, 1)
-    error = np.sqrt(chance * (1 - chance) / np.maximum(total, 1)) + 0.02  # people differ: a pair's rate is not exactly the mean
+    error = (
+        np.sqrt(chance * (1 - chance) / np.maximum(total, 1)) + 0.02
+    )  # people differ: a pair's rate is not exactly the mean
     assert (np.abs(wins / np.maximum(total, 1) - chance)[low, high] < 5 * error[low, high]).all()
 
 
 def test_the_same_seed_writes_the_same_shards(folder, tmp_path):
     write_shards(tmp_path, truth_of(SETTING), 500, 20_000, rows=6000)
-    assert all(pq.read_table(tmp_path / file.name).equals(pq.read_table(file)) for file in (folder / "votes").glob("*.parquet"))
+    assert all(
+        pq.read_table(tmp_path / file.name).equals(pq.read_table(file))
+        for file in (folder / "votes").glob("*.parquet")
+    )
 
 
 def test_stages_measure_and_ratios_add_up(folder, tmp_path):
@@ -47,8 +54,13 @@ def test_stages_measure_and_ratios_add_up(folder, tmp_path):
     for name in ("scan", "store", "none"):
         row[name] = scale.stage(name, folder, "300MB", SETTING, 20_000)
         assert row[name]["seconds"] > 0 and row[name]["peak"] >= row[name]["before"] > 10**7
-    assert row["store"]["rows"] == StoredComparisons(folder / "votes.blocks").n_rows and row["none"]["error"] < 0.2
-    assert scale.scans({"scan": row["scan"]}) == {} and set(scale.scans(row)) == {"none"}  # of what was run
+    assert (
+        row["store"]["rows"] == StoredComparisons(folder / "votes.blocks").n_rows
+        and row["none"]["error"] < 0.2
+    )
+    assert scale.scans({"scan": row["scan"]}) == {} and set(scale.scans(row)) == {
+        "none"
+    }  # of what was run
     row["full"] = {"seconds": 5.0}
     expected = (row["store"]["seconds"] + 5.0) / row["scan"]["seconds"]
     assert scale.scans(row)["full"] == pytest.approx(expected)
@@ -63,7 +75,11 @@ def test_the_table_of_the_page():
     stage = {"seconds": 2.0, "peak": 5e8}
     row = {"comparisons": 1000, "scan": stage, "store": stage, "none": stage | {"error": 0.25}}
     text = scale_page.filled("a\n<!-- scale -->old<!-- /scale -->\nb", [row])
-    assert "old" not in text and text.startswith("a\n<!-- scale -->\n| comparisons |") and text.endswith("<!-- /scale -->\nb")
+    assert (
+        "old" not in text
+        and text.startswith("a\n<!-- scale -->\n| comparisons |")
+        and text.endswith("<!-- /scale -->\nb")
+    )
     assert "| 1,000 | 2.0 s | 2.0 s | 2.0 s |  |  |  | 0.50 GB | 0.2500 |" in text
 
 

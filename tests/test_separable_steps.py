@@ -6,13 +6,14 @@ from scipy.optimize import minimize
 
 import mallowmix as mm
 from mallowmix.errors import FitError, OptionError
-from mallowmix.learn.components import components
-from mallowmix.learn.ddp import corner_rows, ddp_pairs, margins
-from mallowmix.learn.fast_anchor_words import anchor_pairs, furthest_rows
-from mallowmix.learn.moments import PopulationMoments
-from mallowmix.learn.recover import mixture_weights, recover
-from mallowmix.rankings import match_components
-from mallowmix.theory import dirichlet_moments, separability
+from mallowmix.learn.paper.components_from_topics import components
+from mallowmix.learn.paper.ddp import corner_rows, ddp_pairs, margins
+from mallowmix.learn.paper.fast_anchor_words import anchor_pairs, furthest_rows
+from mallowmix.learn.paper.pair_moments import PopulationMoments
+from mallowmix.learn.paper.recover import mixture_weights, recover
+from mallowmix.model.m4 import separability
+from mallowmix.model.permutations import match_components
+from mallowmix.model.population_moments import dirichlet_moments
 from tests.planted import error, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
@@ -20,7 +21,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarni
 
 def exact(phi=0.0, seed=0, Q=12, K=3):
     """A separable model and its E."""
-    truth = next(m for m in (planted(Q, K, phi, 0.1, seed=s) for s in range(seed, 100)) if separability(m.beta()) < 0.05)
+    truth = next(
+        m
+        for m in (planted(Q, K, phi, 0.1, seed=s) for s in range(seed, 100))
+        if separability(m.beta()) < 0.05
+    )
     return truth, PopulationMoments(truth.ranking_matrix(), *dirichlet_moments(truth.alpha))
 
 
@@ -48,7 +53,9 @@ def test_exact_moments_give_back_the_model(vertices, divergence):
     np.testing.assert_allclose(B[:, match.found], truth.ranking_matrix()[:, match.truth], atol=2e-4)
     exact_a, exact_R = dirichlet_moments(truth.alpha)
     np.testing.assert_allclose(a[match.found], exact_a[match.truth], atol=0.01)
-    np.testing.assert_allclose(R[np.ix_(match.found, match.found)], exact_R[np.ix_(match.truth, match.truth)], atol=0.01)
+    np.testing.assert_allclose(
+        R[np.ix_(match.found, match.found)], exact_R[np.ix_(match.truth, match.truth)], atol=0.01
+    )
 
 
 def test_margins_and_balls_match_their_definition():
@@ -70,7 +77,9 @@ def test_ddp_halves_its_radius_until_there_are_enough_vertices():
 
 def test_ddp_says_when_the_data_shows_fewer_vertices():
     _, E = exact(Q=4, K=2)
-    with pytest.raises(FitError, match=r"show \d of the 9 vertices: lower the number of components"):
+    with pytest.raises(
+        FitError, match=r"show \d of the 9 vertices: lower the number of components"
+    ):
         ddp_pairs(E, np.flatnonzero(E.present), 9, zeta=50.0)
 
 
@@ -82,7 +91,9 @@ def test_the_second_pass_repairs_a_bad_first_corner():
     def area(places):
         return abs(np.linalg.det(points[places[1:]] - points[places[0]]))
 
-    assert area(chosen) == max(area([a, b, c]) for a in range(4) for b in range(a) for c in range(b))
+    assert area(chosen) == max(
+        area([a, b, c]) for a in range(4) for b in range(a) for c in range(b)
+    )
 
 
 @pytest.mark.parametrize("unexpected", [False, True])
@@ -102,7 +113,10 @@ def test_kl_weights_match_a_general_optimiser(unexpected):
             w = np.exp(z - z.max())
             return -q @ np.log(w / w.sum() @ A + 1e-9)
 
-        best = min(minimize(divergence, start, method="BFGS").fun for start in np.vstack([np.zeros(3), np.eye(3)]))
+        best = min(
+            minimize(divergence, start, method="BFGS").fun
+            for start in np.vstack([np.zeros(3), np.eye(3)])
+        )
         assert -q @ np.log(c @ A + 1e-9) <= best + 1e-6
 
 
@@ -122,7 +136,12 @@ def test_all_can_be_chosen_in_fit_and_the_model_says_so(vertices, regression):
 
 def test_names_that_there_are_not():
     votes = planted(5, 2).sample(50, 10, seed=1).comparisons
-    with pytest.raises(OptionError, match="vertices is 'corners'; it must be one of 'projections', 'ddp', 'fast-anchor-words'"):
+    with pytest.raises(
+        OptionError,
+        match="vertices is 'corners'; it must be one of 'projections', 'ddp', 'fast-anchor-words'",
+    ):
         mm.fit(votes, 2, method="projections", vertices="corners")
-    with pytest.raises(OptionError, match="regression is 'l1'; it must be one of 'printed', 'l2', 'kl'"):
+    with pytest.raises(
+        OptionError, match="regression is 'l1'; it must be one of 'printed', 'l2', 'kl'"
+    ):
         mm.fit(votes, 2, method="projections", regression="l1")

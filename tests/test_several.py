@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import mallowmix as mm
 from mallowmix.errors import OptionError
-from mallowmix.learn.several import part_of
-from mallowmix.storage import dumps
+from mallowmix.fitting.members import part_of
+from mallowmix.model.model_file import dumps
 
 TRUTH = mm.M4.from_orders(["abcdefgh", "hbgdface"], 0.3, 0.3)
 VOTES = TRUTH.sample(150, 60, seed=1).comparisons
@@ -18,13 +18,19 @@ VOTES = TRUTH.sample(150, 60, seed=1).comparisons
 
 def test_the_first_fit_is_the_fit_and_the_others_are_only_for_predictions():
     model, several = mm.fit(VOTES, 2, seed=4), mm.fit(VOTES, 2, n_fits=4, seed=4)
-    assert len(several.others) == 3 and [other.n_components for other in several.others] == [1, 3, 2]
+    assert len(several.others) == 3 and [other.n_components for other in several.others] == [
+        1,
+        3,
+        2,
+    ]
     for name in ("sigma", "phi", "alpha"):
         assert np.array_equal(getattr(several, name), getattr(model, name))
     assert mm.weights(several, VOTES).tolist() == mm.weights(model, VOTES).tolist()
     people, pairs = VOTES.take_users([0, 7]), [("a", "b"), ("h", "c")]
     each = [mm.predict(fit, people, pairs) for fit in (model, *several.others)]
-    np.testing.assert_allclose(mm.predict(several, people, pairs), np.mean(each, axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        mm.predict(several, people, pairs), np.mean(each, axis=0), atol=1e-12
+    )
     assert mm.load.__module__ and several.report["options"] == {"n_fits": 4}
 
 
@@ -46,14 +52,23 @@ def test_a_part_is_a_part(times, seed):
     """No more of any row than there was; at most 20 comparisons are all kept; nobody is left out of `users`."""
     random = np.random.default_rng(seed)
     winner = random.integers(0, 6, len(times))
-    columns = random.integers(0, 3, len(times)), winner, (winner + random.integers(1, 6, len(times))) % 6
+    columns = (
+        random.integers(0, 3, len(times)),
+        winner,
+        (winner + random.integers(1, 6, len(times))) % 6,
+    )
     votes = mm.Comparisons.from_codes(*columns, times, list("abcdef"), list("uvw"))
     part = part_of(votes, 0, seed)
-    whole = {(u, w, lo): n for u, w, lo, n in zip(votes.user, votes.winner, votes.loser, votes.weight, strict=True)}
+    whole = {
+        (u, w, lo): n
+        for u, w, lo, n in zip(votes.user, votes.winner, votes.loser, votes.weight, strict=True)
+    }
     for u, w, lo, n in zip(part.user, part.winner, part.loser, part.weight, strict=True):
         assert 0 < n <= whole[u, w, lo] and n == round(n)
     few = votes.per_user() <= 20
-    assert (part.per_user()[few] == votes.per_user()[few]).all() and part.users.tolist() == list("uvw")
+    assert (part.per_user()[few] == votes.per_user()[few]).all() and part.users.tolist() == list(
+        "uvw"
+    )
 
 
 def test_half_of_many():
@@ -61,4 +76,6 @@ def test_half_of_many():
     votes = TRUTH.sample(40, 200, seed=2).comparisons
     kept = part_of(votes, 0, 1).per_user()
     assert (kept > 60).all() and (kept < 140).all()
-    assert part_of(votes, 0, 1) == part_of(votes, 0, 1) and part_of(votes, 0, 2) != part_of(votes, 0, 1)
+    assert part_of(votes, 0, 1) == part_of(votes, 0, 1) and part_of(votes, 0, 2) != part_of(
+        votes, 0, 1
+    )

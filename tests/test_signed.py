@@ -10,10 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import LocalEngine
-from mallowmix.learn.signed import SignedMoment, _random_sums, count_pairs, leading_subspace, pair_statistics
-from mallowmix.model import M4
+from mallowmix.learn.spectral.signed_moment import (
+    SignedMoment,
+    _random_sums,
+    count_pairs,
+    leading_subspace,
+    pair_statistics,
+)
+from mallowmix.model.m4 import M4
 from oracles import beta
 from planted import blocks_of, exact_moment, exact_pairs, planted, tiny_population
 
@@ -21,7 +27,13 @@ from planted import blocks_of, exact_moment, exact_pairs, planted, tiny_populati
 def tokens_of(comparisons, m):
     """The tokens of a person, (pair, size): a row of weight 2.5 is three of them, of 1, 1 and ½."""
     tokens = []
-    for user, i, j, w in zip(comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight.tolist(), strict=True):
+    for user, i, j, w in zip(
+        comparisons.user,
+        comparisons.winner,
+        comparisons.loser,
+        comparisons.weight.tolist(),
+        strict=True,
+    ):
         if user == m:
             tokens += [((int(i), int(j)), min(1.0, w - copy)) for copy in range(math.ceil(w))]
     return tokens
@@ -54,7 +66,11 @@ def moment_by_definition(comparisons):
     A, mass = np.zeros((len(number), len(number))), 0.0
     for m in range(comparisons.n_users):
         tokens = tokens_of(comparisons, m)
-        couples = [(a, b) for (t, a), (u, b) in itertools.product(enumerate(tokens), repeat=2) if not is_one_answer(t, a, u, b)]
+        couples = [
+            (a, b)
+            for (t, a), (u, b) in itertools.product(enumerate(tokens), repeat=2)
+            if not is_one_answer(t, a, u, b)
+        ]
         products = sum(s * r for (_, s), (_, r) in couples)
         n = sum(size for _, size in tokens)
         if products == 0 or n <= 1:
@@ -102,7 +118,9 @@ def test_scaling_every_weight_changes_nothing(size, phi):
 
     (With halves nobody may contradict themselves: ½ for either order is a tie, one answer and not two.)
     """
-    blocks, engine = blocks_of(planted(6, 2, phi, 1e-3 if phi == 0 else 0.1).sample(40, 8, seed=1).comparisons)
+    blocks, engine = blocks_of(
+        planted(6, 2, phi, 1e-3 if phi == 0 else 0.1).sample(40, 8, seed=1).comparisons
+    )
     blocks = [SimpleNamespace(**vars(b), n_users=b.n_users) for b in blocks]
     for block in blocks:
         block.weight = np.ones(len(block.pair))
@@ -110,14 +128,20 @@ def test_scaling_every_weight_changes_nothing(size, phi):
     whole = dense(SignedMoment(blocks, pairs, engine))
     for block in blocks:
         block.weight = np.full(len(block.pair), size)
-    np.testing.assert_allclose(dense(SignedMoment(blocks, pairs, engine)), whole, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        dense(SignedMoment(blocks, pairs, engine)), whole, rtol=1e-4, atol=1e-6
+    )
 
 
 def test_a_tie_alone_says_nothing_about_agreement():
     """Two halves of one answer: were they multiplied, A would be far below zero on that pair."""
-    data = Comparisons.from_codes([0, 0, 1, 1], [0, 1, 1, 2], [1, 0, 2, 1], [0.5] * 4, list("abc"), ["u", "v"])
+    data = Comparisons.from_codes(
+        [0, 0, 1, 1], [0, 1, 1, 2], [1, 0, 2, 1], [0.5] * 4, list("abc"), ["u", "v"]
+    )
     assert not dense(operator(data)).any()
-    more = Comparisons.from_codes([0, 0, 0], [0, 1, 0], [1, 0, 2], [0.5, 0.5, 1], list("abc"), ["u"])
+    more = Comparisons.from_codes(
+        [0, 0, 0], [0, 1, 0], [1, 0, 2], [0.5, 0.5, 1], list("abc"), ["u"]
+    )
     found = dense(operator(more))
     assert found[0, 0] == pytest.approx(0, abs=1e-6) and found[0, 1] != 0
 
@@ -135,14 +159,20 @@ def test_the_operator_is_the_same_on_any_number_of_threads():
         assert one.tobytes() == three.tobytes()
 
 
-SIGMA, PHI, ALPHA = [(0, 1, 2, 3), (3, 1, 0, 2), (2, 3, 1, 0)], [0.3, 0.5, 0.1], np.array([0.3, 0.6, 0.4])
+SIGMA, PHI, ALPHA = (
+    [(0, 1, 2, 3), (3, 1, 0, 2), (2, 3, 1, 0)],
+    [0.3, 0.5, 0.1],
+    np.array([0.3, 0.6, 0.4]),
+)
 MU = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0]) / 10
 
 
 def small_model():
     """Three components over four items: β of the six pairs by sums over all rankings, and the model."""
     tables = [beta(sigma, phi) for sigma, phi in zip(SIGMA, PHI, strict=True)]
-    table = np.array([[b[i][j] for b in tables] for i, j in itertools.combinations(range(4), 2)])  # (P, K)
+    table = np.array(
+        [[b[i][j] for b in tables] for i, j in itertools.combinations(range(4), 2)]
+    )  # (P, K)
     return table, M4(SIGMA, PHI, ALPHA, list("abcd"))
 
 
@@ -174,7 +204,9 @@ class Matrix:
     """A symmetric matrix in the place of a moment."""
 
     def __init__(self, values, seed=0):
-        basis = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(values), len(values))))[0]
+        basis = np.linalg.qr(
+            np.random.default_rng(seed).standard_normal((len(values), len(values)))
+        )[0]
         self.A = basis * values @ basis.T
         self.pairs = SimpleNamespace(share=np.ones(len(values)))
 
@@ -190,7 +222,9 @@ def test_leading_subspace_against_eigh():
     np.testing.assert_allclose(found.values[:3], values[::-1][:3], rtol=1e-3)
     cosines = np.linalg.svd(found.vectors[:, :3].T @ vectors[:, -3:])[1]
     assert cosines.min() > 0.999
-    np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(found.vectors.shape[1]), atol=1e-8)
+    np.testing.assert_allclose(
+        found.vectors.T @ found.vectors, np.eye(found.vectors.shape[1]), atol=1e-8
+    )
 
 
 def test_leading_subspace_is_not_drawn_to_large_negative_eigenvalues():
@@ -213,7 +247,9 @@ def test_leading_subspace_of_nothing_is_zero():
     assert found.converged and not found.values.any() and np.isfinite(found.vectors).all()
 
 
-@pytest.mark.parametrize(("Q", "M", "n", "low", "high"), [(30, 1500, 60, 0.92, 1.0), (8, 1500, 60, 0.68, 1.1)])
+@pytest.mark.parametrize(
+    ("Q", "M", "n", "low", "high"), [(30, 1500, 60, 0.92, 1.0), (8, 1500, 60, 0.68, 1.1)]
+)
 def test_random_signs_reach_the_marchenko_pastur_edge(Q, M, n, low, high):
     """((1 + √(P/M))² − 1) / (n − 1) for people of equal activity, pairs of equal share and q = ½; in the second case most people
     decide every pair more than once. The largest eigenvalue lies below its edge by 1.2 Tracy–Widom units, that is 1.5% for 435
@@ -221,7 +257,12 @@ def test_random_signs_reach_the_marchenko_pastur_edge(Q, M, n, low, high):
     (measured): the bands leave five standard deviations on each side, by chance less than once in a million.
     """
     data = planted(Q, 1, phi=0.9999).sample(M, n, seed=1).comparisons
-    top = np.mean([leading_subspace(operator(data, null_key=key), 1, max_passes=30, tol=1e-4).values[0] for key in range(8)])
+    top = np.mean(
+        [
+            leading_subspace(operator(data, null_key=key), 1, max_passes=30, tol=1e-4).values[0]
+            for key in range(8)
+        ]
+    )
     edge = ((1 + math.sqrt(math.comb(Q, 2) / M)) ** 2 - 1) / (n - 1)
     assert low < top / edge < high
 

@@ -9,11 +9,17 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from mallowmix.errors import FitWarning
-from mallowmix.learn.simplex import clip_to_psd, project_to_simplex, simplex_least_squares
+from mallowmix.numerics.simplex_regression import (
+    clip_to_psd,
+    project_to_simplex,
+    simplex_least_squares,
+)
 from oracles import simplex_minimum, simplex_point
 
 numbers = st.floats(-100, 100)
-points = st.integers(1, 6).flatmap(lambda K: st.lists(st.lists(numbers, min_size=K, max_size=K), min_size=1, max_size=5))
+points = st.integers(1, 6).flatmap(
+    lambda K: st.lists(st.lists(numbers, min_size=K, max_size=K), min_size=1, max_size=5)
+)
 
 
 @given(points)
@@ -37,7 +43,9 @@ def problem(seed, K, condition):
     """A Gram matrix with eigenvalues from 1 to 1/condition (0 for inf), and ten right-hand sides, some beyond the simplex."""
     random = np.random.default_rng(seed)
     U = np.linalg.qr(random.standard_normal((K, K)))[0]
-    values = np.geomspace(1, 1 / condition, K) if np.isfinite(condition) else np.r_[np.zeros(K - 1), 1.0]
+    values = (
+        np.geomspace(1, 1 / condition, K) if np.isfinite(condition) else np.r_[np.zeros(K - 1), 1.0]
+    )
     return (U * values) @ U.T, random.standard_normal((10, K))
 
 
@@ -51,7 +59,9 @@ def test_the_objective_is_within_tol_of_its_least_value(seed, K, condition):
     np.testing.assert_allclose(B.sum(axis=1), 1, atol=1e-12)
     assert (B >= 0).all()
     gradient = B @ G - C
-    assert ((B * gradient).sum(axis=1) - gradient.min(axis=1) <= 1e-5 * np.mean(np.diag(G)) + 1e-14).all()
+    assert (
+        (B * gradient).sum(axis=1) - gradient.min(axis=1) <= 1e-5 * np.mean(np.diag(G)) + 1e-14
+    ).all()
     for b, c in zip(B, C, strict=True):
         least = simplex_minimum(G, c)
         assert least - 1e-9 <= value(G, c, b) <= least + 1e-5 * np.mean(np.diag(G)) + 1e-9
@@ -82,7 +92,10 @@ def test_a_point_inside_is_found_exactly():
 
 
 def test_one_component_takes_everything():
-    assert simplex_least_squares(np.array([[3.0]]), np.array([[5.0], [-1.0]])).tolist() == [[1.0], [1.0]]
+    assert simplex_least_squares(np.array([[3.0]]), np.array([[5.0], [-1.0]])).tolist() == [
+        [1.0],
+        [1.0],
+    ]
 
 
 def test_without_a_gram_matrix_the_largest_entry_takes_everything():
@@ -93,7 +106,10 @@ def test_without_a_gram_matrix_the_largest_entry_takes_everything():
 
 @pytest.mark.parametrize("size", [1e6, 1e150, 1e300])
 def test_projection_of_far_points_is_exact(size):
-    assert project_to_simplex(np.array([[size, -size, 0.0], [size, size, 0.0]])).tolist() == [[1, 0, 0], [0.5, 0.5, 0]]
+    assert project_to_simplex(np.array([[size, -size, 0.0], [size, size, 0.0]])).tolist() == [
+        [1, 0, 0],
+        [0.5, 0.5, 0],
+    ]
 
 
 def test_no_information_leaves_the_middle():
@@ -109,7 +125,10 @@ def test_many_rows_at_once_are_the_rows_one_by_one():
 
 def test_it_says_when_it_stops_too_early():
     G, C = problem(5, 5, 1e10)
-    with pytest.warns(FitWarning, match=r"stopped after 20 steps with \d+ of 10 rows not within tol=1e-12; raise tol, or"):
+    with pytest.warns(
+        FitWarning,
+        match=r"stopped after 20 steps with \d+ of 10 rows not within tol=1e-12; raise tol, or",
+    ):
         B = simplex_least_squares(G, C, tol=1e-12, max_iter=20)
     np.testing.assert_allclose(B.sum(axis=1), 1)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln, psi
 
-from mallowmix.special import digamma, log_gamma
+from mallowmix.numerics.special import digamma, log_gamma
 
 positive = st.floats(1e-6, 1e8)
 

@@ -8,13 +8,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from mallowmix import storage
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, FitError, FitWarning, OptionError
-from mallowmix.learn import sample, spectral
-from mallowmix.learn.fit import fit
-from mallowmix.learn.signed import leading_subspace
-from mallowmix.model import M4
+from mallowmix.fitting.fit import fit
+from mallowmix.learn.spectral.estimator import estimator as spectral
+from mallowmix.learn.spectral.estimator import user_sample as sample
+from mallowmix.learn.spectral.signed_moment import leading_subspace
+from mallowmix.model.m4 import M4
+from mallowmix.model.m4 import model_file as storage
 from oracles import labelled_rows
 from planted import error, planted
 
@@ -116,7 +117,10 @@ def test_an_integer_weight_is_so_many_rows(votes):
     user, winner, loser, weight = columns_of(data)
     assert max(weight) > 1
     times = [int(w) for w in weight]
-    repeated = [[label for label, n in zip(column, times, strict=True) for _ in range(n)] for column in (user, winner, loser)]
+    repeated = [
+        [label for label, n in zip(column, times, strict=True) for _ in range(n)]
+        for column in (user, winner, loser)
+    ]
     assert storage.dumps(quiet_fit(Comparisons.from_arrays(*repeated), 3, seed=5)) == expected
 
 
@@ -131,7 +135,10 @@ def test_labels_that_keep_their_order_change_nothing_else(votes):
     data, expected = votes
     user, winner, loser, weight = columns_of(data)
     renamed = Comparisons.from_arrays(
-        [f"person {u[1:]}" for u in user], [f"dish {i[1:]}" for i in winner], [f"dish {i[1:]}" for i in loser], weight
+        [f"person {u[1:]}" for u in user],
+        [f"dish {i[1:]}" for i in winner],
+        [f"dish {i[1:]}" for i in loser],
+        weight,
     )
     model, before = quiet_fit(renamed, 3, seed=5), storage.loads(expected)
     for name in ("sigma", "phi", "alpha"):
@@ -141,10 +148,21 @@ def test_labels_that_keep_their_order_change_nothing_else(votes):
 def test_any_relabelling_finds_the_planted_rankings():
     truth = planted(12, 2, 0.1, seed=2)
     user, winner, loser, weight = columns_of(truth.sample(300, 60, seed=2).comparisons)
-    names = dict(zip(truth.items.tolist(), np.random.default_rng(0).permutation([f"x{i:02d}" for i in range(12)]), strict=True))
-    renamed = Comparisons.from_arrays(user[::-1], [names[i] for i in winner][::-1], [names[i] for i in loser][::-1], weight[::-1])
+    names = dict(
+        zip(
+            truth.items.tolist(),
+            np.random.default_rng(0).permutation([f"x{i:02d}" for i in range(12)]),
+            strict=True,
+        )
+    )
+    renamed = Comparisons.from_arrays(
+        user[::-1], [names[i] for i in winner][::-1], [names[i] for i in loser][::-1], weight[::-1]
+    )
     model = fit(renamed, 2)
-    expected = M4.from_orders([[names[item] for item in row] for row in truth.items[truth.order]], items=model.items.tolist())
+    expected = M4.from_orders(
+        [[names[item] for item in row] for row in truth.items[truth.order]],
+        items=model.items.tolist(),
+    )
     assert error(model, expected) == 0
 
 
@@ -153,13 +171,20 @@ def test_a_weight_of_a_person_is_so_many_people():
     truth = planted(15, 3, 0.2, seed=4)
     data = truth.sample(300, 60, seed=4).comparisons
     times = np.random.default_rng(0).integers(1, 4, 300)
-    rows = np.concatenate([np.flatnonzero(data.user == m) for m, n in enumerate(times) for _ in range(n)])
+    rows = np.concatenate(
+        [np.flatnonzero(data.user == m) for m, n in enumerate(times) for _ in range(n)]
+    )
     length = np.bincount(data.user, minlength=300)
     number = np.repeat(np.arange(times.sum()), np.repeat(length, times))
     columns = (data.winner[rows], data.loser[rows], data.weight[rows], data.items)
-    repeated = quiet_fit(Comparisons.from_codes(number, *columns, [f"u{n:04d}" for n in range(times.sum())]), 3)
+    repeated = quiet_fit(
+        Comparisons.from_codes(number, *columns, [f"u{n:04d}" for n in range(times.sum())]), 3
+    )
     weighted = quiet_fit(
-        Comparisons.from_codes(data.user, data.winner, data.loser, data.weight, data.items, data.users, times), 3
+        Comparisons.from_codes(
+            data.user, data.winner, data.loser, data.weight, data.items, data.users, times
+        ),
+        3,
     )
     assert error(weighted, truth) == error(repeated, truth) == 0
     assert weighted.phi.mean() == pytest.approx(repeated.phi.mean(), abs=0.03)
@@ -179,7 +204,9 @@ def test_the_report_is_plain_json_and_says_what_was_done(votes):
     assert report["start"] == max(best, key=best.get)
     for history in report["elbo"].values():
         assert np.diff(history).min() > -1e-9 * abs(history[0])
-    assert len(report["spectrum"]) >= 2 and report["spectrum"] == sorted(report["spectrum"], reverse=True)
+    assert len(report["spectrum"]) >= 2 and report["spectrum"] == sorted(
+        report["spectrum"], reverse=True
+    )
     assert all(isinstance(n, int) for n in report["moved"]) and report["sampled_share"] == 1
     assert report["comparisons"] == 6000 and report["users"] == 150
 
@@ -200,9 +227,13 @@ def test_progress_is_told(votes):
 
 def test_options_are_checked(votes):
     data, _ = votes
-    with pytest.raises(OptionError, match="refine is 'much'; it must be one of 'full', 'short', 'none'"):
+    with pytest.raises(
+        OptionError, match="refine is 'much'; it must be one of 'full', 'short', 'none'"
+    ):
         fit(data, 3, refine="much")
-    with pytest.raises(OptionError, match="vertices is 'corners'; it must be one of 'spa', 'projections', 'ddp'"):
+    with pytest.raises(
+        OptionError, match="vertices is 'corners'; it must be one of 'spa', 'projections', 'ddp'"
+    ):
         fit(data, 3, vertices="corners")
     with pytest.raises(OptionError, match="method 'spectral' has no option 'zeta'"):
         fit(data, 3, zeta=0.1)
@@ -210,7 +241,10 @@ def test_options_are_checked(votes):
 
 def test_more_components_than_pairs_can_tell_apart():
     data = planted(3, 2).sample(40, 10, seed=0).comparisons
-    with pytest.raises(FitError, match="3 items make 3 pairs, which cannot tell 5 components apart: ask for at most 4"):
+    with pytest.raises(
+        FitError,
+        match="3 items make 3 pairs, which cannot tell 5 components apart: ask for at most 4",
+    ):
         quiet_fit(data, 5)
     assert is_sound(quiet_fit(data, 4), 4, 3)
 
@@ -296,12 +330,17 @@ HARD = {
     "correlated references": lambda: correlated(15, 3).sample(150, 40, seed=0),
     "unequal activity": lambda: planted(15, 3).sample(150, zipf_activity(150), seed=0),
     "items asked unevenly": lambda: planted(15, 3).sample(150, 40, mu=zipf_mu(15), seed=0),
-    "shares of fifty to one": lambda: planted(15, 3, alpha=[0.5, 0.05, 0.01]).sample(200, 40, seed=0),
+    "shares of fifty to one": lambda: planted(15, 3, alpha=[0.5, 0.05, 0.01]).sample(
+        200, 40, seed=0
+    ),
     "near chance": lambda: planted(15, 3, 0.95).sample(150, 40, seed=0),
     "certain": lambda: planted(15, 3, 0.0).sample(150, 40, seed=0),
     "flat prior": lambda: planted(15, 3, alpha=3.0).sample(150, 40, seed=0),
     "everybody alike": lambda: planted(15, 3, 0.0, alpha=[1.0, 1e-3, 1e-3]).sample(60, 40, seed=0),
-    **{f"{n} comparisons each": lambda n=n: planted(10, 3).sample(150, n, seed=0) for n in (2, 3, 5, 10)},
+    **{
+        f"{n} comparisons each": lambda n=n: planted(10, 3).sample(150, n, seed=0)
+        for n in (2, 3, 5, 10)
+    },
 }
 
 
@@ -312,14 +351,19 @@ def test_hard_cases_give_sound_models(case, refine):
     assert is_sound(quiet_fit(data, 3, refine=refine), 3, data.n_items)
 
 
-@pytest.mark.parametrize("case", ["unequal activity", "items asked unevenly", "shares of fifty to one", "2 comparisons each"])
+@pytest.mark.parametrize(
+    "case",
+    ["unequal activity", "items asked unevenly", "shares of fifty to one", "2 comparisons each"],
+)
 def test_hard_cases_can_be_counted(case):
     data = HARD[case]().comparisons
     K = quiet_fit(data, "auto", refine="none").n_components
     assert 1 <= K <= 4
 
 
-@pytest.mark.parametrize("case", ["correlated references", "unequal activity", "items asked unevenly"])
+@pytest.mark.parametrize(
+    "case", ["correlated references", "unequal activity", "items asked unevenly"]
+)
 def test_hard_cases_with_more_people_are_recovered(case):
     """What the hard cases leave to be found: most of each ranking (a random one has an error of .5)."""
     if case == "correlated references":
@@ -327,7 +371,9 @@ def test_hard_cases_with_more_people_are_recovered(case):
         data = truth.sample(1500, 60, seed=1).comparisons
     elif case == "unequal activity":
         truth = planted(15, 3, seed=1)
-        data = truth.sample(1500, np.maximum(3, (3000 / np.arange(1, 1501)).astype(int)), seed=1).comparisons
+        data = truth.sample(
+            1500, np.maximum(3, (3000 / np.arange(1, 1501)).astype(int)), seed=1
+        ).comparisons
     else:
         truth = planted(15, 3, seed=1)
         data = truth.sample(1500, 60, mu=zipf_mu(15), seed=1).comparisons
@@ -361,7 +407,9 @@ def test_users_and_items_without_comparisons():
 def test_people_of_weight_nothing_are_as_good_as_absent():
     data = planted(8, 2, 0.1, seed=1).sample(120, 30, seed=1).comparisons
     weight = np.arange(120) % 2
-    half = Comparisons.from_codes(data.user, data.winner, data.loser, data.weight, data.items, data.users, weight)
+    half = Comparisons.from_codes(
+        data.user, data.winner, data.loser, data.weight, data.items, data.users, weight
+    )
     model = quiet_fit(half, 2)
     alone = quiet_fit(data.take_users(weight == 1), 2)
     assert is_sound(model, 2, 8) and error(model, alone) < 0.02
@@ -371,7 +419,9 @@ def test_people_of_weight_nothing_are_as_good_as_absent():
 @pytest.mark.parametrize("weight", [0.5, 0.3, 2.5, 1e-3, 700.0])
 def test_weights_that_are_no_counts(weight):
     data = planted(8, 2, 0.2, seed=1).sample(60, 20, seed=1).comparisons
-    scaled = Comparisons.from_codes(data.user, data.winner, data.loser, data.weight * weight, data.items, data.users)
+    scaled = Comparisons.from_codes(
+        data.user, data.winner, data.loser, data.weight * weight, data.items, data.users
+    )
     for refine in ("none", "short") if weight > 100 else REFINES:
         assert is_sound(quiet_fit(scaled, 2, refine=refine), 2, 8)
     assert math.isfinite(quiet_fit(scaled, "auto", refine="none").report["noise_edge"])

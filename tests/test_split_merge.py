@@ -7,13 +7,13 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.engine import LocalEngine, make_blocks
-from mallowmix.learn.gibbs import MonteCarlo, monte_carlo_em, start_chains
-from mallowmix.learn.halves import split
-from mallowmix.learn.mstep import Columns
-from mallowmix.learn.split_merge import foretold_halves, split_and_merge
-from mallowmix.learn.variational import variational_em
-from mallowmix.randomness import as_key
-from mallowmix.rankings import kendall, match_components, sigma_of
+from mallowmix.learn.paper.halves import split
+from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em, start_chains
+from mallowmix.learn.spectral.split_merge import foretold_halves, split_and_merge
+from mallowmix.learn.spectral.variational_em import variational_em
+from mallowmix.model.permutations import kendall, match_components, sigma_of
+from mallowmix.numerics.randomness import as_key
 
 ENGINE = LocalEngine(2)
 Q, K = 20, 4
@@ -60,9 +60,17 @@ def test_a_doubled_taste_gives_way_to_the_one_that_was_missed(crowd):
 def test_components_that_differ_are_left_alone(crowd):
     _, blocks = crowd
     sigma = np.stack([np.roll(np.arange(Q), 5 * k) for k in range(3)]).astype(np.int32)
-    assert min(kendall(a, b) for a, b in ((sigma[0], sigma[1]), (sigma[1], sigma[2]), (sigma[0], sigma[2]))) > 0.15
+    assert (
+        min(
+            kendall(a, b)
+            for a, b in ((sigma[0], sigma[1]), (sigma[1], sigma[2]), (sigma[0], sigma[2]))
+        )
+        > 0.15
+    )
     found = MonteCarlo(Columns(sigma, np.full(3, 0.3)), np.full(3, 0.2), [], [])
-    after, scores = split_and_merge(blocks, found, lambda c, a: pytest.fail("nothing is to be refined"), ENGINE)
+    after, scores = split_and_merge(
+        blocks, found, lambda c, a: pytest.fail("nothing is to be refined"), ENGINE
+    )
     assert after is found and scores == []
 
 
@@ -79,7 +87,9 @@ def test_halves_are_foretold_as_quadrature_says():
 
     A person's γ is variational, so the two differ by a little: by .0008 here.
     """
-    truth = mm.M4(np.stack([np.arange(8), np.arange(8)[::-1]]), [0.3, 0.5], [0.5, 0.8], list("abcdefgh"))
+    truth = mm.M4(
+        np.stack([np.arange(8), np.arange(8)[::-1]]), [0.3, 0.5], [0.5, 0.8], list("abcdefgh")
+    )
     blocks = make_blocks(truth.sample(80, 20, seed=2).comparisons)
     found = foretold_halves(blocks, Columns(truth.sigma, truth.phi), truth.alpha, ENGINE, seed=4)
     beta = truth.beta().reshape(2, -1).T
@@ -102,12 +112,17 @@ def test_fit_looks_further_where_tastes_came_out_alike():
     """And nowhere else; an update stays where it was."""
     random = np.random.default_rng(0)
     for spread, looked in ((2.5, True), (60, False)):
-        sigma = np.stack([sigma_of(np.argsort(np.arange(30) + random.normal(0, spread, 30))) for _ in range(3)])
+        sigma = np.stack(
+            [sigma_of(np.argsort(np.arange(30) + random.normal(0, spread, 30))) for _ in range(3)]
+        )
         truth = mm.M4(sigma, np.full(3, 0.2), np.full(3, 0.1), [f"{i:02d}" for i in range(30)])
         votes = truth.sample(300, 60, seed=5).comparisons
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = mm.fit(votes, 3, seed=0)
             again = mm.update(model, votes)
-        assert bool(model.report["foretold_halves"]) == looked and "foretold_halves" not in again.report
+        assert (
+            bool(model.report["foretold_halves"]) == looked
+            and "foretold_halves" not in again.report
+        )
         assert match_components(model.sigma, truth.sigma).kendall.max() < 0.03

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mallowmix.learn.mstep import LEAST_PHI
-from mallowmix.learn.signed import SignedMoment, Subspace, count_pairs, leading_subspace, pair_statistics
-from mallowmix.learn.starts import (
+from mallowmix.learn.spectral.corners import HUNTERS
+from mallowmix.learn.spectral.initialisation import (
     cluster_people,
     concentration,
     embed_pairs,
@@ -19,9 +18,16 @@ from mallowmix.learn.starts import (
     start_from_people,
     vertex_shares,
 )
-from mallowmix.learn.vertices import HUNTERS
-from mallowmix.mallows import beta_matrix
-from mallowmix.rankings import match_components
+from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI
+from mallowmix.learn.spectral.signed_moment import (
+    SignedMoment,
+    Subspace,
+    count_pairs,
+    leading_subspace,
+    pair_statistics,
+)
+from mallowmix.model.mallows import beta_matrix
+from mallowmix.model.permutations import match_components
 from planted import blocks_of, exact_moment, exact_pairs, planted
 
 ALPHA = np.array([0.2, 0.3, 0.5])
@@ -68,7 +74,9 @@ def test_the_exact_embedding_gives_back_the_model(hunter, mu):
     assert start.columns.phi == pytest.approx(LEAST_PHI)
 
 
-@pytest.mark.parametrize("alpha", [ALPHA, np.array([2.0, 1.0]), np.array([0.1, 0.1, 0.1, 0.4])], ids=str)
+@pytest.mark.parametrize(
+    "alpha", [ALPHA, np.array([2.0, 1.0]), np.array([0.1, 0.1, 0.1, 0.4])], ids=str
+)
 def test_corners_shares_concentration_and_beta_are_exact(alpha):
     K, a = len(alpha), alpha / alpha.sum()
     _, beta, pairs, subspace = ideal(alpha=alpha, seed=K, mu=uneven(24, K))
@@ -86,7 +94,9 @@ def test_shares_and_concentration_of_any_dirichlet(weights, total):
     a = np.array(weights) / np.sum(weights)
     C = (np.diag(a) - np.outer(a, a)) / (total + 1)
     values, vectors = np.linalg.eigh(C)
-    corners = (vectors * np.sqrt(np.maximum(values, 0)) / a[:, None])[:, 1:]  # the first eigenvalue is 0
+    corners = (vectors * np.sqrt(np.maximum(values, 0)) / a[:, None])[
+        :, 1:
+    ]  # the first eigenvalue is 0
     np.testing.assert_allclose(vertex_shares(corners), a, atol=1e-8)
     assert concentration(corners, a) == pytest.approx(total, rel=1e-6)
 
@@ -99,7 +109,9 @@ def test_shares_stay_above_their_floor_and_beta_solves_its_equations():
     F, win = random.standard_normal((50, 3)), random.uniform(0.1, 0.9, 50)
     beta = mixed_beta(F, win, corners, share)
     np.testing.assert_allclose(beta @ share, win)
-    np.testing.assert_allclose(beta @ (share[:, None] * corners), F * np.sqrt(win * (1 - win))[:, None])
+    np.testing.assert_allclose(
+        beta @ (share[:, None] * corners), F * np.sqrt(win * (1 - win))[:, None]
+    )
 
 
 @pytest.mark.parametrize("phi", [0.1, 0.5, 0.9])
@@ -129,18 +141,22 @@ def test_people_of_one_taste_each_are_clustered_without_fault():
     start = people_start(sample.comparisons, 3)
     match = match_components(start.columns.sigma, truth.sigma)
     assert not match.kendall.any()
-    np.testing.assert_allclose(start.alpha[match.found], sample.theta.mean(axis=0), rtol=1e-12)  # every person where they belong
+    np.testing.assert_allclose(
+        start.alpha[match.found], sample.theta.mean(axis=0), rtol=1e-12
+    )  # every person where they belong
     assert start.columns.phi == pytest.approx(0.1, abs=0.03)
 
 
 def test_people_count_by_their_weight():
     """Nobody follows the third ranking but people of weight 0: the two others share the clusters, and the shares are weighted."""
-    from mallowmix.comparisons import Comparisons
+    from mallowmix.data.comparisons import Comparisons
 
     truth, sample = followers()
     data, taste = sample.comparisons, sample.theta.argmax(axis=1)
     weight = np.array([1.0, 2.0, 0.0])[taste]
-    weighted = Comparisons.from_codes(data.user, data.winner, data.loser, data.weight, data.items, data.users, weight)
+    weighted = Comparisons.from_codes(
+        data.user, data.winner, data.loser, data.weight, data.items, data.users, weight
+    )
     start = people_start(weighted, 2)
     match = match_components(start.columns.sigma, truth.sigma[:2])
     assert not match.kendall.any()
@@ -161,4 +177,6 @@ def test_fewer_people_or_tastes_than_components_leave_clusters_empty():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert set(cluster_people(np.zeros((6, 2)), np.full(6, 9.0), np.ones(6), 3)) == {0}
-    assert sorted(cluster_people(np.array([[0.0], [1.0], [2.0]]), np.array([4.0, 4.0, 0.0]), np.ones(3), 3)) == [-1, 0, 1]
+    assert sorted(
+        cluster_people(np.array([[0.0], [1.0], [2.0]]), np.array([4.0, 4.0, 0.0]), np.ones(3), 3)
+    ) == [-1, 0, 1]

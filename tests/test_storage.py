@@ -11,14 +11,21 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save as save_tensors
 
-from mallowmix import storage
-from mallowmix.calibration import Calibration
 from mallowmix.errors import DataError, FileError, ModelFileError
-from mallowmix.model import M4
-from mallowmix.storage import dumps, load, loads, save
+from mallowmix.model.calibration import Calibration
+from mallowmix.model.m4 import M4
+from mallowmix.model.m4 import model_file as storage
+from mallowmix.model.model_file import dumps, load, loads, save
 
-REPORT = {"method": "projections", "seed": 3, "notes": ["ä", None, True, 1.5], "options": {"zeta": 0.05, "n_projections": 450}}
-MODEL = M4(np.array([[0, 1, 2], [2, 0, 1]]), [0.1, 0.25], [0.3, 1 / 3], ["tea", "Käse", "milk"], REPORT)
+REPORT = {
+    "method": "projections",
+    "seed": 3,
+    "notes": ["ä", None, True, 1.5],
+    "options": {"zeta": 0.05, "n_projections": 450},
+}
+MODEL = M4(
+    np.array([[0, 1, 2], [2, 0, 1]]), [0.1, 0.25], [0.3, 1 / 3], ["tea", "Käse", "milk"], REPORT
+)
 DATA = dumps(MODEL)
 
 
@@ -33,14 +40,28 @@ def by_hand(header, tensors, key="mallowmix"):
     text = json.dumps(header, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode())
     for name, array in sorted(tensors.items()):
-        digest.update(f"\n{name} {array.dtype.str} {list(array.shape)}\n".encode() + array.tobytes())
-    text = json.dumps({**header, "sha256": digest.hexdigest()}, sort_keys=True, separators=(",", ":"))
+        digest.update(
+            f"\n{name} {array.dtype.str} {list(array.shape)}\n".encode() + array.tobytes()
+        )
+    text = json.dumps(
+        {**header, "sha256": digest.hexdigest()}, sort_keys=True, separators=(",", ":")
+    )
     return save_tensors(tensors, metadata={key: text})
 
 
-TENSORS = {"sigma": np.array([[0, 1, 2], [2, 0, 1]], "<i4"), "phi": np.array([0.1, 0.25]), "alpha": np.array([0.3, 1 / 3])}
+TENSORS = {
+    "sigma": np.array([[0, 1, 2], [2, 0, 1]], "<i4"),
+    "phi": np.array([0.1, 0.25]),
+    "alpha": np.array([0.3, 1 / 3]),
+}
 PLAIN = {"evidence": 1.0, "scale": 1.0, "vertex": 0.0, "spam": 0.0}
-HEADER = {"format": 2, "items": ["tea", "Käse", "milk"], "report": REPORT, "calibration": PLAIN, "others": []}
+HEADER = {
+    "format": 2,
+    "items": ["tea", "Käse", "milk"],
+    "report": REPORT,
+    "calibration": PLAIN,
+    "others": [],
+}
 
 
 def test_a_model_comes_back_as_it_was(tmp_path):
@@ -62,7 +83,14 @@ def test_any_safetensors_reader_can_open_it(tmp_path):
         assert sorted(file.keys()) == ["alpha", "phi", "sigma"]
         assert list(file.metadata()) == ["mallowmix"]
         header = json.loads(file.metadata()["mallowmix"])
-    assert sorted(header) == ["calibration", "format", "items", "others", "report", "sha256"] and header["items"] == [
+    assert sorted(header) == [
+        "calibration",
+        "format",
+        "items",
+        "others",
+        "report",
+        "sha256",
+    ] and header["items"] == [
         "tea",
         "Käse",
         "milk",
@@ -79,9 +107,17 @@ def test_any_model_survives(data, K, Q):
     items = draw(st.lists(st.text(max_size=4), min_size=Q, max_size=Q, unique=True))
     numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     values = st.recursive(
-        st.none() | st.booleans() | numbers | st.text(max_size=4), lambda value: st.lists(value, max_size=2), max_leaves=3
+        st.none() | st.booleans() | numbers | st.text(max_size=4),
+        lambda value: st.lists(value, max_size=2),
+        max_leaves=3,
     )
-    model = M4(np.array(sigma), phi, alpha, items, draw(st.dictionaries(st.text(max_size=4), values, max_size=3)))
+    model = M4(
+        np.array(sigma),
+        phi,
+        alpha,
+        items,
+        draw(st.dictionaries(st.text(max_size=4), values, max_size=3)),
+    )
     assert loads(dumps(model)) == model
     assert dumps(loads(dumps(model))) == dumps(model)
 
@@ -126,9 +162,20 @@ def test_an_altered_file():
     assert said(DATA.replace(b"milk", b"silk")) == expected  # a label
     assert said(DATA.replace(b'\\"seed\\":3', b'\\"seed\\":4')) == expected  # the report
     assert said(DATA.replace(b'\\"seed\\":3', b'\\"seed\\":]')) == expected  # no JSON any more
-    assert said(save_tensors(TENSORS, metadata={"mallowmix": '{"format":1,"report":1e999}'})) == expected
+    assert (
+        said(save_tensors(TENSORS, metadata={"mallowmix": '{"format":1,"report":1e999}'}))
+        == expected
+    )
     assert said(DATA + b"more") == expected
-    assert said(save_tensors(TENSORS, metadata={"mallowmix": json.dumps({**HEADER, "report": {"x": float("nan")}})})) == expected
+    assert (
+        said(
+            save_tensors(
+                TENSORS,
+                metadata={"mallowmix": json.dumps({**HEADER, "report": {"x": float("nan")}})},
+            )
+        )
+        == expected
+    )
     assert said(save_tensors(TENSORS, metadata={"mallowmix": "[]"})) == expected
     assert said(save_tensors(TENSORS, metadata={"mallowmix": "{}"})) == expected
 
@@ -144,7 +191,10 @@ def test_an_altered_file():
     ],
 )
 def test_a_foreign_file(data):
-    assert said(data) == "x.m4 is not a model file: mallowmix reads what `mallowmix fit` or `save` wrote."
+    assert (
+        said(data)
+        == "x.m4 is not a model file: mallowmix reads what `mallowmix fit` or `save` wrote."
+    )
 
 
 @pytest.mark.parametrize("metadata", [None, {"format": "pt"}, {"mallowmix2": "{}"}])
@@ -157,7 +207,10 @@ def test_safetensors_of_somebody_else(metadata):
 def test_a_file_of_a_newer_version():
     """Whatever a later layout looks like, its version is the first thing that is read."""
     data = save_tensors({"other": np.zeros(2)}, metadata={"mallowmix": '{"format":7,"anything":1}'})
-    assert said(data) == "x.m4 was written by a newer mallowmix (format 7, this one reads up to 2): upgrade mallowmix."
+    assert (
+        said(data)
+        == "x.m4 was written by a newer mallowmix (format 7, this one reads up to 2): upgrade mallowmix."
+    )
 
 
 @pytest.mark.parametrize("version", [-1, "1", None, 1.0])
@@ -169,16 +222,28 @@ def test_an_older_version_stays_readable():
     """Format 0 had no report."""
     model = loads(by_hand({"format": 0, "items": HEADER["items"]}, TENSORS))
     assert model == M4(MODEL.sigma, MODEL.phi, MODEL.alpha, MODEL.items, {})
-    assert "was altered" in said(by_hand({"format": 0, "items": HEADER["items"]}, TENSORS).replace(b"milk", b"silk"))
+    assert "was altered" in said(
+        by_hand({"format": 0, "items": HEADER["items"]}, TENSORS).replace(b"milk", b"silk")
+    )
 
 
 def test_versions_are_upgraded_one_after_the_other(monkeypatch):
     monkeypatch.setattr(storage, "FORMAT", 4)
-    monkeypatch.setitem(storage._UPGRADES, 2, lambda header: {**header, "format": 3, "report": {"steps": ["2"]}})
     monkeypatch.setitem(
-        storage._UPGRADES, 3, lambda header: {**header, "format": 4, "report": {"steps": [*header["report"]["steps"], "3"]}}
+        storage._UPGRADES, 2, lambda header: {**header, "format": 3, "report": {"steps": ["2"]}}
     )
-    assert loads(by_hand({"format": 0, "items": HEADER["items"]}, TENSORS)).report == {"steps": ["2", "3"]}
+    monkeypatch.setitem(
+        storage._UPGRADES,
+        3,
+        lambda header: {
+            **header,
+            "format": 4,
+            "report": {"steps": [*header["report"]["steps"], "3"]},
+        },
+    )
+    assert loads(by_hand({"format": 0, "items": HEADER["items"]}, TENSORS)).report == {
+        "steps": ["2", "3"]
+    }
 
 
 def test_format_1_knew_no_calibration():
@@ -187,12 +252,31 @@ def test_format_1_knew_no_calibration():
 
 
 def test_scores_calibration_and_further_fits_survive():
-    other = M4(MODEL.sigma[:, ::-1], [0.9, 0.2], [1, 2], MODEL.items, {"seed": 3}, scores=[[0.5, 1, -2], [0, 0, 1]])
-    model = replace(MODEL, scores=[[1, 2.5, 3], [0, -1, 0]], calibration=Calibration(0.25, 3, 0.5, 0.1), others=(other, MODEL))
+    other = M4(
+        MODEL.sigma[:, ::-1],
+        [0.9, 0.2],
+        [1, 2],
+        MODEL.items,
+        {"seed": 3},
+        scores=[[0.5, 1, -2], [0, 0, 1]],
+    )
+    model = replace(
+        MODEL,
+        scores=[[1, 2.5, 3], [0, -1, 0]],
+        calibration=Calibration(0.25, 3, 0.5, 0.1),
+        others=(other, MODEL),
+    )
     found = loads(dumps(model))
     assert found == model and dumps(found) == dumps(model)
-    assert found.others[0].scores.tolist() == [[0.5, 1, -2], [0, 0, 1]] and found.others[1].scores is None
-    for changed in (replace(model, others=()), replace(model, scores=None), replace(model, calibration=Calibration())):
+    assert (
+        found.others[0].scores.tolist() == [[0.5, 1, -2], [0, 0, 1]]
+        and found.others[1].scores is None
+    )
+    for changed in (
+        replace(model, others=()),
+        replace(model, scores=None),
+        replace(model, calibration=Calibration()),
+    ):
         assert found != changed
 
 
@@ -210,7 +294,11 @@ def test_a_file_that_holds_no_valid_model():
         ({**HEADER, "items": ["tea"]}, TENSORS, "sigma has 2 components of 3 items"),
         (HEADER, {name: TENSORS[name] for name in ("sigma", "phi")}, "it lacks 'alpha'"),
         ({name: HEADER[name] for name in HEADER if name != "items"}, TENSORS, "it lacks 'items'"),
-        ({**HEADER, "calibration": {"evidence": -1.0}}, TENSORS, "evidence of the calibration is -1.0; it must be"),
+        (
+            {**HEADER, "calibration": {"evidence": -1.0}},
+            TENSORS,
+            "evidence of the calibration is -1.0; it must be",
+        ),
         ({**HEADER, "calibration": {"charm": 1.0}}, TENSORS, "charm"),
         ({**HEADER, "others": [{}]}, TENSORS, "it lacks 'other_1.sigma'"),
     ]:
@@ -221,7 +309,10 @@ def test_a_file_that_holds_no_valid_model():
 def test_a_missing_file_and_what_the_operating_system_refuses(tmp_path):
     with pytest.raises(ModelFileError) as caught:
         load(tmp_path / "x.m4")
-    assert str(caught.value) == f"There is no model file {tmp_path / 'x.m4'}: check the name and the folder."
+    assert (
+        str(caught.value)
+        == f"There is no model file {tmp_path / 'x.m4'}: check the name and the folder."
+    )
     with pytest.raises(ModelFileError) as caught:
         load(tmp_path)
     assert str(caught.value) == f"{tmp_path} cannot be read: Is a directory."
@@ -239,7 +330,10 @@ def test_errors_of_a_file_begin_with_its_path(tmp_path):
 @pytest.mark.parametrize(
     ("report", "message"),
     [
-        ({"options": {"jobs": {1, 2}}}, "report['options']['jobs'] is {1, 2} (set), which JSON cannot hold"),
+        (
+            {"options": {"jobs": {1, 2}}},
+            "report['options']['jobs'] is {1, 2} (set), which JSON cannot hold",
+        ),
         ({"loss": [1.0, float("nan")]}, "report['loss'][1] is nan (float), which JSON cannot hold"),
         ({"seed": np.int64(3)}, "report['seed'] is np.int64(3) (int64), which JSON cannot hold"),
         ({"x": {1: 2}}, "report['x'] has the key 1; keys must be text."),
@@ -250,12 +344,16 @@ def test_a_report_that_is_not_json_is_refused_and_nothing_is_written(tmp_path, r
     path.write_text("as it was")
     with pytest.raises(DataError) as caught:
         save(M4(MODEL.sigma, MODEL.phi, MODEL.alpha, MODEL.items, report), path)
-    assert str(caught.value).startswith("The model cannot be saved: ") and message in str(caught.value)
+    assert str(caught.value).startswith("The model cannot be saved: ") and message in str(
+        caught.value
+    )
     assert path.read_text() == "as it was"
 
 
 def test_tuples_in_a_report_are_kept_as_lists():
-    assert loads(dumps(M4(MODEL.sigma, MODEL.phi, MODEL.alpha, MODEL.items, {"x": (1, (2,))}))).report == {"x": [1, [2]]}
+    assert loads(
+        dumps(M4(MODEL.sigma, MODEL.phi, MODEL.alpha, MODEL.items, {"x": (1, (2,))}))
+    ).report == {"x": [1, [2]]}
 
 
 def test_an_interrupted_save_leaves_the_old_model(tmp_path, monkeypatch):

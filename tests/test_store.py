@@ -14,38 +14,60 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mallowmix.comparisons import Comparisons
-from mallowmix.engine import make_blocks, scan, store
-from mallowmix.engine import stored as stored_module
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import make_blocks
 from mallowmix.engine.blocks import TOGETHER, make_shards
-from mallowmix.engine.partition import plan_parts
-from mallowmix.engine.sizes import as_bytes, check_memory
-from mallowmix.engine.store import store_comparisons
-from mallowmix.engine.stored import StoredComparisons
+from mallowmix.engine.memory_size import as_bytes, check_memory
+from mallowmix.engine.out_of_core import scan, store
+from mallowmix.engine.out_of_core import stored_blocks as stored_module
+from mallowmix.engine.out_of_core.partition import plan_parts
+from mallowmix.engine.out_of_core.store import store_comparisons
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.errors import DataError, FileError, OptionError
 from mallowmix.readers import read_comparisons
 from planted import planted
 
-ROWS = [("u2", "b", "a"), ("u10", "a", "c"), ("u2", "b", "a"), ("u10", "c", "b"), ("u1", "a", "b"), ("u1", "a", "c")]
+ROWS = [
+    ("u2", "b", "a"),
+    ("u10", "a", "c"),
+    ("u2", "b", "a"),
+    ("u10", "c", "b"),
+    ("u1", "a", "b"),
+    ("u1", "a", "c"),
+]
 
 
 def write(folder, rows=ROWS, names=("user", "winner", "loser"), shards=2):
     folder.mkdir(exist_ok=True)
     for i in range(shards):
-        columns = [list(column) for column in zip(*rows[i::shards], strict=True)] or [[] for _ in names]
-        pq.write_table(pa.table(dict(zip(names, columns, strict=True))), folder / f"part-{i}.parquet")
+        columns = [list(column) for column in zip(*rows[i::shards], strict=True)] or [
+            [] for _ in names
+        ]
+        pq.write_table(
+            pa.table(dict(zip(names, columns, strict=True))), folder / f"part-{i}.parquet"
+        )
     return folder
 
 
 def same(stored: StoredComparisons, comparisons: Comparisons) -> bool:
     """The digest, and every array of every block."""
-    assert stored.fingerprint() == comparisons.fingerprint() and stored.n_comparisons == comparisons.n_comparisons
-    assert stored.items.tolist() == comparisons.items.tolist() and stored.users.tolist() == comparisons.users.tolist()
+    assert (
+        stored.fingerprint() == comparisons.fingerprint()
+        and stored.n_comparisons == comparisons.n_comparisons
+    )
+    assert (
+        stored.items.tolist() == comparisons.items.tolist()
+        and stored.users.tolist() == comparisons.users.tolist()
+    )
     blocks = make_blocks(comparisons)
     assert len(stored.blocks()) == len(blocks) and len(stored) == len(comparisons)
     for kept, block in zip(stored.blocks(), blocks, strict=True):
         found = kept.load()
-        assert (found.first_user, found.n_items, kept.n_users) == (block.first_user, block.n_items, block.n_users)
+        assert (found.first_user, found.n_items, kept.n_users) == (
+            block.first_user,
+            block.n_items,
+            block.n_users,
+        )
         for name in ("starts", "pair", "weight", "user_weight"):
             one, two = getattr(found, name), getattr(block, name)
             assert one.dtype == two.dtype and np.array_equal(one, two)
@@ -70,7 +92,9 @@ def test_any_shards_are_stored_as_they_are_read(tmp_path_factory, data, text, we
     if weighted and not any(row[3] for row in flat):
         flat[0] = (*flat[0][:3], 1.0)
     write(folder / "votes", flat, ("user", "winner", "loser", "weight")[: 3 + weighted], shards)
-    assert same(store_comparisons(folder / "votes", folder / "x"), read_comparisons(folder / "votes"))
+    assert same(
+        store_comparisons(folder / "votes", folder / "x"), read_comparisons(folder / "votes")
+    )
 
 
 def test_how_people_are_cut_into_parts_does_not_matter(tmp_path, monkeypatch):
@@ -78,34 +102,58 @@ def test_how_people_are_cut_into_parts_does_not_matter(tmp_path, monkeypatch):
     truth = planted(12, 2, 0.3)
     sample = truth.sample(300, 20, seed=1).comparisons.to_arrow()
     (tmp_path / "votes").mkdir()
-    pq.write_table(sample.take(np.random.default_rng(0).permutation(len(sample))), tmp_path / "votes" / "all.parquet")
-    plans = [store.Plan(1, 300, np.uint32), store.Plan(7, 43, np.uint32), store.Plan(2, 150, np.uint64)]
+    pq.write_table(
+        sample.take(np.random.default_rng(0).permutation(len(sample))),
+        tmp_path / "votes" / "all.parquet",
+    )
+    plans = [
+        store.Plan(1, 300, np.uint32),
+        store.Plan(7, 43, np.uint32),
+        store.Plan(2, 150, np.uint64),
+    ]
     for number, plan in enumerate(plans):
         monkeypatch.setattr(store, "plan_parts", lambda *_, plan=plan, **__: plan)
         stored = store_comparisons(tmp_path / "votes", tmp_path / f"x{number}")
     names = ("starts", "pair", "weight", "other_rows", "other_weights", "pairs", "about.json")
     assert all(
-        (tmp_path / f"x{i}" / name).read_bytes() == (tmp_path / "x0" / name).read_bytes() for i in (1, 2) for name in names
+        (tmp_path / f"x{i}" / name).read_bytes() == (tmp_path / "x0" / name).read_bytes()
+        for i in (1, 2)
+        for name in names
     )
     assert same(stored, read_comparisons(tmp_path / "votes"))
 
 
 def test_text_files_and_other_names_and_policies(tmp_path):
     rows = [*ROWS, ("u3", "a", "a"), ("", "a", "b")]
-    table = pa.table({name: [row[i] for row in rows] for i, name in enumerate(("judge", "better", "worse"))})
+    table = pa.table(
+        {name: [row[i] for row in rows] for i, name in enumerate(("judge", "better", "worse"))}
+    )
     pa_csv.write_csv(table, tmp_path / "votes.csv")
-    how = {"columns": {"user": "judge", "winner": "better", "loser": "worse"}, "self_pairs": "drop", "missing": "drop"}
-    assert same(store_comparisons(tmp_path / "votes.csv", tmp_path / "x", **how), read_comparisons(tmp_path / "votes.csv", **how))
+    how = {
+        "columns": {"user": "judge", "winner": "better", "loser": "worse"},
+        "self_pairs": "drop",
+        "missing": "drop",
+    }
+    assert same(
+        store_comparisons(tmp_path / "votes.csv", tmp_path / "x", **how),
+        read_comparisons(tmp_path / "votes.csv", **how),
+    )
     subprocess.run(["gzip", "-k", tmp_path / "votes.csv"], check=True)
     assert store_comparisons(tmp_path / "votes.csv.gz", tmp_path / "y", **how).n_rows == 5
 
 
-@pytest.mark.parametrize("source", ["votes", "votes/*.parquet", ["votes/part-0.parquet", "votes/part-1.parquet"]])
+@pytest.mark.parametrize(
+    "source", ["votes", "votes/*.parquet", ["votes/part-0.parquet", "votes/part-1.parquet"]]
+)
 def test_a_folder_a_pattern_and_a_list(tmp_path, monkeypatch, source):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "votes")
     stored = store_comparisons(source)
-    assert stored.n_comparisons == 6 and stored.folder.suffix == ".blocks" and stored.folder.parent.resolve() == tmp_path
+    assert (
+        stored.n_comparisons == 6
+        and stored.folder.suffix == ".blocks"
+        and stored.folder.parent.resolve() == tmp_path
+    )
     assert repr(stored) == "StoredComparisons(6 comparisons of 3 items by 3 users)"
     before = (stored.folder / "about.json").stat().st_mtime_ns
     assert store_comparisons(source).folder == stored.folder  # found, not made again
@@ -139,12 +187,27 @@ def test_a_folder_a_pattern_and_a_list(tmp_path, monkeypatch, source):
             DataError,
             "the weight is not a finite number",
         ),
-        ([(1.5, "a", "b")], None, DataError, "column 'user' has the type DOUBLE; from disk, labels are text or whole numbers"),
-        ([("u", "a", "b", 0.0)], "weight", DataError, "There are no comparisons: give at least one row"),
+        (
+            [(1.5, "a", "b")],
+            None,
+            DataError,
+            "column 'user' has the type DOUBLE; from disk, labels are text or whole numbers",
+        ),
+        (
+            [("u", "a", "b", 0.0)],
+            "weight",
+            DataError,
+            "There are no comparisons: give at least one row",
+        ),
     ],
 )
 def test_rows_that_cannot_be_used(tmp_path, rows, names, error, message):
-    write(tmp_path / "votes", rows, ("user", "winner", "loser", "weight") if names else ("user", "winner", "loser"), 1)
+    write(
+        tmp_path / "votes",
+        rows,
+        ("user", "winner", "loser", "weight") if names else ("user", "winner", "loser"),
+        1,
+    )
     with pytest.raises(error, match=message):
         store_comparisons(tmp_path / "votes", tmp_path / "x")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["votes"]  # nothing half-written
@@ -155,7 +218,10 @@ def test_files_that_cannot_be_used(tmp_path):
     for source, message in [
         (tmp_path / "none.parquet", "There is no file .*none.parquet: check the name"),
         (tmp_path / "none-*.parquet", "No file fits"),
-        ([tmp_path / "votes" / "part-0.parquet", tmp_path / "gone.parquet"], "There is no file .*gone.parquet"),
+        (
+            [tmp_path / "votes" / "part-0.parquet", tmp_path / "gone.parquet"],
+            "There is no file .*gone.parquet",
+        ),
         (tmp_path / "votes.xlsx", r"from disk, mallowmix reads \.parquet, \.csv and \.tsv"),
     ]:
         (tmp_path / "votes.xlsx").touch()
@@ -180,7 +246,9 @@ def test_a_shard_that_vanishes_while_it_is_read(tmp_path, monkeypatch):
         return store.Plan(1, 3, np.uint32)
 
     monkeypatch.setattr(store, "plan_parts", gone)
-    with pytest.raises(FileError, match=r"part-1\.parquet vanished while it was read: bring it back, and run again"):
+    with pytest.raises(
+        FileError, match=r"part-1\.parquet vanished while it was read: bring it back, and run again"
+    ):
         store_comparisons(tmp_path / "votes", tmp_path / "x")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["votes"]
 
@@ -189,7 +257,10 @@ def test_a_folder_of_other_comparisons_is_refused(tmp_path):
     write(tmp_path / "votes")
     store_comparisons(tmp_path / "votes", tmp_path / "x")
     write(tmp_path / "votes", ROWS[:3])
-    with pytest.raises(FileError, match=r"x holds other comparisons than .*part-0.parquet and the other files now do: remove it"):
+    with pytest.raises(
+        FileError,
+        match=r"x holds other comparisons than .*part-0.parquet and the other files now do: remove it",
+    ):
         store_comparisons(tmp_path / "votes", tmp_path / "x")
     (tmp_path / "y").mkdir()
     with pytest.raises(FileError, match="y is no folder of stored comparisons"):
@@ -203,13 +274,18 @@ def test_a_damaged_folder_says_so(tmp_path):
     write(tmp_path / "votes")
     stored = store_comparisons(tmp_path / "votes", tmp_path / "x")
     (tmp_path / "x" / "pair").write_bytes(b"")
-    with pytest.raises(FileError, match=r"is damaged: its array pair ends too early\. Remove the folder"):
+    with pytest.raises(
+        FileError, match=r"is damaged: its array pair ends too early\. Remove the folder"
+    ):
         stored.blocks()[-1].load()
     (tmp_path / "x" / "pair").unlink()
     with pytest.raises(FileError, match="lacks its array pair"):
         stored.blocks()[0].load()
     shutil.rmtree(tmp_path / "x")
-    with pytest.raises(FileError, match=r"x is not there: keep it, on a disk that all workers see under the same name"):
+    with pytest.raises(
+        FileError,
+        match=r"x is not there: keep it, on a disk that all workers see under the same name",
+    ):
         stored.blocks()[0].load()
 
 
@@ -225,12 +301,22 @@ def test_people_who_come_back_in_other_files_are_counted_once(tmp_path, monkeypa
 
 
 def test_weights_that_are_no_bytes_are_found_without_reading_all_of_them(tmp_path, monkeypatch):
-    rows = [(f"u{m:02}", a, b, w) for m in range(20) for a, b, w in (("a", "b", 0.5), ("b", "a", 0.5), ("c", "a", 1.0 + m))]
+    rows = [
+        (f"u{m:02}", a, b, w)
+        for m in range(20)
+        for a, b, w in (("a", "b", 0.5), ("b", "a", 0.5), ("c", "a", 1.0 + m))
+    ]
     write(tmp_path / "votes", rows, ("user", "winner", "loser", "weight"))
     stored, asked = store_comparisons(tmp_path / "votes", tmp_path / "x"), []
     read = stored_module.read_array
-    monkeypatch.setattr(stored_module, "read_array", lambda *about: (asked.append(about), read(*about))[1])
-    assert stored_module.read_weights(stored.folder, 9, 12).tolist() == [0.5, 0.5, 4.0]  # rows of u03
+    monkeypatch.setattr(
+        stored_module, "read_array", lambda *about: (asked.append(about), read(*about))[1]
+    )
+    assert stored_module.read_weights(stored.folder, 9, 12).tolist() == [
+        0.5,
+        0.5,
+        4.0,
+    ]  # rows of u03
     assert [about[2:4] for about in asked if about[1].startswith("other")] == [(6, 8), (6, 8)]
     np.testing.assert_allclose(stored.per_user(), 2.0 + np.arange(20))
     (tmp_path / "x" / "other_rows").unlink()
@@ -241,7 +327,10 @@ def test_weights_that_are_no_bytes_are_found_without_reading_all_of_them(tmp_pat
 def test_a_disk_that_is_too_small(tmp_path, monkeypatch):
     write(tmp_path / "votes")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(10))
-    with pytest.raises(FileError, match=r"has 0\.0 GB left, and sorting .* name a folder on a larger disk with cache"):
+    with pytest.raises(
+        FileError,
+        match=r"has 0\.0 GB left, and sorting .* name a folder on a larger disk with cache",
+    ):
         store_comparisons(tmp_path / "votes", tmp_path / "x")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["votes"]
 
@@ -251,14 +340,19 @@ def test_a_disk_that_fills_up(tmp_path):
     rows = [(u, "ab"[u % 2], "c") for u in range(4000)]
     write(tmp_path / "votes", rows, shards=1)
     script = (
-        "import resource, sys; from mallowmix.engine.store import store_comparisons; from mallowmix.errors import FileError\n"
+        "import resource, sys; from mallowmix.engine.out_of_core.store import store_comparisons; from mallowmix.errors import FileError\n"
         "import duckdb, pyarrow.parquet\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, 12_000))\n"
         f"try: store_comparisons({str(tmp_path / 'votes')!r}, {str(tmp_path / 'x')!r})\n"
         "except FileError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert "x cannot be written: File too large. Make room, or name another folder with cache." in done.stdout, done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (
+        "x cannot be written: File too large. Make room, or name another folder with cache."
+        in done.stdout
+    ), done.stderr
     assert sorted(file.name for file in tmp_path.iterdir()) == ["votes"]
 
 
@@ -273,16 +367,29 @@ def test_what_a_killed_run_left_is_cleared(tmp_path):
 
 
 def test_a_summary_warns_as_the_comparisons_would(tmp_path):
-    write(tmp_path / "votes", [("u1", "a", "b"), ("u2", "a", "b"), ("u2", "c", "d"), ("u2", "d", "c")], shards=1)
+    write(
+        tmp_path / "votes",
+        [("u1", "a", "b"), ("u2", "a", "b"), ("u2", "c", "d"), ("u2", "d", "c")],
+        shards=1,
+    )
     from mallowmix.checks import data_report
 
     stored = store_comparisons(tmp_path / "votes", tmp_path / "x")
-    assert data_report(stored.summary()).warnings == data_report(read_comparisons(tmp_path / "votes")).warnings
+    assert (
+        data_report(stored.summary()).warnings
+        == data_report(read_comparisons(tmp_path / "votes")).warnings
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "nbytes"),
-    [("2GB", 2 * 10**9), ("1.5 GiB", 3 * 2**29), ("512m", 512 * 10**6), ("300000000", 3 * 10**8), (7e8, 7 * 10**8)],
+    [
+        ("2GB", 2 * 10**9),
+        ("1.5 GiB", 3 * 2**29),
+        ("512m", 512 * 10**6),
+        ("300000000", 3 * 10**8),
+        (7e8, 7 * 10**8),
+    ],
 )
 def test_sizes(text, nbytes):
     assert as_bytes(text) == check_memory(text) == nbytes
@@ -299,10 +406,19 @@ def test_too_little_memory():
         check_memory("10MB")
 
 
-@given(st.integers(1, 10**11), st.integers(1, 10**7), st.integers(2, 2000), st.integers(10**8, 10**10), st.booleans())
+@given(
+    st.integers(1, 10**11),
+    st.integers(1, 10**7),
+    st.integers(2, 2000),
+    st.integers(10**8, 10**10),
+    st.booleans(),
+)
 def test_parts_cover_everybody_and_keys_fit(n_rows, n_users, n_items, memory, weighted):
     plan = plan_parts(n_rows, n_users, n_items, memory, weighted=weighted)
-    assert 1 <= plan.n_parts <= 512 and (plan.n_parts - 1) * plan.users_a_part < n_users <= plan.n_parts * plan.users_a_part
+    assert (
+        1 <= plan.n_parts <= 512
+        and (plan.n_parts - 1) * plan.users_a_part < n_users <= plan.n_parts * plan.users_a_part
+    )
     assert plan.users_a_part * n_items**2 <= 2 ** (8 * np.dtype(plan.key).itemsize)
 
 

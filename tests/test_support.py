@@ -5,9 +5,9 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.engine import LocalEngine, make_blocks
-from mallowmix.learn.mstep import Columns
-from mallowmix.learn.support import half_distances
-from mallowmix.rankings import kendall
+from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.stability import half_distances
+from mallowmix.model.permutations import kendall
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 
@@ -15,7 +15,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarni
 def planted(seed, n_items=20, n_components=2, phi=0.3):
     random = np.random.default_rng(seed)
     sigma = np.stack([random.permutation(n_items) for _ in range(n_components)])
-    return mm.M4(sigma, np.full(n_components, phi), np.full(n_components, 0.3), [f"{i:02d}" for i in range(n_items)])
+    return mm.M4(
+        sigma,
+        np.full(n_components, phi),
+        np.full(n_components, 0.3),
+        [f"{i:02d}" for i in range(n_items)],
+    )
 
 
 def distances(model, votes, theta, jobs=2):
@@ -40,7 +45,7 @@ def test_a_component_that_nobody_follows_is_far_apart_and_the_others_are_not():
 
 def test_the_distance_is_that_of_two_separate_polishes():
     """The slow twin: the two halves as data of their own, each polished by its own pass."""
-    from mallowmix.experiments.oracle import _climb
+    from mallowmix.paper.oracle import _climb
 
     truth = planted(2, phi=0.6)
     votes, theta = truth.sample(300, 20, seed=2)
@@ -64,7 +69,10 @@ def test_the_distance_is_a_few_times_the_error():
         found = mm.fit(votes, 2)
         swap = kendall(found.sigma[0], truth.sigma[0]) > kendall(found.sigma[0], truth.sigma[1])
         theta = theta[:, ::-1] if swap else theta
-        errors += [kendall(a, b) for a, b in zip(found.sigma, truth.sigma[::-1] if swap else truth.sigma, strict=True)]
+        errors += [
+            kendall(a, b)
+            for a, b in zip(found.sigma, truth.sigma[::-1] if swap else truth.sigma, strict=True)
+        ]
         apart += distances(found, votes, np.ascontiguousarray(theta)).tolist()
     assert 2 < np.mean(apart) / np.mean(errors) < 10
 

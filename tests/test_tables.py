@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mallowmix.engine import LocalEngine
-from mallowmix.learn.tables import (
+from mallowmix.learn.spectral.likelihood_tables import (
     NODES,
     SKIP,
     by_gap,
@@ -25,7 +25,9 @@ from planted import blocks_of, planted, tiny_population
 CORNER = math.exp(-7) / (1 + math.exp(-7))  # β is taken as no nearer to 0 than this
 
 
-FLOAT32 = 4 * np.finfo(np.float32).eps  # tables are kept as float32, and rounded a few times on the way
+FLOAT32 = (
+    4 * np.finfo(np.float32).eps
+)  # tables are kept as float32, and rounded a few times on the way
 
 
 def theta_for(n_users, K, seed):
@@ -47,7 +49,9 @@ def log_likelihoods(data, beta, theta, k, b):
             continue
         pair = (min(i, j), max(i, j))
         chance = b if np.isscalar(b) else b[pairs.index(pair)]
-        base = sum(theta[user, other] * beta[other, i, j] for other in range(len(beta)) if other != k)
+        base = sum(
+            theta[user, other] * beta[other, i, j] for other in range(len(beta)) if other != k
+        )
         own = theta[user, k] * (chance if i < j else 1 - chance)
         total[pair] += w * data.user_weight[user] * math.log(base + own)
     return np.array([total[pair] for pair in pairs])
@@ -79,7 +83,9 @@ def test_only_some_components_and_a_part_of_the_way():
     whole = tables_of(data, truth.beta(), theta)
     part = np.full_like(whole, -2.0)
     flat = np.ascontiguousarray(truth.beta().reshape(3, -1).T)
-    tabulate(by_pair(blocks_of(data)[0]), flat, theta, part, LocalEngine(1), which=[2, 0], gain=0.25)
+    tabulate(
+        by_pair(blocks_of(data)[0]), flat, theta, part, LocalEngine(1), which=[2, 0], gain=0.25
+    )
     np.testing.assert_allclose(part[[0, 2]], -1.5 + 0.25 * whole[[0, 2]], rtol=1e-5)
     assert (part[1] == -2).all()
 
@@ -88,7 +94,9 @@ def test_large_weights_count_as_many_rows_and_threads_do_not_matter():
     """Weights of 7 are multiplied up, of 9 and 2.5 are weighted logarithms: all against the double loop."""
     data, truth, theta = tiny_population(5, M=9), planted(4, 2, 0.4, seed=5), theta_for(9, 2, 5)
     weight = np.resize([1.0, 7.0, 9.0, 2.5, 300.0], len(data))
-    heavy = type(data)(data.user, data.winner, data.loser, weight, data.items, data.users, data.user_weight)
+    heavy = type(data)(
+        data.user, data.winner, data.loser, weight, data.items, data.users, data.user_weight
+    )
     tables = tables_of(heavy, truth.beta(), theta)
     for k in range(2):
         expected = log_likelihoods(heavy, truth.beta(), theta, k, float(NODES[4]))
@@ -103,7 +111,9 @@ def test_long_products_do_not_underflow():
     theta = np.ones((3000, 1))
     table = tables_of(data, truth.beta(), theta)[0, 0]
     wins = float(data.weight[data.winner == 0].sum())
-    np.testing.assert_allclose(table, wins * np.log(NODES) + (3000 - wins) * np.log(1 - NODES), rtol=FLOAT32)
+    np.testing.assert_allclose(
+        table, wins * np.log(NODES) + (3000 - wins) * np.log(1 - NODES), rtol=FLOAT32
+    )
     assert table.min() < -2000
 
 
@@ -118,7 +128,10 @@ def planted_tables():
 def test_the_likelihood_of_every_gap(planted_tables, phi):
     """Against β from all rankings and direct logarithms. The spline is off by less than .001 nats a comparison at any gap."""
     truth, sample, tables = planted_tables
-    data, chance = sample.comparisons, np.array(beta(tuple(range(6)), phi))  # items in their places: β by gap in the first row
+    data, chance = (
+        sample.comparisons,
+        np.array(beta(tuple(range(6)), phi)),
+    )  # items in their places: β by gap in the first row
     for k in range(3):
         values = by_gap(tables[k], 6, phi)
         D = values.shape[2] // 2
@@ -126,8 +139,12 @@ def test_the_likelihood_of_every_gap(planted_tables, phi):
         low, high = np.triu_indices(6, 1)
         n = log_counts(data, sample.theta, k)
         for g in range(-D, D + 1):
-            b = 0.5 if g == 0 else chance[g, 0] if g > 0 else chance[0, -g]  # the lower-numbered item g places below
-            expected = log_likelihoods(data, truth.beta(), sample.theta, k, float(np.clip(b, CORNER, 1 - CORNER)))
+            b = (
+                0.5 if g == 0 else chance[g, 0] if g > 0 else chance[0, -g]
+            )  # the lower-numbered item g places below
+            expected = log_likelihoods(
+                data, truth.beta(), sample.theta, k, float(np.clip(b, CORNER, 1 - CORNER))
+            )
             assert np.all(np.abs(values[low, high, D + g] - expected) <= 0.001 * n + 1e-9)
             assert np.array_equal(values[low, high, D + g], values[high, low, D - g])
 
@@ -153,10 +170,14 @@ def test_the_likelihood_of_every_phi(planted_tables):
         for phi in grid[some]:
             table = np.clip(beta(tuple(sigma.tolist()), phi), CORNER, 1 - CORNER)
             b = [table[i, j] for i, j in itertools.combinations(range(6), 2)]
-            expected.append(log_likelihoods(sample.comparisons, truth.beta(), sample.theta, k, b).sum())
+            expected.append(
+                log_likelihoods(sample.comparisons, truth.beta(), sample.theta, k, b).sum()
+            )
         n = log_counts(sample.comparisons, sample.theta, k).sum()
         assert np.abs(values[some] - expected).max() < 0.0005 * n
-        assert [likelihood(sums, phi) for phi in grid[some]] == pytest.approx(values[some].tolist(), rel=1e-9)
+        assert [likelihood(sums, phi) for phi in grid[some]] == pytest.approx(
+            values[some].tolist(), rel=1e-9
+        )
         assert abs(grid[some][np.argmax(expected)] - grid[some][np.argmax(values[some])]) < 0.01
 
 
@@ -165,7 +186,9 @@ def test_gaps_beyond_the_reach_are_as_good_as_certain(phi):
     """The first gap at which the better-placed of 50 items loses with a chance below e⁻⁷ / (1 + e⁻⁷), or the longest; the chance
     that it wins is (g + 1) / (1 − φ^{g+1}) − g / (1 − φ^g), as printed in the paper.
     """
-    certain = [g for g in range(1, 50) if 1 - (g + 1) / (1 - phi ** (g + 1)) + g / (1 - phi**g) < CORNER]
+    certain = [
+        g for g in range(1, 50) if 1 - (g + 1) / (1 - phi ** (g + 1)) + g / (1 - phi**g) < CORNER
+    ]
     assert gap_reach(50, phi) == (certain or [49])[0]
 
 
@@ -174,7 +197,10 @@ def test_the_reach_of_certainty_is_one_place():
 
 
 def test_sums_by_gap_are_those_of_a_loop():
-    table, sigma = np.random.default_rng(0).standard_normal((6, len(NODES))).astype(np.float32), np.array([2, 0, 3, 1], np.int32)
+    table, sigma = (
+        np.random.default_rng(0).standard_normal((6, len(NODES))).astype(np.float32),
+        np.array([2, 0, 3, 1], np.int32),
+    )
     expected = np.zeros((4, len(NODES)))
     for p, (i, j) in enumerate(itertools.combinations(range(4), 2)):
         expected[abs(sigma[j] - sigma[i])] += table[p] if sigma[j] > sigma[i] else table[p][::-1]
@@ -190,6 +216,11 @@ def test_blocks_of_pairs_hold_every_row_once():
             pair = list(itertools.combinations(range(5), 2))[block.first + s // 2]
             assert pair == ((i, j) if s % 2 == 0 else (j, i))
             rows = slice(block.starts[s], block.starts[s + 1])
-            found += [(m, i, j, w) for m, w in zip(block.user[rows].tolist(), block.weight[rows].tolist(), strict=True)]
+            found += [
+                (m, i, j, w)
+                for m, w in zip(block.user[rows].tolist(), block.weight[rows].tolist(), strict=True)
+            ]
     weight = (data.weight * data.user_weight[data.user]).tolist()
-    assert sorted(found) == sorted(zip(data.user.tolist(), data.winner.tolist(), data.loser.tolist(), weight, strict=True))
+    assert sorted(found) == sorted(
+        zip(data.user.tolist(), data.winner.tolist(), data.loser.tolist(), weight, strict=True)
+    )

@@ -7,22 +7,21 @@ import numpy as np
 import pytest
 
 from mallowmix.errors import OptionError
-from mallowmix.mallows import beta_matrix
-from mallowmix.theory import (
-    corner_solid_angles,
-    dirichlet_moments,
+from mallowmix.model.m4 import separability
+from mallowmix.model.mallows import beta_matrix
+from mallowmix.model.population_moments import dirichlet_moments, population_moments
+from mallowmix.paper.theory.bounds import (
     far_row_solid_angle,
     impurity,
-    population_moments,
     post_processing_lambda,
     post_processing_tolerance,
     regression_error,
-    separability,
     sigma_min_bound,
     solid_angle_lambda,
     solid_angle_perturbation,
     theorem2,
 )
+from mallowmix.paper.theory.solid_angles import corner_solid_angles
 
 DIRECTIONS = 20_000
 
@@ -41,7 +40,12 @@ def random_model(seed, K=3, Q=6, phi=0.1, alpha=0.3):
 def best_rows(B_bar):
     """For each component the row of B̄ with the least ratio of another entry to its own, and the worst of these ratios."""
     K = B_bar.shape[1]
-    ratios = np.stack([np.delete(B_bar, k, axis=1).max(axis=1) / np.maximum(B_bar[:, k], 1e-300) for k in range(K)])
+    ratios = np.stack(
+        [
+            np.delete(B_bar, k, axis=1).max(axis=1) / np.maximum(B_bar[:, k], 1e-300)
+            for k in range(K)
+        ]
+    )
     return ratios.argmin(axis=1), ratios.min(axis=1).max()
 
 
@@ -120,7 +124,9 @@ def test_without_the_radius_the_solid_angle_bound_fails():
     """
     lam, rho, K, W = 1e-5, math.sqrt(2), 3, 5
     c = np.geomspace(1e-8, 1, 4000)
-    without_radius = np.min(np.sqrt(2 / np.pi) * c * (K - 1) / rho + W * np.exp(-(c**2) / (8 * lam**2 * K**2 * rho**2)))
+    without_radius = np.min(
+        np.sqrt(2 / np.pi) * c * (K - 1) / rho + W * np.exp(-(c**2) / (8 * lam**2 * K**2 * rho**2))
+    )
     E = two_rows_near_the_corner(lam, 2 * impurity(lam, K))
     radius = np.linalg.norm(E[3:] - E[0], axis=1).min()
     loss = 1 / 3 - local_solid_angles(E, radius)[0]
@@ -134,16 +140,27 @@ def test_solid_angle_perturbation_is_the_least_over_c():
     tau = 3 * lam / (1 + 3 * lam)
     c = np.geomspace(1e-6, 10, 200_000)
     s = radius / rho_max - tau
-    grid = 3 * (c / (math.sqrt(2 * math.pi) * rho_min) + 0.5 * np.exp(-(c**2) * s**2 / (2 * tau**2 * rho_max**2)))
-    assert solid_angle_perturbation(lam, K, rho_min, rho_max, radius) == pytest.approx(grid.min(), rel=1e-6)
-    assert far_row_solid_angle(lam, K, rho_min, rho_max, radius) == pytest.approx(4 * grid.min(), rel=1e-6)
+    grid = 3 * (
+        c / (math.sqrt(2 * math.pi) * rho_min)
+        + 0.5 * np.exp(-(c**2) * s**2 / (2 * tau**2 * rho_max**2))
+    )
+    assert solid_angle_perturbation(lam, K, rho_min, rho_max, radius) == pytest.approx(
+        grid.min(), rel=1e-6
+    )
+    assert far_row_solid_angle(lam, K, rho_min, rho_max, radius) == pytest.approx(
+        4 * grid.min(), rel=1e-6
+    )
 
 
 def test_solid_angle_perturbation_at_the_ends():
     assert solid_angle_perturbation(0.0, 3, 1.0, 2.0, 0.5) == 0
     assert solid_angle_perturbation(0.3, 1, math.inf, 0.0, 0.5) == 0
-    assert solid_angle_perturbation(0.2, 3, 1.0, 2.0, 0.5) == 1  # radius within the reach of impurity
-    assert solid_angle_perturbation(0.0, 3, 1.0, 2.0, 1.5) == 1  # corners would be each other's neighbours
+    assert (
+        solid_angle_perturbation(0.2, 3, 1.0, 2.0, 0.5) == 1
+    )  # radius within the reach of impurity
+    assert (
+        solid_angle_perturbation(0.0, 3, 1.0, 2.0, 1.5) == 1
+    )  # corners would be each other's neighbours
 
 
 def test_solid_angle_lambda_is_the_largest_that_does():
@@ -166,7 +183,9 @@ def test_regression_error_bounds_the_weights_under_perturbation(seed):
     worst = 0.0
     for delta1, delta2 in ((0.01, 0.02), (0.3, 0.0), (0.0, 0.5), (0.5, 0.5)):
         for i in rng.choice(len(E), 8, replace=False):
-            corners = m.Y + delta1 * _unit_rows(rng.normal(size=m.Y.shape) if i % 2 else m.Y[rng.permutation(3)] - m.Y + 1e-9)
+            corners = m.Y + delta1 * _unit_rows(
+                rng.normal(size=m.Y.shape) if i % 2 else m.Y[rng.permutation(3)] - m.Y + 1e-9
+            )
             b = simplex_least_squares(E[i] + delta2 * _unit_rows(_towards(m, rng))[0], corners)
             ratio = np.linalg.norm(b - m.B_bar[i]) / regression_error(delta1, delta2, m.sigma_min)
             assert ratio <= 1 + 1e-9
@@ -206,7 +225,9 @@ def test_sigma_min_bound_is_reached_by_equal_impurities():
 
 
 def test_regression_error_needs_independent_corners():
-    with pytest.raises(OptionError, match="sigma_min is 0; the corners Y must be linearly independent"):
+    with pytest.raises(
+        OptionError, match="sigma_min is 0; the corners Y must be linearly independent"
+    ):
         regression_error(0.1, 0.1, 0)
 
 
@@ -222,7 +243,9 @@ def orders_after_perturbation(m, beta, a, delta, rng):
     c = np.zeros((K, Q, Q))
     for row, pair in enumerate(m.pairs):
         i, j = divmod(pair, Q)
-        c[:, i, j] = p[i, j] * simplex_least_squares(E[row] + delta / 2 * _unit_rows(_towards(m, rng))[0], corners)
+        c[:, i, j] = p[i, j] * simplex_least_squares(
+            E[row] + delta / 2 * _unit_rows(_towards(m, rng))[0], corners
+        )
     return c > c.transpose(0, 2, 1)
 
 
@@ -236,7 +259,9 @@ def test_post_processing_tolerance_leaves_all_orders_right(seed, phi):
     rng = np.random.default_rng(seed)
     for _ in range(4):
         assert np.array_equal(orders_after_perturbation(m, beta, a, tolerance, rng), truth)
-    assert not np.array_equal(orders_after_perturbation(m, beta, a, 60 * tolerance, rng), truth)  # the test can fail
+    assert not np.array_equal(
+        orders_after_perturbation(m, beta, a, 60 * tolerance, rng), truth
+    )  # the test can fail
 
 
 def test_post_processing_lambda_keeps_novel_rows_within_tolerance():
@@ -276,10 +301,13 @@ def test_theorem_2_as_printed_by_hand():
     found = theorem2(m, 0.2, 10, delta=0.1)
     log = math.log(180)
     assert found.q_min == 0.5
-    assert found.lambda_printed == pytest.approx(0.5 * 0.5 * 0.8 * 0.5 / (8 * 4 * math.sqrt(math.log(12))))
+    assert found.lambda_printed == pytest.approx(
+        0.5 * 0.5 * 0.8 * 0.5 / (8 * 4 * math.sqrt(math.log(12)))
+    )
     assert found.n_projections == math.ceil(128 * log)
     assert found.n_users == pytest.approx(
-        max(640 * 36 * 6**4 / (10 * 1.5**2 * 0.25), 320 * 6 * 6**4 / (10 * 0.25 * 0.64)) * log, abs=1
+        max(640 * 36 * 6**4 / (10 * 1.5**2 * 0.25), 320 * 6 * 6**4 / (10 * 0.25 * 0.64)) * log,
+        abs=1,
     )
 
 
@@ -310,8 +338,13 @@ def test_theorem_2_corrected_lambda_is_the_largest_of_its_chain():
     _, _, m = random_model(3, phi=0.1)
     found = theorem2(m, 0.1, 100)
     tolerance = post_processing_tolerance(m.a_min, 0.1, m.sigma_min)
-    assert found.radius == pytest.approx(tolerance - impurity(found.lambda_corrected, 3) * m.rho_max)
-    at = [solid_angle_perturbation(x * found.lambda_corrected, 3, m.rho_min, m.rho_max, found.radius) for x in (1, 1.01)]
+    assert found.radius == pytest.approx(
+        tolerance - impurity(found.lambda_corrected, 3) * m.rho_max
+    )
+    at = [
+        solid_angle_perturbation(x * found.lambda_corrected, 3, m.rho_min, m.rho_max, found.radius)
+        for x in (1, 1.01)
+    ]
     assert at[0] <= found.q_min / 9 < at[1]
     assert found.q_min == corner_solid_angles(m.Y).q.min()
 
@@ -321,8 +354,13 @@ def test_theorem_2_at_the_ends_and_what_it_refuses():
     assert theorem2(one, 0.2, 10).lambda_corrected == 1
     assert post_processing_lambda(one, 0.2) == 1
     _, _, m = random_model(0)
-    assert theorem2(m, 0.1, 200).n_users == pytest.approx(theorem2(m, 0.1, 100).n_users / 2, rel=1e-6)
-    rare = population_moments(np.stack([beta_matrix(s, 1e-100) for s in ([0, 1, 2], [0, 2, 1])]), *dirichlet_moments([1, 1]))
+    assert theorem2(m, 0.1, 200).n_users == pytest.approx(
+        theorem2(m, 0.1, 100).n_users / 2, rel=1e-6
+    )
+    rare = population_moments(
+        np.stack([beta_matrix(s, 1e-100) for s in ([0, 1, 2], [0, 2, 1])]),
+        *dirichlet_moments([1, 1]),
+    )
     assert theorem2(rare, 0.1, 10).n_users == math.inf
     with pytest.raises(OptionError, match="a delta between 0 and 1 and a phi below 1"):
         theorem2(m, 1.0, 100)

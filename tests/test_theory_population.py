@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from mallowmix.errors import DataError
-from mallowmix.mallows import beta_matrix
-from mallowmix.theory import dirichlet_moments, population_moments, separability
+from mallowmix.model.m4 import separability
+from mallowmix.model.mallows import beta_matrix
+from mallowmix.model.population_moments import dirichlet_moments, population_moments
 
 
 def test_population_moments_follow_lemma_2_entry_by_entry():
@@ -27,8 +28,12 @@ def test_population_moments_follow_lemma_2_entry_by_entry():
     assert m.eta == pytest.approx((B @ a).min())
     assert m.kappa == pytest.approx(1 / np.linalg.cond(m.R_bar))
     assert m.sigma_max / m.sigma_min == pytest.approx(np.linalg.cond(m.Y))
-    assert m.rho_min == pytest.approx(min(math.dist(x, y) for x, y in itertools.combinations(m.Y, 2)))
-    assert m.rho_max == pytest.approx(max(math.dist(x, y) for x, y in itertools.combinations(m.Y, 2)))
+    assert m.rho_min == pytest.approx(
+        min(math.dist(x, y) for x, y in itertools.combinations(m.Y, 2))
+    )
+    assert m.rho_max == pytest.approx(
+        max(math.dist(x, y) for x, y in itertools.combinations(m.Y, 2))
+    )
     ratios = [np.delete(m.B_bar, k, axis=1).max(axis=1) / m.B_bar[:, k] for k in range(3)]
     assert m.lam == pytest.approx(max(r.min() for r in ratios))
     assert (m.n_components, m.n_rows) == (3, 12)
@@ -62,12 +67,16 @@ def test_dirichlet_moments_against_draws():
     a, R = dirichlet_moments(alpha)
     products = theta[:, :, None] * theta[:, None, :]
     assert np.all(np.abs(theta.mean(axis=0) - a) < 5 * theta.std(axis=0) / math.sqrt(len(theta)))
-    assert np.all(np.abs(products.mean(axis=0) - R) < 5 * products.std(axis=0) / math.sqrt(len(theta)))
+    assert np.all(
+        np.abs(products.mean(axis=0) - R) < 5 * products.std(axis=0) / math.sqrt(len(theta))
+    )
 
 
 def test_population_moments_say_what_is_wrong():
     beta = np.stack([beta_matrix(s, 0.1) for s in ([0, 1, 2], [2, 1, 0])])
-    with pytest.raises(DataError, match=r"beta has 2 components, but a has shape \(2,\) and R \(3, 3\)"):
+    with pytest.raises(
+        DataError, match=r"beta has 2 components, but a has shape \(2,\) and R \(3, 3\)"
+    ):
         population_moments(beta, [0.5, 0.5], np.eye(3))
     with pytest.raises(DataError, match="positive shares that sum to one"):
         population_moments(beta, [0.5, 0.6], np.eye(2))

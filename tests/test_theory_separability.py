@@ -11,23 +11,25 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mallowmix.errors import DataError, OptionError
-from mallowmix.mallows import beta_matrix, gap_probabilities
-from mallowmix.theory import (
-    corner_solid_angles,
+from mallowmix.model.m4 import separability
+from mallowmix.model.mallows import beta_matrix, gap_probabilities
+from mallowmix.model.separability import (
+    _references,
     exact_margin,
-    hull_coordinates,
     is_separable,
     lemma3_bound,
     novel_pairs,
     printed_margin,
     proposition3_bound,
     required_margin,
-    separability,
     separability_probability,
-    solid_angles,
+)
+from mallowmix.paper.theory import solid_angles
+from mallowmix.paper.theory.solid_angles import (
+    corner_solid_angles,
+    hull_coordinates,
     triangle_solid_angles,
 )
-from mallowmix.theory.separability import _references
 
 PHIS = [0.001, 0.01, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999]
 
@@ -38,7 +40,9 @@ def brute_force_lambdas(beta):
     lambdas = []
     for k in range(K):
         ratios = [
-            max([beta[other, i, j] / beta[k, i, j] for other in range(K) if other != k], default=0.0)
+            max(
+                [beta[other, i, j] / beta[k, i, j] for other in range(K) if other != k], default=0.0
+            )
             for i in range(Q)
             for j in range(Q)
             if i != j and beta[k, i, j] > 0
@@ -92,7 +96,9 @@ def test_is_separable_is_a_threshold_on_lambda():
 
 
 def test_separability_says_what_is_wrong():
-    with pytest.raises(DataError, match=r"beta has shape \(3, 3\); it must be \(components, items, items\)"):
+    with pytest.raises(
+        DataError, match=r"beta has shape \(3, 3\); it must be \(components, items, items\)"
+    ):
         separability(np.ones((3, 3)))
     with pytest.raises(DataError, match="negative or missing"):
         separability(np.full((2, 3, 3), np.nan))
@@ -111,7 +117,9 @@ def test_footnote_probability_of_separability(phi, printed):
     """
     found = separability_probability(100, 10, phi, threshold=0.05, draws=1000, seed=0)
     assert abs(found.probability - printed) <= 3 * math.sqrt(2 * printed * (1 - printed) / 1000)
-    assert found.standard_error == pytest.approx(math.sqrt(found.probability * (1 - found.probability) / 1000))
+    assert found.standard_error == pytest.approx(
+        math.sqrt(found.probability * (1 - found.probability) / 1000)
+    )
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.1, 0.6])
@@ -119,11 +127,16 @@ def test_separability_probability_equals_its_slow_twin(phi):
     """Form β for the very same references and ask `separability`."""
     draws = 60
     slow = [
-        separability(np.stack([beta_matrix(s, phi) for s in _references(8, 3, draw, np.uint64(4)).T])) <= 0.1
+        separability(
+            np.stack([beta_matrix(s, phi) for s in _references(8, 3, draw, np.uint64(4)).T])
+        )
+        <= 0.1
         for draw in range(draws)
     ]
     assert 0 < sum(slow) < draws or phi == 0.6
-    assert separability_probability(8, 3, phi, threshold=0.1, draws=draws, seed=4).probability == np.mean(slow)
+    assert separability_probability(
+        8, 3, phi, threshold=0.1, draws=draws, seed=4
+    ).probability == np.mean(slow)
 
 
 def test_references_are_uniform_and_independent():
@@ -137,7 +150,9 @@ def test_references_are_uniform_and_independent():
 
 def test_separability_probability_reports_progress_and_depends_on_the_seed_alone():
     calls = []
-    first = separability_probability(20, 4, 0.2, draws=250, seed=3, progress=lambda done, total: calls.append((done, total)))
+    first = separability_probability(
+        20, 4, 0.2, draws=250, seed=3, progress=lambda done, total: calls.append((done, total))
+    )
     assert calls == [(100, 250), (200, 250), (250, 250)]
     assert first == separability_probability(20, 4, 0.2, draws=250, seed=3)
     assert first != separability_probability(20, 4, 0.2, draws=250, seed=4)
@@ -148,7 +163,9 @@ def test_proposition_3(phi):
     win, lose = gap_probabilities(60, phi)
     for gap in range(1, 60):
         assert lose[gap] <= proposition3_bound(phi, gap + 1)
-        assert lose[gap] / win[gap] <= gap * phi**gap * (1 + 1e-12)  # the sharper bound of erratum E10
+        assert lose[gap] / win[gap] <= gap * phi**gap * (
+            1 + 1e-12
+        )  # the sharper bound of erratum E10
 
 
 def test_proposition_3_is_tight_to_a_factor_of_gap_over_gap_plus_one():
@@ -156,7 +173,11 @@ def test_proposition_3_is_tight_to_a_factor_of_gap_over_gap_plus_one():
     for gap, phi in itertools.product(
         [1, 2, 7, 30, 59], [Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(999, 1000)]
     ):
-        odds = phi**gap * sum((gap - i) * phi**i for i in range(gap)) / sum((i + 1) * phi**i for i in range(gap))
+        odds = (
+            phi**gap
+            * sum((gap - i) * phi**i for i in range(gap))
+            / sum((i + 1) * phi**i for i in range(gap))
+        )
         win, lose = gap_probabilities(60, float(phi))
         assert lose[gap] / win[gap] == pytest.approx(float(odds), rel=1e-11)
         tightness = odds / ((gap + 1) * phi**gap)
@@ -166,8 +187,12 @@ def test_proposition_3_is_tight_to_a_factor_of_gap_over_gap_plus_one():
 
 
 def test_erratum_16_the_betas_of_the_figure():
-    assert gap_probabilities(3, 0.1).lose[1] == pytest.approx(0.0909, abs=5e-5)  # the figure says ≈ .1 for L = 2 …
-    assert gap_probabilities(3, 0.1).lose[2] == pytest.approx(0.0172, abs=5e-5)  # … and ≈ .01 for L = 3
+    assert gap_probabilities(3, 0.1).lose[1] == pytest.approx(
+        0.0909, abs=5e-5
+    )  # the figure says ≈ .1 for L = 2 …
+    assert gap_probabilities(3, 0.1).lose[2] == pytest.approx(
+        0.0172, abs=5e-5
+    )  # … and ≈ .01 for L = 3
 
 
 def test_erratum_18_the_printed_margin_is_too_small():
@@ -183,7 +208,9 @@ def test_margins_are_the_smallest_that_do(phi, lam):
     needed = required_margin(phi, lam)
     assert needed == next(L for L in itertools.count(2) if L * phi ** (L - 1) <= lam)
     win, lose = gap_probabilities(needed, phi)
-    assert exact_margin(phi, lam) == 1 + next(g for g in range(1, needed) if lose[g] <= lam * win[g])
+    assert exact_margin(phi, lam) == 1 + next(
+        g for g in range(1, needed) if lose[g] <= lam * win[g]
+    )
 
 
 def test_margins_at_the_ends():
@@ -201,10 +228,15 @@ def test_margins_at_the_ends():
 def test_lemma_3_group_probability_by_enumeration(L, K):
     """p₁: the first and last of a group in σ_1 are the last and first in σ_2 … σ_K; σ_1 may be held fixed."""
     rankings = list(itertools.permutations(range(L)))
-    hits = sum(all(r[0] == L - 1 and r[-1] == 0 for r in others) for others in itertools.product(rankings, repeat=K - 1))
+    hits = sum(
+        all(r[0] == L - 1 and r[-1] == 0 for r in others)
+        for others in itertools.product(rankings, repeat=K - 1)
+    )
     p1 = hits / len(rankings) ** (K - 1)
     groups = 2
-    assert lemma3_bound(groups * L, K, 0.1, 0.5, margin=L) == pytest.approx(1 - K * math.exp(-groups * p1))
+    assert lemma3_bound(groups * L, K, 0.1, 0.5, margin=L) == pytest.approx(
+        1 - K * math.exp(-groups * p1)
+    )
 
 
 def test_erratum_17_the_printed_lemma_3_needs_whole_groups():
@@ -217,7 +249,10 @@ def test_erratum_17_the_printed_lemma_3_needs_whole_groups():
     assert (1 - lemma3_bound(5, 2, 0.1, 0.05)) / 2 >= 1 - reversing
 
 
-@pytest.mark.parametrize(("Q", "K", "phi", "lam"), [(10, 2, 0.0, 0.0), (40, 3, 0.0, 0.0), (8, 2, 0.1, 0.2), (30, 2, 0.1, 0.05)])
+@pytest.mark.parametrize(
+    ("Q", "K", "phi", "lam"),
+    [(10, 2, 0.0, 0.0), (40, 3, 0.0, 0.0), (8, 2, 0.1, 0.2), (30, 2, 0.1, 0.05)],
+)
 def test_lemma_3_bounds_the_probability(Q, K, phi, lam):
     """The estimate may fall three standard errors below the bound: one false alarm in 740, were the bound tight."""
     bound = lemma3_bound(Q, K, phi, lam)
@@ -236,7 +271,9 @@ def test_erratum_19_lemma_3_says_nothing_in_the_papers_setting(phi):
 def test_triangle_solid_angles_are_the_exterior_angles():
     right = [[0, 0], [1, 0], [0, 1]]  # interior angles π/2, π/4, π/4
     np.testing.assert_allclose(triangle_solid_angles(right), [1 / 4, 3 / 8, 3 / 8])
-    np.testing.assert_allclose(triangle_solid_angles([[0.0], [1.0], [0.25]]), [1 / 2, 1 / 2, 0], atol=1e-7)  # flat
+    np.testing.assert_allclose(
+        triangle_solid_angles([[0.0], [1.0], [0.25]]), [1 / 2, 1 / 2, 0], atol=1e-7
+    )  # flat
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -263,7 +300,9 @@ def test_solid_angles_of_few_points_are_exact():
     triangle = [[0, 0], [1, 0], [0, 1]]
     np.testing.assert_array_equal(corner_solid_angles(triangle).q, triangle_solid_angles(triangle))
     square = np.eye(4)
-    np.testing.assert_array_equal(corner_solid_angles(square, n_directions=999).q, solid_angles(square, n_directions=999).q)
+    np.testing.assert_array_equal(
+        corner_solid_angles(square, n_directions=999).q, solid_angles(square, n_directions=999).q
+    )
     assert solid_angles([[3.0, 1.0]], n_directions=10).q.tolist() == [1]
 
 
@@ -273,7 +312,9 @@ def test_hull_coordinates_keep_distances_and_drop_dimensions():
     coordinates = hull_coordinates(points)
     assert coordinates.shape == (5, 3)
     for i, j in itertools.combinations(range(5), 2):
-        assert math.dist(coordinates[i], coordinates[j]) == pytest.approx(math.dist(points[i], points[j]))
+        assert math.dist(coordinates[i], coordinates[j]) == pytest.approx(
+            math.dist(points[i], points[j])
+        )
 
 
 def test_solid_angles_say_what_is_wrong():

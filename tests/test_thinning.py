@@ -8,13 +8,13 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.assess import compare as compare_module
-from mallowmix.assess.held_out import make_task
-from mallowmix.assess.meter import Meter, resident
+from mallowmix.assess.prediction_task import make_task
+from mallowmix.assess.resource_meter import Meter, resident
 from mallowmix.assess.thinning import rated, some_people, thinned
+from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, DataWarning, OptionError
-from mallowmix.infer.rating_table import rating_table
 from mallowmix.peers import validation
-from mallowmix.peers.mixture import of_model
+from mallowmix.peers.component_mixture import of_model
 from mallowmix.peers.validation import foretold
 from mallowmix.readers import read
 from tests.command_line import run
@@ -26,7 +26,10 @@ PARTS = ("train", "told", "asked")
 def stars_of(n_people, n_items, seed=0):
     """Columns of ratings: people rated from a third to all of the items."""
     random = np.random.default_rng(seed)
-    rated_by = [np.sort(random.permutation(n_items)[: random.integers(n_items // 3, n_items + 1)]) for _ in range(n_people)]
+    rated_by = [
+        np.sort(random.permutation(n_items)[: random.integers(n_items // 3, n_items + 1)])
+        for _ in range(n_people)
+    ]
     user = np.repeat([f"u{m:04d}" for m in range(n_people)], [len(items) for items in rated_by])
     item = np.concatenate(rated_by)
     return user.tolist(), [f"i{i:03d}" for i in item], random.integers(1, 6, len(item)).tolist()
@@ -70,7 +73,9 @@ def test_so_many_comparisons_of_each_person_and_no_others(votes, most):
     assert kept.per_user().tolist() == np.minimum(votes.per_user(), most).tolist()
     assert made == votes.n_comparisons and rows_of(kept) <= rows_of(votes)
     assert kept.users.tolist() == votes.users.tolist()
-    again = mm.Comparisons.from_codes(kept.user, kept.winner, kept.loser, kept.weight, kept.items, kept.users)
+    again = mm.Comparisons.from_codes(
+        kept.user, kept.winner, kept.loser, kept.weight, kept.items, kept.users
+    )
     assert again == kept, "in the normal form"
 
 
@@ -84,13 +89,19 @@ def test_a_draw_is_the_persons_own(votes):
     kept = thinned(votes, 10, "told", 3, everybody(votes)).kept
     alone = thinned(votes.take_users([39]), 10, "told", 3, np.array([39])).kept
     assert rows_of(alone) == rows_of(kept.take_users([39]))
-    others = [thinned(votes, 10, *how, everybody(votes)).kept for how in (("told", 4), ("asked", 3), ("train", 3))]
+    others = [
+        thinned(votes, 10, *how, everybody(votes)).kept
+        for how in (("told", 4), ("asked", 3), ("train", 3))
+    ]
     assert all(rows_of(other) != rows_of(kept) for other in others)
 
 
 def test_weights_are_as_many_comparisons_and_a_rest_is_one_more():
     few = mm.Comparisons.from_arrays(["u"] * 3, ["a", "b", "c"], ["b", "c", "a"], [5, 2, 0.5])
-    sums = [thinned(few, 4, "told", seed, np.zeros(1, np.int64)).kept.n_comparisons for seed in range(40)]
+    sums = [
+        thinned(few, 4, "told", seed, np.zeros(1, np.int64)).kept.n_comparisons
+        for seed in range(40)
+    ]
     assert set(sums) == {4.0, 3.5}
 
 
@@ -112,7 +123,10 @@ def test_of_n_ratings_at_most_six_each_and_so_many_in_all(ratings, most, cap):
     table = rating_table(ratings)
     some = table.item % 3 > 0
     kept, made = rated(table, some, most, "asked", 5)
-    columns = [[value for value, keep in zip(column, some[order_of(ratings)], strict=True) if keep] for column in ratings]
+    columns = [
+        [value for value, keep in zip(column, some[order_of(ratings)], strict=True) if keep]
+        for column in ratings
+    ]
     whole = pairs_by_hand(*columns)
     assert rows_of(kept) <= whole and len(whole) == made
     for m, name in enumerate(table.users.tolist()):
@@ -141,7 +155,9 @@ def test_every_pair_is_as_likely_as_any_other():
 def test_the_order_of_rows_plays_no_part(ratings):
     turn = np.random.default_rng(1).permutation(len(ratings[0]))
     turned = tuple([column[n] for n in turn] for column in ratings)
-    one, two = (make_task(rating_table(columns), "people", 0.5, 2, 30) for columns in (ratings, turned))
+    one, two = (
+        make_task(rating_table(columns), "people", 0.5, 2, 30) for columns in (ratings, turned)
+    )
     assert all(getattr(one, part) == getattr(two, part) for part in PARTS)
 
 
@@ -180,13 +196,18 @@ def test_every_part_of_ratings_too(ratings, split):
     assert task.made > task.kept and (task.train is task.told) == (split != "people")
     assert (task.ratings is None) == (split == "comparisons")
     if task.ratings:
-        assert len(task.ratings.train[0]) + len(task.ratings.asked[0]) == len(ratings[0]), "ratings stay whole"
+        assert len(task.ratings.train[0]) + len(task.ratings.asked[0]) == len(ratings[0]), (
+            "ratings stay whole"
+        )
 
 
 def test_nothing_may_be_told_but_something_is_learnt(ratings):
     assert len(make_task(rating_table(ratings), "people", 0.0, 3).told) == 0
     alike = (["u", "u", "v", "v", "w", "w"], ["a", "b"] * 3, [3] * 6)
-    with pytest.raises(DataError, match="There are no comparisons to learn from: nobody rated two things differently"):
+    with pytest.raises(
+        DataError,
+        match="There are no comparisons to learn from: nobody rated two things differently",
+    ):
         make_task(rating_table(alike), "people", 0.5, 0)
 
 
@@ -202,7 +223,11 @@ def test_so_many_people_at_random(votes, ratings):
     few = some_people(table, 20, 0)
     stars = {(m, i): s for m, i, s in zip(*ratings, strict=True)}
     told = zip(few.users[few.user].tolist(), few.items[few.item].tolist(), few.rating, strict=True)
-    assert sum(stars[m, i] == s for m, i, s in told) == len(few) == sum(m in few.users.tolist() for m, _ in stars)
+    assert (
+        sum(stars[m, i] == s for m, i, s in told)
+        == len(few)
+        == sum(m in few.users.tolist() for m, _ in stars)
+    )
 
 
 # ---- compare ----
@@ -225,7 +250,10 @@ def test_notes_say_what_was_left_out(votes, ratings):
 
 def test_much_to_learn_from_is_said_to_take_long(votes, monkeypatch):
     monkeypatch.setattr(compare_module, "_MANY", 1000)
-    with pytest.warns(DataWarning, match=r"There are 1,\d+ comparisons to learn from, .*most_per_user=150.*n_people=3000"):
+    with pytest.warns(
+        DataWarning,
+        match=r"There are 1,\d+ comparisons to learn from, .*most_per_user=150.*n_people=3000",
+    ):
         mm.compare(votes, 2, systems=["coin"])
 
 
@@ -242,8 +270,13 @@ def test_fewer_people_at_a_time_are_foretold_the_same(votes, monkeypatch):
     monkeypatch.setattr(validation, "_CELLS", 40)
     starts = task.asked.starts()
     runs = validation._together(starts, 8)
-    assert len(runs) > 10 and sum(starts[last] - starts[first] for first, last in runs) == len(task.asked)
-    assert all(last == first + 1 or (last - first) * min(starts[last] - starts[first], 28) <= 40 for first, last in runs)
+    assert len(runs) > 10 and sum(starts[last] - starts[first] for first, last in runs) == len(
+        task.asked
+    )
+    assert all(
+        last == first + 1 or (last - first) * min(starts[last] - starts[first], 28) <= 40
+        for first, last in runs
+    )
     assert np.array_equal(foretold(fitted, task.told, task.asked), whole)
 
 
@@ -260,16 +293,28 @@ def test_the_command_takes_so_many(tmp_path, ratings):
     path = write(tmp_path / "stars.csv", ["user", "item", "rating"], ratings)
     words = ("compare", path, "-k", 2, "--systems", "coin", "--people", 30, "--most-per-user", 20)
     said, _ = run(*words)
-    assert "Thinned at random to at most 20 comparisons of a person, and 6 for each of their ratings" in " ".join(said.split())
+    assert (
+        "Thinned at random to at most 20 comparisons of a person, and 6 for each of their ratings"
+        in " ".join(said.split())
+    )
     values = json.loads(run(*words, "--json")[0])
     found = mm.compare(ratings, 2, systems=["coin"], n_people=30, most_per_user=20)
-    assert values["notes"] == list(found.notes) and values["n_comparisons"] == found.n_comparisons <= 200
+    assert (
+        values["notes"] == list(found.notes)
+        and values["n_comparisons"] == found.n_comparisons <= 200
+    )
 
 
 def test_the_command_says_that_equal_ratings_are_left_out(tmp_path, ratings):
     path = write(tmp_path / "stars.csv", ["user", "item", "rating"], ratings)
-    plain, half = (run("compare", path, "-k", 2, "--systems", "coin", "--ties", ties, "--json") for ties in ("drop", "half"))
-    assert "equal ratings are left out all the same" in " ".join(half[1].split()) and "equal ratings" not in plain[1]
+    plain, half = (
+        run("compare", path, "-k", 2, "--systems", "coin", "--ties", ties, "--json")
+        for ties in ("drop", "half")
+    )
+    assert (
+        "equal ratings are left out all the same" in " ".join(half[1].split())
+        and "equal ratings" not in plain[1]
+    )
     assert json.loads(half[0])["n_comparisons"] == json.loads(plain[0])["n_comparisons"]
 
 
@@ -294,9 +339,28 @@ def test_ratings_that_were_left_out_in_reading_stay_out(tmp_path, ratings):
     path = write(tmp_path / "stars.csv", ["user", "item", "rating"], columns)
     found = read(path, top_items=5, missing="drop", ties="drop")
     top = sorted(set(ratings[1]), key=lambda name: (-ratings[1].count(name), name))[:5]
-    assert set(found.ratings["item"].to_pylist()) == set(top) == set(found.comparisons.items.tolist())
+    assert (
+        set(found.ratings["item"].to_pylist()) == set(top) == set(found.comparisons.items.tolist())
+    )
     expected = [row for row in zip(*ratings, strict=True) if row[1] in top]
-    assert list(zip(*(column.to_pylist() for column in found.ratings.columns), strict=True)) == expected
-    words = ("compare", path, "-k", 2, "--systems", "coin", "--json", "--missing", "drop", "--ties", "drop")
-    few, all_of_them = (json.loads(run(*words, *more)[0])["n_comparisons"] for more in (("--top-items", 5), ()))
+    assert (
+        list(zip(*(column.to_pylist() for column in found.ratings.columns), strict=True))
+        == expected
+    )
+    words = (
+        "compare",
+        path,
+        "-k",
+        2,
+        "--systems",
+        "coin",
+        "--json",
+        "--missing",
+        "drop",
+        "--ties",
+        "drop",
+    )
+    few, all_of_them = (
+        json.loads(run(*words, *more)[0])["n_comparisons"] for more in (("--top-items", 5), ())
+    )
     assert 0 < few <= 20 * 3 < all_of_them

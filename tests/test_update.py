@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.engine.local import LocalEngine
+from mallowmix.engine.threads import LocalEngine
 from mallowmix.errors import DataWarning, OptionError
-from mallowmix.learn.update import with_new_items
-from mallowmix.rankings import kendall, match_components
-from mallowmix.storage import dumps
+from mallowmix.fitting.update import with_new_items
+from mallowmix.model.model_file import dumps
+from mallowmix.model.permutations import kendall, match_components
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 
@@ -18,13 +18,23 @@ pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarni
 def planted(seed, n_items=30, n_components=4, phi=0.4):
     random = np.random.default_rng(seed)
     sigma = np.stack([random.permutation(n_items) for _ in range(n_components)])
-    return mm.M4(sigma, np.full(n_components, phi), np.full(n_components, 0.15), [f"item{i:02d}" for i in range(n_items)])
+    return mm.M4(
+        sigma,
+        np.full(n_components, phi),
+        np.full(n_components, 0.15),
+        [f"item{i:02d}" for i in range(n_items)],
+    )
 
 
 def without_items(votes, n_gone):
     """Only the comparisons that do not involve the first items, over the others alone."""
     kept = (votes.winner >= n_gone) & (votes.loser >= n_gone)
-    columns = votes.users[votes.user[kept]], votes.items[votes.winner[kept]], votes.items[votes.loser[kept]], votes.weight[kept]
+    columns = (
+        votes.users[votes.user[kept]],
+        votes.items[votes.winner[kept]],
+        votes.items[votes.loser[kept]],
+        votes.weight[kept],
+    )
     return mm.Comparisons.from_arrays(*columns)
 
 
@@ -37,7 +47,9 @@ def passes(monkeypatch):
     """How many passes over the people have been made."""
     made = []
     reduce = LocalEngine.reduce
-    monkeypatch.setattr(LocalEngine, "reduce", lambda self, *args: made.append(1) or reduce(self, *args))
+    monkeypatch.setattr(
+        LocalEngine, "reduce", lambda self, *args: made.append(1) or reduce(self, *args)
+    )
     return made
 
 
@@ -78,7 +90,10 @@ def test_new_items_enter_in_the_middle():
     model = mm.M4.from_orders(["bdfh", "hfdb"], 0.2, 1.0)
     grown, new = with_new_items(model, np.array(["a", "d", "g"], object))
     assert new == ["a", "g"] and grown.items.tolist() == ["a", "b", "d", "f", "g", "h"]
-    assert [[grown.items[i] for i in row] for row in grown.order] == [list("bdagfh"), list("hfagdb")]
+    assert [[grown.items[i] for i in row] for row in grown.order] == [
+        list("bdagfh"),
+        list("hfagdb"),
+    ]
     assert with_new_items(model, np.array(["d", "b"], object)) == (model, [])
 
 
@@ -104,7 +119,9 @@ def test_a_model_that_is_right_stays_right():
     votes = truth.sample(800, 100, seed=0).comparisons
     updated = mm.update(truth, votes)
     assert error(updated, truth) == 0
-    assert np.abs(updated.phi - 0.1).max() < 0.03 and updated.alpha.sum() == pytest.approx(0.6, rel=0.2)
+    assert np.abs(updated.phi - 0.1).max() < 0.03 and updated.alpha.sum() == pytest.approx(
+        0.6, rel=0.2
+    )
 
 
 def test_new_votes_alone_count_where_they_alone_are_given():
@@ -129,8 +146,17 @@ def test_the_report_says_where_the_model_comes_from():
     votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
     model = mm.fit(votes.take_users(range(40)), 2, seed=3)
     report = mm.update(model, votes, seed=4).report
-    assert (report["method"], report["seed"], report["users"], report["new_items"]) == ("update", 4, 60, [])
-    assert report["of"] == {"method": "spectral", "seed": 3, "fingerprint": model.report["fingerprint"]}
+    assert (report["method"], report["seed"], report["users"], report["new_items"]) == (
+        "update",
+        4,
+        60,
+        [],
+    )
+    assert report["of"] == {
+        "method": "spectral",
+        "seed": 3,
+        "fingerprint": model.report["fingerprint"],
+    }
     assert report["fingerprint"] == votes.fingerprint()
     json.dumps(dict(report), allow_nan=False)
 

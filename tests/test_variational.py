@@ -14,8 +14,8 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import dirichlet
 
 from mallowmix.engine import LocalEngine
-from mallowmix.learn.mstep import Columns
-from mallowmix.learn.variational import FLOOR, update_alpha, variational_em
+from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.variational_em import FLOOR, update_alpha, variational_em
 from oracles import beta
 from planted import blocks_of, planted, tiny_population
 
@@ -25,13 +25,22 @@ COLUMNS = Columns(np.array([[0, 1, 2, 3], [3, 1, 0, 2]], np.int32), np.array([0.
 
 def beta_by_counting(columns):
     """[k, i, j], by sums over all rankings, kept off 0 and 1."""
-    tables = [beta(tuple(sigma.tolist()), phi) for sigma, phi in zip(columns.sigma, columns.phi.tolist(), strict=True)]
+    tables = [
+        beta(tuple(sigma.tolist()), phi)
+        for sigma, phi in zip(columns.sigma, columns.phi.tolist(), strict=True)
+    ]
     return np.clip(tables, FLOOR, 1 - FLOOR)
 
 
 def words_of(comparisons, m):
     """(winner, loser, weight) of a person."""
-    rows = zip(comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight.tolist(), strict=True)
+    rows = zip(
+        comparisons.user,
+        comparisons.winner,
+        comparisons.loser,
+        comparisons.weight.tolist(),
+        strict=True,
+    )
     return [(i, j, w) for user, i, j, w in rows if user == m]
 
 
@@ -44,7 +53,9 @@ def slow_fold(words, table, alpha, inner):
         r = [table[:, i, j] * np.exp(e_log) for i, j, _ in words]
         r = [row / row.sum() for row in r]
         if step < inner:
-            gamma = alpha + sum((w * row for (*_, w), row in zip(words, r, strict=True)), np.zeros(K))
+            gamma = alpha + sum(
+                (w * row for (*_, w), row in zip(words, r, strict=True)), np.zeros(K)
+            )
     bound = sum(
         w * sum(row[k] * (math.log(table[k, i, j]) + e_log[k] - math.log(row[k])) for k in range(K))
         for (i, j, w), row in zip(words, r, strict=True)
@@ -61,8 +72,12 @@ def test_the_bound_is_that_of_a_slow_twin(seed, fractions, inner):
     found = variational_em(blocks, COLUMNS, ALPHA, engine, n_iter=1, inner=inner)
     table = beta_by_counting(COLUMNS)
     slow = [slow_fold(words_of(data, m), table, ALPHA, inner) for m in range(data.n_users)]
-    np.testing.assert_allclose(np.concatenate(found.gamma), [gamma for gamma, _ in slow], rtol=2e-6)  # β is float32
-    expected = sum(weight * bound for weight, (_, bound) in zip(data.user_weight, slow, strict=True))
+    np.testing.assert_allclose(
+        np.concatenate(found.gamma), [gamma for gamma, _ in slow], rtol=2e-6
+    )  # β is float32
+    expected = sum(
+        weight * bound for weight, (_, bound) in zip(data.user_weight, slow, strict=True)
+    )
     assert found.elbo == pytest.approx([expected], rel=1e-6, abs=1e-6)
 
 
@@ -81,11 +96,15 @@ def test_the_bound_is_below_the_exact_likelihood_and_near_it(seed):
     data = tiny_population(seed, M=4)
     blocks, engine = blocks_of(data)
     columns = COLUMNS
-    exact = sum(exact_log_likelihood(words_of(data, m), beta_by_counting(columns), ALPHA) for m in range(4))
+    exact = sum(
+        exact_log_likelihood(words_of(data, m), beta_by_counting(columns), ALPHA) for m in range(4)
+    )
     for n_inner in (0, 1, 50):
         bound = variational_em(blocks, columns, ALPHA, engine, n_iter=1, inner=n_inner).elbo[0]
         assert bound < exact
-    assert bound > exact - 4 * 1.5  # 50 steps: a nat or so a person is what the factorised posterior costs
+    assert (
+        bound > exact - 4 * 1.5
+    )  # 50 steps: a nat or so a person is what the factorised posterior costs
 
 
 @pytest.mark.parametrize("move_alpha", [False, True])
@@ -98,7 +117,11 @@ def test_the_bound_never_falls(Q, phi, K, seed, move_alpha):
     data = planted(Q, 3, phi, seed=seed).sample(60, 40, seed=seed).comparisons
     blocks, engine = blocks_of(replace(data, user_weight=0.5 + np.arange(60) % 3))
     start = Columns(planted(Q, K, seed=100 + seed).sigma, np.full(K, 0.8))
-    elbo = np.array(variational_em(blocks, start, np.full(K, 0.5), engine, n_iter=40, move_alpha=move_alpha).elbo)
+    elbo = np.array(
+        variational_em(
+            blocks, start, np.full(K, 0.5), engine, n_iter=40, move_alpha=move_alpha
+        ).elbo
+    )
     assert np.diff(elbo).min() > -1e-10 * abs(elbo[0])
     assert elbo[-1] > elbo[0] + 50
 
@@ -115,9 +138,13 @@ def test_it_finds_a_planted_model_from_a_rough_start():
     """Each ranking with its items shuffled among neighbours."""
     truth = planted(15, 3, 0.2)
     blocks, engine = blocks_of(truth.sample(400, 60, seed=0).comparisons)
-    rough = np.argsort(np.argsort(truth.sigma + np.random.default_rng(0).normal(0, 2, truth.sigma.shape))).astype(np.int32)
+    rough = np.argsort(
+        np.argsort(truth.sigma + np.random.default_rng(0).normal(0, 2, truth.sigma.shape))
+    ).astype(np.int32)
     assert (rough != truth.sigma).mean() > 0.5
-    found = variational_em(blocks, Columns(rough, np.full(3, 0.8)), np.array(truth.alpha), engine, n_iter=15)
+    found = variational_em(
+        blocks, Columns(rough, np.full(3, 0.8)), np.array(truth.alpha), engine, n_iter=15
+    )
     assert (found.columns.sigma != truth.sigma).mean() < 0.1
     theta = np.concatenate([gamma / gamma.sum(axis=1, keepdims=True) for gamma in found.gamma])
     assert np.corrcoef(theta.ravel(), truth.sample(400, 60, seed=0).theta.ravel())[0, 1] > 0.98
@@ -137,16 +164,23 @@ def test_it_goes_on_from_given_gammas():
 def test_the_answer_is_the_same_on_any_number_of_threads():
     blocks, _ = blocks_of(planted(8, 2, 0.3).sample(60, 25, seed=0).comparisons)
     start = Columns(planted(8, 2, seed=9).sigma, np.full(2, 0.8))
-    one, three = (variational_em(blocks, start, ALPHA, LocalEngine(jobs), n_iter=4, move_alpha=True) for jobs in (1, 3))
+    one, three = (
+        variational_em(blocks, start, ALPHA, LocalEngine(jobs), n_iter=4, move_alpha=True)
+        for jobs in (1, 3)
+    )
     assert one.elbo == three.elbo and one.alpha.tobytes() == three.alpha.tobytes()
 
 
 def test_a_person_of_weight_three_is_three_people():
     data = tiny_population(5, M=1)
     both = [blocks_of(replace(data, user_weight=np.array([u]))) for u in (1.0, 3.0)]
-    one, three = (variational_em(blocks, COLUMNS, ALPHA, engine, n_iter=1) for blocks, engine in both)
+    one, three = (
+        variational_em(blocks, COLUMNS, ALPHA, engine, n_iter=1) for blocks, engine in both
+    )
     assert three.elbo[0] == pytest.approx(3 * one.elbo[0], rel=1e-12)
-    assert three.gamma[0].tobytes() == one.gamma[0].tobytes()  # what a person thinks does not depend on how much they count
+    assert (
+        three.gamma[0].tobytes() == one.gamma[0].tobytes()
+    )  # what a person thinks does not depend on how much they count
 
 
 @pytest.mark.parametrize("alpha", [[0.1, 0.1, 0.1], [2.0, 0.5, 7.0], [0.02, 3.0]], ids=str)

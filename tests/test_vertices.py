@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mallowmix.learn.vertices import HUNTERS, smoothed_spa
+from mallowmix.learn.spectral.corners import HUNTERS, smoothed_spa
 
 ALL = pytest.mark.parametrize("hunter", sorted(HUNTERS))
 SMOOTHED = pytest.mark.parametrize("hunter", ["projections", "spa"])
@@ -15,7 +15,9 @@ def simplex(K, seed, copies=30, inside=300):
     corners = random.standard_normal((K, K - 1))
     corners -= corners.mean(axis=0)
     corners *= 3 / np.abs(np.linalg.svd(corners)[1]).min()  # no flat simplex
-    rows = np.concatenate([np.repeat(corners, copies, axis=0), random.dirichlet(np.ones(K), inside) @ corners])
+    rows = np.concatenate(
+        [np.repeat(corners, copies, axis=0), random.dirichlet(np.ones(K), inside) @ corners]
+    )
     return corners, random.permutation(rows)
 
 
@@ -27,7 +29,9 @@ def sorted_rows(points):
 @pytest.mark.parametrize("K", [2, 3, 5, 8])
 def test_corners_that_many_rows_share_are_found_exactly(hunter, K):
     corners, rows = simplex(K, seed=K)
-    np.testing.assert_allclose(sorted_rows(HUNTERS[hunter](rows, K, 0)), sorted_rows(corners), atol=1e-9)
+    np.testing.assert_allclose(
+        sorted_rows(HUNTERS[hunter](rows, K, 0)), sorted_rows(corners), atol=1e-9
+    )
 
 
 @SMOOTHED
@@ -37,17 +41,21 @@ def test_noise_moves_the_corners_by_less_than_itself(hunter):
     found = HUNTERS[hunter](noisy, 4, 0)
     distance = np.linalg.norm(corners[:, None] - found, axis=2)
     assert sorted(distance.argmin(axis=1)) == [0, 1, 2, 3]
-    assert distance.min(axis=1).max() < 0.35  # single extreme rows lie at three or four standard deviations: see the next test
+    assert (
+        distance.min(axis=1).max() < 0.35
+    )  # single extreme rows lie at three or four standard deviations: see the next test
 
 
 def test_smoothing_beats_the_single_most_extreme_row(monkeypatch):
-    import mallowmix.learn.vertices as vertices
+    import mallowmix.learn.spectral.corners as vertices
 
     def mean_distance():
         off = []
         for seed in range(10):
             corners, rows = simplex(4, seed, copies=60)
-            found = smoothed_spa(rows + 0.2 * np.random.default_rng(seed).standard_normal(rows.shape), 4)
+            found = smoothed_spa(
+                rows + 0.2 * np.random.default_rng(seed).standard_normal(rows.shape), 4
+            )
             off.append(np.linalg.norm(corners[:, None] - found, axis=2).min(axis=1).mean())
         return np.mean(off)
 

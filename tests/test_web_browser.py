@@ -9,7 +9,7 @@ import sqlalchemy as sa
 import mallowmix as mm
 from benchmarks.web_clients import ADMIN, Server, in_database
 from browser import launch, needs_chromium, watch
-from mallowmix.storage import save
+from mallowmix.model.model_file import save
 
 pytestmark = needs_chromium
 NASTY = [
@@ -32,7 +32,16 @@ def server(tmp_path_factory):
     import pyarrow.parquet as pq
 
     pq.write_table(dishes.comparisons.to_arrow(), folder / "people.parquet")
-    words = ["model.m4", "--votes", "votes.db", "--people", "people.parquet", "--questions", "6", "--propose"]
+    words = [
+        "model.m4",
+        "--votes",
+        "votes.db",
+        "--people",
+        "people.parquet",
+        "--questions",
+        "6",
+        "--propose",
+    ]
     started = Server([*words, "--title", "What do you like to eat?"], folder)
     started.start()
     yield started
@@ -53,7 +62,9 @@ def browser():
 def context(browser, server, request):
     """A fresh visitor, whose pages must be silent and stay at home. `request.param` holds options, such as a phone's size."""
     options = getattr(request, "param", {})
-    visitor = browser.new_context(base_url=server.url, **({"viewport": {"width": 1100, "height": 760}} | options))
+    visitor = browser.new_context(
+        base_url=server.url, **({"viewport": {"width": 1100, "height": 760}} | options)
+    )
     visitor.set_default_timeout(WAIT)
     wrong = watch(visitor, server.url)
     visitor.wrong = wrong
@@ -71,7 +82,9 @@ def votes_of(server):
 
 
 def person_of(page):
-    return page.evaluate("() => fetch('/api/v1/me').then((said) => said.json()).then((me) => me.person)")
+    return page.evaluate(
+        "() => fetch('/api/v1/me').then((said) => said.json()).then((me) => me.person)"
+    )
 
 
 def mine(server, page):
@@ -79,8 +92,12 @@ def mine(server, page):
     return [vote for vote in votes_of(server) if vote[0] == person]
 
 
-CHANGED = "(old) => location.pathname === '/me' || document.querySelector('#count')?.textContent !== old"
-ASKED_OR_DONE = "() => location.pathname === '/me' || document.querySelector('#survey[aria-busy=false]')"
+CHANGED = (
+    "(old) => location.pathname === '/me' || document.querySelector('#count')?.textContent !== old"
+)
+ASKED_OR_DONE = (
+    "() => location.pathname === '/me' || document.querySelector('#survey[aria-busy=false]')"
+)
 
 
 def go_through(page, choose):
@@ -123,7 +140,9 @@ def test_a_whole_survey_by_mouse_and_a_link_to_keep(context, server, browser):
     other.close()
     page.fill("#name", "haggis")
     page.click("#propose button")
-    page.wait_for_function("() => document.querySelector('#proposed').textContent.startsWith('Thank you')")
+    page.wait_for_function(
+        "() => document.querySelector('#proposed').textContent.startsWith('Thank you')"
+    )
     page.click("#more")
     ready(page)
     assert page.inner_text("#count") == "Question 7"
@@ -184,7 +203,9 @@ def test_a_lost_connection_loses_and_doubles_nothing(context, server):
     assert "There is no connection. Your answer is kept" in page.inner_text("#notice")
     assert mine_of(server, person) == []
     context.set_offline(False)
-    page.wait_for_function("() => document.querySelector('#count').textContent.startsWith('Question 2')")
+    page.wait_for_function(
+        "() => document.querySelector('#count').textContent.startsWith('Question 2')"
+    )
     assert len(mine_of(server, person)) == 1
     ready(page)
     sent = []
@@ -199,9 +220,13 @@ def test_a_lost_connection_loses_and_doubles_nothing(context, server):
 
     page.route("**/api/v1/votes", lose_the_reply)
     page.click("#second")
-    page.wait_for_function("() => document.querySelector('#count').textContent.startsWith('Question 3')")
+    page.wait_for_function(
+        "() => document.querySelector('#count').textContent.startsWith('Question 3')"
+    )
     assert len(sent) == 2 and sent[0] == sent[1] and len(mine_of(server, person)) == 2
-    context.wrong[:] = [said for said in context.wrong if "net::ERR_" not in said]  # the browser's word for what we did to it
+    context.wrong[:] = [
+        said for said in context.wrong if "net::ERR_" not in said
+    ]  # the browser's word for what we did to it
 
 
 def mine_of(server, person):
@@ -219,12 +244,19 @@ def test_an_answer_waits_in_the_browser_over_a_reload(context, server):
     assert mine_of(server, person) == []
     page.unroute("**/api/v1/votes")
     page.reload()
-    page.wait_for_function("() => document.querySelector('#count').textContent.startsWith('Question 2')")
+    page.wait_for_function(
+        "() => document.querySelector('#count').textContent.startsWith('Question 2')"
+    )
     assert len(mine_of(server, person)) == 1
     context.wrong[:] = [said for said in context.wrong if "net::ERR_" not in said]
 
 
-PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}
+PHONE = {
+    "viewport": {"width": 360, "height": 740},
+    "has_touch": True,
+    "is_mobile": True,
+    "color_scheme": "dark",
+}
 
 
 @pytest.mark.parametrize("context", [PHONE], indirect=True)
@@ -239,7 +271,9 @@ def test_a_phone_and_a_finger(context, server):
     ready(page)
     for part in ("#first", "#second", "#skip"):
         box = page.locator(part).bounding_box()
-        assert box["height"] >= 44 and box["y"] + box["height"] <= 740  # large enough for a thumb, and in sight
+        assert (
+            box["height"] >= 44 and box["y"] + box["height"] <= 740
+        )  # large enough for a thumb, and in sight
     go_through(page, lambda page, n: page.tap("#first"))
     check_result(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
@@ -257,9 +291,14 @@ def test_explore_someone(context):
     first = page.inner_text("#their-mixture .name >> nth=0")
     model = mm.load_dishes(n_users=40, per_user=20).model
     theta = mm.weights(
-        model, mm.read_comparisons([("u", "ceviche", "lasagne"), ("u", "tabbouleh", "vindaloo")]).with_items(model.items)
+        model,
+        mm.read_comparisons(
+            [("u", "ceviche", "lasagne"), ("u", "tabbouleh", "vindaloo")]
+        ).with_items(model.items),
     )[0]
-    assert first.startswith(f"Taste {theta.argmax() + 1}") and f"{round(100 * theta.max())}" in first
+    assert (
+        first.startswith(f"Taste {theta.argmax() + 1}") and f"{round(100 * theta.max())}" in first
+    )
     page.select_option("#one", "pizza")
     page.select_option("#two", "vindaloo")
     page.wait_for_function("() => document.querySelector('#chance').textContent.includes('likely')")
@@ -293,7 +332,12 @@ NAMELESS = """() => [...document.querySelectorAll('button, a, input:not([type=hi
   .map((node) => node.outerHTML)"""
 
 
-@pytest.mark.parametrize("context", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True, ids=["light", "dark"])
+@pytest.mark.parametrize(
+    "context",
+    [{"color_scheme": "light"}, {"color_scheme": "dark"}],
+    indirect=True,
+    ids=["light", "dark"],
+)
 def test_text_stands_out_and_everything_has_a_name(context):
     """Contrast of at least 4.5 to 1 for all text (WCAG AA), as it is painted; no control without a label; one heading."""
     page = context.new_page()
@@ -307,7 +351,11 @@ def test_text_stands_out_and_everything_has_a_name(context):
         page.wait_for_selector(ready_when)
         found = page.evaluate(CONTRAST)
         assert len(found) > 5 and [(name, ratio) for name, ratio in found if ratio < 4.5] == []
-        assert page.evaluate(NAMELESS) == [] and page.locator("h1").count() == 1 and page.locator("main").count() == 1
+        assert (
+            page.evaluate(NAMELESS) == []
+            and page.locator("h1").count() == 1
+            and page.locator("main").count() == 1
+        )
 
 
 def test_admin_in_the_browser(context, server):
@@ -338,20 +386,26 @@ def test_names_are_text_in_the_browser_too(browser, tmp_path):
     (tmp_path / "items.csv").write_text("\n".join(f'"{name}"' for name in NASTY), encoding="utf-8")
     model = mm.M4.from_orders([NASTY, NASTY[::-1]], phi=0.2)
     save(model, tmp_path / "model.m4")
-    server = Server(["model.m4", "--votes", "votes.db", "--title", "<b>T</b>", "--questions", "3"], tmp_path)
+    server = Server(
+        ["model.m4", "--votes", "votes.db", "--title", "<b>T</b>", "--questions", "3"], tmp_path
+    )
     server.start()
     try:
         context, wrong = browser.new_context(base_url=server.url), []
         page = context.new_page()
         page.set_default_timeout(WAIT)
-        context.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        context.on(
+            "console", lambda said: wrong.append(said.text) if said.type == "error" else None
+        )
         page.on("dialog", lambda dialog: wrong.append(dialog.message))
         page.goto("/explore")
         page.wait_for_selector("#tastes:not([hidden])")
         assert set(page.locator(".taste >> nth=0 >> li").all_inner_texts()) == set(NASTY)
         page.goto("/survey")
         for n in range(3):
-            page.wait_for_function(f"() => document.querySelector('#count').textContent.startsWith('Question {n + 1}')")
+            page.wait_for_function(
+                f"() => document.querySelector('#count').textContent.startsWith('Question {n + 1}')"
+            )
             ready(page)
             assert {page.inner_text("#first"), page.inner_text("#second")} <= set(NASTY)
             page.keyboard.press("ArrowLeft")

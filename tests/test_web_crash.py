@@ -8,10 +8,18 @@ import itertools
 
 import pytest
 
-from benchmarks.web_clients import ADMIN, Acknowledged, Client, Server, Voter, in_database, refit_and_wait
+from benchmarks.web_clients import (
+    ADMIN,
+    Acknowledged,
+    Client,
+    Server,
+    Voter,
+    in_database,
+    refit_and_wait,
+)
 from benchmarks.web_load import Setting, killing, milliseconds, no_op, planted, stopping, voting
 from benchmarks.web_postgres import Postgres, installed
-from mallowmix.storage import save
+from mallowmix.model.model_file import save
 
 SMALL = Setting(clients=6, visitors=1, n_items=20, n_components=2)
 
@@ -34,7 +42,10 @@ def test_votes_survive_a_refit_and_two_kills(tmp_path):
 
     async def go():
         numbers = itertools.count()
-        voters, visitors = await people(server, 6, known, numbers), await people(server, 1, known, numbers)
+        voters, visitors = (
+            await people(server, 6, known, numbers),
+            await people(server, 1, known, numbers),
+        )
         nothing = milliseconds(await no_op(server.port, 6, 0.3))
         loaded = await voting(voters, visitors, 1.0)
         refit = asyncio.create_task(refit_and_wait(server.port, ADMIN))
@@ -47,14 +58,21 @@ def test_votes_survive_a_refit_and_two_kills(tmp_path):
         nothing, loaded, during, kills = asyncio.run(go())
     finally:
         server.kill()
-    assert nothing["n"] > 0 and loaded["vote"]["n"] > 20 and during["vote"]["n"] > 20 and loaded["question"]["n"] > 0
+    assert (
+        nothing["n"] > 0
+        and loaded["vote"]["n"] > 20
+        and during["vote"]["n"] > 20
+        and loaded["question"]["n"] > 0
+    )
     assert kills["retries"] > 0
     found = known.check(in_database(str(tmp_path / "votes.db")))
     assert found["acknowledged"] > 50 and found["lost"] == found["doubled"] == found["changed"] == 0
     assert "Traceback" not in (tmp_path / "server.log").read_text()
 
 
-@pytest.mark.skipif(not installed(), reason="PostgreSQL is not installed, or there is nobody to run it as")
+@pytest.mark.skipif(
+    not installed(), reason="PostgreSQL is not installed, or there is nobody to run it as"
+)
 def test_votes_survive_a_kill_and_a_stopped_postgresql(tmp_path):
     with Postgres() as database:
         server, known = started(tmp_path, database.url), Acknowledged()

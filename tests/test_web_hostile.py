@@ -12,8 +12,8 @@ from hypothesis.errors import Unsatisfiable
 
 import mallowmix as mm
 from mallowmix.errors import DataError, FileError, OptionError
-from mallowmix.web.app import create_app
-from mallowmix.web.names import clean_name, read_items
+from mallowmix.web.application import create_app
+from mallowmix.web.item_names import clean_name, read_items
 from mallowmix.web.security import POLICY
 from mallowmix.web.server import listening
 from mallowmix.web.settings import Settings
@@ -39,7 +39,11 @@ NASTY = [
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     model = mm.M4.from_orders([NASTY, NASTY[::-1]], phi=0.3)
-    return Site(str(tmp_path_factory.mktemp("web") / "v.db"), Settings(rate=0.0, admin_token="x" * 20, propose=True), model=model)
+    return Site(
+        str(tmp_path_factory.mktemp("web") / "v.db"),
+        Settings(rate=0.0, admin_token="x" * 20, propose=True),
+        model=model,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,15 +72,35 @@ def calls_of(client):
 def checker(call, mode, client, headers, tried):
     """A test of one call with cases that fit its description (positive) or do not (negative)."""
 
-    @settings(max_examples=8, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=8,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(case=call.as_strategy(generation_mode=schemathesis.GenerationMode(mode)))
     def check(case):
-        sent = json.dumps(case.body) if isinstance(case.body, dict | list | str | int | float | None) else None
-        answer = client.request(case.method, case.formatted_path, params=case.query or None, content=sent, headers=headers)
+        sent = (
+            json.dumps(case.body)
+            if isinstance(case.body, dict | list | str | int | float | None)
+            else None
+        )
+        answer = client.request(
+            case.method,
+            case.formatted_path,
+            params=case.query or None,
+            content=sent,
+            headers=headers,
+        )
         client.cookies.clear()
         tried.add((case.path, answer.status_code))
         assert answer.status_code < 500, (case.method, case.path, answer.text)
-        assert str(answer.status_code) in call.definition.raw["responses"], (case.method, case.path, answer.status_code)
+        assert str(answer.status_code) in call.definition.raw["responses"], (
+            case.method,
+            case.path,
+            answer.status_code,
+        )
 
     return check
 
@@ -88,7 +112,9 @@ def test_every_call_of_the_api_survives_whatever_it_is_given(client, person, mod
     for number, call in enumerate(calls_of(client)):
         headers = {"Content-Type": "application/json"} | ({} if number % 4 == 3 else person)
         if call.method != "delete":  # would end the session of the others
-            with contextlib.suppress(Unsatisfiable, SkipTest):  # a call that takes nothing has nothing wrong to be given
+            with contextlib.suppress(
+                Unsatisfiable, SkipTest
+            ):  # a call that takes nothing has nothing wrong to be given
                 checker(call, mode, client, headers, tried)()
     assert len(tried) > 10
 
@@ -116,9 +142,13 @@ RAW = [
 @pytest.mark.parametrize("body", RAW, ids=lambda body: body[:30].decode("latin-1"))
 def test_bodies_that_are_no_request(client, site, person, path, body):
     before = stored(site)[0]["votes"], stored(site)[1]
-    answer = client.post(f"/api/v1/{path}", content=body, headers=person | {"Content-Type": "application/json"})
+    answer = client.post(
+        f"/api/v1/{path}", content=body, headers=person | {"Content-Type": "application/json"}
+    )
     client.cookies.clear()
-    assert 400 <= answer.status_code < 500 or (path == "people" and body in (b"", b"null") and answer.status_code == 201)
+    assert 400 <= answer.status_code < 500 or (
+        path == "people" and body in (b"", b"null") and answer.status_code == 201
+    )
     assert isinstance(answer.json(), dict)
     assert (stored(site)[0]["votes"], stored(site)[1]) == before
 
@@ -141,46 +171,77 @@ def test_names_with_markup_are_text_everywhere(client, person):
     assert client.get("/api/v1/model").json()["items"] == sorted(NASTY)
     admin = TestClient(client.app, headers={"Authorization": f"Bearer {'x' * 20}"})
     page = admin.get("/admin").text
-    assert "<script>alert" not in page and "&lt;script&gt;alert" in page and "<img src=x" not in page and "49" not in page[:200]
+    assert (
+        "<script>alert" not in page
+        and "&lt;script&gt;alert" in page
+        and "<img src=x" not in page
+        and "49" not in page[:200]
+    )
     asked = client.get("/api/v1/next-pair", headers=person).json()
-    vote = {"key": "nasty-names", "first": asked["first"]["id"], "second": asked["second"]["id"], "choice": "first"}
+    vote = {
+        "key": "nasty-names",
+        "first": asked["first"]["id"],
+        "second": asked["second"]["id"],
+        "choice": "first",
+    }
     assert client.post("/api/v1/votes", headers=person, json=vote).status_code == 200
     row = admin.get("/admin/votes.csv").text.splitlines()[1]
     assert asked["first"]["name"].replace('"', '""') in row
-    assert client.get("/r/" + "%3Cscript%3Ealert(1)%3C%2Fscript%3E").text.count("<script>alert") == 0
+    assert (
+        client.get("/r/" + "%3Cscript%3Ealert(1)%3C%2Fscript%3E").text.count("<script>alert") == 0
+    )
 
 
 def test_replays_and_wrong_tokens_store_nothing(client, site, person):
     asked = client.get("/api/v1/next-pair", headers=person).json()
-    vote = {"key": "replayed-key", "first": asked["first"]["id"], "second": asked["second"]["id"], "choice": "second"}
+    vote = {
+        "key": "replayed-key",
+        "first": asked["first"]["id"],
+        "second": asked["second"]["id"],
+        "choice": "second",
+    }
     assert client.post("/api/v1/votes", headers=person, json=vote).json()["repeated"] is False
     before = stored(site)
-    assert all(client.post("/api/v1/votes", headers=person, json=vote).json()["repeated"] for _ in range(20))
+    assert all(
+        client.post("/api/v1/votes", headers=person, json=vote).json()["repeated"]
+        for _ in range(20)
+    )
     for token in ("", "x", "x" * 5000, "é", "Bearer", "' OR ''='", person["Authorization"][7:-1]):
         headers = {"Authorization": f"Bearer {token}".encode()}
-        assert client.post("/api/v1/votes", headers=headers, json=vote | {"key": "other-key-1"}).status_code in (401, 403)
+        assert client.post(
+            "/api/v1/votes", headers=headers, json=vote | {"key": "other-key-1"}
+        ).status_code in (401, 403)
     assert stored(site) == before
 
 
 def test_hosts_and_rates(tmp_path):
     model = mm.M4.from_orders([["a", "b", "c"]])
-    site = Site(str(tmp_path / "v.db"), Settings(rate=2.0, hosts=("127.0.0.1", "[::1]")), model=model)
+    site = Site(
+        str(tmp_path / "v.db"), Settings(rate=2.0, hosts=("127.0.0.1", "[::1]")), model=model
+    )
     with TestClient(create_app(site), base_url="http://127.0.0.1:8000") as client:
         assert client.get("/api/health").status_code == 200
         assert client.get("/api/health", headers={"Host": "[::1]:8000"}).status_code == 200
         for host in ("evil.example", "127.0.0.1.evil.example", "", "localhost:8000"):
             assert client.get("/api/health", headers={"Host": host}).status_code == 421
         token = client.post("/api/v1/people", json={"token": True}).json()["token"]
-        said = [client.get("/api/v1/me", headers={"Authorization": f"Bearer {token}"}) for _ in range(30)]
+        said = [
+            client.get("/api/v1/me", headers={"Authorization": f"Bearer {token}"})
+            for _ in range(30)
+        ]
         codes = [answer.status_code for answer in said]
-        assert codes[:20] == [200] * 20 and 429 in codes[20:]  # ten seconds' worth at once, then two a second
+        assert (
+            codes[:20] == [200] * 20 and 429 in codes[20:]
+        )  # ten seconds' worth at once, then two a second
         assert int(said[-1].headers["retry-after"]) >= 1
         client.cookies.clear()
         assert client.get("/api/health").status_code == 200  # another bucket
 
 
 def test_newcomers_from_one_address_are_limited(tmp_path):
-    site = Site(str(tmp_path / "v.db"), Settings(rate=1.0), model=mm.M4.from_orders([["a", "b", "c"]]))
+    site = Site(
+        str(tmp_path / "v.db"), Settings(rate=1.0), model=mm.M4.from_orders([["a", "b", "c"]])
+    )
     with TestClient(create_app(site)) as client:
         codes = []
         for _ in range(14):
@@ -190,7 +251,9 @@ def test_newcomers_from_one_address_are_limited(tmp_path):
 
 
 def test_an_address_that_is_taken_is_said_in_words():
-    taken = pytest.raises(OptionError, match=r"cannot be listened on: .*in use.* Choose another with --port")
+    taken = pytest.raises(
+        OptionError, match=r"cannot be listened on: .*in use.* Choose another with --port"
+    )
     with listening("127.0.0.1", 0) as line, taken:
         listening("127.0.0.1", line.getsockname()[1])
     with pytest.raises(OptionError, match="cannot be listened on"):
@@ -198,7 +261,12 @@ def test_an_address_that_is_taken_is_said_in_words():
 
 
 def test_the_policy_allows_nothing_but_our_own_files():
-    assert "unsafe" not in POLICY and "*" not in POLICY and "data:" not in POLICY and "default-src 'none'" in POLICY
+    assert (
+        "unsafe" not in POLICY
+        and "*" not in POLICY
+        and "data:" not in POLICY
+        and "default-src 'none'" in POLICY
+    )
 
 
 # ------------------------------------------------------------------------------------------------- the start of a server
@@ -237,7 +305,10 @@ def test_lists_of_items(tmp_path):
 
 def test_the_command_says_what_is_wrong(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert "nothing to ask about: name a model file, or a list of items with --items" in run("serve", code=2)[1]
+    assert (
+        "nothing to ask about: name a model file, or a list of items with --items"
+        in run("serve", code=2)[1]
+    )
     assert "There is no model file nothing.m4" in run("serve", "nothing.m4", code=1)[1]
     (tmp_path / "items.csv").write_text("a\nb\n", encoding="utf-8")
     _, error = run("serve", "--items", "items.csv", "--admin-token", "short", code=2)

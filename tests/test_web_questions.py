@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.infer.draws import draw
+from mallowmix.infer.collapsed_variational import lens
+from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.next_pair import information, most_telling, rough_information
-from mallowmix.infer.posterior import lens
-from mallowmix.web.fitted import N_DRAWS, Fitted
+from mallowmix.web.prepared_answers import N_DRAWS, Fitted
 from mallowmix.web.questions import Asked, block_of, finished, next_question
 from mallowmix.web.settings import Settings
-from mallowmix.web.store import ACTIVE, RETIRED, Item
 from mallowmix.web.tally import Tally
+from mallowmix.web.vote_store import ACTIVE, RETIRED, Item
 
 
 def random_model(Q, K, phi, alpha, seed=0):
@@ -24,7 +24,9 @@ def items_of(model):
 
 
 @pytest.mark.parametrize(("phi", "alpha"), [(0.0, 0.1), (0.5, 0.1), (0.5, 1.0), (0.95, 0.3)])
-def test_the_rough_information_is_as_near_as_it_says_and_the_best_are_those_of_looking_at_all(phi, alpha):
+def test_the_rough_information_is_as_near_as_it_says_and_the_best_are_those_of_looking_at_all(
+    phi, alpha
+):
     model = random_model(40, 5, phi, alpha)
     view, (low, high) = lens(model), np.triu_indices(40, 1)
     codes = low * 40 + high
@@ -34,7 +36,10 @@ def test_the_rough_information_is_as_near_as_it_says_and_the_best_are_those_of_l
         block = fitted.block(sample.winner[:n], sample.loser[:n], sample.weight[:n])
         theta = draw(block, view, 50, np.uint64(1))[0]
         exact = information(theta @ view.beta[codes].T)
-        assert np.abs(rough_information(theta, view.beta.astype(np.float32), codes) - exact).max() < 2e-4
+        assert (
+            np.abs(rough_information(theta, view.beta.astype(np.float32), codes) - exact).max()
+            < 2e-4
+        )
         best, told = most_telling(theta, view.beta, codes, 7)
         assert best.tolist() == np.argsort(-np.round(exact, 12), kind="stable")[:7].tolist()
         np.testing.assert_allclose(told, exact[best], atol=1e-12)
@@ -49,7 +54,9 @@ def test_two_looks_lose_next_to_nothing():
         sample = model.sample(1, 3 * seed + 1, seed=seed).comparisons
         block = fitted.block(sample.winner, sample.loser, sample.weight)
         best, told = fitted.question(block, codes)
-        exact = information(draw(block, fitted.view, N_DRAWS, np.uint64(0))[0] @ fitted.view.beta[codes].T)
+        exact = information(
+            draw(block, fitted.view, N_DRAWS, np.uint64(0))[0] @ fitted.view.beta[codes].T
+        )
         assert told == pytest.approx(exact[best], abs=1e-12)
         assert told >= 0.98 * exact.max()
 
@@ -60,7 +67,9 @@ def test_a_question_is_that_of_the_library():
     items, answers = items_of(model), np.array([[1, 2, 1], [3, 9, -1], [4, 5, 0]])
     asked = next_question(Fitted(0, model), items, answers, Tally({}), 1)
     choices = mm.read_comparisons([("u", "i000", "i001"), ("u", "i008", "i002")])
-    (best,) = mm.next_pair(model, choices.with_items(model.items), n_draws=N_DRAWS, answered=[("i003", "i004")])
+    (best,) = mm.next_pair(
+        model, choices.with_items(model.items), n_draws=N_DRAWS, answered=[("i003", "i004")]
+    )
     assert {items[asked.first].name, items[asked.second].name} == {best.first, best.second}
     assert asked.information == pytest.approx(best.information, abs=1e-12)
 
@@ -113,7 +122,9 @@ def test_both_orders_of_a_pair_are_shown_and_a_reload_shows_the_same():
     items = {1: Item(1, "a", ACTIVE), 2: Item(2, "b", ACTIVE)}
     nothing = np.zeros((0, 3), np.int64)
     shown = [next_question(None, items, nothing, Tally({}), person).first for person in range(200)]
-    assert shown == [next_question(None, items, nothing, Tally({}), person).first for person in range(200)]
+    assert shown == [
+        next_question(None, items, nothing, Tally({}), person).first for person in range(200)
+    ]
     assert 70 < shown.count(1) < 130  # a coin leaves this with a probability below 1e-5
 
 
@@ -121,11 +132,17 @@ def test_the_stop_rule():
     rule = Settings(questions=10, least=4, enough=0.02)
     telling, dull = Asked(1, 2, 0.3), Asked(1, 2, 0.01)
     assert finished(rule, 0, None) and finished(rule, 10, telling) and finished(rule, 4, dull)
-    assert not finished(rule, 9, telling) and not finished(rule, 3, dull) and not finished(rule, 9, Asked(1, 2, None))
+    assert (
+        not finished(rule, 9, telling)
+        and not finished(rule, 3, dull)
+        and not finished(rule, 9, Asked(1, 2, None))
+    )
     assert not finished(rule, 50, dull, more=True) and finished(rule, 50, None, more=True)
 
 
 def test_answers_become_comparisons_and_undecided_ones_do_not():
     model = random_model(4, 2, 0.3, 0.5)
-    block = block_of(Fitted(0, model), items_of(model), np.array([[1, 2, 1], [1, 3, -1], [2, 4, 0]]))
+    block = block_of(
+        Fitted(0, model), items_of(model), np.array([[1, 2, 1], [1, 3, -1], [2, 4, 0]])
+    )
     assert sorted(block.pair.tolist()) == [0 * 4 + 1, 2 * 4 + 0]

@@ -8,10 +8,10 @@ import pytest
 import sqlalchemy as sa
 
 from mallowmix.errors import FileError, OptionError
-from mallowmix.storage import loads
-from mallowmix.web.engines import database_url, make_engine, shown
+from mallowmix.model.model_file import loads
+from mallowmix.web.connections import database_url, make_engine, shown
 from mallowmix.web.schema import VERSION, items, meta, migrate, models, people, version_of, votes
-from mallowmix.web.store import Store, comparisons_of
+from mallowmix.web.vote_store import Store, comparisons_of
 from mallowmix.web.worker import _later_half, refit
 from mallowmix.web.writer import CONFLICT, GONE, REPEATED, STORED, Vote
 
@@ -19,7 +19,11 @@ from mallowmix.web.writer import CONFLICT, GONE, REPEATED, STORED, Vote
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request, tmp_path):
     """A fresh database of either kind."""
-    return str(tmp_path / "votes.db") if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    return (
+        str(tmp_path / "votes.db")
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgres_url")
+    )
 
 
 @pytest.fixture
@@ -32,7 +36,9 @@ def store(place):
 
 def add_person(store, name="x"):
     def add(connection):
-        return connection.execute(people.insert().values(token=name, link=name, created=0.0)).inserted_primary_key[0]
+        return connection.execute(
+            people.insert().values(token=name, link=name, created=0.0)
+        ).inserted_primary_key[0]
 
     return store.writer.submit(add).result()
 
@@ -62,7 +68,8 @@ def test_votes_that_wait_share_a_commit(store):
     before = store.writer.commits
     blocked = store.writer.submit(lambda connection: held.wait(5))
     waiting = [
-        store.writer.submit(Vote(person, f"key-{n:05d}", low, high, 1, 0)) for n, (low, high) in enumerate([(1, 2), (1, 3)])
+        store.writer.submit(Vote(person, f"key-{n:05d}", low, high, 1, 0))
+        for n, (low, high) in enumerate([(1, 2), (1, 3)])
     ]
     held.set()
     assert blocked.result() and [each.result() for each in waiting] == [STORED, STORED]
@@ -72,7 +79,9 @@ def test_votes_that_wait_share_a_commit(store):
 def test_a_vote_of_someone_deleted_spoils_nobody_elses(store):
     stays, goes = add_person(store, "stays"), add_person(store, "goes")
     store.writer.submit(Vote(goes, "key-00001", 1, 2, 1, 0)).result()
-    store.writer.submit(lambda connection: connection.execute(people.delete().where(people.c.id == goes)).rowcount).result()
+    store.writer.submit(
+        lambda connection: connection.execute(people.delete().where(people.c.id == goes)).rowcount
+    ).result()
     assert len(store.answers_of(goes)) == 0
     held = threading.Event()
     store.writer.submit(lambda connection: held.wait(5))
@@ -86,7 +95,9 @@ def test_a_vote_of_someone_deleted_spoils_nobody_elses(store):
 
 def test_a_failed_write_is_told_and_the_next_one_works(store):
     with pytest.raises(sa.exc.DBAPIError):
-        store.writer.submit(lambda connection: connection.execute(sa.text("SELECT * FROM nothing"))).result()
+        store.writer.submit(
+            lambda connection: connection.execute(sa.text("SELECT * FROM nothing"))
+        ).result()
     assert not store.writer.healthy
     assert store.writer.submit(Vote(add_person(store), "key-00001", 1, 2, 1, 0)).result() == STORED
     assert store.writer.healthy
@@ -98,7 +109,9 @@ def test_errors_show_no_values(store):
     with pytest.raises(sa.exc.IntegrityError) as told:
         store.writer.submit(lambda connection: connection.execute(row)).result()
     assert "INSERT INTO people" in str(told.value) and "parameters hidden" in str(told.value)
-    assert store.place.startswith("postgresql") or "a-secret-digest" not in str(told.value)  # the server's own DETAIL line is its
+    assert store.place.startswith("postgresql") or "a-secret-digest" not in str(
+        told.value
+    )  # the server's own DETAIL line is its
 
 
 def test_rows_become_comparisons(store):
@@ -107,7 +120,10 @@ def test_rows_become_comparisons(store):
         store.writer.submit(Vote(person, f"key-{n:05d}", low, high, choice, 0)).result()
     rows, names = store.rows()
     found = comparisons_of(rows, names).to_arrow().to_pylist()
-    assert [(row["user"], row["winner"], row["loser"]) for row in found] == [("p000001", "a", "b"), ("p000001", "c", "a")]
+    assert [(row["user"], row["winner"], row["loser"]) for row in found] == [
+        ("p000001", "a", "b"),
+        ("p000001", "c", "a"),
+    ]
     assert store.pair_counts() == {(1, 2): 1, (1, 3): 1, (2, 3): 1}
 
 
@@ -116,8 +132,12 @@ def test_an_older_schema_is_upgraded_and_keeps_its_votes(place):
     with engine.begin() as connection:
         migrate(connection, upto=1)
         assert version_of(connection) == 1
-        assert "model" not in {column["name"] for column in sa.inspect(connection).get_columns("votes")}
-        connection.execute(items.insert(), [{"name": name, "status": "active", "created": 0.0} for name in "ab"])
+        assert "model" not in {
+            column["name"] for column in sa.inspect(connection).get_columns("votes")
+        }
+        connection.execute(
+            items.insert(), [{"name": name, "status": "active", "created": 0.0} for name in "ab"]
+        )
         connection.execute(people.insert().values(token="t", link="l", created=0.0))
         old = "INSERT INTO votes (person, key, low, high, choice, created) VALUES (1, 'key-old-', 1, 2, 1, 0)"
         connection.execute(sa.text(old))
@@ -153,7 +173,11 @@ def test_sqlite_is_in_wal_and_waits_for_the_disk(tmp_path):
     engine = make_engine(database_url(str(tmp_path / "v.db")), writing=True)
     with engine.connect() as connection:
         pragma = lambda name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()  # noqa: E731
-        assert (pragma("journal_mode"), pragma("synchronous"), pragma("foreign_keys")) == ("wal", 2, 1)
+        assert (pragma("journal_mode"), pragma("synchronous"), pragma("foreign_keys")) == (
+            "wal",
+            2,
+            1,
+        )
 
 
 def test_places_that_cannot_be(tmp_path):
@@ -162,21 +186,34 @@ def test_places_that_cannot_be(tmp_path):
     with pytest.raises(OptionError, match="'mysql' database; mallowmix keeps votes in SQLite"):
         database_url("mysql://u:secret@h/d")
     (tmp_path / "text.db").write_text("not a database, whatever its name says" * 50)
-    with pytest.raises(FileError, match=r"text.db cannot be used as the database of votes: file is not a database"):
+    with pytest.raises(
+        FileError, match=r"text.db cannot be used as the database of votes: file is not a database"
+    ):
         Store(str(tmp_path / "text.db"))
     assert "secret" not in shown(database_url("postgresql://u:secret@h/d"))
     with pytest.raises(FileError) as told:
         Store("postgresql://u:secret@127.0.0.1:1/d")
-    assert "secret" not in str(told.value) and "cannot be used as the database of votes" in str(told.value)
+    assert "secret" not in str(told.value) and "cannot be used as the database of votes" in str(
+        told.value
+    )
 
 
 def test_the_later_half_of_everybodys_votes():
-    assert _later_half(np.array([7, 3, 7, 3, 7, 9])).tolist() == [False, False, True, True, True, True]
+    assert _later_half(np.array([7, 3, 7, 3, 7, 9])).tolist() == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_rows_of_nothing_have_their_shape(store):
     rows, names = store.rows()
-    assert rows.shape == (0, 4) and rows.dtype == np.int64 and set(names.values()) == {"a", "b", "c"}
+    assert (
+        rows.shape == (0, 4) and rows.dtype == np.int64 and set(names.values()) == {"a", "b", "c"}
+    )
 
 
 def test_a_refit_says_how_many_votes_the_model_before_had_foretold(store, place):
@@ -190,14 +227,36 @@ def test_a_refit_says_how_many_votes_the_model_before_had_foretold(store, place)
         vote(person, 1, 1, 2)
         vote(person, 2, 2, 3)
     first = refit(place, "auto")
-    assert (first["votes"], first["people"], first["foretold"], first["foretold_of"]) == (24, 12, None, 0)
+    assert (first["votes"], first["people"], first["foretold"], first["foretold_of"]) == (
+        24,
+        12,
+        None,
+        0,
+    )
     model = loads(base64.b64decode(first["model"]))
     assert [str(model.items[i]) for i in model.order[0]] == ["a", "b", "c"]
-    row = {name: first[name] for name in ("last_vote", "votes", "people", "components", "seconds", "foretold", "foretold_of")}
+    row = {
+        name: first[name]
+        for name in (
+            "last_vote",
+            "votes",
+            "people",
+            "components",
+            "seconds",
+            "foretold",
+            "foretold_of",
+        )
+    }
     data = base64.b64decode(first["model"])
-    store.writer.submit(lambda c: c.execute(models.insert().values(created=0.0, data=data, **row)).rowcount).result()
+    store.writer.submit(
+        lambda c: c.execute(models.insert().values(created=0.0, data=data, **row)).rowcount
+    ).result()
     for person in people_[:8]:
         vote(person, 3, 1, 3)
     store.writer.submit(Vote(people_[8], "key-00003", 1, 3, -1, 0)).result()
     second = refit(place, 1)
-    assert second["foretold_of"] == 9 and second["foretold"] == pytest.approx(8 / 9) and second["components"] == 1
+    assert (
+        second["foretold_of"] == 9
+        and second["foretold"] == pytest.approx(8 / 9)
+        and second["components"] == 1
+    )

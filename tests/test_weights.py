@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.special import roots_jacobi
 
 import mallowmix as mm
-from mallowmix.calibration import Calibration
 from mallowmix.errors import DataError, FitWarning, OptionError
 from mallowmix.infer.weights import weights
+from mallowmix.model.calibration import Calibration
 
 TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
 
@@ -23,12 +23,16 @@ def posterior_mean(model, comparisons, m, n_nodes=120):
     theta = (1 + x) / 2
     rows = comparisons.user == m
     first, second = model.beta()[:, comparisons.winner[rows], comparisons.loser[rows]]
-    log = (np.log(np.outer(theta, first) + np.outer(1 - theta, second)) * comparisons.weight[rows]).sum(axis=1)
+    log = (
+        np.log(np.outer(theta, first) + np.outer(1 - theta, second)) * comparisons.weight[rows]
+    ).sum(axis=1)
     mass = node_weight * np.exp(log - log.max())
     return np.array([mass @ theta, mass @ (1 - theta)]) / mass.sum()
 
 
-@pytest.mark.parametrize(("per_user", "worst", "mean"), [(5, 0.08, 0.02), (50, 0.05, 0.01), (400, 0.015, 0.003)])
+@pytest.mark.parametrize(
+    ("per_user", "worst", "mean"), [(5, 0.08, 0.02), (50, 0.05, 0.01), (400, 0.015, 0.003)]
+)
 def test_close_to_the_exact_posterior_mean(per_user, worst, mean):
     """The fixed point is an approximation: its error (largest and mean over 100 people) shrinks as comparisons come in."""
     comparisons = TWO.sample(100, per_user, seed=1).comparisons
@@ -41,7 +45,9 @@ def test_close_to_the_exact_posterior_mean(per_user, worst, mean):
 def test_the_quadrature_has_converged():
     comparisons = TWO.sample(20, 400, seed=1).comparisons
     for m in range(20):
-        np.testing.assert_allclose(posterior_mean(TWO, comparisons, m), posterior_mean(TWO, comparisons, m, 200), atol=1e-9)
+        np.testing.assert_allclose(
+            posterior_mean(TWO, comparisons, m), posterior_mean(TWO, comparisons, m, 200), atol=1e-9
+        )
 
 
 def test_the_fixed_point_holds():
@@ -51,7 +57,11 @@ def test_the_fixed_point_holds():
     beta = TWO.beta()
     for m in range(20):
         rows = np.flatnonzero(comparisons.user == m)
-        tokens = np.repeat(beta[:, comparisons.winner[rows], comparisons.loser[rows]].T, comparisons.weight[rows].astype(int), 0)
+        tokens = np.repeat(
+            beta[:, comparisons.winner[rows], comparisons.loser[rows]].T,
+            comparisons.weight[rows].astype(int),
+            0,
+        )
         r = np.zeros((len(tokens), 2))
         for _ in range(3000):
             r = tokens * (TWO.alpha + r.sum(axis=0) - r)
@@ -83,15 +93,21 @@ def test_people_who_hold_one_component_alone():
     for m in range(20):
         rows = comparisons.user == m
         likelihood = np.prod(
-            beta[:, comparisons.winner[rows], comparisons.loser[rows]] ** (0.5 * comparisons.weight[rows]), axis=1
+            beta[:, comparisons.winner[rows], comparisons.loser[rows]]
+            ** (0.5 * comparisons.weight[rows]),
+            axis=1,
         )
-        np.testing.assert_allclose(found[m], TWO.share * likelihood / (TWO.share @ likelihood), rtol=1e-9)
+        np.testing.assert_allclose(
+            found[m], TWO.share * likelihood / (TWO.share @ likelihood), rtol=1e-9
+        )
 
 
 def test_spam_is_a_third_component_of_coin_flips():
     """As the same model with a φ = 1 component of that share, whose weight is then left out."""
     comparisons = TWO.sample(20, 30, seed=2).comparisons
-    three = mm.M4([*TWO.sigma, TWO.sigma[0]], [*TWO.phi, 1.0], [*TWO.alpha, TWO.alpha.sum() / 4], TWO.items)
+    three = mm.M4(
+        [*TWO.sigma, TWO.sigma[0]], [*TWO.phi, 1.0], [*TWO.alpha, TWO.alpha.sum() / 4], TWO.items
+    )
     expected = weights(three, comparisons)[:, :2]
     found = weights(replace(TWO, calibration=Calibration(spam=0.2)), comparisons)
     np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
@@ -99,8 +115,13 @@ def test_spam_is_a_third_component_of_coin_flips():
 
 def test_a_prior_of_both_kinds_lies_between_them():
     comparisons = TWO.sample(20, 8, seed=2).comparisons
-    single, both, mixed = (weights(replace(TWO, calibration=Calibration(vertex=v)), comparisons)[:, 0] for v in (1, 0.5, 0))
-    assert np.all((both >= np.minimum(single, mixed) - 1e-12) & (both <= np.maximum(single, mixed) + 1e-12))
+    single, both, mixed = (
+        weights(replace(TWO, calibration=Calibration(vertex=v)), comparisons)[:, 0]
+        for v in (1, 0.5, 0)
+    )
+    assert np.all(
+        (both >= np.minimum(single, mixed) - 1e-12) & (both <= np.maximum(single, mixed) + 1e-12)
+    )
     assert np.abs(both - mixed).max() > 0.01 and np.abs(both - single).max() > 0.01
 
 
@@ -111,7 +132,9 @@ def test_evidence_and_scale_do_what_they_say():
         shrunk = weights(replace(TWO, calibration=trust), comparisons)
         np.testing.assert_allclose(shrunk.sum(axis=1), 1)
         assert np.abs(shrunk - prior).mean() < 0.8 * np.abs(plain - prior).mean()
-    thirded = replace(comparisons, weight=comparisons.weight / 3)  # evidence is what a row's weight would be
+    thirded = replace(
+        comparisons, weight=comparisons.weight / 3
+    )  # evidence is what a row's weight would be
     trusted = replace(TWO, calibration=Calibration(evidence=1 / 3))
     np.testing.assert_allclose(weights(trusted, comparisons), weights(TWO, thirded), atol=0.02)
 
@@ -125,7 +148,10 @@ def test_people_of_one_taste_are_told_apart():
 
 def test_rows_sum_to_one_and_are_positive():
     model = mm.M4(
-        [np.random.default_rng(k).permutation(9) for k in range(5)], [0, 0.1, 0.5, 0.9, 1.0], [0.01, 0.1, 1, 2, 5], range(9)
+        [np.random.default_rng(k).permutation(9) for k in range(5)],
+        [0, 0.1, 0.5, 0.9, 1.0],
+        [0.01, 0.1, 1, 2, 5],
+        range(9),
     )
     found = weights(model, model.sample(80, 25, seed=1).comparisons)
     assert found.shape == (80, 5)
@@ -149,7 +175,12 @@ def test_one_component_takes_everything():
 def test_many_small_alphas_do_not_underflow():
     """1000 components of α = 1e-4 and one comparison: exp ψ(γ) is below the smallest float for all of them."""
     random = np.random.default_rng(0)
-    model = mm.M4([random.permutation(4) for _ in range(1000)], np.full(1000, 0.1), np.full(1000, 1e-4), "abcd")
+    model = mm.M4(
+        [random.permutation(4) for _ in range(1000)],
+        np.full(1000, 0.1),
+        np.full(1000, 1e-4),
+        "abcd",
+    )
     found = weights(model, mm.Comparisons.from_arrays(["u"], ["a"], ["d"]))[0]
     likely = model.sigma[:, 0] < model.sigma[:, 3]
     assert found[likely].sum() > 0.9
@@ -163,8 +194,12 @@ def test_integer_weights_are_repeats_and_user_weight_plays_no_part(times, seed):
     items = np.array(list("abcdef"))
     users = np.array(["u", "v"])[random.integers(0, 2, len(times))]
     once = mm.Comparisons.from_arrays(users, items[winner], items[loser], times)
-    repeated = mm.Comparisons.from_arrays(*(np.repeat(column, times) for column in (users, items[winner], items[loser])))
-    heavy = mm.Comparisons.from_arrays(users, items[winner], items[loser], times, user_weight={"u": 7.0, "v": 0.5})
+    repeated = mm.Comparisons.from_arrays(
+        *(np.repeat(column, times) for column in (users, items[winner], items[loser]))
+    )
+    heavy = mm.Comparisons.from_arrays(
+        users, items[winner], items[loser], times, user_weight={"u": 7.0, "v": 0.5}
+    )
     found = weights(TWO, once)
     assert found.tolist() == weights(TWO, repeated).tolist()
     assert found.tolist() == weights(TWO, heavy).tolist()
@@ -180,13 +215,17 @@ def test_each_person_for_themselves_on_any_number_of_threads():
 
 def test_unknown_items_are_listed_or_dropped():
     votes = mm.Comparisons.from_arrays(list("uuuv"), ["a", "b", "x", "y"], ["b", "c", "a", "z"])
-    with pytest.raises(DataError, match=r"3 of the 6 items are unknown: 'x', 'y', 'z'\. .*unknown_items=\"drop\""):
+    with pytest.raises(
+        DataError, match=r"3 of the 6 items are unknown: 'x', 'y', 'z'\. .*unknown_items=\"drop\""
+    ):
         weights(TWO, votes)
     found = weights(TWO, votes, unknown_items="drop")
     known = mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["b", "c"])
     np.testing.assert_allclose(found[0], weights(TWO, known)[0], rtol=1e-12)
     np.testing.assert_allclose(found[1], TWO.share)  # nothing known is left of v
-    with pytest.raises(OptionError, match="unknown_items is 'keep'; it must be one of 'error', 'drop'"):
+    with pytest.raises(
+        OptionError, match="unknown_items is 'keep'; it must be one of 'error', 'drop'"
+    ):
         weights(TWO, votes, unknown_items="keep")
 
 
@@ -208,7 +247,8 @@ def test_a_comparison_that_every_component_rules_out_says_nothing():
 def test_it_says_when_it_stops_too_early():
     comparisons = TWO.sample(30, 50, seed=5).comparisons
     with pytest.warns(
-        FitWarning, match=r"The weights of \d+ of 30 users still moved by more than tol=1e-06 after 2 steps; raise"
+        FitWarning,
+        match=r"The weights of \d+ of 30 users still moved by more than tol=1e-06 after 2 steps; raise",
     ):
         weights(TWO, comparisons, max_iter=2)
     with pytest.raises(OptionError, match="max_iter is 0; it must be at least 1"):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.comparisons import Comparisons
-from mallowmix.model import M4
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.model.m4 import M4
 
 # Best dish first. The kinds go round in a circle: comfort > spicy > fresh, spicy > fresh > comfort, fresh > comfort > spicy. So
 # "lasagne over ceviche" speaks for comfort alone, "vindaloo over lasagne" for spicy alone, "ceviche over vindaloo" for fresh.
@@ -37,7 +37,9 @@ def load_dishes(*, seed: int = 0, n_users: int = 600, per_user: int = 40) -> Dis
 
     `load_dishes().model` holds the planted tastes, `.comparisons` what the people chose, `.theta` how they mix the tastes.
     """
-    orders = [[" ".join(dish.split()) for dish in ranking.split(",")] for ranking in TASTES.values()]
+    orders = [
+        [" ".join(dish.split()) for dish in ranking.split(",")] for ranking in TASTES.values()
+    ]
     model = M4.from_orders(orders, PHI, ALPHA)
     sample = model.sample(n_users, per_user, seed=seed)
     return Dishes(sample.comparisons, model, sample.theta, tuple(TASTES))

@@ -54,7 +54,9 @@ class FitWarning(MallowmixWarning):
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise an OptionError unless `value` is one of `choices`."""
     if value not in choices:
-        raise OptionError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}.")
+        raise OptionError(
+            f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}."
+        )
 
 
 def check_at_least(name: str, value: float, least: float) -> None:

@@ -1,6 +1,6 @@
 """`compare`: M4 and other systems on the same held-out comparisons. Log-loss, accuracy, calibration, time and memory of each.
 
-Every system learns from the same people and is told and asked the same of the others (`assess.held_out`). Intervals are over
+Every system learns from the same people and is told and asked the same of the others (`assess.prediction_task`). Intervals are over
 people: the comparisons of one person stand or fall together.
 """
 
@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.assess.asked import Asked
-from mallowmix.assess.held_out import By, Task, make_task
-from mallowmix.assess.meter import Meter
-from mallowmix.assess.reliability import reliability
+from mallowmix.assess.diagnose.reliability import reliability
+from mallowmix.assess.prediction_task import By, Task, make_task
+from mallowmix.assess.resource_meter import Meter
 from mallowmix.assess.thinning import some_people, told_of
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import text_of
+from mallowmix.data.rankings import Rankings
+from mallowmix.data.ratings import RatingTable, rating_table
 from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least, check_choice
-from mallowmix.infer.rating_table import RatingTable, rating_table
-from mallowmix.infer.ratings import predict_ratings
-from mallowmix.labels import text_of
-from mallowmix.orders import Rankings
-from mallowmix.peers.base import FittedRatings, rmse
-from mallowmix.peers.mixture import FittedMixture
+from mallowmix.infer.heldout.held_out_rows import Asked
+from mallowmix.infer.rating_prediction import predict_ratings
+from mallowmix.peers.component_mixture import FittedMixture
+from mallowmix.peers.interface import FittedRatings, rmse
 from mallowmix.peers.systems import ON_REQUEST, SYSTEMS
 from mallowmix.peers.validation import foretold
 
@@ -117,7 +117,7 @@ def compare(
     data : `Comparisons`; or `Rankings`, or ratings (whatever `rating_table` reads), of which comparisons are made
     n_components : K, for the systems that have components
     systems : names from `mallowmix.peers.systems.SYSTEMS`; all that apply unless given, but for those in `ON_REQUEST`
-    split : "people", "items" or "comparisons": what is held out (`mallowmix.assess.held_out`)
+    split : "people", "items" or "comparisons": what is held out (`mallowmix.assess.prediction_task`)
     given : the part of a person's items (or comparisons) that is told
     n_people : so many people, at random, the same in all deals; everybody unless given
     most_per_user : at most so many comparisons of a person, at random, in each part: to learn from, told and asked. All unless
@@ -133,22 +133,41 @@ def compare(
     check_at_least("n_people", 3 if n_people is None else n_people, 3)
     check_at_least("most_per_user", 1 if most_per_user is None else most_per_user, 1)
     if not 0 <= given < 1:
-        raise OptionError(f"given is {given}; it must be at least 0 and below 1, so that something is left to foretell.")
-    data = some_people(data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_people, seed)
+        raise OptionError(
+            f"given is {given}; it must be at least 0 and below 1, so that something is left to foretell."
+        )
+    data = some_people(
+        data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_people, seed
+    )
     rankings = data if isinstance(data, Rankings) else None
     table = data.comparisons() if isinstance(data, Rankings) else data
-    names = _named(systems, "rankings" if rankings else "comparisons" if isinstance(data, Comparisons) else "ratings")
-    tasks = [make_task(table, split, given, (seed + n) % 2**64, most_per_user) for n in range(n_seeds)]
+    names = _named(
+        systems,
+        "rankings" if rankings else "comparisons" if isinstance(data, Comparisons) else "ratings",
+    )
+    tasks = [
+        make_task(table, split, given, (seed + n) % 2**64, most_per_user) for n in range(n_seeds)
+    ]
     _warn_of_time(tasks[0].train)
-    runs = _all_runs(names, tasks, rankings if split == "people" else None, n_components, seed, progress)
+    runs = _all_runs(
+        names, tasks, rankings if split == "people" else None, n_components, seed, progress
+    )
     found = _compared(names, runs, tasks, split, n_components)
     made, kept = sum(task.made for task in tasks), sum(task.kept for task in tasks)
-    return replace(found, notes=found.notes + told_of(made, kept, most_per_user, of_ratings=isinstance(table, RatingTable)))
+    return replace(
+        found,
+        notes=found.notes
+        + told_of(made, kept, most_per_user, of_ratings=isinstance(table, RatingTable)),
+    )
 
 
 def _named(systems: Sequence[str] | None, given: str) -> list[str]:
     if systems is None:
-        return [name for name, make in SYSTEMS.items() if make().needs in ("comparisons", given) and name not in ON_REQUEST]
+        return [
+            name
+            for name, make in SYSTEMS.items()
+            if make().needs in ("comparisons", given) and name not in ON_REQUEST
+        ]
     for name in systems:
         check_choice("systems", name, tuple(SYSTEMS))
     if not systems:
@@ -167,7 +186,12 @@ def _warn_of_time(train: Comparisons) -> None:
 
 
 def _all_runs(
-    names: list[str], tasks: list[Task], rankings: Rankings | None, K: int, seed: int, progress: Progress | None
+    names: list[str],
+    tasks: list[Task],
+    rankings: Rankings | None,
+    K: int,
+    seed: int,
+    progress: Progress | None,
 ) -> dict[str, list[_Run] | str]:
     """Every system on every task; the reason in words for one that failed."""
     runs: dict[str, list[_Run] | str] = {}
@@ -175,7 +199,9 @@ def _all_runs(
         if progress:
             progress(name, n, len(names))
         try:
-            runs[name] = [_run(name, task, rankings, K, (seed + t) % 2**64) for t, task in enumerate(tasks)]
+            runs[name] = [
+                _run(name, task, rankings, K, (seed + t) % 2**64) for t, task in enumerate(tasks)
+            ]
         except Exception as error:  # whatever one system does, the others are still measured
             runs[name] = str(error) or type(error).__name__
     if progress:
@@ -190,7 +216,13 @@ def _run(name: str, task: Task, rankings: Rankings | None, K: int, seed: int) ->
         warnings.simplefilter("ignore")
         fitted = peer.fit(data, K, seed=seed)
         p = foretold(fitted, task.told, task.asked, by_name=peer.needs == "ratings")
-    return _Run(p, _rating_error(fitted, task), meter.seconds, meter.megabytes, tuple(getattr(fitted, "settings", ())))
+    return _Run(
+        p,
+        _rating_error(fitted, task),
+        meter.seconds,
+        meter.megabytes,
+        tuple(getattr(fitted, "settings", ())),
+    )
 
 
 def _to_learn_from(needs: str, task: Task, rankings: Rankings | None) -> Any:
@@ -221,10 +253,15 @@ def _rating_error(fitted: Any, task: Task) -> float | None:
         return rmse(predict_ratings(fitted.model, task.ratings.told, (user, item)).mean, rating)
 
 
-def _compared(names: list[str], runs: dict[str, list[_Run] | str], tasks: list[Task], split: str, K: int) -> Compared:
+def _compared(
+    names: list[str], runs: dict[str, list[_Run] | str], tasks: list[Task], split: str, K: int
+) -> Compared:
     person = np.concatenate([task.people[task.asked.user] for task in tasks])
     weight = np.concatenate([task.asked.weight for task in tasks])
-    foretold_by = {name: np.concatenate([run.probability for run in found]) for name, found in _done(runs).items()}
+    foretold_by = {
+        name: np.concatenate([run.probability for run in found])
+        for name, found in _done(runs).items()
+    }
     losses = {name: _sums(person, -weight * np.log(p)) for name, p in foretold_by.items()}
     n = _sums(person, weight)
     best = min(losses.values(), key=lambda loss: float(loss.sum()), default=None)
@@ -236,7 +273,9 @@ def _compared(names: list[str], runs: dict[str, list[_Run] | str], tasks: list[T
     ]
     rows.sort(key=lambda row: math.inf if row.log_loss is None else row.log_loss)
     notes = tuple(dict.fromkeys(task.note for task in tasks if task.note))
-    return Compared(tuple(rows), split, K, len(tasks), int(np.count_nonzero(n)), float(weight.sum()), notes)
+    return Compared(
+        tuple(rows), split, K, len(tasks), int(np.count_nonzero(n)), float(weight.sum()), notes
+    )
 
 
 def _done(runs: dict[str, list[_Run] | str]) -> dict[str, list[_Run]]:
@@ -244,7 +283,14 @@ def _done(runs: dict[str, list[_Run] | str]) -> dict[str, list[_Run]]:
 
 
 def _score(
-    name: str, runs: list[_Run], p: Array, loss: Array, best: Any, person: NDArray[np.int64], weight: Array, n: Array
+    name: str,
+    runs: list[_Run],
+    p: Array,
+    loss: Array,
+    best: Any,
+    person: NDArray[np.int64],
+    weight: Array,
+    n: Array,
 ) -> SystemScore:
     mean, error = clustered(loss, n)
     right, right_error = clustered(_sums(person, weight * ((p > 0.5) + 0.5 * (p == 0.5))), n)

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from mallowmix.assess.attributes import read_attributes
-from mallowmix.comparisons import Comparisons
+from mallowmix.assess.user_attributes import read_attributes
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least
 from mallowmix.infer.weights import weights
-from mallowmix.model import M4
-from mallowmix.randomness import as_key, generator
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.randomness import as_key, generator
 
 Array = NDArray[np.float64]
 _STEP = 103
@@ -59,7 +59,11 @@ class Groups:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {"level": self.level, "shares": [asdict(row) for row in self.shares], "tests": [asdict(row) for row in self.tests]}
+        return {
+            "level": self.level,
+            "shares": [asdict(row) for row in self.shares],
+            "tests": [asdict(row) for row in self.tests],
+        }
 
     def words(self) -> str:
         """One sentence an attribute."""
@@ -103,7 +107,9 @@ def groups(
     shares, tests = [], []
     for name in chosen:
         known = np.array([value is not None for value in values[name]]) & said
-        names, group = np.unique([str(values[name][m]) for m in np.flatnonzero(known)], return_inverse=True)
+        names, group = np.unique(
+            [str(values[name][m]) for m in np.flatnonzero(known)], return_inverse=True
+        )
         moments = _moments(theta[known], comparisons.user_weight[known])
         shares += _shares(name, names.tolist(), group, moments, theta.shape[1], level)
         tests.append(_test(name, len(names), group, moments, permutations, int(as_key(seed))))
@@ -114,17 +120,27 @@ def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None)
     wanted = [by] if isinstance(by, str) else list(by) if by is not None else None
     for name in wanted or []:
         if name not in values:
-            raise OptionError(f"The attributes have no column {name!r}; they have {', '.join(map(repr, values))}.")
+            raise OptionError(
+                f"The attributes have no column {name!r}; they have {', '.join(map(repr, values))}."
+            )
         if _n_values(values[name]) > MOST_GROUPS:
-            raise DataError(f"{name!r} has {_n_values(values[name])} different values; cut it into {MOST_GROUPS} groups at most.")
+            raise DataError(
+                f"{name!r} has {_n_values(values[name])} different values; cut it into {MOST_GROUPS} groups at most."
+            )
     if wanted is not None:
         return wanted
     many = [name for name in values if _n_values(values[name]) > MOST_GROUPS]
     if many:
-        warnings.warn(f"Left out, having more than {MOST_GROUPS} different values: {', '.join(many)}.", DataWarning, stacklevel=3)
+        warnings.warn(
+            f"Left out, having more than {MOST_GROUPS} different values: {', '.join(many)}.",
+            DataWarning,
+            stacklevel=3,
+        )
     chosen = [name for name in values if name not in many and _n_values(values[name])]
     if not chosen:
-        raise DataError(f"The attributes have no column with {MOST_GROUPS} different values at most to group people by.")
+        raise DataError(
+            f"The attributes have no column with {MOST_GROUPS} different values at most to group people by."
+        )
     return chosen
 
 
@@ -134,7 +150,16 @@ def _n_values(column: list[str | None]) -> int:
 
 def _moments(theta: Array, u: Array) -> Array:
     """(M, 3 + 3K) what sums over a group are needed of: 1, u, u², u θ_k, u² θ_k, u² θ_k²."""
-    return np.column_stack([np.ones(len(u)), u, u**2, u[:, None] * theta, (u**2)[:, None] * theta, (u[:, None] * theta) ** 2])
+    return np.column_stack(
+        [
+            np.ones(len(u)),
+            u,
+            u**2,
+            u[:, None] * theta,
+            (u**2)[:, None] * theta,
+            (u[:, None] * theta) ** 2,
+        ]
+    )
 
 
 def _means(sums: Array) -> tuple[Array, Array, Array]:
@@ -153,19 +178,25 @@ def _sums(group: NDArray[np.intp], moments: Array, n_groups: int) -> Array:
     return np.array([np.bincount(group, column, n_groups) for column in moments.T], np.float64).T
 
 
-def _shares(name: str, names: list[str], group: Any, moments: Array, K: int, level: float) -> list[GroupShare]:
+def _shares(
+    name: str, names: list[str], group: Any, moments: Array, K: int, level: float
+) -> list[GroupShare]:
     n, mean, variance = _means(_sums(group, moments, len(names)))
     reach = student.ppf(0.5 + level / 2, np.maximum(n - 1, 1))[:, None] * np.sqrt(variance)
     low, high = np.clip(mean - reach, 0, 1), np.clip(mean + reach, 0, 1)
     low[n < 2], high[n < 2] = 0.0, 1.0  # one person tells nothing of a group
     return [
-        GroupShare(name, names[g], int(n[g]), k + 1, float(mean[g, k]), float(low[g, k]), float(high[g, k]))
+        GroupShare(
+            name, names[g], int(n[g]), k + 1, float(mean[g, k]), float(low[g, k]), float(high[g, k])
+        )
         for g in range(len(names))
         for k in range(K)
     ]
 
 
-def _test(name: str, n_groups: int, group: Any, moments: Array, permutations: int, seed: int) -> GroupTest:
+def _test(
+    name: str, n_groups: int, group: Any, moments: Array, permutations: int, seed: int
+) -> GroupTest:
     """Groups of one person cannot be studentised, and are left out."""
     sizes = np.bincount(group, minlength=n_groups)
     keep = sizes[group] >= 2
@@ -176,7 +207,9 @@ def _test(name: str, n_groups: int, group: Any, moments: Array, permutations: in
     seen = _statistic(_sums(dealt, rows, dealt.max() + 1))
     as_large = 1
     for _ in range(permutations):
-        as_large += _statistic(_sums(random.permutation(dealt), rows, dealt.max() + 1)) >= seen * (1 - 1e-12)
+        as_large += _statistic(_sums(random.permutation(dealt), rows, dealt.max() + 1)) >= seen * (
+            1 - 1e-12
+        )
     return GroupTest(name, n_groups, len(group), seen, as_large / (permutations + 1), None)
 
 
@@ -200,5 +233,9 @@ def _with_holm(tests: list[GroupTest]) -> list[GroupTest]:
 def _test_words(test: GroupTest) -> str:
     if test.p_holm is None:
         return f"{test.attribute}: there are no two groups of two people or more to compare."
-    differ = "its groups differ" if test.p_holm <= 0.05 else "no difference between its groups can be seen"
+    differ = (
+        "its groups differ"
+        if test.p_holm <= 0.05
+        else "no difference between its groups can be seen"
+    )
     return f"{test.attribute}: {differ} (p = {test.p_holm:.2g} after correction, {test.n_groups} groups, {test.n_people} people)."

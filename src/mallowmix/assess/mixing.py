@@ -47,12 +47,18 @@ def mixing(theta: ArrayLike, people: ArrayLike | None = None) -> Mixing:
     heights, edges = np.histogram(largest, _BINS, (0.0, 1.0), weights=counts)
     total = max(float(counts.sum()), 1e-300)
     mean, solo = float(counts @ largest / total), float(counts[largest >= SOLO].sum() / total)
-    return Mixing(len(theta), edges, heights.astype(np.float64), mean, solo, _archetypes(theta, counts))
+    return Mixing(
+        len(theta), edges, heights.astype(np.float64), mean, solo, _archetypes(theta, counts)
+    )
 
 
 def _archetypes(theta: Array, people: Array) -> tuple[Archetype, ...]:
     kinds = _kinds(theta)
-    groups, which = np.unique(kinds, axis=0, return_inverse=True) if len(theta) else (kinds, np.zeros(0, np.int64))
+    groups, which = (
+        np.unique(kinds, axis=0, return_inverse=True)
+        if len(theta)
+        else (kinds, np.zeros(0, np.int64))
+    )
     found = [_archetype(group, which.ravel() == g, theta, people) for g, group in enumerate(groups)]
     return tuple(sorted(found, key=lambda group: (-group.share, group.tastes)))
 
@@ -66,12 +72,18 @@ def _kinds(theta: Array) -> NDArray[np.int64]:
     pair = np.sort(order + 1, axis=1)
     solo = np.column_stack([order[:, 0] + 1, np.zeros(len(theta), np.int64)])
     many = np.zeros_like(pair)
-    return np.where((first >= SOLO)[:, None], solo, np.where((first + second >= DUO)[:, None], pair, many))
+    return np.where(
+        (first >= SOLO)[:, None], solo, np.where((first + second >= DUO)[:, None], pair, many)
+    )
 
 
-def _archetype(group: Sequence[int], members: NDArray[np.bool_], theta: Array, people: Array) -> Archetype:
+def _archetype(
+    group: Sequence[int], members: NDArray[np.bool_], theta: Array, people: Array
+) -> Archetype:
     counts = people[members]
     total = max(float(counts.sum()), 1e-300)
     tastes = tuple(int(k) for k in group if k > 0)
     share = float(counts.sum() / max(float(people.sum()), 1e-300))
-    return Archetype(tastes, int(members.sum()), share, tuple((counts @ theta[members] / total).tolist()))
+    return Archetype(
+        tastes, int(members.sum()), share, tuple((counts @ theta[members] / total).tolist())
+    )

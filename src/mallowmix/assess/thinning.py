@@ -11,17 +11,20 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.assess.folds import counted_people
-from mallowmix.comparisons import Comparisons
-from mallowmix.infer.rating_table import RatingTable
-from mallowmix.learn.halves import take, tokens
-from mallowmix.orders import Rankings
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.folds import counted_people
+from mallowmix.data.rankings import Rankings
+from mallowmix.data.ratings import RatingTable
+from mallowmix.learn.paper.halves import take, tokens
+from mallowmix.numerics.randomness import as_key, generator, uniforms
 from mallowmix.peers.validation import with_weights
-from mallowmix.randomness import as_key, generator, uniforms
-from mallowmix.readers.ratings import count_pairs
+from mallowmix.readers.rating_forms import count_pairs
 
 Part = Literal["train", "told", "asked"]
-A_ITEM, A_PERSON = 6, 150  # comparisons kept of a person who rated n things, unless said otherwise: at most min(6 n, 150)
+A_ITEM, A_PERSON = (
+    6,
+    150,
+)  # comparisons kept of a person who rated n things, unless said otherwise: at most min(6 n, 150)
 _STEPS: dict[Part, int] = {"train": 123, "told": 124, "asked": 125}  # each part is drawn on its own
 _PEOPLE = 126
 Data = TypeVar("Data", bound=Comparisons | Rankings | RatingTable)
@@ -34,7 +37,9 @@ class Thinned(NamedTuple):
     made: float
 
 
-def thinned(comparisons: Comparisons, most: int | None, part: Part, seed: int, people: NDArray[np.int64]) -> Thinned:
+def thinned(
+    comparisons: Comparisons, most: int | None, part: Part, seed: int, people: NDArray[np.int64]
+) -> Thinned:
     """At most so many comparisons of each person; a row of weight w is w of them, what is left of a whole number one more.
 
     people : (M,) the numbers that their draws go by
@@ -43,19 +48,32 @@ def thinned(comparisons: Comparisons, most: int | None, part: Part, seed: int, p
     if most is None or not len(comparisons):
         return Thinned(comparisons, made)
     kept = _kept(comparisons.starts(), comparisons.weight, people, most, as_key(seed), _STEPS[part])
-    return Thinned(comparisons if np.array_equal(kept, comparisons.weight) else with_weights(comparisons, kept), made)
+    return Thinned(
+        comparisons
+        if np.array_equal(kept, comparisons.weight)
+        else with_weights(comparisons, kept),
+        made,
+    )
 
 
-def rated(table: RatingTable, rows: NDArray[np.bool_], most: int | None, part: Part, seed: int) -> Thinned:
+def rated(
+    table: RatingTable, rows: NDArray[np.bool_], most: int | None, part: Part, seed: int
+) -> Thinned:
     """The comparisons that some ratings make, over all people and items of the table: of who gave n of these ratings at most
     min(6 n, most), 150 unless given. Equal ratings make none.
     """
     user, item, level = table.user[rows], table.item[rows], table.level[rows]
     starts = np.searchsorted(user, np.arange(table.n_users + 1))
     made, _ = count_pairs(starts, level, False)
-    kept = np.minimum(made, np.minimum(A_ITEM * np.diff(starts), A_PERSON if most is None else most))
-    columns = _drawn_pairs(starts, item, level, made, np.r_[0, np.cumsum(kept)], as_key(seed), _STEPS[part])
-    return Thinned(Comparisons(*columns, table.items, table.users, np.ones(table.n_users)), float(made.sum()))
+    kept = np.minimum(
+        made, np.minimum(A_ITEM * np.diff(starts), A_PERSON if most is None else most)
+    )
+    columns = _drawn_pairs(
+        starts, item, level, made, np.r_[0, np.cumsum(kept)], as_key(seed), _STEPS[part]
+    )
+    return Thinned(
+        Comparisons(*columns, table.items, table.users, np.ones(table.n_users)), float(made.sum())
+    )
 
 
 def some_people(data: Data, n_people: int | None, seed: int) -> Data:
@@ -64,7 +82,11 @@ def some_people(data: Data, n_people: int | None, seed: int) -> Data:
     if n_people is None or counted.n_users <= n_people:
         return counted
     drawn = np.sort(generator(seed, _PEOPLE).choice(counted.n_users, n_people, replace=False))
-    taken: Any = _of_people(counted, drawn) if isinstance(counted, RatingTable) else counted.take_users(drawn)
+    taken: Any = (
+        _of_people(counted, drawn)
+        if isinstance(counted, RatingTable)
+        else counted.take_users(drawn)
+    )
     return taken
 
 
@@ -73,8 +95,14 @@ def told_of(made: float, kept: float, most: int | None, *, of_ratings: bool) -> 
     if kept >= made:
         return ()
     cap = f"{A_PERSON if most is None else most:,} comparisons of a person"
-    rule = f"{cap}, and {A_ITEM} for each of their ratings, in a part" if of_ratings else f"{cap} in a part"
-    return (f"Thinned at random to at most {rule}: {kept:,.12g} of {made:,.12g} comparisons were kept.",)
+    rule = (
+        f"{cap}, and {A_ITEM} for each of their ratings, in a part"
+        if of_ratings
+        else f"{cap} in a part"
+    )
+    return (
+        f"Thinned at random to at most {rule}: {kept:,.12g} of {made:,.12g} comparisons were kept.",
+    )
 
 
 def _of_people(table: RatingTable, numbers: NDArray[np.int64]) -> RatingTable:
@@ -109,7 +137,11 @@ def _drawn_pairs(starts, things, level, made, first_row, key, step):
     Selection sampling: each pair is taken with probability (still wanted) / (still to come).
     """
     n_rows = first_row[-1]
-    user, winner, loser = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    user, winner, loser = (
+        np.empty(n_rows, np.int32),
+        np.empty(n_rows, np.int32),
+        np.empty(n_rows, np.int32),
+    )
     for m in range(len(starts) - 1):
         row, left = first_row[m], made[m]
         for a in range(starts[m], starts[m + 1]):

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from mallowmix.checks.position import PositionBias
-from mallowmix.checks.support import Support
-from mallowmix.markup import joined
+from mallowmix.checks.component_support import Support
+from mallowmix.checks.position_bias import PositionBias
+from mallowmix.data.text import joined
 
 _SHOWN = 5  # names listed in a sentence
 
@@ -26,7 +26,9 @@ class Concern(NamedTuple):
     advice: str
 
 
-def concerns_of(limits: Limits, position: PositionBias | None = None, support: Support | None = None) -> list[Concern]:
+def concerns_of(
+    limits: Limits, position: PositionBias | None = None, support: Support | None = None
+) -> list[Concern]:
     """Everything that limits the answer, in the order in which it matters."""
     found = [
         _few(limits.users_below_two),
@@ -85,7 +87,9 @@ def _never_lose(items: list[str]) -> Concern | None:
 def _in_pieces(pieces: list[list[str]]) -> Concern | None:
     if len(pieces) < 2:
         return None
-    sizes = ", ".join(str(len(piece)) for piece in pieces[:_SHOWN]) + (", …" if len(pieces) > _SHOWN else "")
+    sizes = ", ".join(str(len(piece)) for piece in pieces[:_SHOWN]) + (
+        ", …" if len(pieces) > _SHOWN else ""
+    )
     return Concern(
         f"The comparisons fall into {len(pieces)} pieces (of {sizes} items): nothing was compared across them, directly or "
         "through other items, so the order between pieces would be a guess.",
@@ -96,7 +100,11 @@ def _in_pieces(pieces: list[list[str]]) -> Concern | None:
 def _one_sided(position: PositionBias | None) -> Concern | None:
     if position is None or not position.clear:
         return None
-    side, wins = ("left", position.left_wins) if position.left_wins > 0.5 else ("right", 1 - position.left_wins)
+    side, wins = (
+        ("left", position.left_wins)
+        if position.left_wins > 0.5
+        else ("right", 1 - position.left_wins)
+    )
     return Concern(
         f"People choose the {side} side more often than they should: of two equally good items, the one on the {side} wins "
         f"{100 * wins:.1f} % of the time. That is habit, not taste.",
@@ -110,7 +118,13 @@ def _unsupported(support: Support | None) -> Concern | None:
     K = support.n_components
     can = "cannot support" if support.verdict == "no" else "barely supports"
     most = support.most_components
-    fewer = f"{most} or fewer" if most > 1 else "one ranking for all" if most == 1 and K > 1 else "fewer"
+    fewer = (
+        f"{most} or fewer"
+        if most > 1
+        else "one ranking for all"
+        if most == 1 and K > 1
+        else "fewer"
+    )
     return Concern(
         f"This data {can} {K} {'taste' if K == 1 else 'tastes'}: see below what is short.",
         f"Try {fewer}, or collect more of what is short; mallowmix choose-k measures how many tastes can be told apart.",

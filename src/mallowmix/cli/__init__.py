@@ -1,6 +1,6 @@
 """The command line, `mallowmix`: options into one library call, a result into words."""
 
-from mallowmix.cli.app import app as app
-from mallowmix.cli.app import main as main
+from mallowmix.cli.commands import app as app
+from mallowmix.cli.commands import main as main
 
 __all__ = ["app", "main"]

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed
+from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
-from mallowmix.cli.progress import progress
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.progress_bar import progress
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json
 
 
@@ -18,7 +18,12 @@ def calibrate(
     votes: Votes,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The new model file; MODEL itself is replaced unless given.", show_default=False),
+        typer.Option(
+            "-o",
+            "--output",
+            help="The new model file; MODEL itself is replaced unless given.",
+            show_default=False,
+        ),
     ] = None,
     split: Annotated[
         str,
@@ -27,7 +32,9 @@ def calibrate(
             help="What is told of a person: comparisons among some of their items, or some of their comparisons.",
         ),
     ] = "auto",
-    spam: Annotated[bool, typer.Option("--spam", help="Also look for a share of coin-flip answers.")] = False,
+    spam: Annotated[
+        bool, typer.Option("--spam", help="Also look for a share of coin-flip answers.")
+    ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     read: Reader = AS_GIVEN,
@@ -43,7 +50,7 @@ def calibrate(
     hush(quiet)
     target = output or model
     try_outputs(target, inputs=[votes])
-    from mallowmix.storage import load
+    from mallowmix.model.model_file import load
 
     comparisons = read(votes)
     found = calibrated(load(model), comparisons, seed, jobs, quiet, split=split, spam=spam)
@@ -55,9 +62,11 @@ def calibrate(
         say(f"Wrote {target}.")
 
 
-def calibrated(model: Any, comparisons: Any, seed: int, jobs: int | None, quiet: bool, **options: Any) -> Any:
+def calibrated(
+    model: Any, comparisons: Any, seed: int, jobs: int | None, quiet: bool, **options: Any
+) -> Any:
     """The library's `calibrate`, with a bar."""
-    from mallowmix.infer.calibrate import calibrate as learn
+    from mallowmix.fitting.calibrate import calibrate as learn
 
     with progress(hidden=quiet) as report:
         return learn(model, comparisons, seed=seed, jobs=jobs, progress=report, **options)
@@ -76,7 +85,10 @@ def in_words(model: Any) -> str:
     loss = f"Log-loss of what was foretold for {found['users']:,} people: {found['after']:.4f} a comparison"
     if trust == type(trust)():
         return f"No setting gains more than its noise: predictions stay as they were.\n{loss} (a coin: 0.6931)."
-    parts = [f"One comparison counts for {trust.evidence:g}", f"the prior is {trust.scale:g} times as concentrated"]
+    parts = [
+        f"One comparison counts for {trust.evidence:g}",
+        f"the prior is {trust.scale:g} times as concentrated",
+    ]
     if trust.vertex:
         parts.append(f"{trust.vertex:.0%} of the people are taken to hold one component alone")
     if trust.spam:

@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Json, at_least
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.model_text import new_table, percent
+from mallowmix.cli.option_values import Json, at_least
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import say, say_json, screen
-from mallowmix.cli.words import new_table, percent
 
 
 @reads_votes
@@ -53,9 +53,15 @@ def _sizes(report: Any) -> list[tuple[str, str]]:
         ("items", f"{report.n_items:,}"),
         ("comparisons", f"{report.n_comparisons:,.12g}"),
         ("comparisons of one person: least, median, most", _three(report.per_user)),
-        ("comparisons of a person: 10, 25, 50, 75, 90 % have at most", ", ".join(f"{n:,.12g}" for n in report.activity.values())),
+        (
+            "comparisons of a person: 10, 25, 50, 75, 90 % have at most",
+            ", ".join(f"{n:,.12g}" for n in report.activity.values()),
+        ),
         ("share of all comparisons made by the busiest tenth", percent(report.busy_share)),
-        ("pairs of items compared", f"{report.pairs_seen:,} of {report.pairs_possible:,} ({percent(seen)})"),
+        (
+            "pairs of items compared",
+            f"{report.pairs_seen:,} of {report.pairs_possible:,} ({percent(seen)})",
+        ),
         ("comparisons of such a pair: least, median, most", _three(report.per_pair)),
         ("repeated by the same person with the same outcome", f"{report.n_repeated:,.12g}"),
         ("pairs that one person decided both ways", f"{report.n_contradictions:,}"),
@@ -70,12 +76,19 @@ def _three(spread: dict[str, float]) -> str:
 def _read_as(report: Any) -> list[tuple[str, str]]:
     """What is known from how the votes were read."""
     lines = [("read as", report.form)]
-    done = {"drop": "left out", "half": "half a win for both sides", "error": "refused"}[report.ties]
+    done = {"drop": "left out", "half": "half a win for both sides", "error": "refused"}[
+        report.ties
+    ]
     lines += [("ties", f"{report.n_ties:,.12g} ({done})")] if report.n_ties else []
     lines += [("both bad", f"{report.n_both_bad:,.12g}")] if report.n_both_bad else []
     if report.position is not None:
         found = report.position
-        lines.append(("left of two equals wins", f"{percent(found.left_wins)} [{percent(found.low)}, {percent(found.high)}]"))
+        lines.append(
+            (
+                "left of two equals wins",
+                f"{percent(found.left_wins)} [{percent(found.low)}, {percent(found.high)}]",
+            )
+        )
     return lines
 
 
@@ -84,7 +97,9 @@ def _tell_concerns(report: Any) -> None:
         say("\nNothing here limits a fit.", style="green")
         return
     say("\nWhat limits the answer, and what to do:", style="bold")
-    for number, (warning, advice) in enumerate(zip(report.warnings, report.advice, strict=True), start=1):
+    for number, (warning, advice) in enumerate(
+        zip(report.warnings, report.advice, strict=True), start=1
+    ):
         say(f"{number}. {warning}\n   → {advice}")
 
 

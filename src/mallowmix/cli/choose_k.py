@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Jobs, Json, Quiet, Seed, at_least
+from mallowmix.cli.model_text import new_table, percent, sizes
+from mallowmix.cli.option_values import Jobs, Json, Quiet, Seed, at_least
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
-from mallowmix.cli.progress import progress
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.progress_bar import progress
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import new_table, percent, sizes
 from mallowmix.errors import FileError, OptionError
 
 _FILES = ("table.csv", "choice.json", "choice.png")
@@ -29,7 +29,9 @@ def counts(text: str) -> Counts:
         first = at_least(1)(low)
         last = at_least(1)(high) if dash else first
         if last < first:
-            raise typer.BadParameter(f"{part.strip()!r} runs backwards; write the smaller number first, as in 2-12.")
+            raise typer.BadParameter(
+                f"{part.strip()!r} runs backwards; write the smaller number first, as in 2-12."
+            )
         found.extend(range(first, last + 1))
     return Counts(dict.fromkeys(found))
 
@@ -38,7 +40,14 @@ def counts(text: str) -> Counts:
 def choose_k(
     votes: Votes,
     k: Annotated[
-        Counts, typer.Option("-k", "--k", parser=counts, metavar="FROM-TO", help="Which numbers to try: 2-12, or 2,4,8.")
+        Counts,
+        typer.Option(
+            "-k",
+            "--k",
+            parser=counts,
+            metavar="FROM-TO",
+            help="Which numbers to try: 2-12, or 2,4,8.",
+        ),
     ] = "1-8",  # type: ignore[assignment]
     output: Annotated[
         Path | None,
@@ -53,11 +62,16 @@ def choose_k(
     folds: Annotated[
         int,
         typer.Option(
-            help="People are dealt into so many parts, each foretold from the others.", parser=at_least(2), metavar="NUMBER"
+            help="People are dealt into so many parts, each foretold from the others.",
+            parser=at_least(2),
+            metavar="NUMBER",
         ),
     ] = 3,
     refine: Annotated[
-        str, typer.Option(metavar="short|full", help="How far each model is refined; full takes longer.")
+        str,
+        typer.Option(
+            metavar="short|full", help="How far each model is refined; full takes longer."
+        ),
     ] = "short",
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -90,23 +104,35 @@ def _places(folder: Path | None) -> dict[str, Path]:
     if folder is None:
         return {}
     if folder.suffix in _OF_FILES:
-        raise OptionError(f"-o names a folder, and {folder} looks like a file: give it a name without {folder.suffix}.")
+        raise OptionError(
+            f"-o names a folder, and {folder} looks like a file: give it a name without {folder.suffix}."
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{folder} cannot be used as a folder: {error.strerror or error}.") from None
+        raise FileError(
+            f"{folder} cannot be used as a folder: {error.strerror or error}."
+        ) from None
     return {name: folder / name for name in _FILES}
 
 
 def _chosen(comparisons: Any, k: Counts, quiet: bool, **options: Any) -> Any:
-    from mallowmix.assess.choose_k import choose_k as choose
+    from mallowmix.fitting.choose_k import choose_k as choose
 
     with progress(hidden=quiet) as report:
         return choose(comparisons, k, progress=report, **options)
 
 
 def _tell(choice: Any) -> None:
-    headings = ("K", "log-likelihood", "to the best", "give or take", "agreement", "smallest share", "eigenvalue / noise")
+    headings = (
+        "K",
+        "log-likelihood",
+        "to the best",
+        "give or take",
+        "agreement",
+        "smallest share",
+        "eigenvalue / noise",
+    )
     table = new_table(*headings, numeric=headings)
     for row in choice.table:
         above = "" if row.eigenvalue is None else f"{row.eigenvalue / row.noise_edge:.2f}"
@@ -136,13 +162,20 @@ def _write(choice: Any, places: dict[str, Path]) -> None:
     from mallowmix.plots import plot_choice
 
     values = choice.to_dict()
-    rows = [{name: value for name, value in row.items() if name != "agreements"} for row in values["table"]]
+    rows = [
+        {name: value for name, value in row.items() if name != "agreements"}
+        for row in values["table"]
+    ]
     table = pa.Table.from_pylist(rows, schema=_schema())
     write_all(
         {
             places["table.csv"]: table_writer(table, places["table.csv"]),
-            places["choice.json"]: lambda place: place.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8"),
-            places["choice.png"]: lambda place: plot_choice(choice).savefig(place, format="png", dpi=150),
+            places["choice.json"]: lambda place: place.write_text(
+                json.dumps(values, indent=1) + "\n", encoding="utf-8"
+            ),
+            places["choice.png"]: lambda place: plot_choice(choice).savefig(
+                place, format="png", dpi=150
+            ),
         }
     )
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Json, Quiet, Seed, at_least, number
+from mallowmix.cli.model_text import counted, new_table
+from mallowmix.cli.option_values import Json, Quiet, Seed, at_least, number
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
-from mallowmix.cli.progress import progress
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.progress_bar import progress
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import counted, new_table
 from mallowmix.errors import DataWarning, FileError
 
 _FILES = ("table.csv", "compared.json", "compared.png")
@@ -57,12 +57,20 @@ def compare(
         ),
     ] = "people",
     given: Annotated[
-        Any, typer.Option(parser=number, metavar="NUMBER", help="The part of a person's items (or comparisons) that is told.")
+        Any,
+        typer.Option(
+            parser=number,
+            metavar="NUMBER",
+            help="The part of a person's items (or comparisons) that is told.",
+        ),
     ] = 0.5,
     people: Annotated[
         int | None,
         typer.Option(
-            parser=at_least(3), metavar="NUMBER", help="So many people, at random; all unless given.", show_default=False
+            parser=at_least(3),
+            metavar="NUMBER",
+            help="So many people, at random; all unless given.",
+            show_default=False,
         ),
     ] = None,
     most_per_user: Annotated[
@@ -75,7 +83,12 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(parser=at_least(1), metavar="NUMBER", help="Deal out so many times, and pool.")] = 1,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            parser=at_least(1), metavar="NUMBER", help="Deal out so many times, and pool."
+        ),
+    ] = 1,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -121,7 +134,9 @@ def _places(folder: Path | None) -> dict[str, Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{folder} cannot be used as a folder: {error.strerror or error}.") from None
+        raise FileError(
+            f"{folder} cannot be used as a folder: {error.strerror or error}."
+        ) from None
     return {name: folder / name for name in _FILES}
 
 
@@ -131,7 +146,9 @@ def _read(votes: Any, read: Reader) -> Any:
     if found.ratings is not None and found.ties == "half":
         note = "Pairs are made of ratings anew, after the deal: equal ratings are left out all the same."
         warnings.warn(note, DataWarning, stacklevel=2)
-    return next(form for form in (found.ratings, found.rankings, found.comparisons) if form is not None)
+    return next(
+        form for form in (found.ratings, found.rankings, found.comparisons) if form is not None
+    )
 
 
 def _tell(found: Any, places: dict[str, Path]) -> None:
@@ -150,7 +167,11 @@ def _tell(found: Any, places: dict[str, Path]) -> None:
     table = new_table("system", *headings, numeric=headings)
     for row in found.table:
         if row.failed is None:
-            table.add_row(f"{row.system}: {row.name}", *_cells(row, rated), style="bold" if row.system == "m4" else "")
+            table.add_row(
+                f"{row.system}: {row.name}",
+                *_cells(row, rated),
+                style="bold" if row.system == "m4" else "",
+            )
     screen().print(table)
     for row in found.table:
         if row.failed is not None:
@@ -158,7 +179,9 @@ def _tell(found: Any, places: dict[str, Path]) -> None:
     made = counted(found.n_comparisons, "comparison", "comparisons")
     deals = "" if found.n_seeds == 1 else f", in {found.n_seeds} deals"
     people = counted(found.n_people, "person", "people")
-    say(f"\nHeld out by {found.split}: {made} of {people}{deals}; K = {found.n_components}. Intervals and ± are over people.")
+    say(
+        f"\nHeld out by {found.split}: {made} of {people}{deals}; K = {found.n_components}. Intervals and ± are over people."
+    )
     for note in found.notes:
         say(note)
     say(f"Wrote {', '.join(map(str, places.values()))}." if places else "")
@@ -183,7 +206,9 @@ def _shown(value: float | None, form: str) -> str:
 
 
 def _give_or_take(value: float | None, error: float | None, form: str) -> str:
-    return _shown(value, form) + ("" if value is None or not error else f" ± {error:{form.lstrip('+')}}")
+    return _shown(value, form) + (
+        "" if value is None or not error else f" ± {error:{form.lstrip('+')}}"
+    )
 
 
 def _write(found: Any, places: dict[str, Path]) -> None:
@@ -195,13 +220,18 @@ def _write(found: Any, places: dict[str, Path]) -> None:
 
     values = found.to_dict()
     rows = [
-        row | {"settings": " ".join(f"{name}={value:g}" for name, value in row["settings"].items())} for row in values["table"]
+        row | {"settings": " ".join(f"{name}={value:g}" for name, value in row["settings"].items())}
+        for row in values["table"]
     ]
     table = pa.table({name: pa.array([row[name] for row in rows]) for name in rows[0]})
     write_all(
         {
             places["table.csv"]: table_writer(table, places["table.csv"]),
-            places["compared.json"]: lambda place: place.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8"),
-            places["compared.png"]: lambda place: plot_compared(found).savefig(place, format="png", dpi=150),
+            places["compared.json"]: lambda place: place.write_text(
+                json.dumps(values, indent=1) + "\n", encoding="utf-8"
+            ),
+            places["compared.png"]: lambda place: plot_compared(found).savefig(
+                place, format="png", dpi=150
+            ),
         }
     )

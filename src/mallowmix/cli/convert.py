@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Quiet, Seed, at_least
+from mallowmix.cli.model_text import counted, sizes
+from mallowmix.cli.option_values import Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
-from mallowmix.cli.reading import AS_GIVEN, FORMATS, Reader, Votes, reads_votes
+from mallowmix.cli.read_options import AS_GIVEN, FORMATS, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say
-from mallowmix.cli.words import counted, sizes
 from mallowmix.errors import OptionError
 
 _TO = FORMATS.replace("|movielens", "")
@@ -30,7 +30,9 @@ def convert(
     to: Annotated[
         str | None,
         typer.Option(
-            metavar=_TO, help="The form to write; comparisons unless given, preflib by its endings.", show_default=False
+            metavar=_TO,
+            help="The form to write; comparisons unless given, preflib by its endings.",
+            show_default=False,
         ),
     ] = None,
     voters: Annotated[
@@ -56,7 +58,9 @@ def convert(
     if isinstance(votes, Path) and votes.suffix.lower() == ".m4":
         said = _write_profile(votes, output, form, voters, seed)
     elif voters is not None:
-        raise OptionError("--voters goes with a model file (.m4): voters are drawn from its population.")
+        raise OptionError(
+            "--voters goes with a model file (.m4): voters are drawn from its population."
+        )
     else:
         said = _write_votes(read(votes), output, form)
     if not quiet:
@@ -90,11 +94,13 @@ def _write_votes(comparisons: Any, output: Path, form: str) -> str:
 
 
 def _write_profile(model: Path, output: Path, form: str, voters: int | None, seed: int) -> str:
-    from mallowmix.storage import load
+    from mallowmix.model.model_file import load
     from mallowmix.writers import preflib_text, sample_profile, table_of, write_table
 
     if voters is None:
-        raise OptionError(f"{model} is a model: say how many voters to draw from its population with --voters.")
+        raise OptionError(
+            f"{model} is a model: say how many voters to draw from its population with --voters."
+        )
     profile = sample_profile(load(model), voters, seed=seed)
     if form == "preflib":
         _write_text(preflib_text(profile, output.name, f"Voters drawn from {model.name}"), output)

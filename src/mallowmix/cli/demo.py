@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.evaluate import compare
+from mallowmix.cli.model_text import chain, new_table, percent
 from mallowmix.cli.outputs import model_writer, table_writer, try_outputs, votes_table, write_all
-from mallowmix.cli.progress import progress
+from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.shell import say, screen
-from mallowmix.cli.words import chain, new_table, percent
 from mallowmix.errors import FileError
 
 _TOP, _PEOPLE = 5, 5
@@ -20,7 +20,9 @@ def demo(
     output: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="A folder to keep votes.csv, truth.m4 and model.m4 in; made if need be.", show_default=False
+            metavar="FOLDER",
+            help="A folder to keep votes.csv, truth.m4 and model.m4 in; made if need be.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -31,7 +33,9 @@ def demo(
 
     dishes = load_dishes()
     votes = dishes.comparisons
-    say("A population was made up, to see whether its tastes can be found again from its choices alone.")
+    say(
+        "A population was made up, to see whether its tastes can be found again from its choices alone."
+    )
     size = f"{votes.n_users} people made {votes.n_comparisons:,.0f} choices between two of {votes.n_items} dishes"
     say(f"{size}; each of them mixes {len(dishes.tastes)} tastes.\n")
     model = _fitted(votes)
@@ -47,12 +51,14 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{folder} cannot be used as a folder: {error.strerror or error}.") from None
+        raise FileError(
+            f"{folder} cannot be used as a folder: {error.strerror or error}."
+        ) from None
     try_outputs(*(folder / name for name in ("votes.csv", "truth.m4", "model.m4")))
 
 
 def _fitted(votes: Any) -> Any:
-    from mallowmix.learn.fit import fit
+    from mallowmix.fitting.fit import fit
 
     by_projections = inspect.signature(fit).parameters["method"].default == "projections"
     options: dict[str, Any] = {"zeta": "auto", "min_count": 0.2} if by_projections else {}
@@ -61,12 +67,24 @@ def _fitted(votes: Any) -> Any:
 
 
 def _tell_tastes(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
-    table = new_table("taste", "", "share", "phi", "off", f"the {_TOP} dishes it likes best", numeric=("share", "phi", "off"))
-    for (found, true), kendall in zip(matched["matched"], matched["kendall_per_component"], strict=True):
+    table = new_table(
+        "taste",
+        "",
+        "share",
+        "phi",
+        "off",
+        f"the {_TOP} dishes it likes best",
+        numeric=("share", "phi", "off"),
+    )
+    for (found, true), kendall in zip(
+        matched["matched"], matched["kendall_per_component"], strict=True
+    ):
         table.add_row(dishes.tastes[true - 1], "planted", *_row(dishes.model, true - 1, ""))
         table.add_row("", "found", *_row(model, found - 1, percent(kendall)), end_section=True)
     screen().print(table)
-    say("off: how many of all pairs of dishes the found ranking has in the wrong order; guessing gives 50 %")
+    say(
+        "off: how many of all pairs of dishes the found ranking has in the wrong order; guessing gives 50 %"
+    )
 
 
 def _row(model: Any, k: int, off: str) -> tuple[str, str, str, str]:
@@ -83,7 +101,10 @@ def _tell_people(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
     say(f"\nHow {_PEOPLE} of them mix the tastes, planted | found from their choices:\n")
     table = new_table("person", *dishes.tastes, numeric=dishes.tastes)
     for m, person in enumerate(some.users.tolist()):
-        cells = [f"{dishes.theta[m, true - 1]:4.0%} | {theta[m, found - 1]:4.0%}" for found, true in matched["matched"]]
+        cells = [
+            f"{dishes.theta[m, true - 1]:4.0%} | {theta[m, found - 1]:4.0%}"
+            for found, true in matched["matched"]
+        ]
         table.add_row(str(person), *cells)
     screen().print(table)
 
@@ -101,14 +122,27 @@ def _keep(folder: Path, dishes: Any, model: Any) -> None:
 
 def _tell_next(output: Path | None) -> None:
     folder = output or Path("dishes")
-    keep = [] if output else [(f"mallowmix demo --output {folder}", "keep these choices and models in a folder")]
+    keep = (
+        []
+        if output
+        else [(f"mallowmix demo --output {folder}", "keep these choices and models in a folder")]
+    )
     steps = [
         *keep,
         (f"mallowmix check {folder / 'votes.csv'}", "look at the choices"),
-        (f"mallowmix fit {folder / 'votes.csv'} -k 3", "learn from them (your own file needs user, winner, loser)"),
+        (
+            f"mallowmix fit {folder / 'votes.csv'} -k 3",
+            "learn from them (your own file needs user, winner, loser)",
+        ),
         ("mallowmix show votes.m4", "see the tastes again"),
-        (f"mallowmix report votes.m4 {folder / 'votes.csv'} -o tastes.html", "a page that anybody can read"),
-        ("mallowmix serve votes.m4 --votes answers.db", "ask people, and show them their own taste"),
+        (
+            f"mallowmix report votes.m4 {folder / 'votes.csv'} -o tastes.html",
+            "a page that anybody can read",
+        ),
+        (
+            "mallowmix serve votes.m4 --votes answers.db",
+            "ask people, and show them their own taste",
+        ),
     ]
     say("\nWhat to try next:", style="bold")
     for command, why in steps:

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, at_least
-from mallowmix.cli.progress import progress
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.model_text import safe
+from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
+from mallowmix.cli.progress_bar import progress
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json
-from mallowmix.cli.words import safe
 
 
 @reads_votes
@@ -18,16 +18,27 @@ def diagnose(
     votes: Votes,
     held_out: Annotated[
         Path | None,
-        typer.Option(help="Comparisons of other people, to judge foretold probabilities by.", show_default=False),
+        typer.Option(
+            help="Comparisons of other people, to judge foretold probabilities by.",
+            show_default=False,
+        ),
     ] = None,
     simulations: Annotated[
         int,
         typer.Option(
-            help="How often data is drawn anew to see what error to expect; 0: not at all.", parser=at_least(0), metavar="NUMBER"
+            help="How often data is drawn anew to see what error to expect; 0: not at all.",
+            parser=at_least(0),
+            metavar="NUMBER",
         ),
     ] = 5,
     named: Annotated[
-        int, typer.Option("--top", help="How many pairs, items and people --json names.", parser=at_least(1), metavar="NUMBER")
+        int,
+        typer.Option(
+            "--top",
+            help="How many pairs, items and people --json names.",
+            parser=at_least(1),
+            metavar="NUMBER",
+        ),
     ] = 5,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -40,11 +51,17 @@ def diagnose(
     VOTES are the comparisons that the model was learnt from.
     """
     hush(quiet)
-    from mallowmix.storage import load
+    from mallowmix.model.model_file import load
 
     loaded, comparisons = load(model), read(votes)
     others = read(held_out) if held_out else None
-    options = {"held_out": others, "simulations": simulations, "top": named, "seed": seed, "jobs": jobs}
+    options = {
+        "held_out": others,
+        "simulations": simulations,
+        "top": named,
+        "seed": seed,
+        "jobs": jobs,
+    }
     found = _found(loaded, comparisons, options, quiet)
     if json:
         say_json(found.to_dict())
@@ -54,7 +71,7 @@ def diagnose(
 
 
 def _found(loaded: Any, comparisons: Any, options: dict[str, Any], quiet: bool) -> Any:
-    from mallowmix.assess.diagnostics import diagnose as look_over
+    from mallowmix.assess.diagnose.diagnosis import diagnose as look_over
 
     with progress(hidden=quiet) as report:
         return look_over(loaded, comparisons, progress=report, **options)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from mallowmix.cli.options import Json
+from mallowmix.cli.model_text import safe
+from mallowmix.cli.option_values import Json
 from mallowmix.cli.shell import say, say_json
-from mallowmix.cli.words import safe
 
 
 def diff(
@@ -16,8 +16,8 @@ def diff(
     json: Json = False,
 ) -> None:
     """Say what changed between two models: rankings, dispersions, shares, items. They may differ in their numbers of each."""
-    from mallowmix.assess.changes import compare_models
-    from mallowmix.storage import load
+    from mallowmix.assess.model_diff import compare_models
+    from mallowmix.model.model_file import load
 
     changes = compare_models(load(old), load(new))
     if json:

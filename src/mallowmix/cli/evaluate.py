@@ -5,19 +5,24 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Json, Model
+from mallowmix.cli.model_text import new_table, percent
+from mallowmix.cli.option_values import Json, Model
 from mallowmix.cli.shell import say, say_json, screen
-from mallowmix.cli.words import new_table, percent
 from mallowmix.errors import DataError
 
 
 def evaluate(
     model: Model,
-    truth: Annotated[Path, typer.Option(help="The model file to compare with (from simulate --truth).", show_default=False)],
+    truth: Annotated[
+        Path,
+        typer.Option(
+            help="The model file to compare with (from simulate --truth).", show_default=False
+        ),
+    ],
     json: Json = False,
 ) -> None:
     """Compare a model with the true one: fractions of discordant pairs and errors of the other parameters."""
-    from mallowmix.storage import load
+    from mallowmix.model.model_file import load
 
     found, true = load(model), load(truth)
     values = compare(found, true, str(model), str(truth))
@@ -27,11 +32,13 @@ def evaluate(
         _tell(found, true, values)
 
 
-def compare(found: Any, true: Any, found_name: str = "The model", true_name: str = "the truth") -> dict[str, Any]:
+def compare(
+    found: Any, true: Any, found_name: str = "The model", true_name: str = "the truth"
+) -> dict[str, Any]:
     """Match the components and measure how far each is off; they are numbered from 1 and come in the order of the truth."""
     import numpy as np
 
-    from mallowmix.rankings import match_components
+    from mallowmix.model.permutations import match_components
 
     matching = match_components(_with_items_of(true, found, found_name, true_name), true.sigma)
     f, t = matching.found, matching.truth
@@ -62,7 +69,15 @@ def _with_items_of(true: Any, found: Any, found_name: str, true_name: str) -> An
 
 
 def _tell(found: Any, true: Any, values: dict[str, Any]) -> None:
-    columns = ("found", "true", "discordant pairs", "phi found", "phi true", "share found", "share true")
+    columns = (
+        "found",
+        "true",
+        "discordant pairs",
+        "phi found",
+        "phi true",
+        "share found",
+        "share true",
+    )
     table = new_table(*columns, numeric=columns)
     for (a, b), kendall in zip(values["matched"], values["kendall_per_component"], strict=True):
         phis = [f"{m.phi[k - 1]:.3f}" for m, k in ((found, a), (true, b))]
@@ -72,6 +87,11 @@ def _tell(found: Any, true: Any, values: dict[str, Any]) -> None:
     say(
         f"\nOn average {percent(values['kendall'])} of the pairs are in the wrong order; phi is off by {values['phi_error']:.3f}."
     )
-    for name, where in (("unmatched_found", "Found, but not true"), ("unmatched_truth", "True, but not found")):
+    for name, where in (
+        ("unmatched_found", "Found, but not true"),
+        ("unmatched_truth", "True, but not found"),
+    ):
         if values[name]:
-            say(f"{where}: component{'s' * (len(values[name]) > 1)} {', '.join(map(str, values[name]))}.")
+            say(
+                f"{where}: component{'s' * (len(values[name]) > 1)} {', '.join(map(str, values[name]))}."
+            )

@@ -7,13 +7,31 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.calibrate import calibrated, in_words
-from mallowmix.cli.engines import Cache, EngineOption, Memory, More, Place, Scheduler, comparisons_of
-from mallowmix.cli.options import Jobs, Json, Quiet, Seed, Top, at_least, count_or_auto, number, number_or_auto
+from mallowmix.cli.engine_options import (
+    Cache,
+    EngineOption,
+    Memory,
+    More,
+    Place,
+    Scheduler,
+    comparisons_of,
+)
+from mallowmix.cli.model_text import components_table, counted, model_values, sizes
+from mallowmix.cli.option_values import (
+    Jobs,
+    Json,
+    Quiet,
+    Seed,
+    Top,
+    at_least,
+    count_or_auto,
+    number,
+    number_or_auto,
+)
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
-from mallowmix.cli.progress import progress
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.progress_bar import progress
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import components_table, counted, model_values, sizes
 from mallowmix.errors import OptionError
 
 
@@ -42,7 +60,12 @@ def fit(
         ),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="How to learn; projections is the paper's Algorithm 1.", metavar="NAME", show_default=False)
+        str | None,
+        typer.Option(
+            help="How to learn; projections is the paper's Algorithm 1.",
+            metavar="NAME",
+            show_default=False,
+        ),
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -65,7 +88,13 @@ def fit(
         ),
     ] = None,
     tol: Annotated[
-        Any, typer.Option(parser=number, metavar="NUMBER", help="ε: when the regression stops.", show_default=False)
+        Any,
+        typer.Option(
+            parser=number,
+            metavar="NUMBER",
+            help="ε: when the regression stops.",
+            show_default=False,
+        ),
     ] = None,
     min_count: Annotated[
         Any,
@@ -79,18 +108,26 @@ def fit(
     metric: Annotated[
         str | None,
         typer.Option(
-            metavar="moment|euclidean|projected|auto", help="How the distance of pairs is measured.", show_default=False
+            metavar="moment|euclidean|projected|auto",
+            help="How the distance of pairs is measured.",
+            show_default=False,
         ),
     ] = None,
     refine: Annotated[
         str | None,
         typer.Option(
-            metavar="none|short|full", help="How much to refine the first answer, where the method does.", show_default=False
+            metavar="none|short|full",
+            help="How much to refine the first answer, where the method does.",
+            show_default=False,
         ),
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(metavar="mallows|bt", help="Components as noisy rankings, or as Bradley-Terry scores.", show_default=False),
+        typer.Option(
+            metavar="mallows|bt",
+            help="Components as noisy rankings, or as Bradley-Terry scores.",
+            show_default=False,
+        ),
     ] = None,
     fits: Annotated[
         int | None,
@@ -102,7 +139,10 @@ def fit(
         ),
     ] = None,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Calibrate predictions as well (see the command calibrate).")
+        bool,
+        typer.Option(
+            "--calibrate", help="Calibrate predictions as well (see the command calibrate)."
+        ),
     ] = False,
     engine: EngineOption = None,
     memory: Memory = None,
@@ -119,10 +159,18 @@ def fit(
     try_outputs(target, inputs=[votes])
     place = Place(engine, memory, scheduler, cache, tuple(more or ()))
     options = {"method": method, "zeta": zeta, "n_projections": n_projections, "tol": tol}
-    options |= {"min_count": min_count, "metric": metric, "refine": refine, "columns": kind, "n_fits": fits}
+    options |= {
+        "min_count": min_count,
+        "metric": metric,
+        "refine": refine,
+        "columns": kind,
+        "n_fits": fits,
+    }
     options = {name: value for name, value in options.items() if value is not None}
     if calibrate and place.on_disk:
-        raise OptionError("--calibrate needs the votes in memory: calibrate afterwards, with a part of them.")
+        raise OptionError(
+            "--calibrate needs the votes in memory: calibrate afterwards, with a part of them."
+        )
     with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons:
         model = _fitted(comparisons, components, seed, run, quiet, options)
         if calibrate:
@@ -144,8 +192,10 @@ def default_name(votes: Any) -> str:
     return f"{plain or 'votes'}.m4"
 
 
-def _fitted(comparisons: Any, components: Any, seed: int, run: Any, quiet: bool, options: dict[str, Any]) -> Any:
-    from mallowmix.learn.fit import fit as learn
+def _fitted(
+    comparisons: Any, components: Any, seed: int, run: Any, quiet: bool, options: dict[str, Any]
+) -> Any:
+    from mallowmix.fitting.fit import fit as learn
 
     with progress(hidden=quiet) as report:
         return learn(comparisons, components, seed=seed, engine=run, progress=report, **options)

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, at_least
+from mallowmix.cli.model_text import new_table, percent, safe
+from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import new_table, percent, safe
 
 
 @reads_votes
@@ -18,7 +18,10 @@ def groups(
     votes: Votes,
     attributes: Annotated[
         Path,
-        typer.Option(help="A table (.csv, .tsv, .parquet) with a column user and what is known about them.", show_default=False),
+        typer.Option(
+            help="A table (.csv, .tsv, .parquet) with a column user and what is known about them.",
+            show_default=False,
+        ),
     ],
     by: Annotated[
         list[str] | None,
@@ -28,9 +31,16 @@ def groups(
             show_default=False,
         ),
     ] = None,
-    user: Annotated[str, typer.Option(metavar="COLUMN", help="The column of the table that holds the users.")] = "user",
+    user: Annotated[
+        str, typer.Option(metavar="COLUMN", help="The column of the table that holds the users.")
+    ] = "user",
     permutations: Annotated[
-        int, typer.Option(help="How many times groups are dealt out at random.", parser=at_least(19), metavar="NUMBER")
+        int,
+        typer.Option(
+            help="How many times groups are dealt out at random.",
+            parser=at_least(19),
+            metavar="NUMBER",
+        ),
     ] = 1999,
     output: Annotated[
         Path | None,
@@ -54,10 +64,16 @@ def groups(
         check_table_name(path)
     try_outputs(*outputs, inputs=[model, votes, attributes])
     from mallowmix.assess.groups import groups as compare
-    from mallowmix.storage import load
+    from mallowmix.model.model_file import load
 
     comparisons = read(votes)
-    options = {"by": by or None, "user": user, "permutations": permutations, "seed": seed, "jobs": jobs}
+    options = {
+        "by": by or None,
+        "user": user,
+        "permutations": permutations,
+        "seed": seed,
+        "jobs": jobs,
+    }
     found = compare(load(model), comparisons, attributes, **options)
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})

@@ -6,12 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.engines import Cache, EngineOption, Memory, Place, Scheduler, comparisons_of
-from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, at_least, number
-from mallowmix.cli.progress import progress
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.engine_options import (
+    Cache,
+    EngineOption,
+    Memory,
+    Place,
+    Scheduler,
+    comparisons_of,
+)
+from mallowmix.cli.model_text import counted, new_table
+from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least, number
+from mallowmix.cli.progress_bar import progress
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import counted, new_table
 
 _METHODS = "left-to-right|importance|completion"
 _FORMS = "filter|mean-of-products|product-of-means"
@@ -58,7 +65,13 @@ def heldout(
         ),
     ] = None,
     given: Annotated[
-        Any, typer.Option(parser=number, metavar="NUMBER", show_default=False, help="completion: the part that is told (0.5).")
+        Any,
+        typer.Option(
+            parser=number,
+            metavar="NUMBER",
+            show_default=False,
+            help="completion: the part that is told (0.5).",
+        ),
     ] = None,
     split: Annotated[
         Any,
@@ -70,11 +83,18 @@ def heldout(
         ),
     ] = None,
     include_mu: Annotated[
-        bool, typer.Option("--include-mu", help="Add the likelihood of which pairs are compared, by their counts.")
+        bool,
+        typer.Option(
+            "--include-mu", help="Add the likelihood of which pairs are compared, by their counts."
+        ),
     ] = False,
     unknown_items: Annotated[
         Any,
-        typer.Option(parser=str, metavar="error|drop", help="What to do with votes about items that the model does not know."),
+        typer.Option(
+            parser=str,
+            metavar="error|drop",
+            help="What to do with votes about items that the model does not know.",
+        ),
     ] = "error",
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -88,14 +108,24 @@ def heldout(
 ) -> None:
     """Say how likely a model finds comparisons, per comparison: of people it was not fitted to, this tells models apart."""
     hush(quiet)
-    from mallowmix.infer.heldout import heldout as score
-    from mallowmix.storage import load
+    from mallowmix.infer.heldout.heldout_likelihood import heldout as score
+    from mallowmix.model.model_file import load
 
     fitted, place = load(model), Place(engine, memory, scheduler, cache)
-    named = {"form": form, "particles": particles, "max_particles": max_particles, "given": given, "split": split}
+    named = {
+        "form": form,
+        "particles": particles,
+        "max_particles": max_particles,
+        "given": given,
+        "split": split,
+    }
     options = {name: value for name, value in named.items() if value is not None}
     options |= {"include_mu": include_mu, "unknown_items": unknown_items, "seed": seed}
-    with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons, progress(hidden=quiet) as report:
+    with (
+        place.running(jobs) as run,
+        comparisons_of(votes, read, place, jobs) as comparisons,
+        progress(hidden=quiet) as report,
+    ):
         found = score(fitted, comparisons, method, progress=report, engine=run, **options)
         seen = not quiet and not json and _learnt_from(fitted, comparisons)
     if json:
@@ -103,7 +133,9 @@ def heldout(
     elif not quiet:
         _tell(found, method, include_mu)
         if seen:
-            say("These are the comparisons that the model was learnt from: those of new people are most often less likely.")
+            say(
+                "These are the comparisons that the model was learnt from: those of new people are most often less likely."
+            )
 
 
 def _learnt_from(model: Any, comparisons: Any) -> bool:
@@ -116,8 +148,14 @@ def _learnt_from(model: Any, comparisons: Any) -> bool:
 def _values(found: Any, method: str) -> dict[str, Any]:
     """The result as plain values; null for the standard error of one person, which nobody knows."""
     n = found.n_comparisons
-    values = asdict(found) | {"method": method, "n_comparisons": int(n) if float(n).is_integer() else n}
-    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
+    values = asdict(found) | {
+        "method": method,
+        "n_comparisons": int(n) if float(n).is_integer() else n,
+    }
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in values.items()
+    }
 
 
 def _tell(found: Any, method: str, include_mu: bool) -> None:
@@ -128,7 +166,9 @@ def _tell(found: Any, method: str, include_mu: bool) -> None:
         table.add_row("a coin", f"{-math.log(2):.4f}")
     screen().print(table)
     made = counted(found.n_comparisons, "comparison", "comparisons")
-    say(f"\n{made} of {counted(found.n_users, 'person', 'people')}; ± is one standard error over people.")
+    say(
+        f"\n{made} of {counted(found.n_users, 'person', 'people')}; ± is one standard error over people."
+    )
     if found.details.get("monte_carlo_error") is not None:
         say(f"The method's own noise: {found.details['monte_carlo_error']:.1g}.")
     if found.details.get("annealed"):

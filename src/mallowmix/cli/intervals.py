@@ -5,13 +5,21 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.engines import Cache, EngineOption, Memory, More, Place, Scheduler, comparisons_of
-from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, Top, at_least, number
+from mallowmix.cli.engine_options import (
+    Cache,
+    EngineOption,
+    Memory,
+    More,
+    Place,
+    Scheduler,
+    comparisons_of,
+)
+from mallowmix.cli.model_text import TOP, new_table, percent, safe
+from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, Top, at_least, number
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
-from mallowmix.cli.progress import progress
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.progress_bar import progress
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import TOP, new_table, percent, safe
 
 
 @reads_votes
@@ -20,15 +28,24 @@ def intervals(
     votes: Votes,
     more: More = None,
     replicates: Annotated[
-        int, typer.Option(help="How many times people are weighted anew.", parser=at_least(10), metavar="NUMBER")
+        int,
+        typer.Option(
+            help="How many times people are weighted anew.", parser=at_least(10), metavar="NUMBER"
+        ),
     ] = 200,
     level: Annotated[
-        Any, typer.Option(parser=number, metavar="NUMBER", help="How often an interval should hold the truth.")
+        Any,
+        typer.Option(
+            parser=number, metavar="NUMBER", help="How often an interval should hold the truth."
+        ),
     ] = "0.9",
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="A table of all intervals: quantity, component, item, estimate, low, high.", show_default=False
+            "-o",
+            "--output",
+            help="A table of all intervals: quantity, component, item, estimate, low, high.",
+            show_default=False,
         ),
     ] = None,
     seed: Seed = 0,
@@ -52,8 +69,8 @@ def intervals(
     for path in outputs:
         check_table_name(path)
     try_outputs(*outputs, inputs=[model, votes, *(more or ())])
-    from mallowmix.assess.intervals import check_request
-    from mallowmix.storage import load
+    from mallowmix.assess.intervals.bootstrap_intervals import check_request
+    from mallowmix.model.model_file import load
 
     fitted, place = load(model), Place(engine, memory, scheduler, cache, tuple(more or ()))
     check_request(fitted, replicates, level)
@@ -63,17 +80,23 @@ def intervals(
         write_all({path: table_writer(_table(found), path)})
     if json:
         rows = [_plain(row) for row in found.table()]
-        say_json({"level": level, "replicates": replicates, "intervals": rows, "notes": found.notes})
+        say_json(
+            {"level": level, "replicates": replicates, "intervals": rows, "notes": found.notes}
+        )
     elif not quiet:
         _tell(found, level, top or TOP)
         say(f"\nWrote {output}." if output else "")
 
 
-def _found(model: Any, comparisons: Any, replicates: int, level: float, seed: int, run: Any, quiet: bool) -> Any:
-    from mallowmix.assess.intervals import intervals as bootstrap
+def _found(
+    model: Any, comparisons: Any, replicates: int, level: float, seed: int, run: Any, quiet: bool
+) -> Any:
+    from mallowmix.assess.intervals.bootstrap_intervals import intervals as bootstrap
 
     with progress(hidden=quiet) as report:
-        return bootstrap(model, comparisons, replicates, level, seed=seed, engine=run, progress=report)
+        return bootstrap(
+            model, comparisons, replicates, level, seed=seed, engine=run, progress=report
+        )
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -84,13 +107,17 @@ def _table(found: Any) -> Any:
     import pyarrow as pa
 
     numbers = [(name, pa.float64()) for name in ("estimate", "low", "high")]
-    schema = pa.schema([("quantity", pa.string()), ("component", pa.int64()), ("item", pa.string()), *numbers])
+    schema = pa.schema(
+        [("quantity", pa.string()), ("component", pa.int64()), ("item", pa.string()), *numbers]
+    )
     return pa.Table.from_pylist([_plain(row) for row in found.table()], schema=schema)
 
 
 def _tell(found: Any, level: float, top: int) -> None:
     say(f"Intervals that should hold the truth in {100 * level:g} % of cases, in brackets.\n")
-    table = new_table("component", "share", "phi", "ranking, best first, with places", numeric=("component",))
+    table = new_table(
+        "component", "share", "phi", "ranking, best first, with places", numeric=("component",)
+    )
     table.show_lines = True
     for k in range(len(found.phi)):
         share = f"{percent(found.share[k])} [{percent(found.share_low[k])}, {percent(found.share_high[k])}]"
@@ -107,7 +134,9 @@ def _places(found: Any, k: int, top: int) -> str:
     """The first items with their runs of places."""
     items, low, high = found.items.tolist(), found.position_low[k], found.position_high[k]
     by_place = sorted(range(len(items)), key=lambda i: found.position[k, i])[:top]
-    runs = (f"{low[i] + 1}" if low[i] == high[i] else f"{low[i] + 1}–{high[i] + 1}" for i in by_place)
+    runs = (
+        f"{low[i] + 1}" if low[i] == high[i] else f"{low[i] + 1}–{high[i] + 1}" for i in by_place
+    )
     return ", ".join(f"{safe(items[i])} [{run}]" for i, run in zip(by_place, runs, strict=True)) + (
         ", …" if len(items) > top else ""
     )

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Json, Model, Quiet, Seed, at_least
-from mallowmix.cli.people import UnknownItems, User, person
-from mallowmix.cli.reading import AS_GIVEN, MaybeVotes, Reader, reads_votes
+from mallowmix.cli.model_text import new_table, percent, safe
+from mallowmix.cli.option_values import Json, Model, Quiet, Seed, at_least
+from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import new_table, percent, safe
+from mallowmix.cli.user_options import UnknownItems, User, person
 from mallowmix.errors import OptionError
 
 
@@ -18,7 +18,10 @@ def next(  # what the command is called
     model: Model,
     votes: MaybeVotes = None,
     user: User = None,
-    n: Annotated[int, typer.Option("--n", "-n", help="How many questions.", parser=at_least(1), metavar="NUMBER")] = 3,
+    n: Annotated[
+        int,
+        typer.Option("--n", "-n", help="How many questions.", parser=at_least(1), metavar="NUMBER"),
+    ] = 3,
     unknown_items: UnknownItems = "error",
     seed: Seed = 0,
     read: Reader = AS_GIVEN,
@@ -31,21 +34,28 @@ def next(  # what the command is called
     """
     hush(quiet)
     if (votes is None) != (user is None):
-        raise OptionError("A person is named by both, the file of votes and --user: give both, or neither for somebody new.")
+        raise OptionError(
+            "A person is named by both, the file of votes and --user: give both, or neither for somebody new."
+        )
     from mallowmix.infer.next_pair import next_pair
-    from mallowmix.storage import load
+    from mallowmix.model.model_file import load
 
     fitted = load(model)
     people = _person(fitted, votes, user, read)
     found = next_pair(fitted, people, n_best=n, unknown_items=unknown_items, seed=seed)
     if json:
-        say_json({"user": None if votes is None else people.users.tolist()[0], "questions": [asdict(each) for each in found]})
+        say_json(
+            {
+                "user": None if votes is None else people.users.tolist()[0],
+                "questions": [asdict(each) for each in found],
+            }
+        )
     elif not quiet:
         _tell(found)
 
 
 def _person(model: Any, votes: Any, user: str | None, read: Reader) -> Any:
-    from mallowmix.comparisons import Comparisons
+    from mallowmix.data.comparisons import Comparisons
 
     if user is None:
         return Comparisons.from_codes([], [], [], None, model.items, ["somebody new"])
@@ -59,6 +69,13 @@ def _tell(found: Any) -> None:
     headings = ("first", "second", "first preferred", "information")
     table = new_table(*headings, numeric=("first preferred", "information"))
     for each in found:
-        table.add_row(safe(each.first), safe(each.second), percent(each.probability), f"{each.information:.4f}")
+        table.add_row(
+            safe(each.first),
+            safe(each.second),
+            percent(each.probability),
+            f"{each.information:.4f}",
+        )
     screen().print(table)
-    say("\nThe most telling question first; information in nats, of which a yes or no can carry 0.69.")
+    say(
+        "\nThe most telling question first; information in nats, of which a yes or no can carry 0.69."
+    )

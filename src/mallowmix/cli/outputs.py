@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mallowmix.atomic import replacing
 from mallowmix.cli.shell import written
+from mallowmix.data.atomic_write import replacing
 from mallowmix.errors import OptionError
 
 TABLES = (".parquet", ".csv")
@@ -40,7 +40,9 @@ def write_all(writers: Mapping[Path, Writer]) -> None:
 def check_table_name(path: Path) -> None:
     """Raise an OptionError unless the ending says in which form to write a table."""
     if path.suffix.lower() not in TABLES:
-        raise OptionError(f"{path}: the ending {path.suffix!r} does not tell how to write it; use {' or '.join(TABLES)}.")
+        raise OptionError(
+            f"{path}: the ending {path.suffix!r} does not tell how to write it; use {' or '.join(TABLES)}."
+        )
 
 
 def table_writer(table: Any, path: Path) -> Writer:
@@ -87,7 +89,7 @@ def weights_table(users: Any, theta: Any) -> Any:
 
 def model_writer(model: Any) -> Writer:
     """How to write a model."""
-    from mallowmix.storage import dumps
+    from mallowmix.model.model_file import dumps
 
     data = dumps(model)
     return lambda place: place.write_bytes(data)

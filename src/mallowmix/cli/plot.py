@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Jobs, Model, Quiet, Seed, at_least
+from mallowmix.cli.option_values import Jobs, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
-from mallowmix.cli.progress import progress
-from mallowmix.cli.reading import AS_GIVEN, MaybeVotes, Reader, reads_votes
+from mallowmix.cli.progress_bar import progress
+from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import hush, say
 from mallowmix.errors import OptionError
 
@@ -25,15 +25,35 @@ def plot(
     model: Model,
     votes: MaybeVotes = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A .png, .svg or .pdf file; the kind's name and .png unless given.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="A .png, .svg or .pdf file; the kind's name and .png unless given.",
+        ),
     ] = None,
     top: Annotated[
         int | None,
-        typer.Option(help="How many items or pairs to draw.", parser=at_least(1), metavar="NUMBER", show_default=False),
+        typer.Option(
+            help="How many items or pairs to draw.",
+            parser=at_least(1),
+            metavar="NUMBER",
+            show_default=False,
+        ),
     ] = None,
-    component: Annotated[int, typer.Option(help="Of which taste to draw intervals.", parser=at_least(1), metavar="NUMBER")] = 1,
+    component: Annotated[
+        int,
+        typer.Option(
+            help="Of which taste to draw intervals.", parser=at_least(1), metavar="NUMBER"
+        ),
+    ] = 1,
     replicates: Annotated[
-        int, typer.Option(help="For intervals: how many times people are weighted anew.", parser=at_least(10), metavar="NUMBER")
+        int,
+        typer.Option(
+            help="For intervals: how many times people are weighted anew.",
+            parser=at_least(10),
+            metavar="NUMBER",
+        ),
     ] = 40,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -48,7 +68,7 @@ def plot(
     output = output or Path(f"{kind}.png")
     _check(kind, votes, output)
     try_outputs(output, inputs=[model, votes])
-    from mallowmix.storage import load
+    from mallowmix.model.model_file import load
 
     loaded = load(model)
     with progress(hidden=quiet) as told:
@@ -56,19 +76,33 @@ def plot(
         if kind in OF_A_MODEL:
             figure = _of_a_model(kind, loaded, top)
         else:
-            figure = _with_votes(kind, loaded, read(votes).with_items(loaded.items), component, options)
-    write_all({output: lambda place: figure.savefig(place, format=output.suffix.lower()[1:], dpi=150, facecolor="white")})
+            figure = _with_votes(
+                kind, loaded, read(votes).with_items(loaded.items), component, options
+            )
+    write_all(
+        {
+            output: lambda place: figure.savefig(
+                place, format=output.suffix.lower()[1:], dpi=150, facecolor="white"
+            )
+        }
+    )
     if not quiet:
         say(f"Wrote {output}.")
 
 
 def _check(kind: str, votes: Any, output: Path) -> None:
     if kind not in OF_A_MODEL + WITH_VOTES:
-        raise OptionError(f"There is no picture {kind!r}: choose one of {', '.join(OF_A_MODEL + WITH_VOTES)}.")
+        raise OptionError(
+            f"There is no picture {kind!r}: choose one of {', '.join(OF_A_MODEL + WITH_VOTES)}."
+        )
     if output.suffix.lower() not in ENDINGS:
-        raise OptionError(f"{output}: the ending {output.suffix!r} does not tell how to draw it; use {', '.join(ENDINGS)}.")
+        raise OptionError(
+            f"{output}: the ending {output.suffix!r} does not tell how to draw it; use {', '.join(ENDINGS)}."
+        )
     if kind in WITH_VOTES and votes is None:
-        raise OptionError(f"A picture of {kind} needs the comparisons too: mallowmix plot {kind} model.m4 votes.csv.")
+        raise OptionError(
+            f"A picture of {kind} needs the comparisons too: mallowmix plot {kind} model.m4 votes.csv."
+        )
 
 
 def _of_a_model(kind: str, model: Any, top: int | None) -> Any:
@@ -85,22 +119,34 @@ def _of_a_model(kind: str, model: Any, top: int | None) -> Any:
 
 def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict[str, Any]) -> Any:
     from mallowmix import plots
-    from mallowmix.assess.asked import ask
-    from mallowmix.assess.choose_k import choose_k
-    from mallowmix.assess.disagreement import disagreement
-    from mallowmix.assess.intervals import intervals
-    from mallowmix.assess.reliability import reliability
+    from mallowmix.assess.diagnose.disagreement import disagreement
+    from mallowmix.assess.diagnose.reliability import reliability
+    from mallowmix.assess.intervals.bootstrap_intervals import intervals
+    from mallowmix.fitting.choose_k import choose_k
+    from mallowmix.infer.heldout.held_out_rows import ask
     from mallowmix.infer.weights import weights
 
-    replicates, told, common = options["replicates"], options["progress"], {name: options[name] for name in ("seed", "jobs")}
+    replicates, told, common = (
+        options["replicates"],
+        options["progress"],
+        {name: options[name] for name in ("seed", "jobs")},
+    )
     if component > model.n_components:
         raise OptionError(f"--component is {component}, but the model has {model.n_components}.")
     draw: dict[str, Callable[[], Any]] = {
-        "mixtures": lambda: plots.plot_mixtures(weights(model, votes, jobs=options["jobs"]), options["seed"]),
-        "largest-share": lambda: plots.plot_largest_share(weights(model, votes, jobs=options["jobs"]), votes.user_weight),
+        "mixtures": lambda: plots.plot_mixtures(
+            weights(model, votes, jobs=options["jobs"]), options["seed"]
+        ),
+        "largest-share": lambda: plots.plot_largest_share(
+            weights(model, votes, jobs=options["jobs"]), votes.user_weight
+        ),
         "disagreement": lambda: plots.plot_disagreement(disagreement(model, votes)),
         "reliability": lambda: plots.plot_reliability(reliability(ask(model, votes, **common))),
-        "intervals": lambda: plots.plot_intervals(intervals(model, votes, replicates, progress=told, **common), component),
-        "choice": lambda: plots.plot_choice(choose_k(votes, range(1, model.n_components + 3), progress=told, **common)),
+        "intervals": lambda: plots.plot_intervals(
+            intervals(model, votes, replicates, progress=told, **common), component
+        ),
+        "choice": lambda: plots.plot_choice(
+            choose_k(votes, range(1, model.n_components + 3), progress=told, **common)
+        ),
     }
     return draw[kind]()

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Jobs, Json, Model, Quiet
-from mallowmix.cli.people import SHOWN, UnknownItems, try_table, write_table
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.model_text import counted, new_table, percent, safe
+from mallowmix.cli.option_values import Jobs, Json, Model, Quiet
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import counted, new_table, percent, safe
+from mallowmix.cli.user_options import SHOWN, UnknownItems, try_table, write_table
 from mallowmix.errors import OptionError
 
 
@@ -46,15 +46,21 @@ def predict(
     """
     hush(quiet)
     if pairs is None:
-        raise OptionError("There are no pairs to ask about: name a file with --pairs, with the columns first and second.")
+        raise OptionError(
+            "There are no pairs to ask about: name a file with --pairs, with the columns first and second."
+        )
     try_table(output, model, votes, pairs)
+    from mallowmix.model.model_file import load
     from mallowmix.readers.pairs import read_pairs
-    from mallowmix.storage import load
 
     asked, fitted = read_pairs(pairs), load(model)
     comparisons = read(votes)
     people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
-    table = _for_each(fitted, people, asked, jobs) if asked.users is not None else _for_all(fitted, people, asked, jobs)
+    table = (
+        _for_each(fitted, people, asked, jobs)
+        if asked.users is not None
+        else _for_all(fitted, people, asked, jobs)
+    )
     if output is not None:
         write_table(table, output)
     if json:
@@ -71,7 +77,15 @@ def _for_each(model: Any, people: Any, asked: Any, jobs: int | None) -> Any:
 
     probability, known = predict_each(model, people, asked.users, asked.pairs, jobs=jobs)
     first, second = zip(*asked.pairs, strict=True)
-    return pa.table({"user": asked.users, "first": first, "second": second, "probability": probability, "known": known})
+    return pa.table(
+        {
+            "user": asked.users,
+            "first": first,
+            "second": second,
+            "probability": probability,
+            "known": known,
+        }
+    )
 
 
 def _for_all(model: Any, people: Any, asked: Any, jobs: int | None) -> Any:
@@ -83,10 +97,21 @@ def _for_all(model: Any, people: Any, asked: Any, jobs: int | None) -> Any:
 
     M, n = people.n_users, len(asked.pairs)
     probability = foretell(model, people, asked.pairs, jobs=jobs).ravel()
-    first, second = (pa.array(side).take(pa.array(np.tile(np.arange(n), M))) for side in zip(*asked.pairs, strict=True))
+    first, second = (
+        pa.array(side).take(pa.array(np.tile(np.arange(n), M)))
+        for side in zip(*asked.pairs, strict=True)
+    )
     users = pa.array(people.users.tolist()).take(pa.array(np.repeat(np.arange(M), n)))
     known = np.repeat(people.per_user() > 0, n)
-    return pa.table({"user": users, "first": first, "second": second, "probability": probability, "known": known})
+    return pa.table(
+        {
+            "user": users,
+            "first": first,
+            "second": second,
+            "probability": probability,
+            "known": known,
+        }
+    )
 
 
 def _values(table: Any, asked: Any, output: Path | None) -> dict[str, Any]:
@@ -103,14 +128,22 @@ def _values(table: Any, asked: Any, output: Path | None) -> dict[str, Any]:
 def _tell(table: Any, asked: Any, pairs: Path, output: Path | None) -> None:
     first, second = asked.taken
     whom = "each for the user of its row" if asked.users is not None else "each for everybody"
-    say(f"{pairs}: {counted(len(asked.pairs), 'pair', 'pairs')} from the columns {first}, {second}, {whom}.\n")
-    shown = new_table("user", "first", "second", "first preferred", "known", numeric=("first preferred",))
+    say(
+        f"{pairs}: {counted(len(asked.pairs), 'pair', 'pairs')} from the columns {first}, {second}, {whom}.\n"
+    )
+    shown = new_table(
+        "user", "first", "second", "first preferred", "known", numeric=("first preferred",)
+    )
     for row in table.slice(0, SHOWN).to_pylist():
         names = [safe(row[name]) for name in ("user", "first", "second")]
         shown.add_row(*names, percent(row["probability"]), "yes" if row["known"] else "no")
     screen().print(shown)
     more = table.num_rows - SHOWN
-    say(f"\nThese are {SHOWN} of {table.num_rows:,} predictions; -o writes all of them." if more > 0 and output is None else "")
+    say(
+        f"\nThese are {SHOWN} of {table.num_rows:,} predictions; -o writes all of them."
+        if more > 0 and output is None
+        else ""
+    )
     if unknown := table.column("known").to_pylist().count(False):
         words = counted(unknown, "prediction is", "predictions are")
         say(f"{words} for somebody of whom nothing is known: what the population would say.")

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, at_least
-from mallowmix.cli.people import Level, UnknownItems, User, person, try_table, write_table
-from mallowmix.cli.reading import AS_GIVEN, MaybeVotes, Reader, reads_votes
+from mallowmix.cli.model_text import counted, new_table, percent, safe
+from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
+from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import counted, new_table, percent, safe
+from mallowmix.cli.user_options import Level, UnknownItems, User, person, try_table, write_table
 from mallowmix.errors import OptionError
 
 
@@ -22,7 +22,10 @@ def rank(
     top: Annotated[
         int | None,
         typer.Option(
-            help="How many items, best first; all unless given.", parser=at_least(1), metavar="NUMBER", show_default=False
+            help="How many items, best first; all unless given.",
+            parser=at_least(1),
+            metavar="NUMBER",
+            show_default=False,
         ),
     ] = None,
     output: Annotated[
@@ -50,7 +53,7 @@ def rank(
     try_table(output, model, votes)
     _check_whose(votes, user, output)
     from mallowmix.infer.predict import rank as ranked
-    from mallowmix.storage import load
+    from mallowmix.model.model_file import load
 
     fitted, people = load(model), None
     if votes is not None:
@@ -67,9 +70,13 @@ def rank(
 
 def _check_whose(votes: Any, user: str | None, output: Path | None) -> None:
     if votes is None and user is not None:
-        raise OptionError(f"--user {user} needs a file of votes after the model: without it nothing is known of anybody.")
+        raise OptionError(
+            f"--user {user} needs a file of votes after the model: without it nothing is known of anybody."
+        )
     if votes is not None and user is None and output is None:
-        raise OptionError("Whose ranking is wanted? Name somebody with --user, or write everybody's with -o.")
+        raise OptionError(
+            "Whose ranking is wanted? Name somebody with --user, or write everybody's with -o."
+        )
 
 
 def _people(votes: Any, user: str | None, read: Reader) -> Any:
@@ -81,10 +88,14 @@ def _table(rankings: Any, people: Any) -> Any:
     import pyarrow as pa
 
     names = ("rank", "item", "wins", "low", "high")
-    columns = {name: [getattr(line, name) for ranking in rankings for line in ranking] for name in names}
+    columns = {
+        name: [getattr(line, name) for ranking in rankings for line in ranking] for name in names
+    }
     if people is None:
         return pa.table(columns)
-    users = [user for user, ranking in zip(people.users.tolist(), rankings, strict=True) for _ in ranking]
+    users = [
+        user for user, ranking in zip(people.users.tolist(), rankings, strict=True) for _ in ranking
+    ]
     return pa.table({"user": users} | columns)
 
 
@@ -92,7 +103,11 @@ def _values(rankings: Any, people: Any, level: float, output: Path | None) -> di
     values = {"level": level, "output": None if output is None else str(output)}
     if len(rankings) != 1:
         return values | {"n_users": len(rankings)}
-    known = {"user": None} if people is None else {"user": people.users.tolist()[0], "n_comparisons": people.n_comparisons}
+    known = (
+        {"user": None}
+        if people is None
+        else {"user": people.users.tolist()[0], "n_comparisons": people.n_comparisons}
+    )
     return known | values | {"ranking": [asdict(line) for line in rankings[0]]}
 
 
@@ -108,11 +123,18 @@ def _tell_one(ranking: Any, people: Any, level: float) -> None:
     table = new_table(*headings, numeric=("rank", "wins against another", "places"))
     for line in ranking:
         places = f"{line.low}" if line.low == line.high else f"{line.low} to {line.high}"
-        table.add_row(str(line.rank), safe(line.item), percent(line.wins), *([places] if people is not None else []))
+        table.add_row(
+            str(line.rank),
+            safe(line.item),
+            percent(line.wins),
+            *([places] if people is not None else []),
+        )
     say(f"{_whose(people)}:\n")
     screen().print(table)
     if people is not None:
-        say(f"\nPlaces: the range that holds an item's true place with {100 * level:g} %, by what is known of this person.")
+        say(
+            f"\nPlaces: the range that holds an item's true place with {100 * level:g} %, by what is known of this person."
+        )
 
 
 def _whose(people: Any) -> str:
@@ -121,4 +143,6 @@ def _whose(people: Any) -> str:
     name = safe(people.users.tolist()[0])
     if not len(people):
         return f"Nothing is known of {name}: this is what to expect of anybody"
-    return f"The ranking of {name}, from {counted(people.n_comparisons, 'comparison', 'comparisons')}"
+    return (
+        f"The ranking of {name}, from {counted(people.n_comparisons, 'comparison', 'comparisons')}"
+    )

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Jobs, Model, Quiet, Seed, at_least
+from mallowmix.cli.model_text import safe
+from mallowmix.cli.option_values import Jobs, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
-from mallowmix.cli.progress import progress
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.progress_bar import progress
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say
-from mallowmix.cli.words import safe
 from mallowmix.errors import OptionError
 
 _ENDINGS = (".html", ".htm")
@@ -20,7 +20,9 @@ _ENDINGS = (".html", ".htm")
 def report(
     model: Model,
     votes: Votes,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page, one HTML file.")] = Path("report.html"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page, one HTML file.")] = Path(
+        "report.html"
+    ),
     title: Annotated[str, typer.Option(help="Its heading.")] = "What people like",
     replicates: Annotated[
         int,
@@ -31,16 +33,23 @@ def report(
         ),
     ] = 40,
     choose_k: Annotated[bool, typer.Option(help="Try other numbers of tastes too.")] = True,
-    refit: Annotated[bool, typer.Option(help="Judge predictions by people whom the model has not seen.")] = True,
+    refit: Annotated[
+        bool, typer.Option(help="Judge predictions by people whom the model has not seen.")
+    ] = True,
     simulations: Annotated[
         int,
         typer.Option(
-            help="How often data is drawn anew to see what error to expect; 0: not at all.", parser=at_least(0), metavar="NUMBER"
+            help="How often data is drawn anew to see what error to expect; 0: not at all.",
+            parser=at_least(0),
+            metavar="NUMBER",
         ),
     ] = 2,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Leave out what takes long: intervals, other numbers of tastes, refits, simulations."),
+        typer.Option(
+            "--quick",
+            help="Leave out what takes long: intervals, other numbers of tastes, refits, simulations.",
+        ),
     ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -55,7 +64,12 @@ def report(
     if output.suffix.lower() not in _ENDINGS:
         raise OptionError(f"{output}: a report is a page; give a name that ends in .html.")
     try_outputs(output, inputs=[model, votes])
-    options = {"replicates": replicates, "choose": choose_k, "refit": refit, "simulations": simulations}
+    options = {
+        "replicates": replicates,
+        "choose": choose_k,
+        "refit": refit,
+        "simulations": simulations,
+    }
     if quick:
         options = {"replicates": 0, "choose": False, "refit": False, "simulations": 0}
     found = _made(model, read(votes), title, options | {"seed": seed, "jobs": jobs}, quiet)
@@ -66,15 +80,15 @@ def report(
 
 
 def _made(model: Path, comparisons: Any, title: str, options: dict[str, Any], quiet: bool) -> Any:
+    from mallowmix.model.model_file import load
     from mallowmix.report import make_report
-    from mallowmix.storage import load
 
     with progress(hidden=quiet) as told:
         return make_report(load(model), comparisons, title=title, progress=told, **options)
 
 
 def _tell(found: Any, output: Path) -> None:
-    from mallowmix.report import words
+    from mallowmix.report import report_text as words
 
     for sentence in words.in_short(found.contents):
         say(f"- {safe(sentence.replace(chr(0xA0), ' '))}")

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import at_least, count_or_auto, number
+from mallowmix.cli.option_values import at_least, count_or_auto, number
 from mallowmix.cli.shell import say
 from mallowmix.errors import FileError, OptionError
 
@@ -13,32 +13,63 @@ _VOTES, _MINUTES = 200, 10.0  # after which a survey from nothing learns again
 
 
 def serve(
-    model: Annotated[Path | None, typer.Argument(help="A model file to begin with.", show_default=False)] = None,
+    model: Annotated[
+        Path | None, typer.Argument(help="A model file to begin with.", show_default=False)
+    ] = None,
     votes: Annotated[
         str,
         typer.Option(
-            metavar="PLACE", help="Where votes are kept: a file (SQLite, made if need be), or postgresql://user@host/name."
+            metavar="PLACE",
+            help="Where votes are kept: a file (SQLite, made if need be), or postgresql://user@host/name.",
         ),
     ] = "votes.db",
     items: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="What to ask about: one item a line, or a CSV file with a column item.", show_default=False
+            metavar="FILE",
+            help="What to ask about: one item a line, or a CSV file with a column item.",
+            show_default=False,
         ),
     ] = None,
     people: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Comparisons of people whom visitors may look at on the page.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Comparisons of people whom visitors may look at on the page.",
+            show_default=False,
+        ),
     ] = None,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 is every network.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="NUMBER", parser=at_least(1), help="The port.")] = 8000,
-    title: Annotated[str, typer.Option(metavar="TEXT", help="What stands over the survey.")] = "What do you prefer?",
-    question: Annotated[str, typer.Option(metavar="TEXT", help="What stands over each pair.")] = "Which do you prefer?",
-    questions: Annotated[int, typer.Option(metavar="NUMBER", parser=at_least(1), help="The most that one person is asked.")] = 25,
-    propose: Annotated[bool, typer.Option("--propose", help="Let participants propose items; an admin lets them in.")] = False,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 is every network.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="NUMBER", parser=at_least(1), help="The port.")
+    ] = 8000,
+    title: Annotated[
+        str, typer.Option(metavar="TEXT", help="What stands over the survey.")
+    ] = "What do you prefer?",
+    question: Annotated[
+        str, typer.Option(metavar="TEXT", help="What stands over each pair.")
+    ] = "Which do you prefer?",
+    questions: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER", parser=at_least(1), help="The most that one person is asked."
+        ),
+    ] = 25,
+    propose: Annotated[
+        bool,
+        typer.Option("--propose", help="Let participants propose items; an admin lets them in."),
+    ] = False,
     components: Annotated[
         Any,
-        typer.Option("--components", "-k", metavar="NUMBER|auto", parser=count_or_auto, help="How many tastes a refit learns."),
+        typer.Option(
+            "--components",
+            "-k",
+            metavar="NUMBER|auto",
+            parser=count_or_auto,
+            help="How many tastes a refit learns.",
+        ),
     ] = "auto",
     refit_votes: Annotated[
         int | None,
@@ -68,16 +99,25 @@ def serve(
         ),
     ] = None,
     rate: Annotated[
-        Any, typer.Option(metavar="NUMBER", parser=number, help="Requests a second for each participant; 0: no limit.")
+        Any,
+        typer.Option(
+            metavar="NUMBER",
+            parser=number,
+            help="Requests a second for each participant; 0: no limit.",
+        ),
     ] = 20.0,
-    check: Annotated[bool, typer.Option("--check", help="Open everything, say what would be served, and stop.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Open everything, say what would be served, and stop.")
+    ] = False,
 ) -> None:
     """Serve a page on which visitors look at the tastes, answer questions, and find their own.
 
     With a model the questions are its most telling ones; with --items alone it starts from nothing and learns as votes come in.
     """
     if model is None and items is None and not Path(votes).exists() and "://" not in votes:
-        raise OptionError("There is nothing to ask about: name a model file, or a list of items with --items.")
+        raise OptionError(
+            "There is nothing to ask about: name a model file, or a list of items with --items."
+        )
     _check_extra()
     from mallowmix.web.settings import LOOPBACK, Settings
 
@@ -102,14 +142,18 @@ def _check_extra() -> None:
         import sqlalchemy  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        raise FileError(f"The page needs the package {error.name}: install mallowmix[web].") from None
+        raise FileError(
+            f"The page needs the package {error.name}: install mallowmix[web]."
+        ) from None
 
 
-def _site(votes: str, settings: Any, model: Path | None, items: Path | None, people: Path | None) -> Any:
+def _site(
+    votes: str, settings: Any, model: Path | None, items: Path | None, people: Path | None
+) -> Any:
     """Read what was named and open the database."""
+    from mallowmix.model.model_file import load
     from mallowmix.readers import read_comparisons
-    from mallowmix.storage import load
-    from mallowmix.web.names import read_items
+    from mallowmix.web.item_names import read_items
     from mallowmix.web.site import Site
 
     fitted = None if model is None else load(model)

@@ -105,7 +105,9 @@ def hush(quiet: bool) -> None:
 
 def explain(error: BaseException) -> int:
     """Say on stderr what ended the command, and give the exit code."""
-    if os.environ.get(DEBUG, "0") not in ("", "0") and not isinstance(error, SystemExit | typer.Exit):
+    if os.environ.get(DEBUG, "0") not in ("", "0") and not isinstance(
+        error, SystemExit | typer.Exit
+    ):
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(error.code is not None)
@@ -125,7 +127,10 @@ def _sentence(error: BaseException) -> tuple[int, str]:
     if isinstance(error, MallowmixError):
         return 2 if isinstance(error, OptionError) else 1, in_options(str(error))
     if isinstance(error, MemoryError):
-        return 1, f"There is not enough memory for this ({error or 'no more is said'}): ask for less at a time."
+        return (
+            1,
+            f"There is not enough memory for this ({error or 'no more is said'}): ask for less at a time.",
+        )
     if hasattr(error, "format_message"):  # a usage error of typer, whichever click stands behind it
         return 2, _usage(error)
     return 70, (
@@ -150,18 +155,36 @@ def _usage(error: Any) -> str:
 def _explain_system(error: OSError) -> int:
     """What the operating system refuses; a reader that closes our output early (as `| head` does) is no error to speak of."""
     with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has nowhere to go
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # what is still buffered has nowhere to go
     if isinstance(error, BrokenPipeError):
         return 141
     where = f"{error.filename}: " if error.filename else ""
-    _complain("Error: ", "bold red", f"{where}{error.strerror or error}; mallowmix could not go on.")
+    _complain(
+        "Error: ", "bold red", f"{where}{error.strerror or error}; mallowmix could not go on."
+    )
     return 1
 
 
-_NAMES = {"n_components": "-k", "n_users": "--users", "n_items": "--items", "n_fits": "--fits", "n_people": "--people"} | {
+_NAMES = {
+    "n_components": "-k",
+    "n_users": "--users",
+    "n_items": "--items",
+    "n_fits": "--fits",
+    "n_people": "--people",
+} | {
     name: "--" + name.replace("_", "-")
     for name in (
-        *("n_projections", "min_count", "self_pairs", "per_user", "unknown_items", "max_particles", "include_mu"),
+        *(
+            "n_projections",
+            "min_count",
+            "self_pairs",
+            "per_user",
+            "unknown_items",
+            "max_particles",
+            "include_mu",
+        ),
         *("both_bad", "top_items", "most_per_user"),
     )
 }
@@ -169,15 +192,27 @@ _SAID = (  # how the library says it, how the command line does
     (r"columns=\{[^}]*\} in Python or (--columns \S+) on the command line", r"\1"),
     (r'columns=\{"(\w+)": "([^"]*)"\}', r"--columns \1=\2"),
     (r"^columns (?=has|gives)", "--columns "),
-    (r'\b(self_pairs|missing|unknown_items|refine|zeta|metric|ties|both_bad|unlisted|zero|format)="([\w-]+)"', r"--\1 \2"),
+    (
+        r'\b(self_pairs|missing|unknown_items|refine|zeta|metric|ties|both_bad|unlisted|zero|format)="([\w-]+)"',
+        r"--\1 \2",
+    ),
     (r'\bquery="([^"]*)"', r"--query '\1'"),
     (r'\boutcomes=\{"([^"]*)": "(\w+)"\}', r"--outcomes \1=\2"),
     (r"\bone_user=True", "--one-user"),
     (r"\b(top_items|most_per_user|n_people)=(\d+)", r"\1 \2"),  # and the name as below
-    (r"^(method|seed|jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ", r"--\1 is "),
+    (
+        r"^(method|seed|jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ",
+        r"--\1 is ",
+    ),
     (r"^(format|ties|zero|unlisted|outcomes|query) (?=is |gives )", r"--\1 "),
-    (r"^(form|particles|given|split|estimate|level|folds|simulations|replicates|permutations|systems|memory) is ", r"--\1 is "),
-    (r"is no option of the method '([\w-]+)'; it goes with '([\w-]+)'", r"is no option of --method \1; it goes with \2"),
+    (
+        r"^(form|particles|given|split|estimate|level|folds|simulations|replicates|permutations|systems|memory) is ",
+        r"--\1 is ",
+    ),
+    (
+        r"is no option of the method '([\w-]+)'; it goes with '([\w-]+)'",
+        r"is no option of --method \1; it goes with \2",
+    ),
     (r"^columns is '", "--kind is '"),
 )
 

@@ -6,22 +6,26 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Json, Model, Top, one_form
+from mallowmix.cli.model_text import components_table, counted, model_values
+from mallowmix.cli.option_values import Json, Model, Top, one_form
 from mallowmix.cli.shell import say, say_json, screen
-from mallowmix.cli.words import components_table, counted, model_values
 
 
 def show(
     model: Model,
     json: Json = False,
     csv: Annotated[
-        bool, typer.Option("--csv", help="Print a row for each component and item: component,share,phi,position,item.")
+        bool,
+        typer.Option(
+            "--csv",
+            help="Print a row for each component and item: component,share,phi,position,item.",
+        ),
     ] = False,
     top: Top = None,
 ) -> None:
     """Show the shared rankings of a model: shares, dispersions, items, and what sets each apart."""
     one_form(json=json, csv=csv)
-    from mallowmix.storage import load
+    from mallowmix.model.model_file import load
 
     loaded = load(model)
     if json:
@@ -33,7 +37,9 @@ def show(
 
 
 def _tell(model: Any, top: int | None) -> None:
-    say(f"{counted(model.n_components, 'component', 'components')} over {model.n_items:,} items{_origin(model.report)}.\n")
+    say(
+        f"{counted(model.n_components, 'component', 'components')} over {model.n_items:,} items{_origin(model.report)}.\n"
+    )
     screen().print(components_table(model, top))
 
 
@@ -41,7 +47,10 @@ def _origin(report: Any) -> str:
     """How the model came about, as far as its report tells."""
     if not {"method", "comparisons", "users", "seed"} <= set(report):
         return ""
-    made, people = counted(report["comparisons"], "comparison", "comparisons"), counted(report["users"], "person", "people")
+    made, people = (
+        counted(report["comparisons"], "comparison", "comparisons"),
+        counted(report["users"], "person", "people"),
+    )
     return f", learned from {made} by {people} (method {report['method']}, seed {report['seed']})"
 
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Numbers, Quiet, Seed, at_least, for_each, numbers
+from mallowmix.cli.model_text import sizes
+from mallowmix.cli.option_values import Numbers, Quiet, Seed, at_least, for_each, numbers
 from mallowmix.cli.outputs import (
     Writer,
     check_table_name,
@@ -18,39 +19,72 @@ from mallowmix.cli.outputs import (
     write_all,
 )
 from mallowmix.cli.shell import hush, say
-from mallowmix.cli.words import sizes
 from mallowmix.errors import DataWarning, OptionError
 
 _STEP = 80  # of the counter-based generator
 
 
 def simulate(
-    out: Annotated[Path, typer.Argument(help="Where to write the comparisons: .parquet or .csv.", show_default=False)],
-    items: Annotated[int, typer.Option(help="Q, the number of items.", parser=at_least(2), metavar="NUMBER")] = 20,
+    out: Annotated[
+        Path,
+        typer.Argument(
+            help="Where to write the comparisons: .parquet or .csv.", show_default=False
+        ),
+    ],
+    items: Annotated[
+        int, typer.Option(help="Q, the number of items.", parser=at_least(2), metavar="NUMBER")
+    ] = 20,
     components: Annotated[
-        int, typer.Option(help="K, the number of shared rankings, drawn uniformly.", parser=at_least(1), metavar="NUMBER")
+        int,
+        typer.Option(
+            help="K, the number of shared rankings, drawn uniformly.",
+            parser=at_least(1),
+            metavar="NUMBER",
+        ),
     ] = 3,
-    users: Annotated[int, typer.Option(help="M, the number of people.", parser=at_least(1), metavar="NUMBER")] = 500,
+    users: Annotated[
+        int, typer.Option(help="M, the number of people.", parser=at_least(1), metavar="NUMBER")
+    ] = 500,
     per_user: Annotated[
-        int, typer.Option(help="N, the number of comparisons of each person.", parser=at_least(1), metavar="NUMBER")
+        int,
+        typer.Option(
+            help="N, the number of comparisons of each person.",
+            parser=at_least(1),
+            metavar="NUMBER",
+        ),
     ] = 50,
     phi: Annotated[
-        Numbers, typer.Option(parser=numbers, metavar="NUMBER,…", help="Dispersion, from 0 to 1: one, or one for each component.")
+        Numbers,
+        typer.Option(
+            parser=numbers,
+            metavar="NUMBER,…",
+            help="Dispersion, from 0 to 1: one, or one for each component.",
+        ),
     ] = "0.2",  # type: ignore[assignment]
     alpha: Annotated[
         Numbers,
-        typer.Option(parser=numbers, metavar="NUMBER,…", help="Dirichlet parameter of each component: one, or one for each."),
+        typer.Option(
+            parser=numbers,
+            metavar="NUMBER,…",
+            help="Dirichlet parameter of each component: one, or one for each.",
+        ),
     ] = "0.1",  # type: ignore[assignment]
     prior: Annotated[
         str,
         typer.Option(
-            metavar="dirichlet|vertices|logistic-normal", help="How people mix the components; vertices: each follows one alone."
+            metavar="dirichlet|vertices|logistic-normal",
+            help="How people mix the components; vertices: each follows one alone.",
         ),
     ] = "dirichlet",
     seed: Seed = 0,
-    truth: Annotated[Path | None, typer.Option(help="Where to write the true model (.m4).", show_default=False)] = None,
+    truth: Annotated[
+        Path | None, typer.Option(help="Where to write the true model (.m4).", show_default=False)
+    ] = None,
     weights: Annotated[
-        Path | None, typer.Option(help="Where to write each person's true weights: .parquet or .csv.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Where to write each person's true weights: .parquet or .csv.", show_default=False
+        ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -70,22 +104,28 @@ def simulate(
 def _random_model(n_items: int, n_components: int, phi: Numbers, alpha: Numbers, seed: int) -> Any:
     import numpy as np
 
-    from mallowmix.mallows import check_phi
-    from mallowmix.model import M4
-    from mallowmix.randomness import generator
+    from mallowmix.model.m4 import M4
+    from mallowmix.model.mallows import check_phi
+    from mallowmix.numerics.randomness import generator
 
     phis = [check_phi(value) for value in for_each(phi, n_components, "--phi")]
     alphas = for_each(alpha, n_components, "--alpha")
     if min(alphas) <= 0:
         raise OptionError(f"--alpha is {min(alphas):g}; Dirichlet parameters must be above 0.")
     ranked = np.tile(np.arange(n_items, dtype=np.int32), (n_components, 1))
-    sigma = generator(seed, _STEP).permuted(ranked, axis=1)  # (K, Q), each row a uniform permutation
+    sigma = generator(seed, _STEP).permuted(
+        ranked, axis=1
+    )  # (K, Q), each row a uniform permutation
     width = max(3, len(str(n_items)))
-    names = [f"item{i:0{width}d}" for i in range(1, n_items + 1)]  # zero-padded: numbering and text sort alike
+    names = [
+        f"item{i:0{width}d}" for i in range(1, n_items + 1)
+    ]  # zero-padded: numbering and text sort alike
     return M4(sigma, np.array(phis), np.array(alphas), np.array(names, object))
 
 
-def _writers(out: Path, truth: Path | None, weights: Path | None, model: Any, comparisons: Any, theta: Any) -> dict[Path, Writer]:
+def _writers(
+    out: Path, truth: Path | None, weights: Path | None, model: Any, comparisons: Any, theta: Any
+) -> dict[Path, Writer]:
     writers = {out: table_writer(votes_table(comparisons), out)}
     if truth is not None:
         writers[truth] = model_writer(model)

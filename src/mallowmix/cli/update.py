@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed, Top
+from mallowmix.cli.model_text import components_table, counted, model_values, safe, sizes
+from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, Top
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
-from mallowmix.cli.progress import progress
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.progress_bar import progress
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import components_table, counted, model_values, safe, sizes
 
 _NAMED = 5  # new items named before "and … more"
 
@@ -21,7 +21,12 @@ def update(
     votes: Votes,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The new model file; MODEL itself is replaced unless given.", show_default=False),
+        typer.Option(
+            "-o",
+            "--output",
+            help="The new model file; MODEL itself is replaced unless given.",
+            show_default=False,
+        ),
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -38,7 +43,7 @@ def update(
     hush(quiet)
     target = output or model
     try_outputs(target, inputs=[votes])
-    from mallowmix.storage import load
+    from mallowmix.model.model_file import load
 
     before = load(model)
     comparisons = read(votes)
@@ -51,7 +56,7 @@ def update(
 
 
 def _updated(before: Any, comparisons: Any, seed: int, jobs: int | None, quiet: bool) -> Any:
-    from mallowmix.learn.update import update as learn_on
+    from mallowmix.fitting.update import update as learn_on
 
     with progress(hidden=quiet) as report:
         return learn_on(before, comparisons, seed=seed, jobs=jobs, progress=report)

@@ -5,13 +5,20 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.engines import Cache, EngineOption, Memory, Place, Scheduler, comparisons_of
-from mallowmix.cli.options import Jobs, Json, Model, Quiet, Seed
+from mallowmix.cli.engine_options import (
+    Cache,
+    EngineOption,
+    Memory,
+    Place,
+    Scheduler,
+    comparisons_of,
+)
+from mallowmix.cli.model_text import counted, new_table, percent, safe
+from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import weights_table
-from mallowmix.cli.people import SHOWN, Level, UnknownItems, try_table, write_table
-from mallowmix.cli.reading import AS_GIVEN, Reader, Votes, reads_votes
+from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.cli.words import counted, new_table, percent, safe
+from mallowmix.cli.user_options import SHOWN, Level, UnknownItems, try_table, write_table
 from mallowmix.errors import OptionError
 
 
@@ -29,9 +36,14 @@ def weights(
         ),
     ] = None,
     estimate: Annotated[
-        Any, typer.Option(parser=str, metavar="mean|map", help="The posterior mean, or the most likely weights.")
+        Any,
+        typer.Option(
+            parser=str, metavar="mean|map", help="The posterior mean, or the most likely weights."
+        ),
     ] = "mean",
-    intervals: Annotated[bool, typer.Option("--intervals", help="Add intervals: low_1, high_1 and so on.")] = False,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Add intervals: low_1, high_1 and so on.")
+    ] = False,
     level: Level = "0.9",
     unknown_items: UnknownItems = "error",
     seed: Seed = 0,
@@ -48,8 +60,10 @@ def weights(
     hush(quiet)
     try_table(output, model, votes)
     if intervals and estimate == "map":
-        raise OptionError("--intervals go with --estimate mean: they are about the whole posterior, not its most likely point.")
-    from mallowmix.storage import load
+        raise OptionError(
+            "--intervals go with --estimate mean: they are about the whole posterior, not its most likely point."
+        )
+    from mallowmix.model.model_file import load
 
     fitted, place = load(model), Place(engine, memory, scheduler, cache)
     with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons:
@@ -63,9 +77,11 @@ def weights(
             _tell(people, theta, ends, output)
 
 
-def _found(model: Any, people: Any, estimate: str, level: float | None, seed: int, run: Any) -> tuple[Any, Any]:
+def _found(
+    model: Any, people: Any, estimate: str, level: float | None, seed: int, run: Any
+) -> tuple[Any, Any]:
     """Everybody's weights, and the ends of their intervals where a level is given."""
-    from mallowmix.infer.draws import posterior
+    from mallowmix.infer.gibbs_draws import posterior
     from mallowmix.infer.weights import weights as fold_in
 
     if level is None:
@@ -78,7 +94,9 @@ def _table(people: Any, theta: Any, ends: Any) -> Any:
     """user, component_1 … component_K, n_comparisons, and low_1, high_1 … where there are intervals."""
     import pyarrow as pa
 
-    table = weights_table(people.users, theta).append_column("n_comparisons", pa.array(people.per_user()))
+    table = weights_table(people.users, theta).append_column(
+        "n_comparisons", pa.array(people.per_user())
+    )
     for k in range(theta.shape[1] if ends else 0):
         for name, end in zip(("low", "high"), ends, strict=True):
             table = table.append_column(f"{name}_{k + 1}", pa.array(end[:, k]))
@@ -101,12 +119,21 @@ def _tell(people: Any, theta: Any, ends: Any, output: Path | None) -> None:
     for m, user in enumerate(people.users[:SHOWN].tolist()):
         cells = [percent(value) for value in theta[m]]
         if ends:
-            cells = [f"{cell} [{percent(a)}, {percent(b)}]" for cell, a, b in zip(cells, ends[0][m], ends[1][m], strict=True)]
+            cells = [
+                f"{cell} [{percent(a)}, {percent(b)}]"
+                for cell, a, b in zip(cells, ends[0][m], ends[1][m], strict=True)
+            ]
         table.add_row(safe(user), *cells, f"{count[m]:,.12g}")
     screen().print(table)
     more = people.n_users - SHOWN
-    say(f"\nThese are {SHOWN} of {people.n_users:,} people; -o writes all of them." if more > 0 and output is None else "")
+    say(
+        f"\nThese are {SHOWN} of {people.n_users:,} people; -o writes all of them."
+        if more > 0 and output is None
+        else ""
+    )
     if unknown := int((count == 0).sum()):
-        say(f"Nothing is known of {counted(unknown, 'person', 'people')}: they have the weights of the population.")
+        say(
+            f"Nothing is known of {counted(unknown, 'person', 'people')}: they have the weights of the population."
+        )
     if output is not None:
         say(f"Wrote {output}: {counted(people.n_users, 'person', 'people')}.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError
 
 MAX_ITEMS = 46_340  # Q² pair codes must fit in 31 bits
@@ -34,7 +34,9 @@ class Block:
 
     def __post_init__(self) -> None:
         for array in (self.starts, self.pair, self.weight, self.user_weight):
-            array.setflags(write=False)  # all alike: a kernel is compiled anew for arrays that can be written
+            array.setflags(
+                write=False
+            )  # all alike: a kernel is compiled anew for arrays that can be written
 
     @property
     def n_users(self) -> int:
@@ -57,7 +59,9 @@ def make_blocks(comparisons: Any) -> list[Any]:
         return comparisons.blocks()
     Q = comparisons.n_items
     if Q > MAX_ITEMS:
-        raise DataError(f"There are {Q:,} items; at most {MAX_ITEMS:,} can be numbered as pairs. Keep those compared most.")
+        raise DataError(
+            f"There are {Q:,} items; at most {MAX_ITEMS:,} can be numbered as pairs. Keep those compared most."
+        )
     starts = comparisons.starts()
     edges = block_edges(comparisons.n_users, len(comparisons), Q)
     return [_block(comparisons, starts, first, last) for first, last in pairwise(edges)]
@@ -67,7 +71,9 @@ def block_edges(n_users: int, n_rows: int, n_items: int) -> list[int]:
     """User numbers at which blocks begin and end: equally many users a block, a function of the three sizes alone."""
     if n_users == 0:
         return [0]
-    rows_a_block = max(_ROWS, 8 * n_items**2)  # a block's answer has Q²K numbers: adding it up must not cost more than its rows
+    rows_a_block = max(
+        _ROWS, 8 * n_items**2
+    )  # a block's answer has Q²K numbers: adding it up must not cost more than its rows
     n_blocks = min(n_users, max(_LEAST_BLOCKS, -(-n_rows // rows_a_block)))
     users_a_block = -(-n_users // n_blocks)
     return [*range(0, n_users, users_a_block), n_users]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mallowmix.engine.blocks import is_stored
-from mallowmix.engine.local import LocalEngine, Step, Told, add, run_step, step_of_block, tell
+from mallowmix.engine.threads import LocalEngine, Step, Told, add, run_step, step_of_block, tell
 from mallowmix.errors import OptionError
 
 _AHEAD = 2  # tasks in flight for every thread of the cluster
@@ -24,7 +24,9 @@ class DaskEngine(LocalEngine):
     Workers read the folder of `store_comparisons` themselves: it must be on a disk that all of them see under the same name.
     """
 
-    def __init__(self, client: Any = None, *, jobs: int | None = None, workers: int | None = None) -> None:
+    def __init__(
+        self, client: Any = None, *, jobs: int | None = None, workers: int | None = None
+    ) -> None:
         super().__init__(jobs)
         self.client, self._owned = _client(client, workers or self.jobs)
         self._passes = 0
@@ -48,7 +50,9 @@ class DaskEngine(LocalEngine):
         waiting, total, after = deque(), None, []
         window = max(4, _AHEAD * sum(self.client.nthreads().values()))
         for number, (block, old) in enumerate(zip(blocks, before, strict=True)):
-            waiting.append(self.client.submit(run_step, step, block, sent, old, key=(name, number), pure=False))
+            waiting.append(
+                self.client.submit(run_step, step, block, sent, old, key=(name, number), pure=False)
+            )
             if len(waiting) > window:
                 total = self._collect(waiting.popleft(), total, after)
                 tell(told, after, blocks)
@@ -84,7 +88,9 @@ def _client(client: Any, workers: int) -> tuple[Any, bool]:
     try:
         return Client(client, timeout=10), False
     except (OSError, ValueError) as error:
-        raise OptionError(f"No Dask scheduler answers at {client} ({error}): start one with `dask scheduler`.") from None
+        raise OptionError(
+            f"No Dask scheduler answers at {client} ({error}): start one with `dask scheduler`."
+        ) from None
 
 
 def _name_of(step: Step) -> str:

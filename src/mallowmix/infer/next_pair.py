@@ -13,19 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import make_blocks
 from mallowmix.errors import DataError, check_at_least
-from mallowmix.infer.draws import draw
-from mallowmix.infer.posterior import lens
-from mallowmix.model import M4
-from mallowmix.randomness import as_key
+from mallowmix.infer.collapsed_variational import lens
+from mallowmix.infer.gibbs_draws import draw
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.randomness import as_key
 
 Array = NDArray[np.float64]
 _PAIRS = 1 << 14  # looked at together
 _OFF = 2e-4  # the most that the rough information can be off: twice 7.6e-5 for the polynomial, the rest for single precision
 # A minimax fit of the entropy on w ∈ [0.02, 1], that is p ∈ [10⁻⁴, 1 − 10⁻⁴], but for its constant −0.000556, which cancels.
-_C1, _C2, _C3, _C4, _C5, _C6 = np.array([0.04487399, 1.55471812, -2.20704851, 2.47162701, -1.60897666, 0.43858431], np.float32)
+_C1, _C2, _C3, _C4, _C5, _C6 = np.array(
+    [0.04487399, 1.55471812, -2.20704851, 2.47162701, -1.60897666, 0.43858431], np.float32
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,9 @@ def next_pair(
     check_at_least("n_best", n_best, 1)
     check_at_least("n_draws", n_draws, 2)
     if comparisons.n_users != 1:
-        raise DataError(f"next_pair asks one person; these are comparisons of {comparisons.n_users}. Take one with .of(user).")
+        raise DataError(
+            f"next_pair asks one person; these are comparisons of {comparisons.n_users}. Take one with .of(user)."
+        )
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     view, Q, items = lens(model), model.n_items, model.items.tolist()
     (block,) = make_blocks(comparisons)
@@ -68,16 +72,23 @@ def next_pair(
     codes = low * Q + high
     best, told = most_telling(theta, view.beta, codes, n_best)
     chance = view.beta[codes[best]] @ theta.mean(axis=0)
-    return [Question(items[low[n]], items[high[n]], float(bits), float(p)) for n, bits, p in zip(best, told, chance, strict=True)]
+    return [
+        Question(items[low[n]], items[high[n]], float(bits), float(p))
+        for n, bits, p in zip(best, told, chance, strict=True)
+    ]
 
 
 def most_telling(
-    theta: Array, beta: Array, codes: NDArray[np.int64], n_best: int = 1, narrow: NDArray[np.float32] | None = None
+    theta: Array,
+    beta: Array,
+    codes: NDArray[np.int64],
+    n_best: int = 1,
+    narrow: NDArray[np.float32] | None = None,
 ) -> tuple[NDArray[np.int64], Array]:
     """Which of the pairs `codes` (i · Q + j) tell most, the best first, and what each tells; equal ones in the given order.
 
     theta : (S, K) draws of one person's weights
-    beta : (Q², K) probabilities of ordered pairs, from 10⁻⁴ to 1 − 10⁻⁴ (`infer.posterior.lens`)
+    beta : (Q², K) probabilities of ordered pairs, from 10⁻⁴ to 1 − 10⁻⁴ (`infer.collapsed_variational.lens`)
     narrow : the same in single precision, where there is someone to keep it for the next call
     """
     near = np.arange(len(codes))
@@ -117,7 +128,12 @@ def _rough_information(theta, beta, codes):
         for k in range(0, K - 3, 4):  # four components at a time: p is read and written less often
             b0, b1, b2, b3 = b[k], b[k + 1], b[k + 2], b[k + 3]
             for s in range(S):
-                p[s] += b0 * theta[k, s] + b1 * theta[k + 1, s] + b2 * theta[k + 2, s] + b3 * theta[k + 3, s]
+                p[s] += (
+                    b0 * theta[k, s]
+                    + b1 * theta[k + 1, s]
+                    + b2 * theta[k + 2, s]
+                    + b3 * theta[k + 3, s]
+                )
         for k in range(K - K % 4, K):
             for s in range(S):
                 p[s] += b[k] * theta[k, s]
@@ -128,11 +144,17 @@ def _rough_information(theta, beta, codes):
             entropy += _C1 * w + w * w * (_C2 + w * (_C3 + w * (_C4 + w * (_C5 + w * _C6))))
         m = mean / np.float32(S)
         w = np.float32(2) * np.sqrt(m * (one - m))
-        out[n] = _C1 * w + w * w * (_C2 + w * (_C3 + w * (_C4 + w * (_C5 + w * _C6)))) - entropy / np.float32(S)
+        out[n] = (
+            _C1 * w
+            + w * w * (_C2 + w * (_C3 + w * (_C4 + w * (_C5 + w * _C6))))
+            - entropy / np.float32(S)
+        )
     return out
 
 
-def _open(comparisons: Comparisons, answered: Iterable[tuple[object, object]], model: M4) -> NDArray[np.bool_]:
+def _open(
+    comparisons: Comparisons, answered: Iterable[tuple[object, object]], model: M4
+) -> NDArray[np.bool_]:
     """(Q, Q) above the diagonal: the pairs that the person has neither answered nor passed over."""
     seen = np.zeros((model.n_items, model.n_items), bool)
     seen[comparisons.winner, comparisons.loser] = True

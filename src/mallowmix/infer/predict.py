@@ -8,14 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import text_of
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import DataError, check_at_least
-from mallowmix.infer.draws import check_level, draw, pieces, without_spam
-from mallowmix.infer.posterior import Lens, fold_in, views
-from mallowmix.labels import text_of
-from mallowmix.model import M4
-from mallowmix.randomness import as_key
+from mallowmix.infer.collapsed_variational import Lens, fold_in, views
+from mallowmix.infer.gibbs_draws import check_level, draw, pieces, without_spam
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.randomness import as_key
 
 Array = NDArray[np.float64]
 Pairs = Iterable[tuple[object, object]]
@@ -51,9 +51,13 @@ def predict(
     """
     codes = pair_codes(model, pairs)
     if comparisons is None:
-        return np.mean([view.prior_mean @ view.beta[codes].T for view in views(model)], axis=0)[None]
+        return np.mean([view.prior_mean @ view.beta[codes].T for view in views(model)], axis=0)[
+            None
+        ]
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
-    _, parts = LocalEngine(jobs).reduce(_probabilities, make_blocks(comparisons), (views(model), codes))
+    _, parts = LocalEngine(jobs).reduce(
+        _probabilities, make_blocks(comparisons), (views(model), codes)
+    )
     return np.concatenate([np.empty((0, len(codes))), *parts])
 
 
@@ -81,14 +85,20 @@ def predict_each(
         couples = [(items[code // model.n_items], items[code % model.n_items]) for code in asked]
         people = np.unique(person[rows])
         told = None if people[0] < 0 else comparisons.take_users(people)
-        out[rows] = predict(model, told, couples, jobs=jobs)[np.searchsorted(people, person[rows]), column]
+        out[rows] = predict(model, told, couples, jobs=jobs)[
+            np.searchsorted(people, person[rows]), column
+        ]
     return out, known
 
 
 def _by_person(person: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """Rows of some people at a time, of those unknown (−1) first: a table of all people by all pairs may be large."""
     order = np.argsort(person, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(person[order]) > 0]) if len(order) else np.empty(0, np.int64)
+    starts = (
+        np.flatnonzero(np.r_[True, np.diff(person[order]) > 0])
+        if len(order)
+        else np.empty(0, np.int64)
+    )
     first = int(len(order) > 0 and person[order[0]] < 0)
     edges = [0, *starts[first::_PEOPLE].tolist(), len(order)]
     for start, end in pairwise(edges):
@@ -103,7 +113,9 @@ def pair_codes(model: M4, pairs: Pairs) -> NDArray[np.int64]:
     for n, pair in enumerate(pairs, 1):
         first, second = (_found(number, label, n) for label in _two(pair, n))
         if first == second:
-            raise DataError(f"Pair {n} asks for {pair[0]!r} against itself: give two different items.")
+            raise DataError(
+                f"Pair {n} asks for {pair[0]!r} against itself: give two different items."
+            )
         codes.append(first * model.n_items + second)
     return np.array(codes, np.int64)
 
@@ -123,7 +135,9 @@ def _found(number: dict[str, int], label: object, n: int) -> int:
         ) from None
 
 
-def _probabilities(block: Block, broadcast: tuple[list[Lens], NDArray[np.int64]], _: Any) -> tuple[None, Array]:
+def _probabilities(
+    block: Block, broadcast: tuple[list[Lens], NDArray[np.int64]], _: Any
+) -> tuple[None, Array]:
     fits, codes = broadcast
     return None, np.mean([fold_in(block, view)[0] @ view.beta[codes].T for view in fits], axis=0)
 
@@ -161,13 +175,17 @@ def rank(
     return [_ranking(model, wins, low, high, top) for part in parts for wins, low, high in part]
 
 
-def _rank(block: Block, broadcast: tuple[list[tuple[Lens, Array]], float, int, np.uint64], _: Any) -> tuple[None, Array]:
+def _rank(
+    block: Block, broadcast: tuple[list[tuple[Lens, Array]], float, int, np.uint64], _: Any
+) -> tuple[None, Array]:
     """(M, 3, Q) everybody's mean win probabilities, and the ends of each item's places."""
     fits, level, n_draws, key = broadcast
     means = np.mean([fold_in(block, view)[0] @ rates for view, rates in fits], axis=0)  # (M, Q)
     out = np.stack([means, *[_places(means)] * 2], axis=1)  # an interval holds the item's own place
     for first, part in pieces(block):
-        wins = [_drawn_wins(part, view, rates, n_draws, key) for view, rates in fits]  # (people, S, Q) each
+        wins = [
+            _drawn_wins(part, view, rates, n_draws, key) for view, rates in fits
+        ]  # (people, S, Q) each
         for m in range(part.n_users):
             places = np.concatenate([_places(each[m]) for each in wins])
             low = np.quantile(places, (1 - level) / 2, axis=0, method="lower")
@@ -186,7 +204,9 @@ def _drawn_wins(block: Block, view: Lens, rates: Array, n_draws: int, key: np.ui
 def _win_rates(view: Lens, n_items: int) -> Array:
     """(K, Q) the mean over the others of P(i preferred to j) in each component."""
     table = view.beta.reshape(n_items, n_items, -1)  # (Q, Q, K)
-    total = table.sum(axis=1) - table[np.arange(n_items), np.arange(n_items)]  # without the item itself
+    total = (
+        table.sum(axis=1) - table[np.arange(n_items), np.arange(n_items)]
+    )  # without the item itself
     return total.T / max(n_items - 1, 1)
 
 
@@ -201,4 +221,7 @@ def _places(wins: Array) -> Array:
 def _ranking(model: M4, wins: Array, low: Array, high: Array, top: int | None) -> list[RankedItem]:
     items = model.items.tolist()
     order = np.argsort(-np.round(wins, 12), kind="stable")[:top]
-    return [RankedItem(items[i], n, float(wins[i]), int(low[i]), int(high[i])) for n, i in enumerate(order, 1)]
+    return [
+        RankedItem(items[i], n, float(wins[i]), int(low[i]), int(high[i]))
+        for n, i in enumerate(order, 1)
+    ]

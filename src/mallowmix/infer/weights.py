@@ -7,12 +7,12 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, LocalEngine, make_blocks
-from mallowmix.engine.choice import EngineName, using
+from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning, check_at_least, check_choice
-from mallowmix.infer.posterior import FARTHEST, Lens, fold_in, gather, leap, lens
-from mallowmix.model import M4
+from mallowmix.infer.collapsed_variational import FARTHEST, Lens, fold_in, gather, leap, lens
+from mallowmix.model.m4 import M4
 
 Array = NDArray[np.float64]
 Estimate = Literal["mean", "map"]
@@ -31,7 +31,7 @@ def weights(
 ) -> Array:
     """(M, K) the weights of known or new people, one row a user of `comparisons.users`; rows sum to one.
 
-    estimate : "mean", the posterior mean (see `infer.posterior`), or "map", the mode by EM: θ_k ∝ α_k + Σ_n w_n r_nk with
+    estimate : "mean", the posterior mean (see `infer.collapsed_variational`), or "map", the mode by EM: θ_k ∝ α_k + Σ_n w_n r_nk with
         r_nk ∝ β_(w_n),k θ_k, which is the mode of log-ratios of θ (that of θ itself lies on the edge whenever an α is below 1).
         The mean predicts better; the mode is a little quicker and surer of itself
     max_iter, tol : repeated until no weight moves by more than `tol`
@@ -53,16 +53,28 @@ def weights(
             FitWarning,
             stacklevel=2,
         )
-    theta = np.concatenate([np.empty((0, model.n_components)), *(part[:, : model.n_components] for part in theta)])
+    theta = np.concatenate(
+        [np.empty((0, model.n_components)), *(part[:, : model.n_components] for part in theta)]
+    )
     return theta / theta.sum(axis=1, keepdims=True)
 
 
-def _weights(block: Block, broadcast: tuple[Lens, Estimate, int, float], _: Any) -> tuple[int, Array]:
+def _weights(
+    block: Block, broadcast: tuple[Lens, Estimate, int, float], _: Any
+) -> tuple[int, Array]:
     """How many users have not settled, and everybody's weights."""
     view, estimate, max_iter, tol = broadcast
     if estimate == "map":
         theta, moving = _modes(
-            block.starts, block.pair, block.weight, view.beta, view.alpha, view.evidence, view.prior_mean, max_iter, tol
+            block.starts,
+            block.pair,
+            block.weight,
+            view.beta,
+            view.alpha,
+            view.evidence,
+            view.prior_mean,
+            max_iter,
+            tol,
         )
     else:
         theta, moving = fold_in(block, view, max_iter=max_iter, tol=tol)
@@ -82,7 +94,11 @@ def _modes(starts, pair, weight, beta, alpha, evidence, prior_mean, max_iter, to
         moving, left, most, last = n > 0, max_iter, FARTHEST, np.inf
         while moving and left > 0:
             change = _em_step(b[:n], w[:n], evidence, alpha, thetas[m], once)
-            most, last, moving = most if change < last else max(0.5 * most, 1.0), change, change > tol
+            most, last, moving = (
+                most if change < last else max(0.5 * most, 1.0),
+                change,
+                change > tol,
+            )
             if moving and left > 1:
                 moving = _em_step(b[:n], w[:n], evidence, alpha, once, twice) > tol
                 leap(thetas[m], once, twice, nothing, most if moving and left > 2 else 1.0)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.errors import DataError
-from mallowmix.randomness import as_key, philox, splitmix
-from mallowmix.rankings import as_permutations
+from mallowmix.model.permutations import as_permutations
+from mallowmix.numerics.randomness import as_key, philox, splitmix
 
 STEP = 140
 Array = NDArray[np.float64]
@@ -27,7 +27,9 @@ def closure(pairs: ArrayLike, n_items: int) -> NDArray[np.bool_]:
     close(above, np.arange(n_items))
     if above.diagonal().any():
         i = int(np.argmax(above.diagonal()))
-        raise DataError(f"The comparisons contradict themselves: item number {i} is, by way of others, above itself.")
+        raise DataError(
+            f"The comparisons contradict themselves: item number {i} is, by way of others, above itself."
+        )
     return above
 
 
@@ -118,7 +120,11 @@ def clear(above, among):
 @nb.njit(cache=True, nogil=True)
 def find_cycles(starts, pair, Q):
     """(M,) who contradicts themselves."""
-    above, among, cyclic = np.zeros((Q, Q), np.bool_), np.empty(Q, np.int64), np.zeros(len(starts) - 1, np.bool_)
+    above, among, cyclic = (
+        np.zeros((Q, Q), np.bool_),
+        np.empty(Q, np.int64),
+        np.zeros(len(starts) - 1, np.bool_),
+    )
     for m in range(len(starts) - 1):
         n = take_in(starts[m], starts[m + 1], pair, above, among)
         for i in among[:n]:

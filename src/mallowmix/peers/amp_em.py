@@ -15,20 +15,20 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.comparisons import Comparisons
-from mallowmix.consensus import borda_order, insertion_search
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import DataError
-from mallowmix.learn.mstep import LEAST_PHI, Columns
-from mallowmix.mallows import phi_from_distance
-from mallowmix.model import M4
+from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI, Columns
+from mallowmix.model.m4 import M4
+from mallowmix.model.mallows import phi_from_distance
+from mallowmix.model.permutations import order_of, sigma_of
+from mallowmix.numerics.kemeny import borda_order, insertion_search
+from mallowmix.numerics.randomness import as_key
 from mallowmix.peers.amp import STEP, clear, find_cycles, tables, take_in, weighted_draws
 from mallowmix.peers.amp_people import FittedOneRanking
-from mallowmix.peers.groups_of_people import group_people, net_wins
-from mallowmix.peers.kinds import need_comparisons
 from mallowmix.peers.mallows_mixture import Mixture, from_groups, mixture_model, shares
-from mallowmix.randomness import as_key
-from mallowmix.rankings import order_of, sigma_of
+from mallowmix.peers.required_data import need_comparisons
+from mallowmix.peers.user_groups import group_people, net_wins
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,11 @@ class MixtureOfRankings:
         runs = []
         for s in range(self.n_starts):
             start = from_groups(data, group_people(points, K, seed + s), K)
-            runs.append(em_rankings(blocks, engine, start, self.n_iter, self.n_draws, as_key((seed + s) % 2**64)))
+            runs.append(
+                em_rankings(
+                    blocks, engine, start, self.n_iter, self.n_draws, as_key((seed + s) % 2**64)
+                )
+            )
         return mixture_model(max(runs, key=lambda run: run.log_likelihood), data.items, self.name)
 
 
@@ -75,7 +79,9 @@ class _Sent(NamedTuple):
     key: np.uint64
 
 
-def check_consistent(data: Comparisons, blocks: list[Block], engine: LocalEngine, name: str) -> None:
+def check_consistent(
+    data: Comparisons, blocks: list[Block], engine: LocalEngine, name: str
+) -> None:
     """A DataError that names the first person who contradicts themselves."""
     _, parts = engine.reduce(_cycles, blocks)
     cyclic = np.flatnonzero(np.concatenate(parts))
@@ -93,12 +99,21 @@ def _cycles(block: Block, _: Any, __: Any) -> tuple[None, NDArray[np.bool_]]:
     return None, find_cycles(block.starts, block.pair, block.n_items)
 
 
-def em_rankings(blocks: list[Block], engine: LocalEngine, start: Mixture, n_iter: int, n_draws: int, key: np.uint64) -> Mixture:
+def em_rankings(
+    blocks: list[Block],
+    engine: LocalEngine,
+    start: Mixture,
+    n_iter: int,
+    n_draws: int,
+    key: np.uint64,
+) -> Mixture:
     """EM with more and more draws; the first half of the iterations moves fast, the second settles."""
     found = start
     for iteration in range(n_iter):
         draws = n_draws * (1 if iteration < n_iter // 2 else 2 if iteration < n_iter - 3 else 4)
-        (above, held, value), _ = engine.reduce(_e_step, blocks, _sent(found, draws, iteration, key))
+        (above, held, value), _ = engine.reduce(
+            _e_step, blocks, _sent(found, draws, iteration, key)
+        )
         found = Mixture(_m_step(above, held, found.columns), shares(held), value)
     return found
 
@@ -115,16 +130,23 @@ def _m_step(above: Array, held: Array, columns: Columns) -> Columns:
     """
     sigma, phi = columns.sigma.copy(), columns.phi.copy()
     for k, table in enumerate(above):
-        orders = [insertion_search(table, start) for start in (order_of(sigma[k]), borda_order(table))]
+        orders = [
+            insertion_search(table, start) for start in (order_of(sigma[k]), borda_order(table))
+        ]
         distance = [float(np.tril(table[np.ix_(order, order)]).sum()) for order in orders]
         sigma[k] = sigma_of(orders[int(np.argmin(distance))])
-        phi[k] = min(max(phi_from_distance(len(table), min(distance) / max(held[k], 1e-12)), LEAST_PHI), 0.999)
+        phi[k] = min(
+            max(phi_from_distance(len(table), min(distance) / max(held[k], 1e-12)), LEAST_PHI),
+            0.999,
+        )
     return Columns(sigma, phi)
 
 
 def _e_step(block: Block, sent: _Sent, _: Any) -> tuple[tuple[Array, Array, float], None]:
     people = (block.first_user, block.starts, block.pair, block.user_weight)
-    return _expect(*people, sent.order, sent.S, sent.log_share, sent.n_draws, sent.iteration, sent.key), None
+    return _expect(
+        *people, sent.order, sent.S, sent.log_share, sent.n_draws, sent.iteration, sent.key
+    ), None
 
 
 @nb.njit(cache=True, nogil=True)
@@ -138,7 +160,9 @@ def _expect(first_user, starts, pair, user_weight, order, S, log_share, n_draws,
         if user_weight[m] <= 0.0:
             continue
         n = take_in(starts[m], starts[m + 1], pair, above, among)
-        total = weighted_draws(order, S, log_share, above, first_user + m, STEP, iteration, key, orders, log_w, log_p)
+        total = weighted_draws(
+            order, S, log_share, above, first_user + m, STEP, iteration, key, orders, log_w, log_p
+        )
         value += user_weight[m] * total
         for k in range(K):
             for s in range(n_draws):

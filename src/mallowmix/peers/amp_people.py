@@ -14,15 +14,15 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, LocalEngine, make_blocks
-from mallowmix.infer.posterior import Lens, fold_in, lens
-from mallowmix.labels import Labels
-from mallowmix.model import M4
+from mallowmix.infer.collapsed_variational import Lens, fold_in, lens
+from mallowmix.model.m4 import M4
+from mallowmix.model.permutations import order_of
 from mallowmix.peers.amp import clear, find_cycles, tables, take_in, weighted_draws
-from mallowmix.peers.base import Pairs
-from mallowmix.peers.kinds import as_comparisons
-from mallowmix.peers.mixture import of_model, pair_numbers
-from mallowmix.rankings import order_of
+from mallowmix.peers.component_mixture import of_model, pair_numbers
+from mallowmix.peers.interface import Pairs
+from mallowmix.peers.required_data import as_comparisons
 
 Array = NDArray[np.float64]
 _STEP = 141
@@ -59,13 +59,19 @@ class FittedOneRanking:
         """(M, n) the probability that each person prefers the first of each pair. People need not have been seen before."""
         return self._over(people, *pair_numbers(self.items, pairs))[1]
 
-    def _over(self, people: Any, first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[Array, Array]:
+    def _over(
+        self, people: Any, first: NDArray[np.int64], second: NDArray[np.int64]
+    ) -> tuple[Array, Array]:
         people = as_comparisons(people).with_items(self.items, unknown_items="drop")
         model = self.model
         S = np.stack([tables(model.n_items, phi) for phi in model.phi])
-        sent = _Sent(lens(model), order_of(model.sigma), S, np.log(model.share), first, second, self.draws)
+        sent = _Sent(
+            lens(model), order_of(model.sigma), S, np.log(model.share), first, second, self.draws
+        )
         parts = LocalEngine().reduce(_place, make_blocks(people), sent)[1]
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        return np.concatenate([part[0] for part in parts]), np.concatenate(
+            [part[1] for part in parts]
+        )
 
 
 class _Sent(NamedTuple):
@@ -95,12 +101,19 @@ def _foretell(starts, pair, cyclic, order, S, log_share, beta, first, second, n_
     M, (K, Q), n = len(starts) - 1, order.shape, len(first)
     held, p = np.zeros((M, K)), np.zeros((M, n))
     above, among, place = np.zeros((Q, Q), np.bool_), np.empty(Q, np.int64), np.empty(Q, np.int64)
-    orders, log_w, log_p, wins = np.empty((K, n_draws, Q), np.int32), np.empty((K, n_draws)), np.empty(K), np.empty(n)
+    orders, log_w, log_p, wins = (
+        np.empty((K, n_draws, Q), np.int32),
+        np.empty((K, n_draws)),
+        np.empty(K),
+        np.empty(n),
+    )
     for m in range(M):
         if cyclic[m]:
             continue
         size = take_in(starts[m], starts[m + 1], pair, above, among)
-        total = weighted_draws(order, S, log_share, above, 0, _STEP, 0, np.uint64(0), orders, log_w, log_p)
+        total = weighted_draws(
+            order, S, log_share, above, 0, _STEP, 0, np.uint64(0), orders, log_w, log_p
+        )
         for k in range(K):
             held[m, k] = np.exp(log_p[k] - total)
             squares, wins[:] = 0.0, 0.0

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels
 from mallowmix.errors import DataError
-from mallowmix.labels import Labels
-from mallowmix.peers.base import Pairs
-from mallowmix.peers.m4 import learnt
-from mallowmix.peers.mixture import FittedMixture, of_model, pair_numbers
+from mallowmix.peers.component_mixture import FittedMixture, of_model, pair_numbers
+from mallowmix.peers.interface import Pairs
+from mallowmix.peers.mixed_mallows_peer import learnt
 
 Array = NDArray[np.float64]
 
@@ -73,7 +73,9 @@ class BradleyTerry:
         try:
             scores = choix.ilsr_pairwise_dense(wins_of(data), alpha=self.alpha, max_iter=1000)
         except RuntimeError as error:
-            raise DataError(f"choix found no Bradley–Terry scores ({error}): raise alpha.") from None
+            raise DataError(
+                f"choix found no Bradley–Terry scores ({error}): raise alpha."
+            ) from None
         return FittedScores(data.items, np.asarray(scores, np.float64)[None])
 
 
@@ -92,7 +94,9 @@ class Borda:
         won, games = wins.sum(axis=1), wins.sum(axis=1) + wins.sum(axis=0)
         share = (won + 0.5) / (games + 1)
         apart = share[:, None] - share
-        best: Any = minimize_scalar(lambda c: -np.sum(wins * log_expit(c * apart)), bounds=(0, 200), method="bounded")
+        best: Any = minimize_scalar(
+            lambda c: -np.sum(wins * log_expit(c * apart)), bounds=(0, 200), method="bounded"
+        )
         return FittedScores(data.items, float(best.x) * share[None])
 
 
@@ -111,4 +115,6 @@ class Coin:
 def wins_of(data: Comparisons) -> Array:
     """(Q, Q) how often each item was put over each other one, people counted by their weight."""
     weight = data.weight * data.user_weight[data.user]
-    return np.bincount(data.pair, weight, data.n_items**2).astype(np.float64).reshape(data.n_items, -1)
+    return (
+        np.bincount(data.pair, weight, data.n_items**2).astype(np.float64).reshape(data.n_items, -1)
+    )

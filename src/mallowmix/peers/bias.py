@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.ratings import RatingTable, Scale, rating_table
 from mallowmix.errors import OptionError
-from mallowmix.infer.rating_table import RatingTable, Scale, rating_table
-from mallowmix.peers.base import FittedRatings, fitted_ratings, rmse
-from mallowmix.randomness import generator
+from mallowmix.numerics.randomness import generator
+from mallowmix.peers.interface import FittedRatings, fitted_ratings, rmse
 
 _HELD = 115
 Array = NDArray[np.float64]
@@ -34,12 +34,19 @@ class Bias:
     def fit(self, data: Any, n_components: int = 1, *, seed: int = 0) -> FittedRatings:
         """Learn from ratings. There are no components to choose: `n_components` is ignored, the items' biases are the one row."""
         if not self.shrinkage or min(self.shrinkage) < 0:
-            raise OptionError(f"shrinkage is {self.shrinkage!r}; give one or more numbers of at least 0.")
+            raise OptionError(
+                f"shrinkage is {self.shrinkage!r}; give one or more numbers of at least 0."
+            )
         table = rating_table(data, scale=self.scale)
-        b_user, b_item, mean = self.biases(table, np.ones(len(table), bool), *self.chosen(table, seed))
+        b_user, b_item, mean = self.biases(
+            table, np.ones(len(table), bool), *self.chosen(table, seed)
+        )
         residual = mean + b_user[table.user] + b_item[table.item] - table.rating
         ones = (np.ones(table.n_users + 1), np.ones(table.n_items + 1))
-        U, V = np.column_stack([np.r_[b_user, 0.0], ones[0]]), np.column_stack([ones[1], np.r_[b_item, 0.0]])
+        U, V = (
+            np.column_stack([np.r_[b_user, 0.0], ones[0]]),
+            np.column_stack([ones[1], np.r_[b_item, 0.0]]),
+        )
         return fitted_ratings(table, U, V, mean, float(np.sqrt(np.mean(residual**2))))
 
     def chosen(self, table: RatingTable, seed: int) -> tuple[float, float]:
@@ -50,7 +57,9 @@ class Bias:
         held = generator(seed, _HELD).permutation(len(table)) < len(table) // 10
         return min(pairs, key=lambda pair: self._error(table, held, *pair))
 
-    def _error(self, table: RatingTable, held: NDArray[np.bool_], lambda_user: float, lambda_item: float) -> float:
+    def _error(
+        self, table: RatingTable, held: NDArray[np.bool_], lambda_user: float, lambda_item: float
+    ) -> float:
         b_user, b_item, mean = self.biases(table, ~held, lambda_user, lambda_item)
         return rmse(mean + b_user[table.user[held]] + b_item[table.item[held]], table.rating[held])
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import wishart
 
+from mallowmix.data.ratings import RatingTable, Scale, rating_table
 from mallowmix.errors import check_at_least
-from mallowmix.infer.rating_table import RatingTable, Scale, rating_table
-from mallowmix.peers.base import FittedRatings, fitted_ratings
+from mallowmix.numerics.randomness import generator
+from mallowmix.peers.interface import FittedRatings, fitted_ratings
 from mallowmix.peers.pmf import PMF
-from mallowmix.randomness import generator
 
 _HYPER, _ITEMS, _USERS = 112, 113, 114
 Array = NDArray[np.float64]
@@ -61,8 +61,12 @@ class BPMF:
             random = generator(seed, _HYPER, epoch)
             prior_V, prior_U = self.draw_prior(V, random), self.draw_prior(U, random)
             for sweep in range(epoch * self.n_sweeps, (epoch + 1) * self.n_sweeps):
-                V = self.draw_factors(things, U, *prior_V, generator(seed, _ITEMS, sweep).standard_normal(V.shape))
-                U = self.draw_factors(people, V, *prior_U, generator(seed, _USERS, sweep).standard_normal(U.shape))
+                V = self.draw_factors(
+                    things, U, *prior_V, generator(seed, _ITEMS, sweep).standard_normal(V.shape)
+                )
+                U = self.draw_factors(
+                    people, V, *prior_U, generator(seed, _USERS, sweep).standard_normal(U.shape)
+                )
             draws.append((_with_row(U, prior_U[0]), _with_row(V, prior_V[0])))
         users, items = (np.stack(scores) for scores in zip(*draws, strict=True))
         return fitted_ratings(table, users, items, mean, self.noise_precision**-0.5)
@@ -87,7 +91,9 @@ class BPMF:
         scale = np.linalg.inv(inverse)
         return (scale + scale.T) / 2, K + N, N * center / (b0 + N), b0 + N
 
-    def draw_factors(self, side: Side, other: Array, mu: Array, precision: Array, normals: Array) -> Array:
+    def draw_factors(
+        self, side: Side, other: Array, mu: Array, precision: Array, normals: Array
+    ) -> Array:
         """Everybody's factors given the other side's; with `normals` of 0, their conditional means."""
         return _draw_rows(*side, other, precision, precision @ mu, self.noise_precision, normals)
 
@@ -102,7 +108,9 @@ def _sides(table: RatingTable, mean: float) -> tuple[Side, Side]:
     residual = table.rating - mean
     order = np.argsort(table.item, kind="stable")
     item_starts = np.searchsorted(table.item[order], np.arange(table.n_items + 1)).astype(np.int64)
-    return Side(table.starts(), table.item, residual), Side(item_starts, table.user[order], residual[order])
+    return Side(table.starts(), table.item, residual), Side(
+        item_starts, table.user[order], residual[order]
+    )
 
 
 @nb.njit(cache=True, nogil=True)

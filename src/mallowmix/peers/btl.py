@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from mallowmix.calibration import Calibration
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, LocalEngine, make_blocks
-from mallowmix.infer.posterior import FLOOR, Lens, lens, vertex_posterior
-from mallowmix.learn.bradley_terry import RIDGE, best_scores
-from mallowmix.model import M4
-from mallowmix.peers.m4 import MixedMallowsPeer, learnt
-from mallowmix.peers.mixture import FittedMixture, of_model
+from mallowmix.infer.collapsed_variational import FLOOR, Lens, lens, vertex_posterior
+from mallowmix.learn.bradley_terry_components import RIDGE, best_scores
+from mallowmix.model.calibration import Calibration
+from mallowmix.model.m4 import M4
+from mallowmix.model.permutations import sigma_of
+from mallowmix.peers.component_mixture import FittedMixture, of_model
+from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer, learnt
 from mallowmix.peers.validation import best, trial
-from mallowmix.rankings import sigma_of
 
 Array = NDArray[np.float64]
 _LEAST = 1e-3  # share of a component
@@ -28,7 +28,7 @@ class MixedBTL:
     """Scores for every item in each of K components, P = Σ_k θ_k σ(s_ki − s_kj), θ a person's own. Needs comparisons, some at
     least of each person; bends more than rankings do, and has Q numbers a component to learn.
 
-    n_fits, calibrated : as for M4 (`peers.m4`)
+    n_fits, calibrated : as for M4 (`peers.mixed_mallows_peer`)
     """
 
     n_fits: int = 1
@@ -38,7 +38,9 @@ class MixedBTL:
 
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
-        return MixedMallowsPeer(self.n_fits, self.calibrated, {"columns": "bt"}).fit(data, n_components, seed=seed)
+        return MixedMallowsPeer(self.n_fits, self.calibrated, {"columns": "bt"}).fit(
+            data, n_components, seed=seed
+        )
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,18 @@ class MixtureOfBT:
             learner = replace(self, n_fits=min(self.n_fits, 4))
             model = learner.learnt(train, min(n_components, train.n_users), seed)
             evidence = best(self.evidence, lambda e: of_model(_trusted(model, e)), told, asked)
-        return of_model(_trusted(self.learnt(data, n_components, seed), evidence), (("evidence", evidence),))
+        return of_model(
+            _trusted(self.learnt(data, n_components, seed), evidence), (("evidence", evidence),)
+        )
 
     def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
         """EM for everybody's column, from each mixed-membership fit."""
         model = learnt(data, K, seed, columns="bt", n_fits=self.n_fits)
         blocks, engine = make_blocks(data), LocalEngine()
-        fits = [em(replace(one, others=()), blocks, engine, self.n_iter) for one in (model, *model.others)]
+        fits = [
+            em(replace(one, others=()), blocks, engine, self.n_iter)
+            for one in (model, *model.others)
+        ]
         return replace(fits[0], others=tuple(fits[1:]))
 
 
@@ -77,14 +84,20 @@ def _trusted(model: M4, evidence: float) -> M4:
     return replace(model, calibration=Calibration(evidence=evidence, vertex=1.0))
 
 
-def em(model: M4, blocks: list[Block], engine: LocalEngine, n_iter: int, *, ridge: float = RIDGE) -> M4:
+def em(
+    model: M4, blocks: list[Block], engine: LocalEngine, n_iter: int, *, ridge: float = RIDGE
+) -> M4:
     """Mixture of Bradley–Terry: which column each person holds, then the columns' scores and shares, and again."""
     Q, K = model.n_items, model.n_components
     scores = np.zeros((K, Q)) if model.scores is None else model.scores
     share, view = model.share, lens(_trusted(model, 1.0))
     for _ in range(n_iter):
-        (counts, held), _ = engine.reduce(_e_step, blocks, view._replace(beta=_table(scores), share=share))
-        scores = np.stack([best_scores(counts[:, k].reshape(Q, Q), ridge, scores[k]) for k in range(K)])
+        (counts, held), _ = engine.reduce(
+            _e_step, blocks, view._replace(beta=_table(scores), share=share)
+        )
+        scores = np.stack(
+            [best_scores(counts[:, k].reshape(Q, Q), ridge, scores[k]) for k in range(K)]
+        )
         share = np.maximum(held / held.sum(), _LEAST)
         share /= share.sum()
     sigma = sigma_of(np.argsort(-scores, axis=1, kind="stable"))
@@ -102,5 +115,8 @@ def _e_step(block: Block, view: Lens, _: Any) -> tuple[tuple[Array, Array], None
     held, _at_vertex = vertex_posterior(block, view, block.weight)
     held = held * block.user_weight[:, None]
     person = np.repeat(np.arange(block.n_users), np.diff(block.starts))
-    counts = [np.bincount(block.pair, block.weight * column[person], block.n_items**2) for column in held.T]
+    counts = [
+        np.bincount(block.pair, block.weight * column[person], block.n_items**2)
+        for column in held.T
+    ]
     return (np.stack(counts, axis=1).astype(np.float64), held.sum(axis=0)), None

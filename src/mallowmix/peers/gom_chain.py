@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from mallowmix.engine import LocalEngine
+from mallowmix.numerics.randomness import as_key, generator, log_gamma_draw, philox, splitmix
 from mallowmix.peers.plackett_luce import sums_of_choices
 from mallowmix.peers.stages import Stages
-from mallowmix.randomness import as_key, generator, log_gamma_draw, philox, splitmix
 
 Array = NDArray[np.float64]
 _STEP, _HOST = 145, 146
@@ -49,7 +49,13 @@ Settings = tuple[int, int, int, float, float | None]
 
 
 def run_chain(
-    blocks: list[Stages], engine: LocalEngine, held: Array, Q: int, settings: Settings, seed: int, number: int
+    blocks: list[Stages],
+    engine: LocalEngine,
+    held: Array,
+    Q: int,
+    settings: Settings,
+    seed: int,
+    number: int,
 ) -> Chain:
     """A chain of sweeps from groups of people (`held`, (M, K) zeros and ones)."""
     n_burn, n_draws, thin, shape, fixed = settings
@@ -59,17 +65,33 @@ def run_chain(
     kept, taken, tried = [], 0, 0
     for sweep in range(n_burn + n_draws * thin):
         sent = (lam, alpha, number + 64 * sweep, key)
-        (chosen, rate, waited, log_left, theta, value), state = engine.reduce(_sweep, blocks, sent, state)
+        (chosen, rate, waited, log_left, theta, value), state = engine.reduce(
+            _sweep, blocks, sent, state
+        )
         if sweep % 2:
             lam = random.standard_gamma(chosen + shape) / (waited + 1.0)
         else:
             lam, moved = _move(engine, state, lam, chosen + shape, rate, log_left, random)
-            taken, tried = taken + int(moved.sum()) * (sweep >= n_burn), tried + K * (sweep >= n_burn)
-        lam *= (random.standard_gamma(shape * Q, K) / lam.sum(axis=1))[:, None]  # Σ λ: the choices do not depend on it
-        if fixed is None and sweep >= n_burn // 2:  # first the components: groups of people look like a tiny α
+            taken, tried = (
+                taken + int(moved.sum()) * (sweep >= n_burn),
+                tried + K * (sweep >= n_burn),
+            )
+        lam *= (random.standard_gamma(shape * Q, K) / lam.sum(axis=1))[
+            :, None
+        ]  # Σ λ: the choices do not depend on it
+        if (
+            fixed is None and sweep >= n_burn // 2
+        ):  # first the components: groups of people look like a tiny α
             alpha = _walk(alpha, state, random)
         if sweep >= n_burn and (sweep - n_burn) % thin == thin - 1:
-            kept.append((np.log(lam) - np.log(lam).mean(axis=1, keepdims=True), theta / theta.sum(), alpha, value))
+            kept.append(
+                (
+                    np.log(lam) - np.log(lam).mean(axis=1, keepdims=True),
+                    theta / theta.sum(),
+                    alpha,
+                    value,
+                )
+            )
     scores, share, alphas, values = (np.array(column) for column in zip(*kept, strict=True))
     return Chain(scores, share, alphas, values, taken / max(tried, 1))
 
@@ -84,9 +106,14 @@ def _start(blocks: list[Stages], engine: LocalEngine, held: Array, Q: int, shape
     return p * Q * shape
 
 
-def _counted(block: Stages, broadcast: tuple[Array, Array], _: Any) -> tuple[tuple[Array, Array], None]:
+def _counted(
+    block: Stages, broadcast: tuple[Array, Array], _: Any
+) -> tuple[tuple[Array, Array], None]:
     held, p = broadcast
-    share = held[block.first_user : block.first_user + len(block.user_weight)][block.user] * block.weight[:, None]
+    share = (
+        held[block.first_user : block.first_user + len(block.user_weight)][block.user]
+        * block.weight[:, None]
+    )
     return sums_of_choices(block.starts, block.item, block.n_choices, share, p), None
 
 
@@ -100,16 +127,30 @@ def _state(block: Stages, held: Array, random: Any) -> State:
     starts = np.r_[0, np.cumsum(lengths)].astype(np.int64)
     entries = np.repeat(block.starts[which] - starts[:-1], lengths) + np.arange(starts[-1])
     stages = Stages(
-        block.first_user, block.user[which], weight, starts, block.item[entries], block.n_choices[which], block.user_weight
+        block.first_user,
+        block.user[which],
+        weight,
+        starts,
+        block.item[entries],
+        block.n_choices[which],
+        block.user_weight,
     )
-    z = np.repeat(held.argmax(axis=1)[block.first_user + stages.user], stages.n_choices).astype(np.int8)
-    z = np.where(random.random(len(z)) < _AWAY, random.integers(0, held.shape[1], len(z)), z).astype(np.int8)
+    z = np.repeat(held.argmax(axis=1)[block.first_user + stages.user], stages.n_choices).astype(
+        np.int8
+    )
+    z = np.where(
+        random.random(len(z)) < _AWAY, random.integers(0, held.shape[1], len(z)), z
+    ).astype(np.int8)
     counts = np.zeros((len(block.user_weight), held.shape[1]))
-    np.add.at(counts, (np.repeat(stages.user, stages.n_choices), z), np.repeat(weight, stages.n_choices))
+    np.add.at(
+        counts, (np.repeat(stages.user, stages.n_choices), z), np.repeat(weight, stages.n_choices)
+    )
     return State(stages, z, counts)
 
 
-def _sweep(block: Stages, broadcast: tuple[Array, float, int, np.uint64], state: State) -> tuple[tuple[Any, ...], State]:
+def _sweep(
+    block: Stages, broadcast: tuple[Array, float, int, np.uint64], state: State
+) -> tuple[tuple[Any, ...], State]:
     """New z of a block; what the components' move needs to know; Σ E θ over people, and the log-likelihood along the way."""
     lam, alpha, draw, key = broadcast
     s, z, counts = state.stages, state.z.copy(), state.counts.copy()
@@ -125,8 +166,14 @@ def _move(
     """Every component's proposal from the Gammas of the surrogate, taken with probability min(1, ratio)."""
     other = random.standard_gamma(n) / (rate + 1.0)
     (rate_back, log_left_other), _ = engine.reduce(_rates, state, other)
-    target = ((n - 1) * (np.log(other) - np.log(lam)) - other + lam).sum(axis=1) - log_left_other + log_left
-    forth = (n * np.log(rate + 1) + (n - 1) * np.log(other) - (rate + 1) * other).sum(axis=1)  # log q(other | lam)
+    target = (
+        ((n - 1) * (np.log(other) - np.log(lam)) - other + lam).sum(axis=1)
+        - log_left_other
+        + log_left
+    )
+    forth = (n * np.log(rate + 1) + (n - 1) * np.log(other) - (rate + 1) * other).sum(
+        axis=1
+    )  # log q(other | lam)
     back = (n * np.log(rate_back + 1) + (n - 1) * np.log(lam) - (rate_back + 1) * lam).sum(axis=1)
     moved = np.log(random.random(len(lam))) < target + back - forth
     return np.where(moved[:, None], other, lam), moved
@@ -134,12 +181,17 @@ def _move(
 
 def _rates(state: State, lam: Array, _: Any) -> tuple[tuple[Array, Array], None]:
     s = state.stages
-    return _rates_of(s.user, s.weight, s.starts, s.item, s.n_choices, s.user_weight, lam, state.z), None
+    return _rates_of(
+        s.user, s.weight, s.starts, s.item, s.n_choices, s.user_weight, lam, state.z
+    ), None
 
 
 def _walk(alpha: float, state: list[State], random: Any) -> float:
     """A few steps on log α, θ integrated out: Σ_m log DirichletMultinomial(counts_m; α) − α + log α."""
-    counts, weight = np.concatenate([s.counts for s in state]), np.concatenate([s.stages.user_weight for s in state])
+    counts, weight = (
+        np.concatenate([s.counts for s in state]),
+        np.concatenate([s.stages.user_weight for s in state]),
+    )
     K, n = counts.shape[1], counts.sum(axis=1)
 
     def value(a: float) -> float:
@@ -154,7 +206,9 @@ def _walk(alpha: float, state: list[State], random: Any) -> float:
 
 
 @nb.njit(cache=True, nogil=True)
-def _draw_choices(first_user, user, weight, starts, item, n_choices, user_weight, lam, alpha, draw, key, z, counts):
+def _draw_choices(
+    first_user, user, weight, starts, item, n_choices, user_weight, lam, alpha, draw, key, z, counts
+):
     """In place: z of every choice given all others of the person, θ integrated out. (K, Q) choices, rates, times;
     (K,) Σ log Σ_left λ; log-likelihood.
     """

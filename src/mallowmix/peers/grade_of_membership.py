@@ -21,20 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import text_of
+from mallowmix.data.rankings import Rankings
 from mallowmix.engine import LocalEngine
 from mallowmix.errors import DataError, FitWarning, check_at_least
-from mallowmix.infer.posterior import FLOOR, Lens
-from mallowmix.labels import text_of
-from mallowmix.model import M4
-from mallowmix.orders import Rankings
+from mallowmix.infer.collapsed_variational import FLOOR, Lens
+from mallowmix.model.m4 import M4
+from mallowmix.model.permutations import sigma_of
+from mallowmix.peers.component_mixture import FittedMixture
 from mallowmix.peers.gom_chain import Chain, run_chain
 from mallowmix.peers.gom_relabel import relabelled
-from mallowmix.peers.groups_of_people import group_people, net_wins
-from mallowmix.peers.kinds import as_comparisons
-from mallowmix.peers.mixture import FittedMixture
+from mallowmix.peers.required_data import as_comparisons
 from mallowmix.peers.stages import make_stages
-from mallowmix.rankings import sigma_of
+from mallowmix.peers.user_groups import group_people, net_wins
 
 Array = NDArray[np.float64]
 _R_HAT = 1.1
@@ -59,7 +59,9 @@ class GradeOfMembership:
     name: str = "grade of membership Plackett–Luce (MCMC)"
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
 
-    def fit(self, data: Comparisons | Rankings, n_components: int, *, seed: int = 0) -> "FittedGradeOfMembership":
+    def fit(
+        self, data: Comparisons | Rankings, n_components: int, *, seed: int = 0
+    ) -> "FittedGradeOfMembership":
         """Draw from the posterior, given rankings or comparisons."""
         check_at_least("n_chains", self.n_chains, 1)
         check_at_least("n_components", n_components, 1)
@@ -69,7 +71,11 @@ class GradeOfMembership:
         for c in range(self.n_chains):
             groups = group_people(points, n_components, (seed + c) % 2**64)
             settings = (self.n_burn, self.n_draws, self.thin, self.shape, self.alpha)
-            chains.append(run_chain(blocks, engine, np.eye(n_components)[groups], data.n_items, settings, seed, c))
+            chains.append(
+                run_chain(
+                    blocks, engine, np.eye(n_components)[groups], data.n_items, settings, seed, c
+                )
+            )
         return _fitted(chains, data, self.name)
 
 
@@ -92,17 +98,35 @@ class FittedGradeOfMembership(FittedMixture):
         return r_hat, min(float(found["ess"][name].min()) for name in found["ess"].data_vars)
 
 
-def _fitted(chains: list[Chain], data: Comparisons | Rankings, name: str) -> FittedGradeOfMembership:
+def _fitted(
+    chains: list[Chain], data: Comparisons | Rankings, name: str
+) -> FittedGradeOfMembership:
     chains = relabelled(chains)
     scores = np.concatenate([chain.scores for chain in chains])  # (draws, K, Q)
     beta = np.mean([expit(s[:, :, None] - s[:, None, :]) for s in scores], axis=0)
     share = np.concatenate([chain.share for chain in chains]).mean(axis=0)
-    alpha = np.concatenate([chain.alpha for chain in chains]).mean() * len(share) * share / share.sum()
+    alpha = (
+        np.concatenate([chain.alpha for chain in chains]).mean() * len(share) * share / share.sum()
+    )
     mean = scores.mean(axis=0)
-    model = M4(sigma_of(np.argsort(-mean, axis=1, kind="stable")), np.full(len(mean), 0.5), alpha, data.items, scores=mean)
-    view = Lens(np.ascontiguousarray(np.clip(beta, FLOOR, 1 - FLOOR).reshape(len(beta), -1).T), alpha, share, 1.0, 0.0)
+    model = M4(
+        sigma_of(np.argsort(-mean, axis=1, kind="stable")),
+        np.full(len(mean), 0.5),
+        alpha,
+        data.items,
+        scores=mean,
+    )
+    view = Lens(
+        np.ascontiguousarray(np.clip(beta, FLOOR, 1 - FLOOR).reshape(len(beta), -1).T),
+        alpha,
+        share,
+        1.0,
+        0.0,
+    )
     accepted = float(np.mean([chain.accepted for chain in chains]))
-    fitted = FittedGradeOfMembership(data.items, (view,), model, (), _dataset(chains, data), accepted)
+    fitted = FittedGradeOfMembership(
+        data.items, (view,), model, (), _dataset(chains, data), accepted
+    )
     _tell(fitted, name)
     return fitted
 
@@ -126,14 +150,18 @@ def _dataset(chains: list[Chain], data: Comparisons | Rankings) -> Any:
     try:
         import xarray as xr
     except ImportError:
-        raise DataError("The chains are kept in xarray, which is not installed: pip install 'mallowmix[peers]'.") from None
+        raise DataError(
+            "The chains are kept in xarray, which is not installed: pip install 'mallowmix[peers]'."
+        ) from None
     dims = {
         "scores": ("chain", "draw", "component", "item"),
         "share": ("chain", "draw", "component"),
         "alpha": ("chain", "draw"),
         "log_likelihood": ("chain", "draw"),
     }
-    values = {name: (dims[name], np.stack([getattr(chain, name) for chain in chains])) for name in dims}
+    values = {
+        name: (dims[name], np.stack([getattr(chain, name) for chain in chains])) for name in dims
+    }
     K = chains[0].scores.shape[1]
     return xr.Dataset(values, {"item": text_of(data.items), "component": np.arange(K)})
 

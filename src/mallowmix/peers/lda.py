@@ -8,11 +8,11 @@ from scipy.sparse import csr_array
 from sklearn.decomposition import LatentDirichletAllocation
 from threadpoolctl import threadpool_limits
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import check_at_least
-from mallowmix.learn.components import components
-from mallowmix.model import M4
-from mallowmix.peers.mixture import FittedMixture, of_model
+from mallowmix.learn.paper.components_from_topics import components
+from mallowmix.model.m4 import M4
+from mallowmix.peers.component_mixture import FittedMixture, of_model
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,13 @@ class LDA:
         """Learn from comparisons."""
         check_at_least("n_components", n_components, 1)
         X = csr_array((data.weight, (data.user, data.pair)), shape=(data.n_users, data.n_items**2))
-        lda = LatentDirichletAllocation(n_components, max_iter=self.max_iter, random_state=seed % 2**32)
+        lda = LatentDirichletAllocation(
+            n_components, max_iter=self.max_iter, random_state=seed % 2**32
+        )
         with threadpool_limits(1):
             theta = lda.fit_transform(X)
         sigma, phi, _ = components(lda.components_.T, dispersion="ml")
-        share = np.average(theta, axis=0, weights=data.user_weight if data.user_weight.any() else None)
+        share = np.average(
+            theta, axis=0, weights=data.user_weight if data.user_weight.any() else None
+        )
         return of_model(M4(sigma, phi, np.maximum(share, 1e-6), data.items, {"method": "lda"}))

@@ -20,15 +20,15 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import OptionError, check_at_least
-from mallowmix.labels import Labels
-from mallowmix.learn.several import part_of
-from mallowmix.peers.base import Pairs
-from mallowmix.peers.mixture import pair_numbers
+from mallowmix.fitting.members import part_of
+from mallowmix.numerics.randomness import generator
+from mallowmix.peers.component_mixture import pair_numbers
+from mallowmix.peers.interface import Pairs
 from mallowmix.peers.validation import Trial, best, trial
-from mallowmix.randomness import generator
 
 _START = 121
 _MOST_PENALTY = 10_000.0  # beyond which coordinates are as good as none
@@ -64,7 +64,9 @@ class FittedLowRank:
         """(M, n) E σ(η) over the person's posterior, η ~ N(m, s²), as σ(m / √(1 + π s²/8)). People may be new."""
         people = people.with_items(self.items, unknown_items="drop")
         first, second = pair_numbers(self.items, pairs)
-        _, parts = LocalEngine().reduce(_foretell, make_blocks(people), (self.fits, first, second, self.trust))
+        _, parts = LocalEngine().reduce(
+            _foretell, make_blocks(people), (self.fits, first, second, self.trust)
+        )
         return np.concatenate(parts)
 
 
@@ -95,13 +97,23 @@ class LowRank:
         """Learn from comparisons."""
         for name in ("ranks", "penalties", "evidence", "precision"):
             if not getattr(self, name) or min(getattr(self, name)) <= 0:
-                raise OptionError(f"{name} is {getattr(self, name)!r}; give one or more numbers above 0.")
+                raise OptionError(
+                    f"{name} is {getattr(self, name)!r}; give one or more numbers above 0."
+                )
         check_at_least("n_fits", self.n_fits, 1)
         parts = [data, *(part_of(data, seed, n) for n in range(1, self.n_fits))]
         with threadpool_limits(1):  # threads are ours, over blocks of people
             rank, penalty, trust = self.chosen(data, seed)
-            fits = [self.coordinates(part, rank, penalty, (seed + n) % 2**64) for n, part in enumerate(parts)]
-        settings = (("rank", rank), ("penalty", penalty), ("evidence", trust.evidence), ("precision", trust.precision))
+            fits = [
+                self.coordinates(part, rank, penalty, (seed + n) % 2**64)
+                for n, part in enumerate(parts)
+            ]
+        settings = (
+            ("rank", rank),
+            ("penalty", penalty),
+            ("evidence", trust.evidence),
+            ("precision", trust.precision),
+        )
         return FittedLowRank(data.items, fits, trust, settings)
 
     def chosen(self, data: Comparisons, seed: int) -> tuple[int, float, Trust]:
@@ -112,9 +124,15 @@ class LowRank:
         held, seen = trial(data, seed), {}
         rank, penalty = self._searched(held, seen, seed)
         W = self._tried(held, seen, rank, penalty, seed).fits
-        return rank, penalty, best(trusts, lambda trust: FittedLowRank(data.items, W, trust), *held[1:])
+        return (
+            rank,
+            penalty,
+            best(trusts, lambda trust: FittedLowRank(data.items, W, trust), *held[1:]),
+        )
 
-    def _searched(self, held: Trial, seen: dict[Any, FittedLowRank], seed: int) -> tuple[int, float]:
+    def _searched(
+        self, held: Trial, seen: dict[Any, FittedLowRank], seed: int
+    ) -> tuple[int, float]:
         """Rank at the first penalty, then the penalty at that rank; while the largest is best, ranks at it and four times it."""
 
         def rank_at(penalty: float) -> int:
@@ -130,16 +148,30 @@ class LowRank:
             penalty = penalty_at(rank, (penalty, most))
         return rank, penalty
 
-    def _tried(self, held: Trial, seen: dict[Any, FittedLowRank], rank: int, penalty: float, seed: int) -> FittedLowRank:
+    def _tried(
+        self, held: Trial, seen: dict[Any, FittedLowRank], rank: int, penalty: float, seed: int
+    ) -> FittedLowRank:
         if (rank, penalty) not in seen:
-            seen[rank, penalty] = FittedLowRank(held.train.items, [self.coordinates(held.train, rank, penalty, seed)])
+            seen[rank, penalty] = FittedLowRank(
+                held.train.items, [self.coordinates(held.train, rank, penalty, seed)]
+            )
         return seen[rank, penalty]
 
-    def coordinates(self, data: Comparisons, rank: int, penalty: float, seed: int, bounds: list[float] | None = None) -> Array:
+    def coordinates(
+        self,
+        data: Comparisons,
+        rank: int,
+        penalty: float,
+        seed: int,
+        bounds: list[float] | None = None,
+    ) -> Array:
         """(Q, rank + 1) by EM; `bounds` collects the bound on the log-posterior after every step."""
         blocks, engine = make_blocks(data), LocalEngine()
         ridge = np.r_[np.full(rank, penalty), self.bias_penalty]
-        W = np.c_[0.5 * generator(seed, _START).standard_normal((data.n_items, rank)), np.zeros(data.n_items)]
+        W = np.c_[
+            0.5 * generator(seed, _START).standard_normal((data.n_items, rank)),
+            np.zeros(data.n_items),
+        ]
         state: list[Any] = [None] * len(blocks)
         for _ in range(self.n_iter):
             (curve, pull, bound), state = engine.reduce(_e_step, blocks, W, state)
@@ -164,18 +196,32 @@ def _m_step(curve: Array, pull: Array, ridge: Array) -> Array:
 
 def _e_step(block: Block, W: Array, xi: Array | None) -> tuple[tuple[Array, Array, float], Array]:
     xi = np.ones(len(block.pair)) if xi is None else xi.copy()
-    mean, spread, bound = _place(block.starts, block.pair, block.weight, block.user_weight, W, xi, 1.0, 1.0, 2)
-    curve, pull = _gather(block.starts, block.pair, block.weight, block.user_weight, W, xi, mean, spread)
+    mean, spread, bound = _place(
+        block.starts, block.pair, block.weight, block.user_weight, W, xi, 1.0, 1.0, 2
+    )
+    curve, pull = _gather(
+        block.starts, block.pair, block.weight, block.user_weight, W, xi, mean, spread
+    )
     return (curve, pull, bound), xi
 
 
-def _foretell(block: Block, broadcast: tuple[Sequence[Array], Any, Any, Trust], _: Any) -> tuple[None, Array]:
+def _foretell(
+    block: Block, broadcast: tuple[Sequence[Array], Any, Any, Trust], _: Any
+) -> tuple[None, Array]:
     fits, first, second, trust = broadcast
     total = np.zeros((block.n_users, len(first)))
     for W in fits:
         xi = np.ones(len(block.pair))
         mean, spread, _bound = _place(
-            block.starts, block.pair, block.weight, block.user_weight, W, xi, trust.evidence, trust.precision, _INNER
+            block.starts,
+            block.pair,
+            block.weight,
+            block.user_weight,
+            W,
+            xi,
+            trust.evidence,
+            trust.precision,
+            _INNER,
         )
         x, d = W[first, :-1] - W[second, :-1], W[first, -1] - W[second, -1]
         variance = np.einsum("na,mab,nb->mn", x, spread, x, optimize=True)

@@ -7,7 +7,7 @@ a component but draws a new ranking for every comparison, so may contradict itse
     p(comparisons | k) = Π_n β_(w_n),k,        E: r_mk ∝ a_k p(comparisons of m | k),        M: Mallows columns from Σ_m r_mk
     counts.
 
-The second is M4 with a prior on the vertices. K-means on net wins starts it (`peers.groups_of_people`), several times; the most
+The second is M4 with a prior on the vertices. K-means on net wins starts it (`peers.user_groups`), several times; the most
 likely result is kept.
 """
 
@@ -19,20 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from mallowmix.calibration import Calibration
-from mallowmix.comparisons import Comparisons
-from mallowmix.consensus import borda_order, insertion_search
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import check_at_least
-from mallowmix.infer.posterior import FLOOR
-from mallowmix.labels import Labels
-from mallowmix.learn.mstep import Columns, beta_table, fit_column_phi, update_columns
-from mallowmix.model import M4
-from mallowmix.peers.groups_of_people import group_people, net_wins
-from mallowmix.peers.kinds import need_comparisons
-from mallowmix.peers.mixture import FittedMixture, of_model
+from mallowmix.infer.collapsed_variational import FLOOR
+from mallowmix.learn.spectral.mallows_mstep import (
+    Columns,
+    beta_table,
+    fit_column_phi,
+    update_columns,
+)
+from mallowmix.model.calibration import Calibration
+from mallowmix.model.m4 import M4
+from mallowmix.model.permutations import sigma_of
+from mallowmix.numerics.kemeny import borda_order, insertion_search
+from mallowmix.peers.component_mixture import FittedMixture, of_model
+from mallowmix.peers.required_data import need_comparisons
+from mallowmix.peers.user_groups import group_people, net_wins
 from mallowmix.peers.validation import best, trial
-from mallowmix.rankings import sigma_of
 
 Array = NDArray[np.float64]
 _LEAST = 1e-3  # share of a component
@@ -70,17 +75,33 @@ class MixtureOfMallows:
             train, told, asked = trial(data, seed)
             model = self.learnt(train, min(n_components, train.n_users), seed)
             evidence = best(self.evidence, lambda e: of_model(at_vertices(model, e)), told, asked)
-        return of_model(at_vertices(self.learnt(data, n_components, seed), evidence), (("evidence", evidence),))
+        return of_model(
+            at_vertices(self.learnt(data, n_components, seed), evidence), (("evidence", evidence),)
+        )
 
     def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
         """The most likely of several runs of EM."""
         check_at_least("n_starts", self.n_starts, 1)
         blocks, engine, points = make_blocks(data), LocalEngine(), net_wins(data)
-        runs = [self._run(blocks, engine, group_people(points, K, seed + s), K, data) for s in range(self.n_starts)]
-        return mixture_model(max(runs, key=lambda run: run.log_likelihood), data.items, "mixture of Mallows")
+        runs = [
+            self._run(blocks, engine, group_people(points, K, seed + s), K, data)
+            for s in range(self.n_starts)
+        ]
+        return mixture_model(
+            max(runs, key=lambda run: run.log_likelihood), data.items, "mixture of Mallows"
+        )
 
-    def _run(self, blocks: list[Block], engine: LocalEngine, groups: NDArray[np.int64], K: int, data: Comparisons) -> Mixture:
-        return em(blocks, engine, from_groups(data, groups, K), self.n_iter, self.tol * data.n_comparisons)
+    def _run(
+        self,
+        blocks: list[Block],
+        engine: LocalEngine,
+        groups: NDArray[np.int64],
+        K: int,
+        data: Comparisons,
+    ) -> Mixture:
+        return em(
+            blocks, engine, from_groups(data, groups, K), self.n_iter, self.tol * data.n_comparisons
+        )
 
 
 def at_vertices(model: M4, evidence: float = 1.0) -> M4:
@@ -97,10 +118,17 @@ def mixture_model(found: Mixture, items: Labels, method: str) -> M4:
 def from_groups(data: Comparisons, groups: NDArray[np.int64], K: int) -> Mixture:
     """Columns for groups of people: the ranking that agrees best with each one's wins, and its φ."""
     Q, weight = data.n_items, data.weight * data.user_weight[data.user]
-    wins = [np.bincount(data.pair, weight * (groups[data.user] == k), Q * Q).astype(float).reshape(Q, Q) for k in range(K)]
+    wins = [
+        np.bincount(data.pair, weight * (groups[data.user] == k), Q * Q).astype(float).reshape(Q, Q)
+        for k in range(K)
+    ]
     sigma = np.stack([sigma_of(insertion_search(table, borda_order(table))) for table in wins])
-    phi = np.array([fit_column_phi(table, row, floor=FLOOR) for table, row in zip(wins, sigma, strict=True)])
-    return Mixture(Columns(sigma, phi), shares(np.bincount(groups, data.user_weight, K).astype(float)), -np.inf)
+    phi = np.array(
+        [fit_column_phi(table, row, floor=FLOOR) for table, row in zip(wins, sigma, strict=True)]
+    )
+    return Mixture(
+        Columns(sigma, phi), shares(np.bincount(groups, data.user_weight, K).astype(float)), -np.inf
+    )
 
 
 def shares(held: Array) -> Array:
@@ -109,11 +137,15 @@ def shares(held: Array) -> Array:
     return share / share.sum()
 
 
-def em(blocks: list[Block], engine: LocalEngine, start: Mixture, n_iter: int, least_gain: float = 0.0) -> Mixture:
+def em(
+    blocks: list[Block], engine: LocalEngine, start: Mixture, n_iter: int, least_gain: float = 0.0
+) -> Mixture:
     """Which component each person holds, then the columns and shares, and again, until the likelihood hardly rises."""
     found, last = start, -np.inf
     for _ in range(n_iter):
-        (counts, held, value), _ = engine.reduce(e_step, blocks, (beta_table(found.columns, FLOOR), found.share))
+        (counts, held, value), _ = engine.reduce(
+            e_step, blocks, (beta_table(found.columns, FLOOR), found.share)
+        )
         if value - last <= least_gain:
             break
         last = value
@@ -121,13 +153,23 @@ def em(blocks: list[Block], engine: LocalEngine, start: Mixture, n_iter: int, le
     return found
 
 
-def e_step(block: Block, broadcast: tuple[Array, Array], _: Any) -> tuple[tuple[Array, Array, float], None]:
+def e_step(
+    block: Block, broadcast: tuple[Array, Array], _: Any
+) -> tuple[tuple[Array, Array, float], None]:
     """(Q², K) wins by component, (K,) how many people hold each, and the log-likelihood. Broadcast: β (Q², K) and shares."""
     table, share = broadcast
     log_p = np.log(table)[block.pair] * block.weight[:, None]
     person = np.repeat(np.arange(block.n_users), np.diff(block.starts))
-    single = np.stack([np.bincount(person, column, block.n_users) for column in log_p.T], axis=1) + np.log(share)
+    single = np.stack(
+        [np.bincount(person, column, block.n_users) for column in log_p.T], axis=1
+    ) + np.log(share)
     total = np.asarray(logsumexp(single, axis=1))
     held = np.exp(single - total[:, None]) * block.user_weight[:, None]
-    counts = [np.bincount(block.pair, block.weight * column[person], len(table)) for column in held.T]
-    return (np.stack(counts, axis=1).astype(float), held.sum(axis=0), float(block.user_weight @ total)), None
+    counts = [
+        np.bincount(block.pair, block.weight * column[person], len(table)) for column in held.T
+    ]
+    return (
+        np.stack(counts, axis=1).astype(float),
+        held.sum(axis=0),
+        float(block.user_weight @ total),
+    ), None

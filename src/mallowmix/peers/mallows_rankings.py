@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from mallowmix.consensus import best_order
+from mallowmix.data.rankings import Rankings
 from mallowmix.engine import LocalEngine
-from mallowmix.learn.mstep import LEAST_PHI, Columns
-from mallowmix.mallows import log_z, phi_from_distance
-from mallowmix.model import M4
-from mallowmix.orders import Rankings
+from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI, Columns
+from mallowmix.model.m4 import M4
+from mallowmix.model.mallows import log_z, phi_from_distance
+from mallowmix.model.permutations import sigma_of
+from mallowmix.numerics.kemeny import best_order
 from mallowmix.peers.amp_em import MixtureOfRankings
 from mallowmix.peers.amp_people import FittedOneRanking
-from mallowmix.peers.groups_of_people import group_people, net_wins
-from mallowmix.peers.kinds import need_rankings
 from mallowmix.peers.mallows_mixture import Mixture, mixture_model, shares
-from mallowmix.rankings import sigma_of
+from mallowmix.peers.required_data import need_rankings
+from mallowmix.peers.user_groups import group_people, net_wins
 
 Array = NDArray[np.float64]
 _PEOPLE = 1024  # a block
@@ -49,7 +49,9 @@ class MallowsFromRankings:
 
     def fit(self, data: Rankings, n_components: int, *, seed: int = 0) -> FittedOneRanking:
         """Learn from rankings."""
-        instead = "Use a mixture of Mallows from comparisons (mixture-mallows, mixture-mallows-amp)."
+        instead = (
+            "Use a mixture of Mallows from comparisons (mixture-mallows, mixture-mallows-amp)."
+        )
         rankings = need_rankings(self, data, instead)
         if rankings.is_full:
             return FittedOneRanking(self.learnt(rankings, n_components, seed))
@@ -58,7 +60,11 @@ class MallowsFromRankings:
 
     def learnt(self, data: Rankings, K: int, seed: int) -> M4:
         """The most likely of several runs of EM."""
-        blocks, engine, points = make_ranking_blocks(data), LocalEngine(), net_wins(data.comparisons())
+        blocks, engine, points = (
+            make_ranking_blocks(data),
+            LocalEngine(),
+            net_wins(data.comparisons()),
+        )
         runs = []
         for s in range(self.n_starts):
             start = _from_groups(blocks, engine, group_people(points, K, seed + s), K)
@@ -84,13 +90,23 @@ def make_ranking_blocks(data: Rankings) -> list[RankingBlock]:
         rows = slice(*np.searchsorted(data.user, [first, last]).tolist())
         blocks.append(
             RankingBlock(
-                first, data.user[rows].astype(np.int64) - first, data.weight[rows], order[rows], data.user_weight[first:last]
+                first,
+                data.user[rows].astype(np.int64) - first,
+                data.weight[rows],
+                order[rows],
+                data.user_weight[first:last],
             )
         )
     return blocks
 
 
-def em_full(blocks: list[RankingBlock], engine: LocalEngine, start: Mixture, n_iter: int, least_gain: float = 0.0) -> Mixture:
+def em_full(
+    blocks: list[RankingBlock],
+    engine: LocalEngine,
+    start: Mixture,
+    n_iter: int,
+    least_gain: float = 0.0,
+) -> Mixture:
     """Which component each person holds, then references, dispersions and shares, and again."""
     found, last = start, -np.inf
     for _ in range(n_iter):
@@ -102,14 +118,19 @@ def em_full(blocks: list[RankingBlock], engine: LocalEngine, start: Mixture, n_i
     return found
 
 
-def _from_groups(blocks: list[RankingBlock], engine: LocalEngine, groups: NDArray[np.int64], K: int) -> Mixture:
+def _from_groups(
+    blocks: list[RankingBlock], engine: LocalEngine, groups: NDArray[np.int64], K: int
+) -> Mixture:
     held = np.eye(K)[groups]
     (above, given), _ = engine.reduce(_sums_of, blocks, held)
     return Mixture(_m_step(above, given), shares(held.sum(axis=0)), -np.inf)
 
 
 def _sums_of(block: RankingBlock, held: Array, _: Any) -> tuple[tuple[Array, Array], None]:
-    mine = held[block.first_user : block.first_user + len(block.user_weight)] * block.user_weight[:, None]
+    mine = (
+        held[block.first_user : block.first_user + len(block.user_weight)]
+        * block.user_weight[:, None]
+    )
     by_ranking = mine[block.user] * block.weight[:, None]
     return (above_counts(block.order, by_ranking), by_ranking.sum(axis=0)), None
 
@@ -118,17 +139,28 @@ def _m_step(above: Array, given: Array) -> Columns:
     """Kemeny's ranking and φ of each component, from (K, Q, Q) how often i is above j in so many rankings."""
     Q = above.shape[1]
     orders = np.stack([best_order(table) for table in above])
-    distance = [np.tril(table[np.ix_(order, order)]).sum() for table, order in zip(above, orders, strict=True)]
-    phi = [phi_from_distance(Q, float(d / max(n, 1e-12))) for d, n in zip(distance, given, strict=True)]
+    distance = [
+        np.tril(table[np.ix_(order, order)]).sum()
+        for table, order in zip(above, orders, strict=True)
+    ]
+    phi = [
+        phi_from_distance(Q, float(d / max(n, 1e-12))) for d, n in zip(distance, given, strict=True)
+    ]
     return Columns(sigma_of(orders), np.clip(phi, LEAST_PHI, 0.999))
 
 
-def _e_step(block: RankingBlock, found: Mixture, _: Any) -> tuple[tuple[Array, Array, Array, float], None]:
+def _e_step(
+    block: RankingBlock, found: Mixture, _: Any
+) -> tuple[tuple[Array, Array, Array, float], None]:
     """(K, Q, Q) how often i is above j, (K,) people and (K,) rankings of each component, and the log-likelihood."""
     sigma, phi = found.columns
-    log_p = distances(block.order, sigma) * np.log(phi) - np.array([log_z(sigma.shape[1], p) for p in phi])  # d log φ − log Z
+    log_p = distances(block.order, sigma) * np.log(phi) - np.array(
+        [log_z(sigma.shape[1], p) for p in phi]
+    )  # d log φ − log Z
     M = len(block.user_weight)
-    single = np.stack([np.bincount(block.user, block.weight * column, M) for column in log_p.T], axis=1) + np.log(found.share)
+    single = np.stack(
+        [np.bincount(block.user, block.weight * column, M) for column in log_p.T], axis=1
+    ) + np.log(found.share)
     total = np.asarray(logsumexp(single, axis=1))
     held = np.exp(single - total[:, None]) * block.user_weight[:, None]
     by_ranking = held[block.user] * block.weight[:, None]

@@ -19,18 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, LocalEngine, make_blocks
 from mallowmix.errors import FitError
-from mallowmix.model import M4
+from mallowmix.model.m4 import M4
+from mallowmix.model.permutations import sigma_of
+from mallowmix.numerics.randomness import as_key, uniforms
 from mallowmix.peers.btl import em
-from mallowmix.peers.kinds import need_comparisons
+from mallowmix.peers.component_mixture import FittedMixture, of_model
 from mallowmix.peers.mallows_mixture import at_vertices, shares
-from mallowmix.peers.mixture import FittedMixture, of_model
 from mallowmix.peers.rank_centrality import rank_centrality
+from mallowmix.peers.required_data import need_comparisons
 from mallowmix.peers.tensor_power import tensor_power
-from mallowmix.randomness import as_key, uniforms
-from mallowmix.rankings import sigma_of
 
 Array = NDArray[np.float64]
 _STEP = 144
@@ -56,7 +56,9 @@ class MixtureOfMNL:
         """Learn from comparisons."""
         data = need_comparisons(self, data)
         if data.n_items > MOST_ITEMS:
-            raise FitError(f"{self.name} takes at most {MOST_ITEMS} items, and there are {data.n_items}. {_INSTEAD}")
+            raise FitError(
+                f"{self.name} takes at most {MOST_ITEMS} items, and there are {data.n_items}. {_INSTEAD}"
+            )
         model = self.learnt(data, n_components, seed)
         if self.polish:
             model = at_vertices(em(model, make_blocks(data), LocalEngine(), self.polish))
@@ -66,16 +68,22 @@ class MixtureOfMNL:
         """The four steps."""
         blocks, engine = make_blocks(data), LocalEngine()
         (signs, counts), _ = engine.reduce(_pair_moments, blocks)
-        B = complete(np.divide(signs, counts, out=np.zeros_like(signs), where=counts > 0), counts, K)
+        B = complete(
+            np.divide(signs, counts, out=np.zeros_like(signs), where=counts > 0), counts, K
+        )
         (normal, right), _ = engine.reduce(_triples, blocks, (B, self.most_triples, as_key(seed)))
         values, vectors = tensor_power(_tensor(_solved(normal, right), K), K, seed=seed)
         if np.any(values <= 0):
-            raise FitError(f"The third moment shows fewer than {K} components. Ask for fewer, or give more people. {_INSTEAD}")
+            raise FitError(
+                f"The third moment shows fewer than {K} components. Ask for fewer, or give more people. {_INSTEAD}"
+            )
         m = np.clip(values[:, None] * (vectors @ B.T), -0.98, 0.98)  # (K, P)
         scores = np.stack([rank_centrality(_table(row, data.n_items)) for row in m])
         sigma = sigma_of(np.argsort(-scores, axis=1, kind="stable"))
         report = {"method": self.name, "values": values.tolist()}
-        return at_vertices(M4(sigma, np.full(K, 0.5), shares(values**-2.0), data.items, report, scores=scores))
+        return at_vertices(
+            M4(sigma, np.full(K, 0.5), shares(values**-2.0), data.items, report, scores=scores)
+        )
 
 
 def pair_index(Q: int) -> NDArray[np.int64]:
@@ -111,8 +119,14 @@ def person_means(block: Block) -> tuple[csr_array, csr_array]:
 def _pair_moments(block: Block, _: Any, __: Any) -> tuple[tuple[Array, Array], None]:
     """(P, P) sums over people of products of signs, and how many there are; nothing on the diagonal."""
     mean, seen = person_means(block)
-    weighted = csr_array(mean.multiply(block.user_weight[:, None])), csr_array(seen.multiply(block.user_weight[:, None]))
-    both = [np.asarray((left.T @ right).todense()) for left, right in zip(weighted, (mean, seen), strict=True)]
+    weighted = (
+        csr_array(mean.multiply(block.user_weight[:, None])),
+        csr_array(seen.multiply(block.user_weight[:, None])),
+    )
+    both = [
+        np.asarray((left.T @ right).todense())
+        for left, right in zip(weighted, (mean, seen), strict=True)
+    ]
     for table in both:
         np.fill_diagonal(table, 0.0)
     return (both[0], both[1]), None
@@ -129,7 +143,9 @@ def complete(M2: Array, weight: Array, K: int, *, n_iter: int = 60) -> Array:
     values, vectors = np.linalg.eigh(product)
     top = values[::-1][:K]
     if np.any(top <= 1e-9 * np.abs(values).max()):
-        raise FitError(f"The second moment shows fewer than {K} components. Ask for fewer, or give more people. {_INSTEAD}")
+        raise FitError(
+            f"The second moment shows fewer than {K} components. Ask for fewer, or give more people. {_INSTEAD}"
+        )
     return vectors[:, ::-1][:, :K] * np.sqrt(top)
 
 
@@ -141,15 +157,21 @@ def _half_step(M2: Array, weight: Array, V: Array) -> Array:
     return np.linalg.solve(normal, ((weight * M2) @ V)[:, :, None])[:, :, 0]
 
 
-def _triples(block: Block, broadcast: tuple[Array, int, np.uint64], _: Any) -> tuple[tuple[Array, Array], None]:
+def _triples(
+    block: Block, broadcast: tuple[Array, int, np.uint64], _: Any
+) -> tuple[tuple[Array, Array], None]:
     B, most, key = broadcast
     mean, _seen = person_means(block)
-    return _third_moment(mean.indptr, mean.indices, mean.data, block.user_weight, B, most, block.first_user, key), None
+    return _third_moment(
+        mean.indptr, mean.indices, mean.data, block.user_weight, B, most, block.first_user, key
+    ), None
 
 
 def monomials(K: int) -> NDArray[np.int64]:
     """(D, 3) the entries a ≤ b ≤ c of a symmetric tensor."""
-    return np.array([(a, b, c) for a in range(K) for b in range(a, K) for c in range(b, K)], np.int64)
+    return np.array(
+        [(a, b, c) for a in range(K) for b in range(a, K) for c in range(b, K)], np.int64
+    )
 
 
 def _solved(normal: Array, right: Array) -> Array:
@@ -181,7 +203,18 @@ def _third_moment(starts, pair, mean, user_weight, B, most, first_user, key):
             for x in range(n):
                 for y in range(x + 1, n):
                     for z in range(y + 1, n):
-                        _add(first + x, first + y, first + z, pair, mean, user_weight[m], B, f, normal, right)
+                        _add(
+                            first + x,
+                            first + y,
+                            first + z,
+                            pair,
+                            mean,
+                            user_weight[m],
+                            B,
+                            f,
+                            normal,
+                            right,
+                        )
         else:
             for t in range(most):  # each stands for every / most triples
                 u, v = uniforms(key, _STEP, first_user + m, t, 0)
@@ -191,7 +224,18 @@ def _third_moment(starts, pair, mean, user_weight, B, most, first_user, key):
                 low, high = min(x, y), max(x, y)
                 z += z >= low
                 z += z >= high
-                _add(first + x, first + y, first + z, pair, mean, user_weight[m] * every / most, B, f, normal, right)
+                _add(
+                    first + x,
+                    first + y,
+                    first + z,
+                    pair,
+                    mean,
+                    user_weight[m] * every / most,
+                    B,
+                    f,
+                    normal,
+                    right,
+                )
     return normal, right
 
 

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, LocalEngine, make_blocks
-from mallowmix.labels import Labels
-from mallowmix.peers.base import Pairs
-from mallowmix.peers.kinds import as_comparisons, need_comparisons
-from mallowmix.peers.mixture import pair_numbers
+from mallowmix.peers.component_mixture import pair_numbers
+from mallowmix.peers.interface import Pairs
+from mallowmix.peers.required_data import as_comparisons, need_comparisons
 
 Array = NDArray[np.float64]
 _LOW, _HIGH = -4.0, 2.5  # of log γ
@@ -74,7 +74,13 @@ class MPM:
 
         net = sum(part.user_weight @ part.net for part in people)
         start = np.asarray(net) / (np.abs(net).max() + 1.0)
-        v = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8}).x
+        v = minimize(
+            loss,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8},
+        ).x
         return v - v.mean()
 
 
@@ -102,7 +108,9 @@ class FittedMPM:
         first, second = pair_numbers(self.items, pairs)
         people = as_comparisons(people).with_items(self.items, unknown_items="drop")
         parts = LocalEngine().reduce(_posterior, make_blocks(people), (self.v, self.spread))[1]
-        return np.concatenate(parts) @ expit(2 * np.exp(_GRID)[:, None] * (self.v[first] - self.v[second]))
+        return np.concatenate(parts) @ expit(
+            2 * np.exp(_GRID)[:, None] * (self.v[first] - self.v[second])
+        )
 
 
 def summed(block: Block, _: Any, __: Any) -> tuple[None, People]:
@@ -110,13 +118,20 @@ def summed(block: Block, _: Any, __: Any) -> tuple[None, People]:
     M, Q = block.n_users, block.n_items
     person = np.repeat(np.arange(M), np.diff(block.starts))
     winner, loser = np.divmod(block.pair.astype(np.int64), Q)
-    won, lost = (np.bincount(person * Q + side, block.weight, M * Q).reshape(M, Q) for side in (winner, loser))
+    won, lost = (
+        np.bincount(person * Q + side, block.weight, M * Q).reshape(M, Q)
+        for side in (winner, loser)
+    )
     return None, People(
-        np.asarray(won - lost, np.float64), np.bincount(person, block.weight, M).astype(np.float64), block.user_weight
+        np.asarray(won - lost, np.float64),
+        np.bincount(person, block.weight, M).astype(np.float64),
+        block.user_weight,
     )
 
 
-def _profile(people: People, broadcast: tuple[Array, float], _: Any) -> tuple[tuple[float, Array], None]:
+def _profile(
+    people: People, broadcast: tuple[Array, float], _: Any
+) -> tuple[tuple[float, Array], None]:
     """Σ_m log p(comparisons of m, γ_m), each γ_m at its best, and its gradient in v."""
     v, spread = broadcast
     s = people.net @ v
@@ -124,9 +139,16 @@ def _profile(people: People, broadcast: tuple[Array, float], _: Any) -> tuple[tu
     up, down = np.exp(np.outer(gamma, v)), np.exp(-np.outer(gamma, v))  # (M, Q)
     A, B = up.sum(axis=1), down.sum(axis=1)
     Z = A * B - len(v)
-    value = people.user_weight @ (gamma * s - people.n * np.log(Z) - np.log(gamma) ** 2 / (2 * spread**2))
-    expected = (up * B[:, None] - down * A[:, None]) / Z[:, None]  # E[wins − losses] of each item in one comparison
-    return (float(value), (people.user_weight * gamma) @ (people.net - people.n[:, None] * expected)), None
+    value = people.user_weight @ (
+        gamma * s - people.n * np.log(Z) - np.log(gamma) ** 2 / (2 * spread**2)
+    )
+    expected = (up * B[:, None] - down * A[:, None]) / Z[
+        :, None
+    ]  # E[wins − losses] of each item in one comparison
+    return (
+        float(value),
+        (people.user_weight * gamma) @ (people.net - people.n[:, None] * expected),
+    ), None
 
 
 def _adherence(block: Block, broadcast: tuple[Array, float], _: Any) -> tuple[None, Array]:
@@ -140,11 +162,18 @@ def _log_joint(people: People, v: Array, spread: float) -> Array:
     gamma = np.exp(_GRID)
     Z = np.exp(np.outer(gamma, v)).sum(axis=1) * np.exp(-np.outer(gamma, v)).sum(axis=1) - len(v)
     log_prior = -(_GRID**2) / (2 * spread**2)
-    return np.outer(people.net @ v, gamma) - np.outer(people.n, np.log(Z)) + log_prior - np.log(np.exp(log_prior).sum())
+    return (
+        np.outer(people.net @ v, gamma)
+        - np.outer(people.n, np.log(Z))
+        + log_prior
+        - np.log(np.exp(log_prior).sum())
+    )
 
 
 def _marginal(people: People, broadcast: tuple[Array, float], _: Any) -> tuple[float, None]:
-    return float(people.user_weight @ np.asarray(logsumexp(_log_joint(people, *broadcast), axis=1))), None
+    return float(
+        people.user_weight @ np.asarray(logsumexp(_log_joint(people, *broadcast), axis=1))
+    ), None
 
 
 def _posterior(block: Block, broadcast: tuple[Array, float], _: Any) -> tuple[None, Array]:

@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels
+from mallowmix.data.rankings import Rankings
 from mallowmix.engine import LocalEngine
-from mallowmix.labels import Labels
-from mallowmix.model import M4
-from mallowmix.orders import Rankings
-from mallowmix.peers.base import Pairs
-from mallowmix.peers.groups_of_people import group_people, net_wins
-from mallowmix.peers.kinds import as_comparisons, need_rankings
+from mallowmix.model.m4 import M4
+from mallowmix.model.permutations import sigma_of
+from mallowmix.peers.component_mixture import of_model, pair_numbers
+from mallowmix.peers.interface import Pairs
 from mallowmix.peers.mallows_mixture import at_vertices, shares
-from mallowmix.peers.mixture import of_model, pair_numbers
+from mallowmix.peers.required_data import as_comparisons, need_rankings
 from mallowmix.peers.stages import Stages, make_stages
-from mallowmix.rankings import sigma_of
+from mallowmix.peers.user_groups import group_people, net_wins
 
 Array = NDArray[np.float64]
 
@@ -56,12 +56,22 @@ class MixtureOfPL:
 
     def fit(self, data: Rankings, n_components: int, *, seed: int = 0) -> "FittedPL":
         """Learn from rankings."""
-        rankings = need_rankings(self, data, "Use a mixture of Bradley–Terry columns (mixture-bt), which is the same for pairs.")
-        return FittedPL(pl_model(self.learnt(rankings, n_components, seed), rankings.items, self.name))
+        rankings = need_rankings(
+            self,
+            data,
+            "Use a mixture of Bradley–Terry columns (mixture-bt), which is the same for pairs.",
+        )
+        return FittedPL(
+            pl_model(self.learnt(rankings, n_components, seed), rankings.items, self.name)
+        )
 
     def learnt(self, data: Rankings, K: int, seed: int) -> Found:
         """The most likely of several runs of EM."""
-        blocks, engine, points = make_stages(data, self.name), LocalEngine(), net_wins(data.comparisons())
+        blocks, engine, points = (
+            make_stages(data, self.name),
+            LocalEngine(),
+            net_wins(data.comparisons()),
+        )
         least = self.tol * data.n_users
         runs = []
         for s in range(self.n_starts):
@@ -108,7 +118,9 @@ def pl_model(found: Found, items: Labels, method: str) -> M4:
     """An M4 with these scores, everybody at a vertex: between two items Plackett–Luce is Bradley–Terry."""
     sigma = sigma_of(np.argsort(-found.scores, axis=1, kind="stable"))
     report = {"method": method, "log_likelihood": float(found.log_likelihood)}
-    return at_vertices(M4(sigma, np.full(len(sigma), 0.5), found.share, items, report, scores=found.scores))
+    return at_vertices(
+        M4(sigma, np.full(len(sigma), 0.5), found.share, items, report, scores=found.scores)
+    )
 
 
 def _over_items(people: Rankings, items: Labels) -> Rankings:
@@ -118,11 +130,19 @@ def _over_items(people: Rankings, items: Labels) -> Rankings:
     keep = new >= 0
     which, ranking = np.unique(people.ranking[keep], return_inverse=True)
     return Rankings.from_codes(
-        people.user[which], ranking, new[keep], people.place[keep], items, people.users, people.weight[which]
+        people.user[which],
+        ranking,
+        new[keep],
+        people.place[keep],
+        items,
+        people.users,
+        people.weight[which],
     )
 
 
-def fit_pl(data: Comparisons | Rankings, *, prior: float = 0.0, n_iter: int = 10_000, tol: float = 1e-9) -> Array:
+def fit_pl(
+    data: Comparisons | Rankings, *, prior: float = 0.0, n_iter: int = 10_000, tol: float = 1e-9
+) -> Array:
     """(Q,) the most likely scores of one Plackett–Luce model, with mean 0."""
     blocks, engine = make_stages(data, "Plackett–Luce"), LocalEngine()
     held = np.ones((data.n_users, 1))
@@ -135,14 +155,23 @@ def fit_pl(data: Comparisons | Rankings, *, prior: float = 0.0, n_iter: int = 10
     return scores[0]
 
 
-def _from_groups(blocks: list[Stages], engine: LocalEngine, held: Array, Q: int, prior: float) -> Found:
+def _from_groups(
+    blocks: list[Stages], engine: LocalEngine, held: Array, Q: int, prior: float
+) -> Found:
     scores = np.zeros((held.shape[1], Q))
     for _ in range(10):
         scores = _mm(blocks, engine, scores, held, prior)
     return Found(scores, shares(held.sum(axis=0)), -np.inf)
 
 
-def em_pl(blocks: list[Stages], engine: LocalEngine, start: Found, prior: float, n_iter: int, least_gain: float = 0.0) -> Found:
+def em_pl(
+    blocks: list[Stages],
+    engine: LocalEngine,
+    start: Found,
+    prior: float,
+    n_iter: int,
+    least_gain: float = 0.0,
+) -> Found:
     """Which component each person holds, one MM step for the scores, and again."""
     found, last = start, -np.inf
     for _ in range(n_iter):
@@ -154,7 +183,9 @@ def em_pl(blocks: list[Stages], engine: LocalEngine, start: Found, prior: float,
     return found
 
 
-def _mm(blocks: list[Stages], engine: LocalEngine, scores: Array, held: Array, prior: float) -> Array:
+def _mm(
+    blocks: list[Stages], engine: LocalEngine, scores: Array, held: Array, prior: float
+) -> Array:
     (chosen, rate), _ = engine.reduce(_counted, blocks, (scores, held))
     return _updated(chosen, rate, prior)
 
@@ -166,11 +197,18 @@ def _updated(chosen: Array, rate: Array, prior: float) -> Array:
     return scores - scores.mean(axis=1, keepdims=True)
 
 
-def _counted(block: Stages, broadcast: tuple[Array, Array], _: Any) -> tuple[tuple[Array, Array], None]:
+def _counted(
+    block: Stages, broadcast: tuple[Array, Array], _: Any
+) -> tuple[tuple[Array, Array], None]:
     scores, held = broadcast
-    mine = held[block.first_user : block.first_user + len(block.user_weight)] * block.user_weight[:, None]
+    mine = (
+        held[block.first_user : block.first_user + len(block.user_weight)]
+        * block.user_weight[:, None]
+    )
     share = mine[block.user] * block.weight[:, None]
-    return sums_of_choices(block.starts, block.item, block.n_choices, share, normalised(scores)), None
+    return sums_of_choices(
+        block.starts, block.item, block.n_choices, share, normalised(scores)
+    ), None
 
 
 def normalised(scores: Array) -> Array:
@@ -183,7 +221,9 @@ def _placed(block: Stages, scores: Array, share: Array) -> tuple[Array, Array]:
     """(M, K) which component each holds, and (M,) the log-likelihood."""
     log_p = log_probabilities(block.starts, block.item, block.n_choices, normalised(scores))
     M = len(block.user_weight)
-    single = np.stack([np.bincount(block.user, block.weight * column, M) for column in log_p.T], axis=1) + np.log(share)
+    single = np.stack(
+        [np.bincount(block.user, block.weight * column, M) for column in log_p.T], axis=1
+    ) + np.log(share)
     total = np.asarray(logsumexp(single, axis=1))
     return np.exp(single - total[:, None]), total
 
@@ -192,12 +232,16 @@ def _weights(block: Stages, broadcast: tuple[Array, Array], _: Any) -> tuple[Non
     return None, _placed(block, *broadcast)[0]
 
 
-def _e_step(block: Stages, broadcast: tuple[Array, Array], _: Any) -> tuple[tuple[Array, Array, Array, float], None]:
+def _e_step(
+    block: Stages, broadcast: tuple[Array, Array], _: Any
+) -> tuple[tuple[Array, Array, Array, float], None]:
     scores, share = broadcast
     held, total = _placed(block, scores, share)
     held = held * block.user_weight[:, None]
     by_ranking = held[block.user] * block.weight[:, None]
-    sums = sums_of_choices(block.starts, block.item, block.n_choices, by_ranking, normalised(scores))
+    sums = sums_of_choices(
+        block.starts, block.item, block.n_choices, by_ranking, normalised(scores)
+    )
     return (*sums, held.sum(axis=0), float(block.user_weight @ total)), None
 
 

@@ -7,10 +7,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.ratings import Scale, rating_table
 from mallowmix.errors import check_at_least
-from mallowmix.infer.rating_table import Scale, rating_table
-from mallowmix.peers.base import FittedRatings, fitted_ratings
-from mallowmix.randomness import generator
+from mallowmix.numerics.randomness import generator
+from mallowmix.peers.interface import FittedRatings, fitted_ratings
 
 _START, _SHUFFLE = 110, 111
 Array = NDArray[np.float64]
@@ -38,13 +38,30 @@ class PMF:
         check_at_least("n_components", n_components, 1)
         table = rating_table(data, scale=self.scale)
         mean = float(table.rating.mean())
-        U, V = self.factors(table.user, table.item, table.rating - mean, (table.n_users, table.n_items, n_components), seed)
-        noise = np.sqrt(np.mean((np.einsum("nk,nk->n", U[table.user], V[table.item]) + mean - table.rating) ** 2))
+        U, V = self.factors(
+            table.user,
+            table.item,
+            table.rating - mean,
+            (table.n_users, table.n_items, n_components),
+            seed,
+        )
+        noise = np.sqrt(
+            np.mean(
+                (np.einsum("nk,nk->n", U[table.user], V[table.item]) + mean - table.rating) ** 2
+            )
+        )
         unknown = np.zeros((1, n_components))
-        return fitted_ratings(table, np.vstack([U, unknown]), np.vstack([V, unknown]), mean, float(noise))
+        return fitted_ratings(
+            table, np.vstack([U, unknown]), np.vstack([V, unknown]), mean, float(noise)
+        )
 
     def factors(
-        self, user: NDArray[np.int32], item: NDArray[np.int32], residual: Array, sizes: tuple[int, int, int], seed: int
+        self,
+        user: NDArray[np.int32],
+        item: NDArray[np.int32],
+        residual: Array,
+        sizes: tuple[int, int, int],
+        seed: int,
     ) -> tuple[Array, Array]:
         """(M, K) and (Q, K), from ratings without their mean.
 
@@ -60,7 +77,9 @@ class PMF:
                 return U, V
             rate /= 2
 
-    def _run(self, user, item, residual: Array, sizes: tuple[int, int, int], seed: int, rate: float) -> tuple[Array, Array]:
+    def _run(
+        self, user, item, residual: Array, sizes: tuple[int, int, int], seed: int, rate: float
+    ) -> tuple[Array, Array]:
         M, Q, K = sizes
         random = generator(seed, _START)
         V, U = 0.1 * random.standard_normal((Q, K)), 0.1 * random.standard_normal((M, K))

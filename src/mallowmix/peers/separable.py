@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mallowmix.comparisons import Comparisons
-from mallowmix.learn.projections import Regression, Vertices
-from mallowmix.peers.m4 import learnt
-from mallowmix.peers.mixture import FittedMixture, of_model
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.learn.paper.algorithm1 import Regression, Vertices
+from mallowmix.peers.component_mixture import FittedMixture, of_model
+from mallowmix.peers.mixed_mallows_peer import learnt
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,8 @@ class Separable:
     """Moments of ordered pairs, corners among them, every pair as a mixture of corners, Mallows components from that. Needs many
     people with several comparisons each; assumes that every component has a pair that (nearly) it alone puts in that order.
 
-    vertices : "projections" (Algorithm 2), "ddp" (`learn.ddp`), "fast-anchor-words" (`learn.fast_anchor_words`)
-    regression : "printed" (Algorithm 3), "l2", "kl" (`learn.recover`)
+    vertices : "projections" (Algorithm 2), "ddp" (`learn.paper.ddp`), "fast-anchor-words" (`learn.paper.fast_anchor_words`)
+    regression : "printed" (Algorithm 3), "l2", "kl" (`learn.paper.recover`)
     min_count : pairs seen less often than this fraction of the median pair cannot be corners: rare rows are the noisiest
     """
 

@@ -15,15 +15,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.rankings import Rankings
 from mallowmix.errors import DataError, FitError
-from mallowmix.model import M4
-from mallowmix.orders import Rankings
+from mallowmix.model.m4 import M4
+from mallowmix.model.permutations import sigma_of
 from mallowmix.peers.baselines import wins_of
-from mallowmix.peers.kinds import need_comparisons
+from mallowmix.peers.component_mixture import FittedMixture, of_model
 from mallowmix.peers.mallows_mixture import at_vertices
-from mallowmix.peers.mixture import FittedMixture, of_model
-from mallowmix.rankings import sigma_of
+from mallowmix.peers.required_data import need_comparisons
 
 Array = NDArray[np.float64]
 _INSTEAD = "For noisy choices use M4, a mixture of Mallows (mixture-mallows) or TM."
@@ -49,12 +49,18 @@ class SparseChoice:
     name: str = "sparse choice"
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
 
-    def fit(self, data: Comparisons | Rankings, n_components: int, *, seed: int = 0) -> FittedMixture:
+    def fit(
+        self, data: Comparisons | Rankings, n_components: int, *, seed: int = 0
+    ) -> FittedMixture:
         """Learn from comparisons (or rankings: the comparisons they hold)."""
         data = need_comparisons(self, data)
         found = sparsest_fit(marginals(data), most=n_components, tol=self.tol)
         report = {"method": self.name}
-        return of_model(at_vertices(M4(found.sigma, np.zeros(len(found.sigma)), found.weight, data.items, report)))
+        return of_model(
+            at_vertices(
+                M4(found.sigma, np.zeros(len(found.sigma)), found.weight, data.items, report)
+            )
+        )
 
 
 def marginals(data: Comparisons) -> Array:
@@ -110,7 +116,11 @@ def _walk(y: Array, most: int, tol: float) -> tuple[list[float], list[NDArray[np
 
 def _subset(value: float, weights: list[float], tol: float) -> tuple[bool, ...] | None:
     """Which weights sum to the value; None where none do. Two ways are a failure of the second condition."""
-    choices = [bits for bits in product((False, True), repeat=len(weights)) if abs(np.dot(bits, weights) - value) <= tol]
+    choices = [
+        bits
+        for bits in product((False, True), repeat=len(weights))
+        if abs(np.dot(bits, weights) - value) <= tol
+    ]
     if len(choices) > 1:
         raise FitError(
             f"Sparse choice: {value:.4g} is a sum of the weights {', '.join(f'{w:.4g}' for w in weights)} in {len(choices)} "

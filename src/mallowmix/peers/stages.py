@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.rankings import Rankings
 from mallowmix.errors import DataError
-from mallowmix.orders import Rankings
 
 Array = NDArray[np.float64]
 _PEOPLE = 1024
@@ -35,15 +35,28 @@ def make_stages(data: Comparisons | Rankings, name: str) -> list[Stages]:
     """Blocks of people with their choices."""
     if isinstance(data, Comparisons):
         item = np.stack([data.winner, data.loser], axis=1).ravel()
-        starts, n_choices = 2 * np.arange(len(data) + 1, dtype=np.int64), np.ones(len(data), np.int64)
+        starts, n_choices = (
+            2 * np.arange(len(data) + 1, dtype=np.int64),
+            np.ones(len(data), np.int64),
+        )
     elif isinstance(data, Rankings):
         item, starts, n_choices = data.item, data.starts, _choices(data, name)
     else:
-        raise DataError(f"{name} learns from rankings or comparisons; this is a {type(data).__name__}.")
-    return [_part(data, first, item, starts, n_choices) for first in range(0, data.n_users, _PEOPLE)]
+        raise DataError(
+            f"{name} learns from rankings or comparisons; this is a {type(data).__name__}."
+        )
+    return [
+        _part(data, first, item, starts, n_choices) for first in range(0, data.n_users, _PEOPLE)
+    ]
 
 
-def _part(data: Any, first: int, item: NDArray[np.int32], starts: NDArray[np.int64], n_choices: NDArray[np.int64]) -> Stages:
+def _part(
+    data: Any,
+    first: int,
+    item: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    n_choices: NDArray[np.int64],
+) -> Stages:
     last = min(first + _PEOPLE, data.n_users)
     low, high = np.searchsorted(data.user, [first, last]).tolist()
     entries = slice(starts[low], starts[high])
@@ -62,7 +75,9 @@ def _part(data: Any, first: int, item: NDArray[np.int32], starts: NDArray[np.int
 def _choices(data: Rankings, name: str) -> NDArray[np.int64]:
     """How many choices each ranking holds: one a place but the last."""
     top = data.place[data.starts[1:] - 1]  # the last place of each, counted from 0
-    alone = np.bincount(data.ranking, data.place < top[data.ranking], len(data)).astype(np.int64)  # entries before the last place
+    alone = np.bincount(data.ranking, data.place < top[data.ranking], len(data)).astype(
+        np.int64
+    )  # entries before the last place
     tied = np.flatnonzero(alone != top)
     if len(tied):
         who = data.users.tolist()[data.user[tied[0]]]

@@ -3,17 +3,17 @@
 from collections.abc import Callable
 
 from mallowmix.peers.amp_em import MixtureOfRankings
-from mallowmix.peers.base import Peer
 from mallowmix.peers.baselines import Borda, BradleyTerry, Coin, OneMallows
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.bpmf import BPMF
 from mallowmix.peers.btl import MixedBTL, MixtureOfBT
 from mallowmix.peers.grade_of_membership import GradeOfMembership
+from mallowmix.peers.interface import Peer
 from mallowmix.peers.lda import LDA
 from mallowmix.peers.low_rank import LowRank
-from mallowmix.peers.m4 import MixedMallowsPeer
 from mallowmix.peers.mallows_mixture import MixtureOfMallows
 from mallowmix.peers.mallows_rankings import MallowsFromRankings
+from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer
 from mallowmix.peers.mnl_tensor import MixtureOfMNL
 from mallowmix.peers.mpm import MPM
 from mallowmix.peers.plackett_luce import MixtureOfPL
@@ -28,7 +28,9 @@ SYSTEMS: dict[str, Callable[[], Peer]] = {
     "m4-one": lambda: MixedMallowsPeer(name="M4, one fit"),
     "tm": lambda: TM(),
     "tm-unrounded": lambda: TM(rounded=False, name="TM, un-rounded"),
-    "mm-btl": lambda: MixedBTL(n_fits=8, calibrated=True, name="mixed-membership BTL, 8 fits, calibrated"),
+    "mm-btl": lambda: MixedBTL(
+        n_fits=8, calibrated=True, name="mixed-membership BTL, 8 fits, calibrated"
+    ),
     "mixture-bt": lambda: MixtureOfBT(n_fits=8, name="mixture of BT, 8 fits"),
     "mixture-mallows": lambda: MixtureOfMallows(),
     "mixture-mallows-amp": lambda: MixtureOfRankings(),
@@ -41,7 +43,9 @@ SYSTEMS: dict[str, Callable[[], Peer]] = {
     "mixture-pl": lambda: MixtureOfPL(),
     "low-rank": lambda: LowRank(),
     "lda": lambda: LDA(),
-    "projections": lambda: Separable("projections", "printed", 0.0, 0.05, name="Algorithm 1 as printed"),
+    "projections": lambda: Separable(
+        "projections", "printed", 0.0, 0.05, name="Algorithm 1 as printed"
+    ),
     "ddp": lambda: Separable("ddp", "l2", name="DDP + RecoverL2"),
     "anchors-l2": lambda: Separable("fast-anchor-words", "l2", name="FastAnchorWords + RecoverL2"),
     "anchors-kl": lambda: Separable("fast-anchor-words", "kl", name="FastAnchorWords + RecoverKL"),

@@ -5,18 +5,22 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.randomness import generator
+from mallowmix.numerics.randomness import generator
 
 Array = NDArray[np.float64]
 _STEP = 143
 
 
-def tensor_power(tensor: Array, n_terms: int, *, n_starts: int = 30, n_iter: int = 50, seed: int = 0) -> tuple[Array, Array]:
+def tensor_power(
+    tensor: Array, n_terms: int, *, n_starts: int = 30, n_iter: int = 50, seed: int = 0
+) -> tuple[Array, Array]:
     """(n,) values and (n, K) vectors, largest value first found; each term is taken off before the next is sought."""
     rest, random = np.array(tensor, np.float64), generator(seed, _STEP)
     values, vectors = np.empty(n_terms), np.empty((n_terms, len(rest)))
     for k in range(n_terms):
-        runs = [_climb(rest, start, n_iter) for start in random.standard_normal((n_starts, len(rest)))]
+        runs = [
+            _climb(rest, start, n_iter) for start in random.standard_normal((n_starts, len(rest)))
+        ]
         v = _climb(rest, max(runs, key=lambda v: _value(rest, v)), n_iter)
         values[k], vectors[k] = _value(rest, v), v
         rest = rest - values[k] * np.einsum("a,b,c->abc", v, v, v)

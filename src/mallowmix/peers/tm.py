@@ -10,16 +10,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mallowmix.calibration import Calibration
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import MallowmixWarning, OptionError
-from mallowmix.infer.posterior import Lens, lens
-from mallowmix.learn.components import conditional_beta
-from mallowmix.learn.prior import dirichlet_from_moments
-from mallowmix.learn.projections import ranking_matrix_from
-from mallowmix.model import M4
-from mallowmix.peers.m4 import learnt
-from mallowmix.peers.mixture import FittedMixture
+from mallowmix.infer.collapsed_variational import Lens, lens
+from mallowmix.learn.paper.algorithm1 import ranking_matrix_from
+from mallowmix.learn.paper.components_from_topics import conditional_beta
+from mallowmix.model.calibration import Calibration
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.dirichlet import dirichlet_from_moments
+from mallowmix.peers.component_mixture import FittedMixture
+from mallowmix.peers.mixed_mallows_peer import learnt
 from mallowmix.peers.validation import best, trial
 
 _ENOUGH = 1500  # people to choose ε by
@@ -33,7 +33,7 @@ class TM:
     rounded : σ ∈ {0, 1} from `fit` with φ = 0; or, if not, β as the regression of Algorithm 3 left it
     floor : candidates for ε of β ← (1 − ε) β + ε/2, without which held-out likelihoods are −∞. Where there are several, it is
         chosen on training people (`chosen_floor`)
-    options : of `fit`, or, if not rounded, of `learn.projections.ranking_matrix_from` (there, unless given, distances that need
+    options : of `fit`, or, if not rounded, of `learn.paper.algorithm1.ranking_matrix_from` (there, unless given, distances that need
         no pair answered twice, ζ by the data, and no rare pairs, which are noise)
     """
 
@@ -57,18 +57,31 @@ class TM:
             return self.floor[0]
         train, told, asked = trial(data, seed, _ENOUGH)
         _, view = self._learnt(train, min(K, train.n_users), seed)
-        return best(self.floor, lambda eps: FittedMixture(data.items, (floored(view, eps),)), told, asked)
+        return best(
+            self.floor, lambda eps: FittedMixture(data.items, (floored(view, eps),)), told, asked
+        )
 
     def _learnt(self, data: Comparisons, K: int, seed: int) -> tuple[M4 | None, Lens]:
         if self.rounded:
             model = rounded(learnt(data, K, seed, **self.options))
             return model, lens(model)
-        options: dict[str, Any] = {"zeta": "auto", "metric": "auto", "min_count": 0.2, **self.options}
+        options: dict[str, Any] = {
+            "zeta": "auto",
+            "metric": "auto",
+            "min_count": 0.2,
+            **self.options,
+        }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)
             (B, a, R), _ = ranking_matrix_from(data, K, seed=seed, **options)
         beta, alpha = conditional_beta(B), dirichlet_from_moments(a, R)
-        return None, Lens(np.ascontiguousarray(beta.reshape(len(beta), -1).T), alpha, alpha / alpha.sum(), 1.0, 0.0)
+        return None, Lens(
+            np.ascontiguousarray(beta.reshape(len(beta), -1).T),
+            alpha,
+            alpha / alpha.sum(),
+            1.0,
+            0.0,
+        )
 
 
 def rounded(model: M4) -> M4:

@@ -17,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar, nnls
 
+from mallowmix.data.rankings import Rankings
 from mallowmix.engine import LocalEngine
 from mallowmix.errors import FitError
-from mallowmix.learn.mstep import LEAST_PHI, Columns
-from mallowmix.orders import Rankings
+from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI, Columns
+from mallowmix.model.permutations import sigma_of
+from mallowmix.numerics.randomness import generator
 from mallowmix.peers.amp_people import FittedOneRanking
-from mallowmix.peers.kinds import need_full
 from mallowmix.peers.mallows_mixture import Mixture, mixture_model
 from mallowmix.peers.mallows_rankings import em_full, make_ranking_blocks
-from mallowmix.randomness import generator
-from mallowmix.rankings import sigma_of
+from mallowmix.peers.required_data import need_full
 
 Array = NDArray[np.float64]
 _STEP = 142
@@ -51,9 +51,13 @@ class TwoMallowsTopThree:
         """Learn two components from full rankings."""
         rankings = need_full(self, data, _INSTEAD)
         if n_components != 2:
-            raise FitError(f"{self.name} finds two components, and {n_components} are asked for. {_INSTEAD}")
+            raise FitError(
+                f"{self.name} finds two components, and {n_components} are asked for. {_INSTEAD}"
+            )
         if rankings.n_items < 6:
-            raise FitError(f"{self.name} needs six items at least, two a part; there are {rankings.n_items}. {_INSTEAD}")
+            raise FitError(
+                f"{self.name} needs six items at least, two a part; there are {rankings.n_items}. {_INSTEAD}"
+            )
         weight = rankings.weight * rankings.user_weight[rankings.user]
         found = two_mallows(rankings.item.reshape(len(rankings), -1), weight, self.n_parts, seed)
         if self.polish:
@@ -95,7 +99,9 @@ def first_three(order: NDArray[np.int32], weight: Array) -> tuple[Array, Array]:
     a, b, c = np.sort(order[:, :3], axis=1).T.astype(np.int64)
     tensor = np.bincount((a * Q + b) * Q + c, weight / total, Q**3).reshape(Q, Q, Q)
     turns = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
-    return sum(tensor.transpose(turn) for turn in turns), np.bincount(order[:, 0], weight / total, Q)  # type: ignore[return-value]
+    return sum(tensor.transpose(turn) for turn in turns), np.bincount(
+        order[:, 0], weight / total, Q
+    )  # type: ignore[return-value]
 
 
 def terms(tensor: Array, first: Array, parts: list[NDArray[np.int64]]) -> Terms | None:
@@ -103,7 +109,9 @@ def terms(tensor: Array, first: Array, parts: list[NDArray[np.int64]]) -> Terms 
     T = tensor[np.ix_(*parts)]
     bases, second = [], []
     for mode in range(3):
-        U, s, _ = np.linalg.svd(np.moveaxis(T, mode, 0).reshape(T.shape[mode], -1), full_matrices=False)
+        U, s, _ = np.linalg.svd(
+            np.moveaxis(T, mode, 0).reshape(T.shape[mode], -1), full_matrices=False
+        )
         bases.append(U[:, :2])
         second.append(float(s[1]))
     factors = two_terms(np.einsum("abc,ai,bj,cl->ijl", T, *bases))
@@ -154,13 +162,15 @@ def _phi_of(x: Array) -> float:
     return float(minimize_scalar(away, bounds=(LEAST_PHI, 0.999), method="bounded").x)  # type: ignore[union-attr]
 
 
-def recover_rest(order: NDArray[np.int32], weight: Array, first: Array, y: Array, heads: Array) -> NDArray[np.int32]:
+def recover_rest(
+    order: NDArray[np.int32], weight: Array, first: Array, y: Array, heads: Array
+) -> NDArray[np.int32]:
     """(2, Q) both orders: heads by who is first, the others by their mean place among rankings that others are first in."""
     Q, total = order.shape[1], weight.sum()
     place = sigma_of(order)
-    means = np.stack([np.bincount(order[:, 0], weight / total * place[:, i], Q) for i in range(Q)], axis=1).astype(
-        float
-    )  # [a, i]
+    means = np.stack(
+        [np.bincount(order[:, 0], weight / total * place[:, i], Q) for i in range(Q)], axis=1
+    ).astype(float)  # [a, i]
     orders = np.empty((2, Q), np.int32)
     expected = np.stack([_mean_places(i, means, first, y) for i in range(Q)])  # (Q, 2)
     for t in range(2):

@@ -7,15 +7,17 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import make_blocks
-from mallowmix.infer.completion import Split, split_block
-from mallowmix.peers.base import Fitted
-from mallowmix.randomness import as_key, generator
+from mallowmix.infer.heldout.completion import Split, split_block
+from mallowmix.numerics.randomness import as_key, generator
+from mallowmix.peers.interface import Fitted
 
 _STEP = 120
 _PEOPLE = 128  # people asked at a time: each brings pairs of their own
-_CELLS = 1 << 22  # of a table of people by pairs: fewer people are asked at a time where theirs are many
+_CELLS = (
+    1 << 22
+)  # of a table of people by pairs: fewer people are asked at a time where theirs are many
 _MOST = 600  # people who validate
 Array = NDArray[np.float64]
 Setting = TypeVar("Setting")
@@ -41,7 +43,9 @@ def trial(comparisons: Comparisons, seed: int, most: int | None = None) -> Trial
     return Trial(comparisons.take_users(np.sort(order[:cut])), told, asked)
 
 
-def deal(people: Comparisons, split: Split | str, given: float, seed: int) -> tuple[Comparisons, Comparisons]:
+def deal(
+    people: Comparisons, split: Split | str, given: float, seed: int
+) -> tuple[Comparisons, Comparisons]:
     """What is told and what is asked of people, a function of the seed and their numbers alone.
 
     "auto": items are dealt, unless less than a tenth of the comparisons would then be told or asked; then comparisons are.
@@ -52,7 +56,9 @@ def deal(people: Comparisons, split: Split | str, given: float, seed: int) -> tu
         return deal(people, "comparisons", given, seed) if few else parts
     key = as_key(seed)
     weights = [split_block(block, given, split, key) for block in make_blocks(people)]  # type: ignore[arg-type]
-    told, asked = (np.concatenate([np.zeros(0), *(pair[side] for pair in weights)]) for side in (0, 1))
+    told, asked = (
+        np.concatenate([np.zeros(0), *(pair[side] for pair in weights)]) for side in (0, 1)
+    )
     return with_weights(people, told), with_weights(people, asked)
 
 
@@ -63,7 +69,9 @@ def with_weights(comparisons: Comparisons, weight: Array) -> Comparisons:
     return replace(comparisons, **columns, weight=weight[keep])
 
 
-def foretold(fitted: Fitted, told: Comparisons, asked: Comparisons, *, by_name: bool = False) -> Array:
+def foretold(
+    fitted: Fitted, told: Comparisons, asked: Comparisons, *, by_name: bool = False
+) -> Array:
     """(rows of asked,) the probability of what each person chose, given what is told of them.
 
     by_name : the peer knows these people and takes their names
@@ -72,10 +80,15 @@ def foretold(fitted: Fitted, told: Comparisons, asked: Comparisons, *, by_name: 
     starts = asked.starts()
     for first, last in _together(starts, len(items)):
         rows = slice(starts[first], starts[last])
-        low, high = np.minimum(asked.winner[rows], asked.loser[rows]), np.maximum(asked.winner[rows], asked.loser[rows])
+        low, high = (
+            np.minimum(asked.winner[rows], asked.loser[rows]),
+            np.maximum(asked.winner[rows], asked.loser[rows]),
+        )
         codes, place = np.unique(low.astype(np.int64) * len(items) + high, return_inverse=True)
         pairs = [(items[code // len(items)], items[code % len(items)]) for code in codes.tolist()]
-        people = told.users[first:last].tolist() if by_name else told.take_users(np.arange(first, last))
+        people = (
+            told.users[first:last].tolist() if by_name else told.take_users(np.arange(first, last))
+        )
         table = fitted.predict_proba(people, pairs)
         low_wins = table[asked.user[rows] - first, place]
         p[rows] = np.where(asked.winner[rows] == low, low_wins, 1 - low_wins)
@@ -87,7 +100,11 @@ def _together(starts: NDArray[np.int64], n_items: int) -> list[tuple[int, int]]:
     runs, first, n_users = [], 0, len(starts) - 1
     while first < n_users:
         last = min(first + _PEOPLE, n_users)
-        while last > first + 1 and (last - first) * min(starts[last] - starts[first], n_items * (n_items - 1) // 2) > _CELLS:
+        while (
+            last > first + 1
+            and (last - first) * min(starts[last] - starts[first], n_items * (n_items - 1) // 2)
+            > _CELLS
+        ):
             last = first + (last - first) // 2
         runs += [(first, last)] if starts[last] > starts[first] else []
         first = last
@@ -101,7 +118,14 @@ def loss(fitted: Fitted, told: Comparisons, asked: Comparisons) -> float:
     return float(np.mean(total[n > 0] / n[n > 0])) if n.any() else float("nan")
 
 
-def best(settings: Iterable[Setting], fitted: Callable[[Setting], Fitted], told: Comparisons, asked: Comparisons) -> Setting:
+def best(
+    settings: Iterable[Setting],
+    fitted: Callable[[Setting], Fitted],
+    told: Comparisons,
+    asked: Comparisons,
+) -> Setting:
     """The setting with the least loss; the first of equals (or where nothing is asked)."""
-    scored = [(loss(fitted(setting), told, asked), n, setting) for n, setting in enumerate(settings)]
+    scored = [
+        (loss(fitted(setting), told, asked), n, setting) for n, setting in enumerate(settings)
+    ]
     return min(scored, key=lambda entry: (np.nan_to_num(entry[0], nan=np.inf), entry[1]))[2]

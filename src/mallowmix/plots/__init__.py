@@ -1,17 +1,17 @@
 """Pictures: every function takes a result and gives a matplotlib Figure, to be saved or shown by whoever asked."""
 
-from mallowmix.plots.assessed import plot_choice as plot_choice
-from mallowmix.plots.assessed import plot_intervals as plot_intervals
-from mallowmix.plots.assessed import plot_reliability as plot_reliability
-from mallowmix.plots.compared import plot_compared as plot_compared
-from mallowmix.plots.people import plot_disagreement as plot_disagreement
-from mallowmix.plots.people import plot_largest_share as plot_largest_share
-from mallowmix.plots.people import plot_mixtures as plot_mixtures
-from mallowmix.plots.style import safe_label as safe_label
-from mallowmix.plots.tastes import plot_distances as plot_distances
-from mallowmix.plots.tastes import plot_pairs as plot_pairs
-from mallowmix.plots.tastes import plot_places as plot_places
-from mallowmix.plots.tastes import plot_tastes as plot_tastes
+from mallowmix.plots.assessment_plots import plot_choice as plot_choice
+from mallowmix.plots.assessment_plots import plot_intervals as plot_intervals
+from mallowmix.plots.assessment_plots import plot_reliability as plot_reliability
+from mallowmix.plots.comparison_plot import plot_compared as plot_compared
+from mallowmix.plots.component_plots import plot_distances as plot_distances
+from mallowmix.plots.component_plots import plot_pairs as plot_pairs
+from mallowmix.plots.component_plots import plot_places as plot_places
+from mallowmix.plots.component_plots import plot_tastes as plot_tastes
+from mallowmix.plots.plot_style import safe_label as safe_label
+from mallowmix.plots.user_plots import plot_disagreement as plot_disagreement
+from mallowmix.plots.user_plots import plot_largest_share as plot_largest_share
+from mallowmix.plots.user_plots import plot_mixtures as plot_mixtures
 
 __all__ = [
     "plot_choice",

@@ -9,21 +9,47 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mallowmix.columns import checked_columns
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels, as_column, encode_groups, pc
+from mallowmix.data.row_checks import checked_columns
 from mallowmix.errors import DataError
-from mallowmix.labels import Labels, as_column, encode_groups, pc
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_weights
-from mallowmix.readers.people import user_column
 from mallowmix.readers.reading import How, Reading, Sides, tie_notes
+from mallowmix.readers.user_column import user_column
 
 ROLES = Roles(("left", "right", "outcome"), ("user", "weight"))
 LEFT, RIGHT, TIE, BOTH_BAD, UNKNOWN = 0, 1, 2, 3, 4
 MEANINGS = {"left": LEFT, "right": RIGHT, "tie": TIE, "both_bad": BOTH_BAD}
 WORDS = (
-    dict.fromkeys(("left", "a", "modela", "itema", "optiona", "candidatea", "answera", "responsea", "leftwins"), LEFT)
-    | dict.fromkeys(("right", "b", "modelb", "itemb", "optionb", "candidateb", "answerb", "responseb", "rightwins"), RIGHT)
+    dict.fromkeys(
+        (
+            "left",
+            "a",
+            "modela",
+            "itema",
+            "optiona",
+            "candidatea",
+            "answera",
+            "responsea",
+            "leftwins",
+        ),
+        LEFT,
+    )
+    | dict.fromkeys(
+        (
+            "right",
+            "b",
+            "modelb",
+            "itemb",
+            "optionb",
+            "candidateb",
+            "answerb",
+            "responseb",
+            "rightwins",
+        ),
+        RIGHT,
+    )
     | dict.fromkeys(("tie", "tied", "draw", "equal", "same"), TIE)
     | dict.fromkeys(("bothbad", "tiebothbad", "bad", "neither"), BOTH_BAD)
 )
@@ -42,11 +68,18 @@ class Battles(NamedTuple):
     users: Labels
 
 
-def read_battles(source: Input, picked: Mapping[str, Any], how: How, form: str = "battles") -> Reading:
+def read_battles(
+    source: Input, picked: Mapping[str, Any], how: How, form: str = "battles"
+) -> Reading:
     """Winners over losers; ties and both bad as `how` says, counted."""
     battles = _checked(source, picked, how)
-    total, tied, bad = (float(battles.weight[rows].sum()) for rows in (..., battles.outcome == TIE, battles.outcome == BOTH_BAD))
-    _refuse(tied, how.ties, "ties", "Leave them out", "count each as half a win for both sides", "half")
+    total, tied, bad = (
+        float(battles.weight[rows].sum())
+        for rows in (..., battles.outcome == TIE, battles.outcome == BOTH_BAD)
+    )
+    _refuse(
+        tied, how.ties, "ties", "Leave them out", "count each as half a win for both sides", "half"
+    )
     _refuse(bad, how.both_bad, "both_bad", "Leave them out", "treat them as ties", "tie")
     n_ties = tied + (bad if how.both_bad == "tie" else 0)
     return Reading(
@@ -63,7 +96,10 @@ def read_battles(source: Input, picked: Mapping[str, Any], how: How, form: str =
 
 def _checked(source: Input, picked: Mapping[str, Any], how: How) -> Battles:
     columns = source.take(picked)
-    left, right = as_column(columns["left"], picked["left"]), as_column(columns["right"], picked["right"])
+    left, right = (
+        as_column(columns["left"], picked["left"]),
+        as_column(columns["right"], picked["right"]),
+    )
     user = user_column(columns, len(left), one_user=how.one_user, title=source.title)
     weight = as_weights(columns["weight"], source.where) if "weight" in columns else None
     words = _as_text(as_column(columns["outcome"], picked["outcome"]))
@@ -88,11 +124,22 @@ def _checked(source: Input, picked: Mapping[str, Any], how: How) -> Battles:
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_string(column.type):
         return column
-    return pa.chunked_array([pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())])
+    return pa.chunked_array(
+        [
+            pa.array(
+                [None if value is None else str(value) for value in column.to_pylist()], pa.string()
+            )
+        ]
+    )
 
 
 def _outcomes(
-    words: pa.ChunkedArray, present: NDArray[np.bool_], left: Any, right: Any, picked: Mapping[str, Any], how: How
+    words: pa.ChunkedArray,
+    present: NDArray[np.bool_],
+    left: Any,
+    right: Any,
+    picked: Mapping[str, Any],
+    how: How,
 ) -> NDArray[np.int8]:
     """What each row's word means: a known word, or the name of the winner."""
     known = _vocabulary(picked, how)
@@ -100,7 +147,13 @@ def _outcomes(
     _check_names(words, left_text, right_text, known)
     hashed = words.fill_null("").combine_chunks().dictionary_encode()
     hashed = hashed.combine_chunks() if isinstance(hashed, pa.ChunkedArray) else hashed
-    meaning = np.array([known.get(word, known.get(_plain(word), UNKNOWN)) for word in hashed.dictionary.to_pylist()], np.int8)
+    meaning = np.array(
+        [
+            known.get(word, known.get(_plain(word), UNKNOWN))
+            for word in hashed.dictionary.to_pylist()
+        ],
+        np.int8,
+    )
     outcome = meaning[hashed.indices.to_numpy()] if len(meaning) else np.zeros(0, np.int8)
     for side, names in ((LEFT, left_text), (RIGHT, right_text)):
         named = pc.equal(words, names).fill_null(False).to_numpy()
@@ -120,7 +173,9 @@ def _plain(word: Any) -> str:
     return re.sub(r"[\s_()-]", "", str(word).lower())
 
 
-def _check_names(words: pa.ChunkedArray, left: pa.ChunkedArray, right: pa.ChunkedArray, known: Mapping[str, int]) -> None:
+def _check_names(
+    words: pa.ChunkedArray, left: pa.ChunkedArray, right: pa.ChunkedArray, known: Mapping[str, int]
+) -> None:
     """A candidate that is called like an outcome makes that word useless."""
     candidates = {*pc.unique(left).to_pylist(), *pc.unique(right).to_pylist()}
     used = {word for word in pc.unique(words).to_pylist() if word and _plain(word) in known}
@@ -143,16 +198,22 @@ def _check_known(words: pa.ChunkedArray, unknown: NDArray[np.bool_]) -> None:
     )
 
 
-def _refuse(count: float, policy: str | None, option: str, drop: str, other: str, value: str) -> None:
+def _refuse(
+    count: float, policy: str | None, option: str, drop: str, other: str, value: str
+) -> None:
     if count and policy == "error":
         what = "ties" if option == "ties" else "battles in which both were bad"
-        raise DataError(f'There are {count:,.12g} {what}. {drop} with {option}="drop", or {other} with {option}="{value}".')
+        raise DataError(
+            f'There are {count:,.12g} {what}. {drop} with {option}="drop", or {other} with {option}="{value}".'
+        )
 
 
 def _comparisons(battles: Battles, how: How) -> Comparisons:
     """A row for every win; two of half its weight for a tie that counts."""
     won = battles.outcome <= RIGHT
-    tied = np.flatnonzero((battles.outcome == TIE) | ((battles.outcome == BOTH_BAD) & (how.both_bad == "tie")))
+    tied = np.flatnonzero(
+        (battles.outcome == TIE) | ((battles.outcome == BOTH_BAD) & (how.both_bad == "tie"))
+    )
     tied = tied if how.half else tied[:0]
     if not won.any() and not len(tied):
         raise DataError("There are no comparisons: not one battle has a winner.")

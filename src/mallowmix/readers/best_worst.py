@@ -8,27 +8,41 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mallowmix.columns import Where
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import as_column
+from mallowmix.data.row_checks import Where
 from mallowmix.errors import DataError
-from mallowmix.labels import as_column
 from mallowmix.readers.headers import Roles, numbered
 from mallowmix.readers.inputs import Input, as_weights
-from mallowmix.readers.people import user_column
 from mallowmix.readers.reading import How, Reading
+from mallowmix.readers.user_column import user_column
 
 ROLES = Roles(("best", "worst"), ("user", "shown", "weight"), numbered="item")
 
 
-def read_best_worst(source: Input, picked: Mapping[str, Any], how: How, form: str = "best-worst") -> Reading:
+def read_best_worst(
+    source: Input, picked: Mapping[str, Any], how: How, form: str = "best-worst"
+) -> Reading:
     """best, worst and what was shown: a list (text: a|b|c) in one column, or item_1, item_2, …"""
-    wide = {} if "shown" in picked else {f"item {n}": name for n, name in enumerate(_shown_columns(source, picked))}
+    wide = (
+        {}
+        if "shown" in picked
+        else {f"item {n}": name for n, name in enumerate(_shown_columns(source, picked))}
+    )
     columns = source.take(dict(picked) | wide)
     best, worst = (_labels(columns[name], picked[name]) for name in ("best", "worst"))
     user = user_column(columns, len(best), one_user=how.one_user, title=source.title)
     people = _labels(user, "user")
-    shown = lists_of(columns["shown"]) if "shown" in columns else _across([columns[name] for name in wide])
-    weight = as_weights(columns["weight"], source.where).to_pylist() if "weight" in columns else [1.0] * len(best)
+    shown = (
+        lists_of(columns["shown"])
+        if "shown" in columns
+        else _across([columns[name] for name in wide])
+    )
+    weight = (
+        as_weights(columns["weight"], source.where).to_pylist()
+        if "weight" in columns
+        else [1.0] * len(best)
+    )
     keep = _kept(people, best, worst, shown, how, source.where)
     rows = [pair for n in keep for pair in _pairs(n, best[n], worst[n], shown[n], source.where)]
     number, winner, loser = zip(*rows, strict=True) if rows else ((), (), ())
@@ -45,7 +59,11 @@ def read_best_worst(source: Input, picked: Mapping[str, Any], how: How, form: st
 
 
 def _shown_columns(source: Input, picked: Mapping[str, Any]) -> list[Any]:
-    names = [name for name in numbered(source.names, "item|option|shown|alternative") if name not in picked.values()]
+    names = [
+        name
+        for name in numbered(source.names, "item|option|shown|alternative")
+        if name not in picked.values()
+    ]
     if len(names) < 2:
         raise DataError(
             f"{source.title} does not say what was shown: give a column shown with lists (a|b|c), or columns item_1, item_2, …"
@@ -68,32 +86,45 @@ def _split(text: str) -> list[Any] | None:
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            raise DataError(f'{text[:40]!r} is no JSON list: write ["tea", "milk"] or tea|milk.') from None
+            raise DataError(
+                f'{text[:40]!r} is no JSON list: write ["tea", "milk"] or tea|milk.'
+            ) from None
     return [part.strip() for part in text.split("|")] if text.strip() else None
 
 
 def _across(columns: list[Any]) -> list[list[Any]]:
     """The items of each row of item_1, item_2, …; gaps are nothing."""
     cells = [_labels(column, "item") for column in columns]
-    return [[each for each in row if each is not None and each != ""] for row in zip(*cells, strict=True)]
+    return [
+        [each for each in row if each is not None and each != ""]
+        for row in zip(*cells, strict=True)
+    ]
 
 
-def _kept(people: list[Any], best: list[Any], worst: list[Any], shown: list[Any], how: How, where: Where) -> list[int]:
+def _kept(
+    people: list[Any], best: list[Any], worst: list[Any], shown: list[Any], how: How, where: Where
+) -> list[int]:
     columns = {"user": people, "best": best, "worst": worst, "shown": shown}
     keep: NDArray[np.bool_] = np.ones(len(best), bool)
     for name, values in columns.items():
         gap = np.array([value is None or value == "" or value == [] for value in values], bool)
         if gap.any() and how.missing == "error":
             row = int(np.argmax(gap))
-            raise DataError(f'{where(row)}: the {name} is missing. Fill such rows in, or pass missing="drop".')
+            raise DataError(
+                f'{where(row)}: the {name} is missing. Fill such rows in, or pass missing="drop".'
+            )
         keep &= ~gap
     return np.flatnonzero(keep).tolist()
 
 
 def _pairs(row: int, best: Any, worst: Any, shown: Any, where: Where) -> list[tuple[int, Any, Any]]:
     """Best over the rest, the rest over the worst; best over worst once."""
-    if not isinstance(shown, list | tuple) or any(isinstance(each, list | dict | None.__class__) for each in shown):
-        raise DataError(f"{where(row)}: what was shown is {str(shown)[:40]!r}; give a list of items.")
+    if not isinstance(shown, list | tuple) or any(
+        isinstance(each, list | dict | None.__class__) for each in shown
+    ):
+        raise DataError(
+            f"{where(row)}: what was shown is {str(shown)[:40]!r}; give a list of items."
+        )
     known = {str(each): each for each in shown}
     if len(known) < len(shown):
         raise DataError(f"{where(row)}: something is shown twice. List each item once.")
@@ -104,4 +135,8 @@ def _pairs(row: int, best: Any, worst: Any, shown: Any, where: Where) -> list[tu
         raise DataError(f"{where(row)}: {best!r} is both the best and the worst.")
     best, worst = known[str(best)], known[str(worst)]
     rest = [each for each in shown if each not in (best, worst)]
-    return [(row, best, worst), *((row, best, each) for each in rest), *((row, each, worst) for each in rest)]
+    return [
+        (row, best, worst),
+        *((row, best, each) for each in rest),
+        *((row, each, worst) for each in rest),
+    ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.readers.source import read_comparisons
 
 

@@ -36,7 +36,9 @@ def _check_frames(path: Path) -> None:
     """Walk over the frames and blocks of a zstd file: pyarrow takes one that was cut short for a whole one."""
     with path.open("rb") as file:
         while magic := file.read(4):
-            if magic[1:] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5:  # a frame that holds nothing for us
+            if (
+                magic[1:] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5
+            ):  # a frame that holds nothing for us
                 _skip(file, int.from_bytes(_taken(file, 4, path), "little"), path)
             elif magic == b"\x28\xb5\x2f\xfd":
                 _skip_frame(file, path)
@@ -48,7 +50,9 @@ def _skip_frame(file: IO[bytes], path: Path) -> None:
     """A descriptor, sizes, blocks of so many bytes up to the last, and perhaps a checksum (RFC 8878, 3.1.1)."""
     descriptor = _taken(file, 1, path)[0]
     single, checksum = descriptor >> 5 & 1, descriptor >> 2 & 1
-    _skip(file, (1 - single) + (0, 1, 2, 4)[descriptor & 3] + (single, 2, 4, 8)[descriptor >> 6], path)
+    _skip(
+        file, (1 - single) + (0, 1, 2, 4)[descriptor & 3] + (single, 2, 4, 8)[descriptor >> 6], path
+    )
     last = 0
     while not last:
         block = int.from_bytes(_taken(file, 3, path), "little")
@@ -71,7 +75,9 @@ def _skip(file: IO[bytes], count: int, path: Path) -> None:
 
 
 def _cut(path: Path) -> FileError:
-    return FileError(f"{path} is not a whole zstd file: it is cut short, damaged, or something else.")
+    return FileError(
+        f"{path} is not a whole zstd file: it is cut short, damaged, or something else."
+    )
 
 
 @contextmanager

@@ -36,15 +36,21 @@ def _header(path: Path) -> list[str]:
     with open_bytes(path) as file:
         start = file.read(_BLOCK)
     if b"\0" in start:
-        raise FileError(f"{path} is not a text file, whatever its name says: save the comparisons as CSV in UTF-8.")
+        raise FileError(
+            f"{path} is not a text file, whatever its name says: save the comparisons as CSV in UTF-8."
+        )
     records = _records(path)
     _, names = next(records, (0, None))
     if names is None:
-        raise FileError(f"{path} is empty: it needs a header line user,winner,loser and a line for each comparison.")
+        raise FileError(
+            f"{path} is empty: it needs a header line user,winner,loser and a line for each comparison."
+        )
     if not all(map(_is_utf8, names)):
         raise _not_utf8(path)
     if next(records, None) is None:
-        raise DataError(f"{path} has a header but no comparisons: give at least one line of user, winner, loser.")
+        raise DataError(
+            f"{path} has a header but no comparisons: give at least one line of user, winner, loser."
+        )
     return names
 
 
@@ -54,7 +60,9 @@ def _read(path: Path, names: list[str], n_fields: int) -> pa.Table:
         with open_bytes(path) as file:
             return pa_csv.read_csv(
                 file,
-                parse_options=pa_csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
+                parse_options=pa_csv.ParseOptions(
+                    delimiter=_delimiter(path), newlines_in_values=True
+                ),
                 convert_options=pa_csv.ConvertOptions(
                     include_columns=names,
                     column_types=dict.fromkeys(names, pa.string()),
@@ -83,7 +91,10 @@ def _explained(path: Path, n_fields: int, reason: str) -> FileError:
 
 def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Every record, header first, with the line that it starts on; a blank line is a line but no record."""
-    with open_bytes(path) as file, io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
+    with (
+        open_bytes(path) as file,
+        io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text,
+    ):
         reader = csv.reader(text, delimiter=_delimiter(path), strict=strict)
         start = 1
         try:
@@ -93,7 +104,9 @@ def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[st
                 start = reader.line_num + 1
         except csv.Error as error:
             if not strict or "unexpected end" in str(error):
-                raise FileError(f"{path} line {start}: a quote opens here and never closes: close or remove it.") from None
+                raise FileError(
+                    f"{path} line {start}: a quote opens here and never closes: close or remove it."
+                ) from None
 
 
 def _check_quotes(path: Path) -> None:
@@ -107,13 +120,20 @@ def _check_quotes(path: Path) -> None:
 
 def _line_of(path: Path, row: int) -> int:
     """The line that the given row, counted from 0 after the header, starts on."""
-    return next(line for number, (line, _) in enumerate(_records(path), start=-1) if number == row)  # the header is number −1
+    return next(
+        line for number, (line, _) in enumerate(_records(path), start=-1) if number == row
+    )  # the header is number −1
 
 
 def _not_utf8(path: Path) -> FileError:
-    with open_bytes(path) as file, io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
+    with (
+        open_bytes(path) as file,
+        io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text,
+    ):
         line = next(number for number, line in enumerate(text, start=1) if not _is_utf8(line))
-    return FileError(f"{path} line {line} is not UTF-8 text: save the file with the encoding UTF-8.")
+    return FileError(
+        f"{path} line {line} is not UTF-8 text: save the file with the encoding UTF-8."
+    )
 
 
 def _is_utf8(text: str) -> bool:

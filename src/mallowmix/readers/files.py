@@ -36,14 +36,18 @@ def _open_file(path: Path, query: str | None) -> Input:
     if is_database(path):
         return open_database(path, query)
     if query is not None:
-        raise OptionError(f"{path} is not a database: query is for .sqlite and .duckdb files and for addresses of servers.")
+        raise OptionError(
+            f"{path} is not a database: query is for .sqlite and .duckdb files and for addresses of servers."
+        )
     if unpacked_name(path).endswith(tuple(DELIMITERS)):
         return open_csv(path)
     if unpacked_name(path).endswith(JSON_LINES):
         return open_json_lines(path)
     if path.name.lower().endswith(".parquet"):
         return open_parquet(path)
-    raise FileError(f"{path}: the ending {path.suffix!r} does not tell what it is; mallowmix reads {READABLE}.")
+    raise FileError(
+        f"{path}: the ending {path.suffix!r} does not tell what it is; mallowmix reads {READABLE}."
+    )
 
 
 def matching(pattern: Path) -> list[Path]:
@@ -58,7 +62,13 @@ def matching(pattern: Path) -> list[Path]:
 
 def _parquet_files(folder: Path) -> list[Path]:
     """The Parquet files of a folder by name; hidden ones and those that start with _ are notes of whoever wrote it."""
-    files = sorted(file for file in folder.iterdir() if file.suffix.lower() == ".parquet" and file.name[0] not in "._")
+    files = sorted(
+        file
+        for file in folder.iterdir()
+        if file.suffix.lower() == ".parquet" and file.name[0] not in "._"
+    )
     if not files:
-        raise FileError(f"{folder} is a folder without .parquet files in it: name a file, or a folder that has some.")
+        raise FileError(
+            f"{folder} is a folder without .parquet files in it: name a file, or a folder that has some."
+        )
     return files

@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mallowmix.errors import DataError, OptionError
-from mallowmix.readers import battles, best_worst, implicit, plain, rankings, ratings
+from mallowmix.readers import battles, best_worst, implicit, plain
+from mallowmix.readers import ranking_forms as rankings
+from mallowmix.readers import rating_forms as ratings
 from mallowmix.readers.headers import Roles, check_columns, find_columns, numbered, pick_columns
 from mallowmix.readers.inputs import Input
-from mallowmix.readers.people import no_people
 from mallowmix.readers.reading import How, Reading
+from mallowmix.readers.user_column import no_people
 
 Read = Callable[[Input, Mapping[str, Any], How, str], Reading]
 FILES = ("preflib", "movielens")  # forms that are whole files, not tables
@@ -48,7 +50,9 @@ def choose_form(source: Input, wanted: str | None, columns: Mapping[str, Any] | 
     check_columns(columns, list(dict.fromkeys(role for form in forms for role in form.roles.all)))
     fitting = [form for form in forms if set(columns or ()) <= set(form.roles.all)]
     if not fitting:
-        raise OptionError(f"columns has {', '.join(columns or ())}, which do not go together: no form has all of these columns.")
+        raise OptionError(
+            f"columns has {', '.join(columns or ())}, which do not go together: no form has all of these columns."
+        )
     for form in fitting:
         if (form.unmistakable or wanted) and _fits(source, form, columns):
             return form
@@ -60,8 +64,14 @@ def _fits(source: Input, form: Form, columns: Mapping[str, Any] | None) -> bool:
     if any(role not in found for role in form.roles.needed):
         return False
     if form.roles.numbered == "rank":
-        return len(numbered(source.names, "rank")) > 1 and all(str(name).strip().isdigit() is False for name in source.names)
-    return form.name != "best-worst" or "shown" in found or len(numbered(source.names, "item|option|shown|alternative")) > 1
+        return len(numbered(source.names, "rank")) > 1 and all(
+            str(name).strip().isdigit() is False for name in source.names
+        )
+    return (
+        form.name != "best-worst"
+        or "shown" in found
+        or len(numbered(source.names, "item|option|shown|alternative")) > 1
+    )
 
 
 def read_form(source: Input, form: Form, columns: Mapping[str, Any] | None, how: How) -> Reading:
@@ -71,9 +81,16 @@ def read_form(source: Input, form: Form, columns: Mapping[str, Any] | None, how:
     if "user" in roles.needed and "user" not in found and how.one_user:
         needed = tuple(role for role in roles.needed if role != "user")
         roles = roles._replace(needed=needed, optional=(*roles.optional, "user"))
-    if "user" not in roles.needed and "user" not in found and not how.one_user and set(roles.needed) <= set(found):
+    if (
+        "user" not in roles.needed
+        and "user" not in found
+        and not how.one_user
+        and set(roles.needed) <= set(found)
+    ):
         raise DataError(no_people(source.title))
-    return form.read(source, pick_columns(source.names, roles, columns, source.title), how, form.name)
+    return form.read(
+        source, pick_columns(source.names, roles, columns, source.title), how, form.name
+    )
 
 
 def check_uses(name: str, how: How) -> None:

@@ -12,10 +12,33 @@ from mallowmix.errors import DataError, OptionError
 
 _SHOWN = 20  # names listed in a message
 
-NAMES: dict[str, tuple[str, ...]] = {  # our name → the names it goes by, in small letters and digits alone
+NAMES: dict[
+    str, tuple[str, ...]
+] = {  # our name → the names it goes by, in small letters and digits alone
     "user": (
-        *("user", "userid", "username", "judge", "judgeid", "worker", "workerid", "voter", "voterid", "rater", "raterid"),
-        *("annotator", "annotatorid", "assessor", "participant", "participantid", "respondent", "person", "personid"),
+        *(
+            "user",
+            "userid",
+            "username",
+            "judge",
+            "judgeid",
+            "worker",
+            "workerid",
+            "voter",
+            "voterid",
+            "rater",
+            "raterid",
+        ),
+        *(
+            "annotator",
+            "annotatorid",
+            "assessor",
+            "participant",
+            "participantid",
+            "respondent",
+            "person",
+            "personid",
+        ),
     ),
     "winner": ("winner",),
     "loser": ("loser",),
@@ -23,7 +46,17 @@ NAMES: dict[str, tuple[str, ...]] = {  # our name → the names it goes by, in s
     "left": ("left", "modela", "itema", "optiona", "candidatea", "answera", "responsea", "a"),
     "right": ("right", "modelb", "itemb", "optionb", "candidateb", "answerb", "responseb", "b"),
     "outcome": ("outcome", "winner", "result", "verdict", "vote"),
-    "item": ("item", "itemid", "movie", "movieid", "film", "filmid", "product", "productid", "alternative"),
+    "item": (
+        "item",
+        "itemid",
+        "movie",
+        "movieid",
+        "film",
+        "filmid",
+        "product",
+        "productid",
+        "alternative",
+    ),
     "rating": ("rating", "stars", "score"),
     "rank": ("rank", "position", "place"),
     "ranking": ("ranking", "order"),
@@ -55,7 +88,9 @@ def check_columns(columns: Mapping[str, Any] | None, known: Sequence[str]) -> No
     if columns is None:
         return
     if not isinstance(columns, Mapping):
-        raise OptionError(f'columns is {columns!r}; it must be a mapping from our names to theirs, as in {{"winner": "better"}}.')
+        raise OptionError(
+            f'columns is {columns!r}; it must be a mapping from our names to theirs, as in {{"winner": "better"}}.'
+        )
     unknown = [name for name in columns if name not in known]
     if unknown:
         raise OptionError(
@@ -68,21 +103,35 @@ def check_columns(columns: Mapping[str, Any] | None, known: Sequence[str]) -> No
         raise OptionError(f"columns gives {both} the same column {twice!r}; they must differ.")
 
 
-def find_columns(present: Sequence[Any], roles: Roles, columns: Mapping[str, Any] | None) -> dict[str, Any]:
+def find_columns(
+    present: Sequence[Any], roles: Roles, columns: Mapping[str, Any] | None
+) -> dict[str, Any]:
     """Our name → theirs for every role that can be told; a list of names where several could be meant."""
     given = {ours: theirs for ours, theirs in (columns or {}).items() if ours in roles.all}
     plain: dict[str, list[Any]] = {}
     for name in present:
         plain.setdefault(_plain(name), []).append(name)
-    found = {role: _known_as(role, present, plain, roles) for role in roles.all if role not in given}
+    found = {
+        role: _known_as(role, present, plain, roles) for role in roles.all if role not in given
+    }
     for pair in TOGETHER:
-        found |= _same_place(pair, plain) if set(pair) <= set(found) and None in map(found.get, pair) else {}
+        found |= (
+            _same_place(pair, plain)
+            if set(pair) <= set(found) and None in map(found.get, pair)
+            else {}
+        )
     taken = set(map(str, given.values()))
-    free = {role: name for role, name in found.items() if role not in roles.optional or str(name) not in taken}
+    free = {
+        role: name
+        for role, name in found.items()
+        if role not in roles.optional or str(name) not in taken
+    }
     return {role: name for role, name in (free | given).items() if name is not None}
 
 
-def _known_as(role: str, present: Sequence[Any], plain: Mapping[str, list[Any]], roles: Roles) -> Any:
+def _known_as(
+    role: str, present: Sequence[Any], plain: Mapping[str, list[Any]], roles: Roles
+) -> Any:
     """The column that this role goes by: our own name for it, or the only one of its other names."""
     if role in present:
         return role
@@ -99,7 +148,9 @@ def _same_place(pair: tuple[str, ...], plain: Mapping[str, list[Any]]) -> dict[s
     return {}
 
 
-def pick_columns(present: Sequence[Any], roles: Roles, columns: Mapping[str, Any] | None, source: str) -> dict[str, Any]:
+def pick_columns(
+    present: Sequence[Any], roles: Roles, columns: Mapping[str, Any] | None, source: str
+) -> dict[str, Any]:
     """Our name → their name, for the needed columns and those others that are there; `source` begins the message."""
     found = find_columns(present, roles, columns)
     for role in roles.all:
@@ -115,12 +166,18 @@ def _check_there(ours: str, theirs: Any, present: Sequence[Any], source: str) ->
     if present.count(theirs) == 0:
         raise DataError(_lacking(ours, theirs, present, source))
     if present.count(theirs) > 1:
-        raise DataError(f"{source} has {present.count(theirs)} columns named {theirs!r}: give each its own name.")
+        raise DataError(
+            f"{source} has {present.count(theirs)} columns named {theirs!r}: give each its own name."
+        )
 
 
 def numbered(present: Sequence[Any], stem: str) -> list[Any]:
     """The columns stem_1, stem_2, … (or stem1, stem 1, or 1) in the order of their numbers."""
-    found = [(int(match[1]), name) for name in present if (match := re.fullmatch(rf"(?:{stem})?(\d{{1,6}})", _plain(name)))]
+    found = [
+        (int(match[1]), name)
+        for name in present
+        if (match := re.fullmatch(rf"(?:{stem})?(\d{{1,6}})", _plain(name)))
+    ]
     return [name for _, name in sorted(found, key=lambda pair: pair[0])]
 
 

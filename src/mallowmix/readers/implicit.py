@@ -7,22 +7,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mallowmix.columns import Where, gaps
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import as_column, encode_groups, pc
+from mallowmix.data.row_checks import Where, gaps
 from mallowmix.errors import DataError
-from mallowmix.labels import as_column, encode_groups, pc
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input
-from mallowmix.readers.people import user_column
-from mallowmix.readers.ratings import count_pairs, make_pairs
+from mallowmix.readers.order_weights import check_room, shared
+from mallowmix.readers.rating_forms import count_pairs, make_pairs
 from mallowmix.readers.reading import How, Reading
-from mallowmix.readers.shares import check_room, shared
+from mallowmix.readers.user_column import user_column
 
 ROLES = Roles(("item", "clicked"), ("user", "list"))
 _YES, _NO = ("1", "1.0", "true", "yes", "y", "t"), ("0", "0.0", "false", "no", "n", "f")
 
 
-def read_implicit(source: Input, picked: Mapping[str, Any], how: How, form: str = "implicit") -> Reading:
+def read_implicit(
+    source: Input, picked: Mapping[str, Any], how: How, form: str = "implicit"
+) -> Reading:
     """user, item, clicked and, if people saw several lists, which list: a row for each thing shown.
 
     Two things that were both clicked, or both not, say nothing about each other: that is no tie.
@@ -37,12 +39,20 @@ def read_implicit(source: Input, picked: Mapping[str, Any], how: How, form: str 
     kept = [[column.filter(pa.array(keep))] for column in labels.values()]
     ((who,), users), ((what,), items), *lists = encode_groups(*kept)
     group = np.stack([who, *(codes[0] for codes, _ in lists)], axis=1)
-    comparisons = _comparisons(group, what, clicked[keep], items, users, source.where, np.flatnonzero(keep))
+    comparisons = _comparisons(
+        group, what, clicked[keep], items, users, source.where, np.flatnonzero(keep)
+    )
     return Reading(shared(comparisons, how.per_user), form, picked)
 
 
 def _comparisons(
-    group: NDArray[Any], what: NDArray[Any], clicked: NDArray[Any], items: Any, users: Any, where: Where, rows: NDArray[Any]
+    group: NDArray[Any],
+    what: NDArray[Any],
+    clicked: NDArray[Any],
+    items: Any,
+    users: Any,
+    where: Where,
+    rows: NDArray[Any],
 ) -> Comparisons:
     lists, number = np.unique(group, axis=0, return_inverse=True)
     number = number.reshape(-1)
@@ -57,9 +67,13 @@ def _comparisons(
     starts = np.searchsorted(number, np.arange(len(lists) + 1))
     count, _ = count_pairs(starts, chosen, False)
     if not count.sum():
-        raise DataError("There are no comparisons: nobody clicked one thing and left another beside it.")
+        raise DataError(
+            "There are no comparisons: nobody clicked one thing and left another beside it."
+        )
     check_room(int(count.sum()))
-    in_list, winner, loser, weight = make_pairs(starts, thing.astype(np.int32), chosen, np.r_[0, np.cumsum(count)], False)
+    in_list, winner, loser, weight = make_pairs(
+        starts, thing.astype(np.int32), chosen, np.r_[0, np.cumsum(count)], False
+    )
     return Comparisons.from_codes(lists[in_list, 0], winner, loser, weight, items, users)
 
 
@@ -74,16 +88,24 @@ def _clicked(values: Any, where: Where) -> tuple[NDArray[np.bool_], NDArray[np.b
     wrong = ~(yes | no | empty)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise DataError(f"{where(row)}: clicked is {column[row].as_py()!r}; it must be 1 or 0, true or false, yes or no.")
+        raise DataError(
+            f"{where(row)}: clicked is {column[row].as_py()!r}; it must be 1 or 0, true or false, yes or no."
+        )
     return yes, ~empty
 
 
-def _kept(labels: Mapping[str, pa.ChunkedArray], known: NDArray[np.bool_], how: How, where: Where) -> NDArray[np.bool_]:
+def _kept(
+    labels: Mapping[str, pa.ChunkedArray], known: NDArray[np.bool_], how: How, where: Where
+) -> NDArray[np.bool_]:
     present = {name: ~gaps(column) for name, column in labels.items()} | {"clicked": known}
     for name, there in present.items():
         if how.missing == "error" and not there.all():
-            raise DataError(f'{where(int(np.argmin(there)))}: the {name} is missing. Fill such rows in, or pass missing="drop".')
+            raise DataError(
+                f'{where(int(np.argmin(there)))}: the {name} is missing. Fill such rows in, or pass missing="drop".'
+            )
     keep = np.logical_and.reduce(list(present.values()))
     if not keep.any():
-        raise DataError("There are no comparisons: not one row says what was shown and whether it was clicked.")
+        raise DataError(
+            "There are no comparisons: not one row says what was shown and whether it was clicked."
+        )
     return keep

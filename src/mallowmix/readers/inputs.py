@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from mallowmix.columns import Where
+from mallowmix.data.row_checks import Where
 from mallowmix.errors import DataError, FileError
 
 Take = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -48,7 +48,9 @@ def joined(parts: list[Input], title: str) -> Input:
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
         taken = [Part(part.take(_present(part, picked, parts)), part) for part in parts]
-        starts[:] = np.cumsum([0, *(len(next(iter(part.columns.values()))) for part in taken)]).tolist()
+        starts[:] = np.cumsum(
+            [0, *(len(next(iter(part.columns.values()))) for part in taken)]
+        ).tolist()
         return {ours: _one_column(ours, taken) for ours in picked}
 
     def where(row: int) -> str:
@@ -64,7 +66,9 @@ def _present(part: Input, picked: Mapping[str, Any], parts: list[Input]) -> Mapp
         if theirs not in part.names:
             other = next(each for each in parts if theirs in each.names)
             advice = "weights, or none" if ours == "weight" else "the same columns"
-            raise DataError(f"{part.title} has no column {theirs!r}, but {other.title} has: give every file {advice}.")
+            raise DataError(
+                f"{part.title} has no column {theirs!r}, but {other.title} has: give every file {advice}."
+            )
     return picked
 
 
@@ -81,10 +85,17 @@ def _one_column(name: str, parts: list[Part]) -> pa.ChunkedArray:
                 f"{first.type}: write the files with one type."
             )
     columns = [as_number_column(part.columns[name], first.type) for part in filled]
-    return pa.chunked_array([chunk for column in columns for chunk in column.chunks], type=first.type)
+    return pa.chunked_array(
+        [chunk for column in columns for chunk in column.chunks], type=first.type
+    )
 
 
-NUMBERS = ("weight", "rating", "rank", "clicked")  # what is no label: its type may differ from file to file
+NUMBERS = (
+    "weight",
+    "rating",
+    "rank",
+    "clicked",
+)  # what is no label: its type may differ from file to file
 
 
 def as_number_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
@@ -95,14 +106,20 @@ def as_number_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedAr
 def as_numbers(values: Any, where: Where, name: str, advice: str) -> pa.ChunkedArray:
     """A column of numbers as float64, from numbers or their text; the first that is not a number is named."""
     try:
-        column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values, from_pandas=True)])
+        column = (
+            values
+            if isinstance(values, pa.ChunkedArray)
+            else pa.chunked_array([pa.array(values, from_pandas=True)])
+        )
         return column.cast(pa.float64())
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         listed = values.to_pylist() if isinstance(values, pa.ChunkedArray) else list(values)
     for row, value in enumerate(listed):
         if not _is_number(value):
             raise DataError(f"{where(row)}: the {name} {_short(value)} is not a number. {advice}")
-    return pa.chunked_array([pa.array([None if value is None else float(value) for value in listed], pa.float64())])
+    return pa.chunked_array(
+        [pa.array([None if value is None else float(value) for value in listed], pa.float64())]
+    )
 
 
 def as_weights(values: Any, where: Where) -> pa.ChunkedArray:

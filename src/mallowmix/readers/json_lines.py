@@ -59,8 +59,13 @@ def _checked(row: dict[str, Any], number: int, names: set[str], path: Path) -> d
 
 def _array(values: list[Any], name: str) -> pa.Array:
     if any(isinstance(value, dict) for value in values):
-        raise DataError(f"Column {name!r} holds objects, which cannot name a thing: give text, numbers or lists of them.")
-    if any(isinstance(value, list) and any(isinstance(each, list) for each in value) for value in values):
+        raise DataError(
+            f"Column {name!r} holds objects, which cannot name a thing: give text, numbers or lists of them."
+        )
+    if any(
+        isinstance(value, list) and any(isinstance(each, list) for each in value)
+        for value in values
+    ):
         values = [_nested(value) if isinstance(value, list) else value for value in values]
     try:
         return pa.array(values)
@@ -78,10 +83,14 @@ def _nested(value: list[Any]) -> list[list[Any]]:
 def one_type(parts: list[pa.Array], name: str) -> pa.ChunkedArray:
     """Arrays of one column as one; where all is missing so far, the type comes from the others."""
     kinds = list(dict.fromkeys(part.type for part in parts if not pa.types.is_null(part.type)))
-    if len(kinds) > 1 and all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
+    if len(kinds) > 1 and all(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds
+    ):
         kinds = [pa.float64()]
     if len(kinds) > 1:
-        raise DataError(f"Column {name!r} mixes kinds of values: {' and '.join(map(str, kinds))}. Give it one.")
+        raise DataError(
+            f"Column {name!r} mixes kinds of values: {' and '.join(map(str, kinds))}. Give it one."
+        )
     kind = kinds[0] if kinds else pa.null()
     return pa.chunked_array([part.cast(kind) for part in parts], type=kind)
 
@@ -96,16 +105,28 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
-        row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"), object_pairs_hook=_unique)
+        row = json.loads(
+            line.decode("utf-8-sig" if number == 1 else "utf-8"), object_pairs_hook=_unique
+        )
     except UnicodeDecodeError:
-        raise FileError(f"{path} line {number} is not UTF-8 text: save the file with the encoding UTF-8.") from None
+        raise FileError(
+            f"{path} line {number} is not UTF-8 text: save the file with the encoding UTF-8."
+        ) from None
     except _Twice as error:
-        raise FileError(f"{path} line {number} has the key {error.args[0]!r} twice: give each once.") from None
+        raise FileError(
+            f"{path} line {number} has the key {error.args[0]!r} twice: give each once."
+        ) from None
     except (ValueError, RecursionError) as error:
-        reason = getattr(error, "msg", None) or "it is nested too deep or has a number that is too long"
-        raise FileError(f"{path} line {number} is not a JSON object ({reason}): put one whole object on each line.") from None
+        reason = (
+            getattr(error, "msg", None) or "it is nested too deep or has a number that is too long"
+        )
+        raise FileError(
+            f"{path} line {number} is not a JSON object ({reason}): put one whole object on each line."
+        ) from None
     if not isinstance(row, dict):
-        raise FileError(f"{path} line {number} is a JSON {type(row).__name__}, not an object: write {{...}} on each line.")
+        raise FileError(
+            f"{path} line {number} is a JSON {type(row).__name__}, not an object: write {{...}} on each line."
+        )
     return row
 
 

@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 from mallowmix.errors import FileError
 
 _VARIABLE, _COMPRESSED = 14, 15
-_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_TYPES = {
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+}
 _MOST_BYTES = 1 << 31  # of one variable, unpacked
 
 
@@ -31,10 +42,16 @@ def read_mat(file: Path, names: Collection[str]) -> dict[str, NDArray[Any]]:
     try:
         order = _byte_order(data)
         elements = _elements(memoryview(data)[128:], order)
-        return {name: table for kind, body in elements for name, table in _variables(kind, body, order, names)}
+        return {
+            name: table
+            for kind, body in elements
+            for name, table in _variables(kind, body, order, names)
+        }
     except (_Damaged, struct.error, zlib.error, ValueError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
-        raise FileError(f"{file} is not a whole MATLAB file: it is cut short, damaged, or something else ({reason}).") from None
+        raise FileError(
+            f"{file} is not a whole MATLAB file: it is cut short, damaged, or something else ({reason})."
+        ) from None
 
 
 def _byte_order(data: bytes) -> str:
@@ -49,7 +66,9 @@ def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
     place = 0
     while place < len(data):
         first, size = struct.unpack(f"{order}II", _taken(data, place, 8))
-        if first >> 16:  # a small element: type and size share four bytes, up to four of data follow
+        if (
+            first >> 16
+        ):  # a small element: type and size share four bytes, up to four of data follow
             yield first & 0xFFFF, _taken(data, place + 4, min(first >> 16, 4))
             place += 8
             continue
@@ -63,7 +82,9 @@ def _taken(data: memoryview, start: int, size: int) -> memoryview:
     return data[start : start + size]
 
 
-def _variables(kind: int, body: memoryview, order: str, names: Collection[str]) -> Iterator[tuple[str, NDArray[Any]]]:
+def _variables(
+    kind: int, body: memoryview, order: str, names: Collection[str]
+) -> Iterator[tuple[str, NDArray[Any]]]:
     if kind == _COMPRESSED:
         unpacker = zlib.decompressobj()
         unpacked = unpacker.decompress(body, _MOST_BYTES)
@@ -76,7 +97,9 @@ def _variables(kind: int, body: memoryview, order: str, names: Collection[str]) 
         yield from _table(body, order, names)
 
 
-def _table(body: memoryview, order: str, names: Collection[str]) -> Iterator[tuple[str, NDArray[Any]]]:
+def _table(
+    body: memoryview, order: str, names: Collection[str]
+) -> Iterator[tuple[str, NDArray[Any]]]:
     parts = list(islice(_elements(body, order), 4))  # flags, shape, name, numbers
     if len(parts) < 4:
         return

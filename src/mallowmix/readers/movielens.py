@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import text_of
 from mallowmix.errors import FileError
-from mallowmix.labels import text_of
 from mallowmix.readers.mat_files import read_mat
-from mallowmix.readers.ratings import comparisons_from_ratings, reading_of_ratings
+from mallowmix.readers.rating_forms import comparisons_from_ratings, reading_of_ratings
 from mallowmix.readers.reading import How, Reading, Ties
 
 VARIABLE = "MALLOWMIX_DATA"
@@ -60,17 +60,25 @@ def read_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
     """
     file = _find(path)
     try:
-        user, item, rating, train = _read_mat(file) if file.suffix.lower() == ".mat" else _read_dat(file)
+        user, item, rating, train = (
+            _read_mat(file) if file.suffix.lower() == ".mat" else _read_dat(file)
+        )
         titles = _read_titles(file.with_name("movies.dat"))
     except OSError as error:
         raise FileError(f"{file} cannot be read: {error.strerror or error}.") from None
     return Ratings(user, item, rating, train, titles)
 
 
-def movielens_comparisons(ratings: Ratings, n_items: int = 200, *, titles: bool = False, ties: Ties = "drop") -> Comparisons:
+def movielens_comparisons(
+    ratings: Ratings, n_items: int = 200, *, titles: bool = False, ties: Ties = "drop"
+) -> Comparisons:
     """Comparisons of the `n_items` most rated films by everybody; things are named by their numbers, or by `titles`."""
-    names = [ratings.titles.get(i, str(i)) for i in ratings.item.tolist()] if titles else ratings.item
-    return comparisons_from_ratings(ratings.user, names, ratings.rating, top_items=n_items, ties=ties)
+    names = (
+        [ratings.titles.get(i, str(i)) for i in ratings.item.tolist()] if titles else ratings.item
+    )
+    return comparisons_from_ratings(
+        ratings.user, names, ratings.rating, top_items=n_items, ties=ties
+    )
 
 
 def first_users(comparisons: Comparisons, n_first: int = 4000) -> tuple[Comparisons, Comparisons]:
@@ -87,7 +95,11 @@ def is_movielens(path: Path) -> bool:
 def read_movielens_file(path: Path, how: How) -> Reading:
     """Comparisons of the most rated films, 200 unless `top_items` says otherwise, by their titles where there are any."""
     ratings = read_movielens(path)
-    titles = [ratings.titles.get(number, str(number)) for number in ratings.item.tolist()] if ratings.titles else ratings.item
+    titles = (
+        [ratings.titles.get(number, str(number)) for number in ratings.item.tolist()]
+        if ratings.titles
+        else ratings.item
+    )
     how = replace(how, top_items=how.top_items or _TOP_ITEMS)
     return reading_of_ratings(ratings.user, titles, ratings.rating, how, "movielens", {})
 
@@ -100,11 +112,20 @@ def _find(path: str | os.PathLike[str] | None) -> Path:
     place = Path(named)
     if place.is_file():
         if place.suffix.lower() not in (".mat", ".dat"):
-            raise FileError(f"{place}: the ending {place.suffix!r} is neither .mat nor .dat; name moviedata.mat or ratings.dat.")
+            raise FileError(
+                f"{place}: the ending {place.suffix!r} is neither .mat nor .dat; name moviedata.mat or ratings.dat."
+            )
         return place
-    found = [place / folder / name for folder in _FOLDERS for name in _FILES if (place / folder / name).is_file()]
+    found = [
+        place / folder / name
+        for folder in _FOLDERS
+        for name in _FILES
+        if (place / folder / name).is_file()
+    ]
     if not found:
-        what = "has neither moviedata.mat nor ratings.dat in it" if place.is_dir() else "is not there"
+        what = (
+            "has neither moviedata.mat nor ratings.dat in it" if place.is_dir() else "is not there"
+        )
         raise FileError(f"{place} {what}. {_HOW}")
     return found[0]
 
@@ -134,7 +155,9 @@ def _three_columns(found: Mapping[str, Any], name: str, file: Path) -> NDArray[n
 def _check_finite(rows: NDArray[np.float64], file: Path) -> None:
     bad = ~np.isfinite(rows).all(axis=1) | (rows[:, :2] != np.floor(rows[:, :2])).any(axis=1)
     if bad.any():
-        raise FileError(f"{file}: rating {np.argmax(bad) + 1} lacks a number; user and movie must be whole, stars finite.")
+        raise FileError(
+            f"{file}: rating {np.argmax(bad) + 1} lacks a number; user and movie must be whole, stars finite."
+        )
 
 
 def _read_dat(file: Path) -> tuple[NDArray[Any], ...]:
@@ -169,7 +192,9 @@ def _explained(file: Path, reason: str) -> FileError:
                 return FileError(
                     f"{file} line {number}: {shown!r} does not read user::movie::stars::time, as in 1::1193::5::978300760."
                 )
-    return FileError(f"{file} cannot be read as lines of user::movie::stars::time: {reason.splitlines()[0]}.")
+    return FileError(
+        f"{file} cannot be read as lines of user::movie::stars::time: {reason.splitlines()[0]}."
+    )
 
 
 def _read_titles(file: Path) -> dict[int, str]:
@@ -181,6 +206,8 @@ def _read_titles(file: Path) -> dict[int, str]:
         for number, line in enumerate(lines, start=1):
             fields = line.rstrip("\r\n").split("::")
             if len(fields) < 3 or not fields[0].isdecimal():
-                raise FileError(f"{file} line {number}: {line.strip()[:40]!r} does not read number::title::genres.")
+                raise FileError(
+                    f"{file} line {number}: {line.strip()[:40]!r} does not read number::title::genres."
+                )
             titles[int(fields[0])] = "::".join(fields[1:-1])
     return titles

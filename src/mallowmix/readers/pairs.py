@@ -29,7 +29,9 @@ def read_pairs(path: Path) -> AskedPairs:
                 f"{path} has the columns {', '.join(map(repr, source.names))}: "
                 f"call those of the two items {', '.join(NAMES[0])} ({other})."
             )
-        wanted = dict(zip(("first", "second"), taken, strict=True)) | ({"user": "user"} if "user" in source.names else {})
+        wanted = dict(zip(("first", "second"), taken, strict=True)) | (
+            {"user": "user"} if "user" in source.names else {}
+        )
         columns = source.take(wanted)
         first, second = (_filled(columns[name], source.where) for name in ("first", "second"))
         users = _filled(columns["user"], source.where) if "user" in columns else None
@@ -41,5 +43,7 @@ def _filled(column: Any, where: Any) -> list[Any]:
     values = column.to_pylist()
     for row, value in enumerate(values):
         if value is None:
-            raise DataError(f"{where(row)} lacks a value: give two items (and a user, where there is such a column).")
+            raise DataError(
+                f"{where(row)} lacks a value: give two items (and a user, where there is such a column)."
+            )
     return values

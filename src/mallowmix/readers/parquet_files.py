@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mallowmix.data.labels import as_column
 from mallowmix.errors import DataError, FileError
-from mallowmix.labels import as_column
 from mallowmix.readers.inputs import NUMBERS, Input, check_width
 
 _BROKEN = (pa.ArrowException, OSError, ValueError, OverflowError)
@@ -30,14 +30,19 @@ def open_parquet(path: Path) -> Input:
             table.validate(full=True)  # text is UTF-8, offsets point into it
         except _BROKEN as error:
             raise _not_whole(path, error) from None
-        return {ours: _column(table.column(theirs), ours, theirs, path) for ours, theirs in picked.items()}
+        return {
+            ours: _column(table.column(theirs), ours, theirs, path)
+            for ours, theirs in picked.items()
+        }
 
     return Input(str(path), names, take, lambda row: f"{path} row {row + 1}")
 
 
 def _not_whole(path: Path, error: Exception) -> FileError:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-    return FileError(f"{path} is not a whole Parquet file: it is cut short, damaged, or something else ({reason}).")
+    return FileError(
+        f"{path} is not a whole Parquet file: it is cut short, damaged, or something else ({reason})."
+    )
 
 
 def _column(column: pa.ChunkedArray, ours: str, theirs: Any, path: Path) -> pa.ChunkedArray:

@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_weights
-from mallowmix.readers.people import user_column
 from mallowmix.readers.reading import How, Reading
+from mallowmix.readers.user_column import user_column
 
 COMPARISONS = Roles(("user", "winner", "loser"), ("weight",))
-BAYESMALLOWS = Roles(("user", "winner", "loser"), ("weight",), names={"winner": ("topitem",), "loser": ("bottomitem",)})
+BAYESMALLOWS = Roles(
+    ("user", "winner", "loser"),
+    ("weight",),
+    names={"winner": ("topitem",), "loser": ("bottomitem",)},
+)
 CHOIX = Roles(("winner", "loser"), ("user", "weight"))
 
 

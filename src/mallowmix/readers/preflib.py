@@ -17,12 +17,12 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from mallowmix.data.rankings import Rankings
 from mallowmix.errors import FileError
-from mallowmix.orders import Rankings
 from mallowmix.readers.compressed import open_bytes, unpacked_name, whole
-from mallowmix.readers.rankings import reading_of_rankings
+from mallowmix.readers.order_weights import check_room
+from mallowmix.readers.ranking_forms import reading_of_rankings
 from mallowmix.readers.reading import How, Reading
-from mallowmix.readers.shares import check_room
 
 ENDINGS = (".soc", ".soi", ".toc", ".toi")
 _KEY = re.compile(r"#\s*([A-Z][A-Z ]*?)\s*(\d*)\s*:(.*)", re.S)
@@ -82,20 +82,29 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     with open_bytes(path) as file:
         content = file.read()
     if b"\0" in content:
-        raise FileError(f"{path} is not a text file, whatever its name says: PrefLib's files are text in UTF-8.")
+        raise FileError(
+            f"{path} is not a text file, whatever its name says: PrefLib's files are text in UTF-8."
+        )
     if not content.strip():
-        raise FileError(f"{path} is empty: it needs PrefLib's header of # lines and a line for each order.")
+        raise FileError(
+            f"{path} is empty: it needs PrefLib's header of # lines and a line for each order."
+        )
     for number, line in enumerate(io.BytesIO(content), start=1):
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
-            raise FileError(f"{path} line {number} is not UTF-8 text: save the file with the encoding UTF-8.") from None
+            raise FileError(
+                f"{path} line {number} is not UTF-8 text: save the file with the encoding UTF-8."
+            ) from None
 
 
 def _read_header(profile: Profile, number: int, line: str) -> None:
     match = _KEY.fullmatch(line)
     if match is None:
-        profile.fail(number, f"{line[:40]!r} is no line of PrefLib's header: write # KEY: VALUE, as in # NUMBER ALTERNATIVES: 4.")
+        profile.fail(
+            number,
+            f"{line[:40]!r} is no line of PrefLib's header: write # KEY: VALUE, as in # NUMBER ALTERNATIVES: 4.",
+        )
     key, index, value = match[1], match[2], match[3].strip()
     if profile.orders and (key in _COUNTS or key == "ALTERNATIVE NAME"):
         profile.fail(number, f"# {key} stands after the first order: the header comes first.")
@@ -109,11 +118,16 @@ def _read_header(profile: Profile, number: int, line: str) -> None:
 
 def _read_name(profile: Profile, number: int, index: str, value: str) -> None:
     if not index or len(index) > _MOST_DIGITS:
-        profile.fail(number, "ALTERNATIVE NAME needs the alternative's number, as in # ALTERNATIVE NAME 1: tea.")
+        profile.fail(
+            number,
+            "ALTERNATIVE NAME needs the alternative's number, as in # ALTERNATIVE NAME 1: tea.",
+        )
     if int(index) in profile.names:
         profile.fail(number, f"alternative {index} has a name already: name each once.")
     if not value:
-        profile.fail(number, f"the name of alternative {index} is missing: write it after the colon.")
+        profile.fail(
+            number, f"the name of alternative {index} is missing: write it after the colon."
+        )
     if value in profile.names.values():
         value = f"{value} ({index})"  # two candidates of one name are two candidates
     profile.names[int(index)] = value
@@ -130,19 +144,32 @@ def _read_count(profile: Profile, number: int, key: str, value: str) -> None:
 def _read_kind(profile: Profile, number: int, value: str) -> None:
     kind = value.lower()
     if f".{kind}" not in ENDINGS:
-        profile.fail(number, f"DATA TYPE is {value[:40]!r}; orders are of the types {', '.join(end[1:] for end in ENDINGS)}.")
+        profile.fail(
+            number,
+            f"DATA TYPE is {value[:40]!r}; orders are of the types {', '.join(end[1:] for end in ENDINGS)}.",
+        )
     if profile.kind and kind != profile.kind:
-        profile.fail(number, f"DATA TYPE is {kind}, but the file's name ends in .{profile.kind}: which of them is it?")
+        profile.fail(
+            number,
+            f"DATA TYPE is {kind}, but the file's name ends in .{profile.kind}: which of them is it?",
+        )
     profile.kind = kind
 
 
 def _read_order(profile: Profile, number: int, line: str) -> Order:
     if "NUMBER ALTERNATIVES" not in profile.counts:
-        old = "PrefLib's format of before 2022; get the file anew" if re.fullmatch(r"\d+", line) else "no header"
+        old = (
+            "PrefLib's format of before 2022; get the file anew"
+            if re.fullmatch(r"\d+", line)
+            else "no header"
+        )
         profile.fail(number, f"{line[:40]!r} comes before # NUMBER ALTERNATIVES: this is {old}.")
     match = re.fullmatch(r"(\d{1,15})\s*:(.*)", line)
     if match is None or not match[2].strip():
-        profile.fail(number, f"{line[:40]!r} is no order: write how many voters, a colon, and the order, as in 3: 2,{{1,4}},3.")
+        profile.fail(
+            number,
+            f"{line[:40]!r} is no order: write how many voters, a colon, and the order, as in 3: 2,{{1,4}},3.",
+        )
     order = Order(int(match[1]), _read_groups(profile, number, match[2].replace(" ", "")), number)
     _check_order(profile, order)
     return order
@@ -150,9 +177,18 @@ def _read_order(profile: Profile, number: int, line: str) -> Order:
 
 def _read_groups(profile: Profile, number: int, text: str) -> list[list[int]]:
     """2,{1,4},3 as [[2], [1, 4], [3]]."""
-    if not re.fullmatch(r"(?:\d{1,15}|\{\d{1,15}(?:,\d{1,15})*\})(?:,(?:\d{1,15}|\{\d{1,15}(?:,\d{1,15})*\}))*", text):
-        profile.fail(number, f"{text[:40]!r} is no order: numbers with commas between them, ties in braces, as in 2,{{1,4}},3.")
-    return [[int(each) for each in part.strip("{}").split(",")] for part in re.findall(r"\{[^}]*\}|\d+", text)]
+    if not re.fullmatch(
+        r"(?:\d{1,15}|\{\d{1,15}(?:,\d{1,15})*\})(?:,(?:\d{1,15}|\{\d{1,15}(?:,\d{1,15})*\}))*",
+        text,
+    ):
+        profile.fail(
+            number,
+            f"{text[:40]!r} is no order: numbers with commas between them, ties in braces, as in 2,{{1,4}},3.",
+        )
+    return [
+        [int(each) for each in part.strip("{}").split(",")]
+        for part in re.findall(r"\{[^}]*\}|\d+", text)
+    ]
 
 
 def _check_order(profile: Profile, order: Order) -> None:
@@ -160,34 +196,52 @@ def _check_order(profile: Profile, order: Order) -> None:
     Q = profile.counts["NUMBER ALTERNATIVES"]
     for each in listed:
         if not 1 <= each <= Q:
-            profile.fail(order.line, f"alternative {each} is listed, but there are {Q}, numbered from 1.")
+            profile.fail(
+                order.line, f"alternative {each} is listed, but there are {Q}, numbered from 1."
+            )
     if len(set(listed)) < len(listed):
         twice = next(each for n, each in enumerate(listed) if each in listed[:n])
         profile.fail(order.line, f"alternative {twice} is listed twice: list each once.")
     if profile.kind in ("soc", "toc") and len(listed) < Q:
         profile.fail(
-            order.line, f"the order lists {len(listed)} of {Q} alternatives, but .{profile.kind} is for complete orders."
+            order.line,
+            f"the order lists {len(listed)} of {Q} alternatives, but .{profile.kind} is for complete orders.",
         )
     if profile.kind in ("soc", "soi") and len(order.groups) < len(listed):
-        profile.fail(order.line, f"the order has a tie, but .{profile.kind} is for orders without ties.")
+        profile.fail(
+            order.line, f"the order has a tie, but .{profile.kind} is for orders without ties."
+        )
 
 
 def _check_counts(profile: Profile) -> None:
     """The header's numbers against what is there."""
     if "NUMBER ALTERNATIVES" not in profile.counts:
-        raise FileError(f"{profile.path} has no line # NUMBER ALTERNATIVES: PrefLib's header needs it.")
+        raise FileError(
+            f"{profile.path} has no line # NUMBER ALTERNATIVES: PrefLib's header needs it."
+        )
     if not profile.orders:
-        raise FileError(f"{profile.path} has a header but no order: give a line for each, as in 3: 2,{{1,4}},3.")
+        raise FileError(
+            f"{profile.path} has a header but no order: give a line for each, as in 3: 2,{{1,4}},3."
+        )
     Q = profile.counts["NUMBER ALTERNATIVES"]
     if wrong := [index for index in profile.names if not 1 <= index <= Q]:
-        raise FileError(f"{profile.path} names alternative {wrong[0]}, but says that there are {Q}, numbered from 1.")
+        raise FileError(
+            f"{profile.path} names alternative {wrong[0]}, but says that there are {Q}, numbered from 1."
+        )
     used = {each for order in profile.orders for group in order.groups for each in group}
     if nameless := sorted(used - set(profile.names)) if profile.names else []:
-        raise FileError(f"{profile.path} has no line # ALTERNATIVE NAME {nameless[0]}: name every alternative.")
-    found = {"NUMBER VOTERS": sum(order.count for order in profile.orders), "NUMBER UNIQUE ORDERS": len(profile.orders)}
+        raise FileError(
+            f"{profile.path} has no line # ALTERNATIVE NAME {nameless[0]}: name every alternative."
+        )
+    found = {
+        "NUMBER VOTERS": sum(order.count for order in profile.orders),
+        "NUMBER UNIQUE ORDERS": len(profile.orders),
+    }
     for key, count in found.items():
         if profile.counts.get(key, count) != count:
-            raise FileError(f"{profile.path} says {key}: {profile.counts[key]:,}, but has {count:,}: is it cut short?")
+            raise FileError(
+                f"{profile.path} says {key}: {profile.counts[key]:,}, but has {count:,}: is it cut short?"
+            )
 
 
 def _rankings(profile: Profile, how: How) -> Rankings:
@@ -196,17 +250,25 @@ def _rankings(profile: Profile, how: How) -> Rankings:
     lengths = [sum(map(len, order.groups)) for order in profile.orders]
     check_room(int(sum(c * max(n, n * (n - 1) // 2) for c, n in zip(counts, lengths, strict=True))))
     if not counts.sum():
-        raise FileError(f"{profile.path}: every order was given by 0 voters: there is nobody to learn from.")
-    known = sorted(profile.names) or sorted({each for order in profile.orders for group in order.groups for each in group})
+        raise FileError(
+            f"{profile.path}: every order was given by 0 voters: there is nobody to learn from."
+        )
+    known = sorted(profile.names) or sorted(
+        {each for order in profile.orders for group in order.groups for each in group}
+    )
     names = [profile.names.get(each, str(each)) for each in known]
     by_text = sorted(range(len(names)), key=lambda i: names[i])
     code = {known[i]: n for n, i in enumerate(by_text)}
     ranking, item, place = _entries(profile, code)
-    users = sorted(range(1, int(counts.sum()) + 1), key=str)  # labels are numbered in the order of their text
+    users = sorted(
+        range(1, int(counts.sum()) + 1), key=str
+    )  # labels are numbered in the order of their text
     position = np.empty(len(users), np.int64)
     position[np.array(users) - 1] = np.arange(len(users))
     unlisted = how.unlisted or "unknown"
-    return Rankings.from_codes(position, ranking, item, place, [names[i] for i in by_text], users, unlisted=unlisted)
+    return Rankings.from_codes(
+        position, ranking, item, place, [names[i] for i in by_text], users, unlisted=unlisted
+    )
 
 
 def _entries(profile: Profile, code: dict[int, int]) -> tuple[Any, ...]:

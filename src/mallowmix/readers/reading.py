@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mallowmix.columns import Policy
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.rankings import Rankings
+from mallowmix.data.row_checks import Policy
 from mallowmix.errors import OptionError, check_at_least, check_choice
-from mallowmix.orders import Rankings
 
 Ties: TypeAlias = Literal["drop", "half", "error"]
 BothBad: TypeAlias = Literal["drop", "tie", "error"]
@@ -29,7 +29,7 @@ class How:
     both_bad : battles in which both were bad: "drop" leaves them out, "tie" treats them as ties, "error" refuses them
     outcomes : battles: further words → "left", "right", "tie" or "both_bad"
     one_user : whether all rows may be one person's, where a table does not say whose they are
-    per_user : ratings and rankings: what a person counts in learning (see `mallowmix.readers.shares.shared`)
+    per_user : ratings and rankings: what a person counts in learning (see `mallowmix.readers.order_weights.shared`)
     top_items : ratings: keep so many of the most rated things
     unlisted : rankings: nothing is known of what a ranking does not list ("unknown"), or it is below what is listed ("below")
     zero : rankings: what the place 0 means: "error", "missing" (not ranked) or "best" (places count from 0)
@@ -48,7 +48,12 @@ class How:
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
-            if getattr(self, name) is not None or name in ("self_pairs", "missing", "per_user", "zero"):
+            if getattr(self, name) is not None or name in (
+                "self_pairs",
+                "missing",
+                "per_user",
+                "zero",
+            ):
                 check_choice(name, getattr(self, name), choices)
         if self.top_items is not None:
             check_at_least("top_items", self.top_items, 2)
@@ -75,10 +80,14 @@ def _check_outcomes(outcomes: Any) -> None:
     if outcomes is None:
         return
     if not isinstance(outcomes, Mapping):
-        raise OptionError(f'outcomes is {outcomes!r}; it must be a mapping from words to outcomes, as in {{"draw": "tie"}}.')
+        raise OptionError(
+            f'outcomes is {outcomes!r}; it must be a mapping from words to outcomes, as in {{"draw": "tie"}}.'
+        )
     for word, meaning in outcomes.items():
         if meaning not in ("left", "right", "tie", "both_bad"):
-            raise OptionError(f"outcomes gives {word!r} the meaning {meaning!r}; it must be left, right, tie or both_bad.")
+            raise OptionError(
+                f"outcomes gives {word!r} the meaning {meaning!r}; it must be left, right, tie or both_bad."
+            )
 
 
 class Sides(NamedTuple):
@@ -117,7 +126,9 @@ class Reading:
     notes: tuple[str, ...] = ()
 
 
-def tie_notes(how: How, n_ties: float, n_both_bad: float, total: float, what: str) -> tuple[str, ...]:
+def tie_notes(
+    how: How, n_ties: float, n_both_bad: float, total: float, what: str
+) -> tuple[str, ...]:
     """What is said about ties where nobody said what to do with them."""
     notes = []
     if n_ties and how.ties is None:

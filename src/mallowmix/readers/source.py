@@ -7,10 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from mallowmix.columns import Policy
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.rankings import Rankings
+from mallowmix.data.row_checks import Policy
 from mallowmix.errors import DataWarning, FileError, OptionError, check_choice
-from mallowmix.orders import Rankings
 from mallowmix.readers.files import open_path
 from mallowmix.readers.forms import FILES, NAMES, check_uses, choose_form, read_form
 from mallowmix.readers.headers import NAMES as ROLE_NAMES
@@ -18,7 +18,7 @@ from mallowmix.readers.headers import check_columns
 from mallowmix.readers.inputs import Input, speaking_of
 from mallowmix.readers.movielens import is_movielens, read_movielens_file
 from mallowmix.readers.preflib import is_preflib, read_preflib_file
-from mallowmix.readers.rankings import reading_of_rankings
+from mallowmix.readers.ranking_forms import reading_of_rankings
 from mallowmix.readers.reading import BothBad, How, PerUser, Reading, Ties, Unlisted, Zero
 from mallowmix.readers.sql import hidden, is_url, open_url
 from mallowmix.readers.tables import open_table
@@ -60,7 +60,11 @@ def read_comparisons(
     Labels of a CSV file are text (`007` stays `007`, `NA` is a name), and only the empty field counts as missing; labels from
     anywhere else keep their type. `read` gives the same with what was counted on the way.
     """
-    options = {name: value for name, value in locals().items() if name not in ("source", "format", "columns", "query")}
+    options = {
+        name: value
+        for name, value in locals().items()
+        if name not in ("source", "format", "columns", "query")
+    }
     found = read(source, format=format, columns=columns, query=query, **options)
     for note in found.notes:
         warnings.warn(note, DataWarning, stacklevel=2)
@@ -88,11 +92,15 @@ def read(
 def _how(options: Mapping[str, Any]) -> How:
     unknown = [name for name in options if name not in How.__dataclass_fields__]
     if unknown:
-        raise OptionError(f"There is no option {unknown[0]!r}; there are {', '.join(How.__dataclass_fields__)}.")
+        raise OptionError(
+            f"There is no option {unknown[0]!r}; there are {', '.join(How.__dataclass_fields__)}."
+        )
     return How(**options)
 
 
-def _read(source: Any, format: str | None, columns: Mapping[str, Any] | None, query: str | None, how: How) -> Reading:
+def _read(
+    source: Any, format: str | None, columns: Mapping[str, Any] | None, query: str | None, how: How
+) -> Reading:
     if isinstance(source, Comparisons):
         return Reading(source, "comparisons")
     if isinstance(source, Rankings):
@@ -101,15 +109,21 @@ def _read(source: Any, format: str | None, columns: Mapping[str, Any] | None, qu
         with speaking_of(_title(source)):
             return _read_path(source, format, columns, query, how)
     if query is not None:
-        raise OptionError("query is for databases: for .sqlite and .duckdb files and for addresses of servers.")
+        raise OptionError(
+            "query is for databases: for .sqlite and .duckdb files and for addresses of servers."
+        )
     return _read_table(open_table(source), format, columns, how)
 
 
-def _read_path(source: Any, format: str | None, columns: Mapping[str, Any] | None, query: str | None, how: How) -> Reading:
+def _read_path(
+    source: Any, format: str | None, columns: Mapping[str, Any] | None, query: str | None, how: How
+) -> Reading:
     if is_url(source):
         return _read_table(open_url(source, query), format, columns, how)
     path = Path(source)
-    whole_file = format or ("preflib" if is_preflib(path) else "movielens" if is_movielens(path) else None)
+    whole_file = format or (
+        "preflib" if is_preflib(path) else "movielens" if is_movielens(path) else None
+    )
     if whole_file not in FILES:
         return _read_table(open_path(source, query), format, columns, how)
     check_uses(whole_file, how)
@@ -122,11 +136,15 @@ def _read_path(source: Any, format: str | None, columns: Mapping[str, Any] | Non
     return read_preflib_file(path, how)
 
 
-def _read_table(table: Input, format: str | None, columns: Mapping[str, Any] | None, how: How) -> Reading:
+def _read_table(
+    table: Input, format: str | None, columns: Mapping[str, Any] | None, how: How
+) -> Reading:
     if format in FILES:
         raise OptionError(f"format is {format!r}, which is a file of its own kind, not a table.")
     if columns is not None and table.title == "The list":
-        raise OptionError("columns names the columns of a table or a file; rows of tuples have none.")
+        raise OptionError(
+            "columns names the columns of a table or a file; rows of tuples have none."
+        )
     form = choose_form(table, format, columns)
     check_uses(form.name, how)
     return read_form(table, form, columns, how)
@@ -143,5 +161,9 @@ def _recognised(found: Reading, columns: Mapping[str, Any], title: str) -> tuple
     plain = all(theirs in (ours, columns.get(ours)) for ours, theirs in found.taken.items())
     if found.form == "comparisons" and plain:
         return ()
-    taken = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in found.taken.items() if ours != theirs)
-    return (f'{title} was read as {found.form}{f" ({taken})" if taken else ""}; format="{found.form}" says so yourself.',)
+    taken = ", ".join(
+        f"{ours} from {theirs!r}" for ours, theirs in found.taken.items() if ours != theirs
+    )
+    return (
+        f'{title} was read as {found.form}{f" ({taken})" if taken else ""}; format="{found.form}" says so yourself.',
+    )

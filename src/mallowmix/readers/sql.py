@@ -17,7 +17,11 @@ from mallowmix.readers.json_lines import one_type
 SQLITE, DUCKDB = (".sqlite", ".sqlite3", ".db"), (".duckdb",)
 _BATCH = 100_000  # rows that are Python objects at a time
 _SECONDS = 10  # how long to wait for a server
-_SQLITE_ERRORS = (sqlite3.Error, sqlite3.Warning, UnicodeError)  # names in a damaged file may be no text
+_SQLITE_ERRORS = (
+    sqlite3.Error,
+    sqlite3.Warning,
+    UnicodeError,
+)  # names in a damaged file may be no text
 _ASK = 'query="SELECT user, winner, loser FROM votes"'
 Ran = tuple[list[str], Iterator[list[Any]]]  # names of the columns, batches of rows
 
@@ -41,11 +45,20 @@ def open_url(url: str, query: str | None) -> Input:
     """The result of a query to a database that is named by its address."""
     scheme, title = urlsplit(url).scheme.partition("+")[0], hidden(url)
     if scheme in ("sqlite", "duckdb"):
-        return open_database(Path(re.sub(r"^[a-z0-9+.-]+:///?", "", url)), query, duck=scheme == "duckdb")
+        return open_database(
+            Path(re.sub(r"^[a-z0-9+.-]+:///?", "", url)), query, duck=scheme == "duckdb"
+        )
     if scheme not in ("postgresql", "postgres"):
-        raise OptionError(f"{title}: mallowmix reads from postgresql://, sqlite:/// and duckdb:/// addresses, not {scheme}://.")
+        raise OptionError(
+            f"{title}: mallowmix reads from postgresql://, sqlite:/// and duckdb:/// addresses, not {scheme}://."
+        )
     plain = re.sub(r"^[a-z+]+://", "postgresql://", url)
-    return _input(title, query, lambda: _tables_of_postgres(plain, title), lambda asked: _run_postgres(plain, asked, title))
+    return _input(
+        title,
+        query,
+        lambda: _tables_of_postgres(plain, title),
+        lambda asked: _run_postgres(plain, asked, title),
+    )
 
 
 def open_database(path: Path, query: str | None, *, duck: bool | None = None) -> Input:
@@ -55,11 +68,19 @@ def open_database(path: Path, query: str | None, *, duck: bool | None = None) ->
     path.open("rb").close()  # what the operating system refuses, it refuses here
     duck = path.name.lower().endswith(DUCKDB) if duck is None else duck
     run = _run_duckdb if duck else _run_sqlite
-    tables = "SHOW TABLES" if duck else "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
-    return _input(str(path), query, lambda: _first_column(run(path, tables)), lambda asked: run(path, asked))
+    tables = (
+        "SHOW TABLES"
+        if duck
+        else "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
+    )
+    return _input(
+        str(path), query, lambda: _first_column(run(path, tables)), lambda asked: run(path, asked)
+    )
 
 
-def _input(title: str, query: str | None, tables: Callable[[], list[str]], run: Callable[[str], Ran]) -> Input:
+def _input(
+    title: str, query: str | None, tables: Callable[[], list[str]], run: Callable[[str], Ran]
+) -> Input:
     if query is None:
         found = tables()
         there = f"it has the tables {', '.join(found[:20])}" if found else "it has no table"
@@ -67,7 +88,9 @@ def _input(title: str, query: str | None, tables: Callable[[], list[str]], run: 
     names, batches = run(query)
     if len(set(names)) < len(names):
         twice = next(name for n, name in enumerate(names) if name in names[:n])
-        raise DataError(f"{title}: the query gives two columns named {twice!r}: name them apart with AS.")
+        raise DataError(
+            f"{title}: the query gives two columns named {twice!r}: name them apart with AS."
+        )
     check_width(title, len(names))
     columns = _columns(names, batches)
 
@@ -82,12 +105,18 @@ def _columns(names: list[str], batches: Iterator[list[Any]]) -> dict[str, pa.Chu
     for batch in batches:
         for name, values in zip(names, zip(*batch, strict=True), strict=True):
             parts[name].append(_array(list(values), name))
-    return {name: one_type(chunks, name) if chunks else pa.chunked_array([[]], pa.string()) for name, chunks in parts.items()}
+    return {
+        name: one_type(chunks, name) if chunks else pa.chunked_array([[]], pa.string())
+        for name, chunks in parts.items()
+    }
 
 
 def _array(values: list[Any], name: str) -> pa.Array:
     """Values of a column; what is no text, number or list is given by its text (a UUID, a date, a decimal)."""
-    plain = [value if value is None or isinstance(value, str | int | float | list) else _text(value) for value in values]
+    plain = [
+        value if value is None or isinstance(value, str | int | float | list) else _text(value)
+        for value in values
+    ]
     try:
         return pa.array(plain)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
@@ -108,7 +137,9 @@ def _first_column(ran: Ran) -> list[str]:
     return [str(row[0]) for batch in ran[1] for row in batch]
 
 
-def _batches(cursor: Any, connection: Any, errors: tuple[type[Exception], ...], title: str) -> Iterator[list[Any]]:
+def _batches(
+    cursor: Any, connection: Any, errors: tuple[type[Exception], ...], title: str
+) -> Iterator[list[Any]]:
     """The rows of a query, so many at a time; the connection is closed behind the last."""
     try:
         while rows := cursor.fetchmany(_BATCH):
@@ -145,7 +176,10 @@ def _run_duckdb(path: Path, query: str) -> Ran:
         raise _failed(str(path), error) from None
     if table is None:
         raise FileError(f"{path}: the query gives no rows: it must be a SELECT.")
-    rows = (list(zip(*(column.to_pylist() for column in batch.columns), strict=True)) for batch in table.to_batches(_BATCH))
+    rows = (
+        list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        for batch in table.to_batches(_BATCH)
+    )
     return table.column_names, (batch for batch in rows if batch)
 
 
@@ -165,7 +199,11 @@ def _run_postgres(url: str, query: str, title: str) -> Ran:
 def _tables_of_postgres(url: str, title: str) -> list[str]:
     schemas = "table_schema NOT IN ('pg_catalog', 'information_schema')"
     return _first_column(
-        _run_postgres(url, f"SELECT table_name FROM information_schema.tables WHERE {schemas} ORDER BY 1", title)
+        _run_postgres(
+            url,
+            f"SELECT table_name FROM information_schema.tables WHERE {schemas} ORDER BY 1",
+            title,
+        )
     )
 
 
@@ -181,4 +219,6 @@ def needs(module: str, what: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise FileError(f"Reading from {what} needs {module}: install it with pip install 'mallowmix[data]'.") from None
+        raise FileError(
+            f"Reading from {what} needs {module}: install it with pip install 'mallowmix[data]'."
+        ) from None

@@ -11,7 +11,11 @@ from narwhals.exceptions import NarwhalsError
 from mallowmix.errors import DataError
 from mallowmix.readers.inputs import Input, check_width
 
-WIDTHS = {2: ("winner", "loser"), 3: ("user", "winner", "loser"), 4: ("user", "winner", "loser", "weight")}
+WIDTHS = {
+    2: ("winner", "loser"),
+    3: ("user", "winner", "loser"),
+    4: ("user", "winner", "loser", "weight"),
+}
 
 
 def open_table(source: Any) -> Input:
@@ -50,12 +54,16 @@ def _as_frame(source: Any) -> Any:
 
 def _open_frame(frame: Any) -> Input:
     if isinstance(frame, nw.DataFrame):
-        return _input("The table", list(frame.columns), lambda name: _column_of_series(frame.get_column(name)))
+        return _input(
+            "The table", list(frame.columns), lambda name: _column_of_series(frame.get_column(name))
+        )
     names = list(frame.collect_schema().names())
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
         found = frame.select(list(dict.fromkeys(picked.values()))).collect("pyarrow")
-        return {ours: _column_of_series(found.get_column(theirs)) for ours, theirs in picked.items()}
+        return {
+            ours: _column_of_series(found.get_column(theirs)) for ours, theirs in picked.items()
+        }
 
     return Input("The table", names, take, lambda row: f"Row {row + 1}")
 
@@ -64,7 +72,11 @@ def _column_of_series(series: Any) -> Any:
     try:
         column = series.to_arrow()
         return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-    except (pa.ArrowException, TypeError, ValueError):  # kinds of values are mixed: who takes the list will say so
+    except (
+        pa.ArrowException,
+        TypeError,
+        ValueError,
+    ):  # kinds of values are mixed: who takes the list will say so
         return series.to_list()
 
 
@@ -84,9 +96,13 @@ def _width(rows: list[Any]) -> int:
     """How many values each row has, 2 to 4; 3 where there is no row."""
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, tuple | list | np.ndarray):
-            raise DataError(f"Row {number} is {row!r}; it must be a tuple (user, winner, loser[, weight]).")
+            raise DataError(
+                f"Row {number} is {row!r}; it must be a tuple (user, winner, loser[, weight])."
+            )
         if len(row) not in WIDTHS or (len(row) == 2 and len(rows[0]) != 2):
-            raise DataError(f"Row {number} has {len(row)} values; it must have 3 (user, winner, loser) or 4 (and a weight).")
+            raise DataError(
+                f"Row {number} has {len(row)} values; it must have 3 (user, winner, loser) or 4 (and a weight)."
+            )
         if len(row) != len(rows[0]):
             raise DataError(
                 f"Row {number} has {len(row)} values where row 1 has {len(rows[0])}: give all rows a weight, or none."

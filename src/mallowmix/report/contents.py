@@ -8,18 +8,18 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.assess.against_one import AgainstOne, against_one
-from mallowmix.assess.agreement import Agreed, Telling, agreed, distances, tellings
-from mallowmix.assess.choose_k import Choice, choose_k
-from mallowmix.assess.diagnostics import Diagnosis, diagnose
-from mallowmix.assess.folds import counted_people
-from mallowmix.assess.intervals import Intervals, intervals
+from mallowmix.assess.contrasts import Agreed, Telling, agreed, distances, tellings
+from mallowmix.assess.diagnose.diagnosis import Diagnosis, diagnose
+from mallowmix.assess.intervals.bootstrap_intervals import Intervals, intervals
 from mallowmix.assess.mixing import Mixing, mixing
+from mallowmix.assess.one_ranking_gain import AgainstOne, against_one
 from mallowmix.checks import DataReport, data_report
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.folds import counted_people
 from mallowmix.errors import DataError, MallowmixWarning, OptionError, check_at_least
+from mallowmix.fitting.choose_k import Choice, choose_k
 from mallowmix.infer.weights import weights
-from mallowmix.model import M4
+from mallowmix.model.m4 import M4
 
 Progress = Callable[[str, int, int], None]
 Array = NDArray[np.float64]
@@ -69,16 +69,24 @@ def gather(
     _check(replicates, simulations)
     votes = counted_people(comparisons.with_items(model.items))
     if not len(votes):
-        raise DataError("There are no comparisons to report on: nobody compared two items of the model.")
+        raise DataError(
+            "There are no comparisons to report on: nobody compared two items of the model."
+        )
     step = _Steps(progress)
     common = {"seed": seed, "jobs": jobs}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)  # what limits the answer is in the report
         theta = step("people", lambda: weights(model, votes, jobs=jobs))
-        looked = step("diagnosis", lambda: diagnose(model, votes, simulations=simulations, top=TOP, **common))
+        looked = step(
+            "diagnosis", lambda: diagnose(model, votes, simulations=simulations, top=TOP, **common)
+        )
         judged = step("predictions", lambda: against_one(model, votes, refit=refit, **common))
         sure = _intervals(model, votes, replicates, progress, common)
-        choice = choose_k(votes, _around(model.n_components), progress=progress, **common) if choose else None
+        choice = (
+            choose_k(votes, _around(model.n_components), progress=progress, **common)
+            if choose
+            else None
+        )
     return Contents(
         model,
         data_report(votes, model.n_components),
@@ -111,10 +119,14 @@ class _Steps:
 def _check(replicates: int, simulations: int) -> None:
     check_at_least("simulations", simulations, 0)
     if replicates != 0 and replicates < 10:
-        raise OptionError(f"replicates is {replicates}; it must be 0, for no intervals, or at least 10.")
+        raise OptionError(
+            f"replicates is {replicates}; it must be 0, for no intervals, or at least 10."
+        )
 
 
-def _intervals(model: M4, votes: Comparisons, replicates: int, progress: Progress | None, common: dict) -> Intervals | None:
+def _intervals(
+    model: M4, votes: Comparisons, replicates: int, progress: Progress | None, common: dict
+) -> Intervals | None:
     """None where they were not asked for, or cannot be had: columns that are not Mallows'."""
     if not replicates or model.scores is not None:
         return None

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.assess.choose_k import Choice
-from mallowmix.assess.disagreement import polarising
-from mallowmix.assess.k_rules import AGREE
+from mallowmix.assess.diagnose.disagreement import polarising
+from mallowmix.assess.diagnose.reliability import Reliability
 from mallowmix.assess.mixing import Mixing
-from mallowmix.assess.reliability import Reliability
-from mallowmix.labels import text_of
-from mallowmix.markup import printable
-from mallowmix.model import M4
-from mallowmix.plots.simplex import corners, simplex_points, some_people
-from mallowmix.plots.style import colour
+from mallowmix.data.labels import text_of
+from mallowmix.data.text import printable
+from mallowmix.fitting.choose_k import Choice
+from mallowmix.fitting.k_rules import AGREE
+from mallowmix.model.m4 import M4
+from mallowmix.plots.plot_style import colour
+from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
 
 Figure = dict[str, Any]
 INK, SOFT, LINE, ACCENT = "#1c1e24", "#5a5f6b", "#e2e0da", "#3346b8"  # as in report.css
@@ -36,12 +36,33 @@ def places(model: M4, by_share: list[int]) -> Figure:
     names, rows = text_of(model.items), _rows(model)
     low, high = model.sigma[:, rows].min(axis=0) + 1, model.sigma[:, rows].max(axis=0) + 1
     y = list(range(len(rows)))
-    lines = {"x": _breaks(low, high), "y": [v for n in y for v in (n, n, None)], "mode": "lines", "hoverinfo": "skip"}
+    lines = {
+        "x": _breaks(low, high),
+        "y": [v for n in y for v in (n, n, None)],
+        "mode": "lines",
+        "hoverinfo": "skip",
+    }
     data = [lines | {"type": "scatter", "line": {"color": LINE, "width": 5}, "showlegend": False}]
     data += [_places_of(model, k, rows, [label(names[i]) for i in rows]) for k in by_share]
-    axis = {"title": {"text": "place, 1 is best"}, "range": [0.3, model.n_items + 0.7], "zeroline": False, "side": "top"}
-    ticks = {"tickvals": y, "ticktext": [label(names[i]) for i in rows], "range": [len(rows) - 0.4, -0.6], "showgrid": False}
-    return _figure(data, height=90 + 27 * len(rows), xaxis=axis, yaxis=ticks | {"zeroline": False}, legend=_LEGEND)
+    axis = {
+        "title": {"text": "place, 1 is best"},
+        "range": [0.3, model.n_items + 0.7],
+        "zeroline": False,
+        "side": "top",
+    }
+    ticks = {
+        "tickvals": y,
+        "ticktext": [label(names[i]) for i in rows],
+        "range": [len(rows) - 0.4, -0.6],
+        "showgrid": False,
+    }
+    return _figure(
+        data,
+        height=90 + 27 * len(rows),
+        xaxis=axis,
+        yaxis=ticks | {"zeroline": False},
+        legend=_LEGEND,
+    )
 
 
 _LEGEND = {"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "xanchor": "left"}
@@ -55,7 +76,11 @@ def _rows(model: M4) -> list[int]:
 
 
 def _breaks(low: NDArray[Any], high: NDArray[Any]) -> list[int | None]:
-    return [value for one, other in zip(low.tolist(), high.tolist(), strict=True) for value in (one, other, None)]
+    return [
+        value
+        for one, other in zip(low.tolist(), high.tolist(), strict=True)
+        for value in (one, other, None)
+    ]
 
 
 def _places_of(model: M4, k: int, rows: list[int], names: list[str]) -> Figure:
@@ -83,8 +108,14 @@ def people(theta: Array, seed: int = 0) -> Figure | None:
 
 def _two(theta: Array) -> Figure:
     heights, edges = np.histogram(theta[:, 0], 20, (0, 1))
-    bars = _bars(edges, heights.astype(np.float64), [colour(1 if edge >= 0.5 else 2) for edge in edges[:-1]])
-    axis = {"title": {"text": "how much of taste 1 (the rest is taste 2)"}, "tickformat": ".0%", "range": [0, 1]}
+    bars = _bars(
+        edges, heights.astype(np.float64), [colour(1 if edge >= 0.5 else 2) for edge in edges[:-1]]
+    )
+    axis = {
+        "title": {"text": "how much of taste 1 (the rest is taste 2)"},
+        "tickformat": ".0%",
+        "range": [0, 1],
+    }
     return _figure([bars], height=280, xaxis=axis, yaxis={"title": {"text": "people"}})
 
 
@@ -96,8 +127,19 @@ def _dots(theta: Array) -> Figure:
         "color": [colour(int(k) + 1) for k in strongest],
         "line": {"color": "#fff", "width": 0.7},
     }
-    said = [", ".join(f"taste {k + 1} {100 * row[k]:.0f} %" for k in np.argsort(-row)[:4] if row[k] >= 0.01) for row in theta]
-    return {"mode": "markers", "marker": marker, "text": said, "hovertemplate": "%{text}<extra></extra>", "showlegend": False}
+    said = [
+        ", ".join(
+            f"taste {k + 1} {100 * row[k]:.0f} %" for k in np.argsort(-row)[:4] if row[k] >= 0.01
+        )
+        for row in theta
+    ]
+    return {
+        "mode": "markers",
+        "marker": marker,
+        "text": said,
+        "hovertemplate": "%{text}<extra></extra>",
+        "showlegend": False,
+    }
 
 
 def _three(theta: Array) -> Figure:
@@ -105,7 +147,12 @@ def _three(theta: Array) -> Figure:
     dots = {"type": "scatterternary", "a": a, "b": b, "c": c, "cliponaxis": False}
     axes = {f"{axis}axis": _side(k) for k, axis in enumerate("abc", start=1)}
     ternary = axes | {"sum": 1, "bgcolor": "rgba(0,0,0,0)"}
-    return _figure([dots | _dots(theta)], height=430, ternary=ternary, margin={"l": 48, "r": 48, "t": 48, "b": 48})
+    return _figure(
+        [dots | _dots(theta)],
+        height=430,
+        ternary=ternary,
+        margin={"l": 48, "r": 48, "t": 48, "b": 48},
+    )
 
 
 def _side(k: int) -> Figure:
@@ -117,19 +164,40 @@ def _side(k: int) -> Figure:
 def _many(theta: Array) -> Figure:
     corner, points = corners(theta.shape[1]), np.round(simplex_points(theta), 3)
     ring = [*range(len(corner)), 0]
-    edge = {"type": "scatter", "mode": "lines", "x": corner[ring, 0].tolist(), "y": corner[ring, 1].tolist(), "hoverinfo": "skip"}
-    dots = {"type": "scatter", "x": points[:, 0].tolist(), "y": points[:, 1].tolist()} | _dots(theta)
+    edge = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": corner[ring, 0].tolist(),
+        "y": corner[ring, 1].tolist(),
+        "hoverinfo": "skip",
+    }
+    dots = {"type": "scatter", "x": points[:, 0].tolist(), "y": points[:, 1].tolist()} | _dots(
+        theta
+    )
     notes = [_corner(k + 1, *(1.13 * corner[k])) for k in range(len(corner))]
     axis = {"visible": False, "range": [-1.3, 1.3]}
     data = [edge | {"line": {"color": SOFT, "width": 1}, "showlegend": False}, dots]
-    return _figure(data, height=460, xaxis=axis, yaxis=axis | {"scaleanchor": "x"}, annotations=notes, margin=_NONE)
+    return _figure(
+        data,
+        height=460,
+        xaxis=axis,
+        yaxis=axis | {"scaleanchor": "x"},
+        annotations=notes,
+        margin=_NONE,
+    )
 
 
 _NONE = {"l": 0, "r": 0, "t": 0, "b": 0}
 
 
 def _corner(k: int, x: float, y: float) -> Figure:
-    return {"x": float(x), "y": float(y), "text": f"<b>{k}</b>", "showarrow": False, "font": {"color": colour(k), "size": 15}}
+    return {
+        "x": float(x),
+        "y": float(y),
+        "text": f"<b>{k}</b>",
+        "showarrow": False,
+        "font": {"color": colour(k), "size": 15},
+    }
 
 
 def largest_share(mixing: Mixing) -> Figure:
@@ -149,36 +217,65 @@ def _bars(edges: Array, heights: Array, paint: Any) -> Figure:
         "text": ends,
         "textposition": "none",
     }
-    more = {"marker": {"color": paint}, "hovertemplate": "%{text}: %{y} people<extra></extra>", "showlegend": False}
+    more = {
+        "marker": {"color": paint},
+        "hovertemplate": "%{text}: %{y} people<extra></extra>",
+        "showlegend": False,
+    }
     return {"type": "bar"} | values | more
 
 
 def calibration(found: Reliability) -> Figure:
     """How often favourites won against how often they were held to; a larger dot is more choices."""
     most = max((row.n_comparisons for row in found.table), default=1.0)
-    right = {"type": "scatter", "mode": "lines", "x": [0.5, 1], "y": [0.5, 1], "hoverinfo": "skip", "showlegend": False}
+    right = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [0.5, 1],
+        "y": [0.5, 1],
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
     dots = {
         "type": "scatter",
         "mode": "markers",
         "x": [round(row.foretold, 4) for row in found.table],
         "y": [round(row.observed, 4) for row in found.table],
         "text": [f"{row.n_comparisons:,.12g} choices" for row in found.table],
-        "marker": {"color": ACCENT, "size": [8 + 16 * (row.n_comparisons / most) ** 0.5 for row in found.table], "opacity": 0.85},
+        "marker": {
+            "color": ACCENT,
+            "size": [8 + 16 * (row.n_comparisons / most) ** 0.5 for row in found.table],
+            "opacity": 0.85,
+        },
         "hovertemplate": "held to be %{x:.0%} likely, happened %{y:.0%}<br>%{text}<extra></extra>",
         "showlegend": False,
     }
     axis = {"tickformat": ".0%", "range": [0.47, 1.03], "tickvals": [0.5, 0.6, 0.7, 0.8, 0.9, 1]}
     lowest = min([0.47, *(row.observed - 0.03 for row in found.table)])
     across = axis | {"title": {"text": "the model's probability of its favourite"}}
-    upward = {"tickformat": ".0%", "range": [lowest, 1.03], "title": {"text": "how often the favourite won"}}
-    return _figure([right | {"line": {"color": SOFT, "dash": "dot"}}, dots], height=360, xaxis=across, yaxis=upward)
+    upward = {
+        "tickformat": ".0%",
+        "range": [lowest, 1.03],
+        "title": {"text": "how often the favourite won"},
+    }
+    return _figure(
+        [right | {"line": {"color": SOFT, "dash": "dot"}}, dots],
+        height=360,
+        xaxis=across,
+        yaxis=upward,
+    )
 
 
 def new_people(choice: Choice) -> Figure:
     """New people foretold, for each number of tastes, with the error of the difference to the best."""
     rows = choice.table
     gained = [row.log_likelihood_per_comparison for row in rows]
-    error = {"type": "data", "array": [_finite(row.difference_error) for row in rows], "color": SOFT, "thickness": 1.5}
+    error = {
+        "type": "data",
+        "array": [_finite(row.difference_error) for row in rows],
+        "color": SOFT,
+        "thickness": 1.5,
+    }
     return _by_k(choice, gained, "%{y:.4f} per choice", error_y=error)
 
 
@@ -186,19 +283,50 @@ def found_again(choice: Choice) -> Figure:
     """Agreement of two halves of the people, for each number of tastes."""
     drawn = _by_k(choice, [row.agreement for row in choice.table], "%{y:.0%}")
     drawn["layout"]["yaxis"] |= {"tickformat": ".0%", "range": [0, 1.05]}
-    line = {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": AGREE, "y1": AGREE, "line": {"color": SOFT, "dash": "dot"}}
-    note = {"x": 1, "xref": "paper", "y": AGREE, "text": "needed", "showarrow": False, "yanchor": "bottom", "xanchor": "right"}
-    drawn["layout"] |= {"shapes": [line], "annotations": [note | {"font": {"color": SOFT, "size": 12}}]}
+    line = {
+        "type": "line",
+        "x0": 0,
+        "x1": 1,
+        "xref": "paper",
+        "y0": AGREE,
+        "y1": AGREE,
+        "line": {"color": SOFT, "dash": "dot"},
+    }
+    note = {
+        "x": 1,
+        "xref": "paper",
+        "y": AGREE,
+        "text": "needed",
+        "showarrow": False,
+        "yanchor": "bottom",
+        "xanchor": "right",
+    }
+    drawn["layout"] |= {
+        "shapes": [line],
+        "annotations": [note | {"font": {"color": SOFT, "size": 12}}],
+    }
     return drawn
 
 
 def _by_k(choice: Choice, values: list[float], hover: str, **more: Any) -> Figure:
     k = [row.k for row in choice.table]
-    sizes, paint = [15 if n == choice.k else 9 for n in k], [ACCENT if n == choice.k else SOFT for n in k]
-    line = {"type": "scatter", "mode": "lines+markers", "x": k, "y": [round(value, 5) for value in values], "showlegend": False}
+    sizes, paint = (
+        [15 if n == choice.k else 9 for n in k],
+        [ACCENT if n == choice.k else SOFT for n in k],
+    )
+    line = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": k,
+        "y": [round(value, 5) for value in values],
+        "showlegend": False,
+    }
     style = {"line": {"color": LINE, "width": 2}, "marker": {"color": paint, "size": sizes}}
     told = {"hovertemplate": f"%{{x}} tastes: {hover}<extra></extra>"}
-    axes = {"xaxis": {"title": {"text": "number of tastes"}, "tickvals": k, "showgrid": False}, "yaxis": {}}
+    axes = {
+        "xaxis": {"title": {"text": "number of tastes"}, "tickvals": k, "showgrid": False},
+        "yaxis": {},
+    }
     return _figure([line | style | told | more], height=300, **axes)
 
 
@@ -215,9 +343,19 @@ def _figure(data: list[Figure], height: int, **layout: Any) -> Figure:
         "plot_bgcolor": "rgba(0,0,0,0)",
         "dragmode": False,
         "hovermode": "closest",
-        "font": {"family": 'system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif', "size": 13, "color": INK},
+        "font": {
+            "family": 'system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif',
+            "size": 13,
+            "color": INK,
+        },
         "hoverlabel": {"bgcolor": "#ffffff", "bordercolor": LINE, "font": {"color": INK}},
     }
-    fixed = {"fixedrange": True, "automargin": True, "gridcolor": LINE, "zerolinecolor": LINE, "linecolor": LINE}
+    fixed = {
+        "fixedrange": True,
+        "automargin": True,
+        "gridcolor": LINE,
+        "zerolinecolor": LINE,
+        "linecolor": LINE,
+    }
     axes = {name: fixed | value for name, value in layout.items() if name in ("xaxis", "yaxis")}
     return {"data": data, "layout": style | layout | axes}

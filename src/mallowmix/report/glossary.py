@@ -1,7 +1,10 @@
 """The words of a report, each in a sentence or two."""
 
 TERMS = (
-    ("Choice", "One person, two things, and the one that they preferred. Everything here is learnt from choices alone."),
+    (
+        "Choice",
+        "One person, two things, and the one that they preferred. Everything here is learnt from choices alone.",
+    ),
     (
         "Taste",
         "A ranking that many people share in part, with how firmly it is followed. Nobody was asked about tastes: they are the "
@@ -27,8 +30,14 @@ TERMS = (
         "The number behind noise. At 0 a taste is always followed; at 1 it is no more than a coin. Of two neighbours in "
         "the ranking the lower one wins φ times as often as the higher.",
     ),
-    ("Foretold right", "How often the thing that the model held to be more likely was chosen. A coin gets 50 of 100."),
-    ("Calibration", "Whether probabilities mean what they say: of all choices held to be 80 % likely, 80 % should come true."),
+    (
+        "Foretold right",
+        "How often the thing that the model held to be more likely was chosen. A coin gets 50 of 100.",
+    ),
+    (
+        "Calibration",
+        "Whether probabilities mean what they say: of all choices held to be 80 % likely, 80 % should come true.",
+    ),
     (
         "One ranking for all",
         "What one would do without tastes: a single ranking, the same for everybody. Tastes must beat it to be worth having.",

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from mallowmix._version import __version__
-from mallowmix.atomic import replacing
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.atomic_write import replacing
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.text import printable
 from mallowmix.errors import FileError
-from mallowmix.markup import printable
-from mallowmix.model import M4
-from mallowmix.report import figures, limits, views, words
+from mallowmix.model.m4 import M4
+from mallowmix.report import data_limits as limits
+from mallowmix.report import figures
+from mallowmix.report import page_parts as views
+from mallowmix.report import report_text as words
 from mallowmix.report.contents import Contents, gather
 from mallowmix.report.glossary import TERMS
 
@@ -37,12 +40,14 @@ class Report:
             place.write_text(text, encoding="utf-8", newline="\n")
 
     def _repr_html_(self) -> str:
-        from mallowmix.markup import list_of
+        from mallowmix.data.text import list_of
 
         return f"<strong>Report.</strong> {words.lead(self.contents)}{list_of(words.in_short(self.contents))}"
 
 
-def make_report(model: M4, comparisons: Comparisons, *, title: str = _TITLE, **options: Any) -> Report:
+def make_report(
+    model: M4, comparisons: Comparisons, *, title: str = _TITLE, **options: Any
+) -> Report:
     """A report on a model and the comparisons that it was learnt from.
 
     title : its heading
@@ -59,9 +64,13 @@ def _template() -> Any:
         import jinja2
         import plotly  # noqa: F401 its JavaScript goes into the page
     except ImportError as error:
-        raise FileError(f"A report needs {error.name}, which is not installed: pip install 'mallowmix[web]'.") from None
+        raise FileError(
+            f"A report needs {error.name}, which is not installed: pip install 'mallowmix[web]'."
+        ) from None
     places = jinja2.FileSystemLoader(_HERE / "templates")
-    return jinja2.Environment(loader=places, autoescape=True, trim_blocks=True, lstrip_blocks=True).get_template("report.html")
+    return jinja2.Environment(
+        loader=places, autoescape=True, trim_blocks=True, lstrip_blocks=True
+    ).get_template("report.html")
 
 
 def _values(found: Contents, title: str) -> dict[str, Any]:
@@ -88,20 +97,30 @@ def _values(found: Contents, title: str) -> dict[str, Any]:
 
 
 def _figures(found: Contents, by_share: list[int]) -> dict[str, Any]:
-    drawn = {"people": figures.people(found.theta, found.seed), "largest": figures.largest_share(found.mixing)}
+    drawn = {
+        "people": figures.people(found.theta, found.seed),
+        "largest": figures.largest_share(found.mixing),
+    }
     if found.model.n_components > 1:
         drawn["places"] = figures.places(found.model, by_share)
     if found.against_one is not None:
         drawn["calibration"] = figures.calibration(found.against_one.reliability)
     if found.choice is not None and found.choice.table:
-        drawn |= {"new-people": figures.new_people(found.choice), "found-again": figures.found_again(found.choice)}
+        drawn |= {
+            "new-people": figures.new_people(found.choice),
+            "found-again": figures.found_again(found.choice),
+        }
     return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
 def _made(found: Contents) -> list[tuple[str, str]]:
     """How the model and the report came about."""
     report = found.model.report
-    known = [(name, printable(report[name])) for name in ("method", "seed", "comparisons", "users") if name in report]
+    known = [
+        (name, printable(report[name]))
+        for name in ("method", "seed", "comparisons", "users")
+        if name in report
+    ]
     sure = found.intervals
     return [
         *((f"model: {name}", value) for name, value in known),

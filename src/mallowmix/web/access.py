@@ -57,8 +57,12 @@ async def writing(request: Request, site: Annotated[Site, Depends(site_of)]) -> 
     session = await reading(await find_session(request, site))
     if not request.headers.get("authorization"):
         same_origin(request)
-        if not same(request.headers.get("x-csrf-token", ""), csrf_of(site.store.secret, session.token)):
-            raise HTTPException(403, "The header X-CSRF-Token is missing or wrong: reload the page.")
+        if not same(
+            request.headers.get("x-csrf-token", ""), csrf_of(site.store.secret, session.token)
+        ):
+            raise HTTPException(
+                403, "The header X-CSRF-Token is missing or wrong: reload the page."
+            )
     return session
 
 

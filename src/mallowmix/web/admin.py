@@ -8,12 +8,12 @@ from fastapi.responses import RedirectResponse
 from mallowmix.errors import DataError
 from mallowmix.web.access import TheSite, same_origin
 from mallowmix.web.export import as_csv, as_parquet, export_table
-from mallowmix.web.limits import Rates
-from mallowmix.web.names import clean_name
+from mallowmix.web.item_names import clean_name
 from mallowmix.web.pages import render
+from mallowmix.web.rate_limits import Rates
 from mallowmix.web.sessions import ADMIN_COOKIE, ADMIN_SECONDS, csrf_of, same
 from mallowmix.web.site import Site
-from mallowmix.web.store import ACTIVE, PROPOSED, REJECTED, RETIRED, person_name
+from mallowmix.web.vote_store import ACTIVE, PROPOSED, REJECTED, RETIRED, person_name
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 _tries = Rates(rate=0.2, burst=10)  # wrong tokens from one address
@@ -64,7 +64,9 @@ Seeing, Changing = [Depends(seeing)], [Depends(changing)]
 def _back(note: str = "") -> RedirectResponse:
     response = RedirectResponse("/admin", 303)
     if note:
-        response.set_cookie("mallowmix_note", note, max_age=20, httponly=True, samesite="strict", path="/admin")
+        response.set_cookie(
+            "mallowmix_note", note, max_age=20, httponly=True, samesite="strict", path="/admin"
+        )
     return response
 
 
@@ -74,7 +76,9 @@ async def page(request: Request, site: TheSite, after: int = 0) -> Response:
     _open(site)
     if not is_admin(request, site):
         return render(request, "login.html", site)
-    response = render(request, "admin.html", site, **await site.slowly(_seen, site, request, max(after, 0)))
+    response = render(
+        request, "admin.html", site, **await site.slowly(_seen, site, request, max(after, 0))
+    )
     response.delete_cookie("mallowmix_note", path="/admin")
     return response
 
@@ -105,7 +109,12 @@ async def login(request: Request, site: TheSite, token: Text = "") -> Response:
         return render(request, "login.html", site, 401, wrong="That is not the admin token.")
     response = RedirectResponse("/admin", 303)
     secure = request.url.scheme == "https"
-    options: dict[str, Any] = {"httponly": True, "samesite": "strict", "secure": secure, "path": "/admin"}
+    options: dict[str, Any] = {
+        "httponly": True,
+        "samesite": "strict",
+        "secure": secure,
+        "path": "/admin",
+    }
     response.set_cookie(ADMIN_COOKIE, site.admins.open(), max_age=ADMIN_SECONDS, **options)
     return response
 
@@ -150,14 +159,20 @@ async def delete(person: int, site: TheSite) -> Response:
     """Delete a person and all their votes."""
     if not 0 < person < 2**31 or not await site.delete_person(person):
         raise HTTPException(404, "There is no such person.")
-    return _back(f"{person_name(person)} and all their votes are gone. The model forgets them at the next refit.")
+    return _back(
+        f"{person_name(person)} and all their votes are gone. The model forgets them at the next refit."
+    )
 
 
 @router.get("/votes.csv", dependencies=Seeing)
 async def votes_csv(site: TheSite) -> Response:
     """All votes as CSV."""
     data = await site.slowly(lambda: as_csv(export_table(site.store)))
-    return Response(data, media_type="text/csv", headers={"Content-Disposition": 'attachment; filename="votes.csv"'})
+    return Response(
+        data,
+        media_type="text/csv",
+        headers={"Content-Disposition": 'attachment; filename="votes.csv"'},
+    )
 
 
 @router.get("/votes.parquet", dependencies=Seeing)
@@ -165,4 +180,8 @@ async def votes_parquet(site: TheSite) -> Response:
     """All votes as Parquet."""
     data = await site.slowly(lambda: as_parquet(export_table(site.store)))
     kind = "application/vnd.apache.parquet"
-    return Response(data, media_type=kind, headers={"Content-Disposition": 'attachment; filename="votes.parquet"'})
+    return Response(
+        data,
+        media_type=kind,
+        headers={"Content-Disposition": 'attachment; filename="votes.parquet"'},
+    )

@@ -9,13 +9,22 @@ from pydantic import ValidationError
 
 from mallowmix._version import __version__
 from mallowmix.web import shapes
-from mallowmix.web.access import Perhaps, Reading, Session, TheSite, Writing, same_origin, site_of, writing
-from mallowmix.web.names import clean_name
+from mallowmix.web.access import (
+    Perhaps,
+    Reading,
+    Session,
+    TheSite,
+    Writing,
+    same_origin,
+    site_of,
+    writing,
+)
+from mallowmix.web.item_names import clean_name
 from mallowmix.web.questions import block_of, finished
 from mallowmix.web.results import result
 from mallowmix.web.sessions import COOKIE, YEAR, csrf_of, digest, link_of
 from mallowmix.web.site import Site
-from mallowmix.web.store import ACTIVE, PROPOSED, RETIRED, person_name
+from mallowmix.web.vote_store import ACTIVE, PROPOSED, RETIRED, person_name
 from mallowmix.web.writer import CONFLICT, GONE, REPEATED, Vote
 
 _SAID = {
@@ -29,10 +38,14 @@ _SAID = {
     429: "too often",
     503: "the database cannot be reached: try again",
 }
-PROBLEMS: dict[int | str, dict[str, Any]] = {code: {"model": shapes.Problem, "description": said} for code, said in _SAID.items()}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    code: {"model": shapes.Problem, "description": said} for code, said in _SAID.items()
+}
 router = APIRouter(responses=PROBLEMS)
 _PROPOSALS_EACH, _PROPOSALS = 10, 500  # that may wait: of one person, of all
-_STORED, _REPEATED = (shapes.VoteOut(repeated=repeated).model_dump_json() for repeated in (False, True))
+_STORED, _REPEATED = (
+    shapes.VoteOut(repeated=repeated).model_dump_json() for repeated in (False, True)
+)
 Link = Annotated[str, Query(pattern=r"^[A-Za-z0-9_-]{24}$")]
 
 
@@ -55,7 +68,10 @@ async def health(request: Request) -> Response:
     tags=["survey"],
     responses={200: {"model": shapes.VoteOut}},
     openapi_extra={
-        "requestBody": {"required": True, "content": {"application/json": {"schema": shapes.VoteIn.model_json_schema()}}}
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": shapes.VoteIn.model_json_schema()}},
+        }
     },
 )
 async def vote(request: Request) -> Response:
@@ -71,7 +87,9 @@ async def vote(request: Request) -> Response:
         site.known.forget(session.person)
         raise HTTPException(401, "This participant was deleted: begin again.")
     if answer == CONFLICT:
-        raise HTTPException(409, "This pair was answered before, or the key was used for another answer.")
+        raise HTTPException(
+            409, "This pair was answered before, or the key was used for another answer."
+        )
     return Response(_REPEATED if answer == REPEATED else _STORED, media_type="application/json")
 
 
@@ -81,8 +99,12 @@ def _checked(given: shapes.VoteIn, session: Session, site: Site) -> Vote:
         raise HTTPException(422, "A vote is about two different items.")
     for number in (given.first, given.second):
         if number not in site.items or site.items[number].status not in (ACTIVE, RETIRED):
-            raise HTTPException(404, f"There is no item {number}: take the numbers from /api/v1/next-pair.")
-    choice = {"first": 1, "second": -1, "skip": 0}[given.choice] * (1 if given.first < given.second else -1)
+            raise HTTPException(
+                404, f"There is no item {number}: take the numbers from /api/v1/next-pair."
+            )
+    choice = {"first": 1, "second": -1, "skip": 0}[given.choice] * (
+        1 if given.first < given.second else -1
+    )
     low, high = sorted((given.first, given.second))
     model = 0 if site.fitted is None else site.fitted.version
     return Vote(session.person, given.key, low, high, choice, model)
@@ -93,20 +115,28 @@ async def events(site: TheSite) -> StreamingResponse:
     """Server-sent events: `fit` (progress), `model` (a new one is in use), `votes` (how many, once a second at most)."""
     if site.hub.full:
         raise HTTPException(503, "Too many listeners: try again later.")
-    return StreamingResponse(site.hub.listen(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    return StreamingResponse(
+        site.hub.listen(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+    )
 
 
 @router.post("/people", tags=["survey"], status_code=201, dependencies=[Depends(same_origin)])
-async def begin(request: Request, response: Response, site: TheSite, wanted: shapes.NewPerson | None = None) -> shapes.PersonOut:
+async def begin(
+    request: Request, response: Response, site: TheSite, wanted: shapes.NewPerson | None = None
+) -> shapes.PersonOut:
     """Become a participant. The session comes as a cookie, and as a token where one is asked for."""
     wait = site.newcomers.wait(request.client.host if request.client else "?")
     if wait > 0:
         raise HTTPException(
-            429, "Many participants have begun from this address: wait a moment.", {"Retry-After": str(int(wait) + 1)}
+            429,
+            "Many participants have begun from this address: wait a moment.",
+            {"Retry-After": str(int(wait) + 1)},
         )
     person, token = await site.new_person()
     secure = request.url.scheme == "https"
-    response.set_cookie(COOKIE, token, max_age=YEAR, httponly=True, samesite="lax", secure=secure, path="/")
+    response.set_cookie(
+        COOKIE, token, max_age=YEAR, httponly=True, samesite="lax", secure=secure, path="/"
+    )
     shown = token if wanted is not None and wanted.token else None
     csrf, link = csrf_of(site.store.secret, token), link_of(site.store.secret, token)
     return shapes.PersonOut(person=person_name(person), csrf=csrf, link=link, token=shown)
@@ -119,8 +149,17 @@ async def me(session: Perhaps, site: TheSite) -> shapes.Me:
         return shapes.Me(person=None)
     answers = await site.slowly(site.store.answers_of, session.person)
     skipped = int((answers[:, 2] == 0).sum())
-    csrf, link = csrf_of(site.store.secret, session.token), link_of(site.store.secret, session.token)
-    return shapes.Me(person=person_name(session.person), csrf=csrf, link=link, answered=len(answers) - skipped, skipped=skipped)
+    csrf, link = (
+        csrf_of(site.store.secret, session.token),
+        link_of(site.store.secret, session.token),
+    )
+    return shapes.Me(
+        person=person_name(session.person),
+        csrf=csrf,
+        link=link,
+        answered=len(answers) - skipped,
+        skipped=skipped,
+    )
 
 
 @router.delete("/me", tags=["survey"], status_code=204)
@@ -132,19 +171,34 @@ async def leave(session: Writing, site: TheSite, response: Response) -> None:
 
 @router.get("/next-pair", tags=["survey"])
 async def next_pair(
-    session: Reading, site: TheSite, response: Response, more: Annotated[bool, Query(description="go on after the end")] = False
+    session: Reading,
+    site: TheSite,
+    response: Response,
+    more: Annotated[bool, Query(description="go on after the end")] = False,
 ) -> shapes.Question:
     """What to ask next: the pair whose answer tells most about this person. The same until it is answered."""
     asked, answers, (clock, processor) = await site.quickly(site.question, session.person)
-    response.headers["Server-Timing"] = f"question;dur={1000 * clock:.3f}, cpu;dur={1000 * processor:.3f}"
+    response.headers["Server-Timing"] = (
+        f"question;dur={1000 * clock:.3f}, cpu;dur={1000 * processor:.3f}"
+    )
     done, most = finished(site.settings, len(answers), asked, more=more), site.settings.questions
     progress = 1.0 if done else min(len(answers) / most, 1.0)
-    out = {"done": done, "finished": asked is None, "number": len(answers) + (not done), "most": most, "progress": progress}
+    out = {
+        "done": done,
+        "finished": asked is None,
+        "number": len(answers) + (not done),
+        "most": most,
+        "progress": progress,
+    }
     if done or asked is None:
         return shapes.Question(**out)
-    first, second = (shapes.ItemOut(id=i, name=site.items[i].name) for i in (asked.first, asked.second))
+    first, second = (
+        shapes.ItemOut(id=i, name=site.items[i].name) for i in (asked.first, asked.second)
+    )
     model = 0 if site.fitted is None else site.fitted.version
-    return shapes.Question(**out, first=first, second=second, information=asked.information, model=model)
+    return shapes.Question(
+        **out, first=first, second=second, information=asked.information, model=model
+    )
 
 
 @router.get("/me/result", tags=["survey"])
@@ -158,7 +212,9 @@ async def kept_result(link: Link, site: TheSite) -> shapes.ResultOut:
     """The same for whoever has the link."""
     person = await site.slowly(site.store.person_by, "link", digest(link))
     if person is None:
-        raise HTTPException(404, "There is no result under this link: it was deleted, or the link is not whole.")
+        raise HTTPException(
+            404, "There is no result under this link: it was deleted, or the link is not whole."
+        )
     return await site.slowly(_result, site, person)
 
 
@@ -166,13 +222,19 @@ def _result(site: Site, person: int) -> shapes.ResultOut:
     answers, fitted = site.store.answers_of(person), site.fitted
     skipped = int((answers[:, 2] == 0).sum())
     told = {} if fitted is None else result(fitted, block_of(fitted, site.items, answers))
-    return shapes.ResultOut(fitted=fitted is not None, answered=len(answers) - skipped, skipped=skipped, **told)
+    return shapes.ResultOut(
+        fitted=fitted is not None, answered=len(answers) - skipped, skipped=skipped, **told
+    )
 
 
 @router.get("/items", tags=["survey"])
 async def items(site: TheSite) -> list[shapes.ItemOut]:
     """What is asked about."""
-    return [shapes.ItemOut(id=item.id, name=item.name) for item in site.items.values() if item.status == ACTIVE]
+    return [
+        shapes.ItemOut(id=item.id, name=item.name)
+        for item in site.items.values()
+        if item.status == ACTIVE
+    ]
 
 
 @router.post("/items", tags=["survey"], status_code=202)
@@ -182,7 +244,10 @@ async def propose(given: shapes.Proposal, session: Writing, site: TheSite) -> sh
         raise HTTPException(403, "This survey takes no proposals.")
     name = clean_name(given.name)
     waiting = [item for item in site.items.values() if item.status == PROPOSED]
-    if len(waiting) >= _PROPOSALS or sum(item.by == session.person for item in waiting) >= _PROPOSALS_EACH:
+    if (
+        len(waiting) >= _PROPOSALS
+        or sum(item.by == session.person for item in waiting) >= _PROPOSALS_EACH
+    ):
         raise HTTPException(409, "Many proposals are waiting already: try again later.")
     if not await site.add_item(name, PROPOSED, session.person):
         raise HTTPException(409, "There is such an item already, or it was proposed before.")

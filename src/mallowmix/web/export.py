@@ -6,7 +6,7 @@ import io
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mallowmix.web.store import Archive, person_name
+from mallowmix.web.vote_store import Archive, person_name
 
 
 def export_table(archive: Archive) -> pa.Table:

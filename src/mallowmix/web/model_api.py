@@ -3,14 +3,14 @@
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query
 
+from mallowmix.data.labels import text_of
 from mallowmix.engine import Block
 from mallowmix.infer.predict import predict
 from mallowmix.infer.weights import weights
-from mallowmix.labels import text_of
 from mallowmix.web import shapes
 from mallowmix.web.access import TheSite
 from mallowmix.web.api import PROBLEMS
-from mallowmix.web.fitted import Fitted
+from mallowmix.web.prepared_answers import Fitted
 from mallowmix.web.results import LEVEL, mixture, ranking
 from mallowmix.web.site import Site
 
@@ -25,14 +25,24 @@ async def model(site: TheSite) -> shapes.ModelOut:
 
 
 def _model(site: Site) -> shapes.ModelOut:
-    growth = [shapes.Fit(**{name: fit[name] for name in shapes.Fit.model_fields}) for fit in site.store.fits()]
+    growth = [
+        shapes.Fit(**{name: fit[name] for name in shapes.Fit.model_fields})
+        for fit in site.store.fits()
+    ]
     names = [item.name for item in site.items.values() if item.status == "active"]
     fitted = site.fitted
     if fitted is None:
         return shapes.ModelOut(version=None, votes=0, items=names, growth=growth)
     pairs, splits = fitted.polarising
     crowd = [
-        {"item": str(line.item), "place": line.rank, "low": line.low, "high": line.high, "wins": line.wins, "crowd": line.rank}
+        {
+            "item": str(line.item),
+            "place": line.rank,
+            "low": line.low,
+            "high": line.high,
+            "wins": line.wins,
+            "crowd": line.rank,
+        }
         for line in fitted.crowd
     ]
     return shapes.ModelOut(
@@ -75,16 +85,24 @@ def _told(site: Site, given: shapes.Choices) -> tuple[Fitted, Block]:
     """The model in use, and the choices as it numbers them."""
     fitted = site.fitted
     if fitted is None:
-        raise HTTPException(409, "There is no model yet: it is fitted when enough votes have come in.")
+        raise HTTPException(
+            409, "There is no model yet: it is fitted when enough votes have come in."
+        )
     for choice in given.choices:
         for name in (choice.winner, choice.loser):
             if name not in fitted.number:
-                raise HTTPException(422, f"The model has no item {name!r}: see /api/v1/model for those it has.")
+                raise HTTPException(
+                    422, f"The model has no item {name!r}: see /api/v1/model for those it has."
+                )
         if choice.winner == choice.loser:
-            raise HTTPException(422, f"{choice.winner!r} is compared with itself: give two different items.")
+            raise HTTPException(
+                422, f"{choice.winner!r} is compared with itself: give two different items."
+            )
     winner = np.array([fitted.number[choice.winner] for choice in given.choices], np.int64)
     loser = np.array([fitted.number[choice.loser] for choice in given.choices], np.int64)
-    return fitted, fitted.block(winner, loser, np.array([choice.times for choice in given.choices], np.float64))
+    return fitted, fitted.block(
+        winner, loser, np.array([choice.times for choice in given.choices], np.float64)
+    )
 
 
 @router.get("/crowd")
@@ -101,7 +119,10 @@ def _people(site: Site, at: int) -> shapes.PeopleOut:
     numbers = [taste["component"] for taste in fitted.tastes]
     theta = weights(fitted.model, some, unknown_items="drop", jobs=1)[:, [k - 1 for k in numbers]]
     return shapes.PeopleOut(
-        components=numbers, people=text_of(some.users), weights=np.round(theta, 4).tolist(), total=crowd.n_users
+        components=numbers,
+        people=text_of(some.users),
+        weights=np.round(theta, 4).tolist(),
+        total=crowd.n_users,
     )
 
 
@@ -110,8 +131,13 @@ async def choices_of(site: TheSite, person: str = Query(max_length=200)) -> shap
     """The choices of one of those people."""
     crowd = site.crowd
     if crowd is None or person not in text_of(crowd.users):
-        raise HTTPException(404, "There is no such person among those whom the server was told about.")
+        raise HTTPException(
+            404, "There is no such person among those whom the server was told about."
+        )
     one, names = crowd.of(person), text_of(crowd.items)
     rows = zip(one.winner, one.loser, one.weight, strict=True)
-    found = [shapes.Choice(winner=names[w], loser=names[v], times=min(float(n), 1000.0)) for w, v, n in rows]
+    found = [
+        shapes.Choice(winner=names[w], loser=names[v], times=min(float(n), 1000.0))
+        for w, v, n in rows
+    ]
     return shapes.KnownPerson(choices=found[:2000])

@@ -16,7 +16,9 @@ templates = Jinja2Templates(HERE / "templates")
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
-def render(request: Request, name: str, site: Site, status: int = 200, **values: Any) -> HTMLResponse:
+def render(
+    request: Request, name: str, site: Site, status: int = 200, **values: Any
+) -> HTMLResponse:
     """A page from its template."""
     shared = {"settings": site.settings, "version": __version__, "here": request.url.path}
     return templates.TemplateResponse(request, name, shared | values, status_code=status)
@@ -26,7 +28,9 @@ def render(request: Request, name: str, site: Site, status: int = 200, **values:
 async def home(request: Request, site: TheSite) -> HTMLResponse:
     """What this is, and the way in."""
     active = sum(item.status == "active" for item in site.items.values())
-    return render(request, "home.html", site, n_items=active, votes=site.counts["votes"], fitted=site.fitted)
+    return render(
+        request, "home.html", site, n_items=active, votes=site.counts["votes"], fitted=site.fitted
+    )
 
 
 @router.get("/survey")
@@ -50,7 +54,9 @@ async def kept(request: Request, link: str, site: TheSite) -> HTMLResponse:
 @router.get("/explore")
 async def explore(request: Request, site: TheSite) -> HTMLResponse:
     """The tastes, where they part, and what they make of someone's choices."""
-    return render(request, "explore.html", site, people=0 if site.crowd is None else site.crowd.n_users)
+    return render(
+        request, "explore.html", site, people=0 if site.crowd is None else site.crowd.n_users
+    )
 
 
 @router.get("/api")

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
-from mallowmix.web.fitted import Fitted
+from mallowmix.web.prepared_answers import Fitted
 from mallowmix.web.settings import Settings
-from mallowmix.web.store import ACTIVE, Item
 from mallowmix.web.tally import Tally
+from mallowmix.web.vote_store import ACTIVE, Item
 
 _NEW_ITEM = 3  # every so many questions are about an item that the model does not know yet
 Answers = NDArray[np.int64]  # (n, 3) low, high, choice
@@ -24,40 +24,62 @@ class Asked:
     information: float | None
 
 
-def next_question(fitted: Fitted | None, items: dict[int, Item], answers: Answers, tally: Tally, person: int) -> Asked | None:
+def next_question(
+    fitted: Fitted | None, items: dict[int, Item], answers: Answers, tally: Tally, person: int
+) -> Asked | None:
     """The next pair for one person, never one that they have answered or passed over. None: there are no more."""
     active = np.array(sorted(item.id for item in items.values() if item.status == ACTIVE), np.int64)
     closed = {(low, high) for low, high, _ in answers.tolist()}
-    new = set() if fitted is None else {i for i in active.tolist() if items[i].name not in fitted.number}
+    new = (
+        set()
+        if fitted is None
+        else {i for i in active.tolist() if items[i].name not in fitted.number}
+    )
     if fitted is not None and not (new and len(answers) % _NEW_ITEM == _NEW_ITEM - 1):
         found = _telling(fitted, items, active, answers, closed)
         if found is not None:
             return _shown(*found, person)
-    pair = tally.spread(active, closed, person, len(answers), new or None) if len(active) > 1 else None
+    pair = (
+        tally.spread(active, closed, person, len(answers), new or None) if len(active) > 1 else None
+    )
     return None if pair is None else _shown(*pair, None, person)
 
 
-def finished(settings: Settings, n_answers: int, question: Asked | None, *, more: bool = False) -> bool:
+def finished(
+    settings: Settings, n_answers: int, question: Asked | None, *, more: bool = False
+) -> bool:
     """The stop rule: nothing left to ask; or enough asked; or, after a few, no question that still tells much."""
     if question is None:
         return True
     if more:
         return False
     told = question.information
-    return n_answers >= settings.questions or (n_answers >= settings.least and told is not None and told < settings.enough)
+    return n_answers >= settings.questions or (
+        n_answers >= settings.least and told is not None and told < settings.enough
+    )
 
 
 def block_of(fitted: Fitted, items: dict[int, Item], answers: Answers) -> Block:
     """The decided answers of one person about items that the model knows."""
-    couples = [(low, high) if choice > 0 else (high, low) for low, high, choice in answers.tolist() if choice]
+    couples = [
+        (low, high) if choice > 0 else (high, low)
+        for low, high, choice in answers.tolist()
+        if choice
+    ]
     place = fitted.number
-    numbers = [[place.get(items[i].name, -1) if i in items else -1 for i in couple] for couple in couples]
+    numbers = [
+        [place.get(items[i].name, -1) if i in items else -1 for i in couple] for couple in couples
+    ]
     known = np.array([couple for couple in numbers if min(couple) >= 0], np.int64).reshape(-1, 2)
     return fitted.block(known[:, 0], known[:, 1])
 
 
 def _telling(
-    fitted: Fitted, items: dict[int, Item], active: NDArray[np.int64], answers: Answers, closed: set[tuple[int, int]]
+    fitted: Fitted,
+    items: dict[int, Item],
+    active: NDArray[np.int64],
+    answers: Answers,
+    closed: set[tuple[int, int]],
 ) -> tuple[int, int, float] | None:
     """The open pair of known items whose answer carries most information."""
     Q = fitted.model.n_items
@@ -81,4 +103,8 @@ def _telling(
 def _shown(a: int, b: int, information: float | None, person: int) -> Asked:
     """Either may stand first, by a coin of the pair and the person: a reload shows the same."""
     coin = (person * 2_654_435_761 ^ min(a, b) * 40_503 ^ max(a, b) * 2_246_822_519) >> 7 & 1
-    return Asked(min(a, b), max(a, b), information) if coin else Asked(max(a, b), min(a, b), information)
+    return (
+        Asked(min(a, b), max(a, b), information)
+        if coin
+        else Asked(max(a, b), min(a, b), information)
+    )

@@ -11,12 +11,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mallowmix.storage import loads
+from mallowmix.model.model_file import loads
 from mallowmix.web.events import Hub
-from mallowmix.web.fitted import Fitted
+from mallowmix.web.prepared_answers import Fitted
 from mallowmix.web.schema import models
 from mallowmix.web.settings import Settings
-from mallowmix.web.store import Store
+from mallowmix.web.vote_store import Store
 
 _LOOK = 0.5  # seconds between two looks at the number of votes
 _KEPT = 5  # model files kept in the database; of older refits the numbers alone
@@ -25,7 +25,9 @@ _KEPT = 5  # model files kept in the database; of older refits the numbers alone
 class Refitter:
     """Watches the votes in a thread and starts refits."""
 
-    def __init__(self, store: Store, settings: Settings, hub: Hub, ready: Callable[[Fitted], None]) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, hub: Hub, ready: Callable[[Fitted], None]
+    ) -> None:
         self.store, self.settings, self.hub, self.ready = store, settings, hub, ready
         self.new, self.failed, self.running = 0, "", False
         self._first_new = 0.0
@@ -79,9 +81,14 @@ class Refitter:
             if "failed" in outcome:
                 raise RuntimeError(outcome["failed"])
             self.ready(self._keep(outcome))
-            self.hub.publish("fit", {"state": "done", "components": outcome["components"], "votes": outcome["votes"]})
+            self.hub.publish(
+                "fit",
+                {"state": "done", "components": outcome["components"], "votes": outcome["votes"]},
+            )
         except Exception as error:
-            self.failed = str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}"
+            self.failed = (
+                str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}"
+            )
             self.hub.publish("fit", {"state": "failed", "reason": self.failed})
         finally:
             self.running, self._first_new = False, time.monotonic()
@@ -90,12 +97,20 @@ class Refitter:
     def _run(self) -> dict[str, Any]:
         """The worker's last line; its progress is passed on."""
         command = [sys.executable, "-m", "mallowmix.web.worker"]
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        pipes: dict[str, Any] = {
+            "stdin": subprocess.PIPE,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.DEVNULL,
+        }
         with subprocess.Popen(command, text=True, **pipes) as process:
             self._process = process
             assert process.stdin is not None and process.stdout is not None
             place = self.store.url.render_as_string(hide_password=False)
-            request = {"place": place, "components": self.settings.n_components, "nice": self.settings.nice}
+            request = {
+                "place": place,
+                "components": self.settings.n_components,
+                "nice": self.settings.nice,
+            }
             process.stdin.write(json.dumps(request) + "\n")
             process.stdin.close()
             outcome: dict[str, Any] = {"failed": "The process that learns ended without an answer."}
@@ -113,9 +128,13 @@ class Refitter:
         data = base64.b64decode(outcome.pop("model"))
 
         def keep(connection: sa.Connection) -> int:
-            number = connection.execute(models.insert().values(created=time.time(), data=data, **outcome)).inserted_primary_key
+            number = connection.execute(
+                models.insert().values(created=time.time(), data=data, **outcome)
+            ).inserted_primary_key
             assert number is not None
-            connection.execute(models.update().where(models.c.id <= number[0] - _KEPT).values(data=None))
+            connection.execute(
+                models.update().where(models.c.id <= number[0] - _KEPT).values(data=None)
+            )
             return number[0]
 
         number = self.store.writer.submit(keep).result()

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from mallowmix.engine import Block
-from mallowmix.infer.draws import posterior
+from mallowmix.infer.gibbs_draws import posterior
 from mallowmix.infer.predict import rank
-from mallowmix.web.fitted import Fitted
+from mallowmix.web.prepared_answers import Fitted
 
 LEVEL = 0.9
 _DIFFERENCES = 5
@@ -19,7 +19,12 @@ def mixture(fitted: Fitted, block: Block) -> list[dict[str, Any]]:
     rows = []
     for taste in fitted.tastes:
         k = taste["component"] - 1
-        row = {"component": k + 1, "weight": found.mean[0, k], "low": found.low[0, k], "high": found.high[0, k]}
+        row = {
+            "component": k + 1,
+            "weight": found.mean[0, k],
+            "low": found.low[0, k],
+            "high": found.high[0, k],
+        }
         rows.append(row | {"crowd": taste["share"], "likes": taste["items"][:3]})
     return rows
 

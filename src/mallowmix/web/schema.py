@@ -32,7 +32,9 @@ def define(metadata: sa.MetaData, version: int) -> None:
         sa.Column("people", sa.Integer, nullable=False),
         sa.Column("components", sa.Integer, nullable=False),
         sa.Column("seconds", sa.Double, nullable=False),
-        sa.Column("foretold", sa.Double, nullable=True),  # of later votes, the share that the model before had right
+        sa.Column(
+            "foretold", sa.Double, nullable=True
+        ),  # of later votes, the share that the model before had right
         sa.Column("foretold_of", sa.Integer, nullable=False),
         sa.Column("data", sa.LargeBinary, nullable=True),
     )
@@ -43,7 +45,12 @@ def _own_id() -> sa.Column:
 
 
 def _define_what_is_asked(metadata: sa.MetaData) -> None:
-    sa.Table("meta", metadata, sa.Column("key", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False))
+    sa.Table(
+        "meta",
+        metadata,
+        sa.Column("key", sa.String(40), primary_key=True),
+        sa.Column("value", sa.Text, nullable=False),
+    )
     sa.Table(
         "items",
         metadata,
@@ -84,7 +91,9 @@ def _define_votes(metadata: sa.MetaData, version: int) -> None:
 
 
 def _asked_by() -> sa.Column:
-    return sa.Column("model", sa.Integer, nullable=False, server_default="0")  # which model chose the pair; 0: none
+    return sa.Column(
+        "model", sa.Integer, nullable=False, server_default="0"
+    )  # which model chose the pair; 0: none
 
 
 def _first(connection: sa.Connection) -> None:
@@ -103,13 +112,17 @@ MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first, _votes_know_t
 VERSION = len(MIGRATIONS)
 metadata = sa.MetaData()
 define(metadata, VERSION)
-meta, items, people, votes, models = (metadata.tables[name] for name in ("meta", "items", "people", "votes", "models"))
+meta, items, people, votes, models = (
+    metadata.tables[name] for name in ("meta", "items", "people", "votes", "models")
+)
 
 
 def migrate(connection: sa.Connection, *, upto: int = VERSION) -> int:
     """Bring the tables to this version inside the transaction at hand; the version that was found."""
     if connection.dialect.name == "postgresql":
-        connection.execute(sa.text("SELECT pg_advisory_xact_lock(4404)"))  # two servers that start at once
+        connection.execute(
+            sa.text("SELECT pg_advisory_xact_lock(4404)")
+        )  # two servers that start at once
     found = version_of(connection)
     if found > VERSION:
         raise FileError(
@@ -128,6 +141,8 @@ def version_of(connection: sa.Connection) -> int:
     if not tables:
         return 0
     if "meta" not in tables:
-        raise FileError("The database holds other tables, and none of mallowmix: name a new file, or a database of its own.")
+        raise FileError(
+            "The database holds other tables, and none of mallowmix: name a new file, or a database of its own."
+        )
     value = connection.execute(sa.select(meta.c.value).where(meta.c.key == "schema")).scalar()
     return int(value or 0)

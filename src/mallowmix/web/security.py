@@ -10,7 +10,7 @@ from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
-from mallowmix.web.limits import Rates
+from mallowmix.web.rate_limits import Rates
 from mallowmix.web.sessions import COOKIE, Known, digest
 from mallowmix.web.settings import Settings
 
@@ -37,7 +37,9 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
 ]
-_ANONYMOUS = 5  # an address without a session may ask so many times as often: it may stand for many people
+_ANONYMOUS = (
+    5  # an address without a session may ask so many times as often: it may stand for many people
+)
 
 
 class TooLarge(Exception):
@@ -52,7 +54,9 @@ class Guard:
         self.rates = Rates(settings.rate, 10 * settings.rate)
         self.anonymous = Rates(_ANONYMOUS * settings.rate, 10 * _ANONYMOUS * settings.rate)
 
-    async def __call__(self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
+    async def __call__(
+        self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]
+    ) -> None:
         """Refuse, or pass on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
@@ -65,7 +69,9 @@ class Guard:
         else:
             await self._limited(scope, receive, send)
 
-    def _refused(self, scope: dict[str, Any], headers: dict[bytes, bytes]) -> tuple[int, str, float] | None:
+    def _refused(
+        self, scope: dict[str, Any], headers: dict[bytes, bytes]
+    ) -> tuple[int, str, float] | None:
         host = re.sub(r":\d*$", "", headers.get(b"host", b"").decode("latin-1").lower())
         if self.settings.hosts and host not in self.settings.hosts:
             return 421, "This server does not answer for that host name.", 0.0
@@ -82,7 +88,9 @@ class Guard:
             return self.rates.wait(name)
         return self.anonymous.wait(str((scope.get("client") or ("?",))[0]))
 
-    async def _limited(self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
+    async def _limited(
+        self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]
+    ) -> None:
         """Pass on with a count of the bytes that come; beyond the limit, refuse if no answer has begun."""
         size, begun = 0, False
 
@@ -103,7 +111,12 @@ class Guard:
             await self.app(scope, counted, noted)
         except TooLarge:
             if not begun:
-                await refuse(send, 413, f"The request is too large: at most {self.settings.body:,} bytes.", 0.0)
+                await refuse(
+                    send,
+                    413,
+                    f"The request is too large: at most {self.settings.body:,} bytes.",
+                    0.0,
+                )
 
 
 def token_in(headers: dict[bytes, bytes]) -> str | None:
@@ -133,7 +146,12 @@ def _with_headers(send: Callable[..., Any], *, no_store: bool) -> Callable[..., 
     async def sending(message: Any) -> None:
         if message["type"] == "http.response.start":
             given = {name for name, _ in message.get("headers", [])}
-            message = message | {"headers": [*message.get("headers", []), *(pair for pair in extra if pair[0] not in given)]}
+            message = message | {
+                "headers": [
+                    *message.get("headers", []),
+                    *(pair for pair in extra if pair[0] not in given),
+                ]
+            }
         await send(message)
 
     return sending

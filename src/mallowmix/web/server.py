@@ -6,7 +6,7 @@ import socket
 import uvicorn
 
 from mallowmix.errors import OptionError
-from mallowmix.web.app import create_app
+from mallowmix.web.application import create_app
 from mallowmix.web.site import Site
 
 _PATIENCE = 3  # seconds for requests that run when the server is stopped
@@ -14,17 +14,24 @@ _PATIENCE = 3  # seconds for requests that run when the server is stopped
 
 def run(site: Site, host: str, port: int) -> None:
     """Serve until interrupted. Requests are not logged: links to results are secrets."""
-    with listening(host, port) as line, contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+    with (
+        listening(host, port) as line,
+        contextlib.suppress(KeyboardInterrupt),
+    ):  # Ctrl-C is how it ends
         _server(site).run(sockets=[line])
 
 
 def listening(host: str, port: int) -> socket.socket:
     """The address, taken; an error in words where somebody else has it."""
     try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048)
+        return socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048
+        )
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise OptionError(f"--host {host} --port {port} cannot be listened on: {reason}. Choose another with --port.") from None
+        raise OptionError(
+            f"--host {host} --port {port} cannot be listened on: {reason}. Choose another with --port."
+        ) from None
 
 
 def _server(site: Site) -> uvicorn.Server:

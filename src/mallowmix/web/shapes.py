@@ -4,11 +4,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mallowmix.web.names import LONGEST
+from mallowmix.web.item_names import LONGEST
 
 Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST)]
-Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$", description="your own name for this vote: a retry repeats it")]
+Key = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9_-]{8,64}$",
+        description="your own name for this vote: a retry repeats it",
+    ),
+]
 Pair = Annotated[list[Name], Field(min_length=2, max_length=2)]
 
 

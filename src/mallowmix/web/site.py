@@ -10,21 +10,21 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError
-from mallowmix.model import M4
-from mallowmix.storage import loads
+from mallowmix.model.m4 import M4
+from mallowmix.model.model_file import loads
 from mallowmix.web.events import Hub
-from mallowmix.web.fitted import Fitted
-from mallowmix.web.limits import Rates
+from mallowmix.web.prepared_answers import Fitted
 from mallowmix.web.questions import Asked, next_question
+from mallowmix.web.rate_limits import Rates
 from mallowmix.web.refit import Refitter
 from mallowmix.web.schema import items as items_table
 from mallowmix.web.schema import people
 from mallowmix.web.sessions import AdminSessions, Known, digest, link_of, new_token
 from mallowmix.web.settings import Settings
-from mallowmix.web.store import Item, Store
 from mallowmix.web.tally import Tally
+from mallowmix.web.vote_store import Item, Store
 
 _REMEMBERED = 20_000  # questions that wait for an answer
 _TELL = 1.0  # seconds between two words about the number of votes
@@ -54,15 +54,23 @@ class Site:
         self.counts = {"votes": 0, "skipped": 0, "people": 0}
         self.store = Store(place, self._committed)
         self.refitter = Refitter(self.store, settings, self.hub, self._ready)
-        self.store.add_items([*(names or []), *([] if model is None else map(str, model.items.tolist()))])
+        self.store.add_items(
+            [*(names or []), *([] if model is None else map(str, model.items.tolist()))]
+        )
         self.fitted = self._first_model(model)
-        self.crowd = None if crowd is None or self.fitted is None else crowd.with_items(self.fitted.model.items)
+        self.crowd = (
+            None
+            if crowd is None or self.fitted is None
+            else crowd.with_items(self.fitted.model.items)
+        )
         self._waiting: OrderedDict[int, tuple[tuple[int, int, int], Asked | None]] = OrderedDict()
         self.quick, self.slow = ThreadPoolExecutor(1, "question"), ThreadPoolExecutor(2, "reader")
         self._told = 0.0
         self.reload()
         if len(self.items) < 2:
-            raise DataError("There are fewer than two items to ask about: name a model, or give a list with --items.")
+            raise DataError(
+                "There are fewer than two items to ask about: name a model, or give a list with --items."
+            )
 
     def _first_model(self, model: M4 | None) -> Fitted | None:
         """The newest refit that the database holds; else the model that was given."""
@@ -79,7 +87,11 @@ class Site:
 
     def reload(self) -> None:
         """Read items and counts afresh, after a change to them."""
-        items, counts, tally = self.store.items(), self.store.counts(), Tally(self.store.pair_counts())
+        items, counts, tally = (
+            self.store.items(),
+            self.store.counts(),
+            Tally(self.store.pair_counts()),
+        )
         with self.lock:
             self.items = {item.id: item for item in items}
             self.counts, self.tally = counts, tally
@@ -87,7 +99,9 @@ class Site:
 
     def start(self) -> None:
         """On the event loop, before the first request."""
-        sys.setswitchinterval(0.001)  # a question computed in a thread waits less for the loop to let go
+        sys.setswitchinterval(
+            0.001
+        )  # a question computed in a thread waits less for the loop to let go
         self.hub.start()
         self.refitter.start()
 
@@ -112,7 +126,14 @@ class Site:
         self.fitted = fitted
         with self.lock:
             self._waiting.clear()
-        self.hub.publish("model", {"version": fitted.version, "components": fitted.model.n_components, "votes": fitted.votes})
+        self.hub.publish(
+            "model",
+            {
+                "version": fitted.version,
+                "components": fitted.model.n_components,
+                "votes": fitted.votes,
+            },
+        )
 
     async def quickly(self, call: Any, *arguments: Any) -> Any:
         """Run something of a few milliseconds in its own thread."""
@@ -157,7 +178,11 @@ class Site:
     async def new_person(self) -> tuple[int, str]:
         """A participant: number, and token of the session."""
         token = new_token()
-        row = {"token": digest(token), "link": digest(link_of(self.store.secret, token)), "created": time.time()}
+        row = {
+            "token": digest(token),
+            "link": digest(link_of(self.store.secret, token)),
+            "created": time.time(),
+        }
 
         def add(connection: sa.Connection) -> int:
             key = connection.execute(people.insert().values(**row)).inserted_primary_key
@@ -184,7 +209,9 @@ class Site:
         """Let an item in, turn it down, or ask about it no more."""
 
         def change(connection: sa.Connection) -> None:
-            connection.execute(items_table.update().where(items_table.c.id == item).values(status=status))
+            connection.execute(
+                items_table.update().where(items_table.c.id == item).values(status=status)
+            )
 
         await self.store.writer.write(change)
         await self.slowly(self.reload)
@@ -193,7 +220,12 @@ class Site:
         """A new item; False where there is one of that name."""
 
         def add(connection: sa.Connection) -> bool:
-            if connection.execute(sa.select(items_table.c.id).where(items_table.c.name == name)).first() is not None:
+            if (
+                connection.execute(
+                    sa.select(items_table.c.id).where(items_table.c.name == name)
+                ).first()
+                is not None
+            ):
                 return False
             row = {"name": name, "status": status, "proposed_by": person, "created": time.time()}
             connection.execute(items_table.insert().values(**row))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.randomness import generator
+from mallowmix.numerics.randomness import generator
 
 _STEP = 140
 
@@ -32,7 +32,12 @@ class Tally:
             self._counts[high, low] += count
 
     def spread(
-        self, ids: NDArray[np.int64], closed: Iterable[tuple[int, int]], person: int, n: int, among: set[int] | None = None
+        self,
+        ids: NDArray[np.int64],
+        closed: Iterable[tuple[int, int]],
+        person: int,
+        n: int,
+        among: set[int] | None = None,
     ) -> tuple[int, int] | None:
         """An open pair that was asked least, its items least, too; what is equal by a draw of one's own. None: all are closed.
 
@@ -45,7 +50,11 @@ class Tally:
             known[:size, :size] = self._counts[:size, :size]
         counts = known[np.ix_(ids, ids)].astype(np.float64)
         totals = counts.sum(axis=1)
-        cost = counts * 1e6 + (totals[:, None] + totals[None, :]) + generator(person, _STEP, n).random(counts.shape)
+        cost = (
+            counts * 1e6
+            + (totals[:, None] + totals[None, :])
+            + generator(person, _STEP, n).random(counts.shape)
+        )
         cost[np.tril_indices(len(ids))] = np.inf
         place = {int(number): i for i, number in enumerate(ids)}
         for low, high in closed:

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import MallowmixError
+from mallowmix.fitting.fit import fit
 from mallowmix.infer.predict import predict_each
-from mallowmix.learn.fit import fit
-from mallowmix.model import M4
-from mallowmix.storage import dumps, loads
-from mallowmix.web.store import Archive, comparisons_of, person_name
+from mallowmix.model.m4 import M4
+from mallowmix.model.model_file import dumps, loads
+from mallowmix.web.vote_store import Archive, comparisons_of, person_name
 
 _TELL = 0.25  # seconds between two words about progress
 
@@ -72,7 +72,9 @@ def _fitted(votes: Comparisons, components: int | str) -> M4:
         return fit(votes, 1, seed=0, jobs=1, progress=_progress())
 
 
-def _foretold(before: tuple[int, int, bytes] | None, rows: Any, names: dict[int, str]) -> tuple[float | None, int]:
+def _foretold(
+    before: tuple[int, int, bytes] | None, rows: Any, names: dict[int, str]
+) -> tuple[float | None, int]:
     """Of the later half of everybody's votes since the model before, the share that it foretells from what they said before."""
     if before is None:
         return None, 0

@@ -109,16 +109,25 @@ class Writer:
         else:
             done = zip(jobs, answers, strict=True)
             self.healthy, self.commits = True, self.commits + 1
-            self.told(sum(answer == STORED and isinstance(job.what, Vote) and job.what.choice != 0 for job, answer in done))
+            self.told(
+                sum(
+                    answer == STORED and isinstance(job.what, Vote) and job.what.choice != 0
+                    for job, answer in done
+                )
+            )
             _answer(jobs, answers)
 
     def _transaction(self, jobs: list[Job]) -> list[Any]:
         if self._connection is None:
             self._connection = self.engine.connect()
         with self._connection.begin():
-            answers: list[Any] = [None if isinstance(job.what, Vote) else job.what(self._connection) for job in jobs]
+            answers: list[Any] = [
+                None if isinstance(job.what, Vote) else job.what(self._connection) for job in jobs
+            ]
             rows = [n for n, job in enumerate(jobs) if isinstance(job.what, Vote)]
-            for n, answer in zip(rows, insert_votes(self._connection, [jobs[n].what for n in rows]), strict=True):  # type: ignore[misc]
+            for n, answer in zip(
+                rows, insert_votes(self._connection, [jobs[n].what for n in rows]), strict=True
+            ):  # type: ignore[misc]
                 answers[n] = answer
             return answers
 
@@ -161,7 +170,12 @@ def insert_votes(connection: sa.Connection, new: list[Vote]) -> list[str]:
     insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
     statement = insert(votes).on_conflict_do_nothing().returning(votes.c.person, votes.c.key)
     now = time.time()
-    done = {tuple(row) for row in connection.execute(statement, [vote._asdict() | {"created": now} for vote in new])}
+    done = {
+        tuple(row)
+        for row in connection.execute(
+            statement, [vote._asdict() | {"created": now} for vote in new]
+        )
+    }
     answers = []
     for vote in new:
         name = (vote.person, vote.key)
@@ -173,5 +187,11 @@ def insert_votes(connection: sa.Connection, new: list[Vote]) -> list[str]:
 def _why_not(connection: sa.Connection, vote: Vote) -> str:
     """A vote that was not stored: the same again, or another answer in its place."""
     columns = (votes.c.low, votes.c.high, votes.c.choice)
-    found = connection.execute(sa.select(*columns).where(votes.c.person == vote.person, votes.c.key == vote.key)).first()
-    return REPEATED if found is not None and tuple(found) == (vote.low, vote.high, vote.choice) else CONFLICT
+    found = connection.execute(
+        sa.select(*columns).where(votes.c.person == vote.person, votes.c.key == vote.key)
+    ).first()
+    return (
+        REPEATED
+        if found is not None and tuple(found) == (vote.low, vote.high, vote.choice)
+        else CONFLICT
+    )

@@ -23,8 +23,12 @@ _BATCH = 100_000
 def check_writable(path: Path) -> None:
     """Raise an OptionError unless the ending says how to write a table."""
     compressed = path.suffix.lower() in ENDINGS
-    if not unpacked_name(path).endswith(WRITABLE) or (compressed and not unpacked_name(path).endswith(WRITABLE[:3])):
-        raise OptionError(f"{path}: the ending {path.suffix!r} does not tell how to write it; use {', '.join(WRITABLE)}.")
+    if not unpacked_name(path).endswith(WRITABLE) or (
+        compressed and not unpacked_name(path).endswith(WRITABLE[:3])
+    ):
+        raise OptionError(
+            f"{path}: the ending {path.suffix!r} does not tell how to write it; use {', '.join(WRITABLE)}."
+        )
 
 
 def write_table(table: pa.Table, place: Path, name: Path | None = None) -> None:

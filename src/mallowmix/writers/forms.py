@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, check_choice
 from mallowmix.writers.weak_orders import rankings_of
 
@@ -40,22 +40,30 @@ def _pairs(comparisons: Comparisons, form: str, *, ties: bool = False) -> Pairs:
     part = np.flatnonzero(comparisons.weight != whole)
     tied = _tied(comparisons, part, form, ties)
     rows = np.r_[np.repeat(np.arange(len(comparisons)), whole), tied]
-    user, winner, loser = (getattr(comparisons, name)[rows].astype(np.int64) for name in ("user", "winner", "loser"))
+    user, winner, loser = (
+        getattr(comparisons, name)[rows].astype(np.int64) for name in ("user", "winner", "loser")
+    )
     order = np.lexsort((loser, winner, user))
     is_tie = np.r_[np.zeros(whole.sum(), bool), np.ones(len(tied), bool)]
     return Pairs(user[order], winner[order], loser[order], is_tie[order])
 
 
-def _tied(comparisons: Comparisons, part: NDArray[np.int64], form: str, ties: bool) -> NDArray[np.int64]:
+def _tied(
+    comparisons: Comparisons, part: NDArray[np.int64], form: str, ties: bool
+) -> NDArray[np.int64]:
     """One row for each tie: of two rows with a half in them, the one whose winner has the lower number."""
     halves = comparisons.weight[part] % 1 == 0.5
-    low, high = (f(comparisons.winner[part], comparisons.loser[part]) for f in (np.minimum, np.maximum))
+    low, high = (
+        f(comparisons.winner[part], comparisons.loser[part]) for f in (np.minimum, np.maximum)
+    )
     Q = comparisons.n_items
     key = (comparisons.user[part].astype(np.int64) * Q + low) * Q + high
     _, count = np.unique(key, return_counts=True)
     if len(part) and (not ties or not halves.all() or np.any(count != 2)):
         what = "ties" if halves.all() and np.all(count == 2) else "weights that are not whole"
-        raise DataError(f'There are {what}, which {form} cannot hold: read with ties="drop", or write comparisons.')
+        raise DataError(
+            f'There are {what}, which {form} cannot hold: read with ties="drop", or write comparisons.'
+        )
     return part[comparisons.winner[part] == low]
 
 
@@ -66,12 +74,20 @@ def _labels(labels: NDArray, numbers: NDArray) -> pa.Array:
 def _bayesmallows(comparisons: Comparisons) -> pa.Table:
     user, winner, loser, _ = _pairs(comparisons, "bayesmallows")
     users, items = comparisons.users, comparisons.items
-    return pa.table({"assessor": _labels(users, user), "bottom_item": _labels(items, loser), "top_item": _labels(items, winner)})
+    return pa.table(
+        {
+            "assessor": _labels(users, user),
+            "bottom_item": _labels(items, loser),
+            "top_item": _labels(items, winner),
+        }
+    )
 
 
 def _choix(comparisons: Comparisons) -> pa.Table:
     _, winner, loser, _ = _pairs(comparisons, "choix")
-    return pa.table({"winner": _labels(comparisons.items, winner), "loser": _labels(comparisons.items, loser)})
+    return pa.table(
+        {"winner": _labels(comparisons.items, winner), "loser": _labels(comparisons.items, loser)}
+    )
 
 
 def _battles(comparisons: Comparisons) -> pa.Table:
@@ -80,7 +96,11 @@ def _battles(comparisons: Comparisons) -> pa.Table:
     left, right = np.minimum(winner, loser), np.maximum(winner, loser)
     outcome = np.where(tie, "tie", np.where(winner == left, "left", "right"))
     items = comparisons.items
-    columns = {"left": _labels(items, left), "right": _labels(items, right), "outcome": pa.array(outcome.tolist())}
+    columns = {
+        "left": _labels(items, left),
+        "right": _labels(items, right),
+        "outcome": pa.array(outcome.tolist()),
+    }
     return pa.table({"user": _labels(comparisons.users, user)} | columns)
 
 
@@ -89,7 +109,10 @@ def _best_worst(comparisons: Comparisons) -> pa.Table:
     user, winner, loser, _ = _pairs(comparisons, "best-worst")
     items = comparisons.items
     shown = {"item_1": np.minimum(winner, loser), "item_2": np.maximum(winner, loser)}
-    columns = {name: _labels(items, numbers) for name, numbers in (shown | {"best": winner, "worst": loser}).items()}
+    columns = {
+        name: _labels(items, numbers)
+        for name, numbers in (shown | {"best": winner, "worst": loser}).items()
+    }
     return pa.table({"user": _labels(comparisons.users, user)} | columns)
 
 
@@ -120,7 +143,9 @@ def _ratings(comparisons: Comparisons) -> pa.Table:
     found = rankings_of(comparisons)
     last = np.maximum.reduceat(found.place, found.starts[:-1])
     user, item = _labels(found.users, found.user[found.ranking]), _labels(found.items, found.item)
-    return pa.table({"user": user, "item": item, "rating": pa.array(last[found.ranking] - found.place + 1)})
+    return pa.table(
+        {"user": user, "item": item, "rating": pa.array(last[found.ranking] - found.place + 1)}
+    )
 
 
 FORMS: dict[str, Callable[[Comparisons], pa.Table]] = {

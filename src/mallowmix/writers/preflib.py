@@ -4,9 +4,9 @@ from collections import Counter
 
 import numpy as np
 
+from mallowmix.data.labels import text_of
+from mallowmix.data.rankings import Rankings
 from mallowmix.errors import DataError
-from mallowmix.labels import text_of
-from mallowmix.orders import Rankings
 
 
 def preflib_text(rankings: Rankings, name: str = "profile.soc", title: str = "") -> str:
@@ -27,15 +27,26 @@ def preflib_text(rankings: Rankings, name: str = "profile.soc", title: str = "")
         "NUMBER UNIQUE ORDERS": len(orders),
     }
     lines = [f"# {key}: {value}" for key, value in head.items()]
-    lines += [f"# ALTERNATIVE NAME {n}: {_one_line(text)}" for n, text in enumerate(text_of(rankings.items), start=1)]
-    lines += [f"{count}: {order}" for order, count in sorted(orders.items(), key=lambda pair: (-pair[1], pair[0]))]
+    lines += [
+        f"# ALTERNATIVE NAME {n}: {_one_line(text)}"
+        for n, text in enumerate(text_of(rankings.items), start=1)
+    ]
+    lines += [
+        f"{count}: {order}"
+        for order, count in sorted(orders.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
     return "\n".join(lines) + "\n"
 
 
 def kinds_of(rankings: Rankings) -> list[str]:
     """Which of soc, soi, toc and toi can hold these rankings, the narrowest first."""
     complete = bool(np.all(rankings.lengths == rankings.n_items))
-    kinds = {"soc": complete and not rankings.has_ties, "soi": not rankings.has_ties, "toc": complete, "toi": True}
+    kinds = {
+        "soc": complete and not rankings.has_ties,
+        "soi": not rankings.has_ties,
+        "toc": complete,
+        "toi": True,
+    }
     return [kind for kind, fits in kinds.items() if fits]
 
 
@@ -61,4 +72,7 @@ def _orders(rankings: Rankings) -> dict[str, int]:
 
 def _written(items: np.ndarray, places: np.ndarray) -> str:
     groups = np.split(items, np.flatnonzero(np.diff(places)) + 1)
-    return ",".join(str(group[0]) if len(group) == 1 else "{" + ",".join(map(str, group)) + "}" for group in groups)
+    return ",".join(
+        str(group[0]) if len(group) == 1 else "{" + ",".join(map(str, group)) + "}"
+        for group in groups
+    )

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from mallowmix.data.rankings import Rankings
 from mallowmix.errors import OptionError, check_at_least
-from mallowmix.mallows import sample_orders
-from mallowmix.orders import Rankings
-from mallowmix.randomness import generator
-from mallowmix.sampling import draw_weights
+from mallowmix.model.mallows import sample_orders
+from mallowmix.model.sampling import draw_weights
+from mallowmix.numerics.randomness import generator
 
 _STEP = 85
 
@@ -22,12 +22,18 @@ def sample_profile(model: Any, n_voters: int, *, seed: int = 0) -> Rankings:
         )
     theta = draw_weights(model.alpha, n_voters, seed=seed)
     coin = generator(seed, _STEP).random(n_voters)
-    component = np.minimum((theta.cumsum(axis=1) < coin[:, None]).sum(axis=1), model.n_components - 1)
+    component = np.minimum(
+        (theta.cumsum(axis=1) < coin[:, None]).sum(axis=1), model.n_components - 1
+    )
     order = np.empty((n_voters, model.n_items), np.int32)
     for k in range(model.n_components):
         voters = np.flatnonzero(component == k)
         if len(voters):
             reference = np.argsort(model.sigma[k])
             its_seed = int(generator(seed, _STEP, k + 1).integers(2**63))
-            order[voters] = sample_orders(reference, float(model.phi[k]), len(voters), seed=its_seed)
-    return Rankings.from_sigma(np.argsort(order, axis=1), model.items.tolist(), list(range(1, n_voters + 1)))
+            order[voters] = sample_orders(
+                reference, float(model.phi[k]), len(voters), seed=its_seed
+            )
+    return Rankings.from_sigma(
+        np.argsort(order, axis=1), model.items.tolist(), list(range(1, n_voters + 1))
+    )

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.comparisons import Comparisons
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import text_of
+from mallowmix.data.rankings import Rankings
 from mallowmix.errors import DataError
-from mallowmix.labels import text_of
-from mallowmix.orders import Rankings
 
 
 def rankings_of(comparisons: Comparisons) -> Rankings:
@@ -18,7 +18,14 @@ def rankings_of(comparisons: Comparisons) -> Rankings:
     starts, parts = comparisons.starts(), []
     for m in np.flatnonzero(np.diff(starts)):
         rows = slice(starts[m], starts[m + 1])
-        parts.append((m, *_order(comparisons.winner[rows], comparisons.loser[rows], comparisons.weight[rows])))
+        parts.append(
+            (
+                m,
+                *_order(
+                    comparisons.winner[rows], comparisons.loser[rows], comparisons.weight[rows]
+                ),
+            )
+        )
     if not parts:
         raise DataError("There are no comparisons to make rankings of.")
     whose = np.array([m for m, _, _ in parts])
@@ -29,7 +36,9 @@ def rankings_of(comparisons: Comparisons) -> Rankings:
     return found
 
 
-def _order(winner: NDArray[np.int32], loser: NDArray[np.int32], weight: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
+def _order(
+    winner: NDArray[np.int32], loser: NDArray[np.int32], weight: NDArray[np.float64]
+) -> tuple[NDArray, NDArray]:
     """The items of one person and their places, by wins less losses: strictly falling along a ranking, equal within a tie."""
     items, numbers = np.unique(np.r_[winner, loser], return_inverse=True)
     first, second = np.split(numbers.reshape(-1), 2)
@@ -44,7 +53,9 @@ def _check_same(rankings: Rankings, comparisons: Comparisons) -> None:
         wrong &= _differs(other, comparisons)
     if wrong.any():
         user = text_of(comparisons.users)[int(np.argmax(wrong))]
-        more = f" (and of {np.count_nonzero(wrong) - 1:,} more)" if np.count_nonzero(wrong) > 1 else ""
+        more = (
+            f" (and of {np.count_nonzero(wrong) - 1:,} more)" if np.count_nonzero(wrong) > 1 else ""
+        )
         raise DataError(
             f"The comparisons of user {user!r}{more} are not those of one ranking: some pair is missing, repeated or contradicts "
             "the others. Write them as comparisons, battles or best-worst instead."

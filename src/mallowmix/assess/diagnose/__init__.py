@@ -1,0 +1,1 @@
+"""What a model rests on, and how far it can be relied on."""

@@ -1,0 +1,202 @@
+"""`diagnose`: what a model rests on and how far it can be trusted, in numbers and in sentences."""
+
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from mallowmix.assess.diagnose.diagnosis_text import sentences
+from mallowmix.assess.diagnose.disagreement import (
+    Disagreement,
+    PolarisingItem,
+    PolarisingPair,
+    disagreement,
+    polarising,
+)
+from mallowmix.assess.diagnose.influence import Activity, Influence, activity, most_influential
+from mallowmix.assess.diagnose.reliability import Reliability, reliability
+from mallowmix.assess.intervals.replicates import Progress
+from mallowmix.assess.intervals.user_scores import smooth_at
+from mallowmix.assess.simulated_error import ExpectedError, expected_error
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.text import list_of
+from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.errors import check_at_least
+from mallowmix.infer.heldout.held_out_rows import ask
+from mallowmix.model.m4 import M4
+from mallowmix.model.permutations import kendall
+from mallowmix.model.population_moments import dirichlet_moments
+from mallowmix.model.separability import novel_pairs
+from mallowmix.numerics.randomness import as_key
+
+_ALIKE = 0.15  # rankings that differ in fewer pairs are looked at
+_SWEEPS = 80
+
+
+@dataclass(frozen=True)
+class NovelPair:
+    """The pair that sets a component apart (numbered from 1): the others follow it at most lam times as often."""
+
+    component: int
+    winner: str
+    loser: str
+    lam: float
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Two components that differ in few pairs; `told_apart` says whether by more than the errors to be expected of both."""
+
+    component: int
+    other: int
+    kendall: float
+    told_apart: bool
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a model rests on.
+
+    separability : λ of the fitted β (Definition 1 of the paper): the largest over components of how often the others follow its
+        novel pair, relative to it; 0 is best, 1 means that some component has none. None for one component
+    condition : of R̄ = diag⁻¹(a) R diag⁻¹(a), the normalised second moment of the weights: large where components are hard to
+        tell apart because people mix them alike
+    alike : pairs of components with nearly the same ranking
+    disagreement, polarising_pairs, polarising_items : see `assess.diagnose.disagreement`
+    reliability : foretold probabilities of comparisons held out of people's own (`assess.diagnose.reliability`)
+    influential : the people who move the model most (`assess.diagnose.influence`); activity: how unequally people speak
+    expected_error : by simulation (`assess.simulated_error`)
+    """
+
+    separability: float | None
+    novel_pairs: tuple[NovelPair, ...]
+    condition: float
+    alike: tuple[Alike, ...]
+    disagreement: Disagreement
+    polarising_pairs: tuple[PolarisingPair, ...]
+    polarising_items: tuple[PolarisingItem, ...]
+    reliability: Reliability
+    influential: tuple[Influence, ...]
+    activity: Activity
+    expected_error: ExpectedError | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; what is not a number is None."""
+        return _plain(asdict(self))
+
+    def words(self) -> str:
+        """The diagnosis in sentences, one a line."""
+        return "\n".join(sentences(self))
+
+    def _repr_html_(self) -> str:
+        """The sentences as a list, for notebooks."""
+        return list_of(sentences(self))
+
+
+def diagnose(
+    model: M4,
+    comparisons: Comparisons,
+    *,
+    held_out: Comparisons | None = None,
+    simulations: int = 5,
+    top: int = 5,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Diagnosis:
+    """Look a model over.
+
+    comparisons : those that the model was learnt from
+    held_out : comparisons of other people, to judge foretold probabilities by; without them it is done by hiding half of
+        everybody's own comparisons, which a model that has seen them judges a little too well
+    simulations : how many times the data is drawn anew from the model to see what error to expect; 0 leaves that out
+    top : how many pairs, items and people to name
+    seed, jobs, progress : as in `fit`
+    """
+    check_at_least("simulations", simulations, 0)
+    check_at_least("top", top, 1)
+    seed, votes = int(as_key(seed)), comparisons.with_items(model.items)
+    mallows = getattr(model, "scores", None) is None  # the last two parts are about Mallows columns
+    with threadpool_limits(1):
+        error = _expected(model, votes, simulations if mallows else 0, seed, jobs, progress)
+        pairs, items = polarising(model, top)
+        return Diagnosis(
+            *_separability(model),
+            condition=_condition(model),
+            alike=_alike(model, error),
+            disagreement=disagreement(model, votes),
+            polarising_pairs=pairs,
+            polarising_items=items,
+            reliability=reliability(
+                ask(model, votes if held_out is None else held_out, seed=seed, jobs=jobs)
+            ),
+            influential=_influential(model, votes, top, seed, jobs) if mallows else (),
+            activity=activity(votes),
+            expected_error=error,
+        )
+
+
+def _expected(
+    model: M4, votes: Comparisons, simulations: int, seed: int, jobs: Any, progress: Any
+) -> ExpectedError | None:
+    return (
+        expected_error(model, votes, simulations, seed=seed, jobs=jobs, progress=progress)
+        if simulations
+        else None
+    )
+
+
+def _influential(
+    model: M4, votes: Comparisons, top: int, seed: int, jobs: int | None
+) -> tuple[Influence, ...]:
+    smooth = smooth_at(
+        model.sigma,
+        model.phi,
+        model.alpha,
+        make_blocks(votes),
+        LocalEngine(jobs),
+        sweeps=_SWEEPS,
+        seed=seed,
+    )
+    return most_influential(smooth, votes, top)
+
+
+def _separability(model: M4) -> tuple[float | None, tuple[NovelPair, ...]]:
+    if model.n_components == 1:
+        return None, ()
+    names, found = [str(item) for item in model.items.tolist()], novel_pairs(model.beta())
+    rows = zip(found.winner, found.loser, found.lam, strict=True)
+    pairs = tuple(
+        NovelPair(k + 1, names[i], names[j], float(lam))
+        for k, (i, j, lam) in enumerate(rows)
+        if i >= 0 and float(lam) < 1
+    )
+    return min(1.0, float(np.max(found.lam))), pairs
+
+
+def _condition(model: M4) -> float:
+    a, R = dirichlet_moments(model.alpha)
+    values = np.linalg.eigvalsh(R / np.outer(a, a))
+    return float(values[-1] / values[0])
+
+
+def _alike(model: M4, error: ExpectedError | None) -> tuple[Alike, ...]:
+    """Told apart: the distance is more than twice the sum of the errors to be expected of the two."""
+    expected = error.kendall if error else (0.0,) * model.n_components
+    found = []
+    for k, other in combinations(range(model.n_components), 2):
+        distance = kendall(model.sigma[k], model.sigma[other])
+        noise = 2 * (expected[k] + expected[other])
+        if distance < max(_ALIKE, noise):
+            found.append(Alike(k + 1, other + 1, distance, distance > noise))
+    return tuple(found)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

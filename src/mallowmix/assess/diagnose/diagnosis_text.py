@@ -1,0 +1,112 @@
+"""A diagnosis in sentences."""
+
+import math
+from typing import Any
+
+_SOME = 0.5  # λ above this: the others follow the novel pair more than half as often
+_STRONG = 1.0  # a person who moves the model by a standard error
+_OFF = 2.0  # standard errors from a slope of 1
+
+
+def sentences(diagnosis: Any) -> list[str]:
+    """One sentence or two for each part."""
+    parts = (_error, _separable, _alike, _disagreement, _polarising, _reliable, _people)
+    return [sentence for part in parts for sentence in part(diagnosis)]
+
+
+def _error(diagnosis: Any) -> list[str]:
+    error = diagnosis.expected_error
+    if error is None:
+        return []
+    worst = max(range(len(error.kendall)), key=lambda k: error.kendall[k])
+    where = (
+        f", most in component {worst + 1} ({_percent(error.kendall[worst])}),"
+        if error.kendall[worst] > 0
+        else ""
+    )
+    mean = sum(error.kendall) / len(error.kendall)
+    return [
+        f"Data of this size puts {_percent(mean)} of the pairs in the wrong order{where} and is off by {error.phi:.3f} in phi "
+        f"and by {_percent(error.share)} in the shares ({error.simulations} simulations)."
+    ]
+
+
+def _at_most(lam: float) -> str:
+    return f"at most {lam:.2f}" if lam >= 0.005 else "less than 0.01"
+
+
+def _separable(diagnosis: Any) -> list[str]:
+    lam = diagnosis.separability
+    if lam is None:
+        return ["There is one component: nothing to tell apart."]
+    count = len(diagnosis.novel_pairs)
+    if lam >= 1:
+        said = f"Only {count} of the components have a pair that sets them apart"
+    else:
+        said = f"Every component has a pair that the others follow {_at_most(lam)} times as often"
+        said += ", which is far from a clear mark" if lam > _SOME else ""
+    return [f"{said}; the condition number of people's weights is {diagnosis.condition:.3g}."]
+
+
+def _alike(diagnosis: Any) -> list[str]:
+    return [
+        f"Components {pair.component} and {pair.other} differ in {_percent(pair.kendall)} of the pairs only"
+        + (
+            ", but by more than the error to be expected."
+            if pair.told_apart
+            else ": the data cannot tell them apart."
+        )
+        for pair in diagnosis.alike
+    ]
+
+
+def _disagreement(diagnosis: Any) -> list[str]:
+    parts = diagnosis.disagreement
+    return [
+        f"Of all disagreement {_percent(parts.between_people)} is difference between people, {_percent(parts.within_person)} is "
+        f"people who follow several tastes, and {_percent(parts.within_taste)} is noise within a taste."
+    ]
+
+
+def _polarising(diagnosis: Any) -> list[str]:
+    if not diagnosis.polarising_pairs or diagnosis.polarising_pairs[0].spread == 0:
+        return []
+    pair, items = diagnosis.polarising_pairs[0], diagnosis.polarising_items
+    return [
+        f"People differ most on {pair.item} against {pair.other}: {_percent(pair.win_rate)} prefer the first, give or take "
+        f"{_percent(pair.spread)} from person to person. The most polarising items: {', '.join(item.item for item in items[:3])}."
+    ]
+
+
+def _reliable(diagnosis: Any) -> list[str]:
+    found = diagnosis.reliability
+    if math.isnan(found.slope):
+        return ["Nothing was held out to judge foretold probabilities by."]
+    off = (found.slope - 1) / found.slope_error if found.slope_error > 0 else 0.0
+    judged = (
+        "as sure as it should be"
+        if abs(off) < _OFF
+        else "too sure of itself"
+        if off < 0
+        else "less sure than it could be"
+    )
+    return [
+        f"When asked for comparisons that it was not told, the model is {judged}: a slope of {found.slope:.2f}, give or take "
+        f"{found.slope_error:.2f}, and {found.log_likelihood_per_comparison:.4f} per comparison."
+    ]
+
+
+def _people(diagnosis: Any) -> list[str]:
+    said = [
+        f"The busiest tenth of the people made {_percent(diagnosis.activity.busiest_tenth)} of the comparisons; "
+        f"the median is {diagnosis.activity.median:,.12g}, the most {diagnosis.activity.most:,.12g}."
+    ]
+    strong = [person for person in diagnosis.influential if person.standard_errors >= _STRONG]
+    if strong:
+        named = ", ".join(f"{person.user} ({person.standard_errors:.1f})" for person in strong)
+        said.append(f"Without them the model would differ by a standard error or more: {named}.")
+    return said
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

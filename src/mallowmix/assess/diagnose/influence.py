@@ -1,0 +1,61 @@
+"""What single people do to a model: how far φ and α would move without them, by one Newton step."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.assess.intervals.user_scores import Smooth
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import text_of
+
+
+@dataclass(frozen=True)
+class Influence:
+    """A person, what they said, and how far they move the model, in standard errors: √(sᵀ I⁻¹ s), s their score.
+
+    Without them η = (logit φ, log α) would be η̂ − I⁻¹ s, to first order. By itself a person moves it by about √(2K / M).
+    """
+
+    user: str
+    n_comparisons: float
+    standard_errors: float
+
+
+@dataclass(frozen=True)
+class Activity:
+    """How unequally people speak: the median and the largest number of comparisons, and what the busiest tenth made of all."""
+
+    median: float
+    most: float
+    busiest_tenth: float
+
+
+def influences(smooth: Smooth, comparisons: Comparisons) -> NDArray[np.float64]:
+    """(M,) how many standard errors each person moves φ and α."""
+    s = smooth.scores * comparisons.user_weight[:, None]
+    return np.sqrt(
+        np.maximum(np.einsum("mp,pm->m", s, np.linalg.solve(smooth.information, s.T)), 0)
+    )
+
+
+def most_influential(
+    smooth: Smooth, comparisons: Comparisons, top: int = 5
+) -> tuple[Influence, ...]:
+    """Those who move the model most, most first."""
+    moved, made, names = (
+        influences(smooth, comparisons),
+        comparisons.per_user(),
+        text_of(comparisons.users),
+    )
+    most = np.argsort(-moved, kind="stable")[:top]
+    return tuple(Influence(names[m], float(made[m]), float(moved[m])) for m in most)
+
+
+def activity(comparisons: Comparisons) -> Activity:
+    """How unequally people speak."""
+    made = np.sort(comparisons.per_user())[::-1]
+    tenth = max(1, len(made) // 10)
+    return Activity(
+        float(np.median(made)), float(made[0]), float(made[:tenth].sum() / max(made.sum(), 1e-300))
+    )

@@ -1,0 +1,1 @@
+"""How sure a model is of its positions, dispersions and shares."""

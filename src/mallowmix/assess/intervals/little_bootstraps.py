@@ -1,0 +1,124 @@
+"""Places among more people than can be kept: ordinary bootstraps of a few small samples of people, scaled to everybody.
+
+A sample of b people is bootstrapped as if there were no others, and an item's move from its middle place there, times √(b/n), is
+its move among all n, rounded away from 0 (the b-out-of-n bootstrap of Bickel, Götze and van Zwet 1997, over several samples as in
+the bag of little bootstraps of Kleiner, Talwalkar, Sarkar and Jordan 2014). The bag would weigh b people so that they count
+for n; but places are not smooth. Of two neighbours that b people cannot tell apart, each sample would then be certain, one of one
+order and one of the other. Rounded moves err on the safe side: what a sample leaves open stays open by a place at least.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.assess.intervals.replicates import (
+    Progress,
+    counter,
+    many,
+    replicate_rankings,
+    start_of,
+)
+from mallowmix.assess.intervals.user_scores import Smooth
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels
+from mallowmix.engine import Block, LocalEngine, Shard, make_shards
+from mallowmix.engine.blocks import loaded
+from mallowmix.learn.spectral.user_sample import ENOUGH, people, sample_people, sampled_share
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.randomness import generator
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int32]
+_SAMPLE, _WEIGHTS = 107, 108
+MOST = 20_000  # people up to whom everybody is bootstrapped: 200 replicates of them take some minutes, and weights 32 MB
+SUBSETS = 5  # samples: together they hold at most as many comparisons as `fit` keeps of large data
+PEOPLE = 10_000  # of a sample
+LEAST = 1_000  # people of a sample, however many comparisons each of them made
+
+
+def is_large(comparisons: Any) -> bool:
+    """Whether there are too many people, or comparisons, to keep them: a function of the two numbers alone."""
+    many_people, many_rows = (
+        comparisons.n_users > MOST,
+        sampled_share(comparisons.n_comparisons) < 1,
+    )
+    return many_people or (many_rows and comparisons.n_users > LEAST)
+
+
+def subset_share(n_users: int, n_comparisons: float) -> float:
+    """The part of the people that a sample holds."""
+    by_size = min(PEOPLE / n_users, ENOUGH / SUBSETS / n_comparisons)
+    return min(1.0, max(by_size, LEAST / n_users))
+
+
+def draw_subsets(
+    comparisons: Any, everybody: list[Any], engine: LocalEngine, *, seed: int
+) -> list[Comparisons]:
+    """Samples of people, each without replacement and each of its own, in one pass; who is in depends on the seed alone."""
+    share = subset_share(comparisons.n_users, comparisons.n_comparisons)
+    seeds = [int(generator(seed, _SAMPLE, j).integers(2**63)) for j in range(SUBSETS)]
+    _, parts = engine.reduce(_draw, make_shards(everybody), (share, seeds))
+    return [
+        as_comparisons([block for part in parts for block in part[j]], comparisons.items)
+        for j in range(SUBSETS)
+    ]
+
+
+def _draw(
+    shard: Shard, broadcast: tuple[float, list[int]], _: Any
+) -> tuple[None, list[list[Block]]]:
+    """For each sample the shard's people in it, block by block; a block is read once."""
+    share, seeds = broadcast
+    drawn = [
+        [sample_people(block, share, seed) for seed in seeds] for block in map(loaded, shard.blocks)
+    ]
+    return None, [list(blocks) for blocks in zip(*drawn, strict=True)]
+
+
+def as_comparisons(blocks: list[Block], items: Labels, users: Labels | None = None) -> Comparisons:
+    """The people of consecutive blocks as comparisons in memory, numbered through where they have no names."""
+    first = np.cumsum([0, *(block.n_users for block in blocks)])
+    user = np.concatenate(
+        [start + people(block) for start, block in zip(first[:-1], blocks, strict=True)]
+    )
+    winner, loser = np.divmod(np.concatenate([block.pair for block in blocks]), len(items))
+    weight, counts = (
+        np.concatenate([getattr(block, name) for block in blocks])
+        for name in ("weight", "user_weight")
+    )
+    return Comparisons.from_codes(
+        user, winner, loser, weight, items, np.arange(first[-1]) if users is None else users, counts
+    )
+
+
+def draw_places(
+    model: M4,
+    smooth: Smooth,
+    subsets: list[Comparisons],
+    n_users: int,
+    replicates: int,
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Places:
+    """(R, K, Q) places around the model's, as many from each sample; those of one draw need not be a ranking."""
+    told, draws = counter(progress, replicates), []
+    for j, subset in enumerate(subsets):
+        start = start_of(model, subset, LocalEngine(jobs), seed=seed)
+
+        def one(r: int, start: Any = start, b: int = subset.n_users) -> Places:
+            u = generator(seed, _WEIGHTS, r).standard_exponential(b)
+            return replicate_rankings(start, smooth, u, seed=seed, draw=r)
+
+        found = np.array(many(one, range(j, replicates, len(subsets)), jobs, told))
+        draws.append(around(model.sigma, found, np.sqrt(subset.n_users / n_users)))
+    return np.concatenate(draws)
+
+
+def around(sigma: Places, draws: Places, scale: float) -> Places:
+    """σ̂ + ⌈√(b/n) · move⌉ away from 0, where an item moves from its median place in the draws (R, K, Q)."""
+    move = draws - np.quantile(draws, 0.5, axis=0, method="inverted_cdf")
+    scaled = np.sign(move) * np.ceil(np.abs(move) * scale - 1e-9)
+    return np.clip(sigma + scaled, 0, sigma.shape[1] - 1).astype(np.int32)

@@ -1,0 +1,142 @@
+"""Replicates of a model: people weighted at random, the rankings moved on from the model's to where those weights want them."""
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.assess.intervals.user_scores import Smooth
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.infer.weights import weights
+from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.monte_carlo_em import Chain, monte_carlo_em, start_chains
+from mallowmix.model.m4 import M4
+from mallowmix.model.permutations import kendall, match_components
+from mallowmix.numerics.randomness import generator
+
+Array = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+_STEP = 102
+_SETTLE, _AVERAGE, _SWEEPS = (
+    1,
+    3,
+    3,
+)  # passes of a replicate: its rankings are near the model's, and the chains have settled
+
+
+class Replicates(NamedTuple):
+    """Drawn parameters: positions (R, K, Q), dispersions and shares (R, K).
+
+    Among very many people the positions of a draw are moves of single items (`assess.intervals.little_bootstraps`), not a ranking.
+    """
+
+    sigma: NDArray[np.int32]
+    phi: Array
+    share: Array
+
+
+class Start(NamedTuple):
+    """What all replicates start from: the people, the model's rankings, and Gibbs chains that have settled there."""
+
+    blocks: list[Block]
+    sigma: NDArray[np.int32]
+    chains: list[Chain]
+
+    @property
+    def people(self) -> Array:
+        """(M,) how much each person counts."""
+        return np.concatenate([block.user_weight for block in self.blocks])
+
+
+def start_of(model: M4, comparisons: Comparisons, engine: LocalEngine, *, seed: int) -> Start:
+    """Everybody's weights under the model, and two cycles of Gibbs sampling from there."""
+    votes = comparisons.with_items(model.items)
+    blocks = make_blocks(votes)
+    chains = start_chains(blocks, _by_block(weights(model, votes, jobs=engine.jobs), blocks))
+    columns = Columns(np.array(model.sigma), np.array(model.phi))
+    settled = monte_carlo_em(
+        blocks,
+        columns,
+        np.array(model.alpha),
+        chains,
+        engine,
+        min_settle=1,
+        max_settle=1,
+        min_average=1,
+        max_average=1,
+        seed=seed,
+    )
+    return Start(blocks, columns.sigma, settled.chains)
+
+
+def replicate_weights(replicates: int, n_users: int, *, seed: int) -> Array:
+    """(R, M) weights with mean 1 and variance 1, exponential."""
+    return np.array(
+        [generator(seed, _STEP, r).standard_exponential(n_users) for r in range(replicates)]
+    )
+
+
+def replicate_rankings(
+    start: Start, smooth: Smooth, u: Array, *, seed: int, draw: int
+) -> NDArray[np.int32]:
+    """(K, Q) the rankings that people weighted by u want, component by component those of the model."""
+    blocks = [
+        dataclasses.replace(block, user_weight=block.user_weight * part)
+        for block, part in zip(start.blocks, _by_block(u, start.blocks), strict=True)
+    ]
+    outcome = monte_carlo_em(
+        blocks,
+        Columns(start.sigma, smooth.phi),
+        smooth.alpha,
+        start.chains,
+        LocalEngine(1),
+        sweeps=_SWEEPS,
+        min_settle=_SETTLE,
+        max_settle=_SETTLE,
+        min_average=_AVERAGE,
+        max_average=_AVERAGE,
+        seed=(seed + 1 + draw) % 2**64,
+    )
+    return in_order_of(outcome.columns.sigma, start.sigma)
+
+
+def many(
+    one: Callable[[int], Any], numbers: Iterable[int], jobs: int, told: Callable[[], None]
+) -> list[Any]:
+    """one(n) of each number, several at a time; the answers do not depend on how many. `told` is called after each."""
+    found = []
+    with ThreadPoolExecutor(jobs) as pool:
+        for answer in pool.map(one, numbers):
+            found.append(answer)
+            told()
+    return found
+
+
+def counter(progress: Progress | None, total: int) -> Callable[[], None]:
+    """What tells `progress` of one replicate more, each time that it is called."""
+    done = 0
+
+    def told() -> None:
+        nonlocal done
+        done += 1
+        if progress:
+            progress("replicates", done, total)
+
+    return told
+
+
+def in_order_of(sigma: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The rankings numbered as those of the reference; they were started there, so that most often they are already."""
+    if all(kendall(a, b) < 0.1 for a, b in zip(sigma, reference, strict=True)):
+        return sigma
+    return sigma[match_components(sigma, reference).found]
+
+
+def _by_block(rows: Array, blocks: list[Block]) -> list[Array]:
+    edges = accumulate((block.n_users for block in blocks), initial=0)
+    return [rows[first:last] for first, last in pairwise(edges)]

@@ -1,0 +1,78 @@
+"""The bootstrap of φ and the shares for any number of people: passes that keep sums of their scores, and nothing of a person.
+
+A replicate needs Σ_m w_m (u_m − 1) s_m alone (`assess.intervals.user_scores`), and a sum over people can be taken block by block, for all
+replicates at once: R · 2K numbers leave a block, wherever it lives.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.assess.intervals.user_scores import (
+    Smooth,
+    block_scores,
+    information_of,
+    one_step,
+    told_to_blocks,
+)
+from mallowmix.engine import Block, LocalEngine, make_shards
+from mallowmix.engine.threads import OnShard
+from mallowmix.learn.spectral.user_sample import sample_people
+from mallowmix.numerics.randomness import generator
+
+Array = NDArray[np.float64]
+_STEP = 106
+_FARTHEST = 0.5  # of a step in logit φ or log α, as in `settle`
+
+
+def sum_scores(
+    sigma: Any,
+    near: Smooth,
+    everybody: list[Any],
+    replicates: int,
+    engine: LocalEngine,
+    *,
+    share: float = 1.0,
+    sweeps: int = 80,
+    seed: int = 0,
+) -> tuple[Smooth, Array]:
+    """η̂ of all people, two Newton steps from what some of them want, and the steps (R, 2K) of the replicates from there.
+
+    near : settled on b of the n people; each step squares its error of about 1/√b
+    share : of the people that φ and α are learnt from (`learn.spectral.user_sample.sampled_share`)
+
+    Scores are means over Gibbs sweeps. What noise they have moves η̂ too, and widens the steps by as much. The `Smooth` that comes
+    back has no scores: they were added up.
+    """
+    smooth, weighted = near, np.empty(0)
+    for wanted in (0, replicates):
+        told = told_to_blocks(
+            sigma, smooth.eta, smooth.alpha, sweeps=sweeps, seed=(seed + bool(wanted)) % 2**64
+        )
+        totals, _ = engine.reduce(
+            OnShard(_sums), make_shards(everybody), (told, share, wanted, seed)
+        )
+        slope, cross, shown, weighted = totals
+        smooth = Smooth(smooth.eta, np.empty((0, len(near.eta))), information_of(cross, shown))
+        smooth = smooth._replace(
+            eta=smooth.eta + np.clip(one_step(smooth, slope[None])[0], -_FARTHEST, _FARTHEST)
+        )
+    return smooth, one_step(smooth, weighted)
+
+
+def _sums(
+    block: Block, broadcast: tuple[Any, float, int, int], _: Any
+) -> tuple[tuple[Array, ...], None]:
+    """Σ w s, Σ w a bᵀ of the two stretches, Σ w s sᵀ, and of each replicate Σ w (u − 1) s with u ~ Exp(1)."""
+    told, share, replicates, seed = broadcast
+    block = sample_people(block, share, seed)
+    halves = block_scores(block, told)  # (people, 2, 2K)
+    people, mean = block.user_weight[:, None], halves.mean(axis=1)
+    u = generator(seed, _STEP, block.first_user).standard_exponential((replicates, block.n_users))
+    sums = (
+        (people * mean).sum(axis=0),
+        (people * halves[:, 0]).T @ halves[:, 1],
+        (people * mean).T @ mean,
+    )
+    return (*sums, (u - 1) @ (people * mean)), None

@@ -1,0 +1,214 @@
+"""Each person's score: the derivative of the marginal log-likelihood of their comparisons in logit φ_k and log α_k.
+
+By Fisher's identity it is the posterior mean, over which component each comparison followed, of the derivative of the complete
+log-likelihood. Gibbs sampling gives that mean twice, from two stretches of one chain, so that products of the two are free of
+its noise: Σ_m s_m s_mᵀ is the information about (φ, α) that the data holds when the weights of people are unknown.
+"""
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from mallowmix.engine import Block, LocalEngine
+from mallowmix.model.m4 import M4
+from mallowmix.model.mallows import beta_matrix
+from mallowmix.numerics.randomness import as_key, philox, splitmix
+from mallowmix.numerics.special import digamma
+
+Array = NDArray[np.float64]
+_STEP, _BURN = 101, 30
+_FLOOR = 1e-4  # least β
+_H = 1e-3  # step of the numerical derivative in logit φ
+_LEAST, _MOST = 1e-4, 1 - 1e-4  # of φ
+_NOISE = 0.1  # the information is at least this part of what both stretches together show
+
+
+class Smooth(NamedTuple):
+    """The smooth parameters η = (logit φ, log α) of a model, people's scores (M, 2K) there, and the information (2K, 2K)."""
+
+    eta: Array
+    scores: Array
+    information: Array
+
+    @property
+    def phi(self) -> Array:
+        """(K,) dispersions."""
+        return _logistic(self.eta[: len(self.eta) // 2])
+
+    @property
+    def alpha(self) -> Array:
+        """(K,) parameters of the prior."""
+        return np.exp(self.eta[len(self.eta) // 2 :])
+
+
+def settle(
+    model: M4,
+    blocks: list[Block],
+    engine: LocalEngine,
+    *,
+    steps: int = 3,
+    sweeps: int = 80,
+    seed: int = 0,
+) -> Smooth:
+    """Newton's steps in φ and α from the model's, its rankings held fixed, to where the marginal likelihood is largest.
+
+    The model is nearly there; where people are hard to place, Monte-Carlo EM stops a little short of it.
+    """
+    people = np.concatenate([block.user_weight for block in blocks])
+    found = smooth_at(model.sigma, model.phi, model.alpha, blocks, engine, sweeps=sweeps, seed=seed)
+    for n in range(steps):
+        step = np.linalg.solve(found.information, people @ found.scores)
+        eta = found.eta + np.clip(step, -0.5, 0.5)
+        phi, alpha = _logistic(eta[: len(model.phi)]), np.exp(eta[len(model.phi) :])
+        found = smooth_at(
+            model.sigma, phi, alpha, blocks, engine, sweeps=sweeps, seed=(seed + n + 1) % 2**64
+        )
+    return found
+
+
+def one_step(smooth: Smooth, total: Array) -> Array:
+    """(R, 2K) how far from η̂ weights u of people put η: I⁻¹ Σ_m w_m (u_m − 1) s_m, from the sums (R, 2K)."""
+    return np.asarray(np.linalg.solve(smooth.information, total.T).T, np.float64)
+
+
+def phi_and_share(eta: Array) -> tuple[Array, Array]:
+    """(R, K) dispersions and shares of many η (R, 2K)."""
+    K = eta.shape[1] // 2
+    alpha = np.exp(eta[:, K:] - eta[:, K:].max(axis=1, keepdims=True))
+    return expit(eta[:, :K]), alpha / alpha.sum(axis=1, keepdims=True)
+
+
+def smooth_at(
+    sigma: Any,
+    phi: Array,
+    alpha: Array,
+    blocks: list[Block],
+    engine: LocalEngine,
+    *,
+    sweeps: int,
+    seed: int,
+) -> Smooth:
+    """Scores and information at given parameters."""
+    phi = np.clip(phi, _LEAST, _MOST)
+    eta = np.r_[np.log(phi / (1 - phi)), np.log(alpha)]
+    _, parts = engine.reduce(
+        _score, blocks, told_to_blocks(sigma, eta, alpha, sweeps=sweeps, seed=seed)
+    )
+    halves = np.concatenate(parts)  # (M, 2, 2K)
+    people = np.concatenate([block.user_weight for block in blocks])
+    return Smooth(eta, halves.mean(axis=1), _information(halves, people))
+
+
+def told_to_blocks(
+    sigma: Any, eta: Array, alpha: Array, *, sweeps: int, seed: int
+) -> tuple[Any, ...]:
+    """What `block_scores` must know."""
+    return (
+        *_tables(sigma, eta[: len(alpha)]),
+        np.asarray(alpha, np.float64),
+        max(sweeps // 2, 1),
+        as_key(seed),
+    )
+
+
+def _logistic(x: Array) -> Array:
+    return np.clip(1 / (1 + np.exp(-x)), _LEAST, _MOST)
+
+
+def _tables(sigma: Any, logit: Array) -> tuple[Array, Array]:
+    """(Q², K) β and d log β / d logit φ."""
+    beta, slope = [], []
+    for row, x in zip(sigma, logit, strict=True):
+        low, middle, high = (
+            np.clip(beta_matrix(row, float(_logistic(x + h))), _FLOOR, 1 - _FLOOR)
+            for h in (-_H, 0, _H)
+        )
+        beta.append(middle.ravel())
+        slope.append((np.log(high) - np.log(low)).ravel() / (2 * _H))
+    return np.ascontiguousarray(np.array(beta).T), np.ascontiguousarray(np.array(slope).T)
+
+
+def _information(halves: Array, people: Array) -> Array:
+    """Σ u (a bᵀ + b aᵀ) / 2, from both stretches."""
+    a, b = halves[:, 0], halves[:, 1]
+    mean = (a + b) / 2
+    return information_of((a * people[:, None]).T @ b, (mean * people[:, None]).T @ mean)
+
+
+def information_of(cross: Array, shown: Array) -> Array:
+    """The symmetric part of Σ u a bᵀ, kept between a tenth and all of what the means of both show, so that it can be inverted."""
+    shown = shown + 1e-9 * np.eye(len(shown))
+    values, vectors = np.linalg.eigh(shown)
+    values = np.maximum(values, 1e-8 * values.max())
+    root, inverse = vectors * np.sqrt(values), vectors / np.sqrt(values)  # shown = root rootᵀ
+    part, turn = np.linalg.eigh(inverse.T @ (cross + cross.T) / 2 @ inverse)
+    side = root @ turn
+    return (side * np.clip(part, _NOISE, 1.0)) @ side.T
+
+
+def _score(block: Block, broadcast: Any, _: Any) -> tuple[None, Array]:
+    return None, block_scores(block, broadcast)
+
+
+def block_scores(block: Block, broadcast: Any) -> Array:
+    """(people, 2, 2K) the scores of a block, from each stretch."""
+    beta, slope, alpha, sweeps, key = broadcast
+    return _gibbs_scores(
+        block.starts, block.pair, block.weight, beta, slope, alpha, sweeps, block.first_user, key
+    )
+
+
+@nb.njit(cache=True, nogil=True)
+def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, key):
+    """p(z = k | rest) ∝ β_(w),k n_k with n_k = α_k + tokens in k; scores averaged over two stretches of `sweeps` sweeps.
+
+    d/d logit φ_k = Σ w p(z = k) d log β_(w),k / d logit φ_k;  d/d log α_k = α_k (ψ(α₀) − ψ(α₀ + n) + ψ(n_k) − ψ(α_k))
+    """
+    M, K = len(starts) - 1, len(alpha)
+    out = np.zeros((M, 2, 2 * K))
+    n, p, at_alpha = np.empty(K), np.empty(K), np.empty(K)
+    for k in range(K):
+        at_alpha[k] = digamma(alpha[k])
+    for m in range(M):
+        x0, x1, _, _ = philox(0, first_user + m, _STEP, 0, key)
+        state = (x0 << np.uint64(32)) | x1
+        count, total_weight = 0, 0.0
+        for row in range(starts[m], starts[m + 1]):
+            count += int(np.ceil(weight[row]))
+            total_weight += weight[row]
+        z = np.full(count, -1, np.int64)
+        n[:] = alpha
+        base = digamma(alpha.sum()) - digamma(alpha.sum() + total_weight)
+        for sweep in range(-_BURN, 2 * sweeps):
+            half, t = (0 if sweep < sweeps else 1), 0
+            for row in range(starts[m], starts[m + 1]):
+                rest, code = weight[row], pair[row]
+                while rest > 0:
+                    w = min(1.0, rest)
+                    rest -= w
+                    if z[t] >= 0:
+                        n[z[t]] -= w
+                    total = 0.0
+                    for k in range(K):
+                        p[k] = beta[code, k] * n[k]
+                        total += p[k]
+                    if sweep >= 0:
+                        for k in range(K):
+                            out[m, half, k] += w * p[k] / total * slope[code, k]
+                    state, u = splitmix(state)
+                    u *= total
+                    k = 0
+                    while k < K - 1 and u >= p[k]:
+                        u -= p[k]
+                        k += 1
+                    z[t] = k
+                    n[k] += w
+                    t += 1
+            if sweep >= 0:
+                for k in range(K):
+                    out[m, half, K + k] += alpha[k] * (base + digamma(n[k]) - at_alpha[k])
+        out[m] /= sweeps
+    return out

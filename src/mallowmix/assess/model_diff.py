@@ -1,0 +1,159 @@
+"""Two models side by side: which components answer to each other, what moved, what is new."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.data.labels import text_of
+from mallowmix.errors import DataError
+from mallowmix.model.m4 import M4
+from mallowmix.model.permutations import Matching, match_components, order_of, sigma_of
+
+_MOVED = 5  # items named that moved most
+
+
+@dataclass(frozen=True)
+class Move:
+    """An item whose place changed; places are among the items that both models have, from 1."""
+
+    item: str
+    old_place: int
+    new_place: int
+
+
+@dataclass(frozen=True)
+class Couple:
+    """Two components that answer to each other, numbered from 1: the fraction of pairs in different order, and what changed."""
+
+    old: int
+    new: int
+    kendall: float
+    old_phi: float
+    new_phi: float
+    old_share: float
+    new_share: float
+    moved: tuple[Move, ...]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What differs between two models.
+
+    identical : the same items, rankings, dispersions and shares, whatever the numbering of the components
+    couples : matched components, in the order of the old model; only_old and only_new have no partner (numbered from 1)
+    items_only_old, items_only_new : items of one model alone; rankings are compared on the others
+    """
+
+    identical: bool
+    couples: tuple[Couple, ...]
+    only_old: tuple[int, ...]
+    only_new: tuple[int, ...]
+    items_only_old: tuple[str, ...]
+    items_only_new: tuple[str, ...]
+
+    @property
+    def kendall(self) -> float:
+        """The mean fraction of pairs in different order over the matched components."""
+        return float(np.mean([couple.kendall for couple in self.couples]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        values = asdict(self) | {"kendall": self.kendall}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
+
+    def words(self) -> str:
+        """The changes in sentences, one a line."""
+        if self.identical:
+            return "The two models are identical."
+        lines = [_couple_words(couple) for couple in self.couples]
+        lines += [
+            f"Component {k} of the old model has no partner in the new one." for k in self.only_old
+        ]
+        lines += [f"Component {k} of the new model is new." for k in self.only_new]
+        for items, where in ((self.items_only_old, "old"), (self.items_only_new, "new")):
+            if items:
+                named = ", ".join(items[:_MOVED]) + (", …" if len(items) > _MOVED else "")
+                lines.append(f"Only in the {where} model: {named} ({len(items)} of its items).")
+        return "\n".join(lines)
+
+
+def compare_models(old: M4, new: M4) -> Changes:
+    """Match the components of two models so that their rankings differ least, and say what changed.
+
+    The models may have different numbers of components and different items; rankings are compared on the items of both.
+    """
+    here, there = text_of(old.items), text_of(new.items)
+    common = [item for item in here if item in set(there)]
+    if len(common) < 2:
+        raise DataError(
+            f"The models have {len(common)} items in common; at least two are needed to compare rankings."
+        )
+    first, second = _among(old.sigma, here, common), _among(new.sigma, there, common)
+    matching = match_components(second, first)
+    couples = tuple(
+        _couple(old, new, first, second, common, int(a), int(b), float(d))
+        for a, b, d in zip(matching.truth, matching.found, matching.kendall, strict=True)
+    )
+    return Changes(
+        _identical(old, new, matching, set(here) == set(there)),
+        couples,
+        tuple(k + 1 for k in matching.unmatched_truth),
+        tuple(k + 1 for k in matching.unmatched_found),
+        tuple(item for item in here if item not in set(there)),
+        tuple(item for item in there if item not in set(here)),
+    )
+
+
+def _among(sigma: NDArray[np.int32], items: list[str], common: list[str]) -> NDArray[np.int32]:
+    """(K, common) places among the common items."""
+    number = {item: i for i, item in enumerate(items)}
+    return sigma_of(order_of(sigma[:, [number[item] for item in common]]))
+
+
+def _couple(
+    old: M4,
+    new: M4,
+    first: NDArray[Any],
+    second: NDArray[Any],
+    common: list[str],
+    a: int,
+    b: int,
+    distance: float,
+) -> Couple:
+    shift = np.abs(second[b] - first[a])
+    most = [i for i in np.argsort(-shift, kind="stable")[:_MOVED] if shift[i]]
+    moved = tuple(Move(common[i], int(first[a, i]) + 1, int(second[b, i]) + 1) for i in most)
+    phis, shares = (
+        (float(old.phi[a]), float(new.phi[b])),
+        (float(old.share[a]), float(new.share[b])),
+    )
+    return Couple(a + 1, b + 1, distance, *phis, *shares, moved)
+
+
+def _identical(old: M4, new: M4, matching: Matching, same_items: bool) -> bool:
+    if not same_items or old.n_components != new.n_components or matching.kendall.any():
+        return False
+    f, t = matching.found, matching.truth
+    return bool(
+        np.array_equal(old.phi[t], new.phi[f]) and np.array_equal(old.alpha[t], new.alpha[f])
+    )
+
+
+def _couple_words(couple: Couple) -> str:
+    name = f"Component {couple.old}" + (f" (now {couple.new})" if couple.new != couple.old else "")
+    shares = f"share {100 * couple.old_share:.1f} % → {100 * couple.new_share:.1f} %"
+    phis = f"phi {couple.old_phi:.3f} → {couple.new_phi:.3f}"
+    places = (
+        f"{100 * couple.kendall:.1f} % of the pairs in different order"
+        if couple.kendall
+        else "the same ranking"
+    )
+    moved = "; ".join(
+        f"{move.item} {move.old_place} → {move.new_place}" for move in couple.moved[:3]
+    )
+    return f"{name}: {places}, {shares}, {phis}" + (f"; moved most: {moved}." if moved else ".")

@@ -1,0 +1,171 @@
+"""What to learn from, and what is told and asked of people: the same for every system, a function of the data and the seed alone.
+
+"people": two thirds of the people to learn from. Of each of the others half of the items are given: comparisons between two given
+items are told, those between two others asked. (A pair of a given and a held-out item rewards memory of the given one's noise.)
+"items": the same deal for everybody; what is told of all is what is learnt from, so nobody is new.
+"comparisons": single comparisons are dealt, for everybody. Easier: what is asked follows in part from what was told.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.assess.thinning import Part, Thinned, rated, thinned
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.folds import counted_people, deal_people
+from mallowmix.data.ratings import RatingTable
+from mallowmix.errors import DataError
+from mallowmix.numerics.randomness import generator
+from mallowmix.peers.validation import deal
+
+By = Literal["people", "items", "comparisons"]
+_DEAL = 122
+Rated = tuple[list, list, NDArray[np.float64]]  # columns user, item, rating
+
+
+class RatingTask(NamedTuple):
+    """Ratings to learn from (what is told of the others among them), those told of the people asked, and those asked."""
+
+    train: Rated
+    told: Rated
+    asked: Rated
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One deal. `people` are the numbers of those asked, in the whole data; `note` says where the protocol had to give way, and
+    `made` how many comparisons there were in the three parts before they were thinned.
+    """
+
+    train: Comparisons
+    told: Comparisons
+    asked: Comparisons
+    people: NDArray[np.int64]
+    ratings: RatingTask | None = None
+    note: str | None = None
+    made: float = 0.0
+
+    @property
+    def kept(self) -> float:
+        """How many comparisons there are in the three parts; what is both learnt from and told counts once."""
+        parts = (
+            (self.told, self.asked)
+            if self.train is self.told
+            else (self.train, self.told, self.asked)
+        )
+        return sum(part.n_comparisons for part in parts)
+
+
+def make_task(
+    data: Comparisons | RatingTable, split: By, given: float, seed: int, most: int | None = None
+) -> Task:
+    """Deal out comparisons, or ratings.
+
+    most : so many comparisons of a person at most are learnt from, told and asked, each part on its own (`assess.thinning`)
+    """
+    deal_out = _rated_task if isinstance(data, RatingTable) else _task
+    task = deal_out(data, split, given, seed, most)  # type: ignore[arg-type]
+    if not len(task.asked):
+        raise DataError(
+            "Nothing is left to ask: people have too few comparisons to be told some and asked others."
+        )
+    return task
+
+
+def _task(data: Comparisons, split: By, given: float, seed: int, most: int | None) -> Task:
+    data = counted_people(data)
+    everybody = np.arange(data.n_users)
+    if split != "people":
+        told, asked = deal(data, split, given, seed)
+        return _thinned_task(None, told, asked, everybody, everybody, most, seed)
+    if data.n_users < 3:
+        raise DataError(
+            f"There are {data.n_users} people with comparisons; to learn from some and ask others, give three at least."
+        )
+    new = deal_people(data.n_users, 3, seed=seed) == 0
+    others = data.take_users(new)
+    told, asked = deal(others, "auto", given, seed)
+    items = deal(others, "items", given, seed)[1].n_comparisons == asked.n_comparisons
+    note = (
+        None
+        if items
+        else "People compared too few pairs for items to be held out: single comparisons are."
+    )
+    return _thinned_task(
+        data.take_users(~new), told, asked, everybody[~new], everybody[new], most, seed, note
+    )
+
+
+def _thinned_task(
+    train: Comparisons | None,
+    told: Comparisons,
+    asked: Comparisons,
+    learners: NDArray[np.int64],
+    people: NDArray[np.int64],
+    most: int | None,
+    seed: int,
+    note: str | None = None,
+) -> Task:
+    """The task with each part thinned; without `train`, what is told is learnt from."""
+    given, wanted = (
+        thinned(told, most, "told", seed, people),
+        thinned(asked, most, "asked", seed, people),
+    )
+    learnt = given if train is None else thinned(train, most, "train", seed, learners)
+    made = given.made + wanted.made + (0 if train is None else learnt.made)
+    return Task(learnt.kept, given.kept, wanted.kept, people, note=note, made=made)
+
+
+def _rated_task(table: RatingTable, split: By, given: float, seed: int, most: int | None) -> Task:
+    """Ratings are dealt, and comparisons made from each part alone: what is held out leaves no trace in what is told."""
+    if split == "comparisons":
+        every = _learnt(rated(table, np.ones(len(table), bool), most, "train", seed))
+        told, asked = deal(every.kept, split, given, seed)
+        return Task(told, told, asked, np.arange(table.n_users), made=every.made)
+    new = (
+        deal_people(table.n_users, 3, seed=seed) == 0
+        if split == "people"
+        else np.ones(table.n_users, bool)
+    )
+    is_told, is_new = _dealt(table, given, seed), new[table.user]
+    rows: dict[Part, NDArray[np.bool_]] = {"told": is_new & is_told, "asked": is_new & ~is_told}
+    told, asked = (rated(table, rows[part], most, part, seed) for part in rows)
+    ratings = RatingTask(
+        _columns(table, ~rows["asked"]),
+        _columns(table, rows["told"]),
+        _columns(table, rows["asked"]),
+    )
+    people = np.flatnonzero(new)
+    if split == "items":
+        return Task(
+            _learnt(told).kept, told.kept, asked.kept, people, ratings, made=told.made + asked.made
+        )
+    train = _learnt(rated(table, ~is_new, most, "train", seed))
+    parts = train.kept.take_users(~new), told.kept.take_users(new), asked.kept.take_users(new)
+    return Task(*parts, people, ratings, made=train.made + told.made + asked.made)
+
+
+def _learnt(found: Thinned) -> Thinned:
+    if not len(found.kept):
+        raise DataError(
+            "There are no comparisons to learn from: nobody rated two things differently."
+        )
+    return found
+
+
+def _dealt(table: RatingTable, given: float, seed: int) -> NDArray[np.bool_]:
+    """(n,) which ratings are told: so many as `given` of each person's, at random."""
+    draw = generator(seed, _DEAL).random(len(table))
+    order = np.lexsort((draw, table.user))
+    starts = table.starts()
+    n = np.diff(starts)
+    place = np.empty(len(table), np.int64)
+    place[order] = np.arange(len(table)) - np.repeat(starts[:-1], n)
+    return place < np.round(n * given)[table.user]
+
+
+def _columns(table: RatingTable, rows: NDArray[np.bool_]) -> Rated:
+    users, items = table.users[table.user[rows]].tolist(), table.items[table.item[rows]].tolist()
+    return users, items, table.rating[rows]

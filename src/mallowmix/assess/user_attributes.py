@@ -1,0 +1,88 @@
+"""What is known about people besides their choices: a table with a column of users, joined to them by text."""
+
+import csv
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pyarrow.parquet
+
+from mallowmix.data.labels import Labels, text_of
+from mallowmix.errors import DataError, FileError, OptionError
+
+Attributes = dict[str, list[str | None]]
+
+
+def read_attributes(source: Any, users: Labels, *, user: str = "user") -> Attributes:
+    """Each attribute as one value (as text, None where it is missing) for each of `users`.
+
+    source : a path (.csv, .tsv, .parquet), a dataframe, an Arrow table, or a mapping of columns; `user` names its column of users
+    """
+    columns = _columns(source)
+    if user not in columns:
+        raise DataError(
+            f"The attributes have no column {user!r}; they have {', '.join(map(repr, columns))}. Rename the one of people."
+        )
+    names = [str(name) for name in columns.pop(user)]
+    if len(set(names)) < len(names):
+        twice = next(name for n, name in enumerate(names) if name in names[:n])
+        raise DataError(
+            f"The attributes have the user {twice!r} more than once. Keep one row for each."
+        )
+    row = {name: n for n, name in enumerate(names)}
+    wanted = [row.get(text) for text in text_of(users)]
+    if all(n is None for n in wanted):
+        either = (
+            f"there is {text_of(users)[0]!r} in the votes, {names[0]!r} in the attributes"
+            if names
+            else "they have no rows"
+        )
+        raise DataError(
+            f"None of the {len(wanted)} users is in the attributes: {either}. People must be named alike in both."
+        )
+    return {
+        name: [None if n is None else _text(values[n]) for n in wanted]
+        for name, values in columns.items()
+    }
+
+
+def _text(value: Any) -> str | None:
+    """A value as text; nothing, NaN and the empty text are missing."""
+    return None if value is None or value != value or str(value) == "" else str(value)
+
+
+def _columns(source: Any) -> dict[str, list[Any]]:
+    if isinstance(source, str | PathLike):
+        return _from_file(Path(source))
+    if isinstance(source, Mapping):
+        return {str(name): list(values) for name, values in source.items()}
+    try:
+        frame = nw.from_native(source)
+    except TypeError:
+        raise OptionError(
+            f"Attributes cannot be read from a {type(source).__name__}: give a path, a dataframe, or a mapping of columns."
+        ) from None
+    whole = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    return {name: whole.get_column(name).to_list() for name in whole.columns}
+
+
+def _from_file(path: Path) -> dict[str, list[Any]]:
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pyarrow.parquet.read_table(path).to_pydict()
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ","))
+    except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
+        raise FileError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
+        ) from None
+    if not rows:
+        raise DataError(f"{path} is empty: it needs a line of column names, one of them user.")
+    for number, row in enumerate(rows[1:], start=2):
+        if row and len(row) != len(rows[0]):
+            raise DataError(
+                f"{path} line {number}: {len(row)} fields where the first line has {len(rows[0])}."
+            )
+    return {name: [row[n] for row in rows[1:] if row] for n, name in enumerate(rows[0])}

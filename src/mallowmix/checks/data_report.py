@@ -1,0 +1,206 @@
+"""The report itself: sizes, sparsity, ties, repetitions, contradictions, connectivity, position bias, and the support for K."""
+
+import warnings
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from mallowmix.checks.component_support import Support, support_for
+from mallowmix.checks.concerns import Limits, concerns_of
+from mallowmix.checks.position_bias import PositionBias, position_bias
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import text_of
+from mallowmix.errors import DataWarning
+from mallowmix.readers.reading import Reading
+
+_QUANTILES = {"10 %": 0.1, "25 %": 0.25, "50 %": 0.5, "75 %": 0.75, "90 %": 0.9}
+_BUSY = 0.1  # the part of people whose share of all comparisons is told
+
+
+@dataclass(frozen=True)
+class DataReport:
+    """What a set of comparisons holds; labels are given as text.
+
+    n_comparisons counts weights, n_rows the different (user, winner, loser). `per_user` has the least, the median and the most
+    comparisons of one person, `activity` how they are spread over people, `busy_share` the part that the busiest tenth made;
+    `per_pair` the least, median and most comparisons of a pair that was compared. `pieces` are the sizes of the connected
+    pieces of the graph that joins items that were compared, largest first, and `smaller_pieces` the items of all but the first.
+    `n_repeated` counts comparisons that the same person made before with the same outcome, `n_contradictions` the pairs that
+    one person decided both ways. `form`, `n_ties`, `ties` (what was done with them), `n_both_bad` and `position` (which side
+    wins) are known where the comparisons come from `mallowmix.readers.read`; `support` where a number of components was asked
+    for. `warnings` say what limits the answer and what that means, `advice` what to do, in the same order.
+    """
+
+    n_users: int
+    n_items: int
+    n_comparisons: float
+    n_rows: int
+    pairs_seen: int
+    pairs_possible: int
+    per_user: dict[str, float]
+    activity: dict[str, float]
+    busy_share: float
+    per_pair: dict[str, float]
+    users_below_two: list[str]
+    never_compared: list[str]
+    never_win: list[str]
+    never_lose: list[str]
+    pieces: list[int]
+    smaller_pieces: list[list[str]]
+    n_repeated: float
+    n_contradictions: int
+    warnings: list[str]
+    advice: list[str]
+    form: str | None = None
+    n_ties: float | None = None
+    ties: str | None = None
+    n_both_bad: float | None = None
+    position: PositionBias | None = None
+    support: Support | None = field(default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain JSON values."""
+        return asdict(self)
+
+
+def data_report(comparisons: Comparisons | Reading, n_components: int | None = None) -> DataReport:
+    """Sizes, warnings and advice for a set of comparisons.
+
+    comparisons : from `read_comparisons`; from `mallowmix.readers.read` the report also knows of ties and of position bias
+    n_components : K; the report then says whether this data can support so many
+    """
+    reading = comparisons if isinstance(comparisons, Reading) else None
+    votes = comparisons.comparisons if isinstance(comparisons, Reading) else comparisons
+    position = position_bias(reading) if reading else None
+    support = support_for(votes, n_components) if n_components is not None else None
+    concerns = concerns_of(_limits(votes), position, support)
+    told = (
+        {}
+        if reading is None
+        else {name: getattr(reading, name) for name in ("form", "n_ties", "ties", "n_both_bad")}
+    )
+    return DataReport(
+        **_sizes(votes, reading),
+        **_named(_limits(votes)),
+        warnings=[concern.warning for concern in concerns],
+        advice=[concern.advice for concern in concerns],
+        position=position,
+        support=support,
+        **told,
+    )
+
+
+def warn_about(comparisons: Comparisons, *, stacklevel: int = 2) -> None:
+    """Give each warning of the data report as a DataWarning; `stacklevel` as in `warnings.warn`, 2 being whoever calls this."""
+    for concern in concerns_of(_limits(comparisons)):
+        warnings.warn(concern.warning, DataWarning, stacklevel=stacklevel)
+
+
+def _sizes(votes: Comparisons, reading: Reading | None) -> dict[str, Any]:
+    counts, Q = votes.per_user(), votes.n_items
+    pairs, of_pair = _pair_counts(votes)
+    quantiles = np.quantile(counts, list(_QUANTILES.values()), method="inverted_cdf")
+    busiest = np.sort(counts)[::-1][: max(1, round(_BUSY * len(counts)))]
+    return {
+        "n_users": votes.n_users,
+        "n_items": Q,
+        "n_comparisons": votes.n_comparisons,
+        "n_rows": len(votes),
+        "pairs_seen": len(of_pair),
+        "pairs_possible": Q * (Q - 1) // 2,
+        "per_user": _spread(counts),
+        "activity": dict(zip(_QUANTILES, quantiles.tolist(), strict=True)),
+        "busy_share": float(busiest.sum() / max(counts.sum(), 1e-300)),
+        "per_pair": _spread(of_pair),
+        "n_repeated": float(np.maximum(votes.weight - 1, 0).sum()),
+        "n_contradictions": _contradictions(votes, pairs, reading),
+    }
+
+
+def _spread(counts: NDArray[Any]) -> dict[str, float]:
+    if not len(counts):
+        return {"min": 0.0, "median": 0.0, "max": 0.0}
+    return {
+        name: float(of(counts))
+        for name, of in (("min", np.min), ("median", np.median), ("max", np.max))
+    }
+
+
+def _named(limits: Limits) -> dict[str, Any]:
+    names = ("users_below_two", "never_compared", "never_win", "never_lose")
+    pieces = {
+        "pieces": [len(piece) for piece in limits.pieces],
+        "smaller_pieces": limits.pieces[1:],
+    }
+    return {name: getattr(limits, name) for name in names} | pieces
+
+
+def _limits(comparisons: Comparisons) -> Limits:
+    items, users = (
+        np.array(text_of(comparisons.items), object),
+        np.array(text_of(comparisons.users), object),
+    )
+    wins = np.bincount(comparisons.winner, minlength=len(items)) > 0
+    losses = np.bincount(comparisons.loser, minlength=len(items)) > 0
+    return Limits(
+        users_below_two=users[comparisons.per_user() < 2].tolist(),
+        never_compared=items[~wins & ~losses].tolist(),
+        never_win=items[~wins & losses].tolist(),
+        never_lose=items[wins & ~losses].tolist(),
+        pieces=[items[piece].tolist() for piece in _pieces(comparisons, wins | losses)],
+    )
+
+
+def _pieces(comparisons: Comparisons, compared: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+    """The items of each connected piece of the comparison graph, largest piece first; items never compared are in none."""
+    Q = comparisons.n_items
+    edges = coo_array(
+        (np.ones(len(comparisons)), (comparisons.winner, comparisons.loser)), shape=(Q, Q)
+    )
+    _, piece_of = connected_components(edges.tocsr(), directed=False)
+    items = np.flatnonzero(compared)
+    items = items[np.argsort(piece_of[items], kind="stable")]
+    pieces = np.split(items, np.flatnonzero(np.diff(piece_of[items])) + 1)
+    return sorted(
+        (piece for piece in pieces if len(piece)), key=lambda piece: (-len(piece), piece[0])
+    )
+
+
+def _pair_counts(comparisons: Comparisons) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The unordered pair of each row, and how often each pair that was compared was."""
+    low, high = (
+        np.minimum(comparisons.winner, comparisons.loser),
+        np.maximum(comparisons.winner, comparisons.loser),
+    )
+    pairs = low.astype(np.int64) * comparisons.n_items + high
+    order = np.argsort(pairs, kind="stable")
+    first = np.flatnonzero(np.diff(pairs[order], prepend=-1))
+    counts = np.add.reduceat(comparisons.weight[order], first) if len(pairs) else np.zeros(0)
+    return pairs, counts
+
+
+def _contradictions(votes: Comparisons, pairs: NDArray[np.int64], reading: Reading | None) -> int:
+    """How many pairs one person decided both ways; a tie that counts half for either side is no decision."""
+    if reading is not None and reading.sides is not None:
+        sides, Q = reading.sides, votes.n_items
+        low, high = np.minimum(sides.left, sides.right), np.maximum(sides.left, sides.right)
+        return _both_ways(
+            sides.user,
+            low.astype(np.int64) * Q + high,
+            sides.left_won == (sides.left < sides.right),
+            Q,
+        )
+    if reading is not None and reading.ties == "half":
+        return 0  # one order of each person's, with ties
+    return _both_ways(votes.user, pairs, votes.winner < votes.loser, votes.n_items)
+
+
+def _both_ways(
+    user: NDArray[Any], pair: NDArray[np.int64], forward: NDArray[np.bool_], n_items: int
+) -> int:
+    key = np.sort((user.astype(np.int64) * n_items**2 + pair) * 2 + forward)
+    return int(np.count_nonzero((key[1:] == key[:-1] + 1) & (key[1:] % 2 == 1)))

@@ -1,0 +1,146 @@
+"""Where a command works: the options --engine, --memory, --scheduler and --cache, and the comparisons that they ask for."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from mallowmix.errors import OptionError
+
+PANEL = "Large data"
+_PASSING = "passing"  # an empty file in a folder that a command made for itself
+_ON_DISK = (
+    "columns",
+    "self_pairs",
+    "missing",
+)  # what can be said about how to read files that stay on disk
+
+
+def _option(help: str, metavar: str) -> Any:
+    return typer.Option(
+        help=help, metavar=metavar, parser=str, show_default=False, rich_help_panel=PANEL
+    )
+
+
+EngineOption: TypeAlias = Annotated[
+    Any,
+    _option(
+        "Threads; data on disk; a cluster; a card. The first three give the same bytes.",
+        "local|disk|dask|gpu",
+    ),
+]
+Memory: TypeAlias = Annotated[
+    Any, _option("Keep data on disk and stay within so much memory, as in 2GB.", "SIZE")
+]
+Scheduler: TypeAlias = Annotated[
+    Any,
+    _option("A Dask scheduler, as in tcp://10.0.0.1:8786; processes here unless given.", "ADDRESS"),
+]
+Cache: TypeAlias = Annotated[
+    Any,
+    _option(
+        "Where sorted rows are kept; NAME.blocks here, and removed in the end, unless given.",
+        "FOLDER",
+    ),
+]
+
+
+More: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        help="Further files of the same kind and columns; they stay on disk.",
+        metavar="[MORE]...",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the four options said, and the files beyond the first."""
+
+    engine: str | None = None
+    memory: str | None = None
+    scheduler: str | None = None
+    cache: str | None = None
+    more: tuple[Path, ...] = ()
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether comparisons are sorted into a folder and read from there."""
+        named = any(
+            option is not None for option in (self.memory, self.cache, self.scheduler)
+        ) or bool(self.more)
+        return self.engine in ("disk", "dask") or (named and self.engine != "local")
+
+    def check(self) -> None:
+        """Refuse options that do not go together, before any work."""
+        from mallowmix.engine.memory_size import check_memory
+        from mallowmix.engine.selection import ENGINES
+        from mallowmix.errors import check_choice
+
+        if self.engine is not None:
+            check_choice("--engine", self.engine, ENGINES)
+        if self.memory is not None:
+            check_memory(self.memory)
+        if self.engine == "local" and (self.memory or self.cache or self.more):
+            raise OptionError(
+                "--memory, --cache and several files are for data on disk: leave --engine local out."
+            )
+
+    @contextmanager
+    def running(self, jobs: int | None) -> Iterator[Any]:
+        """The engine, from before the votes are read until the work is done."""
+        from mallowmix.engine.selection import make_engine
+
+        self.check()
+        name = self.engine or ("dask" if self.scheduler else "disk" if self.on_disk else None)
+        run = make_engine(name, jobs=jobs, memory=self.memory, scheduler=self.scheduler)  # type: ignore[arg-type]
+        try:
+            yield run
+        finally:
+            run.close()
+
+
+@contextmanager
+def comparisons_of(votes: Any, read: Any, place: Place, jobs: int | None) -> Iterator[Any]:
+    """The comparisons in memory, or on disk; a folder that nobody named or made before is removed when the work is done, and left
+    by a kill.
+    """
+    if not place.on_disk:
+        yield read(votes)
+        return
+    from mallowmix.engine.out_of_core.store import default_cache, store_comparisons
+
+    options = _reading(read)
+    folder = Path(place.cache or default_cache(votes))
+    passing, was_there = folder / _PASSING, folder.exists()
+    stored = store_comparisons(
+        [votes, *place.more], folder, memory=place.memory or "2GB", jobs=jobs, **options
+    )
+    if place.cache is None and not was_there:
+        passing.touch()
+    yield stored
+    if place.cache is None and passing.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _reading(read: Any) -> dict[str, Any]:
+    """The options of reading, where only those of plain comparisons may be said."""
+    usual = {"per_user": "comparisons", "zero": "error", "format": "comparisons", "one_user": False}
+    said = {
+        name: value
+        for name, value in read.options.items()
+        if value is not None and usual.get(name) != value
+    }
+    for name in said:
+        if name not in _ON_DISK:
+            option = f"--{name.replace('_', '-')}"
+            raise OptionError(
+                f"{option} needs the votes in memory: leave --engine, --memory and --cache out, or write comparisons."
+            )
+    return said

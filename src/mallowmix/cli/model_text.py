@@ -1,0 +1,125 @@
+"""A model in words, as a table and as plain JSON values."""
+
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+TOP = 5  # items shown of either end unless asked
+_CLEAR = 0.5  # below this λ the others follow a pair less than half as often
+
+
+def safe(label: object) -> str:
+    """A label for the screen: what does not print (a line break, an escape code) is spelled out."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in str(label)
+    )
+
+
+def new_table(*headings: str, numeric: tuple[str, ...] = ()) -> Table:
+    """An empty table in the style of all tables here."""
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
+    for heading in headings:
+        table.add_column(
+            heading, justify="right" if heading in numeric else "left", overflow="fold"
+        )
+    return table
+
+
+def counted(count: float, one: str, many: str) -> str:
+    """1 person, 2,000 people."""
+    return f"{count:,.12g} {one if count == 1 else many}"
+
+
+def sizes(comparisons: Any) -> str:
+    """How much there is, in words."""
+    made = counted(comparisons.n_comparisons, "comparison", "comparisons")
+    return f"{made} of {comparisons.n_items:,} items by {counted(comparisons.n_users, 'person', 'people')}"
+
+
+def percent(share: float) -> str:
+    """0.4213 as 42.1 %."""
+    return f"{100 * share:.1f} %"
+
+
+def chain(items: list[Any]) -> str:
+    """The items as a > b > c."""
+    return " > ".join(map(safe, items))
+
+
+def components_table(model: Any, top: int | None = None) -> Table:
+    """One row a component, largest share first: share, dispersion, the ends of its ranking, and what sets it apart."""
+    table = new_table(
+        "component", "share", "phi", "ranking, best first", numeric=("component", "share", "phi")
+    )
+    table.show_lines = True
+    pairs = novel_pairs(model)
+    for row in model.table():
+        said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
+        ends = Group(_ends(row["items"], top or TOP), said)
+        table.add_row(str(row["component"]), percent(row["share"]), f"{row['phi']:.3f}", ends)
+    return table
+
+
+def _ends(items: list[Any], top: int) -> Table:
+    """Both ends of a ranking, or all of it where it is short."""
+    ends = Table.grid(padding=(0, 2, 0, 0))
+    if len(items) <= 2 * top:
+        ends.add_row(chain(items))
+    else:
+        ends.add_row(Text("top", style="dim"), chain(items[:top]))
+        ends.add_row(Text("bottom", style="dim"), chain(items[-top:]))
+    return ends
+
+
+def novel_pairs(model: Any) -> list[dict[str, Any] | None]:
+    """For each component the pair that sets it apart and its λ (the others follow it at most λ times as often), or None."""
+    from mallowmix.model.separability import novel_pairs as best_pairs
+
+    if model.n_items < 2:
+        return [None] * model.n_components
+    items = [str(item) for item in model.items.tolist()]
+    found = best_pairs(model.beta())
+    return [
+        {"winner": items[i], "loser": items[j], "lambda": float(lam)}
+        if i >= 0 and lam < 1
+        else None
+        for i, j, lam in zip(found.winner, found.loser, found.lam, strict=True)
+    ]
+
+
+def _in_words(pair: dict[str, Any] | None, n_components: int) -> str:
+    if n_components == 1:
+        return "everyone: it is the only component"
+    if pair is None:
+        return "no pair sets it apart"
+    when = "when the others do not" if pair["lambda"] < _CLEAR else "more often than the others do"
+    return f"the people who put {safe(pair['winner'])} over {safe(pair['loser'])} {when}"
+
+
+def model_values(model: Any, top: int | None = None) -> dict[str, Any]:
+    """The model as plain JSON values: sizes, components (largest share first), and how it came about."""
+    pairs = novel_pairs(model)
+    return {
+        "n_components": model.n_components,
+        "n_items": model.n_items,
+        "components": [
+            _component_values(model, row, pairs[row["component"] - 1]) for row in model.table(top)
+        ],
+        "report": dict(model.report),
+    }
+
+
+def _component_values(
+    model: Any, row: dict[str, Any], pair: dict[str, Any] | None
+) -> dict[str, Any]:
+    return {
+        "component": row["component"],
+        "share": row["share"],
+        "phi": row["phi"],
+        "alpha": float(model.alpha[row["component"] - 1]),
+        "items": [str(item) for item in row["items"]],
+        "novel_pair": pair,
+    }

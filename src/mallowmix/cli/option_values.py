@@ -1,0 +1,132 @@
+"""Values of options: how text becomes a number, a list, or a mapping, and the options that several commands share."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from mallowmix.errors import OptionError
+
+
+class Numbers(tuple[float, ...]):
+    """One or more finite numbers."""
+
+
+def number(text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number.") from None
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"{text!r} is not a finite number.")
+    return value
+
+
+def at_least(least: int) -> Callable[[str | int], int]:
+    """A reader of whole numbers that are not too small."""
+
+    def whole(text: str | int) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not a whole number.") from None
+        if value < least:
+            raise typer.BadParameter(f"{value} is too small; it must be at least {least}.")
+        return value
+
+    return whole
+
+
+def number_or_auto(text: str) -> float | str:
+    """A finite number, or the word auto."""
+    return text if text == "auto" else number(text)
+
+
+def count_or_auto(text: str) -> int | str:
+    """A whole number, or the word auto."""
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number (nor the word auto).") from None
+
+
+def numbers(text: str) -> Numbers:
+    """Numbers with commas between them."""
+    return Numbers(number(part.strip()) for part in text.split(","))
+
+
+def column_names(text: str) -> dict[str, str | None]:
+    """user=judge,winner=better as a mapping; weight= (nothing after it) leaves the weights out."""
+    names: dict[str, str | None] = {}
+    for part in text.split(","):
+        ours, equals, theirs = (word.strip() for word in part.partition("="))
+        if not equals or ours in names or not (theirs or ours == "weight"):
+            raise typer.BadParameter(
+                f"{part!r} does not fit: write our name, =, yours, each once, as in user=judge,winner=better."
+            )
+        names[ours] = theirs or None
+    return names
+
+
+def words_for(text: str) -> dict[str, str]:
+    """draw=tie,A+=left as a mapping."""
+    words: dict[str, str] = {}
+    for part in text.split(","):
+        word, equals, meaning = (each.strip() for each in part.rpartition("="))
+        if not equals or not word or not meaning or word in words:
+            raise typer.BadParameter(
+                f"{part!r} does not fit: write a word, =, and what it means, each once, as in draw=tie."
+            )
+        words[word] = meaning
+    return words
+
+
+def for_each(values: Numbers, count: int, option: str) -> list[float]:
+    """One number for each component: as given, or the single one repeated."""
+    if len(values) not in (1, count):
+        raise OptionError(
+            f"{option} has {len(values)} numbers for {count} components; give one, or one for each."
+        )
+    return list(values) if len(values) == count else list(values) * count
+
+
+def one_form(**asked: bool) -> None:
+    """Raise an OptionError if two forms of output are asked for at once."""
+    both = [f"--{name}" for name, value in asked.items() if value]
+    if len(both) > 1:
+        raise OptionError(f"{' and '.join(both)} exclude each other: ask for one.")
+
+
+Model: TypeAlias = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
+Seed: TypeAlias = Annotated[
+    int, typer.Option(help="The same seed gives the same result.", metavar="NUMBER")
+]
+Jobs: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many threads; all cores unless given. The result does not depend on it.",
+        parser=at_least(1),
+        metavar="NUMBER",
+        show_default=False,
+    ),
+]
+Json: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object instead of words.")
+]
+Quiet: TypeAlias = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and what --json asks for).")
+]
+Top: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many items to show of each component.",
+        parser=at_least(1),
+        metavar="NUMBER",
+        show_default=False,
+    ),
+]

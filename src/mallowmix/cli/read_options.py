@@ -1,0 +1,167 @@
+"""Reading votes: the options that say how, added in one place to every command that reads, and the reader that they become."""
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from mallowmix.cli.option_values import at_least, column_names, words_for
+from mallowmix.errors import DataWarning
+
+PANEL = "How to read the votes"
+FORMATS = (
+    "comparisons|battles|ratings|rankings|preflib|best-worst|bayesmallows|choix|implicit|movielens"
+)
+_HELP = (
+    "Choices: .csv, .tsv, .jsonl (or .gz, .zst of these), .parquet, a folder or a pattern ('votes-*.parquet') of such files, "
+    ".sqlite, .duckdb, PrefLib's and MovieLens' files, or a postgresql:// address."
+)
+
+
+class Address:
+    """Where a database is; its password is never shown."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def __str__(self) -> str:
+        from mallowmix.readers.sql import hidden
+
+        return hidden(self.url)
+
+
+def place(text: str) -> Any:
+    """A path, or a database's address."""
+    return Address(text) if "://" in text else Path(text)
+
+
+Votes: TypeAlias = Annotated[
+    Any, typer.Argument(help=_HELP, parser=place, metavar="VOTES", show_default=False)
+]
+MaybeVotes: TypeAlias = Annotated[
+    Any, typer.Argument(help=_HELP, parser=place, metavar="[VOTES]", show_default=False)
+]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How to read votes, as the options say: `read(votes)` gives the comparisons, notes about them go to stderr."""
+
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, votes: Any) -> Any:
+        """The comparisons."""
+        return self.reading(votes).comparisons
+
+    def reading(self, votes: Any) -> Any:
+        """The comparisons and what was counted on the way."""
+        from mallowmix.readers import read
+
+        found = read(votes.url if isinstance(votes, Address) else votes, **self.options)
+        for note in found.notes:
+            warnings.warn(note, DataWarning, stacklevel=2)
+        return found
+
+
+AS_GIVEN = Reader()
+
+
+def _option(
+    help: str, metavar: str, parser: Callable[[str], Any] = str, default: str | None = None
+) -> tuple[Any, Any]:
+    """An option's annotation and its default."""
+    shown = default is not None
+    option = typer.Option(
+        help=help, metavar=metavar, parser=parser, show_default=shown, rich_help_panel=PANEL
+    )
+    return Annotated[Any, option], default
+
+
+OPTIONS = {
+    "format": _option(
+        "What the votes are; recognised by their columns unless given, and then said.", FORMATS
+    ),
+    "columns": _option(
+        "Names of your columns where they differ, as in user=judge,winner=better,loser=worse. weight= leaves weights out.",
+        "OURS=YOURS,…",
+        column_names,
+    ),
+    "query": _option(
+        "What to ask a database, as in 'SELECT user, winner, loser FROM votes'.", "SQL"
+    ),
+    "self_pairs": _option(
+        "What to do with a row that compares a thing with itself.", "error|drop", default="error"
+    ),
+    "missing": _option("What to do with a row that lacks a value.", "error|drop", default="error"),
+    "ties": _option(
+        "Leave ties out (and say how many), count each as half a win for both, or refuse.",
+        "drop|half|error",
+    ),
+    "both_bad": _option(
+        "Battles: leave out those in which both were bad, take them as ties, or refuse.",
+        "drop|tie|error",
+    ),
+    "outcomes": _option(
+        "Battles: words for left, right, tie or both_bad, as in draw=tie,A+=left.",
+        "WORD=…",
+        words_for,
+    ),
+    "one_user": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--one-user",
+                help="Take all rows for one person's, if nobody is named.",
+                rich_help_panel=PANEL,
+            ),
+        ],
+        False,
+    ),
+    "per_user": _option(
+        "Ratings, rankings: what a person counts: all their comparisons, about as many as their ratings, or as everybody.",
+        "comparisons|ratings|equal",
+    ),
+    "top_items": _option("Ratings: keep so many of the most rated things.", "NUMBER", at_least(2)),
+    "unlisted": _option(
+        "Rankings: nothing is known of what is not listed, or it is below what is (top-k).",
+        "unknown|below",
+    ),
+    "zero": _option("Rankings: what the place 0 means.", "error|missing|best"),
+}
+
+
+def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
+    """Put the reading options in the place of the command's parameter `read`, which becomes a `Reader` of what they say."""
+    signature = inspect.signature(command)
+    parameters = [
+        new
+        for old in signature.parameters.values()
+        for new in (_parameters() if old.name == "read" else [old])
+    ]
+
+    @wraps(command)
+    def run(*values: Any, **options: Any) -> None:
+        said = {name: options.pop(name) for name in OPTIONS if name in options}
+        command(
+            *values,
+            **options,
+            read=Reader({name: value for name, value in said.items() if value is not None}),
+        )
+
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    del run.__wrapped__  # type: ignore[attr-defined]
+    return run
+
+
+def _parameters() -> list[inspect.Parameter]:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return [
+        inspect.Parameter(name, kind, default=default, annotation=hint)
+        for name, (hint, default) in OPTIONS.items()
+    ]

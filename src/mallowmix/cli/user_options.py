@@ -1,0 +1,69 @@
+"""What commands about people share: their options, the model and the votes they read, and one person by name."""
+
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from mallowmix.cli.option_values import number
+from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
+from mallowmix.errors import DataError
+
+SHOWN = 10  # rows of a table that is not written
+_LOOKED_AT = 5000  # names compared with one that is not there
+
+UnknownItems: TypeAlias = Annotated[
+    Any,
+    typer.Option(
+        parser=str,
+        metavar="error|drop",
+        help="What to do with votes about items that the model does not know.",
+    ),
+]
+Level: TypeAlias = Annotated[
+    Any,
+    typer.Option(
+        parser=number, metavar="NUMBER", help="How often an interval should hold the truth."
+    ),
+]
+User: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Whose: a user of VOTES.", show_default=False)
+]
+
+
+def try_table(output: Path | None, *inputs: Any) -> None:
+    """Fail now if the table to be written has no fit name or place."""
+    if output is not None:
+        check_table_name(output)
+        try_outputs(output, inputs=[path for path in inputs if path is not None])
+
+
+def write_table(table: Any, output: Path) -> None:
+    """Write an Arrow table as its name says."""
+    write_all({output: table_writer(table, output)})
+
+
+def person(comparisons: Any, user: str, source: Any) -> Any:
+    """The comparisons of one user; an error that names the nearest ones where there is no such user."""
+    from mallowmix.data.labels import text_of
+
+    names = text_of(comparisons.users)
+    if user in names:
+        return comparisons.take_users([names.index(user)])
+    near = _near(user, names)
+    hint = (
+        f"did you mean {' or '.join(map(repr, near))}?"
+        if near
+        else f"there are {len(names):,} others, such as {names[0]!r}."
+    )
+    raise DataError(f"{source} has no user {user!r}: {hint}")
+
+
+def _near(user: str, names: list[str]) -> list[str]:
+    """Up to three names that are much like one; of very many, those that begin alike are looked at first."""
+    from difflib import get_close_matches
+
+    alike = (
+        sorted(names, key=lambda name: name[:1] != user[:1]) if len(names) > _LOOKED_AT else names
+    )
+    return get_close_matches(user, alike[:_LOOKED_AT], n=3, cutoff=0.5)

@@ -1,0 +1,78 @@
+"""Write a file whole or not at all: beside its place first, then moved into it."""
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from mallowmix.errors import FileError
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path to write to; where the block ends well, the file takes the place of `path`.
+
+    Where it does not (an error, a full disk, Ctrl-C), the temporary file is removed and what stood at `path` stays as it was.
+
+        with replacing("tastes.csv") as temporary:
+            table.to_csv(temporary)
+    """
+    target = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
+    with _refusals(path):
+        mode = _mode_of(target)
+        temporary = _create_beside(target)
+    try:
+        with _refusals(path):
+            yield temporary
+            _flush(temporary, os.O_RDWR)
+            if mode is not None:
+                temporary.chmod(mode)
+            temporary.replace(target)
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)  # gone already where it took its place
+    with suppress(OSError):
+        _flush(target.parent, os.O_RDONLY)
+
+
+@contextmanager
+def _refusals(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            f"{os.fspath(path)} cannot be written: {error.strerror or error}."
+        ) from None
+
+
+def _mode_of(target: Path) -> int | None:
+    """The permissions of the file to be replaced, None where there is none; only a plain file may be replaced."""
+    if not target.parent.is_dir():
+        raise FileError(
+            f"{target.name} cannot be written: there is no folder {target.parent}; make it first."
+        )
+    if not target.exists():
+        return None
+    status = target.stat()
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if target.is_dir() else "not a plain file"
+        raise FileError(f"{target} cannot be written: it is {kind}; give the name of a file.")
+    return stat.S_IMODE(status.st_mode)
+
+
+def _create_beside(target: Path) -> Path:
+    """A new, empty, hidden file in the same folder, with the permissions that the user's new files have."""
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
+    temporary.open("xb").close()
+    return temporary
+
+
+def _flush(path: Path, flags: int) -> None:
+    """Have the disk hold what was written, so that a crash cannot leave an empty file under the new name."""
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

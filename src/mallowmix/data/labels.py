@@ -1,0 +1,158 @@
+"""Names become numbers here, once: labels are numbered in the order of their text, so the order of rows never matters."""
+
+from collections.abc import Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from numpy.typing import NDArray
+
+from mallowmix.errors import DataError
+
+Labels: TypeAlias = NDArray[Any]
+pc: Any = pyarrow.compute  # its functions are made at import, where no type checker sees them
+
+
+def as_column(values: object, name: str) -> pa.ChunkedArray:
+    """Any sequence of labels (list, numpy, Arrow, a dataframe's column) as one Arrow column: text, int64, or another plain type.
+
+    Whole numbers held as floats become integers: that is what a dataframe makes of an integer column with a gap in it.
+    """
+    column = as_arrow(values, name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if (
+        pa.types.is_null(column.type)
+        or pa.types.is_large_string(column.type)
+        or pa.types.is_string_view(column.type)
+    ):
+        column = column.cast(pa.string())
+    if not (pa.types.is_primitive(column.type) or pa.types.is_string(column.type)):
+        raise DataError(
+            f"Column {name!r} has the type {column.type}, which cannot name a thing: give text or numbers."
+        )
+    return _whole_numbers(column)
+
+
+def as_arrow(values: object, name: str) -> pa.ChunkedArray:
+    """Any one-dimensional sequence as an Arrow column of whatever type it has; NaN in a float column counts as missing."""
+    if isinstance(values, pa.ChunkedArray):
+        return values
+    if isinstance(values, str | bytes | Set | Mapping):
+        raise DataError(
+            f"Column {name!r} is a {type(values).__name__}, not a column of labels: give a list or an array."
+        )
+    try:
+        array = pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise DataError(
+            f"Column {name!r} mixes kinds of values or holds none that can name a thing: {error}."
+        ) from None
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def _whole_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Integers of any width as int64, and floats too where all of them are whole; what does not fit stays as it is."""
+    if (
+        not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
+        or column.type == pa.int64()
+    ):
+        return column
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)  # a gap
+    try:
+        return column.cast(pa.int64())  # refuses to lose anything: 1.5, 2**63
+    except pa.ArrowInvalid:
+        return column
+
+
+def text_of(labels: Sequence[object] | Labels) -> list[str]:
+    """Labels as text, the form in which they enter a model file and are compared between tables."""
+    return [str(label) for label in (labels.tolist() if isinstance(labels, np.ndarray) else labels)]
+
+
+def as_labels(values: Sequence[object] | Labels) -> Labels:
+    """A list of labels as a read-only array: numbers stay numbers, text is held as Python strings."""
+    array = np.array(values)
+    if array.dtype.kind in "UST":
+        array = np.array([str(value) for value in values], dtype=object)
+    array.setflags(write=False)
+    return array
+
+
+def check_distinct(labels: Labels, what: str) -> None:
+    """Raise a DataError if two labels are the same as text."""
+    seen: set[str] = set()
+    for text in text_of(labels):
+        if text in seen:
+            raise DataError(
+                f"The {what} labels are not all different as text: {text!r} is there twice. Give each its own."
+            )
+        seen.add(text)
+
+
+def alike(*columns: pa.ChunkedArray) -> tuple[pa.ChunkedArray, ...]:
+    """Columns of one type: as they are, or as text where their types differ, so that 7 and "7" are the same label."""
+    return (
+        columns if len({column.type for column in columns}) == 1 else tuple(map(_as_text, columns))
+    )
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_integer(column.type) or pa.types.is_string(column.type):
+        return column.cast(pa.string())
+    return pa.chunked_array(
+        [
+            pa.array(
+                [None if value is None else str(value) for value in column.to_pylist()], pa.string()
+            )
+        ]
+    )
+
+
+def encode(*columns: pa.ChunkedArray) -> tuple[list[NDArray[np.int32]], Labels]:
+    """Number the labels of the columns together, in the order of their text. No value may be missing."""
+    return encode_groups(columns)[0]
+
+
+def encode_groups(
+    *groups: Sequence[pa.ChunkedArray],
+) -> list[tuple[list[NDArray[np.int32]], Labels]]:
+    """The same for several groups of columns, each with labels of its own; columns are hashed side by side, a thread each."""
+    groups = tuple(alike(*group) for group in groups)
+    flat = [column for group in groups for column in group]
+    with ThreadPoolExecutor(len(flat)) as threads:
+        hashed = iter(list(threads.map(_hashed, flat)))
+    return [_numbered([next(hashed) for _ in group]) for group in groups]
+
+
+def _hashed(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[Any]]:
+    """The different values of a column, and for each row which of them it is."""
+    encoded = column.dictionary_encode().unify_dictionaries()
+    if not encoded.num_chunks:
+        return pa.array([], column.type), np.zeros(0, np.int32)
+    indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
+    return encoded.chunk(0).dictionary, indices.to_numpy()
+
+
+def _numbered(
+    hashed: list[tuple[pa.Array, NDArray[Any]]],
+) -> tuple[list[NDArray[np.int32]], Labels]:
+    """One numbering for the values of several columns, in the order of their text."""
+    together = pa.concat_arrays([values for values, _ in hashed]).dictionary_encode()
+    by_text = _text_order(together.dictionary)
+    number = np.empty(len(by_text), np.int32)
+    number[by_text] = np.arange(len(by_text), dtype=np.int32)
+    edges = np.cumsum([len(values) for values, _ in hashed])[:-1]
+    numbers = np.split(
+        number[together.indices.to_numpy()], edges
+    )  # of each column's different values
+    codes = [own[indices] for own, (_, indices) in zip(numbers, hashed, strict=True)]
+    return codes, as_labels(together.dictionary.take(pa.array(by_text)).to_pylist())
+
+
+def _text_order(dictionary: pa.Array) -> NDArray[np.int64]:
+    text = _as_text(pa.chunked_array([dictionary]))
+    return pc.sort_indices(text).to_numpy()  # UTF-8 sorts as its code points do

@@ -1,0 +1,223 @@
+"""The passes over people as array programs: one text for numpy on a processor and for CuPy on a card.
+
+People times ordered pairs is a sparse matrix N (row m counts what person m chose), so a pass is a product with it. On a card each
+of them is one fused kernel instead (`engine.gpu.kernels`), which the benchmark of the card holds against the array program.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mallowmix.engine.gpu.kernels import MOST_LANES, Kernels
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Where arrays live: numpy and SciPy, or CuPy and its twins of SciPy's modules, with kernels."""
+
+    xp: Any
+    sparse: Any
+    special: Any
+    kernels: Kernels | None = None
+
+    def take(self, array: Any, dtype: Any = None) -> Any:
+        """A numpy array where these arrays live."""
+        return self.xp.asarray(array, dtype)
+
+    def give(self, array: Any) -> np.ndarray:
+        """One of these arrays as a numpy array."""
+        return np.asarray(array.get() if hasattr(array, "get") else array)
+
+
+class Batch(NamedTuple):
+    """Consecutive people as arrays of one place: the rows of the m-th are starts[m]:starts[m+1]. None: all weights are 1."""
+
+    n_items: int
+    starts: Any  # (M + 1,) int64
+    pair: Any  # (rows,) int32
+    weight: Any = None  # (rows,) float32
+    user_weight: Any = None  # (M,) float32
+
+
+class Scale(NamedTuple):
+    """What the signed moment needs to know of a batch, once."""
+
+    mass: float  # Σ u_m n_m over those with two tokens
+    people: Any  # (M,) u_m c_m, c_m = n_m / (n_m² − Σ squares)
+    squares: Any  # (Q²,) Σ u_m c_m (squares of a row's tokens): what a token's product with itself would add
+    ties: Any = (
+        None  # (Q²,) Σ u_m c_m ¼ over halves of ties: what the products of the two halves would add
+    )
+
+
+def on_processor() -> Arrays:
+    """Arrays of numpy and SciPy."""
+    import scipy.sparse
+    import scipy.special
+
+    return Arrays(np, scipy.sparse, scipy.special)
+
+
+def on_card(*, fused: bool = True) -> Arrays:
+    """CuPy; without `fused` the array programs alone. Raises ImportError without CuPy, and CuPy's own error without a card."""
+    import cupy  # type: ignore[import-not-found]
+    import cupyx.scipy.sparse  # type: ignore[import-not-found]
+    import cupyx.scipy.special  # type: ignore[import-not-found]
+
+    cupy.cuda.runtime.getDeviceCount()
+    return Arrays(cupy, cupyx.scipy.sparse, cupyx.scipy.special, Kernels(cupy) if fused else None)
+
+
+def count_pairs(on: Arrays, batch: Batch) -> Any:
+    """(Q²,) how often each ordered pair was seen, people weighted by `user_weight`."""
+    n_codes, counts = batch.n_items**2, None
+    if on.kernels and batch.weight is None and batch.user_weight is None:
+        counts = on.kernels.count_pairs(batch.pair, n_codes)
+    if counts is None:
+        counts = on.xp.bincount(batch.pair, _row_weights(on, batch), n_codes)
+    return counts.astype(np.float64)
+
+
+def people_scale(on: Arrays, batch: Batch) -> Scale:
+    """Each person's c_m: 0 for those without two distinct tokens."""
+    xp, weight = on.xp, batch.weight
+    n = on.xp.diff(batch.starts).astype(np.float64)
+    squares, row_squares, ties = n, None, None
+    if weight is not None:
+        whole = xp.floor(weight)
+        row_squares, ties = whole + (weight - whole) ** 2, half_ties(on, batch)
+        n = _by_person(on, batch, weight)
+        squares = _by_person(on, batch, row_squares if ties is None else row_squares + ties)
+    products = n**2 - squares  # n (n − 1) where all tokens are whole
+    some = (n > 1) & (products > 1e-9 * n**2)
+    u = 1.0 if batch.user_weight is None else batch.user_weight
+    c = xp.where(some, n / xp.where(some, products, 1.0), 0.0) * u
+    mass = float((xp.where(some, n, 0.0) * u).sum())
+
+    def by_pair(rows: Any) -> Any:
+        return xp.bincount(
+            batch.pair,
+            _row_weights(on, batch._replace(weight=rows, user_weight=c)),
+            batch.n_items**2,
+        )
+
+    return Scale(
+        mass, c.astype(np.float32), by_pair(row_squares), None if ties is None else by_pair(ties)
+    )
+
+
+def half_ties(on: Arrays, batch: Batch) -> Any:
+    """(rows,) ¼ for halves of a tie, a person's rows of weight … + ½ for either order of a pair; None where there are none."""
+    xp, Q = on.xp, batch.n_items
+    half = batch.weight - xp.floor(batch.weight) == 0.5
+    if not half.any():
+        return None
+    pair = batch.pair.astype(np.int64)
+    person = people_of(on, batch) * Q**2
+    key, opposite = person + pair, person + pair % Q * Q + pair // Q  # rows are sorted by key
+    at = xp.minimum(xp.searchsorted(key, opposite), len(key) - 1)
+    return xp.where(half & half[at] & (key[at] == opposite), 0.25, 0.0)
+
+
+def signed_apply(on: Arrays, batch: Batch, scale: Scale, index: Any, value: Any, V: Any) -> Any:
+    """(P, b) the batch's part of A V before normalisation: Xᵀ (Nᵀ C N) X V − D V, X from unordered pairs to signed codes."""
+    W = value[:, None] * V[index]  # X V
+    out = _people_product(on, batch, scale.people, W)
+    ahead, behind = _both_ways(on, batch.n_items)
+    own = value[ahead] ** 2 * scale.squares[ahead] + value[behind] ** 2 * scale.squares[behind]
+    if scale.ties is not None:
+        own = own + value[ahead] * value[behind] * (scale.ties[ahead] + scale.ties[behind])
+    return value[ahead, None] * out[ahead] + value[behind, None] * out[behind] - own[:, None] * V
+
+
+def _people_product(on: Arrays, batch: Batch, c: Any, W: Any) -> Any:
+    """(Q², b) Nᵀ diag(c) N W."""
+    if on.kernels:
+        return on.kernels.signed_pass(batch.starts, batch.pair, batch.weight, c, W)
+    weight = on.xp.ones(len(batch.pair), np.float32) if batch.weight is None else batch.weight
+    N = on.sparse.csr_matrix(
+        (weight, batch.pair, batch.starts), shape=(len(batch.starts) - 1, batch.n_items**2)
+    )
+    return N.T @ (c[:, None] * (N @ W))
+
+
+def fold(
+    on: Arrays, batch: Batch, table: Any, alpha: Any, gamma: Any = None, inner: int = 3
+) -> tuple[Any, Any, Any, Any]:
+    """One E-step: counts (Q², K), the bound without its prior normaliser, Σ E log θ_k with Σ u_m behind it, and γ (M, K).
+
+    r_k = β_k scale_k / Σ_l β_l scale_l is what a row gives component k, scale_k = exp E log θ_k.
+    """
+    K, fresh = table.shape[1], gamma is None
+    if on.kernels and K <= 4 * MOST_LANES:
+        gamma = on.xp.empty((len(batch.starts) - 1, K), np.float32) if fresh else gamma.copy()
+        arguments = (batch.starts, batch.pair, batch.weight, batch.user_weight, table, alpha, gamma)
+        counts, bound, sums = on.kernels.fold(*arguments, inner, fresh)
+        return counts, bound[0], sums, gamma
+    return _fold(on, batch, table, alpha, gamma, inner)
+
+
+def _fold(
+    on: Arrays, batch: Batch, table: Any, alpha: Any, gamma: Any, inner: int
+) -> tuple[Any, Any, Any, Any]:
+    xp, K = on.xp, table.shape[1]
+    beta, person = table[batch.pair], people_of(on, batch)
+    w = xp.ones(len(batch.pair), np.float32) if batch.weight is None else batch.weight
+    u = xp.ones(len(batch.starts) - 1) if batch.user_weight is None else batch.user_weight
+    if gamma is None:
+        gamma = (alpha + _by_person(on, batch, w)[:, None] / K).astype(np.float32)
+    for _ in range(inner):
+        scale = xp.exp(_e_log(on, gamma)).astype(np.float32)
+        total = (beta * scale[person]).sum(axis=1)
+        gamma = (alpha + scale * _by_person(on, batch, beta * (w / total)[:, None])).astype(
+            np.float32
+        )
+    e_log = _e_log(on, gamma)
+    scale = xp.exp(e_log).astype(np.float32)
+    given = beta * scale[person]
+    total, w = given.sum(axis=1), w * u[person]
+    given *= (w / total)[:, None]
+    counts = xp.stack([xp.bincount(batch.pair, given[:, k], len(table)) for k in range(K)], axis=1)
+    g = gamma.astype(np.float64)
+    prior = ((alpha - g) * e_log + on.special.gammaln(g)).sum(axis=1) - on.special.gammaln(
+        g.sum(axis=1)
+    )
+    bound = (w * xp.log(total.astype(np.float64))).sum() + u @ prior
+    return counts, bound, xp.concatenate([u @ e_log, u.sum()[None]]), gamma
+
+
+def _e_log(on: Arrays, gamma: Any) -> Any:
+    """E log θ."""
+    g = gamma.astype(np.float64)
+    return on.special.psi(g) - on.special.psi(g.sum(axis=1, keepdims=True))
+
+
+def people_of(on: Arrays, batch: Batch) -> Any:
+    """The person of each row."""
+    ends = on.xp.arange(len(batch.pair))
+    return on.xp.searchsorted(batch.starts, ends, side="right") - 1
+
+
+def _row_weights(on: Arrays, batch: Batch) -> Any:
+    """Each row's weight times its person's, None where all are 1."""
+    if batch.user_weight is None:
+        return batch.weight
+    u = batch.user_weight[people_of(on, batch)]
+    return u if batch.weight is None else u * batch.weight
+
+
+def _by_person(on: Arrays, batch: Batch, values: Any) -> Any:
+    """Sums of the values of each person's rows."""
+    n = len(batch.pair)
+    ones = on.xp.ones(n, np.float64)
+    S = on.sparse.csr_matrix(
+        (ones, on.xp.arange(n), batch.starts), shape=(len(batch.starts) - 1, n)
+    )
+    return S @ values.astype(np.float64)
+
+
+def _both_ways(on: Arrays, n_items: int) -> tuple[Any, Any]:
+    """The codes of each unordered pair, the lower-numbered item as winner, and as loser."""
+    low, high = np.triu_indices(n_items, 1)
+    return on.take(low * n_items + high), on.take(high * n_items + low)

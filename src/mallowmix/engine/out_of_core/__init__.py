@@ -1,0 +1,1 @@
+"""Data larger than memory: sorted into a folder once, then read block by block."""

@@ -1,0 +1,99 @@
+"""Rows in any order to rows sorted by person and pair: partitioned by ranges of people, then each part sorted in memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_PARTS = 512  # files open at a time
+_SORTING = 6  # bytes in memory for each byte of keys while a part is sorted
+WHOLE = 255  # up to this whole weight a row's weight is held in one byte
+
+
+class Plan(NamedTuple):
+    """How people are cut into parts: so many in each, and how their keys are held. The sorted rows do not depend on it."""
+
+    n_parts: int
+    users_a_part: int
+    key: type
+
+
+class Merged(NamedTuple):
+    """Sorted rows of one part, repeated ones merged."""
+
+    lengths: NDArray[np.int64]  # rows of each person
+    pair: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+
+def plan_parts(n_rows: int, n_users: int, n_items: int, memory: int, *, weighted: bool) -> Plan:
+    """As few parts as memory allows, but so many that keys fit into 32 bits where that takes no more than a few hundred."""
+    bytes_a_row = 8 + 8 * weighted
+    parts = max(1, -(-n_rows * bytes_a_row * _SORTING // memory))
+    narrow = -(-n_users * n_items**2 // 2**32)
+    parts = min(max(parts, narrow if narrow <= MOST_PARTS else 1), MOST_PARTS, n_users)
+    users_a_part = -(-n_users // parts)
+    key = np.uint32 if users_a_part * n_items**2 <= 2**32 else np.uint64
+    return Plan(-(-n_users // users_a_part), users_a_part, key)
+
+
+def write_parts(batches: Any, plan: Plan, folder: Path, *, weighted: bool) -> None:
+    """Append every batch's rows to the files of their parts."""
+    keys = [(folder / f"key-{p:03}").open("wb") for p in range(plan.n_parts)]
+    weights = (
+        [(folder / f"weight-{p:03}").open("wb") for p in range(plan.n_parts)] if weighted else []
+    )
+    try:
+        for batch in batches:
+            part = batch.column(0).to_numpy()
+            order = np.argsort(part, kind="stable")
+            edges = np.searchsorted(part[order], np.arange(plan.n_parts + 1))
+            _append(batch.column(1).to_numpy()[order], edges, keys)
+            if weighted:
+                _append(batch.column(2).to_numpy()[order], edges, weights)
+    finally:
+        for file in (*keys, *weights):
+            file.close()
+
+
+def _append(values: NDArray[Any], edges: NDArray[np.intp], files: list[Any]) -> None:
+    for p, file in enumerate(files):
+        if edges[p] < edges[p + 1]:
+            file.write(values[edges[p] : edges[p + 1]].data)
+
+
+def merged_parts(
+    plan: Plan, n_users: int, n_items: int, folder: Path, *, weighted: bool
+) -> Iterator[Merged]:
+    """Part after part, sorted; its files are removed once it is done with."""
+    for p in range(plan.n_parts):
+        count = min(plan.users_a_part, n_users - p * plan.users_a_part)
+        key = np.fromfile(folder / f"key-{p:03}", plan.key)
+        weight = np.fromfile(folder / f"weight-{p:03}", np.float64) if weighted else None
+        key, merged = merge(key, weight)
+        user, pair = np.divmod(key, plan.key(n_items**2))
+        yield Merged(np.bincount(user, minlength=count), pair.astype(np.int64), merged)
+        (folder / f"key-{p:03}").unlink()
+        if weighted:
+            (folder / f"weight-{p:03}").unlink()
+
+
+def merge(
+    key: NDArray[Any], weight: NDArray[np.float64] | None
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Keys ascending, each once, and how often or with what weight in all; equal keys are added up from the least weight on."""
+    if weight is None:
+        key.sort()
+    else:
+        order = np.lexsort((weight, key))
+        key, weight = key[order], weight[order]
+    first = (
+        np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        if len(key)
+        else np.zeros(0, np.intp)
+    )
+    if weight is None:
+        return key[first], np.diff(np.append(first, len(key))).astype(np.float64)
+    return key[first], np.add.reduceat(weight, first) if len(key) else weight

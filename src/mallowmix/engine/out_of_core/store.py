@@ -1,0 +1,198 @@
+"""store_comparisons: from shards of any size to comparisons on disk, once; whole or not at all."""
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mallowmix.engine.blocks import MAX_ITEMS
+from mallowmix.engine.memory_size import check_memory
+from mallowmix.engine.out_of_core.partition import (
+    WHOLE,
+    Merged,
+    Plan,
+    merged_parts,
+    plan_parts,
+    write_parts,
+)
+from mallowmix.engine.out_of_core.scan import Scan, Source, connect, find_source, speaking_of
+from mallowmix.engine.out_of_core.stored_blocks import (
+    FORMAT,
+    StoredComparisons,
+    pair_type,
+    read_about,
+)
+from mallowmix.errors import DataError, FileError
+
+_SQL = {np.uint32: "UINTEGER", np.uint64: "UBIGINT"}
+
+
+def store_comparisons(
+    source: Any,
+    cache: str | Path | None = None,
+    *,
+    memory: str | float = "2GB",
+    columns: Mapping[str, Any] | None = None,
+    self_pairs: str = "error",
+    missing: str = "error",
+    jobs: int | None = None,
+) -> StoredComparisons:
+    """Comparisons that need not fit into memory: sorted by person once, into a folder, and read from there block by block.
+
+    source : files of user, winner, loser and perhaps weight: a path (.parquet, .csv, .tsv, these two also with .gz), a folder of
+        .parquet files, a pattern such as "votes-*.parquet", or a list of these
+    cache : the folder; `NAME.blocks` in the current one unless given. One that is there already is used if it was made from the
+        same files, and refused if it was not
+    memory : a bound for data and work arrays, as in "2GB"; the interpreter and its libraries are not counted
+    columns, self_pairs, missing : as in `read_comparisons`
+    """
+    limit = check_memory(memory)
+    found = find_source(source, columns, self_pairs, missing)
+    folder = Path(cache) if cache is not None else Path(default_cache(source))
+    if folder.exists():
+        return _opened(folder, found)
+    with _beside(folder) as building, speaking_of(found.files):
+        _check_space(building, found)
+        _build(building, found, limit, jobs or os.cpu_count() or 1)
+    return StoredComparisons(folder)
+
+
+def default_cache(source: Any) -> str:
+    """votes.blocks for votes.csv, votes-*.parquet and the folder votes."""
+    first = Path(source if isinstance(source, str | Path) else next(iter(source)))
+    stem = first.resolve().name.split(".")[0].split("*")[0].rstrip("-_")
+    return f"{stem or 'votes'}.blocks"
+
+
+def _opened(folder: Path, source: Source) -> StoredComparisons:
+    made_from, asked = read_about(folder)["source"], json.loads(json.dumps(source.identity()))
+    if made_from != asked:
+        raise FileError(
+            f"{folder} holds other comparisons than {source.files[0]}{' and the other files' * (len(source.files) > 1)} now do: "
+            "remove it, or name another folder with cache."
+        )
+    return StoredComparisons(folder)
+
+
+@contextmanager
+def _beside(folder: Path) -> Iterator[Path]:
+    """A folder to build in, which takes its place when all is well, and is removed when it is not."""
+    _clear(folder)
+    building = folder.with_name(f".{folder.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        building.mkdir(parents=True)
+        yield building
+        building.rename(folder)
+    except OSError as error:
+        raise FileError(
+            f"{folder} cannot be written: {error.strerror or error}. Make room, or name another folder with cache."
+        ) from None
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what runs that were killed left half-built."""
+    for left in folder.parent.glob(f".{folder.name}.*.tmp"):
+        process = left.name.removeprefix(f".{folder.name}.").split("-")[0]
+        if process.isdigit() and not _alive(int(process)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _check_space(folder: Path, source: Source) -> None:
+    """A disk that is far too small is told before hours of work; Parquet rows take about 4 bytes."""
+    free, needed = shutil.disk_usage(folder).free, source.nbytes()
+    if free < needed:
+        raise FileError(
+            f"{folder.parent} has {free / 1e9:.1f} GB left, and sorting {needed / 1e9:.1f} GB of comparisons takes about as much "
+            "again and more: make room, or name a folder on a larger disk with cache."
+        )
+
+
+def _build(folder: Path, source: Source, memory: int, jobs: int) -> None:
+    con = connect(memory // 2, jobs, folder / "spill")
+    scan = Scan(con, source)
+    n_rows, n_users = scan.number()
+    items = scan.items()
+    if len(items) > MAX_ITEMS:
+        raise DataError(
+            f"There are {len(items):,} items; at most {MAX_ITEMS:,} can be numbered as pairs. Keep those compared most."
+        )
+    plan = plan_parts(n_rows, n_users, len(items), memory // 2, weighted=scan.weighted)
+    write_parts(
+        scan.coded(len(items), plan.users_a_part, _SQL[plan.key]),
+        plan,
+        folder,
+        weighted=scan.weighted,
+    )
+    scan.write_people(folder / "users.parquet")
+    con.close()
+    shutil.rmtree(folder / "spill", ignore_errors=True)
+    sizes = _write_rows(folder, plan, n_users, len(items), weighted=scan.weighted)
+    about = {
+        "format": FORMAT,
+        "n_users": n_users,
+        **sizes,
+        "items": items.tolist(),
+        "source": source.identity(),
+    }
+    (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+def _write_rows(
+    folder: Path, plan: Plan, n_users: int, n_items: int, *, weighted: bool
+) -> dict[str, Any]:
+    """The flat arrays of `engine.out_of_core.stored_blocks`, a part of the people after the other."""
+    rows = _Rows(folder, n_items)
+    for part in merged_parts(plan, n_users, n_items, folder, weighted=weighted):
+        rows.add(part)
+    rows.close()
+    return {"n_rows": rows.n_rows, "n_comparisons": rows.n_comparisons}
+
+
+class _Rows:
+    """Arrays that grow at their ends."""
+
+    def __init__(self, folder: Path, n_items: int) -> None:
+        names = ("starts", "pair", "weight", "other_rows", "other_weights")
+        self.files = {name: (folder / name).open("wb") for name in names}
+        self.folder, self.n_items, self.n_rows, self.n_comparisons = folder, n_items, 0, 0.0
+        self.pairs = np.zeros(n_items**2)
+        self.files["starts"].write(np.zeros(1, np.int64).data)
+
+    def add(self, part: Merged) -> None:
+        whole = (part.weight == np.floor(part.weight)) & (part.weight <= WHOLE)
+        others = np.flatnonzero(~whole)
+        arrays = {
+            "starts": self.n_rows + np.cumsum(part.lengths),
+            "pair": part.pair.astype(pair_type(self.n_items)),
+            "weight": np.where(whole, part.weight, 0).astype(np.uint8),
+            "other_rows": self.n_rows + others,
+            "other_weights": part.weight[others],
+        }
+        for name, array in arrays.items():
+            self.files[name].write(np.ascontiguousarray(array).data)
+        self.n_rows += len(part.pair)
+        self.n_comparisons += float(part.weight.sum())
+        self.pairs += np.bincount(part.pair, part.weight, self.n_items**2)
+
+    def close(self) -> None:
+        for file in self.files.values():
+            file.close()
+        self.pairs.tofile(self.folder / "pairs")

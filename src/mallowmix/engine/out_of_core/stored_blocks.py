@@ -1,0 +1,254 @@
+"""Comparisons on disk: rows sorted by person and pair, two to five bytes each, read a block at a time.
+
+A folder holds `about.json` (sizes, items, what it was made from), `users.parquet` (labels by number) and flat arrays: `starts`
+(int64, where each person's rows start), `pair` (winner · Q + loser in 16 or 32 bits), `weight` (a byte, 0 where the weight is not
+a whole number up to 255), `other_rows` and `other_weights` (which rows those are), `pairs` (how often each pair was seen).
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import ArrayLike, NDArray
+
+from mallowmix.data.atomic_write import replacing
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels, as_labels, text_of
+from mallowmix.engine.blocks import Block, block_edges
+from mallowmix.errors import DataError, FileError
+
+FORMAT = 1
+_CHUNK = 1 << 22
+_TYPES = {
+    "starts": np.int64,
+    "weight": np.uint8,
+    "other_rows": np.int64,
+    "other_weights": np.float64,
+    "pairs": np.float64,
+}
+
+
+@dataclass(frozen=True)
+class StoredBlock:
+    """Where a block's rows lie; `load` reads them."""
+
+    folder: str
+    first_user: int
+    n_users: int
+    n_items: int
+
+    def load(self) -> Block:
+        """The block in memory."""
+        starts = read_array(
+            self.folder, "starts", self.first_user, self.first_user + self.n_users + 1
+        )
+        first, last = int(starts[0]), int(starts[-1])
+        pair = read_array(self.folder, "pair", first, last, pair_type(self.n_items)).astype(
+            np.int32
+        )
+        weight = read_weights(self.folder, first, last)
+        return Block(
+            self.first_user, self.n_items, starts - first, pair, weight, np.ones(self.n_users)
+        )
+
+
+class StoredComparisons:
+    """What `Comparisons` is to a fit, for data that stays on disk; from `store_comparisons`, or by the name of its folder."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        about = read_about(self.folder)
+        self.n_users, self.n_rows, self.n_comparisons = (
+            about["n_users"],
+            about["n_rows"],
+            about["n_comparisons"],
+        )
+        self.items: Labels = as_labels(about["items"])
+        self.source: dict[str, Any] = about["source"]
+
+    @property
+    def n_items(self) -> int:
+        """Q, the number of items."""
+        return len(self.items)
+
+    @cached_property
+    def users(self) -> Labels:
+        """The labels of all people, read when they are asked for."""
+        return as_labels(pq.read_table(self.folder / "users.parquet").column(0).to_pylist())
+
+    @property
+    def user_weight(self) -> NDArray[np.float64]:
+        """Everybody counts once."""
+        return np.broadcast_to(1.0, self.n_users)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        return f"StoredComparisons({self.n_comparisons:,.12g} comparisons of {self.n_items} items by {self.n_users} users)"
+
+    def blocks(self) -> list[StoredBlock]:
+        """The same blocks as of the same comparisons in memory."""
+        edges = block_edges(self.n_users, self.n_rows, self.n_items)
+        return [StoredBlock(str(self.folder), a, b - a, self.n_items) for a, b in pairwise(edges)]
+
+    def with_items(self, items: ArrayLike, *, unknown_items: str = "error") -> "StoredComparisons":
+        """These comparisons for a model of the same items."""
+        if text_of(np.asarray(items)) != text_of(self.items):
+            raise DataError(
+                "The items are not those of the model: comparisons on disk go with a model of the very same items."
+            )
+        return self
+
+    def per_user(self) -> NDArray[np.float64]:
+        """n_m, the number of comparisons of each person."""
+        people = (
+            self._starts[block.first_user : block.first_user + block.n_users + 1]
+            for block in self.blocks()
+        )
+        return np.concatenate(
+            [
+                np.add.reduceat(read_weights(self.folder, int(s[0]), int(s[-1])), s[:-1] - s[0])
+                for s in people
+            ]
+        )
+
+    def summary(self) -> Comparisons:
+        """Comparisons that say what these say of items, as one person's, and name everybody with fewer than two."""
+        code = np.flatnonzero(self.pair_counts)
+        few = np.flatnonzero(self.per_user() < 2)
+        names = self.users[few].tolist() if len(few) else []
+        winner, loser = np.divmod(code, self.n_items)
+        return Comparisons.from_codes(
+            np.zeros(len(code), int),
+            winner,
+            loser,
+            np.full(len(code), 2.0),
+            self.items,
+            ["everybody else", *names],
+        )
+
+    @property
+    def pair_counts(self) -> NDArray[np.float64]:
+        """(Q²,) how often each ordered pair was seen."""
+        return read_array(self.folder, "pairs")
+
+    def fingerprint(self) -> str:
+        """The digest of the same comparisons in memory, found once."""
+        kept = self.folder / "fingerprint"
+        if not kept.exists():
+            digest = self._digest()
+            with replacing(kept) as temporary:
+                temporary.write_text(digest)
+        return kept.read_text()
+
+    def _digest(self) -> str:
+        digest = hashlib.sha256()
+        digest.update(json.dumps(text_of(self.items)).encode())
+        _update_users(digest, self.folder / "users.parquet")
+        for part in ("user", "winner", "loser", "weight"):
+            for first in range(0, self.n_rows, _CHUNK):
+                digest.update(self._column(part, first, min(first + _CHUNK, self.n_rows)).data)
+        for first in range(0, self.n_users, _CHUNK):
+            digest.update(np.ones(min(_CHUNK, self.n_users - first), "<f8").data)
+        return digest.hexdigest()[:32]
+
+    def _column(self, name: str, first: int, last: int) -> NDArray[Any]:
+        """Some rows of one of the arrays that `Comparisons` has."""
+        if name == "weight":
+            return read_weights(self.folder, first, last).astype("<f8")
+        if name == "user":
+            return np.searchsorted(self._starts, np.arange(first, last), side="right").astype(
+                "<i4"
+            ) - np.int32(1)
+        pair = read_array(self.folder, "pair", first, last, pair_type(self.n_items)).astype(
+            np.int32
+        )
+        return (pair // self.n_items if name == "winner" else pair % self.n_items).astype("<i4")
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return _mapped(self.folder, "starts")
+
+
+def pair_type(n_items: int) -> type:
+    """16 bits where all pair codes fit, else 32."""
+    return np.uint16 if n_items <= 256 else np.int32
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """The sizes and the origin of a folder of stored comparisons."""
+    try:
+        about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FileError(
+            f"{folder} is no folder of stored comparisons ({error}): remove it, or name another."
+        ) from None
+    if about.get("format") != FORMAT:
+        raise FileError(
+            f"{folder} was written by another version of mallowmix: remove it, and it is made anew."
+        )
+    return about
+
+
+def read_array(
+    folder: str | Path, name: str, first: int = 0, last: int | None = None, dtype: Any = None
+) -> NDArray[Any]:
+    """Some entries of one of the flat arrays."""
+    dtype = np.dtype(dtype or _TYPES[name])
+    count = -1 if last is None else last - first
+    try:
+        found = np.fromfile(Path(folder) / name, dtype, count, offset=first * dtype.itemsize)
+    except OSError as error:
+        raise _lacking(folder, name, error.strerror) from None
+    if last is not None and len(found) < count:
+        raise FileError(
+            f"{folder} is damaged: its array {name} ends too early. Remove the folder, and run again."
+        )
+    return found
+
+
+def _mapped(folder: str | Path, name: str) -> NDArray[Any]:
+    """One of the flat arrays, of which only what is looked at is read."""
+    try:
+        return np.memmap(Path(folder) / name, _TYPES[name], "r")
+    except (OSError, ValueError) as error:  # not there, or empty
+        raise _lacking(folder, name, error) from None
+
+
+def _lacking(folder: str | Path, name: str, reason: object) -> FileError:
+    if not Path(folder).is_dir():
+        return FileError(
+            f"{folder} is not there: keep it, on a disk that all workers see under the same name, and run again."
+        )
+    return FileError(
+        f"{folder} lacks its array {name} ({reason}): remove the folder, and run again."
+    )
+
+
+def read_weights(folder: str | Path, first: int, last: int) -> NDArray[np.float64]:
+    """The weights of some rows."""
+    weight = read_array(folder, "weight", first, last).astype(np.float64)
+    if not weight.all():
+        a, b = np.searchsorted(_mapped(folder, "other_rows"), (first, last)).tolist()
+        weight[read_array(folder, "other_rows", a, b) - first] = read_array(
+            folder, "other_weights", a, b
+        )
+    return weight
+
+
+def _update_users(digest: Any, file: Path) -> None:
+    """The digest of json.dumps(list of labels as text), a group of rows at a time."""
+    before = "["
+    with pq.ParquetFile(file) as table:
+        for batch in table.iter_batches(1 << 18):
+            texts = json.dumps([str(label) for label in batch.column(0).to_pylist()])
+            digest.update((before + texts[1:-1]).encode())
+            before = ", "
+    digest.update(b"]")

@@ -1,0 +1,147 @@
+"""From what speaks for each number of components to one number and a sentence."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+AGREE = 0.75  # half-way between guessing and the same ranking
+_BEYOND_CHANCE = 2.0  # standard errors above a coin: by chance once in 44
+_COIN = -math.log(2)
+_WORDS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+]
+
+
+class Evidence(NamedTuple):
+    """What speaks for k components: people's held-out scores (M, 2), agreement between halves, eigenvalue and noise edge."""
+
+    k: int
+    scores: Array
+    agreements: tuple[float, ...]  # most first
+    smallest_share: float
+    eigenvalue: float | None
+    edge: float
+
+    @property
+    def mean(self) -> float:
+        """Held-out log-likelihood per comparison."""
+        return ratio(self.scores)[0]
+
+    @property
+    def stable(self) -> bool:
+        """Every component is found again in both halves."""
+        return self.agreements[-1] >= AGREE
+
+    @property
+    def above_noise(self) -> bool:
+        """The last eigenvalue that so many components need is above the edge of the noise."""
+        return self.eigenvalue is None or self.eigenvalue > self.edge
+
+    @property
+    def beats_coin(self) -> bool:
+        mean, error = ratio(self.scores)
+        return mean - _COIN > _BEYOND_CHANCE * error
+
+
+def ratio(scores: Array) -> tuple[float, float]:
+    """Σs / Σn over people and its standard error: s.e.² = M/(M−1) Σ_m (s_m − r n_m)² / (Σn)²."""
+    s, n = scores[scores[:, 1] > 0].T
+    if len(s) < 2:
+        return (float(s.sum() / n.sum()) if len(s) else math.nan), math.inf
+    mean = s.sum() / n.sum()
+    return float(mean), float(
+        np.sqrt(np.sum((s - mean * n) ** 2) * len(s) / (len(s) - 1)) / n.sum()
+    )
+
+
+def difference(one: Evidence, other: Evidence) -> tuple[float, float]:
+    """How much better `one` foretells than `other`, per comparison, paired by person, and its standard error."""
+    return ratio(np.column_stack([one.scores[:, 0] - other.scores[:, 0], one.scores[:, 1]]))
+
+
+def within_one_error(found: list[Evidence]) -> Evidence:
+    """The smallest number that foretells as well as the best, to one standard error of the difference."""
+    best = max(found, key=lambda row: row.mean)
+    return min((row for row in found if not _better(best, row, errors=1.0)), key=lambda row: row.k)
+
+
+def _better(one: Evidence, other: Evidence, *, errors: float) -> bool:
+    """Whether `one` foretells better than `other` by more than so many standard errors."""
+    gain, error = difference(one, other)
+    return gain > errors * error
+
+
+def recommend(found: list[Evidence], shown: int) -> tuple[int | None, str, bool]:
+    """The number, the reason, and whether it is certain; `shown` is the number that the spectrum shows."""
+    supported = [row for row in found if row.stable and row.above_noise and row.beats_coin]
+    if not supported:
+        return None, _cannot_tell(found), False
+    chosen = within_one_error(supported)
+    more = [row for row in found if row.k > chosen.k]
+    if not more:
+        return (
+            chosen.k,
+            f"{chosen.k}: the largest number tried is supported; more may be, too.",
+            False,
+        )
+    return (
+        chosen.k,
+        f"{chosen.k}: {_why_not(more[0], chosen)}.",
+        shown == chosen.k and _clear(found, chosen),
+    )
+
+
+def _clear(found: list[Evidence], chosen: Evidence) -> bool:
+    """Smaller numbers foretell worse and none better, by two standard errors."""
+    worse = all(_better(chosen, row, errors=2.0) for row in found if row.k < chosen.k)
+    return worse and not any(_better(row, chosen, errors=2.0) for row in found)
+
+
+def _why_not(more: Evidence, chosen: Evidence) -> str:
+    """Why more components than were chosen are not better supported."""
+    name = _next_taste(more.k, chosen.k)
+    if not more.stable:
+        return f"{name} is not stable: {_cut(more.agreements[-1])} agreement between halves"
+    gain, error = difference(more, chosen)
+    if gain <= error:
+        return f"{name} does not foretell new people better: {gain:+.4f} per comparison, give or take {error:.4f}"
+    if not more.above_noise:
+        return f"{name} is not above the noise of the spectrum: {(more.eigenvalue or 0) / more.edge:.2f} of its edge"
+    return "it foretells new people as well as more tastes do, to one standard error"
+
+
+def _next_taste(k: int, before: int) -> str:
+    if k > before + 1:
+        return f"a model of {k} tastes"
+    name = _WORDS[k - 1] if k <= len(_WORDS) else f"{k}th"
+    return f"a{'n' if name[0] == 'e' and name[1] in 'il' else ''} {name} taste"
+
+
+def _cut(agreement: float) -> str:
+    """Two decimals, rounded down: what misses three in four must not read 0.75."""
+    return f"{math.floor(100 * agreement) / 100:.2f}"
+
+
+def _cannot_tell(found: list[Evidence]) -> str:
+    best = max(found, key=lambda row: row.mean)
+    mean, error = ratio(best.scores)
+    if not any(row.beats_coin for row in found):
+        who = "one ranking foretells" if best.k == 1 else f"{best.k} rankings foretell"
+        sizes = f"{mean:.4f} per comparison, give or take {error:.4f}; a coin has {_COIN:.4f}"
+        return f"cannot tell: even {who} new people no better than a coin ({sizes})."
+    agreement = _cut(found[0].agreements[-1])
+    return f"cannot tell: too little data, even one ranking is not stable: {agreement} agreement between halves."

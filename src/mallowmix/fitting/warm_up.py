@@ -1,0 +1,30 @@
+"""Compile the numba kernels once and leave them in the cache: `python -m mallowmix.fitting.warm_up`."""
+
+import sys
+import warnings
+
+
+def warm() -> None:
+    """Run every learner and reader of people on a tiny population, so that the first real call does not wait for a compiler."""
+    from mallowmix.datasets import load_dishes
+    from mallowmix.fitting.fit import METHODS, fit
+    from mallowmix.infer.predict import rank
+    from mallowmix.infer.weights import weights
+    from mallowmix.model.mallows import fit_rankings, sample_orders
+    from mallowmix.model.separability import separability_probability
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dishes = load_dishes(n_users=200, per_user=60)
+        for method in METHODS:
+            model = fit(dishes.comparisons, 2, method=method)  # type: ignore[arg-type]
+        weights(model, dishes.comparisons)
+        weights(model, dishes.comparisons, estimate="map")
+        rank(model, dishes.comparisons.take_users([0]), n_draws=10)
+        fit_rankings(sample_orders(list(range(14)), 0.5, 5))
+        separability_probability(10, 2, 0.1, draws=2)
+
+
+if __name__ == "__main__":
+    print("Compiling the kernels, once …", file=sys.stderr)
+    warm()

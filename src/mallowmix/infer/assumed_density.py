@@ -1,0 +1,58 @@
+"""How likely a person's comparisons are: log ∫ Π_t (Σ_k θ_k β_tk)^x_t Dirichlet(θ; α) dθ, by assumed-density filtering.
+
+Tokens come one by one. After each, the posterior is a mixture of K Dirichlets; one Dirichlet with its means and the sum of its
+variances takes its place (Minka 2001), and what the token was given is multiplied up. It errs by some tenths of a nat either way,
+where the usual variational bound is low by half a nat (K = 2) to six (K = 5). The tokens are taken from the least telling one up
+and back again, in an order that names of items have no part in, and the two answers are averaged.
+"""
+
+import numba as nb
+import numpy as np
+
+
+@nb.njit(cache=True, nogil=True)
+def log_evidence(b, x, alpha):
+    """The logarithm of that integral, for token probabilities b (n, K) and powers x."""
+    key = np.empty(len(x))
+    for t in range(len(x)):
+        farthest, tie = 0.0, 0.0
+        for k in range(len(alpha)):
+            farthest, tie = max(farthest, abs(b[t, k] - 0.5)), tie + np.sqrt(k + 2.0) * b[t, k]
+        key[t] = (
+            farthest + 1e-7 * tie
+        )  # how far from a coin; what is equally far, by any rule that does not know the items
+    order = np.argsort(key)
+    return 0.5 * (_filtered(b, x, alpha, order) + _filtered(b, x, alpha, order[::-1]))
+
+
+@nb.njit(cache=True, nogil=True)
+def _filtered(b, x, alpha, order):
+    gamma, total = alpha.copy(), 0.0
+    for t in order:
+        rest = x[t]
+        while rest > 0.0:
+            total += _absorb(b[t], min(rest, 1.0), gamma)
+            rest -= 1.0
+    return total
+
+
+@nb.njit(cache=True, nogil=True)
+def _absorb(b, x, gamma):
+    """Log E (Σ θ_k b_k)^x for θ ~ Dirichlet(γ); γ becomes the Dirichlet with the moments that θ then has (x = 1: exactly)."""
+    A, p, square, spread, variance = gamma.sum(), 0.0, 0.0, 0.0, 0.0
+    for k in range(len(gamma)):
+        p += gamma[k] / A * b[k]
+        square += gamma[k] / A * b[k] * b[k]
+    for k in range(len(gamma)):
+        mean, w = gamma[k] / A, gamma[k] / A * b[k] / p  # w: the token's probability of component k
+        before = mean * (gamma[k] + 1) / (A + 1)  # E θ_k²
+        after = (w * (gamma[k] + 2) + (1 - w) * gamma[k]) * (gamma[k] + 1) / ((A + 1) * (A + 2))
+        mean += x * ((gamma[k] + w) / (A + 1) - mean)
+        moment = before + x * (after - before)
+        spread, variance = spread + mean - moment, variance + moment - mean * mean
+        gamma[k] = mean
+    gamma *= (
+        spread / variance if variance > 1e-300 else A + x
+    )  # Σ E θ_k − E θ_k² = s Σ var θ_k for a Dirichlet of sum s
+    relative = (square - p * p) / ((A + 1) * p * p)  # var p / p²
+    return x * np.log(p) - np.log1p(0.5 * x * (1 - x) * max(relative, 0.0))

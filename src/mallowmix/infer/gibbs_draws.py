@@ -1,0 +1,228 @@
+"""Draws of a person's weights from their posterior, by collapsed Gibbs sampling; and the intervals that they give.
+
+The posterior is p(θ) Π_n (Σ_k θ_k β_(w_n),k)^x_n, the power x_n the row's weight times the calibration's evidence. Whole powers
+are tokens of Gibbs sampling; where one is not whole, see `infer.tempered_draws`. The prior's vertices have their part, too.
+
+A person's draws depend on the seed and on their own comparisons alone, not on who else is looked at or in which order.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine.selection import EngineName, using
+from mallowmix.errors import OptionError, check_at_least
+from mallowmix.infer.collapsed_variational import Lens, fold_in, gather, lens, vertex_posterior
+from mallowmix.infer.tempered_draws import tempered_draws
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.randomness import as_key, draw_log_dirichlet, philox, splitmix
+
+_STEP = 66
+_BURN_IN, _THIN = 60, 3  # sweeps before the first draw, and from one draw to the next
+_PEOPLE = 256  # whose draws are held at a time
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Who follows what, and how sure that is; one row a person.
+
+    mean : (M, K) the posterior mean, as `weights` gives it
+    low, high : (M, K) ends of the interval that holds each weight with probability `level`
+    n_comparisons : (M,) how much is known of each; where it is 0, the row is the prior's
+    """
+
+    users: Labels
+    mean: Array
+    low: Array
+    high: Array
+    n_comparisons: Array
+    level: float
+
+    @property
+    def is_prior(self) -> NDArray[np.bool_]:
+        """(M,) people of whom nothing is known."""
+        return self.n_comparisons == 0
+
+
+def posterior(
+    model: M4,
+    comparisons: Comparisons,
+    *,
+    level: float = 0.9,
+    n_draws: int = 400,
+    unknown_items: Literal["error", "drop"] = "error",
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: EngineName | LocalEngine | None = None,
+) -> Posterior:
+    """Weights of known or new people with intervals, each weight by itself, from draws of their posterior.
+
+    level : how probable it is that a weight lies in its interval
+    n_draws : how many draws an interval rests on
+    engine : as in `fit`
+    """
+    check_level(level)
+    check_at_least("n_draws", n_draws, 10)
+    comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
+    broadcast = (lens(model), level, n_draws, as_key(seed), model.n_components)
+    with using(engine, jobs) as run:
+        _, parts = run.reduce(_intervals, make_blocks(comparisons), broadcast)
+    rows = np.concatenate([np.empty((0, 3, model.n_components)), *parts])
+    mean, low, high = np.moveaxis(rows, 1, 0)
+    return Posterior(comparisons.users, mean, low, high, comparisons.per_user(), level)
+
+
+def check_level(level: float) -> None:
+    """Raise an OptionError unless a level is strictly between 0 and 1."""
+    if not 0 < level < 1:
+        raise OptionError(f"level is {level}; it must be between 0 and 1, as in 0.9.")
+
+
+def weight_draws(
+    model: M4,
+    comparisons: Comparisons,
+    n_draws: int = 400,
+    *,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> Array:
+    """(M, n_draws, K) draws from everybody's posterior of θ; K includes the spam component where the calibration has one."""
+    check_at_least("n_draws", n_draws, 1)
+    comparisons = comparisons.with_items(model.items)
+    broadcast = (lens(model), n_draws, as_key(seed))
+    _, parts = LocalEngine(jobs).reduce(
+        lambda block, sent, _: (None, draw(block, *sent)), make_blocks(comparisons), broadcast
+    )
+    return np.concatenate([np.empty((0, n_draws, len(broadcast[0].alpha))), *parts])
+
+
+def _intervals(
+    block: Block, broadcast: tuple[Lens, float, int, np.uint64, int], _: Any
+) -> tuple[None, Array]:
+    """(M, 3, K) means, low and high ends; without the spam component, the others summing to one."""
+    view, level, n_draws, key, K = broadcast
+    mean, _moving = fold_in(block, view)
+    out = np.empty((block.n_users, 3, K))
+    out[:, 0] = mean[:, :K] / mean[:, :K].sum(axis=1, keepdims=True)
+    for first, part in pieces(block):
+        draws = without_spam(draw(part, view, n_draws, key), view.share[:K])
+        ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=1)  # (2, people, K)
+        out[first : first + part.n_users, 1:] = np.moveaxis(ends, 0, 1)
+    return None, out
+
+
+def pieces(block: Block) -> Iterator[tuple[int, Block]]:
+    """A block in pieces of a few people, each with the number of its first: draws of all at once would fill the memory."""
+    for first in range(0, block.n_users, _PEOPLE):
+        starts = block.starts[first : first + _PEOPLE + 1]
+        rows = slice(int(starts[0]), int(starts[-1]))
+        people = slice(first, first + _PEOPLE)
+        data = (starts - starts[0], block.pair[rows], block.weight[rows], block.user_weight[people])
+        yield first, Block(block.first_user + first, block.n_items, *data)
+
+
+def without_spam(theta: Array, share: Array) -> Array:
+    """The weights but the spam's, summing to one; where all is spam nothing is known, and they are the shares."""
+    K = len(share)
+    rest = theta[..., :K].sum(axis=-1, keepdims=True)
+    return np.where(rest > 0, theta[..., :K] / np.where(rest > 0, rest, 1), share / share.sum())
+
+
+def draw(block: Block, view: Lens, n_draws: int, key: np.uint64) -> Array:
+    """(M, n_draws, K) draws for a block of people."""
+    at_vertex, single = np.zeros(block.n_users), np.empty((block.n_users, len(view.alpha)))
+    if view.vertex > 0:
+        single, at_vertex = vertex_posterior(block, view, block.weight)
+    data = (block.starts, block.pair, block.weight, view.beta, view.alpha, view.evidence)
+    return _chains(*data, at_vertex, single, n_draws, key)
+
+
+@nb.njit(cache=True, nogil=True)
+def _own_state(key, pair, weight):
+    """A state of random numbers that depends on the key and on the comparisons alone."""
+    h = np.uint64(0xCBF29CE484222325)
+    for row in range(len(pair)):
+        h = (h ^ np.uint64(pair[row])) * np.uint64(0x100000001B3)
+        h = (h ^ np.uint64(1024.0 * weight[row])) * np.uint64(0x100000001B3)
+    x0, x1, _, _ = philox(h & np.uint64(0xFFFFFFFF), h >> np.uint64(32), _STEP, 0, key)
+    return (x0 << np.uint64(32)) | x1
+
+
+@nb.njit(cache=True, nogil=True)
+def _chains(starts, pair, weight, beta, alpha, evidence, at_vertex, single, n_draws, key):
+    """Everybody's draws: from the Dirichlet part of the posterior, and some of them moved to a vertex."""
+    M, K = len(starts) - 1, len(alpha)
+    out = np.empty((M, n_draws, K))
+    longest = np.diff(starts).max() if M else 0
+    b, x = np.empty((longest, K)), np.empty(longest)
+    for m in range(M):
+        first, last = starts[m], starts[m + 1]
+        state = _own_state(key, pair[first:last], weight[first:last])
+        n = gather(first, last, pair, weight, beta, b, x)
+        x[:n] *= evidence
+        if np.all(x[:n] == np.floor(x[:n])):
+            state = _gibbs_draws(state, b[:n], x[:n], alpha, out[m])
+        else:
+            state = tempered_draws(state, b[:n], x[:n], alpha, out[m])
+        _to_vertices(state, at_vertex[m], single[m], out[m])
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _gibbs_draws(state, b, x, alpha, out):
+    """p(z = k | rest) ∝ β_(w),k (α_k + n_k), x tokens a row; then θ ~ Dirichlet(α + n). The new state."""
+    K, n, p, rows = len(alpha), np.zeros(len(alpha)), np.empty(len(alpha)), _tokens(x)
+    z = np.full(len(rows), -1)
+    for sweep in range(-_BURN_IN if len(rows) else 0, _THIN * len(out)):
+        for t in range(len(rows)):
+            if z[t] >= 0:
+                n[z[t]] -= 1.0
+            total = 0.0
+            for k in range(K):
+                total += b[rows[t], k] * (alpha[k] + n[k])
+                p[k] = total
+            state, u = splitmix(state)
+            k = 0
+            while k < K - 1 and u * total >= p[k]:
+                k += 1
+            z[t] = k
+            n[k] += 1.0
+        if sweep >= 0 and sweep % _THIN == 0:
+            theta = out[sweep // _THIN]
+            state = draw_log_dirichlet(state, alpha + n, theta)
+            theta[:] = np.exp(theta)
+    return state
+
+
+@nb.njit(cache=True, nogil=True)
+def _tokens(x):
+    """The row of each token: row n as often as x_n says."""
+    rows, t = np.empty(int(x.sum()), np.int64), 0
+    for row in range(len(x)):
+        for _ in range(int(x[row])):
+            rows[t] = row
+            t += 1
+    return rows
+
+
+@nb.njit(cache=True, nogil=True)
+def _to_vertices(state, at_vertex, single, out):
+    """Each draw, with probability `at_vertex`, becomes a vertex by the probabilities `single`."""
+    for s in range(len(out)):
+        state, u = splitmix(state)
+        if u < at_vertex:
+            state, u = splitmix(state)
+            k = 0
+            while k < len(single) - 1 and u >= single[k]:
+                u -= single[k]
+                k += 1
+            out[s] = 0.0
+            out[s, k] = 1.0

@@ -1,0 +1,203 @@
+"""Importance sampling over a person's weights: p(w) = ∫ p(w | θ) Dir(θ; α) dθ by draws from near where the integrand is large.
+
+Draws come in equal parts from Dir(α + s(γ − α)), s = 1, ¼, 1/10 and 0 (the prior), with γ from a variational fit, which alone is
+too narrow. Each has the weight p(w | θ) Dir(θ; α) / q(θ), q being the mixture of the four.
+"""
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine.selection import EngineName
+from mallowmix.errors import check_at_least
+from mallowmix.infer.heldout.annealing import anneal, log_likelihood
+from mallowmix.infer.heldout.heldout_scores import (
+    NOBODY,
+    Array,
+    Heldout,
+    Progress,
+    by_person,
+    floored_beta,
+    log_mu_by_person,
+    summary,
+)
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.randomness import as_key, draw_log_dirichlet, philox
+from mallowmix.numerics.special import digamma, log_gamma
+
+_SCALES = np.array([1.0, 0.25, 0.1, 0.0])
+_DRAW, _ANNEAL = 64, 65
+_FITTING = (
+    50  # steps of the variational fit: it is only where draws come from, it need not be exact
+)
+
+
+def importance(
+    model: M4,
+    comparisons: Comparisons,
+    *,
+    draws: int = 2000,
+    max_draws: int = 16_000,
+    least_ess: float = 100,
+    particles: int = 128,
+    include_mu: bool = False,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    engine: EngineName | LocalEngine | None = None,
+) -> Heldout:
+    """The likelihood of all of everybody's comparisons, the weights θ integrated out over the model's Dirichlet prior.
+
+    draws, max_draws, least_ess : a person's draws are doubled until they are worth `least_ess` independent ones, (Σw)² / Σw², or
+        there are `max_draws`; whoever falls short then is annealed (`mallowmix.infer.heldout.annealing`)
+    particles : of each of the two annealings of such a person, whose probabilities are averaged
+    include_mu : add Σ weight · log μ, with μ estimated from the pair counts; else β alone
+
+    A comparison of weight w, whole or not, enters as p(w | θ)^w. β is kept in [10⁻⁴, 1 − 10⁻⁴], so that rankings followed without
+    fail (φ = 0) give finite numbers. `user_weight` plays no part. `details` holds the least and the median effective sample size
+    of people who were not annealed, the number of those who were, and the Monte-Carlo error of the answer.
+    """
+    for name, value, least in (
+        ("draws", draws, 4),
+        ("max_draws", max_draws, draws),
+        ("least_ess", least_ess, 1),
+    ):
+        check_at_least(name, value, least)
+    check_at_least("particles", particles, 2)
+    comparisons = comparisons.with_items(model.items)
+    n = comparisons.per_user()
+    broadcast = (
+        floored_beta(model),
+        model.alpha,
+        draws,
+        max_draws,
+        float(least_ess),
+        particles,
+        as_key(seed),
+    )
+    how = {"jobs": jobs, "progress": progress, "engine": engine}
+    found = by_person(_score, comparisons, broadcast, name="importance", width=4, **how)
+    score = found[:, 0] + (log_mu_by_person(comparisons) if include_mu else 0.0)
+    return summary(
+        np.column_stack([score, n]), NOBODY, _details(found[n > 0], float(n.sum()), least_ess)
+    )
+
+
+def _details(found: Array, n_comparisons: float, least_ess: float) -> dict[str, Any]:
+    variance, ess, draws = found[:, 1:].T
+    sampled = ess >= least_ess
+    return {
+        "draws": int(draws.max(initial=0)),
+        "least_ess": float(ess[sampled].min()) if sampled.any() else None,
+        "median_ess": float(np.median(ess[sampled])) if sampled.any() else None,
+        "annealed": int(np.sum(~sampled)),
+        "monte_carlo_error": float(np.sqrt(variance.sum())) / max(n_comparisons, 1e-300),
+    }
+
+
+def _score(
+    block: Block, broadcast: tuple[Array, Array, int, int, float, int, np.uint64], _: Any
+) -> tuple[None, Array]:
+    """(users, 4) log p(w) of each person, the variance of its estimate, the effective sample size, and the draws made."""
+    beta, alpha, draws, max_draws, least_ess, particles, key = broadcast
+    person = (block.starts, block.pair, block.weight, beta, alpha)
+    return None, _people(*person, draws, max_draws, least_ess, particles, block.first_user, key)
+
+
+@nb.njit(cache=True, nogil=True)
+def _people(
+    starts, pair, weight, beta, alpha, draws, max_draws, least_ess, particles, first_user, key
+):
+    out = np.zeros((len(starts) - 1, 4))
+    for m in range(len(starts) - 1):
+        code, w = pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]]
+        if len(code) == 0:
+            continue
+        gamma = _fit(code, w, beta, alpha)
+        out[m] = _sample(
+            code, w, beta, alpha, gamma, draws, max_draws, least_ess, first_user + m, key
+        )
+        if out[m, 2] < least_ess:
+            a, _ = anneal(code, w, beta, alpha, particles, _stream(_ANNEAL, first_user + m, 0, key))
+            b, _ = anneal(code, w, beta, alpha, particles, _stream(_ANNEAL, first_user + m, 1, key))
+            out[m, 0], out[m, 1] = np.logaddexp(a, b) - np.log(2.0), (a - b) ** 2 / 4
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _stream(step, user, draw, key):
+    x0, x1, _, _ = philox(0, user, step, draw, key)
+    return (x0 << np.uint64(32)) | x1
+
+
+@nb.njit(cache=True, nogil=True)
+def _fit(code, weight, beta, alpha):
+    """γ_k = α_k + Σ_n weight_n r_nk with r_nk ∝ β_(w_n),k exp ψ(γ_k), a few times over."""
+    K = len(alpha)
+    gamma, scale, part = alpha + weight.sum() / K, np.empty(K), np.empty(K)
+    for _ in range(_FITTING):
+        top = digamma(gamma.max())
+        for k in range(K):
+            scale[k] = np.exp(digamma(gamma[k]) - top)
+        gamma[:] = alpha
+        for n in range(len(code)):
+            total = 0.0
+            for k in range(K):
+                part[k] = beta[code[n], k] * scale[k]
+                total += part[k]
+            for k in range(K):
+                gamma[k] += weight[n] * part[k] / total
+    return gamma
+
+
+@nb.njit(cache=True, nogil=True)
+def _sample(code, weight, beta, alpha, gamma, draws, max_draws, least_ess, user, key):
+    """Log mean weight, the variance of that, the effective sample size, the number of draws.
+
+    Dir(θ; α + s(γ − α)) / Dir(θ; α) = exp(c_s + s Σ_k (γ_k − α_k) log θ_k), and the weight is p(w | θ) over the mean of these.
+    """
+    J, state = len(_SCALES), _stream(_DRAW, user, 0, key)
+    shapes, c, log_theta = np.empty((J, len(alpha))), np.empty(J), np.empty(len(alpha))
+    for j in range(J):
+        shapes[j] = alpha + _SCALES[j] * (gamma - alpha)
+        c[j] = _log_beta(alpha) - _log_beta(shapes[j])
+    top, first, second = (
+        -np.inf,
+        0.0,
+        0.0,
+    )  # Σw and Σw² are exp(top) · first and exp(2 top) · second
+    made, wanted = 0, draws
+    while True:
+        for i in range(made, wanted):
+            state = draw_log_dirichlet(state, shapes[i % J], log_theta)
+            log_w = log_likelihood(np.exp(log_theta), code, weight, beta) - _log_mean(
+                c, np.sum((gamma - alpha) * log_theta)
+            )
+            if log_w > top:
+                shrink = np.exp(top - log_w)
+                top, first, second = log_w, first * shrink, second * shrink * shrink
+            first += np.exp(log_w - top)
+            second += np.exp(2 * (log_w - top))
+        made, ess = wanted, first * first / second
+        if ess >= least_ess or made >= max_draws:
+            return top + np.log(first / made), 1 / ess - 1 / made, ess, float(made)
+        wanted = min(2 * made, max_draws)
+
+
+@nb.njit(cache=True, nogil=True)
+def _log_beta(a):
+    """Log B(a) = Σ_k log Γ(a_k) − log Γ(Σ_k a_k)."""
+    total = -log_gamma(a.sum())
+    for k in range(len(a)):
+        total += log_gamma(a[k])
+    return total
+
+
+@nb.njit(cache=True, nogil=True)
+def _log_mean(c, d):
+    """Log ¼ Σ_s exp(c_s + s d)."""
+    top = np.max(c + _SCALES * d)
+    return top + np.log(np.mean(np.exp(c + _SCALES * d - top)))

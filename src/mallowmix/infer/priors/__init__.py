@@ -1,0 +1,1 @@
+"""The prior of users' weights, learnt with the components held fixed."""

@@ -1,0 +1,185 @@
+"""A free prior on finitely many points of the simplex: the most likely one, by EM, with a proof of how near it is.
+
+The likelihood of people is concave in the probabilities of the points. With D_j = mean over people of p(w_m | θ_j) / p(w_m), no
+probabilities on these points gain more than max_j D_j − 1 nats a person; EM multiplies each probability by its D_j.
+"""
+
+import math
+import warnings
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least
+from mallowmix.infer.collapsed_variational import Lens, fold_in, lens
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.randomness import generator
+
+_STEP = 74
+_NEGLIGIBLE = 1e-6  # points less probable than this are left out in the end
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DiscretePrior:
+    """Points θ_j and their probabilities.
+
+    points : (J, K) weights over the components, rows sum to one
+    probabilities : (J,) sum to one
+    gap : at most so much more log-likelihood a person could be had from other probabilities of the points tried
+    """
+
+    points: Array
+    probabilities: Array
+    gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        points, p = np.array(self.points, np.float64), np.array(self.probabilities, np.float64)
+        if points.ndim != 2 or p.shape != (len(points),):
+            raise DataError(
+                f"points have the shape {points.shape} and probabilities {p.shape}; give one probability a point."
+            )
+        for rows in (points, p[None]):
+            if np.any(rows < 0) or not np.allclose(rows.sum(axis=1), 1):
+                raise DataError(
+                    "The points, and the probabilities, must be at least 0 and sum to one."
+                )
+        for name, array in (("points", points), ("probabilities", p)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @property
+    def mean(self) -> Array:
+        """(K,) the shares of the components in the population."""
+        return self.probabilities @ self.points
+
+    def weights(
+        self,
+        model: M4,
+        comparisons: Comparisons,
+        *,
+        unknown_items: Literal["error", "drop"] = "error",
+        jobs: int | None = None,
+    ) -> Array:
+        """(M, K) posterior means of θ under this prior, exactly; someone without comparisons gets the prior's mean.
+
+        The model gives the columns and the evidence of a comparison; its own prior plays no part.
+        """
+        if self.points.shape[1] != model.n_components:
+            raise DataError(
+                f"The prior is over {self.points.shape[1]} components, the model has {model.n_components}."
+            )
+        if model.calibration.spam > 0:
+            raise OptionError(
+                "The model's calibration has a spam component, which a discrete prior does not have: leave it out."
+            )
+        comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
+        broadcast = (lens(model), self.points)
+        _, likelihood = LocalEngine(jobs).reduce(_likelihood, make_blocks(comparisons), broadcast)
+        parts = [_normalised(part * self.probabilities) @ self.points for part in likelihood]
+        return np.concatenate([np.empty((0, model.n_components)), *parts])
+
+
+def fit_discrete(
+    view: Lens,
+    blocks: list[Block],
+    engine: LocalEngine,
+    *,
+    n_points: int = 300,
+    max_iter: int = 2000,
+    tol: float = 1e-3,
+    seed: int = 0,
+) -> DiscretePrior:
+    """The most likely probabilities of a lattice on the simplex, or of people's posterior means where K is too large for one.
+
+    tol : EM ends when nothing more than `tol` nats a person could be gained
+    """
+    check_at_least("n_points", n_points, 2 * len(view.alpha))
+    points = support(view, blocks, engine, n_points, seed)
+    _, likelihood = engine.reduce(_likelihood, blocks, (view, points))
+    people = [(part, block.user_weight) for part, block in zip(likelihood, blocks, strict=True)]
+    weight = sum(float(block.user_weight.sum()) for block in blocks)
+    p, gap = np.full(len(points), 1 / len(points)), math.inf
+    for _ in range(max_iter):
+        total, _ = engine.reduce(_gains, people, p)
+        gain = total / weight
+        gap = float(gain.max() - 1)
+        if gap <= tol:
+            break
+        p = p * gain
+        p /= p.sum()
+    if gap > tol:
+        warnings.warn(
+            f"The discrete prior could still gain up to {gap:.2g} nats a person after {max_iter} steps; lower n_points.",
+            FitWarning,
+            stacklevel=4,
+        )
+    kept = p > _NEGLIGIBLE
+    return DiscretePrior(points[kept], p[kept] / p[kept].sum(), gap)
+
+
+def support(
+    view: Lens, blocks: list[Block], engine: LocalEngine, n_points: int, seed: int
+) -> Array:
+    """(J, K) the finest lattice of at most n_points with at least 4 steps an edge; else vertices, the prior mean and people."""
+    K = len(view.alpha)
+    steps = 1
+    while K > 1 and math.comb(steps + K, K - 1) <= n_points:
+        steps += 1
+    if steps >= 4 or K == 1:
+        return lattice(K, steps)
+    _, theta = engine.reduce(lambda block, lens, _: (None, _known(block, lens)), blocks, view)
+    everybody = np.concatenate(theta)
+    count = min(len(everybody), n_points - K - 1)
+    chosen = np.sort(generator(seed, _STEP).permutation(len(everybody))[:count])
+    return np.vstack([np.eye(K), view.alpha / view.alpha.sum(), everybody[chosen]])
+
+
+def lattice(K: int, steps: int) -> Array:
+    """All points of the simplex whose coordinates are multiples of 1/steps, by stars and bars."""
+    bars = np.array(list(combinations(range(steps + K - 1), K - 1)), np.int64).reshape(
+        math.comb(steps + K - 1, K - 1), K - 1
+    )
+    edges = np.hstack([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), steps + K - 1)])
+    return (np.diff(edges, axis=1) - 1) / steps
+
+
+def _known(block: Block, view: Lens) -> Array:
+    """Posterior means of those of whom something is known."""
+    return fold_in(block, view._replace(vertex=0.0))[0][np.diff(block.starts) > 0]
+
+
+def _likelihood(block: Block, broadcast: tuple[Lens, Array], _: Any) -> tuple[None, Array]:
+    """(M, J) p(w_m | θ_j), the best point of each person 1."""
+    view, points = broadcast
+    codes, place = np.unique(block.pair, return_inverse=True)
+    log_p = _log_likelihood(
+        block.starts, place, block.weight, np.log(view.beta[codes] @ points.T), view.evidence
+    )
+    return None, np.exp(log_p - log_p.max(axis=1, keepdims=True))
+
+
+@nb.njit(cache=True, nogil=True)
+def _log_likelihood(starts, place, weight, log_p, evidence):
+    """(M, J) e Σ_n weight_n log Σ_k θ_jk β_(w_n),k."""
+    out = np.zeros((len(starts) - 1, log_p.shape[1]))
+    for m in range(len(out)):
+        for row in range(starts[m], starts[m + 1]):
+            out[m] += evidence * weight[row] * log_p[place[row]]
+    return out
+
+
+def _gains(person: tuple[Array, Array], p: Array, _: Any) -> tuple[Array, None]:
+    """Σ_m weight_m L_mj / Σ_j' p_j' L_mj'."""
+    likelihood, weight = person
+    return (weight / (likelihood @ p)) @ likelihood, None
+
+
+def _normalised(rows: Array) -> Array:
+    return rows / rows.sum(axis=1, keepdims=True)

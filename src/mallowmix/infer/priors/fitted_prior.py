@@ -1,0 +1,318 @@
+"""The prior of people's weights, learnt from people at hand with the components held fixed.
+
+Four kinds. "dirichlet": α by Monte-Carlo EM, started from the moments of θ in closed form and refined by Minka's fixed point.
+"vertices": everybody holds one component (a mixture of Mallows models); shares by EM, exactly. "both": a share of the people hold
+one component and the others are drawn from a Dirichlet (`vertex_prior`). "discrete": any distribution on finitely many points
+(`discrete_prior`).
+"""
+
+import warnings
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, overload
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
+from mallowmix.infer.collapsed_variational import Lens, lens
+from mallowmix.infer.priors.discrete_prior import DiscretePrior, fit_discrete
+from mallowmix.infer.priors.vertex_prior import fit_both
+from mallowmix.learn.spectral.user_sample import sample_people, sampled_share
+from mallowmix.model.m4 import M4
+from mallowmix.numerics.dirichlet import dirichlet_from_moments
+from mallowmix.numerics.randomness import as_key, philox, splitmix
+from mallowmix.numerics.special import digamma
+
+KINDS = ("dirichlet", "vertices", "discrete", "both")
+Kind = Literal["dirichlet", "vertices", "discrete", "both"]
+Array = NDArray[np.float64]
+_STEP = 73
+_SWEEPS, _FIXED_POINT = 3, 10  # Gibbs sweeps and steps for α in a cycle
+_PEOPLE = (
+    3000  # from so many the two parts are told apart: each has some hundred draws of θ in memory
+)
+_LEAST, _MOST = 1e-4, 1e3  # of an α
+_DRIFT = 0.2  # log α that still moves so much between the two halves of the averaged cycles has not settled
+
+
+class Chain(NamedTuple):
+    """A block's state: the component of each token, and everybody's tokens in each component."""
+
+    z: NDArray[np.int16]
+    counts: Array  # (M, K)
+    weight: Array  # (M,) how much each person counts
+
+
+@overload
+def fit_prior(
+    model: M4,
+    comparisons: Comparisons,
+    kind: Literal["discrete"],
+    *,
+    unknown_items: Literal["error", "drop"] = ...,
+    n_cycles: int = ...,
+    n_points: int = ...,
+    seed: int = ...,
+    jobs: int | None = ...,
+) -> DiscretePrior: ...
+@overload
+def fit_prior(
+    model: M4,
+    comparisons: Comparisons,
+    kind: Literal["dirichlet", "vertices", "both"] = ...,
+    *,
+    unknown_items: Literal["error", "drop"] = ...,
+    n_cycles: int = ...,
+    n_points: int = ...,
+    seed: int = ...,
+    jobs: int | None = ...,
+) -> M4: ...
+def fit_prior(
+    model: M4,
+    comparisons: Comparisons,
+    kind: Kind = "dirichlet",
+    *,
+    unknown_items: Literal["error", "drop"] = "error",
+    n_cycles: int = 60,
+    n_points: int = 300,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> M4 | DiscretePrior:
+    """The model with a prior learnt from these people; its columns stay as they are.
+
+    kind : "dirichlet" gives a new `alpha` and no vertex part; "vertices" sets `calibration.vertex` to 1 and `alpha` to the shares
+        (times the old sum); "both" gives `alpha` and `calibration.vertex`; "discrete" gives a `DiscretePrior` instead of a model
+    n_cycles : Gibbs cycles of "dirichlet" and "both"; the answer is the mean over the last two thirds of them
+    n_points : how many points "discrete" may have
+
+    The calibration's evidence holds (a comparison counts e) and its scale becomes 1, being part of what is learnt. Further fits
+    (`model.others`) get an `alpha` of their own. People count by `user_weight`; many people are sampled, as in `fit`, for the two
+    kinds that need Gibbs sweeps.
+    """
+    check_choice("kind", kind, KINDS)
+    check_at_least("n_cycles", n_cycles, 6)
+    if model.calibration.spam > 0:
+        raise OptionError(
+            "The model's calibration has a spam component, which is no part of a prior: fit the prior first, then calibrate."
+        )
+    comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
+    blocks, engine = make_blocks(comparisons), LocalEngine(jobs)
+    if not comparisons.user_weight[comparisons.user].any():
+        raise DataError(
+            "Nobody has a comparison of the model's items that counts: a prior is learnt from people, so add some."
+        )
+    if kind == "discrete":
+        return fit_discrete(lens(model), blocks, engine, n_points=n_points, seed=seed)
+    fitted = [
+        _refit(one, blocks, engine, kind, n_cycles, seed) for one in (model, *_aligned(model))
+    ]
+    return replace(
+        fitted[0],
+        others=tuple(
+            replace(other, calibration=old.calibration) for other, old in _zip(fitted, model)
+        ),
+    )
+
+
+def _aligned(model: M4) -> list[M4]:
+    """The further fits, seen with the model's calibration as everywhere in inference."""
+    return [replace(other, calibration=model.calibration) for other in model.others]
+
+
+def _zip(fitted: list[M4], model: M4) -> list[tuple[M4, M4]]:
+    return list(zip(fitted[1:], model.others, strict=True))
+
+
+def _refit(
+    model: M4, blocks: list[Block], engine: LocalEngine, kind: str, n_cycles: int, seed: int
+) -> M4:
+    view = lens(model)
+    if kind == "vertices":
+        alpha, vertex = model.alpha.sum() * np.maximum(_shares(view, blocks, engine), 1e-9), 1.0
+    else:
+        share = sampled_share(sum(float(block.weight.sum()) for block in blocks))
+        sample = [sample_people(block, share, seed) for block in blocks]
+        path = _monte_carlo(view, sample, engine, n_cycles, seed)
+        alpha, vertex = np.exp(path.mean(axis=0)), 0.0
+        if kind == "both":
+            n_people = sum(block.n_users for block in blocks)
+            few = [sample_people(block, min(share, _PEOPLE / n_people), seed) for block in blocks]
+            alpha, vertex = fit_both(view._replace(alpha=alpha), few, engine, seed=seed)
+        else:
+            _check_settled(path)
+    return replace(
+        model,
+        alpha=alpha,
+        calibration=replace(model.calibration, scale=1.0, vertex=vertex),
+        others=(),
+    )
+
+
+# ---- vertices: a mixture of Mallows models --------------------------------------------------------------------------------
+
+
+def _shares(
+    view: Lens, blocks: list[Block], engine: LocalEngine, max_iter: int = 10_000, tol: float = 1e-9
+) -> Array:
+    """EM for the shares: a_k ← mean over people of Pr(k | comparisons) ∝ a_k Π_n β_(w_n),k^e."""
+    _, likelihood = engine.reduce(_vertex_likelihood, blocks, view)
+    people = [(part, block.user_weight) for part, block in zip(likelihood, blocks, strict=True)]
+    share = np.full(len(view.alpha), 1 / len(view.alpha))
+    for _ in range(max_iter):
+        total, _ = engine.reduce(_responsibility, people, share)
+        new = total / total.sum()
+        if np.max(np.abs(new - share)) < tol:
+            return new
+        share = new
+    warnings.warn(
+        f"The shares still moved by more than {tol:g} after {max_iter} steps.",
+        FitWarning,
+        stacklevel=4,
+    )
+    return share
+
+
+def _vertex_likelihood(block: Block, view: Lens, _: Any) -> tuple[None, Array]:
+    """(M, K) everybody's likelihood under each component alone, the best one 1."""
+    log_p = _single(block.starts, block.pair, block.weight, np.log(view.beta), view.evidence)
+    return None, np.exp(log_p - log_p.max(axis=1, keepdims=True))
+
+
+def _responsibility(person: tuple[Array, Array], share: Array, _: Any) -> tuple[Array, None]:
+    r = person[0] * share
+    return person[1] @ (r / r.sum(axis=1, keepdims=True)), None
+
+
+@nb.njit(cache=True, nogil=True)
+def _single(starts, pair, weight, log_beta, evidence):
+    """(M, K) e Σ_n weight_n log β_(w_n),k."""
+    out = np.zeros((len(starts) - 1, log_beta.shape[1]))
+    for m in range(len(out)):
+        for row in range(starts[m], starts[m + 1]):
+            out[m] += evidence * weight[row] * log_beta[pair[row]]
+    return out
+
+
+# ---- Dirichlet ------------------------------------------------------------------------------------------------------------
+
+
+def _monte_carlo(
+    view: Lens, blocks: list[Block], engine: LocalEngine, n_cycles: int, seed: int
+) -> Array:
+    """Alternate: sweep over tokens given α, then move α given the tokens. Gives log α of the last two thirds of the cycles."""
+    alpha = np.maximum(view.share, 0.01) * np.clip(
+        view.alpha.sum(), 0.5, 50.0
+    )  # a start from which the chains mix
+    chains, path, key = None, [], as_key(seed)
+    for cycle in range(n_cycles):
+        (moments, total), chains = engine.reduce(
+            _sweep_block, blocks, (view._replace(alpha=alpha), cycle, key), chains
+        )
+        if cycle == 0:
+            alpha = np.maximum(
+                dirichlet_from_moments(moments[0] / total, moments[1:] / total), _LEAST
+            )
+        alpha = _moved(alpha, chains, engine)
+        path.append(np.log(alpha))
+    return np.array(path[n_cycles // 3 :])
+
+
+def _check_settled(path: Array) -> None:
+    half = len(path) // 2
+    drift = np.abs(path[half:].mean(axis=0) - path[:half].mean(axis=0))
+    drift = drift[
+        path.mean(axis=0) > np.log(10 * _LEAST)
+    ]  # an α at its floor: its logarithm means nothing
+    if np.any(drift > _DRIFT):
+        warnings.warn(
+            f"The prior still moved after {3 * len(path) // 2} cycles (log alpha by {drift.max():.2f}); raise n_cycles.",
+            FitWarning,
+            stacklevel=4,
+        )
+
+
+def _moved(alpha: Array, chains: list[Chain], engine: LocalEngine) -> Array:
+    """Steps of Minka's fixed point α_k ← α_k Σ_m (ψ(n_mk + α_k) − ψ(α_k)) / Σ_m (ψ(n_m + α₀) − ψ(α₀))."""
+    for _ in range(_FIXED_POINT):
+        slopes, _ = engine.reduce(
+            lambda chain, a, _: (_slopes(chain.counts, chain.weight, a), None), chains, alpha
+        )
+        alpha = np.clip(alpha * slopes[:-1] / max(slopes[-1], 1e-300), _LEAST, _MOST)
+    return alpha
+
+
+def _sweep_block(
+    block: Block, broadcast: tuple[Lens, int, np.uint64], chain: Chain | None
+) -> tuple[Any, Chain]:
+    """Moments of θ (its mean, then θθᵀ) summed over people, and the sum of their weights."""
+    view, cycle, key = broadcast
+    z = np.full(int(np.ceil(block.weight).sum()), -1, np.int16) if chain is None else chain.z.copy()
+    data = (block.starts, block.pair, block.weight, view.beta, view.alpha, view.evidence)
+    counts = _sweep(*data, z, _SWEEPS if cycle else 10 * _SWEEPS, cycle, block.first_user, key)
+    sums = (_moments(counts, view.alpha, block.user_weight), float(block.user_weight.sum()))
+    return sums, Chain(z, counts, block.user_weight)
+
+
+def _moments(counts: Array, alpha: Array, weight: Array) -> Array:
+    """(K + 1, K) Σ_m E θ and Σ_m E θθᵀ of θ ~ Dirichlet(g), g = α + n_m: E θθᵀ = (g gᵀ + diag g) / (g₀ (g₀ + 1))."""
+    g = alpha + counts
+    g0 = g.sum(axis=1)
+    scaled = g * (weight / (g0 * (g0 + 1)))[:, None]
+    return np.vstack([(weight / g0) @ g, scaled.T @ g + np.diag(scaled.sum(axis=0))])
+
+
+@nb.njit(cache=True, nogil=True)
+def _slopes(counts, weight, alpha):
+    """(K + 1,) Σ_m weight_m (ψ(n_mk + α_k) − ψ(α_k)), and last the same for the sums over k."""
+    M, K = counts.shape
+    out, total = np.zeros(K + 1), alpha.sum()
+    at_alpha, at_total = np.array([digamma(a) for a in alpha]), digamma(total)
+    for m in range(M):
+        n = 0.0
+        for k in range(K):
+            n += counts[m, k]
+            if counts[m, k] > 0:
+                out[k] += weight[m] * (digamma(counts[m, k] + alpha[k]) - at_alpha[k])
+        if n > 0:
+            out[K] += weight[m] * (digamma(n + total) - at_total)
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _sweep(starts, pair, weight, beta, alpha, evidence, z, sweeps, cycle, first_user, key):
+    """(M, K) tokens after sweeps of p(z = k | rest) ∝ β_(w),k (α_k + n_k), every token counting e; a row of 2.5 has three."""
+    M, K = len(starts) - 1, len(alpha)
+    counts, n, p, first = np.zeros((M, K)), np.empty(K), np.empty(K), 0
+    for m in range(M):
+        x0, x1, _, _ = philox(0, first_user + m, _STEP, cycle, key)
+        state = (x0 << np.uint64(32)) | x1
+        n[:] = alpha
+        token = first
+        for sweep in range(-1, sweeps):  # round −1 counts the tokens as they are
+            token = first
+            for row in range(starts[m], starts[m + 1]):
+                rest = weight[row]
+                while rest > 0.0:
+                    w = evidence * min(1.0, rest)
+                    rest -= 1.0
+                    if sweep >= 0:
+                        if z[token] >= 0:
+                            n[z[token]] = max(n[z[token]] - w, alpha[z[token]])
+                        total, k = 0.0, 0
+                        for j in range(K):
+                            total += beta[pair[row], j] * n[j]
+                            p[j] = total
+                        state, u = splitmix(state)
+                        while k < K - 1 and u * total >= p[k]:
+                            k += 1
+                        z[token] = k
+                    if z[token] >= 0:
+                        n[z[token]] += w
+                    token += 1
+        first = token
+        for k in range(K):
+            counts[m, k] = n[k] - alpha[k] if n[k] - alpha[k] > 1e-9 else 0.0
+    return counts

@@ -1,0 +1,236 @@
+"""Ratings foretold from comparisons: how many stars a person will give a thing, from how it compares with what they rated.
+
+With p_j the probability that the person prefers the thing to the j-th thing they rated (r_j stars), two rules:
+
+    posterior   p(s) ∝ h(s) exp{ τ [ Σ_{r_j<s} log p_j + Σ_{r_j>s} log(1−p_j) + ½ Σ_{r_j=s} (log p_j + log(1−p_j)) ] }
+    printed     p(s) ∝ Π_{r_j<s} p_j Π_{r_j>s} (1−p_j), of which the paper takes the largest; ties are ignored
+
+h is the person's histogram of stars plus c pseudo-counts of everybody's. τ = a / (n + b), with n things rated, stands for the
+dependence of comparisons that come from one set of ratings: n of them say about as much as a independent ones.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.data.ratings import RatingTable, Scale, columns, find, rating_table
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least, check_choice
+from mallowmix.infer.collapsed_variational import Lens, fold_in, views
+from mallowmix.model.m4 import M4
+from mallowmix.readers.rating_forms import comparisons_from_ratings
+
+RULES = ("posterior", "printed")
+BASES = ("comparisons", "histogram", "population")  # what a prediction can rest on
+_TARGETS = 4096  # a block of targets, all of some consecutive people's
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RatingPrediction:
+    """What is foretold of each target, in the order in which they were asked.
+
+    scale : (S,) the levels, worst first
+    distribution : (n, S) the probability of each level
+    basis : (n,) "comparisons" where the thing was compared with things the person rated; "histogram" where there was nothing to
+        compare (the model does not know the thing, or nothing the person rated); "population" where the person rated nothing
+    """
+
+    scale: Array
+    distribution: Array
+    basis: NDArray[Any]
+
+    @property
+    def mean(self) -> Array:
+        """(n,) expected ratings: the best guess for the squared error."""
+        return self.distribution @ self.scale
+
+    @property
+    def mode(self) -> Array:
+        """(n,) the most probable level; of equally probable ones the lowest."""
+        return self.scale[np.argmax(self.distribution, axis=1)]
+
+    @property
+    def rounded(self) -> Array:
+        """(n,) the level nearest to the mean."""
+        edges = (self.scale[1:] + self.scale[:-1]) / 2
+        return self.scale[np.searchsorted(edges, self.mean, side="right")]
+
+
+def predict_ratings(
+    model: M4,
+    ratings: Any,
+    targets: Any,
+    rule: Literal["posterior", "printed"] = "posterior",
+    *,
+    scale: Scale = None,
+    a: float = 3.0,
+    b: float = 6.0,
+    c: float = 6.0,
+    jobs: int | None = None,
+) -> RatingPrediction:
+    """How people will rate things, from their other ratings and a model of comparisons.
+
+    ratings : what is known: columns user, item, rating (a tuple of three, a mapping, a dataframe)
+    targets : what is asked: columns user, item
+    rule : "posterior", a calibrated distribution over the levels, or "printed", the paper's rule (its prediction is `mode`)
+    scale : the levels from worst to best, numbers or labels, where not those that occur (see `rating_table`)
+    a, b, c : of the posterior: how many independent comparisons a person's ratings are worth at most, with how many ratings half
+        of that is reached, and the pseudo-counts of everybody's histogram
+
+    p_j = Σ_k β_(i,j),k E[θ_k | the person's comparisons], averaged over the model's further fits, with its calibration; p(s)
+    takes the product of these, as if comparisons were independent given the person. A rating of the target itself is left out.
+    """
+    check_choice("rule", rule, RULES)
+    for name, value in (("a", a), ("b", b), ("c", c)):
+        check_at_least(name, value, 0)
+    if c == 0:
+        raise OptionError(
+            f"c is {c}; it must be above 0, so that every level that occurs is possible for everybody."
+        )
+    table = rating_table(ratings, scale=scale)
+    user, item = _targets(table, model, targets)
+    order = np.argsort(user, kind="stable")
+    fits = views(model)
+    known = find(model.items, table.items, "item")[
+        table.item
+    ]  # the model's number of each rated thing, −1 for none
+    theta = _weights(model, table, known, fits, jobs)
+    histogram, global_histogram = _histograms(table)
+    beta = _stacked([view.beta for view in fits])
+    data = (table.starts(), known, table.level, theta, beta, histogram, global_histogram)
+    parts = np.array_split(order, max(1, -(-len(order) // _TARGETS)))
+    blocks = [(user[part], item[part]) for part in parts]
+    _, found = LocalEngine(jobs).reduce(
+        _predict, blocks, (data, model.n_items, rule == "printed", a, b, c)
+    )
+    distribution, basis = np.empty((len(user), len(table.scale))), np.empty(len(user), np.int64)
+    for part, (p, kind) in zip(parts, found, strict=True):
+        distribution[part], basis[part] = p, kind
+    return RatingPrediction(table.scale, distribution, np.array(BASES, object)[basis])
+
+
+def _targets(
+    table: RatingTable, model: M4, targets: Any
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers of the people (in the table) and of the things (in the model) that are asked for, −1 for unknown ones."""
+    who, what = columns(targets, ("user", "item"))
+    user, item = find(table.users, who, "user"), find(model.items, what, "item")
+    if len(user) != len(item):
+        raise DataError(
+            f"The targets have {len(user)} users and {len(item)} items; give as many of each."
+        )
+    unknown = int(np.count_nonzero(item < 0))
+    if unknown:
+        warnings.warn(
+            f"{unknown:,} of {len(item):,} targets are of things that the model does not know; "
+            "they get the person's own histogram, whatever the thing.",
+            DataWarning,
+            stacklevel=3,
+        )
+    return user, item
+
+
+def _weights(
+    model: M4, table: RatingTable, known: NDArray[np.int64], fits: list[Lens], jobs: int | None
+) -> Array:
+    """(fits, M, K) posterior means of θ given everybody's ratings turned into comparisons; the prior's for who made none."""
+    theta = _stacked([np.tile(view.prior_mean, (table.n_users, 1)) for view in fits])
+    rows = known >= 0
+    if not _any_pair(table.user[rows], table.level[rows]):
+        return theta
+    labels = model.items[known[rows]]
+    comparisons = comparisons_from_ratings(table.user[rows], labels, table.level[rows]).with_items(
+        model.items
+    )
+    people = comparisons.users.astype(
+        np.int64
+    )  # numbers of the table's users, in the order of their text
+    _, parts = LocalEngine(jobs).reduce(_fold_in, make_blocks(comparisons), fits)
+    theta[:, people] = np.concatenate(parts, axis=1)
+    return theta
+
+
+def _any_pair(user: NDArray[Any], level: NDArray[Any]) -> bool:
+    """Whether anybody rated two things differently; rows are sorted by person."""
+    return bool(np.any((np.diff(user) == 0) & (np.diff(level) != 0)))
+
+
+def _fold_in(block: Block, fits: list[Lens], _: Any) -> tuple[None, Array]:
+    return None, _stacked([fold_in(block, view)[0] for view in fits])
+
+
+def _stacked(arrays: list[Array]) -> Array:
+    """Arrays (rows, K) of fits with unequal K as one, filled up with 0."""
+    K = max(array.shape[1] for array in arrays)
+    return np.stack([np.pad(array, ((0, 0), (0, K - array.shape[1]))) for array in arrays])
+
+
+def _histograms(table: RatingTable) -> tuple[Array, Array]:
+    """(M, S) how often each person gave each level, and (S,) the same of everybody, summing to one."""
+    S = len(table.scale)
+    counts = np.bincount(table.user.astype(np.int64) * S + table.level, minlength=table.n_users * S)
+    counts = counts.reshape(table.n_users, S).astype(np.float64)
+    return counts, counts.sum(axis=0) / counts.sum()
+
+
+def _predict(
+    block: tuple[NDArray[np.int64], NDArray[np.int64]], broadcast: Any, _: Any
+) -> tuple[None, tuple[Array, Any]]:
+    data, *options = broadcast
+    return None, _distributions(*block, *data, *options)
+
+
+@nb.njit(cache=True, nogil=True)
+def _distributions(
+    user, item, starts, known, level, theta, beta, histogram, everybody, Q, printed, a, b, c
+):
+    """(n, S) p(s) of each target, and (n,) what it rests on (a place in BASES)."""
+    S, n_fits, K = histogram.shape[1], theta.shape[0], theta.shape[2]
+    out, basis = np.empty((len(user), S)), np.empty(len(user), np.int64)
+    win, loss = np.empty(S), np.empty(S)
+    for t in range(len(user)):
+        m, i = user[t], item[t]
+        if m < 0:
+            out[t], basis[t] = everybody, 2
+            continue
+        win[:], loss[:], n, h = 0.0, 0.0, 0, histogram[m] + c * everybody
+        for row in range(starts[m], starts[m + 1]):
+            j = known[row]
+            if i < 0 or j < 0 or j == i:
+                continue
+            p = 0.0
+            for f in range(n_fits):
+                for k in range(K):
+                    p += theta[f, m, k] * beta[f, i * Q + j, k]
+            p /= n_fits
+            win[level[row]] += np.log(p)
+            loss[level[row]] += np.log(1.0 - p)
+            n += 1
+        if n == 0:
+            out[t], basis[t] = h / h.sum(), 1
+            continue
+        if printed:
+            score = _scores(win, loss, 0.0)
+        else:
+            with_ties = _scores(win, loss, 0.5)
+            score = a / (n + b) * with_ties + np.log(h)
+        p_s = np.exp(score - score.max())
+        out[t], basis[t] = p_s / p_s.sum(), 0
+    return out, basis
+
+
+@nb.njit(cache=True, nogil=True)
+def _scores(win, loss, tie):
+    """(S,) Σ_{r<s} win_r + Σ_{r>s} loss_r + tie (win_s + loss_s), by running sums."""
+    S = len(win)
+    out, below, above = np.empty(S), 0.0, loss.sum()
+    for s in range(S):
+        above -= loss[s]
+        out[s] = below + above + tie * (win[s] + loss[s])
+        below += win[s]
+    return out

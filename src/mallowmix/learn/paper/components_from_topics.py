@@ -1,0 +1,73 @@
+"""Algorithm 4: turn any estimate of the ranking matrix B into Mallows components."""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mallowmix.errors import DataError, check_choice
+from mallowmix.model.mallows import MAX_PHI, fit_phi
+from mallowmix.model.permutations import sigma_of
+
+Dispersion = Literal["pooled", "ml", "printed"]
+
+
+class Components(NamedTuple):
+    """Mallows components, and the pairwise probabilities they were read off from."""
+
+    sigma: NDArray[np.int32]  # (K, Q) positions
+    phi: NDArray[np.float64]  # (K,)
+    beta: NDArray[np.float64]  # (K, Q, Q)
+
+
+def components(B: ArrayLike, *, dispersion: Dispersion = "pooled") -> Components:
+    """Reference rankings and dispersions from B, a (Q², K) matrix whose row i·Q + j is how much topic k puts on "i over j".
+
+    By Lemma 1 any topic model over ordered pairs will do: give its topic-word matrix, topics as columns.
+
+    1. β_(i,j) = B_(i,j) / (B_(i,j) + B_(j,i)), one half where neither was seen.
+    2. i is above j where β_(i,j) > ½. 3. Items are sorted by how many others they are above; ties by Σ_j β_(i,j).
+    4. φ from neighbours in the ranking, for which 1/β = 1 + φ: "pooled" uses their mean β, (1 − β̄)/β̄; "printed" is the paper's
+    mean of 1/β, minus one, which explodes when one β is near 0; "ml" is the maximum likelihood over all gaps.
+    """
+    check_choice("dispersion", dispersion, ("pooled", "ml", "printed"))
+    beta = conditional_beta(B)
+    Q = beta.shape[1]
+    off_diagonal = ~np.eye(Q, dtype=bool)
+    wins = ((beta > 0.5) + 0.5 * (beta == 0.5)) @ np.ones(
+        Q
+    )  # β + βᵀ = 1, so a tie gives each one half
+    score = (beta * off_diagonal).sum(axis=2)
+    order = np.stack([np.lexsort((np.arange(Q), -score[k], -wins[k])) for k in range(len(beta))])
+    phi = np.array(
+        [_dispersion(beta[k][np.ix_(order[k], order[k])], dispersion) for k in range(len(beta))]
+    )
+    return Components(sigma_of(order), phi, beta)
+
+
+def conditional_beta(B: ArrayLike) -> NDArray[np.float64]:
+    """(K, Q, Q) β from the (Q², K) matrix B."""
+    B = np.asarray(B, np.float64)
+    Q = round(len(B) ** 0.5) if B.ndim == 2 else 0
+    if Q < 2 or len(B) != Q * Q or not B.shape[1]:
+        raise DataError(
+            f"B must have Q² rows, one for each code i·Q + j of an ordered pair, and K columns; got shape {B.shape}."
+        )
+    if not np.all(np.isfinite(B)) or np.any(B < 0):
+        raise DataError("B must hold finite numbers of at least 0.")
+    B3 = B.T.reshape(-1, Q, Q)  # (K, Q, Q)
+    total = B3 + B3.transpose(0, 2, 1)
+    return np.divide(B3, total, out=np.full_like(B3, 0.5), where=total > 0)
+
+
+def _dispersion(ranked: NDArray[np.float64], dispersion: Dispersion) -> float:
+    """φ from β with items in ranked order, so that neighbours stand beside the diagonal."""
+    neighbours = np.diagonal(ranked, 1)
+    if dispersion == "printed":
+        with np.errstate(divide="ignore"):
+            return float(np.clip(np.mean(1 / neighbours) - 1, 0, 1))
+    if dispersion == "ml":
+        gaps = range(len(ranked))
+        return fit_phi([np.trace(ranked, g) for g in gaps], [np.trace(ranked, -g) for g in gaps])
+    mean = float(neighbours.mean())
+    return float(np.clip((1 - mean) / max(mean, 1e-12), 0, MAX_PHI))

@@ -1,0 +1,57 @@
+"""FastAnchorWords (Arora et al., ICML 2013): corners by walking to the row furthest from the span of those found so far.
+
+A greedy start, then one pass in which each corner is replaced by the row furthest from the flat through the others. On ordered
+pairs, the rows are those of Q̄ = E diag(p), each summing to one: how likely every other choice is beside this one.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.learn.paper.pair_moments import Moments
+from mallowmix.numerics.randomness import generator
+
+_STEP = 37
+_WIDTH = 300  # coordinates that rows are projected to at random, where they have more
+Array = NDArray[np.float64]
+
+
+def furthest_rows(points: Array, K: int) -> NDArray[np.int64]:
+    """(K,) places of the rows that span the largest flat, greedily: the first is furthest from 0, the next furthest from it,
+    then each furthest from the flat through those before; a second pass takes every corner out once and looks again.
+    """
+    chosen = [int(np.argmax(np.einsum("ij,ij->i", points, points)))]
+    while len(chosen) < K:
+        chosen.append(_furthest(points, chosen))
+    for k in range(K if K > 1 else 0):
+        chosen[k] = _furthest(points, chosen[:k] + chosen[k + 1 :])
+    return np.array(chosen, np.int64)
+
+
+def _furthest(points: Array, chosen: list[int]) -> int:
+    """The row furthest from the flat through the chosen ones."""
+    rest = points - points[chosen[0]]
+    directions = rest[chosen[1:]]
+    if len(directions):
+        _, size, axes = np.linalg.svd(directions, full_matrices=False)
+        axes = axes[size > 1e-9 * max(float(size.max()), 1e-300)]
+        rest = rest - (rest @ axes.T) @ axes
+    return int(np.argmax(np.einsum("ij,ij->i", rest, rest)))
+
+
+def fast_anchor_words(rows: Array, K: int, seed: int = 0) -> Array:
+    """(K, K−1) corners of a cloud of rows, each a row of it: no smoothing, so noise moves them outwards."""
+    return rows[furthest_rows(rows, K)]
+
+
+def anchor_pairs(
+    E: Moments, candidates: NDArray[np.int64], K: int, *, seed: int = 0
+) -> NDArray[np.int64]:
+    """(K,) codes of ordered pairs, from the candidate rows of Q̄, projected to 300 random coordinates where there are more."""
+    W = len(E.counts)
+    p = (E.counts / E.counts.sum())[:, None]
+    D = (
+        np.eye(W)
+        if W <= _WIDTH
+        else generator(seed, _STEP).standard_normal((W, _WIDTH)) / np.sqrt(_WIDTH)
+    )
+    return candidates[furthest_rows(E.apply(p * D)[candidates], K)]

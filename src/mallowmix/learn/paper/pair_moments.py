@@ -1,0 +1,193 @@
+"""Lemma 2: E = B̄ R̄ B̄ᵀ, the co-occurrence of ordered pairs, as something one multiplies by and never as a W × W matrix."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.learn.paper.halves import Halves, split
+from mallowmix.numerics.randomness import as_key
+
+Array = NDArray[np.float64]
+
+
+class Moments(Protocol):
+    """What Algorithms 2 and 3 need of E; rows and columns are the Q² codes of ordered pairs."""
+
+    n_items: int
+    counts: Array  # (Q²,) how often each ordered pair was seen
+    present: NDArray[
+        np.bool_
+    ]  # (Q²,) pairs seen in both halves: the rows of E that can be estimated
+
+    def apply(self, D: Array) -> Array:
+        """E D, for D of shape (Q², P)."""
+        ...
+
+    def rows(self, pairs: Sequence[int] | NDArray[np.int64]) -> Array:
+        """(len(pairs), Q²) rows of E, made symmetric: (E + Eᵀ) / 2."""
+        ...
+
+    def diagonal(self) -> Array:
+        """(Q²,) the diagonal of E."""
+        ...
+
+
+class PopulationMoments:
+    """E of a known model: B̄ = diag(Ba)⁻¹ B diag(a), R̄ = diag(a)⁻¹ R diag(a)⁻¹, E = B̄ R̄ B̄ᵀ."""
+
+    def __init__(self, B: ArrayLike, a: ArrayLike, R: ArrayLike) -> None:
+        B, a, R = np.asarray(B, np.float64), np.asarray(a, np.float64), np.asarray(R, np.float64)
+        self.n_items = round(len(B) ** 0.5)
+        self.counts = B @ a
+        self.present = self.counts > 0
+        self.Bbar = B * a * _inverse(self.counts)[:, None]
+        self.Rbar = R / np.outer(a, a)
+
+    def apply(self, D: Array) -> Array:
+        return self.Bbar @ (self.Rbar @ (self.Bbar.T @ D))
+
+    def rows(self, pairs: Sequence[int] | NDArray[np.int64]) -> Array:
+        return self.Bbar[pairs] @ self.Rbar @ self.Bbar.T
+
+    def diagonal(self) -> Array:
+        return np.einsum("ik,kl,il->i", self.Bbar, self.Rbar, self.Bbar)
+
+
+class HalfMoments:
+    """Ê = c · X̃' X̃ᵀ from two halves of everybody's comparisons, X̃ and X̃' the row-stochastic counts.
+
+    The paper's c is M. Here c = (Σn_m)(Σn'_m) / Σ n_m n'_m, which is M when all make equally many comparisons and keeps Ê
+    consistent when they do not. A person's `user_weight` counts them that many times.
+    """
+
+    def __init__(
+        self, comparisons: Comparisons, *, seed: int = 0, engine: LocalEngine | None = None
+    ) -> None:
+        self.engine = engine or LocalEngine()
+        self.n_items = comparisons.n_items
+        self._blocks = make_blocks(comparisons)
+        sums, self._halves = self.engine.reduce(_halve, self._blocks, as_key(seed))
+        first, second, together, products = sums
+        self.counts = first + second
+        self.present = (first > 0) & (second > 0)
+        self.half_counts = np.minimum(first, second)
+        self._inverse = _inverse(first), _inverse(second)
+        self.scale = (
+            first.sum() * second.sum() / products if products else 0.0
+        )  # c; 0 where nobody is in both halves
+        self._together = together
+
+    def apply(self, D: Array) -> Array:
+        """½ (Ê + Êᵀ) D: in population E is symmetric, and the mean of the two has about half the variance of either."""
+        one, two = (inverse * self.present for inverse in self._inverse)
+        (forth, back), _ = self.engine.reduce(
+            _apply, self._blocks, (D * one[:, None], D * two[:, None]), self._halves
+        )
+        return self.scale / 2 * (two[:, None] * forth + one[:, None] * back)
+
+    def rows(self, pairs: Sequence[int] | NDArray[np.int64]) -> Array:
+        """An entry that only one of Ê and Êᵀ has, because a pair was seen in one half alone, is taken from that one."""
+        pairs, place = np.unique(np.asarray(pairs, np.int64), return_inverse=True)
+        (forth, back), _ = self.engine.reduce(_cross_rows, self._blocks, pairs, self._halves)
+        one, two = self._inverse
+        has_forth, has_back = np.outer(one[pairs] > 0, two > 0), np.outer(two[pairs] > 0, one > 0)
+        forth *= self.scale * one[pairs, None] * two  # X̃ of the wanted rows with X̃' of all
+        back *= self.scale * two[pairs, None] * one  # X̃' of the wanted rows with X̃ of all
+        forth += back
+        forth /= np.maximum(1, has_forth.astype(np.int8) + has_back)
+        return forth[place]
+
+    def diagonal(self) -> Array:
+        return self.scale * self._together * self._inverse[0] * self._inverse[1]
+
+
+def _inverse(counts: Array) -> Array:
+    return np.divide(1.0, counts, out=np.zeros_like(counts, dtype=np.float64), where=counts > 0)
+
+
+def _halve(
+    block: Block, key: np.uint64, _: Any
+) -> tuple[tuple[Array, Array, Array, float], Halves]:
+    halves = split(block, key)
+    return _count(block.starts, block.pair, *halves, block.user_weight, block.n_items**2), halves
+
+
+def _apply(
+    block: Block, D: tuple[Array, Array], halves: Halves
+) -> tuple[tuple[Array, Array], Halves]:
+    return _multiply(block.starts, block.pair, *halves, block.user_weight, *D), halves
+
+
+def _cross_rows(
+    block: Block, pairs: NDArray[np.int64], halves: Halves
+) -> tuple[tuple[Array, Array], Halves]:
+    place = np.full(block.n_items**2, -1, np.int64)
+    place[pairs] = np.arange(len(pairs))
+    return _cross(block.starts, block.pair, *halves, block.user_weight, place, len(pairs)), halves
+
+
+@nb.njit(cache=True, nogil=True)
+def _count(starts, pair, first, second, user_weight, n_pairs):
+    """Row sums of X and X', Σ_m X_im X'_im for the diagonal, and Σ_m n_m n'_m."""
+    one, two, together = np.zeros(n_pairs), np.zeros(n_pairs), np.zeros(n_pairs)
+    products = 0.0
+    for m in range(len(starts) - 1):
+        n_one, n_two = 0.0, 0.0
+        for row in range(starts[m], starts[m + 1]):
+            one[pair[row]] += user_weight[m] * first[row]
+            two[pair[row]] += user_weight[m] * second[row]
+            together[pair[row]] += user_weight[m] * first[row] * second[row]
+            n_one += first[row]
+            n_two += second[row]
+        products += user_weight[m] * n_one * n_two
+    return one, two, together, products
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _add(total, factor, values):
+    for p in range(len(total)):
+        total[p] += factor * values[p]
+
+
+@nb.njit(cache=True, nogil=True)
+def _multiply(starts, pair, first, second, user_weight, D_first, D_second):
+    """Σ_m X'_m (X_mᵀ D) and Σ_m X_m (X'_mᵀ D'), in one walk over the rows."""
+    forth, back = np.zeros_like(D_first), np.zeros_like(D_first)
+    P = D_first.shape[1]
+    inner, inner_back = np.empty(P), np.empty(P)
+    for m in range(len(starts) - 1):
+        inner[:] = 0.0
+        inner_back[:] = 0.0
+        for row in range(starts[m], starts[m + 1]):
+            if first[row] > 0:
+                _add(inner, first[row], D_first[pair[row]])
+            if second[row] > 0:
+                _add(inner_back, second[row], D_second[pair[row]])
+        inner *= user_weight[m]
+        inner_back *= user_weight[m]
+        for row in range(starts[m], starts[m + 1]):
+            if second[row] > 0:
+                _add(forth[pair[row]], second[row], inner)
+            if first[row] > 0:
+                _add(back[pair[row]], first[row], inner_back)
+    return forth, back
+
+
+@nb.njit(cache=True, nogil=True)
+def _cross(starts, pair, first, second, user_weight, place, n_rows):
+    """Rows `place >= 0` of X X'ᵀ and of X' Xᵀ."""
+    forth, back = np.zeros((n_rows, len(place))), np.zeros((n_rows, len(place)))
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            r = place[pair[row]]
+            if r >= 0:
+                x, y = user_weight[m] * first[row], user_weight[m] * second[row]
+                for other in range(starts[m], starts[m + 1]):
+                    forth[r, pair[other]] += x * second[other]
+                    back[r, pair[other]] += y * first[other]
+    return forth, back

@@ -1,0 +1,1 @@
+"""The default estimator: each step a file, called in order by `estimator`."""

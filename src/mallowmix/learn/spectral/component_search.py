@@ -1,0 +1,58 @@
+"""New columns from the direct likelihood: where EM locks in, since expected counts favour the current σ, this goes on."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import LocalEngine
+from mallowmix.learn.spectral.insertion_search import insert_by_gap
+from mallowmix.learn.spectral.likelihood_tables import (
+    Tables,
+    by_gap,
+    gap_sums,
+    likelihood,
+    likelihood_by_phi,
+)
+from mallowmix.learn.spectral.mallows_mstep import Columns, peak
+from mallowmix.model.permutations import order_of, sigma_of
+
+Array = NDArray[np.float64]
+
+
+def polish_columns(
+    tables: Tables,
+    columns: Columns,
+    *,
+    which: Iterable[int] | None = None,
+    engine: LocalEngine | None = None,
+) -> Columns:
+    """New columns from the (K, P, nodes) tables of `learn.spectral.likelihood_tables`: σ_k by insertion, then φ_k, for all components or for some.
+
+    Neither step lowers the tabulated likelihood of its component.
+    """
+    chosen = list(range(len(tables)) if which is None else which)
+    _, moved = (engine or LocalEngine(1)).reduce(_polish, chosen, (tables, columns))
+    sigma, phi = columns.sigma.copy(), columns.phi.copy()
+    for k, (sigma_k, phi_k) in zip(chosen, moved, strict=True):
+        sigma[k], phi[k] = sigma_k, phi_k
+    return Columns(sigma, phi)
+
+
+def _polish(
+    k: int, broadcast: tuple[Tables, Columns], state: Any
+) -> tuple[None, tuple[NDArray[np.int32], float]]:
+    table, old, phi = broadcast[0][k], broadcast[1].sigma[k], float(broadcast[1].phi[k])
+    new = sigma_of(insert_by_gap(by_gap(table, len(old), phi), order_of(old)))
+    before, after = gap_sums(table, old), gap_sums(table, new)
+    sigma, sums = (
+        (new, after) if likelihood(after, phi) >= likelihood(before, phi) else (old, before)
+    )  # gains were float32
+    guess = direct_phi(sums)  # between grid points a guess: taken where it is no worse than the old
+    return None, (sigma, guess if likelihood(sums, guess) >= likelihood(sums, phi) else phi)
+
+
+def direct_phi(sums: Array) -> float:
+    """The φ that maximises the tabulated likelihood: the best of a grid, then the peak of the parabola through its neighbours."""
+    return peak(*likelihood_by_phi(sums))

@@ -1,0 +1,75 @@
+"""Vertex hunters: K corners of a cloud of rows in K − 1 dimensions."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.learn.paper.ddp import ddp
+from mallowmix.learn.paper.fast_anchor_words import fast_anchor_words
+from mallowmix.numerics.randomness import generator
+
+Array = NDArray[np.float64]
+_SMOOTH = 15  # rows averaged into one vertex; fewer where there are few rows
+_STEP = 33
+
+
+def smoothed_spa(rows: Array, K: int, seed: int = 0) -> Array:
+    """(K, K−1) by successive projection: the row furthest from the span of the corners so far gives the next direction, and the
+    mean of the 15 rows furthest along it the next corner.
+    """
+    smooth = min(_SMOOTH, max(1, len(rows) // (4 * K)))
+    points = np.column_stack([rows, np.ones(len(rows))])
+    rest = points.copy()
+    vertices = np.empty((K, points.shape[1]))
+    for k in range(K):
+        direction = rest[np.argmax(np.einsum("ij,ij->i", rest, rest))]
+        furthest = np.argsort(-(rest @ direction), kind="stable")[:smooth]
+        vertices[k] = points[furthest].mean(axis=0)
+        unit = rest[furthest].mean(axis=0)
+        unit /= max(float(np.linalg.norm(unit)), 1e-300)
+        rest -= np.outer(rest @ unit, unit)
+    return vertices[:, :-1]
+
+
+def projected_corners(rows: Array, K: int, seed: int = 0) -> Array:
+    """(K, K−1) by solid angles: the rows furthest along most of 150 K random directions, each outside a ball around those
+    before. The ball shrinks until there are K; then the winners near each are averaged.
+    """
+    directions = generator(seed, _STEP).standard_normal((rows.shape[1], 150 * K))
+    wins = np.bincount(np.argmax(rows @ directions, axis=0), minlength=len(rows))
+    winners = np.argsort(-wins, kind="stable")[: np.count_nonzero(wins)]
+    radius = 0.5 * float(np.max(np.linalg.norm(rows[winners] - rows[winners[0]], axis=1)))
+    while len(centres := _spread_out(rows, winners, K, radius)) < K:
+        if (
+            radius < 1e-9
+        ):  # fewer than K rows win anywhere: fall back on the projections that need no wins
+            return smoothed_spa(rows, K)
+        radius *= 0.8
+    return _mean_winners(rows[winners], wins[winners], rows[centres])
+
+
+def _spread_out(rows: Array, winners: NDArray[np.intp], K: int, radius: float) -> list[int]:
+    """Up to K winners, best first, each further than `radius` from those before."""
+    free, centres = winners, []
+    while len(free) and len(centres) < K:
+        centres.append(int(free[0]))
+        free = free[np.linalg.norm(rows[free] - rows[free[0]], axis=1) > radius]
+    return centres
+
+
+def _mean_winners(rows: Array, wins: NDArray[np.intp], centres: Array) -> Array:
+    """The mean of the rows about each centre, within half its distance to the nearest other one, weighted by their wins."""
+    apart = np.linalg.norm(centres[:, None] - centres, axis=2)
+    reach = np.min(apart + np.diag(np.full(len(centres), np.inf)), axis=1) / 2
+    near = np.linalg.norm(rows[:, None] - centres, axis=2) <= reach  # (winners, K)
+    weight = near * wins[:, None]
+    return weight.T @ rows / weight.sum(axis=0)[:, None]
+
+
+HUNTERS: dict[str, Callable[[Array, int, int], Array]] = {
+    "spa": smoothed_spa,
+    "projections": projected_corners,
+    "ddp": ddp,
+    "fast-anchor-words": fast_anchor_words,
+}

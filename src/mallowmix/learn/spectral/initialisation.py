@@ -1,0 +1,193 @@
+"""Two starts for refinement, both from the spectral embedding: vertices among the pairs, and clusters among the people."""
+
+import warnings
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from mallowmix.engine import Block, LocalEngine
+from mallowmix.learn.spectral.corners import HUNTERS
+from mallowmix.learn.spectral.likelihood_tables import PHI_GRID
+from mallowmix.learn.spectral.mallows_mstep import Columns, fit_column_phi, peak
+from mallowmix.learn.spectral.signed_moment import PairStatistics, Subspace
+from mallowmix.model.mallows import gap_probabilities
+from mallowmix.model.permutations import order_of, sigma_of
+from mallowmix.numerics.kemeny import borda_order, insertion_search
+
+Array = NDArray[np.float64]
+
+
+class Start(NamedTuple):
+    """Where refinement begins."""
+
+    name: str
+    columns: Columns
+    alpha: Array  # (K,)
+
+
+def embed_pairs(subspace: Subspace, pairs: PairStatistics, rank: int) -> Array:
+    """(P, K−1) F = U √Λ / √μ: where each pair lies, in units of its own standard deviation."""
+    values = np.sqrt(np.maximum(subspace.values[:rank], 0))
+    return subspace.vectors[:, :rank] * values / np.sqrt(pairs.share)[:, None]
+
+
+def start_from_pairs(
+    F: Array, pairs: PairStatistics, n_items: int, *, vertices: str = "spa", seed: int = 0
+) -> Start:
+    """Novel pairs are corners: find K of them, write every pair as their mixture, rank items by their wins, fit φ to their β."""
+    K = F.shape[1] + 1
+    often = pairs.count >= 0.2 * np.median(pairs.count[pairs.count > 0])
+    plus, minus = np.sqrt((1 - pairs.win) / pairs.win), -np.sqrt(pairs.win / (1 - pairs.win))
+    rows = np.concatenate([F[often] * plus[often, None], F[often] * minus[often, None]])
+    corners = HUNTERS[vertices](rows, K, seed)
+    share = vertex_shares(corners)
+    beta = mixed_beta(F, pairs.win, corners, share)
+    sigma, phi = np.empty((K, n_items), np.int32), np.empty(K)
+    for k in range(K):
+        sigma[k] = sigma_of(borda_order(_square(np.clip(beta[:, k], 0, 1), n_items)))
+        phi[k] = phi_of_curve(_square(beta[:, k], n_items), sigma[k])
+    return Start("pairs", Columns(sigma, phi), concentration(corners, share) * share)
+
+
+def _square(beta: Array, n_items: int) -> Array:
+    """(Q, Q) from one number for each unordered pair; the other direction is its complement."""
+    low, high = np.triu_indices(n_items, 1)
+    wins = np.full((n_items, n_items), 0.5)
+    wins[low, high], wins[high, low] = beta, 1 - beta
+    return wins
+
+
+def phi_of_curve(beta: Array, sigma: NDArray[np.int32]) -> float:
+    """The φ whose β(g) lies nearest to the mean β of all pairs g places apart: a mean of noisy β that were not clipped is right
+    where single ones are not.
+    """
+    Q, order = len(sigma), order_of(sigma)
+    ranked = beta[np.ix_(order, order)]
+    curve = np.array([np.mean(np.diagonal(ranked, g)) for g in range(1, Q)])
+    pairs = np.arange(Q - 1, 0, -1)
+    return peak(PHI_GRID, -((curve - _curves(Q)) ** 2 @ pairs))
+
+
+@lru_cache(maxsize=4)
+def _curves(n_items: int) -> Array:
+    """(grid, Q−1) β(g) by φ."""
+    return np.array([gap_probabilities(n_items, phi).win[1:] for phi in PHI_GRID])
+
+
+def concentration(corners: Array, share: Array) -> float:
+    """α₀ of the Dirichlet: corner k lies at squared distance (1 − a_k) / (a_k (α₀ + 1)) from the centre."""
+    ratio = float(np.sum((1 - share) / share) / max(np.sum(corners**2), 1e-300))
+    return float(np.clip(ratio - 1, 0.05, 50))
+
+
+def vertex_shares(vertices: Array) -> Array:
+    """A ≥ 0 with Σ a_k v_k = 0 and Σ a_k = 1, by non-negative least squares; none below 0.2/K."""
+    K = len(vertices)
+    scale = max(float(np.abs(vertices).max()), 1e-300)
+    system = np.vstack([vertices.T / scale, np.ones(K)])
+    share, _ = nnls(system, np.r_[np.zeros(vertices.shape[1]), 1.0])
+    share = np.maximum(share / max(share.sum(), 1e-300), 0.2 / K)
+    return share / share.sum()
+
+
+def mixed_beta(F: Array, win: Array, vertices: Array, share: Array) -> Array:
+    """(P, K) β from Σ_k a_k v_k β_k = √(q(1−q)) F and Σ_k a_k β_k = q: K equations for K numbers, not clipped to [0, 1]."""
+    system = np.vstack([(share[:, None] * vertices).T, share])  # (K, K)
+    right = np.column_stack([F * np.sqrt(win * (1 - win))[:, None], win])  # (P, K)
+    return np.linalg.lstsq(system, right.T, rcond=1e-10)[0].T.astype(np.float64)
+
+
+def start_from_people(
+    blocks: list[Block],
+    subspace: Subspace,
+    pairs: PairStatistics,
+    rank: int,
+    engine: LocalEngine,
+    *,
+    seed: int = 0,
+) -> Start:
+    """Cluster people by the mean embedding of their comparisons, whitened; each cluster's counts give a ranking."""
+    K, Q = rank + 1, blocks[0].n_items
+    _, parts = engine.reduce(
+        _embed_step, blocks, (pairs, np.ascontiguousarray(subspace.vectors[:, :rank]))
+    )
+    embedding, n = np.concatenate([e for e, _ in parts]), np.concatenate([n for _, n in parts])
+    embedding = embedding / np.sqrt(np.maximum(subspace.values[:rank], 1e-12))
+    people = np.concatenate([block.user_weight for block in blocks])
+    label = cluster_people(embedding, n, people, K, seed=seed)
+    edges = np.cumsum([0, *(block.n_users for block in blocks)])
+    counts, _ = engine.reduce(_cluster_step, blocks, K, [label[a:b] for a, b in pairwise(edges)])
+    wins = counts.reshape(K, Q, Q)
+    sigma = np.stack([sigma_of(insertion_search(table, borda_order(table))) for table in wins])
+    phi = np.array([fit_column_phi(table, row) for table, row in zip(wins, sigma, strict=True)])
+    share = np.bincount(label[label >= 0], people[label >= 0], K)
+    share = np.maximum(share / max(float(share.sum()), 1e-300), 0.2 / K)
+    return Start("people", Columns(sigma, phi), share / share.sum())
+
+
+def cluster_people(
+    embedding: Array, n: Array, people: Array, K: int, *, seed: int = 0
+) -> NDArray[np.int64]:
+    """(M,) the k-means cluster of each person; −1 for those who count for nothing or compared too little to be placed.
+
+    n : comparisons of each person, which count up to 300; people : `user_weight`
+    """
+    active = (n >= min(float(np.median(n)), 50.0)) & (people > 0)
+    if np.count_nonzero(active) < K:
+        active = n > 0
+    kmeans = KMeans(min(K, np.count_nonzero(active)), n_init=3, random_state=seed % 2**32)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # people alike in all they said: some clusters stay empty
+        kmeans.fit(embedding[active], sample_weight=people[active] * np.minimum(n[active], 300))
+    label = np.full(len(n), -1)
+    label[active] = kmeans.labels_
+    return label
+
+
+def _embed_step(
+    block: Block, broadcast: tuple[PairStatistics, Array], state: Any
+) -> tuple[None, tuple[Array, Array]]:
+    pairs, U = broadcast
+    return None, _embed(block.starts, block.pair, block.weight, pairs.index, pairs.value, U)
+
+
+def _cluster_step(
+    block: Block, K: int, label: NDArray[np.int64]
+) -> tuple[Array, NDArray[np.int64]]:
+    return _count_by_cluster(
+        block.starts, block.pair, block.weight, block.user_weight, label, K, block.n_items
+    ), label
+
+
+@nb.njit(cache=True, nogil=True)
+def _count_by_cluster(starts, pair, weight, user_weight, label, K, n_items):
+    counts = np.zeros((K, n_items * n_items))
+    for m in range(len(starts) - 1):
+        if label[m] >= 0:
+            for row in range(starts[m], starts[m + 1]):
+                counts[label[m], pair[row]] += weight[row] * user_weight[m]
+    return counts
+
+
+@nb.njit(cache=True, nogil=True)
+def _embed(starts, pair, weight, index, value, U):
+    M, r = len(starts) - 1, U.shape[1]
+    out, n = np.zeros((M, r)), np.zeros(M)
+    for m in range(M):
+        for row in range(starts[m], starts[m + 1]):
+            n[m] += weight[row]
+            x = weight[row] * value[pair[row]]
+            for c in range(r):
+                out[m, c] += x * U[index[pair[row]], c]
+        if n[m] > 0:
+            out[m] /= n[m]
+    return out, n

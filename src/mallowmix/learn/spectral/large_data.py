@@ -1,0 +1,134 @@
+"""After a sample, everybody: one pass over all people places the rankings; φ and α then settle on the sample.
+
+A sample of a few million comparisons leaves the rankings nearly right, and says φ and α as closely as anyone needs. What more
+people tell is the order of neighbours. So everybody's θ is drawn once, from a fresh start, and the direct likelihood tabulated in
+the same step: nothing is kept of a person, and two tables (people of even and of odd number) are all that leaves a shard.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block, LocalEngine, Shard, make_shards
+from mallowmix.engine.blocks import TOGETHER, loaded
+from mallowmix.learn.spectral.component_search import polish_columns
+from mallowmix.learn.spectral.likelihood_tables import N_NODES, by_pair, tabulate
+from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
+from mallowmix.learn.spectral.monte_carlo_em import (
+    FLOOR,
+    MonteCarlo,
+    Progress,
+    groups,
+    monte_carlo_em,
+    sweep_people,
+)
+from mallowmix.model.permutations import kendall
+from mallowmix.numerics.randomness import as_key
+
+Array = NDArray[np.float64]
+SWEEPS = 10  # from a fresh start; after four, people still look too mixed
+_MOST_PASSES = 3
+
+
+class Everybody(NamedTuple):
+    """Where all people put the columns, and how far apart two halves of them would."""
+
+    outcome: MonteCarlo  # its chains are those of the sample
+    distances: Array  # (K,)
+
+
+def learn_from_everybody(
+    everybody: list[Any],
+    sample: list[Block],
+    found: MonteCarlo,
+    engine: LocalEngine,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Everybody:
+    """Move what was found on a sample to where everybody wants it.
+
+    One pass moves all components; where people mix many, two or three passes move a part of them each, since moving all at once
+    overshoots.
+    """
+    columns, K = found.columns, len(found.alpha)
+    theta = np.concatenate([chain.theta for chain in found.chains])
+    n_passes = min(groups(float(np.sum(theta**2)), len(theta), K), _MOST_PASSES)
+    moved = []
+    for i in range(n_passes):
+        told = _teller(progress, i, n_passes)
+        halves = tabulate_everybody(
+            everybody, columns, found.alpha, engine, seed=(seed + 1 + i) % 2**64, told=told
+        )
+        P = halves.shape[1] // 2
+        whole = (halves[:, :P] + halves[:, P:]).astype(np.float32)
+        new = polish_columns(whole, columns, which=range(i, K, n_passes), engine=engine)
+        moved.append(int(np.count_nonzero(new.sigma != columns.sigma)))
+        columns = new
+    ends = [
+        polish_columns(half.astype(np.float32), columns, engine=engine).sigma
+        for half in (halves[:, :P], halves[:, P:])
+    ]
+    distances = np.array([kendall(a, b) for a, b in zip(*ends, strict=True)])
+    return Everybody(
+        _settled(sample, found._replace(columns=columns), engine, seed, moved), distances
+    )
+
+
+def _settled(
+    sample: list[Block], found: MonteCarlo, engine: LocalEngine, seed: int, moved: list[int]
+) -> MonteCarlo:
+    """φ and α from the sample, whose chains have run long enough, with the rankings held fixed."""
+    options = {
+        "max_settle": 1,
+        "min_average": 4,
+        "max_average": 4,
+        "move_sigma": False,
+        "seed": (seed + 1) % 2**64,
+    }
+    settled = monte_carlo_em(sample, found.columns, found.alpha, found.chains, engine, **options)
+    return settled._replace(moved=moved)
+
+
+def _teller(
+    progress: Progress | None, number: int, n_passes: int
+) -> Callable[[int, int], None] | None:
+    if progress is None:
+        return None
+    return lambda done, total: progress("everybody", number * total + done, n_passes * total)
+
+
+def tabulate_everybody(
+    everybody: list[Any],
+    columns: Columns,
+    alpha: Array,
+    engine: LocalEngine,
+    *,
+    seed: int = 0,
+    told: Callable[[int, int], None] | None = None,
+) -> Array:
+    """(K, 2P, nodes) the tables of `learn.spectral.likelihood_tables` from one draw of every θ: even people first, then odd ones."""
+    broadcast = (beta_table(columns, FLOOR), alpha, as_key(seed))
+    return engine.reduce(_shard_step, make_shards(everybody), broadcast, told=told)[0]
+
+
+def _shard_step(
+    shard: Shard, broadcast: tuple[Array, Array, np.uint64], state: Any
+) -> tuple[NDArray[np.float32], None]:
+    """A few blocks at a time: the more comparisons of a pair are there together, the fewer logarithms are taken."""
+    total: Any = 0
+    for first in range(0, len(shard.blocks), TOGETHER):
+        total = total + _tables(
+            [loaded(block) for block in shard.blocks[first : first + TOGETHER]], *broadcast
+        )
+    return total, None
+
+
+def _tables(blocks: list[Block], beta: Array, alpha: Array, key: np.uint64) -> NDArray[np.float32]:
+    Q, K = blocks[0].n_items, len(alpha)
+    theta = np.concatenate([sweep_people(block, beta, alpha, SWEEPS, key) for block in blocks])
+    tables = np.zeros((K, Q * (Q - 1), N_NODES), np.float32)  # 2P of them
+    tabulate(by_pair(blocks, halves=True), beta, theta, tables, LocalEngine(1))
+    return tables

@@ -1,0 +1,265 @@
+"""The direct likelihood of a component, tabulated: for every pair, the log-likelihood as a function of that component's β alone.
+
+With θ given, a comparison of pair p by person m has the probability base + θ_mk b, where b = β_p,k and base = Σ_{l≠k} θ_ml β_p,l.
+So L_pk(b) = Σ log(base + θ_mk b) over its comparisons is a smooth function of one number: it is evaluated at a few nodes, and
+splines through them give it for every gap that a ranking could put between the two items, and for every φ.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from mallowmix.engine import Block, LocalEngine
+from mallowmix.model.mallows import gap_probabilities
+
+Array = NDArray[np.float64]
+Tables = NDArray[np.float32]  # (K, P, nodes)
+N_NODES = 15
+_EDGE = 7.0  # nodes reach from β = 9e-4 to 1 − 9e-4
+LOGITS = np.linspace(-_EDGE, _EDGE, N_NODES)
+NODES = 1 / (1 + np.exp(-LOGITS))
+PHI_GRID = np.r_[0.005, np.linspace(0.01, 0.99, 99)]
+SKIP = 0.005  # someone who follows a component less than this says nothing about it
+_PAIR_BLOCKS = 16
+_HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
+_COPIES = 8  # up to this whole weight a factor is multiplied up so often; otherwise its logarithm is weighted
+
+
+def gap_reach(n_items: int, phi: float) -> int:
+    """The gap D beyond which a longer one changes nothing: β is as good as 0 or 1 there."""
+    lose = gap_probabilities(n_items, phi).lose
+    beyond = np.flatnonzero(lose < 1 - NODES[-1])
+    return int(min(beyond[0] if len(beyond) else n_items - 1, n_items - 1))
+
+
+def by_gap(table: NDArray[Any], n_items: int, phi: float) -> NDArray[np.float32]:
+    """(Q, Q, 2D+1) from the (P, nodes) table: [i, j, D + g] is the log-likelihood of the pair when i is placed g below j."""
+    D = gap_reach(n_items, phi)
+    win, lose = gap_probabilities(n_items, phi)
+    beta = np.concatenate([win[D:0:-1], lose[: D + 1]])
+    return _by_gap(table, np.ascontiguousarray(_spline_weights(beta).T), n_items)
+
+
+@nb.njit(cache=True, nogil=True, fastmath=True)
+def _by_gap(table, weights, n_items):
+    C, n_gaps = weights.shape
+    out, value, p = np.zeros((n_items, n_items, n_gaps), np.float32), np.empty(n_gaps), 0
+    for low in range(n_items):
+        for high in range(low + 1, n_items):
+            value[:] = 0.0
+            for c in range(C):
+                for g in range(n_gaps):
+                    value[g] += table[p, c] * weights[c, g]
+            for g in range(n_gaps):
+                out[low, high, g] = out[high, low, n_gaps - 1 - g] = value[g]
+            p += 1
+    return out
+
+
+def gap_sums(table: NDArray[Any], sigma: NDArray[np.int32]) -> Array:
+    """(Q, nodes) Σ L_p over the pairs that σ puts g places apart, seen from the better-placed item; gap 0 stays empty."""
+    return _gap_sums(table, sigma)
+
+
+@nb.njit(cache=True, nogil=True)
+def _gap_sums(table, sigma):
+    Q, C, p = len(sigma), table.shape[1], 0
+    sums = np.zeros((Q, C))
+    for low in range(Q):
+        for high in range(low + 1, Q):
+            gap = sigma[high] - sigma[low]
+            for c in range(C):
+                sums[abs(gap), c] += table[
+                    p, c if gap > 0 else C - 1 - c
+                ]  # nodes are symmetric: 1 − β is β read backwards
+            p += 1
+    return sums
+
+
+def likelihood(sums: Array, phi: float) -> float:
+    """Σ_p L_p(β(gap_p; φ)) from `gap_sums`: the tabulated log-likelihood of one component."""
+    return float(np.sum(_spline_weights(gap_probabilities(len(sums), phi).win) * sums))
+
+
+def likelihood_by_phi(sums: Array) -> tuple[Array, Array]:
+    """A grid of φ, and the likelihood for each, the ranking held fixed."""
+    return PHI_GRID, _weights_by_phi(len(sums)) @ sums.ravel()
+
+
+@lru_cache(maxsize=4)
+def _weights_by_phi(n_items: int) -> Array:
+    """(grid, Q · nodes) spline weights of every gap."""
+    weights = np.empty((len(PHI_GRID), n_items * N_NODES))
+    for i, phi in enumerate(PHI_GRID):
+        weights[i] = _spline_weights(gap_probabilities(n_items, phi).win).ravel()
+    return weights
+
+
+def _spline_weights(beta: Array) -> Array:
+    """(len(beta), nodes): the spline's value at β is this matrix times its values at the nodes."""
+    beta = np.clip(beta, NODES[0], NODES[-1])
+    return _BASIS(np.log(beta) - np.log1p(-beta))
+
+
+_BASIS = CubicSpline(LOGITS, np.eye(N_NODES))
+
+
+@dataclass(frozen=True)
+class PairRows:
+    """The rows of some consecutive unordered pairs, whoever made them: a block of pairs, where `Block` is one of people.
+
+    Rows of the i-th pair are starts[2i]:starts[2i+1] where its lower-numbered item won, up to starts[2i+2] where the other did.
+    """
+
+    first: int  # the number of the first pair
+    codes: NDArray[np.int32]  # (2n,) the ordered pairs, as in `Block.pair`
+    starts: NDArray[np.int64]  # (2n + 1,)
+    user: NDArray[np.int32]  # people numbered through all blocks
+    weight: NDArray[np.float32]  # of the row, times that of its person
+
+
+def by_pair(blocks: list[Block], *, halves: bool = False) -> list[PairRows]:
+    """The rows of all people in the order of their pairs, cut into blocks of about equally many rows.
+
+    With `halves` every pair is there twice: first with the rows of people of even number, then, P further on, of odd number.
+    """
+    Q = blocks[0].n_items
+    low, high = np.triu_indices(Q, 1)
+    codes = np.column_stack([low * Q + high, high * Q + low]).astype(np.int32).ravel()
+    slot = np.zeros(Q * Q, np.int32)
+    slot[codes] = np.arange(len(codes), dtype=np.int32)
+    odd = len(codes) if halves else 0  # how much further on the rows of odd people go
+    codes = np.tile(codes, 1 + halves)
+    seen = np.zeros(len(codes), np.int64)
+    for block in blocks:
+        _see(block.starts, block.pair, block.first_user, slot, odd, seen)
+    starts = np.concatenate([[0], np.cumsum(seen)])
+    user, weight = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+    place, person = starts[:-1].copy(), 0
+    for block in blocks:
+        people = (block.starts, block.pair, block.weight, block.user_weight, block.first_user)
+        _scatter(*people, slot, odd, person, place, user, weight)
+        person += block.n_users
+    wanted = np.linspace(0, starts[-1], _PAIR_BLOCKS + 1)[1:-1]
+    edges = np.unique(
+        np.concatenate([[0], np.searchsorted(starts[::2], wanted), [len(codes) // 2]])
+    )
+    return [_cut(int(i), int(j), codes, starts, user, weight) for i, j in pairwise(edges)]
+
+
+def _cut(i: int, j: int, codes, starts, user, weight) -> PairRows:
+    """Pairs i up to j."""
+    rows = slice(int(starts[2 * i]), int(starts[2 * j]))
+    return PairRows(
+        i, codes[2 * i : 2 * j], starts[2 * i : 2 * j + 1] - starts[2 * i], user[rows], weight[rows]
+    )
+
+
+@nb.njit(cache=True, nogil=True)
+def _see(starts, pair, first_user, slot, odd, seen):
+    """Count the rows of each ordered pair."""
+    for m in range(len(starts) - 1):
+        further = odd * ((first_user + m) % 2)
+        for row in range(starts[m], starts[m + 1]):
+            seen[slot[pair[row]] + further] += 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _scatter(
+    starts, pair, row_weight, user_weight, first_user, slot, odd, person, place, user, weight
+):
+    """Put each row where the next one of its ordered pair goes."""
+    for m in range(len(starts) - 1):
+        further = odd * ((first_user + m) % 2)
+        for row in range(starts[m], starts[m + 1]):
+            s = slot[pair[row]] + further
+            user[place[s]], weight[place[s]] = person + m, row_weight[row] * user_weight[m]
+            place[s] += 1
+
+
+def new_tables(n_components: int, n_items: int) -> Tables:
+    """(K, P, nodes) of zeros."""
+    return np.zeros((n_components, n_items * (n_items - 1) // 2, N_NODES), np.float32)
+
+
+def tabulate(
+    pairs: list[PairRows],
+    beta: Array,
+    theta: Array,
+    tables: Tables,
+    engine: LocalEngine,
+    *,
+    which: Iterable[int] | None = None,
+    gain: float = 1.0,
+) -> None:
+    """Write L_pk into `tables`, for all components or for some: old + gain · (new − old).
+
+    beta : (Q², K); theta : (people, K), everybody's weights
+    """
+    chosen = np.arange(len(tables)) if which is None else np.array(which)
+    parts = [tables[:, block.first : block.first + len(block.codes) // 2] for block in pairs]
+    engine.reduce(_step, pairs, (beta, theta.astype(np.float32), chosen, gain), parts)
+
+
+def _step(block: PairRows, broadcast: Any, part: Tables) -> tuple[None, Tables]:
+    beta, theta, chosen, gain = broadcast
+    _tabulate(
+        block.codes, block.starts, block.user, block.weight, beta, theta, chosen, gain, NODES, part
+    )
+    return None, part
+
+
+@nb.njit(cache=True, nogil=True, fastmath=True)
+def _tabulate(codes, starts, user, weight, beta, theta, chosen, gain, nodes, out):
+    """Every factor is rest + slope · b, b the chance that the lower-numbered item wins; where the other one won, 1 − b is turned
+    round. Factors are held until there are `_HELD` of a component, then multiplied up: a product is cheaper than a logarithm.
+    """
+    G, K = len(chosen), beta.shape[1]
+    rest, slope, held = np.empty((G, _HELD)), np.empty((G, _HELD)), np.zeros(G, np.int64)
+    table = np.zeros((G, len(nodes)))
+    for s in range(len(codes)):
+        code, lower_won = codes[s], s % 2 == 0
+        for row in range(starts[s], starts[s + 1]):
+            m, w = user[row], weight[row]
+            copies = int(w) if w == int(w) and w <= _COPIES else 0
+            total = 0.0
+            for k in range(K):
+                total += theta[m, k] * beta[code, k]
+            for g in range(G):
+                t = theta[m, chosen[g]]
+                base = max(total - t * beta[code, chosen[g]], 0.0)
+                a, b = (base, t) if lower_won else (base + t, -t)
+                for _ in range(copies):
+                    rest[g, held[g]], slope[g, held[g]] = a, b
+                    held[g] += t >= SKIP
+                    if held[g] == _HELD:
+                        _multiply_up(rest[g], slope[g], nodes, table[g])
+                        held[g] = 0
+                if copies == 0 and t >= SKIP:
+                    for c in range(len(nodes)):
+                        table[g, c] += w * np.log(a + b * nodes[c])
+        if not lower_won:
+            for g in range(G):
+                _multiply_up(rest[g, : held[g]], slope[g, : held[g]], nodes, table[g])
+                for c in range(len(nodes)):
+                    old = out[chosen[g], s // 2, c]
+                    out[chosen[g], s // 2, c] = old + gain * (table[g, c] - old)
+            held[:], table[:] = 0, 0.0
+
+
+@nb.njit(cache=True, nogil=True, fastmath=True)
+def _multiply_up(rest, slope, nodes, table):
+    if len(rest) == 0:
+        return
+    for c in range(len(nodes)):
+        product = 1.0
+        for i in range(len(rest)):
+            product *= rest[i] + slope[i] * nodes[c]
+        table[c] += np.log(product)

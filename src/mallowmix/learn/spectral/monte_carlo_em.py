@@ -1,0 +1,282 @@
+"""Monte-Carlo EM over people's weights: Gibbs sweeps draw every θ, then the columns climb the direct likelihood."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import psi
+
+from mallowmix.engine import Block, LocalEngine
+from mallowmix.learn.spectral.component_search import direct_phi, polish_columns
+from mallowmix.learn.spectral.likelihood_tables import (
+    Tables,
+    by_pair,
+    gap_sums,
+    new_tables,
+    tabulate,
+)
+from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
+from mallowmix.learn.spectral.user_sample import people
+from mallowmix.numerics.randomness import as_key, log_gamma_draw, philox, splitmix
+
+FLOOR = 1e-3
+_STEP = 40
+MAX_TOKENS = 4096  # people with more tokens than this count as having so many, for α alone
+Array = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+
+
+class Chain(NamedTuple):
+    """A block's state: the component of each token, and everybody's weights, drawn anew in every pass."""
+
+    z: NDArray[Any]  # of the smallest integer type that holds K − 1
+    theta: Array  # (users, K)
+
+
+class MonteCarlo(NamedTuple):
+    """Where Monte-Carlo EM ended."""
+
+    columns: Columns
+    alpha: Array
+    chains: list[Chain]
+    moved: list[int]  # items that changed place, a number a cycle
+
+
+def start_chains(blocks: list[Block], theta: list[Array]) -> list[Chain]:
+    """The first pass draws every token's component from the given weights. A row of weight 2.5 has three tokens: 1, 1 and ½."""
+    small = np.min_scalar_type(theta[0].shape[1] - 1) if theta else np.uint8
+    return [
+        Chain(np.zeros(int(np.ceil(block.weight).sum()), small), weights)
+        for block, weights in zip(blocks, theta, strict=True)
+    ]
+
+
+def monte_carlo_em(
+    blocks: list[Block],
+    columns: Columns,
+    alpha: Array,
+    chains: list[Chain],
+    engine: LocalEngine,
+    *,
+    sweeps: int = 5,
+    min_settle: int = 4,
+    max_settle: int = 12,
+    min_average: int = 8,
+    max_average: int = 24,
+    move_sigma: bool = True,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> MonteCarlo:
+    """Alternate: draw θ given the columns, move the columns given θ, in cycles that touch every component once.
+
+    θ is drawn, not estimated, so at rest the columns maximise the marginal likelihood. First cycles run until the rankings move
+    no less than in the cycle before (from `min_settle` to `max_settle` of them). Then the tables of successive draws are averaged
+    (stochastic approximation, weights 1/(i+1), at least 0.15), which removes the noise of single draws: from `min_average` to
+    `max_average` cycles, until no more than one place in fifty moves. Without `move_sigma` only φ and α move.
+    """
+    run = _Run(blocks, columns, alpha, chains, engine, sweeps, seed)
+    run.move_sigma = move_sigma
+    places = columns.sigma.size
+    moved: list[int] = []
+    for cycle in range(max_settle):
+        moved.append(run.cycle(gain=1.0))
+        _tell(progress, "settling", cycle + 1, max_settle)
+        resting = moved[-1] < 0.3 * places and moved[-1] >= 0.7 * moved[max(0, cycle - 1)]
+        if cycle + 1 >= min_settle and (moved[-1] == 0 or resting):
+            break
+    for i in range(max_average):
+        moved.append(run.cycle(gain=max(1 / (i + 1), 0.15)))
+        _tell(progress, "averaging", i + 1, max_average)
+        if i + 1 >= min_average and moved[-1] <= 0.02 * places:
+            break
+    return MonteCarlo(run.columns, run.alpha, run.chains, moved)
+
+
+def _tell(progress: Progress | None, step: str, done: int, total: int) -> None:
+    if progress:
+        progress(step, done, total)
+
+
+class _Run:
+    """The moving parts of Monte-Carlo EM."""
+
+    def __init__(
+        self,
+        blocks,
+        columns: Columns,
+        alpha: Array,
+        chains: list[Chain],
+        engine: LocalEngine,
+        sweeps: int,
+        seed: int,
+    ):
+        self.blocks, self.columns, self.alpha, self.chains = blocks, columns, alpha, chains
+        self.engine, self.sweeps, self.key, self.passes = engine, sweeps, as_key(seed), 0
+        self.pairs = by_pair(blocks)
+        self.tables = new_tables(*columns.sigma.shape)
+        self.n_sizes = min(
+            MAX_TOKENS, 2 + int(max((_most_tokens(block) for block in blocks), default=0))
+        )
+        self.histogram = np.zeros((len(alpha) + 1, self.n_sizes))
+        self.n_groups = 1
+        self.move_sigma = True
+
+    def cycle(self, gain: float) -> int:
+        """Move every component once, a group at a time; how many items changed place."""
+        moved = 0
+        for group in range(n_groups := self.n_groups):
+            beta = beta_table(self.columns, FLOOR)
+            broadcast = (beta, self.alpha, self.sweeps, self.passes, self.key, self.n_sizes)
+            (histogram, squares, n_people), self.chains = self.engine.reduce(
+                _step, self.blocks, broadcast, self.chains
+            )
+            self.passes += 1
+            self.histogram += gain * (histogram - self.histogram)
+            theta = np.concatenate([chain.theta for chain in self.chains])
+            tabulate(self.pairs, beta, theta, self.tables, self.engine, gain=gain)
+            which = range(group, len(self.alpha), n_groups)
+            if self.move_sigma:
+                new = polish_columns(self.tables, self.columns, which=which, engine=self.engine)
+            else:
+                new = _with_phi(self.tables, self.columns)
+            moved += int(np.count_nonzero(new.sigma != self.columns.sigma))
+            self.columns = new
+            if (
+                self.passes > 2
+            ):  # the first draws still remember their start, and would make everybody look too mixed
+                self.alpha = polya_alpha(self.histogram, self.alpha)
+            # Moving all components at once overshoots when people mix many: about two of those they mix may move together.
+            self.n_groups = groups(squares, n_people, len(self.alpha))
+        return moved
+
+
+def groups(squares: float, n_people: float, n_components: int) -> int:
+    """How many groups the components are moved in, from Σ_m Σ_k θ_mk² over so many people."""
+    return int(np.clip(round(n_people / max(squares, 1e-300) / 2), 1, n_components))
+
+
+def _with_phi(tables: Tables, columns: Columns) -> Columns:
+    """The same rankings with the φ that their tables want."""
+    sums = (gap_sums(table, sigma) for table, sigma in zip(tables, columns.sigma, strict=True))
+    return Columns(columns.sigma, np.array([direct_phi(each) for each in sums]))
+
+
+def polya_alpha(histogram: Array, alpha: Array, n_iter: int = 100) -> Array:
+    """α of the Dirichlet-multinomial from histograms: row k counts people by their tokens in component k, the last by all tokens.
+
+    Minka's fixed point α_k ← α_k Σ_v h_k[v] (ψ(v + α_k) − ψ(α_k)) / Σ_v h[v] (ψ(v + α₀) − ψ(α₀)).
+    """
+    sizes = np.arange(histogram.shape[1])
+    used = np.flatnonzero(histogram.any(axis=0))
+    h, v = histogram[:, used], sizes[used]
+    for _ in range(n_iter):
+        rate = float(h[-1] @ (psi(v + alpha.sum()) - psi(alpha.sum())))
+        slope = np.einsum("kv,kv->k", h[:-1], psi(v + alpha[:, None]) - psi(alpha[:, None]))
+        new = np.clip(alpha * slope / max(rate, 1e-300), 1e-4, 1e3)
+        if np.max(np.abs(new - alpha) / alpha) < 1e-5:
+            return new
+        alpha = new
+    return alpha
+
+
+def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[tuple[Array, float, float], Chain]:
+    beta, alpha, sweeps, sweep, key, n_sizes = broadcast
+    z = chain.z.copy()
+    theta, tokens = _sweep(
+        block.starts,
+        block.pair,
+        block.weight,
+        beta,
+        alpha,
+        z,
+        chain.theta,
+        sweeps,
+        sweep,
+        key,
+        block.first_user,
+    )
+    squares = float(block.user_weight @ np.sum(theta**2, axis=1))
+    return (_histogram(tokens, block, n_sizes), squares, float(block.user_weight.sum())), Chain(
+        z, theta
+    )
+
+
+def sweep_people(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.uint64) -> Array:
+    """(people, K) a draw of everybody's θ, from a fresh start: the first sweep draws every token by the prior's shares."""
+    (chain,) = start_chains([block], [np.tile(alpha / alpha.sum(), (block.n_users, 1))])
+    rows = (block.starts, block.pair, block.weight)
+    return _sweep(*rows, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)[0]
+
+
+def _most_tokens(block: Block) -> float:
+    """The comparisons of whoever made most."""
+    return float(np.bincount(people(block), block.weight, 1).max())
+
+
+def _histogram(tokens: Array, block: Block, n_sizes: int = MAX_TOKENS) -> Array:
+    """(K + 1, sizes) how many people have each number of tokens, in each component and in all."""
+    everything = np.column_stack([tokens, tokens.sum(axis=1)])
+    sizes = np.minimum(np.rint(everything), n_sizes - 1).astype(np.int64)
+    K1 = everything.shape[1]
+    flat = (sizes + np.arange(K1) * n_sizes).ravel()
+    counts = np.bincount(flat, np.repeat(block.user_weight, K1), K1 * n_sizes)
+    return np.asarray(counts, np.float64).reshape(K1, n_sizes)
+
+
+@nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
+def _pick(beta, share, u, p):
+    """K with probability ∝ β_k share_k, from a uniform: the first of the running sums above it."""
+    total, k = 0.0, 0
+    for j in range(len(p)):
+        total += beta[j] * share[j]
+        p[j] = total
+    u *= total
+    while k < len(p) - 1 and u >= p[k]:
+        k += 1
+    return k
+
+
+@nb.njit(cache=True, nogil=True, fastmath=True)
+def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, first_user):
+    """p(z = k | rest) ∝ β_(w),k (n_k + α_k); then θ ~ Dirichlet(α + n). One Philox word keys a person's stream in each pass.
+
+    Returns everybody's θ and their tokens in each component.
+    """
+    K = len(alpha)
+    drawn, tokens = np.empty((len(starts) - 1, K)), np.empty((len(starts) - 1, K))
+    n, p = np.empty(K), np.empty(K)
+    first = 0  # token of the person
+    for m in range(len(starts) - 1):
+        x0, x1, _, _ = philox(0, first_user + m, _STEP, sweep, key)
+        state = (x0 << np.uint64(32)) | x1
+        n[:] = alpha
+        for s in range(-1 if sweep > 0 else 0, sweeps):  # round −1 counts the tokens as they are
+            start, token = sweep == 0 and s == 0, first
+            for row in range(starts[m], starts[m + 1]):
+                code, left = pair[row], weight[row]
+                while left > 0.0:
+                    w = min(left, 1.0)
+                    if s < 0:
+                        n[z[token]] += w
+                    else:
+                        if not start:
+                            n[z[token]] -= w
+                        state, u = splitmix(state)
+                        z[token] = _pick(beta[code], theta[m] if start else n, u, p)
+                        n[z[token]] += w
+                    left -= w
+                    token += 1
+        first = token
+        top = -np.inf
+        for k in range(K):
+            tokens[m, k] = max(n[k] - alpha[k], 0.0)
+            state, p[k] = log_gamma_draw(state, max(n[k], 1e-6))
+            top = max(top, p[k])
+        total = 0.0
+        for k in range(K):
+            drawn[m, k] = np.exp(p[k] - top)
+            total += drawn[m, k]
+        drawn[m] /= total
+    return drawn, tokens

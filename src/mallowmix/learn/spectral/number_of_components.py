@@ -1,0 +1,93 @@
+"""How many components the data shows: eigenvalues of the signed moment above the edge of its noise."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block, LocalEngine
+from mallowmix.learn.spectral.signed_moment import (
+    PairStatistics,
+    SignedMoment,
+    Subspace,
+    leading_subspace,
+)
+
+_MARGIN = 1.03  # the edge is at least this much above the noise
+_CLEAR = 1.15  # the last eigenvalue counted is beyond doubt when it is this much above the edge
+_FEW = 10  # with fewer pairs than this there is no bulk of noise to measure the edge's width by
+_TOP, _SPREAD = (
+    4,
+    4.7,
+)  # the first and fourth largest eigenvalues of noise lie 4.7 Tracy–Widom units apart
+_UNITS = 5.0  # four standard deviations of the largest: passed by chance about once in 3,000
+
+
+class RankEstimate(NamedTuple):
+    """K = 1 + the number of eigenvalues above the edge, and how clear the cut is."""
+
+    n_components: int
+    values: NDArray[np.float64]
+    edge: float
+    subspace: Subspace
+
+    def words(self) -> str:
+        """How sure one can be, in a sentence."""
+        k, above = self.n_components, self.values / self.edge
+        if k == 1:
+            return f"1 component: no eigenvalue is above the noise edge, the largest is {above[0]:.2f} times the edge."
+        under = (
+            f", the next {above[k - 1]:.2f} times"
+            if k - 1 < len(above)
+            else ", and no further one was looked at"
+        )
+        sure = "clear" if above[k - 2] > _CLEAR else "not clear, try one more and one fewer"
+        return f"{k} components: eigenvalue {k - 1} is {above[k - 2]:.2f} times the noise edge{under}; the cut is {sure}."
+
+
+def noise_edge(
+    blocks: list[Block], pairs: PairStatistics, engine: LocalEngine, *, seed: int = 0
+) -> float:
+    """The eigenvalue that people without any shared taste would hardly pass: every token's sign drawn at random, twice or more.
+
+    For equally active people and even pairs the largest eigenvalue of noise is near the Marchenko–Pastur edge
+    ((1 + √(P/M))² − 1) / (n − 1); drawing signs holds for unequal ones too. Above it comes a margin for its own spread.
+    """
+    few = len(pairs.share) < _FEW
+    spectra = np.array(
+        [_null_spectrum(blocks, pairs, engine, seed, draw) for draw in range(8 if few else 2)]
+    )
+    top = float(np.mean(spectra[:, 0]))
+    unit = (
+        np.std(spectra[:, 0], ddof=1) / 1.27
+        if few
+        else np.mean(spectra[:, 0] - spectra[:, _TOP - 1]) / _SPREAD
+    )
+    return max(_MARGIN * top, top + _UNITS * float(unit), 1e-300)
+
+
+def _null_spectrum(
+    blocks: list[Block], pairs: PairStatistics, engine: LocalEngine, seed: int, draw: int
+) -> NDArray[np.float64]:
+    A = SignedMoment(blocks, pairs, engine, null_key=(seed + 1 + draw) % 2**64)
+    return leading_subspace(A, min(_TOP, len(pairs.share)), max_passes=10, seed=seed).values
+
+
+def estimate_rank(
+    blocks: list[Block],
+    pairs: PairStatistics,
+    engine: LocalEngine,
+    *,
+    most: int = 32,
+    seed: int = 0,
+) -> RankEstimate:
+    """Count the eigenvalues above the noise edge, looking at up to `most` of them."""
+    edge = noise_edge(blocks, pairs, engine, seed=seed)
+    A = SignedMoment(blocks, pairs, engine)
+    subspace = leading_subspace(A, min(most, len(pairs.share)), max_passes=12, tol=1e-3, seed=seed)
+    return RankEstimate(
+        1 + int(np.count_nonzero(subspace.values[:most] > edge)),
+        subspace.values[:most],
+        edge,
+        subspace,
+    )

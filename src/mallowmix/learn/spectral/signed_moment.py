@@ -1,0 +1,224 @@
+"""The signed pair moment: co-occurrence of *unordered* pairs, signed by who won, as an operator. Half of E's size, rank K − 1.
+
+A token of pair p = {i, j} has the value x = ±√((1−q)/q) / √μ, plus when the lower-numbered item won; q is the win fraction of
+that direction and μ the pair's share. Its mean given θ is √μ (b − q) / √(q(1−q)) with b = β_p·θ: centred and of equal noise for
+every pair. A = Σ_m c_m Σ_{t≠t'} x_t x_t' over all distinct tokens of a person, c_m = 1/(n_m − 1), normalised.
+
+A row of weight 2.5 is three tokens, of 1, 1 and ½: a product of two tokens counts the product of their weights, and c_m makes the
+products of a person count n_m in all, so that it is 1/(n_m − 1) where every token is whole. The two halves of a tie (½ for either
+order) are one answer: they are never multiplied with each other. Who has no more than one token in all is left out.
+"""
+
+import math
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block, LocalEngine, make_shards
+from mallowmix.engine.gpu import device_arrays as device
+from mallowmix.engine.gpu.device_arrays import Arrays, Batch
+from mallowmix.engine.gpu.gpu_engine import on_device
+from mallowmix.engine.threads import OnShard
+from mallowmix.learn.spectral.subspace import PairStatistics as PairStatistics
+from mallowmix.learn.spectral.subspace import Subspace as Subspace
+from mallowmix.learn.spectral.subspace import iterate_subspace
+from mallowmix.learn.spectral.subspace import pair_statistics as pair_statistics
+from mallowmix.numerics.randomness import as_key, generator, uniforms
+
+_STEP_START, _STEP_NULL = 30, 31
+Array = NDArray[np.float64]
+Rows = tuple[
+    Array, NDArray[Any], Array
+]  # a block's c_m, the signed sum of each row's tokens, and ¼ for halves of ties (or nothing)
+
+
+def count_pairs(blocks: list[Block], engine: LocalEngine) -> Array:
+    """(Q²,) how often each ordered pair was seen, people weighted by `user_weight`."""
+    counts, _ = engine.reduce(_count_step, blocks)
+    return counts
+
+
+def count_everybody(blocks: list[Any], engine: LocalEngine) -> Array:
+    """The same, a shard at a time: for people who may live elsewhere."""
+    counts, _ = engine.reduce(OnShard(_count_step), make_shards(blocks))
+    return counts
+
+
+def _count_on_device(on: Arrays, batch: Batch, broadcast: Any, state: Any) -> tuple[Array, None]:
+    return on.give(device.count_pairs(on, batch)), None
+
+
+@on_device(_count_on_device)
+def _count_step(block: Block, broadcast: Any, state: Any) -> tuple[Array, None]:
+    return _count(block.starts, block.pair, block.weight, block.user_weight, block.n_items), None
+
+
+@nb.njit(cache=True, nogil=True)
+def _count(starts, pair, weight, user_weight, n_items):
+    counts = np.zeros(n_items * n_items)
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            counts[pair[row]] += weight[row] * user_weight[m]
+    return counts
+
+
+class SignedMoment:
+    """A, something one multiplies by: one pass over the people for a block of vectors."""
+
+    def __init__(
+        self,
+        blocks: list[Block],
+        pairs: PairStatistics,
+        engine: LocalEngine,
+        *,
+        null_key: int | None = None,
+    ) -> None:
+        """With `null_key` every token's sign is drawn at random: the same data without any agreement, for the noise edge."""
+        self.blocks, self.pairs, self.engine = blocks, pairs, engine
+        mass, self._rows = engine.reduce(
+            _rows_step, blocks, None if null_key is None else as_key(null_key)
+        )
+        self._scale = 1 / mass if mass > 0 else 0.0
+
+    def apply(self, V: Array) -> Array:
+        """A V, for V of shape (P, b)."""
+        broadcast = (
+            self.pairs.index,
+            self.pairs.value.astype(np.float32),
+            np.ascontiguousarray(V, np.float32),
+        )
+        total, _ = self.engine.reduce(_apply_step, self.blocks, broadcast, self._rows)
+        return total * self._scale
+
+
+def _rows_on_device(on: Arrays, batch: Batch, key: Any, state: Any) -> Any:
+    if key is not None:  # signs are drawn by a counter that the card does not have
+        return NotImplemented
+    scale = device.people_scale(on, batch)
+    return scale.mass, scale
+
+
+@on_device(_rows_on_device)
+def _rows_step(block: Block, key: Any, state: Any) -> tuple[float, Rows]:
+    """Σ c_m n_m (n_m − 1), and what each person and row of the block counts."""
+    batch = Batch(block.n_items, block.starts, block.pair, block.weight)
+    ties = device.half_ties(device.on_processor(), batch)
+    ties = (
+        np.empty(0) if ties is None or key is not None else ties
+    )  # for the noise edge the halves have signs of their own
+    n, c = _people_scale(block.starts, block.weight, ties)
+    sums = (
+        block.weight
+        if key is None
+        else _random_sums(block.starts, block.weight, key, block.first_user)
+    )
+    return float(block.user_weight @ np.where(c > 0, n, 0)), (c * block.user_weight, sums, ties)
+
+
+@nb.njit(cache=True, nogil=True)
+def _people_scale(starts, weight, ties):
+    """Each person's number of comparisons n_m, and their c_m: 0 for those without two distinct tokens, or one in all."""
+    n, c = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
+    for m in range(len(n)):
+        squares = 0.0
+        for row in range(starts[m], starts[m + 1]):
+            n[m] += weight[row]
+            squares += _squares(weight[row]) + (ties[row] if len(ties) else 0.0)
+        products = n[m] ** 2 - squares  # n (n − 1) where all tokens are whole
+        if n[m] > 1 and products > 1e-9 * n[m] ** 2:
+            c[m] = n[m] / products
+    return n, c
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _squares(weight):
+    """Σ u² over the tokens of a row: what its products with themselves would add."""
+    whole = np.floor(weight)
+    return whole + (weight - whole) ** 2
+
+
+def _apply_on_device(on: Arrays, batch: Batch, broadcast: tuple[Any, ...], rows: Any) -> Any:
+    if not isinstance(rows, device.Scale):
+        return NotImplemented
+    part = device.signed_apply(on, batch, rows, *(on.take(array) for array in broadcast))
+    return on.give(part).astype(np.float64), rows
+
+
+@on_device(_apply_on_device)
+def _apply_step(block: Block, broadcast: tuple[Any, ...], rows: Rows) -> tuple[Array, Rows]:
+    return _signed_pass(block.starts, block.pair, block.weight, *rows, *broadcast).astype(
+        np.float64
+    ), rows
+
+
+@nb.njit(cache=True, nogil=True)
+def _random_sums(starts, weight, key, first_user):
+    """The sum of each row's tokens when every token has a sign of its own; its normal limit for more than 64 of them."""
+    sums = np.zeros(len(weight), np.float32)
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            whole = math.floor(weight[row])
+            if whole > 64:
+                u, v = uniforms(key, _STEP_NULL, first_user + m, row - starts[m], 0)
+                sums[row] = math.sqrt(-2.0 * whole * math.log(1.0 - u)) * math.cos(
+                    2.0 * math.pi * v
+                )
+                continue
+            for token in range(math.ceil(weight[row])):
+                u, _ = uniforms(key, _STEP_NULL, first_user + m, row - starts[m], token)
+                size = 1.0 if token < whole else weight[row] - whole
+                sums[row] += size if u < 0.5 else -size
+    return sums
+
+
+@nb.njit(cache=True, nogil=True, fastmath=True)
+def _signed_pass(starts, pair, weight, scale, sums, ties, index, value, V):
+    """A row of person m adds c_m x (w s − d x V_p) to row p of A V, where s = Σ w x V_p, and d leaves out each token's square.
+
+    A tie's halves also leave out their product: ¼ x x', x' the value of the opposite order.
+
+    w : its signed sum of tokens, which is its weight but for the noise edge
+    """
+    P, b = V.shape
+    out = np.zeros((P, b), np.float32)
+    s = np.empty(b, np.float32)
+    Q = round(math.sqrt(len(value)))
+    for m in range(len(starts) - 1):
+        if scale[m] == 0:
+            continue
+        s[:] = 0
+        for row in range(starts[m], starts[m + 1]):
+            p, wx = index[pair[row]], np.float32(sums[row]) * value[pair[row]]
+            for c in range(b):
+                s[c] += wx * V[p, c]
+        for row in range(starts[m], starts[m + 1]):
+            p, x = index[pair[row]], value[pair[row]]
+            cx = np.float32(scale[m]) * x
+            cross, own = cx * np.float32(sums[row]), cx * x * np.float32(_squares(weight[row]))
+            if len(ties):
+                own += cx * value[pair[row] % Q * Q + pair[row] // Q] * np.float32(ties[row])
+            for c in range(b):
+                out[p, c] += cross * s[c] - own * V[p, c]
+    return out
+
+
+def leading_subspace(
+    A: SignedMoment,
+    rank: int,
+    *,
+    extra: int = 8,
+    max_passes: int = 15,
+    tol: float = 1e-3,
+    seed: int = 0,
+    start: Array | None = None,
+) -> Subspace:
+    """Top eigenpairs of A by block subspace iteration, from random vectors unless a start is given."""
+    P = len(A.pairs.share)
+    V = (
+        generator(seed, _STEP_START).standard_normal((P, min(rank + extra, P)))
+        if start is None
+        else start
+    )
+    return iterate_subspace(A.apply, V, rank, max_passes=max_passes, tol=tol)

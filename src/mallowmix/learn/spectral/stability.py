@@ -1,0 +1,37 @@
+"""How well the data pins each ranking down: two halves of the people, each moving the found rankings to where it wants them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block, LocalEngine
+from mallowmix.learn.spectral.component_search import polish_columns
+from mallowmix.learn.spectral.likelihood_tables import by_pair, new_tables, tabulate
+from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
+from mallowmix.learn.spectral.monte_carlo_em import FLOOR
+from mallowmix.model.permutations import kendall
+
+Array = NDArray[np.float64]
+
+
+def half_distances(
+    blocks: list[Block], columns: Columns, theta: list[Array], engine: LocalEngine
+) -> Array:
+    """(K,) the fraction of pairs that two halves of the people put in different order, each half polishing the found rankings.
+
+    A ranking that the data determines is hardly moved by either half; where it is noise, each half goes its own way. Where
+    chance alone makes the error, this number is two to six times as large. What both halves share cannot be seen here, such as
+    two components mixed into each other.
+
+    theta : everybody's weights, drawn or estimated, a block each
+    """
+    K, Q = columns.sigma.shape
+    pairs, beta, everybody = by_pair(blocks), beta_table(columns, FLOOR), np.concatenate(theta)
+    number = np.concatenate([block.first_user + np.arange(block.n_users) for block in blocks])
+    halves = []
+    for odd in (0, 1):
+        tables = new_tables(K, Q)
+        tabulate(
+            pairs, beta, np.where(number[:, None] % 2 == odd, everybody, 0.0), tables, engine
+        )  # who follows nothing is left out
+        halves.append(polish_columns(tables, columns, engine=engine).sigma)
+    return np.array([kendall(a, b) for a, b in zip(*halves, strict=True)])

@@ -1,0 +1,86 @@
+"""A sample of people, for the passes that need not see everybody."""
+
+from itertools import pairwise
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block, LocalEngine, Shard, make_shards
+from mallowmix.engine.blocks import block_edges, loaded
+from mallowmix.numerics.randomness import as_key, uniforms
+
+_STEP = 35
+ENOUGH = 4_000_000  # comparisons from which the subspace and the rankings are learnt; all others join at the end
+
+
+def sampled_share(n_comparisons: float) -> float:
+    """The share of people to learn from: a function of the number of comparisons alone."""
+    return min(1.0, ENOUGH / n_comparisons) if n_comparisons > 1.5 * ENOUGH else 1.0
+
+
+def sample_people(block: Block, share: float, seed: int) -> Block:
+    """Each person of the block with probability `share`; who is in depends on the seed and their number alone."""
+    if share >= 1:
+        return block
+    drawn = np.flatnonzero(_draws(block.first_user, block.n_users, as_key(seed)) < share)
+    lengths = np.diff(block.starts)[drawn]
+    starts = np.r_[0, np.cumsum(lengths)]
+    rows = np.repeat(block.starts[drawn] - starts[:-1], lengths) + np.arange(starts[-1])
+    return Block(
+        block.first_user,
+        block.n_items,
+        starts,
+        block.pair[rows],
+        block.weight[rows],
+        block.user_weight[drawn],
+    )
+
+
+def sample_blocks(
+    everybody: list[Any], share: float, seed: int, engine: LocalEngine
+) -> list[Block]:
+    """Everybody's blocks in memory, or a sample of the people cut into blocks anew: they are numbered through it."""
+    if share >= 1:
+        return [loaded(block) for block in everybody]
+    _, parts = engine.reduce(_sample_step, make_shards(everybody), (share, seed))
+    return _joined([block for part in parts for block in part])
+
+
+def _sample_step(
+    shard: Shard, broadcast: tuple[float, int], state: Any
+) -> tuple[None, list[Block]]:
+    return None, [sample_people(loaded(block), *broadcast) for block in shard.blocks]
+
+
+def _joined(parts: list[Block]) -> list[Block]:
+    """Consecutive blocks as others, as large as those of so many people and rows always are."""
+    lengths = np.concatenate([np.diff(part.starts) for part in parts])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    pair, weight = (
+        np.concatenate([part.pair for part in parts]),
+        np.concatenate([part.weight for part in parts]),
+    )
+    user_weight = np.concatenate([part.user_weight for part in parts])
+    Q, blocks = parts[0].n_items, []
+    for first, last in pairwise(block_edges(len(lengths), len(pair), Q)):
+        rows, own = (
+            slice(int(starts[first]), int(starts[last])),
+            starts[first : last + 1] - starts[first],
+        )
+        blocks.append(Block(first, Q, own, pair[rows], weight[rows], user_weight[first:last]))
+    return blocks
+
+
+@nb.njit(cache=True, nogil=True)
+def _draws(first_user, n_users, key):
+    out = np.empty(n_users)
+    for m in range(n_users):
+        out[m], _ = uniforms(key, _STEP, first_user + m, 0, 0)
+    return out
+
+
+def people(block: Block) -> NDArray[np.int32]:
+    """The person of each row, numbered within the block."""
+    return np.repeat(np.arange(block.n_users, dtype=np.int32), np.diff(block.starts))

@@ -1,0 +1,182 @@
+"""One Mallows component: p(σ) ∝ φ^d(σ, σ₀), its pairwise probabilities, its sampling, its maximum likelihood.
+
+Every sum here has only non-negative terms and no division by 1 − φ, so it is exact from φ = 0 to φ → 1.
+"""
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq, minimize_scalar
+
+from mallowmix.errors import DataError, OptionError, check_at_least
+from mallowmix.model.permutations import as_permutations, discordant_pairs, sigma_of
+from mallowmix.numerics.kemeny import best_order
+from mallowmix.numerics.randomness import as_key, uniforms
+
+MAX_PHI = 1 - 1e-6  # φ → 1 is the uniform distribution, whose reference ranking cannot be known
+
+
+_PHI_GRID = np.r_[
+    np.geomspace(1e-12, 1e-3, 10), np.linspace(0.01, 0.99, 34), 0.999, MAX_PHI
+]  # brackets the best φ
+
+
+class GapProbabilities(NamedTuple):
+    """β by gap: `win[g]` that the item placed g positions higher wins, `lose[g]` that it loses; both ½ at gap 0."""
+
+    win: NDArray[np.float64]
+    lose: NDArray[np.float64]
+
+
+def check_phi(phi: float) -> float:
+    """A dispersion: 0 ≤ φ ≤ 1."""
+    if not 0 <= phi <= 1:
+        raise OptionError(
+            f"phi is {phi}; a dispersion lies between 0 (everyone agrees) and 1 (pure chance)."
+        )
+    return float(phi)
+
+
+def gap_probabilities(n_items: int, phi: float) -> GapProbabilities:
+    """β(g) for g = 0 … Q−1: the probability that of two items g positions apart the better-placed one wins, and its complement.
+
+    The complement comes from its own sum: `1 - win` would lose all its digits where it is small.
+    """
+    win, lose = _gap_sums(n_items, phi)
+    return GapProbabilities(np.r_[0.5, win], np.r_[0.5, phi ** np.arange(1, n_items) * lose])
+
+
+def log_gap_probabilities(n_items: int, phi: float) -> GapProbabilities:
+    """The logarithms of `gap_probabilities` for φ > 0, also where the probability itself underflows (φ = 1e-9, g = 50)."""
+    win, lose = _gap_sums(n_items, phi)
+    log_lose = np.arange(1, n_items) * math.log(phi) + np.log(lose)
+    return GapProbabilities(np.log(np.r_[0.5, win]), np.r_[math.log(0.5), log_lose])
+
+
+def _gap_sums(n_items: int, phi: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """β(g) and (1 − β(g)) / φ^g for g = 1 … Q−1."""
+    powers = check_phi(phi) ** np.arange(n_items)  # φ⁰ … φ^{Q−1}
+    S = np.cumsum(powers)  # S_g = 1 + φ + … + φ^{g−1}, g = 1 … Q
+    up = np.cumsum(np.arange(1, n_items) * powers[:-1])  # Σ_{l<g} (l+1) φ^l
+    down = np.cumsum(S[:-1])  # Σ_{l<g} (g−l) φ^l
+    both = S[:-1] * S[1:]  # S_g S_{g+1}
+    return up / both, down / both
+
+
+def beta_matrix(sigma: ArrayLike, phi: float) -> NDArray[np.float64]:
+    """β[i, j]: the probability that i is preferred to j; β + βᵀ = 1, ½ on the diagonal."""
+    sigma = np.asarray(sigma, np.int64)
+    win, lose = gap_probabilities(len(sigma), phi)
+    gap = sigma[None, :] - sigma[:, None]  # > 0 where i is placed higher than j
+    return np.where(gap >= 0, win[np.abs(gap)], lose[np.abs(gap)])
+
+
+def log_z(n_items: int, phi: float) -> float:
+    """The normaliser: log Z = Σ_g log(1 + φ + … + φ^{g−1})."""
+    return float(np.log(np.cumsum(check_phi(phi) ** np.arange(n_items))).sum())
+
+
+def log_pmf(sigma: ArrayLike, reference: ArrayLike, phi: float) -> float:
+    """The probability of a ranking: log p(σ) = d(σ, σ₀) log φ − log Z, with 0 log 0 = 0; both rankings as positions."""
+    distance, phi = discordant_pairs(sigma, reference), check_phi(phi)
+    if distance and not phi:
+        return -math.inf
+    return (distance * math.log(phi) if distance else 0.0) - log_z(len(np.asarray(sigma)), phi)
+
+
+def pmf(sigma: ArrayLike, reference: ArrayLike, phi: float) -> float:
+    """p(σ) = φ^d(σ, σ₀) / Z."""
+    return math.exp(log_pmf(sigma, reference, phi))
+
+
+def expected_distance(n_items: int, phi: float) -> float:
+    """E d(σ, σ₀): the g-th insertion displaces l < g items with probability φ^l / S_g."""
+    powers = check_phi(phi) ** np.arange(n_items)
+    return float((np.cumsum(np.arange(n_items) * powers) / np.cumsum(powers)).sum())
+
+
+def sample_orders(
+    reference: ArrayLike, phi: float, size: int, *, seed: int = 0
+) -> NDArray[np.int32]:
+    """Draw `size` rankings by repeated insertion (RIM); the reference and the result are orders, best item first."""
+    order = as_permutations(reference, "reference")
+    if order.ndim != 1:
+        raise DataError(f"reference must be one ranking; got the shape {order.shape}.")
+    check_at_least("size", size, 0)
+    cumulative = np.cumsum(check_phi(phi) ** np.arange(len(order)))
+    return _insert_repeatedly(order, cumulative, size, as_key(seed))
+
+
+@nb.njit(cache=True, nogil=True)
+def _insert_repeatedly(order, cumulative, size, key):
+    """Insert the i-th reference item l places above the end of the sequence so far with probability φ^l / S_{i+1}."""
+    n_items = len(order)
+    orders = np.empty((size, n_items), np.int32)
+    for n in range(size):
+        for i in range(n_items):
+            u, _ = uniforms(key, 1, n, i, 0)
+            displaced = min(
+                np.searchsorted(cumulative[: i + 1], u * cumulative[i], side="right"), i
+            )
+            for r in range(i, i - displaced, -1):
+                orders[n, r] = orders[n, r - 1]
+            orders[n, i - displaced] = order[i]
+    return orders
+
+
+def fit_phi(wins: ArrayLike, losses: ArrayLike) -> float:
+    """Maximum likelihood of φ from counts by gap: `wins[g]` for the item placed g higher, `losses[g]` against it."""
+    wins, losses = np.asarray(wins, np.float64), np.asarray(losses, np.float64)
+    if not losses[1:].any():
+        return 0.0 if wins[1:].any() else MAX_PHI  # nothing seen: nothing known of the order
+
+    def cost(phi: float) -> float:
+        log_win, log_lose = log_gap_probabilities(len(wins), phi)
+        return -float(wins[1:] @ log_win[1:] + losses[1:] @ log_lose[1:])
+
+    best = int(np.argmin([cost(phi) for phi in _PHI_GRID]))
+    low, high = _PHI_GRID[max(0, best - 1)], _PHI_GRID[min(len(_PHI_GRID) - 1, best + 1)]
+    inside = float(
+        minimize_scalar(
+            cost, bounds=(low, high), method="bounded", options={"xatol": 1e-9 * high}
+        ).x
+    )  # type: ignore[union-attr]
+    return min(inside, float(_PHI_GRID[best]), key=cost)
+
+
+def phi_from_distance(n_items: int, mean_distance: float) -> float:
+    """The φ whose expected distance is `mean_distance`: the maximum likelihood for rankings around a known reference."""
+    if mean_distance <= 0:
+        return 0.0
+    if mean_distance >= expected_distance(n_items, MAX_PHI):
+        return MAX_PHI
+    return float(
+        brentq(
+            lambda phi: expected_distance(n_items, phi) - mean_distance, 0.0, MAX_PHI, xtol=1e-15
+        )
+    )  # type: ignore[arg-type]
+
+
+class MallowsFit(NamedTuple):
+    """The maximum likelihood of one Mallows component."""
+
+    sigma: NDArray[np.int32]
+    phi: float
+
+
+def fit_rankings(orders: ArrayLike) -> MallowsFit:
+    """Maximum likelihood of (σ, φ) from full rankings given as orders: σ is the Kemeny ranking (see `consensus`)."""
+    sigmas = sigma_of(np.atleast_2d(as_permutations(orders, "orders")))
+    above = np.stack(
+        [(sigmas[:, [i]] < sigmas).sum(axis=0) for i in range(sigmas.shape[1])]
+    )  # [i, j]: how often i above j
+    order = best_order(above)
+    discordant = np.tril(
+        above[np.ix_(order, order)]
+    ).sum()  # the worse-placed of a pair was put above the better-placed
+    return MallowsFit(
+        sigma_of(order), phi_from_distance(len(order), float(discordant / len(sigmas)))
+    )

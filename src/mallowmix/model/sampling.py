@@ -1,0 +1,160 @@
+"""The generative process of M4: weights for each person, then for each comparison a pair, a component, a winner."""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels
+from mallowmix.errors import DataError, OptionError, check_at_least
+from mallowmix.numerics.randomness import as_key, generator, uniforms
+
+_THETA, _TOKENS = 10, 11  # steps of the counter-based generator
+
+
+class Sample(NamedTuple):
+    """A drawn population: the comparisons and the weights behind them, one row of θ a user of `comparisons.users`."""
+
+    comparisons: Comparisons
+    theta: NDArray[np.float64]
+
+
+def draw_population(
+    beta: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    items: Labels,
+    n_users: int,
+    per_user: int | ArrayLike,
+    *,
+    mu: ArrayLike | None = None,
+    prior: str | ArrayLike = "dirichlet",
+    seed: int = 0,
+) -> Sample:
+    """Draw θ_m and then N comparisons for each of M users.
+
+    per_user : N, or one number a user
+    mu : how likely each unordered pair is asked, as a symmetric (Q, Q) matrix of non-negative numbers; uniform unless given
+    prior : "dirichlet" (alpha), "vertices" (each person follows one component: the mixture of Mallows models),
+        "logistic-normal" (softmax of normals with mean log alpha and unit variance), or an (M, K) array of weights
+    """
+    check_at_least("n_users", n_users, 1)
+    counts = _counts(per_user, n_users)
+    low, high = np.triu_indices(len(items), 1)
+    cumulative = np.cumsum(pair_distribution(mu, len(items)))
+    theta = draw_weights(alpha, n_users, prior, seed=seed)
+    starts = np.r_[0, np.cumsum(counts)]
+    winner, loser = _draw_tokens(starts, theta, beta, cumulative, low, high, as_key(seed))
+    width = len(str(n_users))
+    users = [
+        f"u{m:0{width}d}" for m in range(1, n_users + 1)
+    ]  # zero-padded: numbering and text sort alike
+    return Sample(
+        Comparisons.from_codes(
+            np.repeat(np.arange(n_users), counts), winner, loser, None, items, users
+        ),
+        theta,
+    )
+
+
+def draw_weights(
+    alpha: ArrayLike, n_users: int, prior: str | ArrayLike = "dirichlet", *, seed: int = 0
+) -> NDArray[np.float64]:
+    """(M, K) weights drawn from the prior (see `draw_population`)."""
+    alpha = np.asarray(alpha, np.float64)
+    random = generator(seed, _THETA)
+    if isinstance(prior, str):
+        if prior == "dirichlet":
+            return _dirichlet(alpha, n_users, random, generator(seed, _THETA, 1))
+        if prior == "vertices":
+            return np.eye(len(alpha))[random.choice(len(alpha), n_users, p=alpha / alpha.sum())]
+        if prior == "logistic-normal":
+            logits = np.log(alpha) + random.standard_normal((n_users, len(alpha)))
+            weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+            return weights / weights.sum(axis=1, keepdims=True)
+        raise OptionError(
+            f'prior is {prior!r}; it must be "dirichlet", "vertices", "logistic-normal", or an array of weights.'
+        )
+    theta = np.array(prior, np.float64)
+    if (
+        theta.shape != (n_users, len(alpha))
+        or np.any(theta < 0)
+        or not np.allclose(theta.sum(axis=1), 1)
+    ):
+        raise DataError(
+            f"prior must be {n_users} rows of {len(alpha)} weights that sum to one; got shape {theta.shape}."
+        )
+    return theta
+
+
+def _dirichlet(
+    alpha: NDArray[np.float64],
+    size: int,
+    gammas: np.random.Generator,
+    uniforms: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Dirichlet draws in logarithms, Gamma(α) = Gamma(α+1) U^{1/α}: small α gives vertices, never 0/0.
+
+    Two streams, so that the first people drawn are the same however many follow.
+    """
+    shape = (size, len(alpha))
+    logs = (
+        np.log(gammas.standard_gamma(alpha + 1, shape)) + np.log(1 - uniforms.random(shape)) / alpha
+    )
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _counts(per_user: int | ArrayLike, n_users: int) -> NDArray[np.int64]:
+    counts = np.asarray(per_user)
+    if counts.shape not in ((), (n_users,)) or not np.all(counts == np.floor(counts)):
+        raise OptionError(
+            f"per_user must be one whole number, or one for each of the {n_users} users; got shape {counts.shape}."
+        )
+    check_at_least("per_user", counts.min(), 0)
+    if not counts.any():
+        raise OptionError("per_user is 0 for everybody; draw at least one comparison.")
+    return np.broadcast_to(counts.astype(np.int64), n_users)
+
+
+def pair_distribution(mu: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
+    """μ over the unordered pairs, in the order of `np.triu_indices(Q, 1)`, summing to one; uniform for None."""
+    if n_items < 2:
+        raise DataError("One item alone cannot be compared with anything; give at least two.")
+    matrix = np.ones((n_items, n_items)) if mu is None else np.asarray(mu, np.float64)
+    if (
+        matrix.shape != (n_items, n_items)
+        or not np.allclose(matrix, matrix.T)
+        or np.any(matrix < 0)
+        or not np.isfinite(matrix).all()
+    ):
+        raise DataError(
+            f"mu must be a symmetric ({n_items}, {n_items}) matrix of finite numbers of at least 0; got shape {matrix.shape}."
+        )
+    weights = matrix[np.triu_indices(n_items, 1)]
+    if not weights.any():
+        raise DataError("mu is 0 for every pair; some pair must be asked.")
+    return weights / weights.sum()
+
+
+@nb.njit(cache=True, nogil=True)
+def _draw_tokens(starts, theta, beta, cumulative, low, high, key):
+    winner, loser = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+    last = theta.shape[1] - 1
+    for m in range(len(starts) - 1):
+        for n in range(starts[m], starts[m + 1]):
+            u, v = uniforms(key, _TOKENS, m, n - starts[m], 0)
+            p = min(
+                np.searchsorted(cumulative, u * cumulative[-1], side="right"), len(low) - 1
+            )  # the pair
+            k, below = 0, theta[m, 0]  # the component z
+            while v >= below and k < last:
+                k += 1
+                below += theta[m, k]
+            chance, _ = uniforms(key, _TOKENS, m, n - starts[m], 1)
+            if chance < beta[k, low[p], high[p]]:
+                winner[n], loser[n] = low[p], high[p]
+            else:
+                winner[n], loser[n] = high[p], low[p]
+    return winner, loser

@@ -1,0 +1,66 @@
+"""Least squares on the simplex, for many rows at once."""
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.errors import FitWarning
+
+Array = NDArray[np.float64]
+
+
+def project_to_simplex(points: Array) -> Array:
+    """The nearest point with b ≥ 0, Σb = 1, for every row (sort, find the threshold, clip)."""
+    points = np.maximum(
+        points - points.max(axis=1, keepdims=True), -1
+    )  # one below the largest: ends at 0 anyway
+    descending = -np.sort(-points, axis=1)
+    excess = (np.cumsum(descending, axis=1) - 1) / np.arange(1, points.shape[1] + 1)
+    last = np.count_nonzero(descending > excess, axis=1) - 1  # how many entries stay positive
+    return np.maximum(points - np.take_along_axis(excess, last[:, None], axis=1), 0)
+
+
+def clip_to_psd(G: Array) -> Array:
+    """The nearest symmetric matrix without negative eigenvalues."""
+    values, vectors = np.linalg.eigh((G + G.T) / 2)
+    return (vectors * np.maximum(values, 0)) @ vectors.T
+
+
+def simplex_least_squares(G: Array, C: Array, *, tol: float = 1e-4, max_iter: int = 5000) -> Array:
+    """Minimise ½ b G bᵀ − b·c over the simplex for every row c of C, by accelerated projected gradients with restarts.
+
+    G is a K × K Gram matrix without negative eigenvalues. A row is done when its duality gap b·(g − min g), g the gradient,
+    is below `tol` times the mean of G's diagonal: the objective is then that close to its least value.
+    """
+    n_rows, K = C.shape
+    B = np.full((n_rows, K), 1 / K)
+    least = max(1e-9 * float(np.abs(C).max(initial=0)), 1e-300)  # G may be 0
+    step = 1 / max(float(np.linalg.eigvalsh(G)[-1]), least)
+    wanted = tol * max(float(np.mean(np.diag(G))), least)
+    open_rows = np.arange(n_rows)
+    b, look, speed = B, B, 1.0
+    for iteration in range(max_iter):
+        new = project_to_simplex(look - step * (look @ G - C[open_rows]))
+        backwards = (
+            np.einsum("ij,ij->i", look - new, new - b) > 0
+        )  # momentum points uphill: restart those rows
+        faster = (1 + np.sqrt(1 + 4 * speed**2)) / 2
+        look = np.where(backwards[:, None], new, new + (speed - 1) / faster * (new - b))
+        b, speed = new, faster
+        if iteration % 10 == 9:
+            gradient = b @ G - C[open_rows]
+            gap = np.einsum("ij,ij->i", b, gradient) - gradient.min(axis=1)
+            B[open_rows] = b
+            rest = gap > wanted
+            open_rows, b, look = open_rows[rest], b[rest], look[rest]
+            if not len(open_rows):
+                return B
+    B[open_rows] = b
+    warnings.warn(
+        f"The simplex regression stopped after {max_iter} steps with {len(open_rows)} of {n_rows} rows not within tol={tol:g}; "
+        "raise tol, or see whether the novel pairs are nearly the same.",
+        FitWarning,
+        stacklevel=2,
+    )
+    return B

@@ -1,0 +1,1 @@
+"""The paper's footnote on separability."""

@@ -1,0 +1,73 @@
+"""The oracle told θ: the most likely columns when every person's true weights are known; a yardstick where they must be found."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.learn.spectral.component_search import polish_columns
+from mallowmix.learn.spectral.likelihood_tables import by_pair, new_tables, tabulate
+from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
+from mallowmix.learn.spectral.monte_carlo_em import FLOOR
+from mallowmix.learn.spectral.user_sample import people
+
+Array = NDArray[np.float64]
+
+
+def columns_given_weights(
+    comparisons: Comparisons,
+    theta: Array,
+    starts: list[Columns],
+    *,
+    engine: LocalEngine | None = None,
+    max_rounds: int = 10,
+) -> Columns:
+    """Climb the likelihood given θ from every start, and keep the best summit.
+
+    theta : (users, K), in the order of `comparisons.users`; the components of every start in the order of its columns
+    """
+    engine = engine or LocalEngine()
+    blocks = make_blocks(comparisons)
+    with threadpool_limits(1):  # as in `fit`: the same bytes on any machine of the kind
+        summits = [_climb(blocks, theta, start, engine, max_rounds) for start in starts]
+    return max(summits, key=lambda columns: log_likelihood(blocks, theta, columns, engine))
+
+
+def log_likelihood(
+    blocks: list[Block], theta: Array, columns: Columns, engine: LocalEngine
+) -> float:
+    """Σ w log Σ_k θ_mk β_k over all comparisons, β kept away from 0 and 1 as the polish keeps it."""
+    total, _ = engine.reduce(_likelihood_step, blocks, (beta_table(columns, FLOOR), theta))
+    return float(total)
+
+
+def _climb(
+    blocks: list[Block], theta: Array, columns: Columns, engine: LocalEngine, max_rounds: int
+) -> Columns:
+    """Rounds of polish until no item moves. Where people mix many components, only some of these move at a time."""
+    n_groups = int(np.clip(round(1 / np.mean(np.sum(theta**2, axis=1)) / 2), 1, theta.shape[1]))
+    pairs, tables = by_pair(blocks), new_tables(*columns.sigma.shape)
+    for _ in range(max_rounds):
+        before = columns
+        for group in range(n_groups):
+            which = range(group, theta.shape[1], n_groups)
+            tabulate(pairs, beta_table(columns, FLOOR), theta, tables, engine, which=which)
+            columns = polish_columns(tables, columns, which=which, engine=engine)
+        if np.array_equal(columns.sigma, before.sigma):
+            break
+    return columns
+
+
+def _likelihood_step(
+    block: Block, broadcast: tuple[Array, Array], state: Any
+) -> tuple[float, None]:
+    beta, theta = broadcast
+    probability = np.einsum("nk,nk->n", _weights_of(block, theta)[people(block)], beta[block.pair])
+    return float(block.weight @ np.log(probability)), None
+
+
+def _weights_of(block: Block, theta: Array) -> Array:
+    return theta[block.first_user : block.first_user + block.n_users]

@@ -1,0 +1,1 @@
+"""Planted rankings found again: our own table."""

@@ -1,0 +1,1 @@
+"""The bounds of the paper's theory."""

@@ -1,0 +1,88 @@
+"""What peers with columns β and a prior of people's weights share: anyone is placed among the columns, then foretold.
+
+β may be any table of pairwise probabilities, not only Mallows or Bradley–Terry columns; `model` is there where it is one of
+these, and everything in `assess` then works with it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels
+from mallowmix.data.ratings import find
+from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.errors import DataError
+from mallowmix.infer.collapsed_variational import Lens, fold_in, views
+from mallowmix.model.m4 import M4
+from mallowmix.peers.interface import Pairs
+from mallowmix.peers.required_data import as_comparisons
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMixture:
+    """One or more fits; predictions are averaged over them. `settings` says what was chosen by validation."""
+
+    items: Labels
+    fits: Sequence[Lens]
+    model: M4 | None = None
+    settings: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def beta(self) -> Array:
+        """(K, Q, Q) the columns of the first fit."""
+        Q = len(self.items)
+        return self.fits[0].beta.T.reshape(-1, Q, Q)
+
+    @property
+    def components(self) -> Array:
+        """(K, Q) how often each item wins against another one, by component."""
+        off = self.beta * ~np.eye(len(self.items), dtype=bool)
+        return off.sum(axis=2) / max(len(self.items) - 1, 1)
+
+    def weights(self, people: Comparisons) -> Array:
+        """(M, K) posterior means of θ under the first fit."""
+        return self._over(people, _weights, self.fits[0])
+
+    def predict_proba(self, people: Any, pairs: Pairs) -> Array:
+        """(M, n) Σ_k β_(i,j),k E[θ_k | what the person chose], averaged over the fits. People need not have been seen before."""
+        first, second = pair_numbers(self.items, pairs)
+        return self._over(people, _probabilities, (self.fits, first * len(self.items) + second))
+
+    def _over(self, people: Comparisons, step: Any, broadcast: Any) -> Array:
+        people = as_comparisons(people).with_items(self.items, unknown_items="drop")
+        return np.concatenate(LocalEngine().reduce(step, make_blocks(people), broadcast)[1])
+
+
+def of_model(model: M4, settings: tuple[tuple[str, float], ...] = ()) -> FittedMixture:
+    """An M4 with its calibration and further fits."""
+    return FittedMixture(model.items, tuple(views(model)), model, settings)
+
+
+def pair_numbers(items: Labels, pairs: Pairs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers of the first and the second item of each pair of labels."""
+    couples = [tuple(pair) for pair in pairs]
+    first, second = (find(items, [pair[side] for pair in couples], "item") for side in (0, 1))
+    unknown = np.flatnonzero((first < 0) | (second < 0))
+    if len(unknown):
+        label = couples[unknown[0]][0 if first[unknown[0]] < 0 else 1]
+        raise DataError(
+            f"Pair {unknown[0] + 1}: there is no item {label!r} in what was learnt; there are {len(items)} others."
+        )
+    return first, second
+
+
+def _weights(block: Block, view: Lens, _: Any) -> tuple[None, Array]:
+    return None, fold_in(block, view)[0]
+
+
+def _probabilities(
+    block: Block, broadcast: tuple[Sequence[Lens], NDArray[np.int64]], _: Any
+) -> tuple[None, Array]:
+    fits, codes = broadcast
+    return None, np.mean([fold_in(block, view)[0] @ view.beta[codes].T for view in fits], axis=0)

@@ -1,0 +1,123 @@
+"""The interface that every peer shares: options in a frozen object, `fit` gives another, which predicts.
+
+A peer's docstring says what data it needs and what it assumes. Those for ratings share `FittedRatings`: predictions are means
+over one or more draws of a score for (person, thing), and a person prefers i to j when i gets more stars.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from mallowmix.data.labels import Labels
+from mallowmix.data.ratings import RatingTable, find
+from mallowmix.errors import DataError
+
+Array = NDArray[np.float64]
+Pairs = Iterable[tuple[object, object]]
+
+
+@runtime_checkable
+class Fitted(Protocol):
+    """A peer that has seen data."""
+
+    @property
+    def components(self) -> Array:
+        """(K, Q) what it learnt of the items, one row a component; higher is better. No rows where it has no components."""
+        ...
+
+    def predict_proba(self, people: Any, pairs: Pairs) -> Array:
+        """(people, pairs) the probability that each person prefers the first of each pair to the second.
+
+        people : what is known of them, in the form that the peer was fitted on; or, for a peer that cannot take in new people,
+            the names of people that it was fitted on (others are then taken for average)
+        """
+        ...
+
+
+@runtime_checkable
+class Peer(Protocol):
+    """A system with its options."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in tables."""
+        ...
+
+    @property
+    def needs(self) -> Literal["comparisons", "ratings", "rankings"]:
+        """What it learns from."""
+        ...
+
+    def fit(self, data: Any, n_components: int, *, seed: int = 0) -> Fitted:
+        """Learn from `Comparisons`, from `Rankings`, or from ratings (whatever `rating_table` reads)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRatings:
+    """What peers for ratings share. `low` and `high` are the ends of the scale, `noise` the standard deviation of one rating.
+
+    item_scores, user_scores : (draws, Q + 1, K) and (draws, M + 1, K); the score of (m, i) is their product plus `mean`. The last
+        row stands for whoever is not known.
+    """
+
+    users: Labels
+    items: Labels
+    user_scores: Array
+    item_scores: Array
+    mean: float
+    low: float
+    high: float
+    noise: float
+
+    @property
+    def components(self) -> Array:
+        """(K, Q) the items' coordinates, averaged over draws."""
+        return self.item_scores[:, :-1].mean(axis=0).T
+
+    def predict(self, user: Any, item: Any) -> Array:
+        """(n,) ratings of things by people, columns of labels: the mean over draws, each clipped to the scale."""
+        m, i = find(self.users, user, "user"), find(self.items, item, "item")
+        if len(m) != len(i):
+            raise DataError(
+                f"There are {len(m)} users and {len(i)} items to predict; give as many of each."
+            )
+        total = np.zeros(len(m))
+        for U, V in zip(self.user_scores, self.item_scores, strict=True):
+            total += np.clip(self.mean + np.einsum("nk,nk->n", U[m], V[i]), self.low, self.high)
+        return total / len(self.user_scores)
+
+    def predict_integers(self, user: Any, item: Any) -> Array:
+        """(n,) the same, rounded to whole numbers within the scale (BPMF-int in the paper's Table 2)."""
+        return np.clip(np.rint(self.predict(user, item)), self.low, self.high)
+
+    def predict_proba(self, people: Any, pairs: Pairs) -> Array:
+        """(people, pairs) Φ((r_i − r_j) / (√2 noise)), the mean over draws: two ratings with noise of their own, compared."""
+        m, couples = find(self.users, people, "user"), [tuple(pair) for pair in pairs]
+        first, second = (
+            find(self.items, [pair[side] for pair in couples], "item") for side in (0, 1)
+        )
+        total = np.zeros((len(m), len(couples)))
+        for U, V in zip(self.user_scores, self.item_scores, strict=True):
+            total += ndtr(U[m] @ (V[first] - V[second]).T / (np.sqrt(2) * self.noise))
+        return total / len(self.user_scores)
+
+
+def rmse(predicted: ArrayLike, actual: ArrayLike) -> float:
+    """The root of the mean squared error."""
+    return float(
+        np.sqrt(np.mean((np.asarray(predicted, np.float64) - np.asarray(actual, np.float64)) ** 2))
+    )
+
+
+def fitted_ratings(
+    table: RatingTable, user_scores: Array, item_scores: Array, mean: float, noise: float
+) -> FittedRatings:
+    """The result for a table; scores of one draw, (M + 1, K), may lack the axis of draws."""
+    U, V = (scores if scores.ndim == 3 else scores[None] for scores in (user_scores, item_scores))
+    ends = (float(table.scale[0]), float(table.scale[-1]))
+    return FittedRatings(table.users, table.items, U, V, mean, *ends, max(noise, 1e-6))

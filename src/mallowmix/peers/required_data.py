@@ -1,0 +1,41 @@
+"""Data of the right kind for a system, or a sentence that says what it needs and what to use instead."""
+
+from typing import Any
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.rankings import Rankings
+from mallowmix.errors import DataError
+
+
+def need_comparisons(system: Any, data: Any) -> Comparisons:
+    """Comparisons as they are; those that rankings hold."""
+    if isinstance(data, Rankings):
+        return data.comparisons()
+    if isinstance(data, Comparisons):
+        return data
+    raise DataError(
+        f"{system.name} learns from comparisons; this is a {type(data).__name__}. Read it with read_comparisons."
+    )
+
+
+def need_rankings(system: Any, data: Any, instead: str) -> Rankings:
+    """Rankings as they are; comparisons cannot be made into any."""
+    if isinstance(data, Rankings):
+        return data
+    what = "comparisons" if isinstance(data, Comparisons) else f"a {type(data).__name__}"
+    raise DataError(f"{system.name} learns from rankings, and this is {what}. {instead}")
+
+
+def need_full(system: Any, data: Any, instead: str) -> Rankings:
+    """Rankings of all items by everybody, without ties."""
+    rankings = need_rankings(system, data, instead)
+    if not rankings.is_full:
+        raise DataError(
+            f"{system.name} needs full rankings, every item in a place of its own; some here are not. {instead}"
+        )
+    return rankings
+
+
+def as_comparisons(people: Any) -> Comparisons:
+    """What is known of people, as comparisons."""
+    return people.comparisons() if isinstance(people, Rankings) else people

@@ -1,0 +1,127 @@
+"""Pictures of how far a model can be trusted: the number of components, intervals, calibration."""
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from mallowmix.assess.diagnose.reliability import Reliability
+from mallowmix.assess.intervals.bootstrap_intervals import Intervals
+from mallowmix.fitting.choose_k import Choice
+from mallowmix.fitting.k_rules import AGREE
+from mallowmix.plots.plot_style import ACCENT, INK, LIGHT, safe_label
+
+
+def plot_choice(choice: Choice) -> Figure:
+    """What speaks for each number of components: new people foretold, agreement between halves, the spectrum; the chosen red."""
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    held_out, stable, spectrum = figure.subplots(1, 3)
+    k = [row.k for row in choice.table]
+    _held_out(held_out, choice, k)
+    _points(stable, k, [row.agreement for row in choice.table], choice.k)
+    stable.set_ylim(min([0.45, *(row.agreement for row in choice.table)]) - 0.02, 1.02)
+    _limit(stable, AGREE, "needed")
+    _titles(stable, "Found again in both halves", "agreement of the least stable taste")
+    _spectrum(spectrum, choice)
+    figure.suptitle(choice.reason, fontsize=11, color=INK, wrap=True)
+    return figure
+
+
+def plot_intervals(found: Intervals, component: int = 1) -> Figure:
+    """The ranking of a component (numbered from 1), best on top, with the run of places that each item may have."""
+    k, names = component - 1, [safe_label(item) for item in found.items.tolist()]
+    order = np.argsort(found.position[k], kind="stable")
+    figure = Figure(figsize=(6, 1 + 0.22 * len(order)), layout="constrained")
+    axes = figure.subplots()
+    low, high = found.position_low[k][order] + 1, found.position_high[k][order] + 1
+    rows = np.arange(len(order))
+    axes.hlines(rows, low, high, color=LIGHT, linewidth=4)
+    axes.plot(found.position[k][order] + 1, rows, "o", color=INK, markersize=4)
+    axes.set_yticks(rows, [names[i] for i in order], fontsize=8)
+    axes.invert_yaxis()
+    axes.set_title(
+        f"Component {component}: share {100 * found.share[k]:.1f} %", fontsize=10, color=INK
+    )
+    axes.set_xlabel(f"place, with intervals at {100 * found.level:g} %", fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def plot_reliability(found: Reliability) -> Figure:
+    """How often favourites won against how often they were held to; the size of a point is how often that was."""
+    figure = Figure(figsize=(4, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0.5, 1], [0.5, 1], color=LIGHT, linestyle="--", linewidth=1)
+    most = max((row.n_comparisons for row in found.table), default=1.0)
+    sizes = [10 + 90 * row.n_comparisons / most for row in found.table]
+    axes.scatter(
+        [row.foretold for row in found.table],
+        [row.observed for row in found.table],
+        sizes,
+        color=INK,
+    )
+    axes.set_title(
+        f"Foretold and seen: slope {found.slope:.2f} ± {found.slope_error:.2f}",
+        fontsize=10,
+        color=INK,
+    )
+    axes.set_xlabel("foretold probability of the favourite", fontsize=9)
+    axes.set_ylabel("how often it won", fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _held_out(axes: Any, choice: Choice, k: list[int]) -> None:
+    """Bars are the standard error of the difference to the best: what comparing two numbers rests on."""
+    values = [row.log_likelihood_per_comparison for row in choice.table]
+    axes.errorbar(
+        k,
+        values,
+        [row.difference_error for row in choice.table],
+        fmt="none",
+        ecolor=LIGHT,
+        capsize=3,
+    )
+    _points(axes, k, values, choice.k)
+    _limit(axes, -math.log(2), "a coin")
+    _titles(axes, "New people foretold", "log-likelihood per comparison")
+
+
+def _spectrum(axes: Any, choice: Choice) -> None:
+    rows = [row for row in choice.table if row.eigenvalue is not None]
+    _points(axes, [row.k for row in rows], [row.eigenvalue for row in rows], choice.k)
+    if rows:
+        _limit(axes, rows[0].noise_edge, "noise")
+        axes.set_ylim(bottom=0)
+    axes.set_xticks([row.k for row in choice.table])
+    _titles(axes, "Spectrum", "eigenvalue that the last taste rests on")
+
+
+def _points(axes: Any, k: list[int], values: Any, chosen: int | None) -> None:
+    axes.plot(k, values, color=INK, marker="o", markersize=4, linewidth=1)
+    marked = [(x, y) for x, y in zip(k, values, strict=True) if x == chosen]
+    if marked:
+        axes.plot(*np.transpose(marked), "o", color=ACCENT, markersize=8, zorder=3)
+    axes.set_xticks(k)
+
+
+def _limit(axes: Any, value: float, name: str) -> None:
+    axes.axhline(value, color=LIGHT, linestyle="--", linewidth=1)
+    axes.annotate(
+        name,
+        (1, value),
+        (-2, 2),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha="right",
+        color=LIGHT,
+    )
+
+
+def _titles(axes: Any, title: str, label: str) -> None:
+    axes.set_title(title, fontsize=10, color=INK)
+    axes.set_ylabel(label, fontsize=9)
+    axes.set_xlabel("number of tastes, K", fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)

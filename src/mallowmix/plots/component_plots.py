@@ -1,0 +1,154 @@
+"""Pictures of a model alone: its rankings side by side, where they part, which pairs divide people, how far apart tastes are."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from mallowmix.assess.contrasts import distances
+from mallowmix.assess.diagnose.disagreement import polarising
+from mallowmix.data.labels import text_of
+from mallowmix.errors import check_at_least
+from mallowmix.model.m4 import M4
+from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel, short_label
+
+_MOST = 40  # items whose names can still be read
+
+
+def plot_tastes(model: M4, top: int = 15) -> Figure:
+    """The rankings side by side, the largest share first, the best `top` items of each; lines join the same item."""
+    check_at_least("top", top, 1)
+    rows, names = model.table(), text_of(model.items)
+    top = min(top, model.n_items)
+    figure, axes = one_panel(1.2 + 2.2 * len(rows), 1 + 0.24 * top)
+    order = [row["component"] - 1 for row in rows]
+    _joined(axes, model, order, top)
+    for x, k in enumerate(order):
+        for place, i in enumerate(model.order[k, :top]):
+            axes.text(
+                x,
+                place,
+                short_label(names[i], 22),
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=INK,
+                bbox=_LABEL,
+            )
+        title = f"Taste {k + 1}\n{100 * model.share[k]:.0f} %"
+        axes.text(
+            x,
+            -1.1,
+            title,
+            ha="center",
+            va="bottom",
+            color=colour(k + 1),
+            fontsize=10,
+            fontweight="bold",
+        )
+    axes.set(xlim=(-0.6, len(rows) - 0.4), ylim=(top - 0.4, -2.2))
+    axes.axis("off")
+    return figure
+
+
+_LABEL = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
+
+
+def _joined(axes: Any, model: M4, order: list[int], top: int) -> None:
+    for x, (k, other) in enumerate(pairwise(order)):
+        both = np.flatnonzero((model.sigma[k] < top) & (model.sigma[other] < top))
+        for i in both:
+            axes.plot(
+                [x, x + 1],
+                [model.sigma[k, i], model.sigma[other, i]],
+                color=LIGHT,
+                linewidth=0.8,
+                alpha=0.6,
+                zorder=0,
+            )
+
+
+def plot_places(model: M4, top: int = 20) -> Figure:
+    """The place of the `top` most polarising items in every taste: dots far apart are where tastes part."""
+    check_at_least("top", top, 1)
+    names, number = text_of(model.items), {name: i for i, name in enumerate(text_of(model.items))}
+    rows = [number[row.item] for row in polarising(model, min(top, _MOST))[1]]
+    figure, axes = one_panel(6.4, 1.1 + 0.24 * len(rows))
+    places = model.sigma[:, rows] + 1
+    axes.hlines(
+        range(len(rows)),
+        places.min(axis=0),
+        places.max(axis=0),
+        color="#e2e0da",
+        linewidth=4,
+        zorder=0,
+    )
+    for k in range(model.n_components):
+        axes.plot(
+            places[k],
+            range(len(rows)),
+            "o",
+            color=colour(k + 1),
+            markersize=6,
+            label=f"taste {k + 1}",
+        )
+    axes.set_yticks(range(len(rows)), [short_label(names[i]) for i in rows], fontsize=8)
+    axes.set(xlim=(0.4, model.n_items + 0.6), xlabel="place, 1 is best")
+    axes.invert_yaxis()
+    figure.legend(
+        loc="outside upper center", ncols=min(model.n_components, 5), fontsize=8, frameon=False
+    )
+    return figure
+
+
+def plot_pairs(model: M4, top: int = 8) -> Figure:
+    """The pairs that divide people most: how often each taste, and the crowd (dashed), prefers the first."""
+    check_at_least("top", top, 1)
+    pairs, names, beta = polarising(model, min(top, _MOST))[0], text_of(model.items), model.beta()
+    figure, axes = one_panel(6.4, 1.1 + 0.34 * len(pairs))
+    for row, pair in enumerate(pairs):
+        i, j = names.index(pair.item), names.index(pair.other)
+        axes.hlines(row, 0, 1, color="#e2e0da", linewidth=2, zorder=0)
+        for k in range(model.n_components):
+            name = f"taste {k + 1}" if row == 0 else None
+            beside = 0.14 * (
+                k - (model.n_components - 1) / 2
+            )  # so that equal tastes do not hide each other
+            axes.plot(
+                beta[k, i, j], row + beside, "o", color=colour(k + 1), markersize=6, label=name
+            )
+        axes.vlines(pair.win_rate, row - 0.3, row + 0.3, color=LIGHT, linestyle="--")
+    labels = [f"{short_label(pair.item, 20)} over {short_label(pair.other, 20)}" for pair in pairs]
+    axes.set_yticks(range(len(pairs)), labels, fontsize=8)
+    axes.set(xlim=(-0.03, 1.03), xlabel="probability")
+    axes.invert_yaxis()
+    figure.legend(
+        loc="outside upper center", ncols=min(model.n_components, 5), fontsize=8, frameon=False
+    )
+    return figure
+
+
+def plot_distances(model: M4) -> Figure:
+    """How far apart the tastes are: the fraction of pairs that two of them put in different orders."""
+    apart, K = distances(model), model.n_components
+    figure, axes = one_panel(1.6 + 0.55 * K, 1.3 + 0.5 * K)
+    axes.imshow(apart, cmap="Blues", vmin=0, vmax=1)
+    for k in range(K):
+        for other in range(K):
+            if k != other:
+                paint = "white" if apart[k, other] > 0.6 else INK
+                axes.text(
+                    other,
+                    k,
+                    f"{apart[k, other]:.2f}",
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    color=paint,
+                )
+    names = [f"taste {k + 1}" for k in range(K)]
+    axes.set_xticks(range(K), names, rotation=45, ha="right")
+    axes.set_yticks(range(K), names)
+    axes.spines[:].set_visible(False)
+    return figure

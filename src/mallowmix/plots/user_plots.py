@@ -1,0 +1,97 @@
+"""Pictures of people: where they stand between the tastes, how strong their strongest is, where disagreement comes from."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+from mallowmix.assess.diagnose.disagreement import Disagreement
+from mallowmix.assess.mixing import mixing
+from mallowmix.errors import DataError
+from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel
+from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
+
+Array = NDArray[np.float64]
+
+
+def plot_mixtures(theta: ArrayLike, seed: int = 0) -> Figure:
+    """People between the tastes, from their weights (M, K): a histogram for two, a triangle for three, a polygon for more.
+
+    Of many people 2,000 are drawn, the same for the same seed.
+    """
+    theta = _checked(theta)
+    K = theta.shape[1]
+    figure, axes = one_panel(5.4, 2.8 if K == 2 else 5)
+    (_two if K == 2 else _polygon)(axes, theta if K == 2 else theta[some_people(len(theta), seed)])
+    return figure
+
+
+def _checked(theta: ArrayLike) -> Array:
+    theta = np.asarray(theta, np.float64)
+    if theta.ndim != 2 or theta.shape[1] < 2:
+        raise DataError(
+            f"theta has the shape {theta.shape}; a picture of mixtures needs a row a person and two tastes or more."
+        )
+    return theta
+
+
+def _two(axes: Any, theta: Array) -> None:
+    _, _, bars = axes.hist(theta[:, 0], 20, range=(0, 1), rwidth=0.9)
+    for bar in bars:
+        bar.set_facecolor(colour(1 if bar.get_x() >= 0.5 - 1e-9 else 2))
+    axes.set(xlabel="how much of taste 1 (the rest is taste 2)", ylabel="people")
+
+
+def _polygon(axes: Any, theta: Array) -> None:
+    corner, points = corners(theta.shape[1]), simplex_points(theta)
+    axes.fill(*corner.T, facecolor="none", edgecolor=LIGHT, linewidth=1)
+    axes.scatter(
+        *points.T,
+        s=12,
+        c=[colour(int(k) + 1) for k in theta.argmax(axis=1)],
+        alpha=0.6,
+        linewidths=0,
+    )
+    for k, (x, y) in enumerate(1.1 * corner):
+        axes.text(
+            x,
+            y,
+            f"taste {k + 1}",
+            color=colour(k + 1),
+            ha="center",
+            va="center",
+            fontsize=9,
+            fontweight="bold",
+        )
+    axes.set(xlim=(-1.25, 1.25), ylim=(-1.2, 1.2), aspect="equal")
+    axes.axis("off")
+
+
+def plot_largest_share(theta: ArrayLike, people: ArrayLike | None = None) -> Figure:
+    """How many people have how much of their strongest taste; `people` says how much each counts."""
+    found = mixing(np.asarray(theta, np.float64), people)
+    figure, axes = one_panel(5.4, 2.8)
+    axes.bar(
+        found.edges[:-1], found.counts, 0.9 * np.diff(found.edges), align="edge", color="#3346b8"
+    )
+    axes.set(xlim=(0, 1), xlabel="share of the strongest taste", ylabel="people")
+    return figure
+
+
+def plot_disagreement(found: Disagreement) -> Figure:
+    """Where disagreement comes from: different people, mixed people, noise."""
+    named = (
+        ("different people", found.between_people, "#3346b8"),
+        ("mixed people", found.within_person, "#8e9be0"),
+        ("noise", found.within_taste, "#b9bcc4"),
+    )
+    figure, axes = one_panel(6.4, 1.5)
+    left = 0.0
+    for name, share, paint in named:
+        axes.barh(0, share, left=left, color=paint, label=f"{name} {100 * share:.0f} %")
+        left += share
+    axes.set(xlim=(0, 1), yticks=[])
+    axes.axis("off")
+    figure.legend(loc="outside lower center", ncols=3, fontsize=9, frameon=False, labelcolor=INK)
+    return figure

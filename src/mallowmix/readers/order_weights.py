@@ -1,0 +1,71 @@
+"""What each person counts: n things put in order make up to n(n−1)/2 comparisons, but nothing like as many independent votes."""
+
+import os
+from dataclasses import replace
+
+import numba as nb
+import numpy as np
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.errors import DataError, check_choice
+from mallowmix.readers.reading import PerUser
+
+ROW_BYTES = 20  # user, winner, loser, weight
+_PART_OF_MEMORY = 0.5
+
+
+def shared(comparisons: Comparisons, per_user: PerUser = "comparisons") -> Comparisons:
+    """The same comparisons with every person's part in learning (`user_weight`) as `per_user` says.
+
+    "comparisons" : each comparison counts one: someone with 500 ratings counts 125,000
+    "ratings" : a person who put n things in order counts n − 1, the fewest comparisons that can tell such an order
+    "equal" : everybody counts the same, the mean of n − 1 over people
+
+    A person's own weights over the components are found from all their comparisons in any case.
+    """
+    check_choice("per_user", per_user, ("comparisons", "ratings", "equal"))
+    if per_user == "comparisons":
+        return comparisons
+    links = np.maximum(
+        _things(comparisons.starts(), comparisons.winner, comparisons.loser, comparisons.n_items)
+        - 1,
+        0,
+    )
+    made = comparisons.per_user()
+    active = made > 0
+    mean = links[active].mean() if active.any() else 1.0
+    say = links if per_user == "ratings" else np.full(len(links), mean)
+    weight = np.ones(len(links))
+    weight[active] = say[active] / made[active]
+    return replace(comparisons, user_weight=weight * comparisons.user_weight)
+
+
+@nb.njit(cache=True, nogil=True)
+def _things(starts, winner, loser, n_items):
+    """How many different things each person compared."""
+    seen, count = np.full(n_items, -1, np.int64), np.zeros(len(starts) - 1, np.int64)
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            for thing in (winner[row], loser[row]):
+                if seen[thing] != m:
+                    seen[thing] = m
+                    count[m] += 1
+    return count
+
+
+def check_room(n_rows: int) -> None:
+    """Refuse, before anything is allocated, comparisons that would not fit in half of this machine's memory."""
+    room = memory_bytes() * _PART_OF_MEMORY
+    if n_rows * ROW_BYTES > room:
+        raise DataError(
+            f"This makes {n_rows:,} comparisons, {n_rows * ROW_BYTES / 1e9:,.1f} GB: more than half of this machine's memory. "
+            "Keep the most rated things with top_items=200, say, or fewer people."
+        )
+
+
+def memory_bytes() -> float:
+    """How much memory the machine has; without limit where it does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")

@@ -1,0 +1,338 @@
+"""Rankings: a row for each place, or a row a person: a list, the items in order, or a place for each item."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mallowmix.data.labels import as_column, encode_groups, pc
+from mallowmix.data.rankings import Rankings
+from mallowmix.data.row_checks import Where, gaps
+from mallowmix.errors import DataError
+from mallowmix.readers.headers import Roles, numbered
+from mallowmix.readers.inputs import Input, as_numbers
+from mallowmix.readers.order_weights import check_room, shared
+from mallowmix.readers.reading import How, Reading, tie_notes
+from mallowmix.readers.user_column import user_column
+
+LONG = Roles(("user", "item", "rank"), ("list",))
+LISTS = Roles(("user", "ranking"), ("weight",))
+ORDERS = Roles(("user",), ("weight",), numbered="rank")
+PLACES = Roles(("user",), ("weight",))
+
+
+class Entries(NamedTuple):
+    """A row for each item that a ranking lists: whose, which ranking, what, its place."""
+
+    user: Any  # labels, one for each ranking
+    ranking: NDArray[np.int64]
+    item: Any  # labels
+    place: NDArray[np.float64]
+    weight: Any = None
+
+
+def read_long(
+    source: Input, picked: Mapping[str, Any], how: How, form: str = "rankings"
+) -> Reading:
+    """user, item, rank: less is better, equal is a tie; rows without a rank are not ranked."""
+    columns = source.take(picked)
+    place = _places(columns["rank"], source.where, how)
+    keep = _kept(
+        {name: columns[name] for name in ("user", "item")}, ~np.isnan(place), how, source.where
+    )
+    user, item = (
+        as_column(columns["user"], picked["user"]),
+        as_column(columns["item"], picked["item"]),
+    )
+    mask = pa.array(keep)
+    which = [user.filter(mask)]
+    if "list" in columns:
+        which.append(as_column(columns["list"], picked["list"]).filter(mask))
+    coded = [codes[0] for codes, _ in encode_groups(*([column] for column in which))]
+    _, first, ranking = np.unique(
+        np.stack(coded, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    entries = Entries(
+        which[0].take(pa.array(first)), ranking.reshape(-1), item.filter(mask), place[keep]
+    )
+    return _reading(entries, how, form, picked)
+
+
+def read_lists(
+    source: Input, picked: Mapping[str, Any], how: How, form: str = "rankings"
+) -> Reading:
+    """user, ranking: a list, best first, in which a list is a tie; or text, as in "tea > milk = juice > water"."""
+    columns = source.take(picked)
+    user, orders = as_column(columns["user"], picked["user"]), _listed(columns["ranking"])
+    named = _named(user, how, source.where)
+    rows = [n for n, order in enumerate(orders) if order and named[n]]
+    _check_all_ranked(
+        [n for n, order in enumerate(orders) if order], len(orders), how, source.where
+    )
+    labels, ranking, place = [], [], []
+    for number, n in enumerate(rows):
+        for position, group in enumerate(_groups(orders[n], source.where, n)):
+            labels += group
+            ranking += [number] * len(group)
+            place += [float(position)] * len(group)
+    _check_once(labels, ranking, rows, source.where)
+    people = user.take(pa.array(rows, pa.int64()))
+    weight = _weights(columns, rows, source.where)
+    entries = Entries(
+        people,
+        np.array(ranking, np.int64),
+        as_column(labels, picked["ranking"]),
+        np.array(place),
+        weight,
+    )
+    return _reading(entries, how, form, picked)
+
+
+def read_wide(
+    source: Input, picked: Mapping[str, Any], how: How, form: str = "rankings"
+) -> Reading:
+    """A row a person: rank_1, rank_2, … hold items, best first; or else a column for each item holds its place."""
+    ordered = numbered(source.names, "rank")
+    ordered = [name for name in ordered if name not in picked.values()]
+    others = [name for name in source.names if name not in picked.values()]
+    if len(others) < 2:
+        raise DataError(
+            f"{source.title} has no ranking in it: give user, item, rank; user, ranking; user, rank_1, rank_2, …; or user and a "
+            "column with the places of each item."
+        )
+    names = ordered or others
+    taken = source.take(dict(picked) | {f"item {n}": name for n, name in enumerate(names)})
+    columns = [taken[f"item {n}"] for n in range(len(names))]
+    user = user_column(taken, len(columns[0]), one_user=how.one_user, title=source.title)
+    read = _by_order if ordered else _by_place
+    row, item, place = read(columns, names, how, source.where)
+    return _wide(row, item, place, as_column(user, "user"), taken, how, form, picked, source.where)
+
+
+def _wide(
+    row: NDArray[Any],
+    item: Any,
+    place: NDArray[Any],
+    user: Any,
+    taken: Any,
+    how: How,
+    form: str,
+    picked: Any,
+    where: Where,
+) -> Reading:
+    _check_all_ranked(np.unique(row), len(user), how, where)
+    keep = _named(user, how, where)[row]
+    rows, ranking = np.unique(row[keep], return_inverse=True)
+    item, place = item.filter(pa.array(keep)), place[keep]
+    weight = _weights(taken, rows.tolist(), where)
+    _check_once(item.to_pylist(), ranking.tolist(), rows.tolist(), where)
+    return _reading(
+        Entries(user.take(pa.array(rows)), ranking, item, place, weight), how, form, picked
+    )
+
+
+def _by_order(columns: list[Any], names: Sequence[Any], how: How, where: Where) -> tuple[Any, ...]:
+    """Columns hold items; the place is the column's. A gap in the middle leaves the order as it is."""
+    cells = [as_column(column, name) for column, name in zip(columns, names, strict=True)]
+    present = [~gaps(cell) for cell in cells]
+    row = np.concatenate([np.flatnonzero(there) for there in present])
+    place = np.repeat(np.arange(len(cells), dtype=np.float64), [there.sum() for there in present])
+    kept = [cell.filter(pa.array(there)) for cell, there in zip(cells, present, strict=True)]
+    kinds = {cell.type for cell in kept if len(cell)}
+    kept = [cell if len(kinds) <= 1 else _text(cell) for cell in kept if len(cell)]
+    item = pa.chunked_array(
+        [chunk for cell in kept for chunk in cell.chunks],
+        type=kept[0].type if kept else pa.string(),
+    )
+    return row, item, place
+
+
+def _by_place(columns: list[Any], names: Sequence[Any], how: How, where: Where) -> tuple[Any, ...]:
+    """Columns are items and hold places, 1 is best."""
+    places = np.stack(
+        [_places(column, where, how, name) for column, name in zip(columns, names, strict=True)],
+        axis=1,
+    )
+    row, item = np.nonzero(~np.isnan(places))
+    return row, as_column(list(names), "item").take(pa.array(item)), places[row, item]
+
+
+def _text(cell: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array([str(value) for value in cell.to_pylist()], pa.string())])
+
+
+def _places(values: Any, where: Where, how: How, item: Any = None) -> NDArray[np.float64]:
+    """Places as floats from 1, NaN where there is none; what 0 means is the caller's to say."""
+    of = "" if item is None else f" of {item!r}"
+    column = (
+        values
+        if isinstance(values, pa.ChunkedArray)
+        else pa.chunked_array([pa.array(values, from_pandas=True)])
+    )
+    if pa.types.is_string(column.type):
+        column = pc.if_else(pc.equal(column, ""), None, column)
+    place = as_numbers(
+        column, where, f"place{of}", "Places are numbers from 1, and 1 is best."
+    ).to_numpy()
+    place = np.array(place, np.float64)
+    zero, wrong = place == 0, (place < 0) | np.isinf(place)
+    if how.zero == "error" and zero.any():
+        raise DataError(
+            f"{where(int(np.argmax(zero)))}: the place{of} is 0, which may mean the best or not ranked. Leave empty what is not "
+            'ranked, or pass zero="missing" or zero="best".'
+        )
+    if wrong.any():
+        raise DataError(
+            f"{where(int(np.argmax(wrong)))}: the place{of} is {place[np.argmax(wrong)]:g}. Places are numbers from 1, and 1 is "
+            "best; leave empty what is not ranked."
+        )
+    if how.zero == "missing":
+        place[zero] = np.nan
+    return place
+
+
+def _kept(
+    columns: Mapping[str, Any], ranked: NDArray[np.bool_], how: How, where: Where
+) -> NDArray[np.bool_]:
+    for name, values in columns.items():
+        gap = gaps(as_column(values, name)) & ranked
+        if gap.any() and how.missing == "error":
+            raise DataError(
+                f'{where(int(np.argmax(gap)))}: the {name} is missing. Fill such rows in, or pass missing="drop".'
+            )
+        ranked = ranked & ~gap
+    if not ranked.any():
+        raise DataError("There are no rankings: not one item has a place.")
+    return ranked
+
+
+def _listed(values: Any) -> list[Any]:
+    """Rankings as lists of items and ties; None where there is none."""
+    listed = values.to_pylist() if isinstance(values, pa.ChunkedArray) else list(values)
+    return [_split(value) if isinstance(value, str) else value for value in listed]
+
+
+def _split(text: str) -> list[Any]:
+    """Text like a > b = c, or a JSON list."""
+    if text.strip().startswith("["):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            example = 'write ["tea", ["milk", "juice"]] or tea > milk = juice'
+            raise DataError(f"The ranking {text[:40]!r} is no JSON list: {example}.") from None
+    return (
+        [[name.strip() for name in part.split("=")] for part in text.split(">")]
+        if text.strip()
+        else []
+    )
+
+
+def _groups(order: Any, where: Where, row: int) -> list[list[Any]]:
+    """The ties of a ranking, best first."""
+    if not isinstance(order, list | tuple):
+        raise DataError(
+            f"{where(row)}: the ranking is {order!r}; give a list of items, best first."
+        )
+    groups = [list(group) if isinstance(group, list | tuple) else [group] for group in order]
+    for label in (label for group in groups for label in group):
+        if label is None or label == "" or isinstance(label, list | tuple | dict):
+            raise DataError(f"{where(row)}: the ranking has {label!r} where an item should be.")
+    return groups
+
+
+def _named(user: pa.ChunkedArray, how: How, where: Where) -> NDArray[np.bool_]:
+    """Which rows say whose they are."""
+    gap = gaps(user)
+    if gap.any() and how.missing == "error":
+        raise DataError(
+            f'{where(int(np.argmax(gap)))}: the user is missing. Fill such rows in, or pass missing="drop".'
+        )
+    return ~gap
+
+
+def _check_all_ranked(rows: Any, n_rows: int, how: How, where: Where) -> None:
+    """A person without a ranking lacks a value; without any ranking there is nothing to read."""
+    if not len(rows):
+        raise DataError("There are no rankings: not one item has a place.")
+    if len(rows) < n_rows and how.missing == "error":
+        gap = int(np.setdiff1d(np.arange(n_rows), rows)[0])
+        raise DataError(
+            f'{where(gap)}: the ranking is missing. Fill such rows in, or pass missing="drop".'
+        )
+
+
+def _check_once(labels: list[Any], ranking: list[int], rows: list[int], where: Where) -> None:
+    seen: set[tuple[int, str]] = set()
+    for label, number in zip(labels, ranking, strict=True):
+        if (number, str(label)) in seen:
+            raise DataError(
+                f"{where(rows[number])}: the ranking lists {label!r} twice. List each item once."
+            )
+        seen.add((number, str(label)))
+
+
+def _weights(
+    columns: Mapping[str, Any], rows: list[int], where: Where
+) -> NDArray[np.float64] | None:
+    if "weight" not in columns:
+        return None
+    weight = as_numbers(
+        columns["weight"], where, "weight", "Weights are counts of at least 0."
+    ).to_numpy()[rows]
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        raise DataError(
+            f"{where(rows[int(np.argmax(bad))])}: the weight is missing, negative or not finite. Weights are counts."
+        )
+    return weight
+
+
+def _reading(entries: Entries, how: How, form: str, picked: Mapping[str, Any]) -> Reading:
+    if not len(entries.ranking):
+        raise DataError("There are no rankings: not one item has a place.")
+    ((who,), users), ((what,), items) = encode_groups(
+        [as_column(entries.user, "user")], [as_column(entries.item, "item")]
+    )
+    rankings = Rankings.from_codes(
+        who,
+        entries.ranking,
+        what,
+        entries.place,
+        items,
+        users,
+        entries.weight,
+        unlisted=how.unlisted or "unknown",
+    )
+    return reading_of_rankings(rankings, how, form, picked)
+
+
+def reading_of_rankings(
+    rankings: Rankings, how: How, form: str = "rankings", picked: Mapping[str, Any] | None = None
+) -> Reading:
+    """Every two things that a ranking puts in different places are compared."""
+    lengths = rankings.lengths
+    check_room(int((lengths * (lengths - 1) // 2).sum()))
+    n_ties = _tied_pairs(rankings)
+    if n_ties and how.ties == "error":
+        raise DataError(
+            f'There are {n_ties:,.12g} tied pairs. Leave them out with ties="drop", or count each as half a win for both sides '
+            'with ties="half".'
+        )
+    made = rankings.comparisons("half" if how.half else "drop")
+    if not len(made):
+        raise DataError("There are no comparisons: no ranking puts one thing over another.")
+    total = made.n_comparisons + (0 if how.half else n_ties)
+    notes = tie_notes(how, n_ties, 0, total, "pairs")
+    told = {"ties": how.ties or "drop", "n_ties": n_ties, "rankings": rankings, "notes": notes}
+    return Reading(shared(made, how.per_user), form, picked or {}, **told)
+
+
+def _tied_pairs(rankings: Rankings) -> float:
+    """How many pairs of things share a place, each ranking counted by its weight."""
+    key = rankings.ranking * (int(rankings.place.max(initial=0)) + 1) + rankings.place
+    groups, size = np.unique(key, return_counts=True)
+    ranking = groups // (int(rankings.place.max(initial=0)) + 1)
+    return float((size * (size - 1) / 2) @ rankings.weight[ranking])

@@ -1,0 +1,138 @@
+"""What the data can and cannot support: two lists of sentences."""
+
+import math
+
+from mallowmix.data.text import printable
+from mallowmix.report.contents import Contents
+from mallowmix.report.report_text import percent
+
+_GOOD, _POOR = 0.02, 0.1  # fractions of pairs in the wrong order
+_STRONG = 1.0  # standard errors by which one person moves a model
+_ALWAYS = (
+    "It describes the people who were asked, and the things that they were asked about. Others may differ.",
+    "A taste is a pattern in choices. Why people choose so, it does not say.",
+    "A person's mixture is an estimate: fair for a crowd, rough for one person who made few choices.",
+)
+
+
+def can(found: Contents) -> list[str]:
+    """What holds."""
+    return [
+        *_enough(found),
+        *_certain(found, good=True),
+        *_error(found, good=True),
+        *_apart(found, good=True),
+    ]
+
+
+def cannot(found: Contents) -> list[str]:
+    """What does not, or only so far."""
+    return [
+        *_short(found),
+        *_warnings(found),
+        *_certain(found, good=False),
+        *_uncertain(found),
+        *_error(found, good=False),
+        *_apart(found, good=False),
+        *_influence(found),
+        *_ALWAYS,
+    ]
+
+
+def _enough(found: Contents) -> list[str]:
+    support = found.data.support
+    return [said for said in support.sentences if ": enough" in said] if support else []
+
+
+def _short(found: Contents) -> list[str]:
+    support = found.data.support
+    return [said for said in support.sentences if ": enough" not in said] if support else []
+
+
+def _warnings(found: Contents) -> list[str]:
+    """What limits the answer, but for the verdict on K, which is told already."""
+    return [printable(said) for said in found.data.warnings if not said.startswith("This data ")]
+
+
+def _certain(found: Contents, *, good: bool) -> list[str]:
+    """How many places are known; good where most are, to within two."""
+    sure = found.intervals
+    if sure is None:
+        return []
+    widths = sure.position_high - sure.position_low
+    if good != bool((widths <= 2).mean() >= 0.5):
+        return []
+    if not widths.any():
+        return [f"Every place in every taste is certain, at a level of {percent(sure.level)}."]
+    certain, near = (percent(float((widths <= most).mean())) for most in (0, 2))
+    return [
+        f"{certain} of all places are certain, {near} known to within two places, at a level of {percent(sure.level)}."
+    ]
+
+
+def _uncertain(found: Contents) -> list[str]:
+    """The places that are known least."""
+    sure = found.intervals
+    if sure is None:
+        return ["No intervals were asked for: how sure the places and shares are is not said here."]
+    widths = sure.position_high - sure.position_low
+    if widths.max() < max(3, found.model.n_items // 4):
+        return []
+    k, i = divmod(int(widths.argmax()), found.model.n_items)
+    low, high = int(sure.position_low[k, i]) + 1, int(sure.position_high[k, i]) + 1
+    return [
+        f"Some places are open: that of {printable(sure.items[i])} in taste {k + 1} may be anything from {low} to {high}."
+    ]
+
+
+def _error(found: Contents, *, good: bool) -> list[str]:
+    error = found.diagnosis.expected_error
+    if error is None:
+        return []
+    worst = max(range(len(error.kendall)), key=lambda k: error.kendall[k])
+    wrong = error.kendall[worst]
+    if good and wrong == 0:
+        return [
+            "In simulated data of this size, no two things came out in the wrong order in any taste."
+        ]
+    if good and wrong <= _GOOD:
+        return [
+            f"In simulated data of this size, at most {percent(wrong, 1)} of the pairs of things came out in the wrong order."
+        ]
+    if not good and wrong > _GOOD:
+        how = "rough" if wrong > _POOR else "good but not exact"
+        said = f"In simulated data of this size, {percent(wrong, 1)} of the pairs came out in the wrong order in taste {worst + 1}"
+        return [f"{said}: its ranking is {how}."]
+    return []
+
+
+def _apart(found: Contents, *, good: bool) -> list[str]:
+    alike = [pair for pair in found.diagnosis.alike if not pair.told_apart]
+    if found.model.n_components == 1:
+        return []
+    if good:
+        return (
+            []
+            if alike
+            else ["The tastes differ by more than the error to be expected: they are told apart."]
+        )
+    pairs = [f"{pair.component} and {pair.other}" for pair in alike]
+    return (
+        [f"These tastes are too alike to be told apart with this data: {'; '.join(pairs)}."]
+        if pairs
+        else []
+    )
+
+
+def _influence(found: Contents) -> list[str]:
+    strong = sum(person.standard_errors >= _STRONG for person in found.diagnosis.influential)
+    said = []
+    if strong:
+        who = "One person moves" if strong == 1 else f"At least {strong} people each move"
+        said.append(f"{who} the result by a standard error or more.")
+    busiest = found.diagnosis.activity.busiest_tenth
+    if math.isfinite(busiest) and busiest > 0.3:
+        said.append(
+            f"The busiest tenth of the people made {percent(busiest)} of the choices: the result is more theirs than others'."
+        )
+    return said

@@ -1,0 +1,93 @@
+"""Connections to the database of votes: SQLite in WAL with synchronous=FULL, or PostgreSQL by its URL."""
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import NullPool, QueuePool
+
+from mallowmix.errors import FileError, OptionError
+
+_WAIT = 5.0  # seconds for a lock or a connection; an error never shows the values of a statement: they may be secrets
+
+
+def database_url(text: str) -> sa.URL:
+    """`votes.db` or `postgresql://…` as a URL that SQLAlchemy knows."""
+    if "://" not in text:
+        return sa.URL.create("sqlite", database=str(Path(text)))
+    try:
+        url = sa.make_url(text)
+    except ArgumentError:
+        raise OptionError(
+            "--votes is not a URL that can be read: give a file, or postgresql://user@host/database."
+        ) from None
+    if url.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
+        return url.set(drivername="postgresql+psycopg")
+    if url.drivername == "sqlite" and url.database:
+        return url
+    raise OptionError(
+        f"--votes names a {url.drivername!r} database; mallowmix keeps votes in SQLite (a file) or postgresql://."
+    )
+
+
+def shown(url: sa.URL) -> str:
+    """The place for messages and logs: without the password."""
+    return (
+        str(url.database)
+        if url.drivername == "sqlite"
+        else url.render_as_string(hide_password=True)
+    )
+
+
+def make_engine(url: sa.URL, *, writing: bool) -> sa.Engine:
+    """An engine for the one writer, or for readers, each statement of which sees what is committed."""
+    if url.drivername == "sqlite":
+        return _sqlite(url, writing=writing)
+    options: dict[str, Any] = {"hide_parameters": True} | (
+        {} if writing else {"isolation_level": "AUTOCOMMIT"}
+    )
+    arguments = {
+        "connect_timeout": 3,
+        "options": "-c statement_timeout=20000 -c lock_timeout=10000",
+    }
+    return sa.create_engine(
+        url,
+        connect_args=arguments,
+        poolclass=QueuePool,
+        pool_size=4,
+        pool_timeout=_WAIT,
+        pool_pre_ping=True,
+        **options,
+    )
+
+
+def _sqlite(url: sa.URL, *, writing: bool) -> sa.Engine:
+    folder = Path(url.database or "").parent
+    if not folder.is_dir():
+        raise FileError(f"{url.database}: there is no folder {folder}; make it first.")
+    pool = NullPool if writing else QueuePool
+    sizes: dict[str, Any] = {"hide_parameters": True} | (
+        {} if writing else {"pool_size": 8, "max_overflow": 8}
+    )
+    engine = sa.create_engine(
+        url, poolclass=pool, connect_args={"timeout": _WAIT, "check_same_thread": False}, **sizes
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection, _record):
+        connection.isolation_level = None  # transactions are begun below, not by the driver
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            f"busy_timeout={int(1000 * _WAIT)}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection):
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    return engine

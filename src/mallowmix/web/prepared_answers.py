@@ -1,0 +1,132 @@
+"""A model made ready to answer: its columns and prior laid out once, so that a question takes milliseconds."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.assess.diagnose.disagreement import polarising
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import text_of
+from mallowmix.engine import Block
+from mallowmix.infer.collapsed_variational import Lens, fold_in, lens
+from mallowmix.infer.gibbs_draws import draw
+from mallowmix.infer.next_pair import most_telling, rough_information
+from mallowmix.infer.predict import RankedItem, rank
+from mallowmix.model.m4 import M4
+
+N_DRAWS = 100  # of a person's weights behind one question
+_FEW, _BEST = 4, 1024  # one draw in four finds the best 1,024 pairs; all draws, the best of these
+_KEY = np.uint64(0)
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model with its number in the database; 0 is the one given on the command line."""
+
+    version: int
+    model: M4
+    votes: int = 0
+    number: dict[str, int] = field(default_factory=dict)  # of each item in the model, by name
+
+    def __post_init__(self) -> None:
+        self.number.update({name: i for i, name in enumerate(text_of(self.model.items))})
+
+    @cached_property
+    def view(self) -> Lens:
+        """Columns and prior."""
+        return lens(self.model)
+
+    @cached_property
+    def narrow(self) -> NDArray[np.float32]:
+        """(Q², K) the columns in single precision."""
+        return self.view.beta.astype(np.float32)
+
+    @cached_property
+    def crowd(self) -> list[RankedItem]:
+        """The population's ranking."""
+        return rank(self.model)[0]
+
+    @cached_property
+    def tastes(self) -> list[dict[str, Any]]:
+        """One entry a component, the largest share first: its ranking, and the pair that speaks most for it alone."""
+        rows = self.model.table()
+        for row in rows:
+            row["items"] = [str(item) for item in row["items"]]
+            row["telling"] = telling_choice(self.model, row["component"] - 1)
+        return rows
+
+    @cached_property
+    def polarising(self) -> tuple[Any, Any]:
+        """Pairs and items on which people differ most."""
+        return polarising(self.model, top=8)
+
+    def block(
+        self, winner: NDArray[Any], loser: NDArray[Any], weight: Array | None = None
+    ) -> Block:
+        """One person's choices, as numbers of items in the model."""
+        pair = np.asarray(winner, np.int64) * self.model.n_items + np.asarray(loser, np.int64)
+        order = np.argsort(
+            pair, kind="stable"
+        )  # as Comparisons has them, so that draws are the same
+        weight = np.ones(len(pair)) if weight is None else np.asarray(weight, np.float64)
+        starts = np.array([0, len(pair)], np.int64)
+        return Block(
+            0, self.model.n_items, starts, pair[order].astype(np.int32), weight[order], np.ones(1)
+        )
+
+    def weights(self, block: Block) -> Array:
+        """(K,) the posterior mean of the person's weights."""
+        theta = fold_in(block, self.view)[0][0, : self.model.n_components]
+        return theta / theta.sum()
+
+    def question(self, block: Block, codes: NDArray[np.int64]) -> tuple[int, float]:
+        """Which of the pairs `codes` (i · Q + j) tells most about the person, and how much, in nats."""
+        theta = draw(block, self.view, N_DRAWS, _KEY)[0]
+        some = np.arange(len(codes))
+        if len(codes) > 4 * _BEST:
+            some = np.argpartition(-rough_information(theta[::_FEW], self.narrow, codes), _BEST)[
+                :_BEST
+            ]
+            some.sort()
+        best, told = most_telling(theta, self.view.beta, codes[some], 1, self.narrow)
+        return int(some[best[0]]), float(told[0])
+
+    def comparisons(self, block: Block) -> Comparisons:
+        """The same choices as the library takes them."""
+        winner, loser = np.divmod(block.pair, self.model.n_items)
+        return Comparisons.from_codes(
+            np.zeros(len(winner), int), winner, loser, block.weight, self.model.items, ["you"]
+        )
+
+    def warm(self) -> None:
+        """Lay everything out and run what a question runs, so that nobody waits for it or for a compiler."""
+        Q, _ = self.model.n_items, (self.narrow, self.crowd, self.tastes, self.polarising)
+        if Q > 1:
+            for block in (
+                self.block(np.zeros(0), np.zeros(0)),
+                self.block(np.array([0]), np.array([1])),
+            ):
+                self.weights(block)
+                low, high = np.triu_indices(Q, 1)
+                self.question(block, low * Q + high)
+
+
+def telling_choice(model: M4, k: int) -> dict[str, Any] | None:
+    """The choice that component k makes and the others do not: the pair with the largest lead over every other component."""
+    if model.n_components < 2 or model.n_items < 2:
+        return None
+    beta = model.beta()  # (K, Q, Q)
+    lead = beta[k] - np.delete(beta, k, axis=0).max(axis=0)
+    i, j = np.unravel_index(np.argmax(lead), lead.shape)
+    names = text_of(model.items)
+    others = float(np.delete(beta, k, axis=0).max(axis=0)[i, j])
+    return {
+        "winner": names[i],
+        "loser": names[j],
+        "here": float(beta[k, i, j]),
+        "elsewhere": others,
+    }

@@ -1,0 +1,204 @@
+"""The database of votes as a server uses it: opened and migrated, read by many, written by one thread."""
+
+import secrets
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+from sqlalchemy.exc import DBAPIError
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.errors import FileError
+from mallowmix.web.connections import database_url, make_engine, shown
+from mallowmix.web.schema import items, meta, migrate, models, people, votes
+from mallowmix.web.writer import Writer
+
+ACTIVE, PROPOSED, REJECTED, RETIRED = "active", "proposed", "rejected", "retired"
+
+
+class Item(NamedTuple):
+    """Something that is compared; `by` is the participant who proposed it."""
+
+    id: int
+    name: str
+    status: str
+    by: int | None = None
+
+
+class Person(NamedTuple):
+    """A participant: their number, and how many answers and undecided ones they have given."""
+
+    id: int
+    created: float
+    votes: int
+    skipped: int
+
+
+class Archive:
+    """The database as it is read: by a server, and by the process that learns."""
+
+    def __init__(self, place: str) -> None:
+        self.url = database_url(place)
+        self.place, self.reading = shown(self.url), make_engine(self.url, writing=False)
+
+    def close(self) -> None:
+        """Let go."""
+        self.reading.dispose()
+
+    def items(self) -> list[Item]:
+        """All items, by number."""
+        with self.reading.connect() as connection:
+            rows = connection.execute(
+                sa.select(items.c.id, items.c.name, items.c.status, items.c.proposed_by).order_by(
+                    items.c.id
+                )
+            )
+            return [Item(*row) for row in rows]
+
+    def person_by(self, column: str, digest: str) -> int | None:
+        """The number of the person with this digest of a token or a link."""
+        with self.reading.connect() as connection:
+            return connection.execute(
+                sa.select(people.c.id).where(people.c[column] == digest)
+            ).scalar()
+
+    def answers_of(self, person: int) -> NDArray[np.int64]:
+        """(n, 3) low, high, choice of one person, in the order in which they came."""
+        query = (
+            sa.select(votes.c.low, votes.c.high, votes.c.choice)
+            .where(votes.c.person == person)
+            .order_by(votes.c.id)
+        )
+        with self.reading.connect() as connection:
+            rows = connection.execute(query).fetchall()
+        return np.array([tuple(row) for row in rows], np.int64).reshape(-1, 3)
+
+    def counts(self) -> dict[str, int]:
+        """How many votes, undecided answers and people there are."""
+        with self.reading.connect() as connection:
+            return {
+                "votes": connection.execute(
+                    sa.select(sa.func.count()).where(votes.c.choice != 0)
+                ).scalar_one(),
+                "skipped": connection.execute(
+                    sa.select(sa.func.count()).where(votes.c.choice == 0)
+                ).scalar_one(),
+                "people": connection.execute(
+                    sa.select(sa.func.count(sa.distinct(votes.c.person)))
+                ).scalar_one(),
+            }
+
+    def pair_counts(self) -> dict[tuple[int, int], int]:
+        """How often each pair was answered."""
+        query = sa.select(votes.c.low, votes.c.high, sa.func.count()).group_by(
+            votes.c.low, votes.c.high
+        )
+        with self.reading.connect() as connection:
+            return {(low, high): count for low, high, count in connection.execute(query)}
+
+    def people(self, after: int = 0, most: int = 50) -> list[Person]:
+        """Participants by number, from the one after `after`."""
+        given = sa.func.coalesce(sa.func.sum(sa.case((votes.c.choice != 0, 1), else_=0)), 0)
+        query = (
+            sa.select(people.c.id, people.c.created, given, sa.func.count(votes.c.id) - given)
+            .select_from(people.outerjoin(votes))
+            .where(people.c.id > after)
+            .group_by(people.c.id, people.c.created)
+            .order_by(people.c.id)
+            .limit(most)
+        )
+        with self.reading.connect() as connection:
+            return [Person(*row) for row in connection.execute(query)]
+
+    def fits(self) -> list[dict[str, Any]]:
+        """What is known of every refit, oldest first, without the models themselves."""
+        columns = [column for column in models.c if column.name != "data"]
+        with self.reading.connect() as connection:
+            return [
+                dict(row._mapping)
+                for row in connection.execute(sa.select(*columns).order_by(models.c.id))
+            ]
+
+    def newest_model(self) -> tuple[int, int, bytes] | None:
+        """Number, last vote learnt from, and file of the newest model."""
+        query = sa.select(models.c.id, models.c.last_vote, models.c.data).where(
+            models.c.data.is_not(None)
+        )
+        with self.reading.connect() as connection:
+            row = connection.execute(query.order_by(models.c.id.desc()).limit(1)).first()
+        return None if row is None else (row[0], row[1], row[2])
+
+    def rows(self) -> tuple[NDArray[np.int64], dict[int, str]]:
+        """(n, 4) id, person, winner, loser of every decided vote in order; and the names of the items."""
+        winner = sa.case((votes.c.choice > 0, votes.c.low), else_=votes.c.high)
+        loser = sa.case((votes.c.choice > 0, votes.c.high), else_=votes.c.low)
+        query = (
+            sa.select(votes.c.id, votes.c.person, winner, loser)
+            .where(votes.c.choice != 0)
+            .order_by(votes.c.id)
+        )
+        with self.reading.connect() as connection:
+            rows = np.array([tuple(row) for row in connection.execute(query)], np.int64).reshape(
+                -1, 4
+            )
+        return rows, {item.id: item.name for item in self.items()}
+
+
+class Store(Archive):
+    """The same with its one writer; opening it makes or upgrades the tables."""
+
+    def __init__(self, place: str, told: Any = lambda n: None) -> None:
+        super().__init__(place)
+        self._writing = make_engine(self.url, writing=True)
+        try:
+            with self._writing.begin() as connection:
+                migrate(connection)
+                self.secret = _secret(connection)
+        except DBAPIError as error:
+            reason = str(error.orig).strip().splitlines()[0]
+            raise FileError(
+                f"{self.place} cannot be used as the database of votes: {reason}."
+            ) from None
+        self.writer = Writer(self._writing, told)
+
+    def close(self) -> None:
+        """Write what waits and let go."""
+        self.writer.stop()
+        super().close()
+        self._writing.dispose()
+
+    def add_items(self, names: list[str]) -> int:
+        """Make sure that these are there; how many are new."""
+
+        def add(connection: sa.Connection) -> int:
+            known = {name for (name,) in connection.execute(sa.select(items.c.name))}
+            new = [name for name in dict.fromkeys(names) if name not in known]
+            if new:
+                rows = [{"name": name, "status": ACTIVE, "created": time.time()} for name in new]
+                connection.execute(items.insert(), rows)
+            return len(new)
+
+        return self.writer.submit(add).result()
+
+
+def _secret(connection: sa.Connection) -> bytes:
+    """The key of CSRF tokens, made once and kept with the votes, so that a page survives a restart of the server."""
+    found = connection.execute(sa.select(meta.c.value).where(meta.c.key == "secret")).scalar()
+    if found is None:
+        found = secrets.token_hex(32)
+        connection.execute(meta.insert().values(key="secret", value=found))
+    return bytes.fromhex(found)
+
+
+def person_name(number: int) -> str:
+    """What a participant is called in exports and on the admin page."""
+    return f"p{number:06d}"
+
+
+def comparisons_of(rows: NDArray[np.int64], names: dict[int, str]) -> Comparisons:
+    """Rows of `Store.rows` as comparisons."""
+    label = np.vectorize(names.__getitem__, otypes=[object])
+    user = [person_name(number) for number in rows[:, 1].tolist()]
+    return Comparisons.from_arrays(user, label(rows[:, 2]).tolist(), label(rows[:, 3]).tolist())
