@@ -58,12 +58,12 @@ def _one_size(sizes: Sizes, M: int, repeats: int, tell: Tell) -> dict[str, Any]:
     for refine in REFINE:
         for threads in sizes.threads:
             seconds, _ = repeated(
-                lambda r=refine, t=threads: mm.fit(comparisons, K, refine=r, jobs=t), repeats
+                lambda r=refine, t=threads: mm.fit(comparisons, K, refine=r, n_jobs=t), repeats
             )
             rows.append({"method": refine, "threads": threads, "seconds": seconds})
-            tell(f"M = {M:,}: {refine}, jobs={threads}: {seconds / product:.1f} products")
+            tell(f"M = {M:,}: {refine}, n_jobs={threads}: {seconds / product:.1f} products")
     steps = {
-        r: seconds_by_step(lambda r=r: mm.fit(comparisons, K, refine=r, jobs=1)) for r in REFINE
+        r: seconds_by_step(lambda r=r: mm.fit(comparisons, K, refine=r, n_jobs=1)) for r in REFINE
     }
     return {
         "users": M,

@@ -63,7 +63,7 @@ def _many(sizes: Sizes, tell: Tell) -> dict[str, Any]:
                 }
             )
             tell(
-                f"{sizes.users:,} people: {estimate}, jobs={threads}: {seconds / product:.1f} products"
+                f"{sizes.users:,} people: {estimate}, n_jobs={threads}: {seconds / product:.1f} products"
             )
     return {"users": sizes.users, "comparisons": comparisons.n_comparisons, "rows": rows}
 
@@ -71,7 +71,7 @@ def _many(sizes: Sizes, tell: Tell) -> dict[str, Any]:
 def _caller(
     model: mm.M4, comparisons: mm.Comparisons, estimate: Any, threads: int
 ) -> Callable[[], Any]:
-    return lambda: mm.weights(model, comparisons, estimate=estimate, jobs=threads)
+    return lambda: mm.weights(model, comparisons, estimate=estimate, n_jobs=threads)
 
 
 def _one(sizes: Sizes, tell: Tell) -> dict[str, Any]:

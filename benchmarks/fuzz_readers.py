@@ -24,7 +24,8 @@ from benchmarks.record import RESULTS, about, save
 
 CHUNK = 2000  # inputs that one child process reads
 SECONDS = 10  # for one input
-MOST_ROWS = 1_000_000  # comparisons that one input may make: the guard is lowered from the machine's memory to this
+# comparisons that one input may make: the guard is lowered from the machine's memory to this
+MOST_ROWS = 1_000_000
 WORDS = [
     *(
         b",",

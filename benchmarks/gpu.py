@@ -78,7 +78,7 @@ def _keep(result: dict[str, Any], name: str, call: Callable[[], Any]) -> None:
 def _place(small: bool) -> tuple[device.Arrays, Callable[[], None]]:
     """The card; for a small run the processor where there is none."""
     try:
-        on = device.on_card()
+        on = device.on_gpu()
     except Exception as error:
         if not small:
             sys.exit(
@@ -239,10 +239,8 @@ def _floors(n: int, width: int, K: int, rate: dict[str, float]) -> dict[str, flo
     if "copied" not in rate:
         return {}
     tokens = 4 * n / rate["copied"]
-    moment, e_step = (
-        2 * 4 * width * n,
-        5 * 4 * K * n,
-    )  # a row of W read and one added to; a row of β read four times, added once
+    # a row of W read and one added to; a row of β read four times, added once
+    moment, e_step = (2 * 4 * width * n, 5 * 4 * K * n)
     return {
         "counts": tokens,
         "moment": max(tokens, moment / rate["gathered"]),

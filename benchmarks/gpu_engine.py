@@ -19,11 +19,8 @@ from mallowmix.engine.gpu.gpu_engine import GpuEngine  # noqa: E402
 from mallowmix.errors import MallowmixWarning  # noqa: E402
 from mallowmix.model.permutations import match_components  # noqa: E402
 
-SIZES = (
-    (3_000, 100, 60, 5),
-    (20_000, 200, 100, 10),
-    (200_000, 100, 100, 10),
-)  # people, comparisons each, items, components
+# people, comparisons each, items, components
+SIZES = ((3_000, 100, 60, 5), (20_000, 200, 100, 10), (200_000, 100, 100, 10))
 
 
 def planted(M: int, N: int, Q: int, K: int, seed: int = 0) -> tuple[mm.M4, mm.Comparisons]:
@@ -41,7 +38,7 @@ def both(M: int, N: int, Q: int, K: int, refine: str) -> dict:
     truth, votes = planted(M, N, Q, K)
     row: dict = {"people": M, "per_person": N, "items": Q, "components": K, "refine": refine}
     found = {}
-    for name, engine in (("local", "local"), ("gpu", GpuEngine())):
+    for name, engine in (("threads", "threads"), ("gpu", GpuEngine())):
         mm.fit(votes.take_users(np.arange(500)), K, refine=refine, engine=engine)
         start = time.perf_counter()
         found[name] = mm.fit(votes, K, refine=refine, engine=engine)
@@ -49,10 +46,10 @@ def both(M: int, N: int, Q: int, K: int, refine: str) -> dict:
         row[f"{name}_error"] = float(
             match_components(found[name].sigma, truth.sigma).kendall.mean()
         )
-    match = match_components(found["gpu"].sigma, found["local"].sigma)
+    match = match_components(found["gpu"].sigma, found["threads"].sigma)
     row["same_rankings"] = bool(match.kendall.max() == 0)
     row["largest_difference_of_phi"] = float(
-        np.abs(found["gpu"].phi[match.found] - found["local"].phi).max()
+        np.abs(found["gpu"].phi[match.found] - found["threads"].phi).max()
     )
     return row
 

@@ -308,9 +308,8 @@ def insertion_search(wins: np.ndarray, order: np.ndarray) -> np.ndarray:
         moved = False
         for item in range(Q):
             place = np.argmax(order == item, axis=1)
-            upto = np.cumsum(
-                margin[every[:, None], item, order], axis=1
-            )  # of margins over the items up to each place
+            # of margins over the items up to each place
+            upto = np.cumsum(margin[every[:, None], item, order], axis=1)
             here = upto[every, place]
             gain = here[:, None] - np.where(
                 np.arange(Q) < place[:, None], upto - margin[every[:, None], item, order], upto

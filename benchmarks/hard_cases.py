@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import mallowmix as mm
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
 from mallowmix.learn.spectral.number_of_components import estimate_rank
 from mallowmix.learn.spectral.signed_moment import count_pairs, pair_statistics
@@ -130,7 +130,7 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
 
 def signs(votes: mm.Comparisons, found: mm.M4, seed: int) -> dict[str, Any]:
     """What a fit could look at without knowing the truth."""
-    blocks, engine = make_blocks(votes), LocalEngine()
+    blocks, engine = make_blocks(votes), ThreadEngine()
     rank = estimate_rank(
         blocks, pair_statistics(count_pairs(blocks, engine), votes.n_items), engine, seed=seed
     )

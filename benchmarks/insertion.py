@@ -15,7 +15,7 @@ import numpy as np
 
 import mallowmix as mm
 from benchmarks.record import RESULTS, about, repeated, save
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import make_blocks
 from mallowmix.learn.spectral.insertion_search import insert_by_gap
 from mallowmix.learn.spectral.likelihood_tables import by_gap, by_pair, new_tables, tabulate
 from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
@@ -74,14 +74,8 @@ def values_of(n_items: int, phi: float, people: int) -> np.ndarray:
     truth = mm.M4(sigma, np.full(K, phi), np.full(K, ALPHA), np.arange(n_items))
     drawn = truth.sample(people, EACH, seed=0)
     tables, columns = new_tables(K, n_items), Columns(truth.sigma, truth.phi)
-    tabulate(
-        by_pair(make_blocks(drawn.comparisons)),
-        beta_table(columns, 1e-3),
-        drawn.theta,
-        tables,
-        LocalEngine(),
-        which=[0],
-    )
+    pairs = by_pair(make_blocks(drawn.comparisons))
+    tables = tabulate(pairs, beta_table(columns, 1e-3), drawn.theta, tables, which=[0])
     return by_gap(tables[0], n_items, phi)
 
 

@@ -18,7 +18,7 @@ from scipy.special import psi
 import mallowmix as mm
 from benchmarks.planted import Setting, count_matrix
 from benchmarks.record import timed
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.spectral.mallows_mstep import Columns
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
 
@@ -67,9 +67,8 @@ class ScikitLearn:
             K, doc_topic_prior=alpha, total_samples=M, n_jobs=threads, random_state=seed, **way
         )
         starter = LatentDirichletAllocation(1, n_jobs=threads, max_doc_update_iter=1)
-        starter.partial_fit(
-            self.X[: 2 * threads]
-        )  # its worker processes are there before the clock starts
+        # its worker processes are there before the clock starts
+        starter.partial_fit(self.X[: 2 * threads])
 
     def advance(self) -> None:
         self.model.partial_fit(self.X)
@@ -94,9 +93,8 @@ class Tomotopy:
 
     def advance(self) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", RuntimeWarning
-            )  # two workers may give another result each time
+            # two workers may give another result each time
+            warnings.simplefilter("ignore", RuntimeWarning)
             self.model.train(20, workers=self.threads)
 
     def topic_word(self) -> Array:
@@ -214,7 +212,7 @@ def random_start_em(
     comparisons: mm.Comparisons, setting: Setting, *, cap: float, n_iter: int = 20
 ) -> Variational:
     """The best, by its bound, of three variational EM runs from random rankings; of fewer where they take `cap` seconds."""
-    blocks, engine = make_blocks(comparisons), LocalEngine()
+    blocks, engine = make_blocks(comparisons), ThreadEngine()
     spent, runs = 0.0, []
     while len(runs) < EM_STARTS and (spent < cap or not runs):
         random = np.random.default_rng([setting.seed, len(runs)])
@@ -227,7 +225,7 @@ def random_start_em(
 
 
 def _one_run(
-    blocks: list, engine: LocalEngine, setting: Setting, random: np.random.Generator, n_iter: int
+    blocks: list, engine: ThreadEngine, setting: Setting, random: np.random.Generator, n_iter: int
 ) -> Variational:
     """On until ten more iterations raise the bound by less than 1e-4 of itself, or five times ten are done."""
     K, Q = setting.n_components, setting.n_items

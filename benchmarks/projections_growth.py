@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import ThreadEngine
 from mallowmix.learn.paper.components_from_topics import components
 from mallowmix.learn.paper.novel_pairs import find_novel_pairs
 from mallowmix.learn.paper.pair_moments import HalfMoments
@@ -47,7 +47,7 @@ def draw(M: int, N: int, K: int, Q: int) -> mm.Comparisons:
 def time_stages(comparisons: mm.Comparisons, K: int) -> dict[str, float]:
     """Seconds in each algorithm, one thread."""
     marks = [time.process_time()]
-    E = HalfMoments(comparisons, engine=LocalEngine(1))
+    E = HalfMoments(comparisons, engine=ThreadEngine(1))
     marks.append(time.process_time())
     novel = find_novel_pairs(E, K, min_count=0.2)
     marks.append(time.process_time())

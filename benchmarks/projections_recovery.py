@@ -16,8 +16,8 @@ import numpy as np
 
 import mallowmix as mm
 from mallowmix.errors import MallowmixWarning
-from mallowmix.model.m4 import separability
 from mallowmix.model.permutations import match_components
+from mallowmix.model.separability import separability
 
 RESULTS = Path(__file__).parent / "results" / "projections_recovery.json"
 SETTINGS = [{"zeta": zeta, "min_count": least} for zeta in (0.05, "auto") for least in (0.0, 0.2)]

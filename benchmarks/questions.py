@@ -74,7 +74,7 @@ class Person:
 
     def error(self, told: list[tuple[int, int]]) -> float:
         return float(
-            np.abs(mm.weights(self.model, self.comparisons(told), jobs=1)[0] - self.theta).sum()
+            np.abs(mm.weights(self.model, self.comparisons(told), n_jobs=1)[0] - self.theta).sum()
         )
 
     def most_telling(self, told: list[tuple[int, int]]) -> tuple[int, int]:

@@ -24,7 +24,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixError, MallowmixWarning
 from mallowmix.infer.collapsed_variational import views
 from mallowmix.infer.heldout.completion import completion, foretold, split_block
@@ -46,7 +46,7 @@ def random_start(blocks: list[Block], K: int, seed: int) -> Variational:
     random = np.random.default_rng(seed)
     sigma = np.stack([random.permutation(blocks[0].n_items) for _ in range(K)]).astype(np.int32)
     return variational_em(
-        blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, 1 / K), LocalEngine(), n_iter=40
+        blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, 1 / K), ThreadEngine(), n_iter=40
     )
 
 
@@ -59,7 +59,7 @@ def random_em(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
             blocks,
             start.columns,
             start.alpha,
-            LocalEngine(),
+            ThreadEngine(),
             n_iter=10,
             gamma=start.gamma,
             move_alpha=True,
@@ -78,7 +78,7 @@ def random_refined(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
             start.columns,
             start.alpha,
             start_chains(blocks, theta),
-            LocalEngine(),
+            ThreadEngine(),
             seed=seed,
         )
     return mm.M4(

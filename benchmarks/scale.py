@@ -25,6 +25,7 @@ import numpy as np
 from benchmarks.planted import Setting, error_of, truth_of
 from benchmarks.record import RESULTS, about, load, save
 from benchmarks.scale_data import write_shards
+from mallowmix.engine import Shard
 
 SETTING = Setting(n_items=200, n_components=20, per_user=100, phi=0.2, alpha=0.1)
 STAGES = ("scan", "store", "none", "full")
@@ -162,10 +163,9 @@ def fit(folder: Path, memory: str, setting: Setting, name: str) -> dict[str, Any
         refine=name,
         engine=_clocked(DiskEngine, seconds)(memory=memory),
     )
-    passes = {step: value for step, value in seconds.items() if step.startswith("everybody")}
-    number = [
-        int(item) for item in model.items
-    ]  # shards hold labels as text, which are numbered in another order
+    passes = {step: value for step, value in seconds.items() if step.startswith("all users")}
+    # shards hold labels as text, which are numbered in another order
+    number = [int(item) for item in model.items]
     return {
         "passes": passes,
         "sample": sum(value for step, value in seconds.items() if step not in passes),
@@ -179,12 +179,17 @@ def _clocked(engine: type, seconds: Counter[str]) -> type:
     """The engine, with a note of how long each pass over stored shards took."""
 
     class Clocked(engine):
+        def map(self, step: Any, blocks: Any, *args: Any, **options: Any) -> Any:
+            return self._clocked(super().map, step, blocks, *args, **options)
+
         def reduce(self, step: Any, blocks: Any, *args: Any, **options: Any) -> Any:
+            return self._clocked(super().reduce, step, blocks, *args, **options)
+
+        def _clocked(self, run: Any, step: Any, blocks: Any, *args: Any, **options: Any) -> Any:
             start = time.perf_counter()
-            answer = super().reduce(step, blocks, *args, **options)
-            inner = getattr(step, "step", step)
-            where = "everybody" if blocks and hasattr(blocks[0], "blocks") else "sample"
-            seconds[f"{where} {inner.__module__.rsplit('.')[-1]}"] += time.perf_counter() - start
+            answer = run(step, blocks, *args, **options)
+            where = "all users" if blocks and isinstance(blocks[0], Shard) else "sample"
+            seconds[f"{where}: {step.name}"] += time.perf_counter() - start
             return answer
 
     return Clocked

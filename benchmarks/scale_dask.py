@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.planted import truth_of
 from benchmarks.record import RESULTS, about, save
 from benchmarks.scale import SETTING
-from mallowmix.engine import LocalEngine, make_shards
+from mallowmix.engine import ThreadEngine, make_shards
 from mallowmix.engine.dask import DaskEngine
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.learn.spectral.large_data import tabulate_everybody
@@ -47,7 +47,7 @@ def measure(stored: StoredComparisons) -> dict[str, Any]:
     )
     work = (stored.blocks(), columns, alpha)
     start = time.perf_counter()
-    expected = tabulate_everybody(*work, LocalEngine(1))
+    expected = tabulate_everybody(*work, ThreadEngine(1))
     found: dict[str, Any] = {
         "comparisons": stored.n_comparisons,
         "shards": len(make_shards(work[0])),
@@ -70,7 +70,7 @@ def _timed(work: tuple[Any, ...], workers: int, *, lost: bool) -> tuple[float, n
         victims = list(engine.client.run(os.getpid).values()) if lost else []
         tabulate_everybody(work[0][:1], *work[1:], engine)  # workers import and compile
         start = time.perf_counter()
-        tables = tabulate_everybody(*work, engine, told=_killer(victims))
+        tables = tabulate_everybody(*work, engine, progress=_killer(victims))
         return time.perf_counter() - start, tables
     finally:
         engine.close()

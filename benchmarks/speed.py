@@ -81,7 +81,8 @@ def _ours(
     sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4, refine: str, repeats: int
 ) -> dict[str, Any]:
     seconds, model = repeated(
-        lambda: mm.fit(comparisons, truth.n_components, refine=refine, jobs=sizes.threads), repeats
+        lambda: mm.fit(comparisons, truth.n_components, refine=refine, n_jobs=sizes.threads),
+        repeats,
     )
     return {
         "method": refine,
@@ -116,7 +117,7 @@ def _peer(
 
 def _projections(sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4) -> dict[str, Any]:
     seconds, model = timed(
-        lambda: mm.fit(comparisons, truth.n_components, method="projections", jobs=sizes.threads)
+        lambda: mm.fit(comparisons, truth.n_components, method="projections", n_jobs=sizes.threads)
     )
     return {
         "method": "projections",

@@ -10,21 +10,22 @@ from unittest.mock import patch
 
 import mallowmix
 from benchmarks.record import timed
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import ThreadEngine
 
 _SOURCE = Path(mallowmix.__file__).parent
-_ENGINE = "engine.local"
+_ENGINE = "engine.threads"
 
 
 def seconds_by_step(call: Callable[[], Any]) -> dict[str, float]:
-    """Seconds of one call, largest first: "pass variational._e_step" for a pass, "learn.mstep" for a module's own work.
+    """Seconds of one call, largest first: "pass: variational E-step" for a pass, "learn.spectral.mallows_mstep" for a module's own work.
 
     A module's own work is the time of its functions less that of the mallowmix functions they call: numpy, scipy and compiled
     kernels count for who called them.
     """
     passes: Counter[str] = Counter()
     profile = cProfile.Profile()
-    with patch.object(LocalEngine, "reduce", _clocked(LocalEngine.reduce, passes)):
+    clocked = {name: _clocked(getattr(ThreadEngine, name), passes) for name in ("map", "reduce")}
+    with patch.multiple(ThreadEngine, **clocked):
         total, _ = timed(lambda: profile.runcall(call))
     found = Counter(_own_seconds(pstats.Stats(profile)))
     del found[_ENGINE]
@@ -33,17 +34,15 @@ def seconds_by_step(call: Callable[[], Any]) -> dict[str, float]:
     return dict(found.most_common())
 
 
-def _clocked(reduce: Callable[..., Any], passes: Counter[str]) -> Callable[..., Any]:
-    """`LocalEngine.reduce`, with a note of how long each step took."""
+def _clocked(method: Callable[..., Any], passes: Counter[str]) -> Callable[..., Any]:
+    """A method of `ThreadEngine`, with a note of how long each step took."""
 
-    def timed_reduce(
-        self: LocalEngine, step: Callable[..., Any], *args: Any, **options: Any
-    ) -> Any:
-        seconds, answer = timed(lambda: reduce(self, step, *args, **options))
-        passes[f"pass {step.__module__.rsplit('.')[-1]}.{step.__name__}"] += seconds
+    def timed_pass(self: ThreadEngine, step: Any, *args: Any, **options: Any) -> Any:
+        seconds, answer = timed(lambda: method(self, step, *args, **options))
+        passes[f"pass: {step.name}"] += seconds
         return answer
 
-    return timed_reduce
+    return timed_pass
 
 
 def _own_seconds(stats: pstats.Stats) -> dict[str, float]:
@@ -63,7 +62,7 @@ def _own_seconds(stats: pstats.Stats) -> dict[str, float]:
 def _module_of(function: tuple[str, int, str]) -> str | None:
     """learn.mstep for a frame of that file; the clock above stands for the engine; None for what is not ours."""
     file, _, name = function
-    if name == "timed_reduce":
+    if name == "timed_pass":
         return _ENGINE
     path = Path(file)
     return (

@@ -44,10 +44,10 @@ def _both(comparisons: mm.Comparisons, K: int, refine: str, repeats: int) -> dic
     seconds: dict[int, list[float]] = {1: [], 2: []}
     models: dict[int, mm.M4] = {}
     for _ in range(repeats):
-        for jobs in seconds:
-            spent, models[jobs] = timed(
-                lambda j=jobs: mm.fit(comparisons, K, refine=refine, jobs=j)
+        for n_jobs in seconds:
+            spent, models[n_jobs] = timed(
+                lambda j=n_jobs: mm.fit(comparisons, K, refine=refine, n_jobs=j)
             )
-            seconds[jobs].append(spent)
+            seconds[n_jobs].append(spent)
     one, two = (sorted(times)[len(times) // 2] for times in seconds.values())
     return {"one": one, "two": two, "same_model": models[1] == models[2]}

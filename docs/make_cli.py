@@ -5,7 +5,7 @@ from typing import Any
 
 import typer.main
 
-from mallowmix.cli import commands as app
+from mallowmix.cli import app
 from mallowmix.cli.read_options import OPTIONS as _READING
 from mallowmix.cli.shell import EXIT_CODES
 

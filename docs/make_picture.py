@@ -30,9 +30,16 @@ def draw_tastes(ax, model, names):
         )
         for k in range(3):
             ax.text(
-                k, places[k], label, ha="center", va="center", fontsize=7.5, color=COLOURS[k],
-                bbox={"boxstyle": "round,pad=0.18", "facecolor": "white", "edgecolor": "none"}, zorder=2,
-            )  # fmt: skip
+                k,
+                places[k],
+                label,
+                ha="center",
+                va="center",
+                fontsize=7.5,
+                color=COLOURS[k],
+                bbox={"boxstyle": "round,pad=0.18", "facecolor": "white", "edgecolor": "none"},
+                zorder=2,
+            )
     for k, name in enumerate(names):
         ax.text(
             k,

@@ -35,9 +35,8 @@ def main() -> float:
         mean_change_tol=0.01,
         random_state=0,
     )
-    topics = lda.fit(
-        words(comparisons)
-    ).components_  # (2, Q²) how much each topic puts on each word
+    # (2, Q²) how much each topic puts on each word
+    topics = lda.fit(words(comparisons)).components_
     found = mm.components(topics.T, dispersion="ml")  # Algorithm 4
 
     match = match_components(found.sigma, planted.sigma)

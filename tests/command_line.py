@@ -2,7 +2,7 @@
 
 from typer.testing import CliRunner
 
-from mallowmix.cli import commands as app
+from mallowmix.cli import app
 
 
 def run(*words, code=0):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.spectral.signed_moment import PairStatistics
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import match_components
@@ -24,7 +24,7 @@ def error(model: M4, truth: M4) -> float:
 
 
 def blocks_of(comparisons: Comparisons):
-    return make_blocks(comparisons), LocalEngine(2)
+    return make_blocks(comparisons), ThreadEngine(2)
 
 
 def tiny_population(

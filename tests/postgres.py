@@ -22,12 +22,8 @@ _PLACES = (
     "/opt/homebrew/opt/postgresql*/bin",
     "/usr/local/opt/postgresql*/bin",
 )
-_SETTINGS = (
-    "fsync=off",
-    "full_page_writes=off",
-    "shared_buffers=16MB",
-    "max_connections=20",
-)  # nothing here must survive
+# nothing here must survive
+_SETTINGS = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=20")
 _names = itertools.count()
 
 

@@ -2,11 +2,13 @@
 
 import time
 
-from mallowmix.engine.threads import OnShard
+from mallowmix.engine import reduce_step
+from mallowmix.engine.engine import run_reduce
 from mallowmix.learn.spectral.signed_moment import _count_step
 
 
+@reduce_step("slow count", takes_shards=True)
 def slow_count(shard, seconds, state):
     """How often each pair was seen in the shard."""
     time.sleep(seconds)
-    return OnShard(_count_step)(shard, None, None)
+    return run_reduce(_count_step, shard, None, None)

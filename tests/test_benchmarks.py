@@ -91,9 +91,8 @@ def test_held_out_comparisons_are_halved():
     np.testing.assert_array_equal(
         (people.given + people.scored).toarray(), count_matrix(comparisons).toarray()
     )
-    assert (
-        200 < people.given.sum() < 400
-    )  # of 600, each with probability ½: outside with probability below 1e-15
+    # of 600, each with probability ½: outside with probability below 1e-15
+    assert 200 < people.given.sum() < 400
 
 
 class Scripted:
@@ -206,7 +205,7 @@ def test_floor_tells_where_the_time_goes(results):
         (r, t) for r in speed.REFINE for t in (1, 2)
     }
     assert run["product_seconds"] > 0
-    assert any(step.startswith("pass ") for step in run["steps"]["none"])
+    assert any(step.startswith("pass: ") for step in run["steps"]["none"])
     assert set(run["steps"]["none"]) < set(run["steps"]["full"]) | {"everything else"}
 
 
@@ -300,7 +299,7 @@ def test_steps_add_up_to_the_whole():
     steps = {}
 
     def fit():
-        steps.update(seconds_by_step(lambda: mm.fit(comparisons, 2, jobs=1)))
+        steps.update(seconds_by_step(lambda: mm.fit(comparisons, 2, n_jobs=1)))
 
     total, _ = timed(fit)
     assert 0.5 * total < sum(steps.values()) <= total

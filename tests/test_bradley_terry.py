@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import mallowmix as mm
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import ThreadEngine
 from mallowmix.errors import DataError, OptionError
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.learn.bradley_terry_components import best_scores, with_scores
@@ -85,7 +85,7 @@ def test_planted_scores_are_found_and_foretell_better_than_mallows_columns():
 def test_the_bytes_do_not_depend_on_threads():
     votes = planted().sample(300, 30, seed=1).comparisons
     model = mm.fit(votes, 2)
-    one, three = (with_scores(model, votes, LocalEngine(jobs)) for jobs in (1, 3))
+    one, three = (with_scores(model, votes, ThreadEngine(n_jobs)) for n_jobs in (1, 3))
     assert one.scores.tobytes() == three.scores.tobytes()
 
 

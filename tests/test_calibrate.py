@@ -77,7 +77,7 @@ def test_the_data_it_was_learnt_from_is_not_the_judge():
 
 
 def test_the_same_bytes_on_any_number_of_threads_and_in_any_order():
-    one, three = (dumps(mm.calibrate(TRUTH, NEW, jobs=jobs)) for jobs in (1, 3))
+    one, three = (dumps(mm.calibrate(TRUTH, NEW, n_jobs=n_jobs)) for n_jobs in (1, 3))
     table = NEW.to_arrow()
     columns = [table.column(n).to_pylist()[::-1] for n in range(3)]
     assert (

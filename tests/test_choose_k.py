@@ -63,10 +63,8 @@ def test_opposite_tastes_are_two_although_one_ranking_is_no_better_than_a_coin()
         [range(12), range(12)[::-1]], [0.3, 0.3], [0.1, 0.1], [f"i{i:02d}" for i in range(12)]
     )
     choice = mm.choose_k(model.sample(200, 40, seed=1).comparisons, [2, 3])
-    assert choice.k == 2 and [row.k for row in choice.table] == [
-        2,
-        3,
-    ]  # 1 is tried, but was not asked for
+    # 1 is tried, but was not asked for
+    assert choice.k == 2 and [row.k for row in choice.table] == [2, 3]
 
 
 def test_few_people_and_little_said():
@@ -164,7 +162,7 @@ def test_the_error_of_a_ratio_by_the_jackknife():
 def test_asking_agrees_with_completion():
     model = planted(10, 3, 0.4, 0.3)
     votes = model.sample(60, 25, seed=3).comparisons
-    asked = ask(model, votes, given=0.4, seed=7, jobs=1)
+    asked = ask(model, votes, given=0.4, seed=7, n_jobs=1)
     whole = completion(model, votes, given=0.4, seed=7)
     s, n = asked.per_person(60).sum(axis=0)
     assert n == whole.n_comparisons and s / n == pytest.approx(
@@ -188,8 +186,8 @@ def test_the_same_for_any_threads_and_any_order_of_rows():
     votes = planted(8, 2, 0.3, 0.1).sample(60, 20, seed=2).comparisons
     table = votes.to_arrow().to_pylist()
     shuffled = [tuple(table[n].values()) for n in np.random.default_rng(0).permutation(len(table))]
-    one = mm.choose_k(votes, [1, 2], jobs=1)
-    assert one == mm.choose_k(mm.read_comparisons(shuffled), [1, 2], jobs=3)
+    one = mm.choose_k(votes, [1, 2], n_jobs=1)
+    assert one == mm.choose_k(mm.read_comparisons(shuffled), [1, 2], n_jobs=3)
 
 
 def test_options_are_checked():

@@ -84,9 +84,8 @@ def test_help_needs_no_numpy_and_answers_at_once():
         )
         took.append(_seconds_of_children() - started)
         assert "Usage: mallowmix" in shown.stdout
-    assert (
-        min(took) < 0.9
-    )  # of processor time, which does not grow with what else the machine does; about .4
+    # of processor time, which does not grow with what else the machine does; about .4
+    assert min(took) < 0.9
 
 
 def _seconds_of_children():
@@ -230,8 +229,8 @@ def test_fit_writes_the_model_of_the_library(folder):
 
 
 def test_fit_gives_the_same_bytes_on_one_thread_and_on_two(folder, here):
-    for jobs in (1, 2):
-        run("fit", folder / "votes.parquet", *FIT, "--jobs", jobs, "-o", f"{jobs}.m4", "-q")
+    for n_jobs in (1, 2):
+        run("fit", folder / "votes.parquet", *FIT, "--n-jobs", n_jobs, "-o", f"{n_jobs}.m4", "-q")
     assert (
         Path("1.m4").read_bytes() == Path("2.m4").read_bytes() == (folder / "model.m4").read_bytes()
     )

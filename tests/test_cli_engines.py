@@ -29,19 +29,16 @@ def votes(tmp_path, monkeypatch):
     [
         ["votes", "--memory", "300MB"],
         ["votes", "--engine", "disk"],
-        ["votes", "--engine", "local"],
+        ["votes", "--engine", "threads"],
         ["votes/part-0.parquet", "votes/part-1.parquet", "votes/part-2.parquet"],
-        ["votes/*.parquet", "--engine", "disk", "--jobs", "1"],
+        ["votes/*.parquet", "--engine", "disk", "--n-jobs", "1"],
     ],
 )
 def test_the_same_file_from_every_place(votes, words):
     run("fit", *words, "-k", 2, "--refine", "short", "-o", "model.m4")
     assert (votes / "model.m4").read_bytes() == (votes / "expected.m4").read_bytes()
-    assert sorted(file.name for file in votes.iterdir()) == [
-        "expected.m4",
-        "model.m4",
-        "votes",
-    ]  # sorted rows are removed
+    # sorted rows are removed
+    assert sorted(file.name for file in votes.iterdir()) == ["expected.m4", "model.m4", "votes"]
 
 
 def test_a_folder_that_was_named_is_kept_and_used_again(votes):
@@ -65,9 +62,8 @@ def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is
     store_comparisons("votes", "votes.blocks")
     run("fit", "votes", "-k", 2, "--memory", "300MB", "--refine", "none", "-o", "model.m4", "-q")
     assert (votes / "votes.blocks" / "about.json").exists()
-    (
-        votes / "votes.blocks" / "passing"
-    ).touch()  # as a command that was killed after the sorting leaves it
+    # as a command that was killed after the sorting leaves it
+    (votes / "votes.blocks" / "passing").touch()
     run("fit", "votes", "-k", 2, "--memory", "300MB", "--refine", "none", "-o", "model.m4", "-q")
     assert not (votes / "votes.blocks").exists()
 
@@ -77,14 +73,14 @@ def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is
     [
         (
             ["--engine", "cloud"],
-            "--engine is 'cloud'; it must be one of 'local', 'disk', 'dask', 'gpu'.",
+            "--engine is 'cloud'; it must be one of 'threads', 'disk', 'dask', 'gpu'.",
         ),
         (
             ["--memory", "lots"],
             "--memory is 'lots'; write a number and a unit, as in 2GB or 512MB.",
         ),
         (
-            ["--engine", "local", "--memory", "2GB"],
+            ["--engine", "threads", "--memory", "2GB"],
             "--memory, --cache and several files are for data on disk",
         ),
         (["--memory", "2GB", "--ties", "half"], "--ties needs the votes in memory"),

@@ -14,8 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mallowmix as mm
-from mallowmix.cli import commands as app
-from mallowmix.cli import outputs
+from mallowmix.cli import app, outputs
 from mallowmix.cli.shell import EXIT_CODES, explain, in_options
 from mallowmix.errors import DataError, FileError, OptionError
 
@@ -129,7 +128,7 @@ OTHERS = [
     ),
     (2, "fit good.csv -k 1 --seed -1", "--seed is -1; it must be a whole number from 0"),
     (2, "fit good.csv -k 1 --seed one", "--seed"),
-    (2, "fit good.csv -k 1 --jobs 0", "'--jobs': 0 is too small; it must be at least 1."),
+    (2, "fit good.csv -k 1 --n-jobs 0", "'--n-jobs': 0 is too small; it must be at least 1."),
     (2, "fit good.csv -k 1 --zeta nan", "'--zeta': 'nan' is not a finite number."),
     (2, "fit good.csv -k 1 --zeta large", "'--zeta': 'large' is not a number."),
     (
@@ -224,9 +223,8 @@ def test_auto_is_passed_to_fit_which_has_the_last_word(monkeypatch):
     assert run("fit", "good.csv", "-k", "auto", "--refine", "full", code=2).startswith(
         "-k is 'auto'"
     )
-    assert asked == [
-        ("auto", ["engine", "progress", "refine", "seed"])
-    ]  # what was not given is not passed
+    # what was not given is not passed
+    assert asked == [("auto", ["engine", "progress", "refine", "seed"])]
 
 
 # -------------------------------------------------------------------------------------------------- bugs, limits, Ctrl-C
@@ -337,7 +335,9 @@ def test_ctrl_c_during_a_fit_on_a_terminal():
     Path("m.m4").write_text("before")
     before = sorted(Path().iterdir())
     terminal, theirs = pty.openpty()
-    words = split("fit v.csv -k 2 -o m.m4 --method projections --n-projections 100000000 --jobs 2")
+    words = split(
+        "fit v.csv -k 2 -o m.m4 --method projections --n-projections 100000000 --n-jobs 2"
+    )
     process = subprocess.Popen(
         [*MAIN, *words],
         stdout=subprocess.PIPE,

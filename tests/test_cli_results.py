@@ -95,9 +95,8 @@ def _console():
 def test_what_sets_components_apart_in_words():
     same = mm.M4.from_orders(["abc", "abc"], 0.3)
     assert novel_pairs(same) == [None, None] and "no pair sets it apart" in words_of(same)
-    close = mm.M4.from_orders(
-        ["abc", "bac"], 0.9
-    )  # nobody sticks to anything: the others do nearly as often
+    # nobody sticks to anything: the others do nearly as often
+    close = mm.M4.from_orders(["abc", "bac"], 0.9)
     assert "the people who put a over b more often than the others do" in words_of(close)
     assert "everyone: it is the only component" in words_of(mm.M4.from_orders(["abc"], 0.3))
 
@@ -191,9 +190,8 @@ def test_separability_prints_the_footnote():
             "separability --items 100 --components 10 --phi 0,0.1,0.2,0.5 --threshold 0.05 --draws 400"
         )
     )
-    printed = [
-        float(p) for p in re.findall(r"\d\.\d{3}", said)
-    ]  # the only numbers with three places
+    # the only numbers with three places
+    printed = [float(p) for p in re.findall(r"\d\.\d{3}", said)]
     errors = np.sqrt(np.array(printed) * (1 - np.array(printed)) / 400)
     assert np.all(np.abs(np.array(printed) - [0.933, 0.870, 0.793, 0.426]) < 4 * errors)
     assert said.count("nothing") == 4  # what Lemma 3 promises at this size
@@ -220,9 +218,8 @@ def test_separability_keeps_the_order_and_agrees_with_the_library():
     assert re.findall(r"\d\.\d{3}", said) == [
         f"{row['probability']:.3f}" for row in values["results"]
     ]
-    least = (
-        np.floor(100 * values["results"][1]["lemma3_bound"]) / 100
-    )  # 0.99…: rounded down, not up
+    # 0.99…: rounded down, not up
+    least = np.floor(100 * values["results"][1]["lemma3_bound"]) / 100
     assert said.count(f"at least {least:.2f}") == 1 and least < 1
 
 

@@ -36,7 +36,7 @@ def test_update_writes_the_model_of_the_library(here):
 
 def test_update_replaces_the_model_unless_told_otherwise():
     expected = dumps(mm.update(mm.load("model.m4"), mm.read_comparisons("votes.parquet")))
-    assert run("update", "model.m4", "votes.parquet", "--quiet", "--jobs", 1) == ("", "")
+    assert run("update", "model.m4", "votes.parquet", "--quiet", "--n-jobs", 1) == ("", "")
     assert Path("model.m4").read_bytes() == expected
 
 

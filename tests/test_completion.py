@@ -34,9 +34,8 @@ def quadrature(model, told: list[tuple[int, int]], asked: list[tuple[int, int]])
         return math.prod(t * beta[0, i, j] + (1 - t) * beta[1, i, j] for i, j in told)
 
     def integral(f):
-        left = quad(lambda s: f(s ** (1 / a)) * (1 - s ** (1 / a)) ** (b - 1) / a, 0, 0.5**a)[
-            0
-        ]  # t < ½: ds = a t^(a−1) dt
+        # t < ½: ds = a t^(a−1) dt
+        left = quad(lambda s: f(s ** (1 / a)) * (1 - s ** (1 / a)) ** (b - 1) / a, 0, 0.5**a)[0]
         right = quad(lambda s: f(1 - s ** (1 / b)) * (1 - s ** (1 / b)) ** (a - 1) / b, 0, 0.5**b)[
             0
         ]
@@ -116,7 +115,7 @@ def test_one_component_needs_nothing_told_and_its_standard_error_is_clustered():
 def test_the_standard_error_is_the_spread_between_populations():
     """The spread of 200 answers has a relative error of 5%, so 25% fails by chance less than once in 10⁵."""
     found = [
-        completion(TWO, TWO.sample(60, 8, seed=s).comparisons, seed=s, jobs=1) for s in range(200)
+        completion(TWO, TWO.sample(60, 8, seed=s).comparisons, seed=s, n_jobs=1) for s in range(200)
     ]
     spread = np.std([one.log_likelihood_per_comparison for one in found])
     assert np.mean([one.standard_error for one in found]) == pytest.approx(spread, rel=0.25)
@@ -128,9 +127,10 @@ def test_certain_rankings_do_not_give_minus_infinity():
     assert completion(certain, against).log_likelihood_per_comparison == pytest.approx(
         math.log(FLOOR)
     )
+    # one person: not known
     assert (
         completion(certain, against).standard_error != completion(certain, against).standard_error
-    )  # one person: not known
+    )
 
 
 @pytest.mark.parametrize("given", [0.0, 0.25, 0.5, 0.9])
@@ -195,8 +195,8 @@ def test_every_item_is_given_equally_often():
 
 def test_threads_weights_and_the_order_of_items_do_not_matter():
     comparisons = TWO.sample(200, 10, seed=6).comparisons
-    one = completion(TWO, comparisons, jobs=1)
-    assert completion(TWO, comparisons, jobs=3) == one
+    one = completion(TWO, comparisons, n_jobs=1)
+    assert completion(TWO, comparisons, n_jobs=3) == one
     heavy = Comparisons.from_codes(
         comparisons.user,
         comparisons.winner,

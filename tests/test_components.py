@@ -91,9 +91,8 @@ def test_e7_a_tie_is_half_a_win_for_each():
     B = column(ties | {(1, 2): 55, (2, 1): 45, (3, 1): 95, (1, 3): 5, (3, 2): 9, (2, 3): 1}, 4)
     rounded = np.round(conditional_beta(B)[0] * (1 - np.eye(4))).sum(axis=1)
     assert rounded.tolist() == [0, 1, 0, 2]
-    assert components(B).sigma.tolist() == [
-        [1, 2, 3, 0]
-    ]  # 3, then 0 and 1 with 1.5 wins each and Σβ = 1.5 and 1.1, then 2
+    # 3, then 0 and 1 with 1.5 wins each and Σβ = 1.5 and 1.1, then 2
+    assert components(B).sigma.tolist() == [[1, 2, 3, 0]]
 
 
 def test_equal_wins_are_told_apart_by_how_clearly_they_were_won():
@@ -114,9 +113,8 @@ def test_e8_the_printed_dispersion_explodes_when_one_beta_is_zero():
     B = mm.M4([np.arange(Q)], [phi], [1.0], range(Q)).ranking_matrix().copy()
     B[7 * Q + 8] = 0  # 8 always beats 7 …
     for j in (15, 17):
-        B[8 * Q + j] = B[
-            j * Q + 8
-        ]  # … but ties with two low ones, so that it has no more wins, and a smaller Σβ
+        # … but ties with two low ones, so that it has no more wins, and a smaller Σβ
+        B[8 * Q + j] = B[j * Q + 8]
     found = {name: components(B, dispersion=name) for name in ("printed", "pooled", "ml")}
     assert all(part.sigma.tolist() == [list(range(Q))] for part in found.values())
     assert found["printed"].phi.tolist() == [1.0]

@@ -43,9 +43,8 @@ def test_the_tastes_are_separable():
         sorted(ratio(k, i, j) for i in range(Q) for j in range(Q) if i != j) for k in range(K)
     ]
     assert max(best[0] for best in ratios) <= 0.01
-    assert all(
-        sum(value <= 0.1 for value in best) >= 15 for best in ratios
-    )  # many pairs, not one lucky one
+    # many pairs, not one lucky one
+    assert all(sum(value <= 0.1 for value in best) >= 15 for best in ratios)
 
 
 def test_the_named_pairs_speak_for_one_taste_alone():

@@ -10,8 +10,10 @@ from scipy.special import gammaln, psi
 
 import mallowmix.engine.gpu.kernels
 from benchmarks import gpu, gpu_fit
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
+from mallowmix.engine.engine import STEPS
 from mallowmix.engine.gpu.device_arrays import count_pairs, fold, on_processor, people_scale
+from mallowmix.engine.gpu.device_forms import FORMS
 from mallowmix.engine.gpu.gpu_engine import GpuEngine, to_batch
 from mallowmix.errors import OptionError
 from mallowmix.fitting.fit import fit
@@ -45,9 +47,8 @@ def test_counts_and_scales_by_plain_loops(data):
         halves = {
             (data.winner[row], data.loser[row]) for row in rows if data.weight[row] % 1 == 0.5
         }
-        ties = sum(
-            (j, i) in halves for i, j in halves
-        )  # each tie twice: ½ · ½ in either order is left out
+        # each tie twice: ½ · ½ in either order is left out
+        ties = sum((j, i) in halves for i, j in halves)
         products = n**2 - sum(t**2 for t in tokens) - 0.25 * ties
         people[m] = u * n / products if n > 1 and products > 1e-9 * n**2 else 0.0
         mass += u * n * (people[m] > 0)
@@ -64,7 +65,7 @@ def test_counts_and_scales_by_plain_loops(data):
 
 @pytest.mark.parametrize("room", [0, 1 << 30], ids=["streamed", "resident"])
 def test_the_moment_is_that_of_the_compiled_step(data, room):
-    blocks, local, card = make_blocks(data), LocalEngine(1), engine(room)
+    blocks, local, card = make_blocks(data), ThreadEngine(1), engine(room)
     counts = compiled_counts(blocks, local)
     np.testing.assert_allclose(compiled_counts(blocks, card), counts, rtol=1e-6)
     pairs = pair_statistics(counts, 6)
@@ -74,9 +75,8 @@ def test_the_moment_is_that_of_the_compiled_step(data, room):
     null, expected = (
         SignedMoment(blocks, pairs, run, null_key=3).apply(V) for run in (card, local)
     )
-    assert (
-        null.tobytes() == expected.tobytes()
-    )  # signs at random have no form for a card: both ran on threads
+    # signs at random have no form for a card: both ran on threads
+    assert null.tobytes() == expected.tobytes()
 
 
 def test_the_e_step_is_that_of_the_compiled_step_and_keeps_its_state(data):
@@ -84,7 +84,7 @@ def test_the_e_step_is_that_of_the_compiled_step_and_keeps_its_state(data):
     columns = Columns(np.array(truth.sigma), np.array(truth.phi))
     found, expected = (
         variational_em(blocks, columns, np.full(3, 0.4), run, n_iter=4)
-        for run in (engine(), LocalEngine(1))
+        for run in (engine(), ThreadEngine(1))
     )
     np.testing.assert_allclose(found.elbo, expected.elbo, rtol=1e-5)
     for a, b in zip(found.gamma, expected.gamma, strict=True):
@@ -92,7 +92,7 @@ def test_the_e_step_is_that_of_the_compiled_step_and_keeps_its_state(data):
     given, table = expected.gamma, beta_table(columns, 1e-4)
     one, two = (
         expected_counts(blocks, table, np.full(3, 0.4), run, given)[0]
-        for run in (engine(), LocalEngine(1))
+        for run in (engine(), ThreadEngine(1))
     )
     np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-5)
 
@@ -179,3 +179,32 @@ def test_the_benchmark_runs_with_numpy_and_finds_what_was_planted(tmp_path):
         "failed" in str(part) for part in found.values()
     )
     assert found["fit"]["error"] < 0.01 and found["check"]["same rankings"]
+
+
+def device_cases(data):
+    """What each step that has a form for a GPU is given: broadcast, and how its state begins."""
+    counts = compiled_counts(make_blocks(data), ThreadEngine(1))
+    pairs = pair_statistics(counts, 6)
+    V = np.random.default_rng(0).standard_normal((15, 4)).astype(np.float32)
+    columns = Columns(np.array(planted(6, 3, 0.4).sigma), np.full(3, 0.4))
+    table = beta_table(columns, 1e-4).astype(np.float32)
+    return {
+        "count pairs": (None, None),
+        "signed rows": (None, None),
+        "signed moment": ((pairs.index, pairs.value.astype(np.float32), V), "signed rows"),
+        "variational E-step": ((table, np.full(3, 0.3), 3), None),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(FORMS))
+def test_every_device_form_gives_what_its_step_gives(name, data):
+    cases, blocks, step = device_cases(data), make_blocks(data), STEPS[name]
+    assert set(cases) == set(FORMS)
+    broadcast, before = cases[name]
+    sums = []
+    for run in (ThreadEngine(1), engine()):
+        state = run.reduce(STEPS[before], blocks)[1] if before else None
+        total, _ = run.reduce(step, blocks, broadcast, state)
+        sums.append(total if isinstance(total, tuple) else (total,))
+    for host, device in zip(*sums, strict=True):
+        np.testing.assert_allclose(device, host, rtol=2e-5, atol=2e-5 * np.abs(host).max())

@@ -23,19 +23,10 @@ PROSE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 PAPER = ROOT / "docs" / "paper.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
-NOT_RUN = (
-    "pip",
-    "git",
-    "cd",
-    ".venv/bin/",
-)  # commands that set up a machine; everything else in a shell block is run or checked
-UNTESTED = (
-    "py",
-    "pycon",
-    "sh",
-    "shell",
-    "zsh",
-)  # other names of the tested languages, under which a block would escape the tests
+# commands that set up a machine; everything else in a shell block is run or checked
+NOT_RUN = ("pip", "git", "cd", ".venv/bin/")
+# other names of the tested languages, under which a block would escape the tests
+UNTESTED = ("py", "pycon", "sh", "shell", "zsh")
 
 FENCE = re.compile(
     r"^(?P<fence>`{3,})(?P<language>[\w-]*)[^\n]*\n(?P<text>.*?)^(?P=fence)[ ]*$", re.M | re.S

@@ -173,8 +173,8 @@ def test_each_person_for_themselves(trust):
     """The same bytes whoever else is there, in whatever order, on any number of threads, under any name."""
     model = replace(TWO, calibration=trust)
     comparisons = TWO.sample(70, 8, seed=4).comparisons
-    draws = weight_draws(model, comparisons, 20, jobs=1)
-    assert draws.tobytes() == weight_draws(model, comparisons, 20, jobs=3).tobytes()
+    draws = weight_draws(model, comparisons, 20, n_jobs=1)
+    assert draws.tobytes() == weight_draws(model, comparisons, 20, n_jobs=3).tobytes()
     some = [69, 0, 33]
     assert draws[some].tobytes() == weight_draws(model, comparisons.take_users(some), 20).tobytes()
     table = comparisons.to_arrow().to_pydict()
@@ -183,7 +183,7 @@ def test_each_person_for_themselves(trust):
         *(np.array(table[name])[shuffled] for name in ("user", "winner", "loser", "weight"))
     )
     assert again == comparisons and draws.tobytes() == weight_draws(model, again, 20).tobytes()
-    found = mm.posterior(model, comparisons, n_draws=20, jobs=2)
+    found = mm.posterior(model, comparisons, n_draws=20, n_jobs=2)
     alone = mm.posterior(model, comparisons.take_users([33]), n_draws=20)
     assert (
         found.low[33].tolist() == alone.low[0].tolist()
@@ -248,9 +248,8 @@ def test_spam_is_drawn_and_then_left_out():
     draws, found = weight_draws(model, comparisons, 50), mm.posterior(model, comparisons)
     assert draws.shape == (3, 50, 3) and found.low.shape == (3, 2)
     np.testing.assert_allclose(draws.sum(axis=2), 1)
-    np.testing.assert_allclose(
-        found.low[:, 0], 1 - found.high[:, 1], atol=1e-12
-    )  # two weights that sum to one
+    # two weights that sum to one
+    np.testing.assert_allclose(found.low[:, 0], 1 - found.high[:, 1], atol=1e-12)
     assert np.all(found.low <= found.high) and np.all((found.low >= 0) & (found.high <= 1))
 
 

@@ -1,16 +1,24 @@
 """Blocks of users and `reduce`: everybody once, sums in block order, the same bytes on any number of threads."""
 
+import importlib
+import inspect
+import pickle
+import pkgutil
 import threading
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mallowmix
+import mallowmix as mm
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import LocalEngine, make_blocks, make_shards
-from mallowmix.engine.blocks import MAX_ITEMS, block_edges
-from mallowmix.engine.threads import OnShard, add
+from mallowmix.engine import Engine, ThreadEngine, make_blocks, make_shards, reduce_step
+from mallowmix.engine.blocks import MAX_ITEMS, InMemory, block_edges
+from mallowmix.engine.engine import STEPS, MapStep, ReduceStep, add
+from mallowmix.engine.parallel import parallel_map, parallel_sum
 from mallowmix.errors import DataError, OptionError
 from mallowmix.model.m4 import M4
 
@@ -37,9 +45,8 @@ def test_blocks_are_large_enough_for_their_sums():
     """A block's answer has Q² numbers for each of K or P columns: a block has more rows than that, but for small data."""
     edges = block_edges(10**6, 10**8, 100)
     assert 10**8 / (len(edges) - 1) == pytest.approx(max(1 << 16, 8 * 100**2), rel=0.01)
-    assert (
-        len(block_edges(10**6, 10**5, 100)) - 1 == 16
-    )  # small data: still enough blocks for some threads
+    # small data: still enough blocks for some threads
+    assert len(block_edges(10**6, 10**5, 100)) - 1 == 16
     assert len(block_edges(3, 10**5, 100)) - 1 == 3
 
 
@@ -79,9 +86,24 @@ def test_too_many_items_says_so():
     most = Comparisons.from_codes(
         [0], [MAX_ITEMS - 1], [MAX_ITEMS - 2], None, np.arange(MAX_ITEMS), ["u"]
     )
-    assert (
-        make_blocks(most)[0].pair[0] == (MAX_ITEMS - 1) * MAX_ITEMS + MAX_ITEMS - 2
-    )  # no overflow
+    # no overflow
+    assert make_blocks(most)[0].pair[0] == (MAX_ITEMS - 1) * MAX_ITEMS + MAX_ITEMS - 2
+
+
+class Number(InMemory):
+    """The smallest block there can be."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+def numbers(n):
+    return [Number(value) for value in range(n)]
+
+
+def summing(function):
+    """A step of a test: function(number, broadcast, state)."""
+    return ReduceStep("of a test", lambda block, sent, state: function(block.value, sent, state))
 
 
 def _values(n_blocks):
@@ -92,8 +114,8 @@ def _values(n_blocks):
     )
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 4])
-def test_sums_are_taken_in_block_order(jobs):
+@pytest.mark.parametrize("n_jobs", [1, 2, 4])
+def test_sums_are_taken_in_block_order(n_jobs):
     values = _values(200)
     in_order, reversed_order = values[0].copy(), values[-1].copy()
     for value in values[1:]:
@@ -102,57 +124,81 @@ def test_sums_are_taken_in_block_order(jobs):
         reversed_order = reversed_order + value
     assert in_order.tobytes() != reversed_order.tobytes()  # the order matters for these
 
-    def step(block, broadcast, state):
-        if block % 7 == 0:
+    def step(number, broadcast, state):
+        if number % 7 == 0:
             threading.Event().wait(0.001)  # answers arrive out of order
-        return (values[block].copy(), float(values[block][0])), None
+        return (values[number].copy(), float(values[number][0])), None
 
-    (total, number), _ = LocalEngine(jobs).reduce(step, range(200))
+    (total, number), _ = ThreadEngine(n_jobs).reduce(summing(step), numbers(200))
     assert total.tobytes() == in_order.tobytes()
     assert np.float64(number).tobytes() == in_order[0].tobytes()
+    assert (
+        parallel_sum(lambda n: step(n, None, None)[0][0], range(200), n_jobs).tobytes()
+        == in_order.tobytes()
+    )
 
 
 def test_broadcast_reaches_every_block_and_state_stays_with_its_block():
-    def step(block, broadcast, state):
-        return block * broadcast, (state or 0) + block
-
-    engine = LocalEngine(2)
-    total, state = engine.reduce(step, range(10), 3)
+    step = summing(lambda number, broadcast, state: (number * broadcast, (state or 0) + number))
+    engine = ThreadEngine(2)
+    total, state = engine.reduce(step, numbers(10), 3)
     assert (total, state) == (3 * 45, list(range(10)))
-    total, state = engine.reduce(step, range(10), 2, state)
+    total, state = engine.reduce(step, numbers(10), 2, state)
     assert (total, state) == (2 * 45, [2 * b for b in range(10)])
     with pytest.raises(ValueError, match="shorter"):
-        engine.reduce(step, range(10), 2, state[:-1])
+        engine.reduce(step, numbers(10), 2, state[:-1])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_map_gives_one_answer_a_block_in_their_order(n_jobs):
+    seen = []
+    step = MapStep("of a test", lambda block, broadcast: block.value * broadcast)
+    engine = ThreadEngine(n_jobs)
+    assert engine.map(step, numbers(9), 2, progress=lambda *at: seen.append(at)) == list(
+        range(0, 18, 2)
+    )
+    assert seen == [(i + 1, 9) for i in range(9)]
+    assert engine.map(step, []) == []
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_loops_over_other_things_keep_their_order(n_jobs):
+    seen = []
+    assert parallel_map(str, range(7), n_jobs, progress=seen.append) == list("0123456")
+    assert seen == list(range(1, 8))
+    assert parallel_sum(lambda n: (n, np.full(2, n)), range(4), n_jobs)[0] == 6
+    assert parallel_sum(float, [], n_jobs) is None
 
 
 def test_the_sum_leaves_answers_and_state_alone():
     """A step may keep the very array it answers with: the sum must not be written into it."""
     kept = [np.ones(3) for _ in range(5)]
-    total, state = LocalEngine(2).reduce(lambda block, _, __: (kept[block], kept[block]), range(5))
+    total, state = ThreadEngine(2).reduce(
+        summing(lambda number, _, __: (kept[number], kept[number])), numbers(5)
+    )
     assert total.tolist() == [5, 5, 5]
     assert all(array.tolist() == [1, 1, 1] for array in state)
 
 
 def test_answers_may_be_none_and_nested():
-    assert LocalEngine(1).reduce(lambda block, _, __: (None, block), range(3)) == (None, [0, 1, 2])
-    assert LocalEngine(1).reduce(lambda block, _, __: (None, block), []) == (None, [])
+    step = summing(lambda number, _, __: (None, number))
+    assert ThreadEngine(1).reduce(step, numbers(3)) == (None, [0, 1, 2])
+    assert ThreadEngine(1).reduce(step, []) == (None, [])
     parts = [(None, (1, 2.0)), (4, (1, 2.0)), (None, (1, 2.0))]
-    assert LocalEngine(1).reduce(lambda block, _, __: (parts[block], None), range(3))[0] == (
-        4,
-        (3, 6.0),
-    )
+    step = summing(lambda number, _, __: (parts[number], None))
+    assert ThreadEngine(1).reduce(step, numbers(3))[0] == (4, (3, 6.0))
     assert add(None, (1, 2)) == (1, 2)
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_an_exception_in_a_step_comes_out(jobs):
-    def step(block, broadcast, state):
-        if block == 11:
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_an_exception_in_a_step_comes_out(n_jobs):
+    def step(number, broadcast, state):
+        if number == 11:
             raise KeyError("block 11")
         return 1, None
 
     with pytest.raises(KeyError, match="block 11"):
-        LocalEngine(jobs).reduce(step, range(40))
+        ThreadEngine(n_jobs).reduce(summing(step), numbers(40))
 
 
 def test_few_answers_are_held_at_a_time():
@@ -175,31 +221,120 @@ def test_few_answers_are_held_at_a_time():
             with lock:
                 made[0] -= 1
 
-    LocalEngine(2).reduce(lambda block, _, __: (Answer(), None), range(300))
+    ThreadEngine(2).reduce(summing(lambda number, _, __: (Answer(), None)), numbers(300))
     assert most[0] <= 10
 
 
 def test_float32_answers_are_added_up_in_float64():
     parts = [np.float32([1e8]), np.float32([1.0]), np.float32([1.0])]
-    total, _ = LocalEngine(1).reduce(lambda block, _, __: (parts[block], None), range(3))
+    total, _ = ThreadEngine(1).reduce(summing(lambda n, _, __: (parts[n], None)), numbers(3))
     assert total.dtype == np.float64 and total[0] == 100_000_002  # in float32 the ones are lost
 
 
 def test_a_shard_answers_with_the_sum_over_its_blocks_and_tells_how_far_it_is():
     comparisons = TWO.sample(50, 6, seed=1).comparisons
-    blocks, told = make_blocks(comparisons), []
+    blocks, seen = make_blocks(comparisons), []
     shards = make_shards(blocks)
-    total, state = LocalEngine(2).reduce(
-        OnShard(lambda block, factor, _: (factor * block.weight.sum(), block)),
-        shards,
-        3,
-        told=lambda *done: told.append(done),
-    )
+    step = ReduceStep("of a test", lambda block, factor, _: (factor * block.weight.sum(), block))
+    total, state = ThreadEngine(2).reduce(step, shards, 3, progress=lambda *at: seen.append(at))
     assert total == 3 * 300 and state == [None] * len(shards)
-    assert told == [(i + 1, len(shards)) for i in range(len(shards))]
+    assert seen == [(i + 1, len(shards)) for i in range(len(shards))]
+    whole = ReduceStep(
+        "of a test", lambda shard, _, __: (len(shard.blocks), None), takes_shards=True
+    )
+    assert ThreadEngine(1).reduce(whole, shards)[0] == len(blocks)
 
 
-@pytest.mark.parametrize("jobs", [0, -2])
-def test_jobs_must_be_at_least_one(jobs):
-    with pytest.raises(OptionError, match=f"jobs is {jobs}; it must be at least 1"):
-        LocalEngine(jobs)
+def test_every_engine_is_an_engine_by_the_protocol():
+    """The Protocol is on one page; a signature that differs would only be noticed by a type checker."""
+    from mallowmix.engine.dask import DaskEngine
+    from mallowmix.engine.gpu.gpu_engine import GpuEngine
+    from mallowmix.engine.out_of_core.disk import DiskEngine
+
+    for engine in (ThreadEngine, DiskEngine, DaskEngine, GpuEngine):
+        for name in ("map", "reduce", "session", "close"):
+            wanted = inspect.signature(getattr(Engine, name)).parameters
+            assert list(inspect.signature(getattr(engine, name)).parameters) == list(wanted)
+
+
+def import_all():
+    """Every module of the package, so that all steps are declared."""
+    for module in pkgutil.walk_packages(mallowmix.__path__, "mallowmix."):
+        if not module.name.endswith(("__main__", "warm_up", "web.worker")):
+            importlib.import_module(module.name)
+
+
+def test_steps_are_declared_once_and_travel_by_name():
+    import_all()
+    assert len(STEPS) > 40
+    for name, step in STEPS.items():
+        assert step.name == name and pickle.loads(pickle.dumps(step)) is step
+    with pytest.raises(ValueError, match="two steps are called 'count pairs'"):
+        reduce_step("count pairs")(test_steps_are_declared_once_and_travel_by_name)
+
+
+def test_device_forms_belong_to_declared_steps():
+    from mallowmix.engine.gpu.device_forms import FORMS
+
+    import_all()
+    assert set(FORMS) <= {name for name, step in STEPS.items() if isinstance(step, ReduceStep)}
+
+
+class Watching(ThreadEngine):
+    """Threads that note when a step has written into what it was given."""
+
+    def map(self, step, blocks, broadcast=None, **rest):
+        return self._watched(
+            step,
+            broadcast,
+            None,
+            lambda: super(Watching, self).map(step, blocks, broadcast, **rest),
+        )
+
+    def reduce(self, step, blocks, broadcast=None, state=None, **rest):
+        return self._watched(
+            step,
+            broadcast,
+            state,
+            lambda: super(Watching, self).reduce(step, blocks, broadcast, state, **rest),
+        )
+
+    def _watched(self, step, broadcast, state, run):
+        before = pickle.dumps((broadcast, state))
+        answer = run()
+        assert pickle.dumps((broadcast, state)) == before, f"{step.name} wrote into its arguments"
+        seen_steps.add(step.name)
+        return answer
+
+
+seen_steps = set()
+
+
+def test_a_step_never_writes_into_its_arguments():
+    """A fit by either method, weights, intervals, held-out likelihoods: blocks are read-only anyway."""
+    data = TWO.sample(60, 12, seed=1).comparisons
+    engine = Watching(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = mm.fit(data, 2, engine=engine)
+        mm.fit(data, 2, method="projections", engine=engine)
+    mm.weights(model, data, engine=engine)
+    mm.posterior(model, data, engine=engine, n_draws=10)
+    for method in ("left-to-right", "importance", "completion"):
+        mm.heldout(model, data, method, engine=engine)
+    assert seen_steps >= {
+        "count pairs",
+        "signed rows",
+        "signed moment",
+        "variational E-step",
+        "Gibbs sweep",
+        "halves",
+        "pair moment",
+        "weights",
+    }
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2])
+def test_jobs_must_be_at_least_one(n_jobs):
+    with pytest.raises(OptionError, match=f"n_jobs is {n_jobs}; it must be at least 1"):
+        ThreadEngine(n_jobs)

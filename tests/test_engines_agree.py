@@ -13,12 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import mallowmix as mm
-from mallowmix.engine import LocalEngine, make_shards
+from mallowmix.engine import ThreadEngine, make_shards
 from mallowmix.engine.out_of_core.disk import DiskEngine
-from mallowmix.engine.out_of_core.finished_passes import Passes
+from mallowmix.engine.out_of_core.finished_passes import FinishedPasses
 from mallowmix.engine.out_of_core.store import store_comparisons
 from mallowmix.engine.selection import make_engine
-from mallowmix.engine.threads import OnShard
 from mallowmix.errors import MallowmixWarning, OptionError
 from mallowmix.learn.spectral.large_data import tabulate_everybody
 from mallowmix.learn.spectral.mallows_mstep import Columns
@@ -65,14 +64,14 @@ def fitted(comparisons, folder, **options):
 def expected(votes, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mallowmix.learn.spectral.user_sample.ENOUGH", 4000)
-        return fitted(votes, tmp_path_factory.mktemp("expected"), jobs=1)
+        return fitted(votes, tmp_path_factory.mktemp("expected"), n_jobs=1)
 
 
 def test_threads_and_disk_give_the_same_bytes(votes, stored, expected, tmp_path):
-    assert fitted(votes, tmp_path, jobs=2) == expected
+    assert fitted(votes, tmp_path, n_jobs=2) == expected
     assert fitted(stored, tmp_path) == expected
     assert fitted(stored, tmp_path, engine=DiskEngine(1, memory="256MB")) == expected
-    assert fitted(stored, tmp_path, engine="local") == expected
+    assert fitted(stored, tmp_path, engine="threads") == expected
     model = mm.load(tmp_path / "model.m4")
     assert model.report["sampled_share"] < 1 and error(model, TRUTH) < 0.05
     assert not (stored.folder / "passes").exists()  # a fit that went well leaves nothing behind
@@ -89,7 +88,7 @@ KILLED = """
 import os, signal, sys, warnings
 import mallowmix as mm
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
-from mallowmix.learn import sample
+from mallowmix.learn.spectral import user_sample as sample
 sample.ENOUGH = 4000
 warnings.simplefilter("ignore")
 def report(step, done, total):
@@ -105,30 +104,32 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(stored, expected, tmp_pat
     assert killed.returncode == -signal.SIGKILL
     assert len(list((stored.folder / "passes").glob("*.npz"))) == 1
     kept, found = [], []
-    keep, find = Passes.keep, Passes.find
+    keep, find = FinishedPasses.keep, FinishedPasses.find
     monkeypatch.setattr(
-        Passes, "keep", lambda self, step, *rest: (kept.append(step), keep(self, step, *rest))[1]
+        FinishedPasses,
+        "keep",
+        lambda self, step, *rest: (kept.append(step), keep(self, step, *rest))[1],
     )
     monkeypatch.setattr(
-        Passes,
+        FinishedPasses,
         "find",
         lambda self, step, *rest: (found.append(find(self, step, *rest)), found[-1])[1],
     )
     assert fitted(stored, tmp_path) == expected
     assert [there for _, there in found].count(True) == 1
-    assert not any(isinstance(step, OnShard) for step in kept)
+    assert "count pairs" not in {step.name for step in kept}
 
 
 def test_a_damaged_pass_is_done_again(stored, tmp_path):
     engine = DiskEngine(1)
-    engine.begin(stored, 2)
     shards = make_shards(stored.blocks())
-    first, _ = engine.reduce(OnShard(_count_step), shards)
-    (file,) = (stored.folder / "passes").glob("*.npz")
-    file.write_bytes(file.read_bytes()[:50])
-    again, _ = engine.reduce(OnShard(_count_step), shards)
+    with engine.session(stored, 2):
+        first, _ = engine.reduce(_count_step, shards)
+        (file,) = (stored.folder / "passes").glob("*.npz")
+        file.write_bytes(file.read_bytes()[:50])
+        again, _ = engine.reduce(_count_step, shards)
     assert again.tobytes() == first.tobytes() == stored.pair_counts.tobytes()
-    engine.end()
+    assert not (stored.folder / "passes").exists()
 
 
 def test_memory_decides_how_many_threads_have_room():
@@ -161,11 +162,11 @@ def test_weights_and_held_out_likelihood_from_disk(votes, stored):
 
 
 def test_engines_by_name():
-    assert type(make_engine(None, jobs=1)) is LocalEngine and isinstance(
+    assert type(make_engine(None, n_jobs=1)) is ThreadEngine and isinstance(
         make_engine(None, memory="1GB"), DiskEngine
     )
     with pytest.raises(
-        OptionError, match="engine is 'cloud'; it must be one of 'local', 'disk', 'dask', 'gpu'"
+        OptionError, match="engine is 'cloud'; it must be one of 'threads', 'disk', 'dask', 'gpu'"
     ):
         make_engine("cloud")
     with pytest.raises(OptionError, match="scheduler goes with the engine dask, not with disk"):
@@ -176,12 +177,12 @@ def test_halves_add_up_to_everybody(votes):
     """The tables of even and of odd people, against tables of each half alone: the same draws, so the same sums of logarithms."""
     blocks = mm.engine.make_blocks(votes)
     columns, alpha = Columns(np.array(TRUTH.sigma), np.array(TRUTH.phi)), np.array(TRUTH.alpha)
-    halves = tabulate_everybody(blocks, columns, alpha, LocalEngine(2), seed=4)
+    halves = tabulate_everybody(blocks, columns, alpha, ThreadEngine(2), seed=4)
     P = 45
     assert halves.shape == (2, 2 * P, 15)
     for odd in (0, 1):
         alone = [_only(block, odd) for block in blocks]
-        tables = tabulate_everybody(alone, columns, alpha, LocalEngine(1), seed=4)
+        tables = tabulate_everybody(alone, columns, alpha, ThreadEngine(1), seed=4)
         np.testing.assert_allclose(
             tables[:, :P] + tables[:, P:], halves[:, odd * P : (odd + 1) * P], rtol=1e-4, atol=1e-3
         )
@@ -256,19 +257,19 @@ def test_a_cluster_gives_the_same_bytes_and_a_killed_worker_changes_nothing(
     assert fitted(stored, tmp_path, engine=engine) == expected  # three workers
 
     shards = make_shards(stored.blocks()) * 4
-    calm, _ = LocalEngine(1).reduce(slow_count, shards, 0.0)
+    calm, _ = ThreadEngine(1).reduce(slow_count, shards, 0.0)
     running = client.submit(lambda: os.getpid(), pure=False).result()
     victim = next(process for process in processes if process.pid == running)
-    start, told = time.monotonic(), []
+    start, seen = time.monotonic(), []
 
     def kill(done, total):
-        told.append(done)
+        seen.append(done)
         if done == 1:
             victim.kill()
 
-    shaken, _ = engine.reduce(slow_count, shards, 0.15, told=kill)
+    shaken, _ = engine.reduce(slow_count, shards, 0.15, progress=kill)
     assert victim.wait(timeout=10) == -signal.SIGKILL
-    assert shaken.tobytes() == calm.tobytes() and told == list(range(1, len(shards) + 1))
+    assert shaken.tobytes() == calm.tobytes() and seen == list(range(1, len(shards) + 1))
     assert time.monotonic() - start < 60 and len(client.nthreads()) == 2
     assert fitted(stored, tmp_path, engine=engine) == expected  # two workers
     client.retire_workers([next(iter(client.nthreads()))])
@@ -289,10 +290,10 @@ SCRIPT = """
 import sys, warnings
 import mallowmix as mm
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
-from mallowmix.learn import sample
+from mallowmix.learn.spectral import user_sample as sample
 sample.ENOUGH = 4000
 warnings.simplefilter("ignore")
-mm.save(mm.fit(StoredComparisons(sys.argv[1]), 2, seed=3, engine="dask", jobs=1), sys.argv[2])
+mm.save(mm.fit(StoredComparisons(sys.argv[1]), 2, seed=3, engine="dask", n_jobs=1), sys.argv[2])
 """
 
 

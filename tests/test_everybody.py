@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.spectral.large_data import learn_from_everybody
 from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
 from mallowmix.learn.spectral.monte_carlo_em import (
@@ -37,7 +37,7 @@ def rough(truth, population):
     sigma = np.argsort(np.argsort(truth.sigma + random.normal(0, 0.8, truth.sigma.shape))).astype(
         np.int32
     )
-    blocks = sample_blocks(make_blocks(population.comparisons), 0.1, 0, LocalEngine(1))
+    blocks = sample_blocks(make_blocks(population.comparisons), 0.1, 0, ThreadEngine(1))
     theta = [np.full((block.n_users, 3), 1 / 3) for block in blocks]
     return blocks, MonteCarlo(
         Columns(sigma, np.full(3, 0.6)), np.full(3, 0.2), start_chains(blocks, theta), []
@@ -56,7 +56,7 @@ def test_everybody_mends_what_the_sample_left(truth, population, rough):
         make_blocks(population.comparisons),
         sample,
         start,
-        LocalEngine(2),
+        ThreadEngine(2),
         seed=1,
         progress=lambda *said: told.append(said),
     )
@@ -67,9 +67,8 @@ def test_everybody_mends_what_the_sample_left(truth, population, rough):
         and told[-1][1] == told[-1][2]
         and {said[0] for said in told} == {"everybody"}
     )
-    assert (
-        np.abs(found.columns.phi - 0.6).max() < 0.1
-    )  # ten standard errors of φ from 12,000 comparisons are about this
+    # ten standard errors of φ from 12,000 comparisons are about this
+    assert np.abs(found.columns.phi - 0.6).max() < 0.1
 
 
 def test_only_phi_and_alpha_move(truth, rough):
@@ -80,7 +79,7 @@ def test_only_phi_and_alpha_move(truth, rough):
         start.columns._replace(phi=np.full(3, 0.9)),
         start.alpha,
         start.chains,
-        LocalEngine(1),
+        ThreadEngine(1),
         **options,
     )
     assert found.columns.sigma.tobytes() == start.columns.sigma.tobytes() and found.moved == [

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 import mallowmix as mm
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import DataError, FitWarning, OptionError
 from mallowmix.infer.collapsed_variational import lens
 from mallowmix.infer.priors import fitted_prior as prior
@@ -96,7 +96,7 @@ def test_the_fixed_point_maximises_the_likelihood_of_counts():
 
     alpha = np.ones(3)
     for _ in range(40):
-        alpha = prior._moved(alpha, chains, LocalEngine(1))
+        alpha = prior._moved(alpha, chains, ThreadEngine(1))
     np.testing.assert_allclose(alpha, np.exp(minimize(loss, np.zeros(3)).x), rtol=1e-3)
 
 
@@ -169,8 +169,8 @@ def test_the_likelihood_with_two_parts_matches_quadrature():
     """4000 draws a person; effective sizes near 1000, so a person's log p is off by .03 at most."""
     model, votes = both_parts()
     x = np.r_[np.log(model.alpha * 1.5), 0.7]
-    _, draws = LocalEngine(1).reduce(make_draws, make_blocks(votes), (lens(model), 4000, as_key(0)))
-    found = [log_likelihood(part, x, None)[0][0] for part in draws]
+    draws = ThreadEngine(1).map(make_draws, make_blocks(votes), (lens(model), 4000, as_key(0)))
+    found = [log_likelihood(part, x)[0] for part in draws]
     v, alpha, beta = expit(0.7), model.alpha * 1.5, model.beta()
     for m in range(6):
         rows = np.flatnonzero(votes.user == m)
@@ -188,15 +188,13 @@ def test_the_likelihood_with_two_parts_matches_quadrature():
 
 def test_the_gradient_is_that_of_the_likelihood():
     model, votes = both_parts()
-    _, draws = LocalEngine(1).reduce(make_draws, make_blocks(votes), (lens(model), 50, as_key(0)))
+    draws = ThreadEngine(1).map(make_draws, make_blocks(votes), (lens(model), 50, as_key(0)))
     x = np.array([-0.3, 0.4, 0.2])
     for part in draws:
-        (_, gradient), _ = log_likelihood(part, x, None)
+        _, gradient = log_likelihood(part, x)
         steps = 1e-5 * np.eye(3)
         slope = [
-            (log_likelihood(part, x + e, None)[0][0] - log_likelihood(part, x - e, None)[0][0])
-            / 2e-5
-            for e in steps
+            (log_likelihood(part, x + e)[0] - log_likelihood(part, x - e)[0]) / 2e-5 for e in steps
         ]
         np.testing.assert_allclose(gradient, slope, rtol=1e-5, atol=1e-7)
 
@@ -249,9 +247,8 @@ def test_the_discrete_prior_is_the_most_likely_one():
         p[np.argmin(np.abs(points - point).sum(axis=1))] = value
     assert 0 <= fitted.gap <= 1e-3
     assert best - mean_log(p) <= fitted.gap + 1e-6
-    np.testing.assert_allclose(
-        fitted.mean, theta.mean(axis=0), atol=0.05
-    )  # standard error near .01
+    # standard error near .01
+    np.testing.assert_allclose(fitted.mean, theta.mean(axis=0), atol=0.05)
     posterior = np.exp(log_p - log_p.max(axis=1, keepdims=True)) * p
     expected = posterior / posterior.sum(axis=1, keepdims=True) @ points
     np.testing.assert_allclose(fitted.weights(truth, votes), expected, atol=1e-6)
@@ -293,8 +290,8 @@ def test_threads_and_the_order_of_rows_change_nothing(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
         one, two = (
-            fit_prior(model, data, kind, n_cycles=6, seed=3, jobs=jobs)
-            for data, jobs in ((votes, 1), (turned, 2))
+            fit_prior(model, data, kind, n_cycles=6, seed=3, n_jobs=n_jobs)
+            for data, n_jobs in ((votes, 1), (turned, 2))
         )
     if isinstance(one, DiscretePrior):
         assert np.array_equal(one.points, two.points)

@@ -17,9 +17,8 @@ from mallowmix.readers import read, read_comparisons
 from mallowmix.writers import preflib_text, rankings_of, table_of, write_table
 
 ITEMS = ["coffee", "juice", "milk", "tea", "water"]
-ORDERS = [
-    order for n, order in enumerate(itertools.permutations(ITEMS)) if n % 9 == 0
-]  # 14 people, a full ranking each
+# 14 people, a full ranking each
+ORDERS = [order for n, order in enumerate(itertools.permutations(ITEMS)) if n % 9 == 0]
 PEOPLE = [str(n + 1) for n in range(len(ORDERS))]
 ROWS = [
     (who, *pair)
@@ -259,10 +258,8 @@ def test_typed_labels_come_back_from_typed_tables(tmp_path):
     pq.write_table(table, tmp_path / "v.parquet")
     for source in (table, table.to_pandas(), pl.from_arrow(table), tmp_path / "v.parquet"):
         found = read_comparisons(source)
-        assert found.users.tolist() == [10, 9] and found.items.tolist() == [
-            10,
-            2,
-        ]  # in the order of their text
+        # in the order of their text
+        assert found.users.tolist() == [10, 9] and found.items.tolist() == [10, 2]
         assert found.to_frame("pandas")["winner"].tolist() == [2, 10]
     with sqlite3.connect(tmp_path / "v.db") as connection:
         connection.execute("CREATE TABLE votes (user INTEGER, winner INTEGER, loser INTEGER)")

@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from scipy.stats import beta as beta_distribution
 from scipy.stats import kstest
 
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, ThreadEngine
 from mallowmix.learn.spectral.mallows_mstep import Columns
 from mallowmix.learn.spectral.monte_carlo_em import (
     _histogram,
@@ -22,9 +22,8 @@ from mallowmix.learn.spectral.monte_carlo_em import (
 from oracles import chi_square_p
 from planted import blocks_of, planted
 
-BETA = np.array(
-    [[0.5, 0.9, 0.3], [0.2, 0.6, 0.9], [0.7, 0.1, 0.5]]
-)  # [word, k]: three words, three components
+# [word, k]: three words, three components
+BETA = np.array([[0.5, 0.9, 0.3], [0.2, 0.6, 0.9], [0.7, 0.1, 0.5]])
 M = 20_000
 
 
@@ -205,9 +204,8 @@ def test_people_are_counted_by_their_tokens():
     )
     histogram = _histogram(tokens, block)
     assert histogram[0, 0] == 2 and histogram[0, 2] == 2.5
-    assert (
-        histogram[1, 3] == 1 and histogram[1, 2] == 2.5 and histogram[1, -1] == 1
-    )  # as many as are told apart
+    # as many as are told apart
+    assert histogram[1, 3] == 1 and histogram[1, 2] == 2.5 and histogram[1, -1] == 1
     assert histogram[2, 3] == 1 and histogram[2, 4] == 2.5 and histogram[2, -1] == 1
     assert histogram.sum() == pytest.approx(3 * 4.5)
 
@@ -222,14 +220,14 @@ def population(truth):
     return truth.sample(600, 100, seed=2)
 
 
-def run_from(columns, population, jobs=2, **options):
+def run_from(columns, population, n_jobs=2, **options):
     blocks = blocks_of(population.comparisons)[0]
     theta = [
         population.theta[block.first_user : block.first_user + block.n_users] for block in blocks
     ]
     alpha = np.full(len(columns.phi), 0.1)
     return monte_carlo_em(
-        blocks, columns, alpha, start_chains(blocks, theta), LocalEngine(jobs), **options
+        blocks, columns, alpha, start_chains(blocks, theta), ThreadEngine(n_jobs), **options
     )
 
 
@@ -256,7 +254,7 @@ def test_a_rough_start_is_mended(truth, population):
 def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(truth, population):
     columns = Columns(np.array(truth.sigma), np.full(3, 0.5))
     options = {"max_settle": 2, "min_average": 1, "max_average": 1}
-    one, three = (run_from(columns, population, jobs, seed=4, **options) for jobs in (1, 3))
+    one, three = (run_from(columns, population, n_jobs, seed=4, **options) for n_jobs in (1, 3))
     assert (
         one.alpha.tobytes() == three.alpha.tobytes()
         and one.columns.phi.tobytes() == three.columns.phi.tobytes()
@@ -279,8 +277,7 @@ def test_progress_is_told(truth, population):
         max_average=2,
         progress=lambda *step: told.append(step),
     )
-    assert [name for name, *_ in told] == sorted(
-        (name for name, *_ in told), reverse=True
-    )  # settling, then averaging
+    # settling, then averaging
+    assert [name for name, *_ in told] == sorted((name for name, *_ in told), reverse=True)
     assert {name for name, *_ in told} == {"settling", "averaging"}
     assert all(1 <= done <= total for _, done, total in told)

@@ -34,7 +34,7 @@ def test_false_alarms_come_at_the_stated_rate():
         group = np.arange(60) < 18
         votes = people(60, seed, np.where(group, 30, 10))
         found = mm.groups(
-            MODEL, votes, {"user": votes.users, "old": group}, permutations=49, seed=seed, jobs=1
+            MODEL, votes, {"user": votes.users, "old": group}, permutations=49, seed=seed, n_jobs=1
         )
         alarms += found.tests[0].p_value <= 0.1
     assert binom.ppf(0.001, 60, 0.1) <= alarms <= binom.ppf(0.999, 60, 0.1)

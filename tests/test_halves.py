@@ -54,9 +54,8 @@ def test_every_comparison_is_in_one_half_and_sizes_differ_by_one_at_most(weights
 def test_a_fractional_rest_goes_as_one_piece(weights, seed):
     block = block_of(weights)
     first, second = split(block, as_key(seed))
-    assert (
-        first + second
-    ).tolist() == block.weight.tolist()  # exactly: every piece is a multiple of the last digit
+    # exactly: every piece is a multiple of the last digit
+    assert (first + second).tolist() == block.weight.tolist()
     for whole, one in zip(block.weight, first, strict=True):
         rest = whole - np.floor(whole)
         assert one == np.floor(one) or one - rest == pytest.approx(round(one - rest), abs=1e-12)

@@ -103,7 +103,7 @@ def test_progress_is_told():
     mm.heldout(TWO, PEOPLE, progress=lambda *what: said.append(what))
     assert said[0][0] == "32 particles" and said[-1][1] == said[-1][2]
     said.clear()
-    mm.heldout(TWO, PEOPLE, "importance", jobs=1, progress=lambda *what: said.append(what))
+    mm.heldout(TWO, PEOPLE, "importance", n_jobs=1, progress=lambda *what: said.append(what))
     assert [done for _, done, _ in said] == sorted(done for _, done, _ in said) and len(said) > 1
 
 

@@ -18,11 +18,8 @@ from planted import planted, tiny_population
 
 TWO = M4.from_orders([list("abcd"), list("dcba")], phi=[0.3, 0.5], alpha=[0.4, 0.9])
 THREE = planted(5, 3, phi=0.1, alpha=[0.3, 0.5, 0.2], seed=1)
-ALL = {
-    "least_ess": 1e9,
-    "draws": 4,
-    "max_draws": 4,
-}  # nobody has so many effective draws: everybody is annealed
+# nobody has so many effective draws: everybody is annealed
+ALL = {"least_ess": 1e9, "draws": 4, "max_draws": 4}
 
 
 def words_of(people, m):
@@ -68,9 +65,8 @@ def test_annealing_is_right_on_average():
     ratio = np.exp(np.array(runs) - log_marginal(TWO, people, 0))
     error = ratio.std() / math.sqrt(200)
     assert error < 0.05
-    assert (
-        abs(ratio.mean() - 1) < 5 * error + 0.01
-    )  # the powers are chosen from the particles, which leaves a bias of order 1/30
+    # the powers are chosen from the particles, which leaves a bias of order 1/30
+    assert abs(ratio.mean() - 1) < 5 * error + 0.01
 
 
 def test_filter_draws_and_annealing_agree_on_long_lists():
@@ -109,9 +105,8 @@ def test_one_component_and_a_coin_are_exact(options):
     )
     coin = M4.from_orders([list("abcd"), list("bdac")], phi=1.0)
     found = importance(coin, people, **options)
-    noise = (
-        5 * found.details["monte_carlo_error"]
-    )  # of draws from anywhere but the prior; annealing has none here
+    # of draws from anywhere but the prior; annealing has none here
+    noise = 5 * found.details["monte_carlo_error"]
     assert found.log_likelihood_per_comparison == pytest.approx(-math.log(2), abs=noise + 1e-9)
     assert noise < (1e-9 if options else 0.02)
 
@@ -133,8 +128,8 @@ def test_threads_row_order_and_weights_do_not_matter():
         people.user[rows], people.winner[rows], people.loser[rows], None, people.items, people.users
     )
     for options in ({"draws": 200}, {**ALL, "particles": 16}):
-        one = importance(model, people, jobs=1, **options)
-        assert importance(model, people, jobs=2, **options) == one
+        one = importance(model, people, n_jobs=1, **options)
+        assert importance(model, people, n_jobs=2, **options) == one
         assert importance(model, again, **options) == one
         assert importance(model, people, seed=1, **options) != one
 

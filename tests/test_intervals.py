@@ -111,7 +111,7 @@ def test_the_table_has_a_row_for_everything(small):
 
 def test_the_same_for_any_number_of_threads(small):
     votes, model, _ = small
-    one, other = (mm.intervals(model, votes, 12, jobs=jobs) for jobs in (1, 3))
+    one, other = (mm.intervals(model, votes, 12, n_jobs=n_jobs) for n_jobs in (1, 3))
     assert all(np.array_equal(a, b) for a, b in zip(one.draws, other.draws, strict=True))
 
 
@@ -154,9 +154,8 @@ def test_the_shortest_run_by_trying_all(draws, estimate, level):
 
 def test_replicate_weights_are_exponential():
     u = replicate_weights(50, 400, seed=1)
-    assert u.mean() == pytest.approx(1, abs=0.03) and u.var() == pytest.approx(
-        1, abs=0.1
-    )  # 4 standard errors at least
+    # 4 standard errors at least
+    assert u.mean() == pytest.approx(1, abs=0.03) and u.var() == pytest.approx(1, abs=0.1)
     assert np.array_equal(u[:10], replicate_weights(10, 400, seed=1))
 
 

@@ -102,7 +102,7 @@ def test_two_components_agree_with_quadrature():
 def test_the_monte_carlo_error_is_the_spread_between_seeds():
     """The spread of 60 seeds is known within 9%, each stated error (one of 40 people) within 11%; 40% is beyond chance."""
     people = TWO.sample(40, 12, seed=4).comparisons
-    found = [left_to_right(TWO, people, seed=seed, tol=1, jobs=1) for seed in range(60)]
+    found = [left_to_right(TWO, people, seed=seed, tol=1, n_jobs=1) for seed in range(60)]
     spread = np.std([one.log_likelihood_per_comparison for one in found])
     stated = np.sqrt(np.mean([one.details["monte_carlo_error"] ** 2 for one in found]))
     assert stated == pytest.approx(spread, rel=0.4)
@@ -152,8 +152,8 @@ def test_few_comparisons_may_have_many_particles():
 def test_threads_row_order_and_weights_do_not_matter():
     people = tiny_population(3, M=40)
     model = M4.from_orders([list("abcd"), list("dbca")], 0.3, [0.5, 0.2])
-    one = left_to_right(model, people, jobs=1, tol=1)
-    assert left_to_right(model, people, jobs=2, tol=1) == one
+    one = left_to_right(model, people, n_jobs=1, tol=1)
+    assert left_to_right(model, people, n_jobs=2, tol=1) == one
     rows = np.repeat(np.arange(len(people)), people.weight.astype(int))
     rows = np.random.default_rng(0).permutation(rows)
     again = Comparisons.from_codes(

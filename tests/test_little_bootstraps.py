@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mallowmix as mm
-from mallowmix.assess.intervals.bootstrap_intervals import bootstrap_intervals as intervals_module
+from mallowmix.assess.intervals import bootstrap_intervals as intervals_module
 from mallowmix.assess.intervals.bootstrap_intervals import little_bootstraps as little
 from mallowmix.assess.intervals.score_sums import sum_scores
 from mallowmix.assess.intervals.user_scores import settle
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import DataError, OptionError
 from tests.command_line import run
 from tests.planted import planted
@@ -56,7 +56,7 @@ def same(one, other):
 
 def summed(votes, replicates=600, **options):
     """η̂ and the replicates' steps from there."""
-    blocks, engine = make_blocks(votes), LocalEngine(2)
+    blocks, engine = make_blocks(votes), ThreadEngine(2)
     near = settle(TRUTH, make_blocks(votes.take_users(range(400))), engine, steps=1)
     return sum_scores(TRUTH.sigma, near, blocks, replicates, engine, **options)
 
@@ -67,7 +67,7 @@ def test_the_sums_are_the_ordinary_bootstrap(votes):
     η̂ within one standard error: its noise is that of Gibbs sampling, .3 standard errors after 400 sweeps. Spreads within 16 %:
     four standard errors of a ratio of two spreads from 600 replicates each.
     """
-    kept = settle(TRUTH, make_blocks(votes), LocalEngine(2), steps=2, sweeps=400, seed=7)
+    kept = settle(TRUTH, make_blocks(votes), ThreadEngine(2), steps=2, sweeps=400, seed=7)
     u = np.random.default_rng(1).standard_exponential((600, votes.n_users))
     expected = np.std(np.linalg.solve(kept.information, ((u - 1) @ kept.scores).T), axis=1)
     newton = kept.eta + np.linalg.solve(kept.information, kept.scores.sum(axis=0))
@@ -116,7 +116,7 @@ def test_what_is_large_depends_on_two_numbers():
 def test_samples_hold_whole_people(votes, few_are_many):
     """Every sampled person's rows are those of somebody; sizes are binomial, within five standard deviations."""
     numbered = replace(votes, user_weight=np.arange(1.0, 4001))  # who they are
-    samples = little.draw_subsets(numbered, make_blocks(numbered), LocalEngine(2), seed=3)
+    samples = little.draw_subsets(numbered, make_blocks(numbered), ThreadEngine(2), seed=3)
     assert len(samples) == 5 and len({each.fingerprint() for each in samples}) == 5
     for each in samples:
         assert abs(each.n_users - 300) < 5 * np.sqrt(300)
@@ -179,7 +179,7 @@ def large(votes):
         patch.setattr(little, "start_of", spied)
         patch.setattr(intervals_module, "start_of", None)  # everybody at once would be an error,
         patch.setattr(intervals_module, "replicate_weights", None)  # and so would (R, M) weights
-        return some, mm.intervals(TRUTH, some, 10, seed=1, jobs=2), kept
+        return some, mm.intervals(TRUTH, some, 10, seed=1, n_jobs=2), kept
 
 
 def test_intervals_of_many_are_intervals(large):
@@ -192,9 +192,8 @@ def test_intervals_of_many_are_intervals(large):
     ) and found.draws.phi.shape == found.draws.share.shape == (10, 2)
     assert np.all(found.position_low <= TRUTH.sigma) and np.all(TRUTH.sigma <= found.position_high)
     assert np.allclose(found.draws.share.sum(axis=1), 1)
-    assert np.all(
-        np.abs(found.draws.phi.mean(axis=0) - 0.5) < 0.1
-    )  # more than four standard errors of 800 people
+    # more than four standard errors of 800 people
+    assert np.all(np.abs(found.draws.phi.mean(axis=0) - 0.5) < 0.1)
     assert len(found.table()) == 2 * (2 + 6) and "Intervals at 90 %" in found._repr_html_()
     rate, low, high = found.win_rate("i000", "i003")
     assert 0 < low <= high < 1 and abs(rate - (low + high) / 2) < 0.1
@@ -204,8 +203,8 @@ def test_the_same_bytes_from_memory_disk_and_any_number_of_threads(large, tmp_pa
     some, found, _ = large
     lower_the_bar(monkeypatch)
     stored = stored_in(tmp_path, some)
-    assert same(found, mm.intervals(TRUTH, some, 10, seed=1, jobs=1))
-    assert same(found, mm.intervals(TRUTH, stored, 10, seed=1, jobs=1, engine="disk"))
+    assert same(found, mm.intervals(TRUTH, some, 10, seed=1, n_jobs=1))
+    assert same(found, mm.intervals(TRUTH, stored, 10, seed=1, n_jobs=1, engine="disk"))
     with pytest.raises(
         DataError, match="comparisons on disk go with a model of the very same items"
     ):
@@ -236,10 +235,10 @@ def test_the_command(votes, few_are_many, tmp_path, monkeypatch):
     for words, message in (
         (
             ["--engine", "cloud"],
-            "--engine is 'cloud'; it must be one of 'local', 'disk', 'dask', 'gpu'.",
+            "--engine is 'cloud'; it must be one of 'threads', 'disk', 'dask', 'gpu'.",
         ),
         (
-            ["--engine", "local", "--memory", "2GB"],
+            ["--engine", "threads", "--memory", "2GB"],
             "--memory, --cache and several files are for data on disk",
         ),
         (["--memory", "2GB", "--ties", "half"], "--ties needs the votes in memory"),

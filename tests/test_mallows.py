@@ -209,9 +209,8 @@ class TestAppendix:
             assert q == [phi ** (r - 1) / h(s, phi) for r in range(1, s + 1)]
             for r in range(2, s + 1):
                 after = h(s - r + 1, phi) / h(s + 1, phi)  # Pr(j_{s+1} > r)
-                before = sum(phi**p for p in range(s - r + 2, s + 1)) / h(
-                    s + 1, phi
-                )  # Pr(j_{s+1} < r)
+                # Pr(j_{s+1} < r)
+                before = sum(phi**p for p in range(s - r + 2, s + 1)) / h(s + 1, phi)
                 assert q[r - 1] * after + q[r - 2] * before == phi ** (r - 1) / h(s + 1, phi)
 
     @pytest.mark.parametrize("phi", FRACTIONS[1:])

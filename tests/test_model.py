@@ -177,10 +177,8 @@ class TestLikelihood:
 
     def test_against_a_slow_twin(self):
         theta = np.array([[0.2, 0.8], [1.0, 0.0]])
-        tables = [
-            oracles.beta((1, 0, 2), 0.1),
-            oracles.beta((2, 1, 0), 0.3),
-        ]  # positions of milk, tea, wine
+        # positions of milk, tea, wine
+        tables = [oracles.beta((1, 0, 2), 0.1), oracles.beta((2, 1, 0), 0.3)]
         number = {"milk": 0, "tea": 1, "wine": 2}
         expected = sum(
             weight

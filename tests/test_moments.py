@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import ThreadEngine
 from mallowmix.learn.paper.novel_pairs import find_novel_pairs
 from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
 from mallowmix.model.m4 import M4
@@ -34,7 +34,7 @@ def limit():
 
 
 def estimate(comparisons, seed=0):
-    return HalfMoments(comparisons, seed=seed, engine=LocalEngine(1)).rows(SEEN)[:, SEEN]
+    return HalfMoments(comparisons, seed=seed, engine=ThreadEngine(1)).rows(SEEN)[:, SEEN]
 
 
 def largest_t(estimates, expected):
@@ -95,13 +95,12 @@ def test_lemma_2_with_very_unequal_numbers_of_comparisons():
     """The scale (Σn)(Σn') / Σnn' keeps Ê centred, the paper's M does not. Fails by chance with rate 1e-4."""
     estimates, by_m = [], []
     for s in range(40):
-        E = HalfMoments(unequal(s), seed=s, engine=LocalEngine(1))
+        E = HalfMoments(unequal(s), seed=s, engine=ThreadEngine(1))
         estimates.append(E.rows(SEEN)[:, SEEN])
         by_m.append(estimates[-1] * 3000 / E.scale)
     assert largest_t(estimates, limit()) > 1e-4
-    assert (
-        np.mean(by_m, axis=0).min() > 5 * limit().max()
-    )  # M Σnn' / (Σn Σn') is 13 here: nowhere near
+    # M Σnn' / (Σn Σn') is 13 here: nowhere near
+    assert np.mean(by_m, axis=0).min() > 5 * limit().max()
 
 
 def test_with_equal_numbers_the_scale_is_the_number_of_people():
@@ -186,7 +185,7 @@ def small_data(draw):
 @settings(max_examples=60)
 @given(small_data(), st.integers(0, 99))
 def test_apply_rows_and_diagonal_are_those_of_the_dense_matrix(comparisons, seed):
-    E = HalfMoments(comparisons, seed=seed, engine=LocalEngine(1))
+    E = HalfMoments(comparisons, seed=seed, engine=ThreadEngine(1))
     W = comparisons.n_items**2
     X, X_prime, people = dense_halves(E._blocks, E._halves, W)
     assume(people @ (X.sum(axis=0) * X_prime.sum(axis=0)) > 1e-6)
@@ -218,8 +217,8 @@ def test_nobody_with_two_comparisons_gives_an_empty_moment():
     assert not E.apply(np.ones((16, 2))).any()
 
 
-@pytest.mark.parametrize("jobs", [2, 4])
-def test_the_number_of_threads_does_not_change_a_bit(jobs):
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_the_number_of_threads_does_not_change_a_bit(n_jobs):
     comparisons = M4(
         [np.random.default_rng(k).permutation(12) for k in range(3)],
         [0.3] * 3,
@@ -229,7 +228,7 @@ def test_the_number_of_threads_does_not_change_a_bit(jobs):
     comparisons = weighted(
         comparisons.sample(400, 20).comparisons, np.random.default_rng(0).random(400)
     )
-    one, many = (HalfMoments(comparisons, seed=4, engine=LocalEngine(n)) for n in (1, jobs))
+    one, many = (HalfMoments(comparisons, seed=4, engine=ThreadEngine(n)) for n in (1, n_jobs))
     D = np.random.default_rng(1).standard_normal((144, 5))
     assert one.apply(D).tobytes() == many.apply(D).tobytes()
     assert one.rows([1, 5]).tobytes() == many.rows([1, 5]).tobytes()
@@ -247,7 +246,7 @@ def test_no_array_of_all_pairs_of_rows_is_made(metric):
     comparisons = model.sample(1000, 80, seed=1).comparisons
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     tracemalloc.start()
-    E = HalfMoments(comparisons, engine=LocalEngine(1))
+    E = HalfMoments(comparisons, engine=ThreadEngine(1))
     find_novel_pairs(E, 2, n_projections=32, zeta=0.05, min_count=0.5, metric=metric)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

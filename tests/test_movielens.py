@@ -91,10 +91,8 @@ def test_the_folder_comes_from_the_argument_or_the_environment_and_may_hold_ml_1
 def test_comparisons_and_the_first_users(tmp_path):
     write_mat(tmp_path)
     comparisons = movielens_comparisons(read_movielens(tmp_path), 2)
-    assert labelled_rows(comparisons) == [
-        (1, 10, 20, 1.0),
-        (2, 20, 10, 1.0),
-    ]  # user 30 rates both alike
+    # user 30 rates both alike
+    assert labelled_rows(comparisons) == [(1, 10, 20, 1.0), (2, 20, 10, 1.0)]
     first, rest = first_users(comparisons, 2)
     assert (first.users.tolist(), rest.users.tolist()) == ([1, 2], [30])
     assert (first.n_comparisons, rest.n_comparisons) == (2, 0)

@@ -164,11 +164,9 @@ def test_the_inputs_stay_as_they_were():
 
 def test_the_peak_of_a_curve():
     grid = np.array([0.0, 0.1, 0.3, 0.4, 0.8])
-    assert peak(grid, -((grid - 0.27) ** 2)) == pytest.approx(
-        0.27
-    )  # exact for a parabola, on any grid
+    # exact for a parabola, on any grid
+    assert peak(grid, -((grid - 0.27) ** 2)) == pytest.approx(0.27)
     assert peak(grid, grid) == 0.8 and peak(grid, -grid) == 0.0
     assert peak(grid, np.zeros(5)) == 0.8
-    assert (
-        0.1 <= peak(grid, np.array([-1e9, -1.0, 0.0, -1e-12, -5.0])) <= 0.4
-    )  # never beyond the neighbours
+    # never beyond the neighbours
+    assert 0.1 <= peak(grid, np.array([-1e9, -1.0, 0.0, -1e-12, -5.0])) <= 0.4

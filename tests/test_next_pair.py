@@ -114,9 +114,8 @@ def test_relabelling():
             other.second,
             other.information,
         )
-    turned = mm.M4(
-        TWO.sigma[:, ::-1], TWO.phi, TWO.alpha, list("fedcba")
-    )  # the same model, items held in another order
+    # the same model, items held in another order
+    turned = mm.M4(TWO.sigma[:, ::-1], TWO.phi, TWO.alpha, list("fedcba"))
     exact, again = (mm.next_pair(m, comparisons, n_best=15, n_draws=20_000) for m in (TWO, turned))
     worth = {frozenset((q.first, q.second)): q.information for q in again}
     for question in exact:

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import ThreadEngine
 from mallowmix.errors import FitError, OptionError
 from mallowmix.learn.paper.neighbourhoods import Balls, Distances, is_in
 from mallowmix.learn.paper.novel_pairs import (
@@ -110,7 +110,7 @@ def test_solid_angles_and_accepted_rows_are_those_of_the_definition_in_samples(
 ):
     """Few comparisons: pairs in one half alone, noisy distances (negative ones too), people with one comparison."""
     comparisons = model(seed, Q, K).sample(25, per_user, seed=seed).comparisons
-    E = HalfMoments(comparisons, seed=seed, engine=LocalEngine(1))
+    E = HalfMoments(comparisons, seed=seed, engine=ThreadEngine(1))
     assume(np.count_nonzero(E.present) >= 2)
     assume(
         len(np.unique(np.round(E.rows(np.flatnonzero(E.present)), 9), axis=0))
@@ -179,9 +179,8 @@ def test_pairs_that_nobody_answered_twice_need_another_distance():
         found.tolist()
         == find_novel_pairs(E, 2, metric="projected", zeta="auto", min_count=0.5).pairs.tolist()
     )
-    beta = (
-        model(4, 8, 2, phi=0.1).beta().reshape(2, -1)[:, found]
-    )  # each novel pair is likely in one component alone
+    # each novel pair is likely in one component alone
+    beta = model(4, 8, 2, phi=0.1).beta().reshape(2, -1)[:, found]
     assert sorted((beta > 0.7).argmax(axis=0).tolist()) == [0, 1]
     assert (beta.min(axis=0) < 0.3).all()
 

@@ -23,10 +23,8 @@ def test_orders_with_ties_come_out_as_places():
     assert rankings.items.tolist() == ["juice", "milk", "tea", "water"]
     assert rankings.users.tolist() == ["a", "b"]
     assert rankings.positions().tolist() == [[-1, -1, 1, 0], [1, 1, 0, 2]]
-    assert rankings.weight.tolist() == [
-        1,
-        2,
-    ]  # the tie is the same in whichever order it is written
+    # the tie is the same in whichever order it is written
+    assert rankings.weight.tolist() == [1, 2]
     assert rankings.has_ties and not rankings.is_full
     assert repr(rankings) == "Rankings(3 partial rankings of 4 items by 2 users)"
 

@@ -12,6 +12,7 @@ import pytest
 import mallowmix as mm
 from mallowmix.data.rankings import Rankings
 from mallowmix.errors import DataError, FitError
+from mallowmix.model.mallows import sample_orders
 from mallowmix.model.permutations import sigma_of
 from mallowmix.paper.table1.populations import population
 from mallowmix.paper.table1.run import kendall_error
@@ -63,7 +64,7 @@ def exact():
 @pytest.fixture(scope="module")
 def noisy():
     """Full rankings of 2000 people around two references."""
-    orders = [mm.mallows.sample_orders(order, 0.4, 1000, seed=7) for order in planted(8, 2).order]
+    orders = [sample_orders(order, 0.4, 1000, seed=7) for order in planted(8, 2).order]
     return Rankings.from_sigma(
         sigma_of(np.concatenate(orders)), NAMES, [f"u{m:04d}" for m in range(2000)]
     )
@@ -96,9 +97,10 @@ def test_the_contract(peer, votes, exact, noisy):
     assert p.shape == (5, 3) and ((p > 0) & (p < 1)).all()
     np.testing.assert_allclose(p[:, 0] + p[:, 1], 1)
     assert np.ptp(p, axis=0).max() > 1e-9, "people differ"
+    # alone or not
     np.testing.assert_allclose(
         fitted.predict_proba(people.take_users([3]), PAIRS)[0], p[3], rtol=1e-9
-    )  # alone or not
+    )
     nobody = dataclasses.replace(
         people, **{n: getattr(people, n)[:0] for n in ("user", "winner", "loser", "weight")}
     )
@@ -229,7 +231,7 @@ def test_what_other_data_each_refuses(votes, noisy):
 
 
 def test_one_component_cannot_be_told_apart_from_itself():
-    orders = mm.mallows.sample_orders(np.arange(8), 0.5, 3000, seed=1)
+    orders = sample_orders(np.arange(8), 0.5, 3000, seed=1)
     with pytest.raises(FitError, match="cannot be told apart by who is among the first three"):
         TwoMallowsTopThree().fit(Rankings.from_sigma(sigma_of(orders)), 2)
 

@@ -169,11 +169,8 @@ def test_a_leap_lands_where_a_geometric_sequence_ends():
     points = [c + 0.99**n * d for n in range(3)]  # a is held at 8
     leap(*points, np.zeros(3), FARTHEST)
     assert 0 < (points[0] - c)[0] < 0.99**2 * 0.1
-    points = [
-        np.array([0.2, 0.8]),
-        np.array([0.12, 0.88]),
-        np.array([0.05, 0.95]),
-    ]  # would go below nothing
+    # would go below nothing
+    points = [np.array([0.2, 0.8]), np.array([0.12, 0.88]), np.array([0.05, 0.95])]
     leap(*points, np.zeros(2), FARTHEST)
     assert points[0][0] == pytest.approx(0.005)
 

@@ -147,11 +147,11 @@ def test_threads_rows_and_company_play_no_part():
     comparisons = TWO.sample(70, 8, seed=4).comparisons
     model = replace(TWO, calibration=BOTH, others=(OTHER,))
     found, ranked = (
-        mm.predict(model, comparisons, PAIRS, jobs=1),
-        mm.rank(model, comparisons, n_draws=20, jobs=1),
+        mm.predict(model, comparisons, PAIRS, n_jobs=1),
+        mm.rank(model, comparisons, n_draws=20, n_jobs=1),
     )
-    assert found.tobytes() == mm.predict(model, comparisons, PAIRS, jobs=3).tobytes()
-    assert ranked == mm.rank(model, comparisons, n_draws=20, jobs=3)
+    assert found.tobytes() == mm.predict(model, comparisons, PAIRS, n_jobs=3).tobytes()
+    assert ranked == mm.rank(model, comparisons, n_draws=20, n_jobs=3)
     alone = comparisons.take_users([41])
     np.testing.assert_allclose(mm.predict(model, alone, PAIRS)[0], found[41], rtol=1e-12)
     assert [(line.item, line.low, line.high) for line in mm.rank(model, alone, n_draws=20)[0]] == [

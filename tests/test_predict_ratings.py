@@ -141,8 +141,8 @@ def test_planted_people_are_foretold():
 def test_the_order_of_rows_and_threads_change_nothing():
     model, rows, held = planted_ratings(30)
     targets = held[:70]
-    one = predict_ratings(model, columns(rows), columns(targets)[:2], jobs=1)
-    two = predict_ratings(model, columns(rows[::-1]), columns(targets[::-1])[:2], jobs=2)
+    one = predict_ratings(model, columns(rows), columns(targets)[:2], n_jobs=1)
+    two = predict_ratings(model, columns(rows[::-1]), columns(targets[::-1])[:2], n_jobs=2)
     assert np.array_equal(one.distribution, two.distribution[::-1])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import ThreadEngine
 from mallowmix.errors import DataError, DataWarning, FitError, FitWarning, OptionError
 from mallowmix.learn.paper import pair_moments as moments
 from mallowmix.learn.paper.algorithm1 import fit_projections
@@ -14,10 +14,10 @@ from mallowmix.learn.paper.components_from_topics import components
 from mallowmix.learn.paper.novel_pairs import find_novel_pairs
 from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
 from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
-from mallowmix.model.m4 import model_file as storage
-from mallowmix.model.m4 import separability
+from mallowmix.model import model_file as storage
 from mallowmix.model.permutations import match_components
 from mallowmix.model.population_moments import dirichlet_moments
+from mallowmix.model.separability import separability
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::mallowmix.errors.DataWarning"),
@@ -122,14 +122,14 @@ def test_with_the_printed_zeta_two_rows_of_one_component_pass():
     assert wider.zeta > 20 * printed.zeta
 
 
-class Counting(LocalEngine):
+class Counting(ThreadEngine):
     """Counts multiplications: rows × columns for E D, and rows of a person for each wanted row of theirs for rows of E."""
 
     def __init__(self):
         super().__init__(1)
         self.applied, self.crossed = 0, 0
 
-    def reduce(self, step, blocks, broadcast=None, state=None):
+    def reduce(self, step, blocks, broadcast=None, state=None, **rest):
         if step is moments._apply:
             self.applied += sum(len(block.pair) for block in blocks) * broadcast[0].shape[1]
         if step is moments._cross_rows:
@@ -140,7 +140,7 @@ class Counting(LocalEngine):
                     for part in np.split(block.pair.tolist(), block.starts[1:-1])
                 ]
                 self.crossed += int(np.dot(hits, np.diff(block.starts)))
-        return super().reduce(step, blocks, broadcast, state)
+        return super().reduce(step, blocks, broadcast, state, **rest)
 
 
 def operations(M, N, K, Q):
@@ -234,7 +234,9 @@ def test_any_relabelling_gives_the_same_rankings_where_they_are_recovered():
 
 def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads_and_another_seed_does_not():
     comparisons = SMALL.sample(300, 15, seed=1).comparisons
-    models = {jobs: storage.dumps(fit(comparisons, 2, seed=4, jobs=jobs)) for jobs in (1, 2, 3)}
+    models = {
+        n_jobs: storage.dumps(fit(comparisons, 2, seed=4, n_jobs=n_jobs)) for n_jobs in (1, 2, 3)
+    }
     assert models[1] == models[2] == models[3]
     arrays = {seed: fit(comparisons, 2, seed=seed).phi.tobytes() for seed in range(3)}
     assert len(set(arrays.values())) == 3
@@ -336,7 +338,7 @@ def test_user_weight_zero_is_as_if_the_person_were_not_there():
         ({"seed": 1.0}, OptionError, "seed is 1.0; it must be a whole number"),
         ({"seed": 2**64}, OptionError, "seed is 18446744073709551616; it must be a whole number"),
         ({"method": "magic"}, OptionError, "method is 'magic'; it must be one of"),
-        ({"jobs": 0}, OptionError, "jobs is 0; it must be at least 1"),
+        ({"n_jobs": 0}, OptionError, "n_jobs is 0; it must be at least 1"),
         ({"zeta": "wide"}, OptionError, "zeta is 'wide'; it must be a number of at least 0"),
         ({"dispersion": "none"}, OptionError, "dispersion is 'none'; it must be one of"),
     ],

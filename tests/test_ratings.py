@@ -84,9 +84,8 @@ def test_the_kernel_agrees_with_a_double_loop_and_makes_the_normal_form(table, o
         return
     found = rated_pairs(*columns)
     expected = Comparisons.from_arrays(*zip(*wins, strict=True))
-    assert labelled_rows(found.comparisons) == labelled_rows(
-        expected
-    )  # the same rows in the same order
+    # the same rows in the same order
+    assert labelled_rows(found.comparisons) == labelled_rows(expected)
     assert found.n_ties == ties
     whole = found.comparisons
     again = Comparisons.from_codes(
@@ -113,17 +112,8 @@ def test_half_ties_are_in_normal_form_and_weigh_as_much_as_all_pairs(table):
 
 def test_top_items_are_those_rated_most_and_equal_counts_go_by_text():
     user = ["a", "a", "a", "a", "b", "b", "b", "c", "c"]
-    item = [
-        10,
-        9,
-        2,
-        5,
-        10,
-        9,
-        2,
-        10,
-        5,
-    ]  # 10: three ratings; 2, 5 and 9: two each; as text, 10 < 2 < 5 < 9
+    # 10: three ratings; 2, 5 and 9: two each; as text, 10 < 2 < 5 < 9
+    item = [10, 9, 2, 5, 10, 9, 2, 10, 5]
     stars = [1, 2, 3, 4, 1, 2, 3, 1, 2]
     assert mm.comparisons_from_ratings(user, item, stars, top_items=2).items.tolist() == [10, 2]
     assert mm.comparisons_from_ratings(user, item, stars, top_items=3).items.tolist() == [10, 2, 5]

@@ -167,11 +167,8 @@ def test_labels_of_parquet_and_tables_keep_their_type(tmp_path):
     table = pa.table({"user": pa.array([10, 9], pa.int32()), "winner": [1, 2], "loser": [2, 3]})
     for source in (table, parquet_of(tmp_path / "votes.parquet", table), pl.DataFrame(table)):
         comparisons = read_comparisons(source)
-        assert comparisons.users.tolist() == [10, 9] and comparisons.items.tolist() == [
-            1,
-            2,
-            3,
-        ]  # in the order of their text
+        # in the order of their text
+        assert comparisons.users.tolist() == [10, 9] and comparisons.items.tolist() == [1, 2, 3]
 
 
 def test_a_byte_order_mark_blank_lines_and_quoted_newlines_are_no_trouble(tmp_path):

@@ -84,9 +84,8 @@ def test_text_that_is_not_utf8_is_named_by_its_line(tmp_path):
     assert csv_says(tmp_path, content) == expected.format(5)
     assert csv_says(tmp_path, content.replace(b"\n", b"\r\n")) == expected.format(5)
     assert csv_says(tmp_path, "user,winner,loser,größe\n".encode("latin-1")) == expected.format(1)
-    assert csv_says(tmp_path, b"\x1f\x8b\x08\x08abc") == expected.format(
-        1
-    )  # gzip under a wrong name
+    # gzip under a wrong name
+    assert csv_says(tmp_path, b"\x1f\x8b\x08\x08abc") == expected.format(1)
 
 
 def test_an_empty_file(tmp_path):
@@ -169,9 +168,8 @@ def test_a_quote_that_never_closes(tmp_path):
     expected = "votes.csv line 3: a quote opens here and never closes: close or remove it."
     start = 'user,winner,loser\nann,tea,milk\nann,tea,"mi'
     assert csv_says(tmp_path, start + "lk\nbob,tea,milk\n") == expected
-    assert (
-        csv_says(tmp_path, start + "lk\nbob,tea,milk\n" * 200_000) == expected
-    )  # longer than any block or field may be
+    # longer than any block or field may be
+    assert csv_says(tmp_path, start + "lk\nbob,tea,milk\n" * 200_000) == expected
 
 
 def test_a_quote_inside_a_label_is_no_opening_quote(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 import mallowmix as mm
 from command_line import run
 from mallowmix.engine import make_blocks
-from mallowmix.engine.threads import LocalEngine
+from mallowmix.engine.threads import ThreadEngine
 from mallowmix.errors import FileError
 from mallowmix.learn.spectral.mallows_mstep import Columns
 from mallowmix.paper.oracle import columns_given_weights, log_likelihood
@@ -52,9 +52,8 @@ def test_the_oracle_is_as_likely_as_the_best_of_all_rankings():
     ]
     most = -np.inf
     for a in betas:
-        p = theta[:, 0, None, None, None] * a + theta[:, 1, None, None, None] * np.array(
-            betas
-        )  # (50, 192, 4, 4)
+        # (50, 192, 4, 4)
+        p = theta[:, 0, None, None, None] * a + theta[:, 1, None, None, None] * np.array(betas)
         most = max(most, float(np.einsum("mbij,mij->b", np.log(p), tokens).max()))
     assert found >= most
 
@@ -63,11 +62,10 @@ def test_the_oracles_likelihood_is_that_of_the_model():
     truth = planted(TINY, 0)
     votes, theta = truth.sample(60, 20, seed=0)
     value = log_likelihood(
-        make_blocks(votes), theta, Columns(truth.sigma, truth.phi), LocalEngine()
+        make_blocks(votes), theta, Columns(truth.sigma, truth.phi), ThreadEngine()
     )
-    assert value == pytest.approx(
-        truth.log_likelihood(votes, theta), rel=1e-4
-    )  # β is kept above .001
+    # β is kept above .001
+    assert value == pytest.approx(truth.log_likelihood(votes, theta), rel=1e-4)
 
 
 # --------------------------------------------------------------------------------------------------------------- the rows
@@ -93,7 +91,7 @@ def test_the_small_twin_of_the_table():
 
 def test_rows_are_a_function_of_the_seed():
     todo = tasks([TINY], 2, printed=False)
-    first, second = list(rows(todo, jobs=1)), list(rows(todo, jobs=2))
+    first, second = list(rows(todo, n_jobs=1)), list(rows(todo, n_jobs=2))
     assert first == second
     assert first[0]["phi_bias"] != first[4]["phi_bias"]  # another seed, another population
 
@@ -146,9 +144,8 @@ def test_a_run_that_stopped_goes_on_and_writes_the_same_bytes(tmp_path, monkeypa
     )
     lines = whole.split(b"\n")
     (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "recovery.csv").write_bytes(
-        b"\n".join(lines[:3]) + b"\n" + lines[3][:20]
-    )  # the third row was cut short
+    # the third row was cut short
+    (tmp_path / "b" / "recovery.csv").write_bytes(b"\n".join(lines[:3]) + b"\n" + lines[3][:20])
     said, _ = run("reproduce", "recovery", "--quick", "-o", tmp_path / "b")
     assert "holds 2 of 4 rows already." in said and "2 of 2: " in said and "3 of" not in said
     for name in ("recovery.csv", "recovery.md", "recovery.png"):

@@ -149,9 +149,8 @@ def test_archetypes_by_hand():
     assert np.isclose(found.solo, 0.2) and np.isclose(
         found.mean_largest, (0.9 + 0.7 + 0.5 + 0.4 + 6 * 0.5) / 10
     )
-    assert (
-        found.counts.sum() == 10 and found.counts[10] == 7
-    )  # two people with one half: one of them counts for six
+    # two people with one half: one of them counts for six
+    assert found.counts.sum() == 10 and found.counts[10] == 7
     assert mixing(np.ones((3, 1))).archetypes[0].tastes == (1,)
 
 
@@ -302,8 +301,8 @@ def test_no_person_is_named(dishes):
 def test_the_same_bytes_on_any_number_of_threads(dishes):
     options = QUICK | {"refit": True, "replicates": 10}
     one, two = (
-        make_report(dishes.model, dishes.comparisons, **options, jobs=jobs).html()
-        for jobs in (1, 2)
+        make_report(dishes.model, dishes.comparisons, **options, n_jobs=n_jobs).html()
+        for n_jobs in (1, 2)
     )
     assert one == two
 

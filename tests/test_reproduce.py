@@ -106,9 +106,8 @@ def test_planar_solid_angles_of_a_square_a_triangle_and_a_cloud():
     cloud = np.random.default_rng(3).normal(size=(30, 2))
     exact, sampled = planar_solid_angles(cloud), solid_angles(cloud)
     assert exact.sum() == pytest.approx(1)
-    assert np.all(
-        np.abs(exact - sampled.q) < 5 * np.sqrt(exact * (1 - exact) / 100_000) + 1e-12
-    )  # 30 tests: 2e-5
+    # 30 tests: 2e-5
+    assert np.all(np.abs(exact - sampled.q) < 5 * np.sqrt(exact * (1 - exact) / 100_000) + 1e-12)
 
 
 def test_the_example_of_figure_2():
@@ -117,9 +116,8 @@ def test_the_example_of_figure_2():
     angle = dict(zip(here.role, here.exact, strict=True))
     assert min(angle[f"novel {k}"] for k in (1, 2, 3)) > 0.29 and 0.01 < angle["extreme"] < 0.05
     E = here.moments.B_bar @ here.moments.Y
-    assert here.points @ here.axes + here.origin == pytest.approx(
-        E
-    )  # nothing of a row lies outside the plane
+    # nothing of a row lies outside the plane
+    assert here.points @ here.axes + here.origin == pytest.approx(E)
     assert here.corners @ here.axes + here.origin == pytest.approx(here.moments.Y)
 
 
@@ -201,9 +199,8 @@ def test_figure_4(films, tmp_path, monkeypatch):
             min(value[system, method] for system in new_people.MIXTURES)
             > value["one ranking", method] + 0.1
         )
-        assert (
-            value["M4", method] > value["one ranking", method] + 0.1
-        )  # two opposite tastes: one ranking is a coin
+        # two opposite tastes: one ranking is a coin
+        assert value["M4", method] > value["one ranking", method] + 0.1
         assert value["one ranking", method] == pytest.approx(-math.log(2), abs=0.05)
     assert {row["users"] for row in rows if row["method"] == "left-to-right"} == {"10"}
     assert {task.system for task in new_people.tasks(Request(quick=True))} == {
@@ -273,9 +270,8 @@ def test_table_2(films, tmp_path, monkeypatch):
     rows = check_files(tmp_path, "table2", star_ratings.COLUMNS)
     error = {(row["system"], row["variant"]): float(row["rmse"]) for row in rows}
     assert len(rows) == 13 and {row["k"] for row in rows} == {"0", "3"} and "13 of 13" in said
-    assert (
-        error["M4", "star profiles"] < 0.8 * error["user + item bias", "real"]
-    )  # tastes explain what biases cannot
+    # tastes explain what biases cannot
+    assert error["M4", "star profiles"] < 0.8 * error["user + item bias", "real"]
     assert error["M4", "posterior"] < error["user + item bias", "real"]
     whole = (tmp_path / "table2.csv").read_bytes()
     lines = whole.splitlines(keepends=True)
@@ -301,9 +297,8 @@ def test_star_profiles_predict_as_the_conditional_mean_of_the_joint_normal():
     by_hand = 3.0 + joint[0, 1:] @ np.linalg.inv(joint[1:, 1:]) @ rest
     found = star_profiles.predict_stars(profiles, told, np.array([0, -1, 1]), np.array([0, 2, -1]))
     assert found[0] == pytest.approx(np.clip(by_hand, 1, 5))
-    assert found[1] == pytest.approx(2.8) and found[2] == pytest.approx(
-        3.025
-    )  # nobody we know; a film that we do not know
+    # nobody we know; a film that we do not know
+    assert found[1] == pytest.approx(2.8) and found[2] == pytest.approx(3.025)
 
 
 def test_weights_elsewhere_do_not_see_the_rating_itself(films):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks
 from mallowmix.engine.blocks import block_edges
 from mallowmix.learn.spectral.user_sample import (
     ENOUGH,
@@ -99,7 +99,7 @@ def test_a_sample_is_cut_into_blocks_of_its_own(population):
     """The same people with the same rows as block by block, in their order, numbered through, in blocks of the usual size."""
     everybody = make_blocks(population)
     parts = [sample_people(block, 0.3, 5) for block in everybody]
-    found = sample_blocks(everybody, 0.3, 5, LocalEngine(2))
+    found = sample_blocks(everybody, 0.3, 5, ThreadEngine(2))
     n_users, n_rows = sum(part.n_users for part in parts), sum(len(part.pair) for part in parts)
     assert [block.first_user for block in found] == block_edges(n_users, n_rows, 6)[:-1]
     starts = np.cumsum([0, *(part.n_users for part in parts)])
@@ -113,5 +113,5 @@ def test_a_sample_is_cut_into_blocks_of_its_own(population):
     ] == expected
     assert all(
         a is b
-        for a, b in zip(sample_blocks(everybody, 1.0, 5, LocalEngine(1)), everybody, strict=True)
+        for a, b in zip(sample_blocks(everybody, 1.0, 5, ThreadEngine(1)), everybody, strict=True)
     )

@@ -15,9 +15,8 @@ from mallowmix.model.sampling import draw_weights, pair_distribution
 MODEL = M4([[0, 1, 2, 3], [3, 1, 0, 2]], [0.2, 0.6], [0.5, 1.5], list("abcd"))
 TABLES = [np.array(oracles.beta((0, 1, 2, 3), 0.2)), np.array(oracles.beta((3, 1, 0, 2), 0.6))]
 EVEN = np.ones((4, 4)) - np.eye(4)
-UNEVEN = np.array(
-    [[9, 1, 0, 2], [1, 9, 3, 0], [0, 3, 9, 4], [2, 0, 4, 9]], float
-)  # the diagonal is never asked
+# the diagonal is never asked
+UNEVEN = np.array([[9, 1, 0, 2], [1, 9, 3, 0], [0, 3, 9, 4], [2, 0, 4, 9]], float)
 
 
 def expected_frequencies(theta, mu) -> np.ndarray:
@@ -74,9 +73,8 @@ class TestWeights:
         for k in range(3):
             assert stats.kstest(theta[:, k], "beta", args=(alpha[k], 2 - alpha[k])).pvalue > 1e-4
         R = (np.outer(alpha, alpha) + np.diag(alpha)) / (2 * 3)
-        assert np.abs(theta.T @ theta / 20_000 - R).max() < 5 * 0.5 / np.sqrt(
-            20_000
-        )  # five standard errors of a mean in [0, 1]
+        # five standard errors of a mean in [0, 1]
+        assert np.abs(theta.T @ theta / 20_000 - R).max() < 5 * 0.5 / np.sqrt(20_000)
 
     def test_a_tiny_alpha_gives_vertices(self):
         theta = draw_weights([1e-4, 1e-4], 500, seed=5)

@@ -30,14 +30,12 @@ def test_shards_hold_what_was_planted(folder):
     truth = truth_of(SETTING)
     chance = np.einsum("k,kij->ij", truth_weights(truth, 500, 0).mean(axis=0), truth.beta())
     wins = np.zeros((8, 8))
-    np.add.at(
-        wins, (votes.winner, votes.loser), votes.weight
-    )  # labels are single digits: text order is their order
+    # labels are single digits: text order is their order
+    np.add.at(wins, (votes.winner, votes.loser), votes.weight)
     total = wins + wins.T
     low, high = np.triu_indices(8, 1)
-    error = (
-        np.sqrt(chance * (1 - chance) / np.maximum(total, 1)) + 0.02
-    )  # people differ: a pair's rate is not exactly the mean
+    # people differ: a pair's rate is not exactly the mean
+    error = np.sqrt(chance * (1 - chance) / np.maximum(total, 1)) + 0.02
     assert (np.abs(wins / np.maximum(total, 1) - chance)[low, high] < 5 * error[low, high]).all()
 
 
@@ -58,9 +56,8 @@ def test_stages_measure_and_ratios_add_up(folder, tmp_path):
         row["store"]["rows"] == StoredComparisons(folder / "votes.blocks").n_rows
         and row["none"]["error"] < 0.2
     )
-    assert scale.scans({"scan": row["scan"]}) == {} and set(scale.scans(row)) == {
-        "none"
-    }  # of what was run
+    # of what was run
+    assert scale.scans({"scan": row["scan"]}) == {} and set(scale.scans(row)) == {"none"}
     row["full"] = {"seconds": 5.0}
     expected = (row["store"]["seconds"] + 5.0) / row["scan"]["seconds"]
     assert scale.scans(row)["full"] == pytest.approx(expected)

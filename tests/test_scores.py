@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mallowmix.assess.intervals.user_scores import settle, smooth_at
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.model.m4 import M4
 from mallowmix.model.mallows import beta_matrix
 from tests.planted import planted
@@ -39,7 +39,7 @@ def test_scores_are_derivatives_of_the_marginal_likelihood(K):
         model.phi,
         model.alpha,
         make_blocks(votes),
-        LocalEngine(1),
+        ThreadEngine(1),
         sweeps=20_000,
         seed=3,
     )
@@ -60,7 +60,7 @@ def test_scores_average_to_nothing_at_the_truth_and_settling_goes_there():
     """Σ s / √I is standard normal at the truth: four of 4 within 4 standard deviations, a false alarm in 4,000."""
     truth = planted(8, 2, 0.4, 0.4)
     votes = truth.sample(400, 30, seed=2).comparisons
-    blocks, engine = make_blocks(votes), LocalEngine(2)
+    blocks, engine = make_blocks(votes), ThreadEngine(2)
     at = smooth_at(truth.sigma, truth.phi, truth.alpha, blocks, engine, sweeps=100, seed=0)
     assert np.all(np.abs(at.scores.sum(axis=0)) < 4 * np.sqrt(np.diag(at.information)))
     far = M4(truth.sigma, [0.55, 0.3], [0.8, 0.2], truth.items)
@@ -77,15 +77,16 @@ def test_the_information_is_that_of_one_ranking_where_there_is_one():
     truth = planted(6, 1, 0.5, 1.0)
     votes = truth.sample(600, 10, seed=1).comparisons
     found = smooth_at(
-        truth.sigma, truth.phi, truth.alpha, make_blocks(votes), LocalEngine(1), sweeps=2, seed=0
+        truth.sigma, truth.phi, truth.alpha, make_blocks(votes), ThreadEngine(1), sweeps=2, seed=0
     )
     h = 1e-5
     beta, slope = beta_matrix(truth.sigma[0], 0.5), np.zeros((6, 6))
+    # dφ/d logit φ = φ(1−φ)
     slope = (
         (beta_matrix(truth.sigma[0], 0.5 + h) - beta_matrix(truth.sigma[0], 0.5 - h))
         / (2 * h)
         * 0.25
-    )  # dφ/d logit φ = φ(1−φ)
+    )
     expected = sum(
         c * slope[i, j] ** 2 / (beta[i, j] * beta[j, i])
         for i, j, c in zip(votes.winner, votes.loser, votes.weight, strict=True)

@@ -11,9 +11,9 @@ from mallowmix.learn.paper.ddp import corner_rows, ddp_pairs, margins
 from mallowmix.learn.paper.fast_anchor_words import anchor_pairs, furthest_rows
 from mallowmix.learn.paper.pair_moments import PopulationMoments
 from mallowmix.learn.paper.recover import mixture_weights, recover
-from mallowmix.model.m4 import separability
 from mallowmix.model.permutations import match_components
 from mallowmix.model.population_moments import dirichlet_moments
+from mallowmix.model.separability import separability
 from tests.planted import error, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")

@@ -35,7 +35,9 @@ def test_the_first_fit_is_the_fit_and_the_others_are_only_for_predictions():
 
 
 def test_the_same_bytes_again_and_on_any_number_of_threads():
-    assert dumps(mm.fit(VOTES, 2, n_fits=3, jobs=1)) == dumps(mm.fit(VOTES, 2, n_fits=3, jobs=3))
+    assert dumps(mm.fit(VOTES, 2, n_fits=3, n_jobs=1)) == dumps(
+        mm.fit(VOTES, 2, n_fits=3, n_jobs=3)
+    )
 
 
 def test_others_must_fit():

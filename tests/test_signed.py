@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import ThreadEngine
 from mallowmix.learn.spectral.signed_moment import (
     SignedMoment,
     _random_sums,
@@ -82,8 +82,8 @@ def moment_by_definition(comparisons):
     return A / mass
 
 
-def operator(comparisons, jobs=2, null_key=None):
-    blocks, engine = blocks_of(comparisons)[0], LocalEngine(jobs)
+def operator(comparisons, n_jobs=2, null_key=None):
+    blocks, engine = blocks_of(comparisons)[0], ThreadEngine(n_jobs)
     pairs = pair_statistics(count_pairs(blocks, engine), comparisons.n_items)
     return SignedMoment(blocks, pairs, engine, null_key=null_key)
 
@@ -155,7 +155,7 @@ def test_the_operator_is_the_same_on_any_number_of_threads():
     data = planted(12, 3).sample(300, 30, seed=0).comparisons
     V = np.random.default_rng(0).standard_normal((66, 4))
     for null_key in (None, 5):
-        one, three = (operator(data, jobs, null_key).apply(V) for jobs in (1, 3))
+        one, three = (operator(data, n_jobs, null_key).apply(V) for n_jobs in (1, 3))
         assert one.tobytes() == three.tobytes()
 
 
@@ -170,9 +170,8 @@ MU = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0]) / 10
 def small_model():
     """Three components over four items: β of the six pairs by sums over all rankings, and the model."""
     tables = [beta(sigma, phi) for sigma, phi in zip(SIGMA, PHI, strict=True)]
-    table = np.array(
-        [[b[i][j] for b in tables] for i, j in itertools.combinations(range(4), 2)]
-    )  # (P, K)
+    # (P, K)
+    table = np.array([[b[i][j] for b in tables] for i, j in itertools.combinations(range(4), 2)])
     return table, M4(SIGMA, PHI, ALPHA, list("abcd"))
 
 

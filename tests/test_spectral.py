@@ -11,11 +11,11 @@ import pytest
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, FitError, FitWarning, OptionError
 from mallowmix.fitting.fit import fit
-from mallowmix.learn.spectral.estimator import estimator as spectral
+from mallowmix.learn.spectral import estimator as spectral
 from mallowmix.learn.spectral.estimator import user_sample as sample
 from mallowmix.learn.spectral.signed_moment import leading_subspace
+from mallowmix.model import model_file as storage
 from mallowmix.model.m4 import M4
-from mallowmix.model.m4 import model_file as storage
 from oracles import labelled_rows
 from planted import error, planted
 
@@ -90,13 +90,13 @@ def test_auto_counts_the_components_and_says_how_sure_it_is():
 def votes():
     """A population in which some people repeat themselves, and a fit of it."""
     data = planted(10, 3, 0.3, seed=1).sample(150, 40, seed=1).comparisons
-    return data, storage.dumps(quiet_fit(data, 3, seed=5, jobs=1))
+    return data, storage.dumps(quiet_fit(data, 3, seed=5, n_jobs=1))
 
 
-@pytest.mark.parametrize("jobs", [2, 4])
-def test_the_same_bytes_on_any_number_of_threads(votes, jobs):
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_the_same_bytes_on_any_number_of_threads(votes, n_jobs):
     data, expected = votes
-    assert storage.dumps(quiet_fit(data, 3, seed=5, jobs=jobs)) == expected
+    assert storage.dumps(quiet_fit(data, 3, seed=5, n_jobs=n_jobs)) == expected
 
 
 def columns_of(data):
@@ -213,7 +213,7 @@ def test_the_report_is_plain_json_and_says_what_was_done(votes):
 
 def test_the_report_knows_nothing_of_time_or_machine(votes):
     words = json.dumps(storage.loads(votes[1]).report).lower()
-    for word in ("second", "time", "jobs", "thread", "cpu", "host", "date"):
+    for word in ("second", "time", "n_jobs", "thread", "cpu", "host", "date"):
         assert word not in words
 
 
@@ -268,11 +268,11 @@ def test_large_data_is_learnt_from_a_sample_and_finished_by_all(monkeypatch):
     monkeypatch.setattr(sample, "ENOUGH", 8000)
     truth = planted(15, 3, 0.2, seed=1)
     data = truth.sample(1000, 40, seed=1).comparisons
-    model = fit(data, 3, jobs=2)
+    model = fit(data, 3, n_jobs=2)
     assert model.report["sampled_share"] == 0.2 and len(model.report["moved_by_all"]) > 0
     assert is_sound(model, 3, 15) and error(model, truth) == 0
     assert model.phi == pytest.approx(np.full(3, 0.2), abs=0.03)
-    assert storage.dumps(fit(data, 3, jobs=1)) == storage.dumps(model)
+    assert storage.dumps(fit(data, 3, n_jobs=1)) == storage.dumps(model)
 
 
 # ---- hard cases: no crash, nothing undefined ----

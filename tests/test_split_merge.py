@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.paper.halves import split
 from mallowmix.learn.spectral.mallows_mstep import Columns
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em, start_chains
@@ -15,7 +15,7 @@ from mallowmix.learn.spectral.variational_em import variational_em
 from mallowmix.model.permutations import kendall, match_components, sigma_of
 from mallowmix.numerics.randomness import as_key
 
-ENGINE = LocalEngine(2)
+ENGINE = ThreadEngine(2)
 Q, K = 20, 4
 
 

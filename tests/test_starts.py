@@ -94,9 +94,8 @@ def test_shares_and_concentration_of_any_dirichlet(weights, total):
     a = np.array(weights) / np.sum(weights)
     C = (np.diag(a) - np.outer(a, a)) / (total + 1)
     values, vectors = np.linalg.eigh(C)
-    corners = (vectors * np.sqrt(np.maximum(values, 0)) / a[:, None])[
-        :, 1:
-    ]  # the first eigenvalue is 0
+    # the first eigenvalue is 0
+    corners = (vectors * np.sqrt(np.maximum(values, 0)) / a[:, None])[:, 1:]
     np.testing.assert_allclose(vertex_shares(corners), a, atol=1e-8)
     assert concentration(corners, a) == pytest.approx(total, rel=1e-6)
 
@@ -141,9 +140,8 @@ def test_people_of_one_taste_each_are_clustered_without_fault():
     start = people_start(sample.comparisons, 3)
     match = match_components(start.columns.sigma, truth.sigma)
     assert not match.kendall.any()
-    np.testing.assert_allclose(
-        start.alpha[match.found], sample.theta.mean(axis=0), rtol=1e-12
-    )  # every person where they belong
+    # every person where they belong
+    np.testing.assert_allclose(start.alpha[match.found], sample.theta.mean(axis=0), rtol=1e-12)
     assert start.columns.phi == pytest.approx(0.1, abs=0.03)
 
 

@@ -12,9 +12,9 @@ from safetensors import safe_open
 from safetensors.numpy import save as save_tensors
 
 from mallowmix.errors import DataError, FileError, ModelFileError
+from mallowmix.model import model_file as storage
 from mallowmix.model.calibration import Calibration
 from mallowmix.model.m4 import M4
-from mallowmix.model.m4 import model_file as storage
 from mallowmix.model.model_file import dumps, load, loads, save
 
 REPORT = {
@@ -90,11 +90,7 @@ def test_any_safetensors_reader_can_open_it(tmp_path):
         "others",
         "report",
         "sha256",
-    ] and header["items"] == [
-        "tea",
-        "Käse",
-        "milk",
-    ]
+    ] and header["items"] == ["tea", "Käse", "milk"]
 
 
 @settings(max_examples=30, deadline=None)
@@ -331,8 +327,8 @@ def test_errors_of_a_file_begin_with_its_path(tmp_path):
     ("report", "message"),
     [
         (
-            {"options": {"jobs": {1, 2}}},
-            "report['options']['jobs'] is {1, 2} (set), which JSON cannot hold",
+            {"options": {"n_jobs": {1, 2}}},
+            "report['options']['n_jobs'] is {1, 2} (set), which JSON cannot hold",
         ),
         ({"loss": [1.0, float("nan")]}, "report['loss'][1] is nan (float), which JSON cannot hold"),
         ({"seed": np.int64(3)}, "report['seed'] is np.int64(3) (int64), which JSON cannot hold"),

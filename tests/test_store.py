@@ -312,11 +312,8 @@ def test_weights_that_are_no_bytes_are_found_without_reading_all_of_them(tmp_pat
     monkeypatch.setattr(
         stored_module, "read_array", lambda *about: (asked.append(about), read(*about))[1]
     )
-    assert stored_module.read_weights(stored.folder, 9, 12).tolist() == [
-        0.5,
-        0.5,
-        4.0,
-    ]  # rows of u03
+    # rows of u03
+    assert stored_module.read_weights(stored.folder, 9, 12).tolist() == [0.5, 0.5, 4.0]
     assert [about[2:4] for about in asked if about[1].startswith("other")] == [(6, 8), (6, 8)]
     np.testing.assert_allclose(stored.per_user(), 2.0 + np.arange(20))
     (tmp_path / "x" / "other_rows").unlink()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.spectral.mallows_mstep import Columns
 from mallowmix.learn.spectral.stability import half_distances
 from mallowmix.model.permutations import kendall
@@ -23,10 +23,10 @@ def planted(seed, n_items=20, n_components=2, phi=0.3):
     )
 
 
-def distances(model, votes, theta, jobs=2):
+def distances(model, votes, theta, n_jobs=2):
     blocks = make_blocks(votes)
     parts = [theta[block.first_user : block.first_user + block.n_users] for block in blocks]
-    return half_distances(blocks, Columns(model.sigma, model.phi), parts, LocalEngine(jobs))
+    return half_distances(blocks, Columns(model.sigma, model.phi), parts, ThreadEngine(n_jobs))
 
 
 def test_rich_data_leaves_the_truth_where_it_is():
@@ -54,7 +54,7 @@ def test_the_distance_is_that_of_two_separate_polishes():
     for odd in (0, 1):
         people = np.arange(300) % 2 == odd
         part = make_blocks(votes.take_users(people))
-        halves.append(_climb(part, theta[people], start, LocalEngine(), max_rounds=1))
+        halves.append(_climb(part, theta[people], start, ThreadEngine(), max_rounds=1))
     expected = [kendall(a, b) for a, b in zip(halves[0].sigma, halves[1].sigma, strict=True)]
     assert min(expected) > 0
     assert distances(truth, votes, theta).tolist() == expected

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 
-from mallowmix.engine import LocalEngine
 from mallowmix.learn.spectral.likelihood_tables import (
     NODES,
     SKIP,
@@ -25,9 +24,8 @@ from planted import blocks_of, planted, tiny_population
 CORNER = math.exp(-7) / (1 + math.exp(-7))  # β is taken as no nearer to 0 than this
 
 
-FLOAT32 = (
-    4 * np.finfo(np.float32).eps
-)  # tables are kept as float32, and rounded a few times on the way
+# tables are kept as float32, and rounded a few times on the way
+FLOAT32 = 4 * np.finfo(np.float32).eps
 
 
 def theta_for(n_users, K, seed):
@@ -57,12 +55,11 @@ def log_likelihoods(data, beta, theta, k, b):
     return np.array([total[pair] for pair in pairs])
 
 
-def tables_of(data, beta, theta, jobs=2):
+def tables_of(data, beta, theta, n_jobs=2):
     """(K, P, nodes) the tables of everybody."""
     flat = np.ascontiguousarray(beta.reshape(len(beta), -1).T)
     tables = new_tables(len(beta), data.n_items)
-    tabulate(by_pair(blocks_of(data)[0]), flat, theta, tables, LocalEngine(jobs))
-    return tables
+    return tabulate(by_pair(blocks_of(data)[0]), flat, theta, tables, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize("fractions", [False, True])
@@ -81,11 +78,11 @@ def test_only_some_components_and_a_part_of_the_way():
     """Old + gain · (new − old) for those asked for; the others stay."""
     data, truth, theta = tiny_population(3, M=9), planted(4, 3, 0.4, seed=3), theta_for(9, 3, 3)
     whole = tables_of(data, truth.beta(), theta)
-    part = np.full_like(whole, -2.0)
+    before = np.full_like(whole, -2.0)
     flat = np.ascontiguousarray(truth.beta().reshape(3, -1).T)
-    tabulate(
-        by_pair(blocks_of(data)[0]), flat, theta, part, LocalEngine(1), which=[2, 0], gain=0.25
-    )
+    pairs = by_pair(blocks_of(data)[0])
+    part = tabulate(pairs, flat, theta, before, which=[2, 0], gain=0.25)
+    assert (before == -2).all()
     np.testing.assert_allclose(part[[0, 2]], -1.5 + 0.25 * whole[[0, 2]], rtol=1e-5)
     assert (part[1] == -2).all()
 
@@ -101,7 +98,7 @@ def test_large_weights_count_as_many_rows_and_threads_do_not_matter():
     for k in range(2):
         expected = log_likelihoods(heavy, truth.beta(), theta, k, float(NODES[4]))
         np.testing.assert_allclose(tables[k, :, 4], expected, rtol=FLOAT32)
-    assert tables.tobytes() == tables_of(heavy, truth.beta(), theta, jobs=1).tobytes()
+    assert tables.tobytes() == tables_of(heavy, truth.beta(), theta, n_jobs=1).tobytes()
 
 
 def test_long_products_do_not_underflow():
@@ -128,10 +125,8 @@ def planted_tables():
 def test_the_likelihood_of_every_gap(planted_tables, phi):
     """Against β from all rankings and direct logarithms. The spline is off by less than .001 nats a comparison at any gap."""
     truth, sample, tables = planted_tables
-    data, chance = (
-        sample.comparisons,
-        np.array(beta(tuple(range(6)), phi)),
-    )  # items in their places: β by gap in the first row
+    # items in their places: β by gap in the first row
+    data, chance = (sample.comparisons, np.array(beta(tuple(range(6)), phi)))
     for k in range(3):
         values = by_gap(tables[k], 6, phi)
         D = values.shape[2] // 2
@@ -139,9 +134,8 @@ def test_the_likelihood_of_every_gap(planted_tables, phi):
         low, high = np.triu_indices(6, 1)
         n = log_counts(data, sample.theta, k)
         for g in range(-D, D + 1):
-            b = (
-                0.5 if g == 0 else chance[g, 0] if g > 0 else chance[0, -g]
-            )  # the lower-numbered item g places below
+            # the lower-numbered item g places below
+            b = 0.5 if g == 0 else chance[g, 0] if g > 0 else chance[0, -g]
             expected = log_likelihoods(
                 data, truth.beta(), sample.theta, k, float(np.clip(b, CORNER, 1 - CORNER))
             )

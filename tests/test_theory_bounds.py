@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from mallowmix.errors import OptionError
-from mallowmix.model.m4 import separability
 from mallowmix.model.mallows import beta_matrix
 from mallowmix.model.population_moments import dirichlet_moments, population_moments
+from mallowmix.model.separability import separability
 from mallowmix.paper.theory.bounds import (
     far_row_solid_angle,
     impurity,
@@ -155,12 +155,10 @@ def test_solid_angle_perturbation_is_the_least_over_c():
 def test_solid_angle_perturbation_at_the_ends():
     assert solid_angle_perturbation(0.0, 3, 1.0, 2.0, 0.5) == 0
     assert solid_angle_perturbation(0.3, 1, math.inf, 0.0, 0.5) == 0
-    assert (
-        solid_angle_perturbation(0.2, 3, 1.0, 2.0, 0.5) == 1
-    )  # radius within the reach of impurity
-    assert (
-        solid_angle_perturbation(0.0, 3, 1.0, 2.0, 1.5) == 1
-    )  # corners would be each other's neighbours
+    # radius within the reach of impurity
+    assert solid_angle_perturbation(0.2, 3, 1.0, 2.0, 0.5) == 1
+    # corners would be each other's neighbours
+    assert solid_angle_perturbation(0.0, 3, 1.0, 2.0, 1.5) == 1
 
 
 def test_solid_angle_lambda_is_the_largest_that_does():
@@ -259,9 +257,8 @@ def test_post_processing_tolerance_leaves_all_orders_right(seed, phi):
     rng = np.random.default_rng(seed)
     for _ in range(4):
         assert np.array_equal(orders_after_perturbation(m, beta, a, tolerance, rng), truth)
-    assert not np.array_equal(
-        orders_after_perturbation(m, beta, a, 60 * tolerance, rng), truth
-    )  # the test can fail
+    # the test can fail
+    assert not np.array_equal(orders_after_perturbation(m, beta, a, 60 * tolerance, rng), truth)
 
 
 def test_post_processing_lambda_keeps_novel_rows_within_tolerance():

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from mallowmix.errors import DataError
-from mallowmix.model.m4 import separability
 from mallowmix.model.mallows import beta_matrix
 from mallowmix.model.population_moments import dirichlet_moments, population_moments
+from mallowmix.model.separability import separability
 
 
 def test_population_moments_follow_lemma_2_entry_by_entry():

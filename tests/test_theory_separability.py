@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mallowmix.errors import DataError, OptionError
-from mallowmix.model.m4 import separability
 from mallowmix.model.mallows import beta_matrix, gap_probabilities
 from mallowmix.model.separability import (
     _references,
@@ -22,6 +21,7 @@ from mallowmix.model.separability import (
     printed_margin,
     proposition3_bound,
     required_margin,
+    separability,
     separability_probability,
 )
 from mallowmix.paper.theory import solid_angles
@@ -76,9 +76,8 @@ def test_separability_of_exact_rankings_is_zero_or_one():
     same = np.stack([beta_matrix([0, 1, 2], 0.0)] * 2)
     assert separability(same) == 1
     assert not is_separable(same, 0.99)
-    between = np.stack(
-        [beta_matrix(s, 0.0) for s in ([0, 1, 2], [2, 1, 0], [0, 2, 1])]
-    )  # each pair of the third is someone else's
+    # each pair of the third is someone else's
+    between = np.stack([beta_matrix(s, 0.0) for s in ([0, 1, 2], [2, 1, 0], [0, 2, 1])])
     assert novel_pairs(between).lam[2] == 1
 
 
@@ -163,9 +162,8 @@ def test_proposition_3(phi):
     win, lose = gap_probabilities(60, phi)
     for gap in range(1, 60):
         assert lose[gap] <= proposition3_bound(phi, gap + 1)
-        assert lose[gap] / win[gap] <= gap * phi**gap * (
-            1 + 1e-12
-        )  # the sharper bound of erratum E10
+        # the sharper bound of erratum E10
+        assert lose[gap] / win[gap] <= gap * phi**gap * (1 + 1e-12)
 
 
 def test_proposition_3_is_tight_to_a_factor_of_gap_over_gap_plus_one():
@@ -187,12 +185,10 @@ def test_proposition_3_is_tight_to_a_factor_of_gap_over_gap_plus_one():
 
 
 def test_erratum_16_the_betas_of_the_figure():
-    assert gap_probabilities(3, 0.1).lose[1] == pytest.approx(
-        0.0909, abs=5e-5
-    )  # the figure says ≈ .1 for L = 2 …
-    assert gap_probabilities(3, 0.1).lose[2] == pytest.approx(
-        0.0172, abs=5e-5
-    )  # … and ≈ .01 for L = 3
+    # the figure says ≈ .1 for L = 2 …
+    assert gap_probabilities(3, 0.1).lose[1] == pytest.approx(0.0909, abs=5e-5)
+    # … and ≈ .01 for L = 3
+    assert gap_probabilities(3, 0.1).lose[2] == pytest.approx(0.0172, abs=5e-5)
 
 
 def test_erratum_18_the_printed_margin_is_too_small():
@@ -271,9 +267,10 @@ def test_erratum_19_lemma_3_says_nothing_in_the_papers_setting(phi):
 def test_triangle_solid_angles_are_the_exterior_angles():
     right = [[0, 0], [1, 0], [0, 1]]  # interior angles π/2, π/4, π/4
     np.testing.assert_allclose(triangle_solid_angles(right), [1 / 4, 3 / 8, 3 / 8])
+    # flat
     np.testing.assert_allclose(
         triangle_solid_angles([[0.0], [1.0], [0.25]]), [1 / 2, 1 / 2, 0], atol=1e-7
-    )  # flat
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))

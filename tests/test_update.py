@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.engine.threads import LocalEngine
+from mallowmix.engine.threads import ThreadEngine
 from mallowmix.errors import DataWarning, OptionError
 from mallowmix.fitting.update import with_new_items
 from mallowmix.model.model_file import dumps
@@ -46,9 +46,9 @@ def error(found, truth):
 def passes(monkeypatch):
     """How many passes over the people have been made."""
     made = []
-    reduce = LocalEngine.reduce
+    reduce = ThreadEngine.reduce
     monkeypatch.setattr(
-        LocalEngine, "reduce", lambda self, *args: made.append(1) or reduce(self, *args)
+        ThreadEngine, "reduce", lambda self, *args: made.append(1) or reduce(self, *args)
     )
     return made
 
@@ -137,8 +137,8 @@ def test_the_same_bytes_on_one_thread_and_on_two_and_for_any_order_of_rows():
     model = mm.fit(votes.take_users(range(80)), 2)
     table = votes.to_arrow()
     turned = mm.read_comparisons(table.take(np.arange(len(votes))[::-1]))
-    first = dumps(mm.update(model, votes, jobs=1))
-    assert first == dumps(mm.update(model, votes, jobs=2)) == dumps(mm.update(model, turned))
+    first = dumps(mm.update(model, votes, n_jobs=1))
+    assert first == dumps(mm.update(model, votes, n_jobs=2)) == dumps(mm.update(model, turned))
     assert first != dumps(mm.update(model, votes, seed=1))
 
 

@@ -13,7 +13,7 @@ from scipy.special import gammaln, psi
 from scipy.stats import beta as beta_distribution
 from scipy.stats import dirichlet
 
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import ThreadEngine
 from mallowmix.learn.spectral.mallows_mstep import Columns
 from mallowmix.learn.spectral.variational_em import FLOOR, update_alpha, variational_em
 from oracles import beta
@@ -72,9 +72,8 @@ def test_the_bound_is_that_of_a_slow_twin(seed, fractions, inner):
     found = variational_em(blocks, COLUMNS, ALPHA, engine, n_iter=1, inner=inner)
     table = beta_by_counting(COLUMNS)
     slow = [slow_fold(words_of(data, m), table, ALPHA, inner) for m in range(data.n_users)]
-    np.testing.assert_allclose(
-        np.concatenate(found.gamma), [gamma for gamma, _ in slow], rtol=2e-6
-    )  # β is float32
+    # β is float32
+    np.testing.assert_allclose(np.concatenate(found.gamma), [gamma for gamma, _ in slow], rtol=2e-6)
     expected = sum(
         weight * bound for weight, (_, bound) in zip(data.user_weight, slow, strict=True)
     )
@@ -102,9 +101,8 @@ def test_the_bound_is_below_the_exact_likelihood_and_near_it(seed):
     for n_inner in (0, 1, 50):
         bound = variational_em(blocks, columns, ALPHA, engine, n_iter=1, inner=n_inner).elbo[0]
         assert bound < exact
-    assert (
-        bound > exact - 4 * 1.5
-    )  # 50 steps: a nat or so a person is what the factorised posterior costs
+    # 50 steps: a nat or so a person is what the factorised posterior costs
+    assert bound > exact - 4 * 1.5
 
 
 @pytest.mark.parametrize("move_alpha", [False, True])
@@ -165,8 +163,8 @@ def test_the_answer_is_the_same_on_any_number_of_threads():
     blocks, _ = blocks_of(planted(8, 2, 0.3).sample(60, 25, seed=0).comparisons)
     start = Columns(planted(8, 2, seed=9).sigma, np.full(2, 0.8))
     one, three = (
-        variational_em(blocks, start, ALPHA, LocalEngine(jobs), n_iter=4, move_alpha=True)
-        for jobs in (1, 3)
+        variational_em(blocks, start, ALPHA, ThreadEngine(n_jobs), n_iter=4, move_alpha=True)
+        for n_jobs in (1, 3)
     )
     assert one.elbo == three.elbo and one.alpha.tobytes() == three.alpha.tobytes()
 
@@ -178,9 +176,8 @@ def test_a_person_of_weight_three_is_three_people():
         variational_em(blocks, COLUMNS, ALPHA, engine, n_iter=1) for blocks, engine in both
     )
     assert three.elbo[0] == pytest.approx(3 * one.elbo[0], rel=1e-12)
-    assert (
-        three.gamma[0].tobytes() == one.gamma[0].tobytes()
-    )  # what a person thinks does not depend on how much they count
+    # what a person thinks does not depend on how much they count
+    assert three.gamma[0].tobytes() == one.gamma[0].tobytes()
 
 
 @pytest.mark.parametrize("alpha", [[0.1, 0.1, 0.1], [2.0, 0.5, 7.0], [0.02, 3.0]], ids=str)

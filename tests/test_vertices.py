@@ -41,9 +41,8 @@ def test_noise_moves_the_corners_by_less_than_itself(hunter):
     found = HUNTERS[hunter](noisy, 4, 0)
     distance = np.linalg.norm(corners[:, None] - found, axis=2)
     assert sorted(distance.argmin(axis=1)) == [0, 1, 2, 3]
-    assert (
-        distance.min(axis=1).max() < 0.35
-    )  # single extreme rows lie at three or four standard deviations: see the next test
+    # single extreme rows lie at three or four standard deviations: see the next test
+    assert distance.min(axis=1).max() < 0.35
 
 
 def test_smoothing_beats_the_single_most_extreme_row(monkeypatch):

@@ -104,9 +104,8 @@ def test_a_whole_survey_and_its_result_are_those_of_the_library(client):
     assert result["agreement"] == pytest.approx(agree)
     for line in result["differences"]:
         assert not line["low"] <= line["crowd"] <= line["high"]
-    assert (
-        client.get("/api/v1/result", params={"link": told["link"]}).json() == result
-    )  # the link to keep
+    # the link to keep
+    assert client.get("/api/v1/result", params={"link": told["link"]}).json() == result
     more = client.get("/api/v1/next-pair?more=true", headers=headers).json()
     assert not more["done"] and frozenset((more["first"]["id"], more["second"]["id"])) not in pairs
 
@@ -140,9 +139,8 @@ def test_the_same_question_until_it_is_answered(client):
         == 409
     )
     turned = vote | {"first": vote["second"], "second": vote["first"]}
-    assert client.post("/api/v1/votes", headers=headers, json=turned).json()[
-        "repeated"
-    ]  # skipped either way round
+    # skipped either way round
+    assert client.post("/api/v1/votes", headers=headers, json=turned).json()["repeated"]
     me = client.get("/api/v1/me", headers=headers).json()
     assert (me["answered"], me["skipped"]) == (0, 1)
 
@@ -248,9 +246,8 @@ def test_weights_rank_and_predict_are_those_of_the_library(client):
     by_component = [row["weight"] for row in sorted(mixture, key=lambda row: row["component"])]
     np.testing.assert_allclose(by_component, mm.weights(DISHES.model, votes)[0], atol=1e-9)
     asked = {"choices": choices, "pairs": [["pizza", "tacos"], ["tacos", "pizza"]]}
-    chances = client.post("/api/predict", json=asked).json()[
-        "probabilities"
-    ]  # the newest version without a number
+    # the newest version without a number
+    chances = client.post("/api/predict", json=asked).json()["probabilities"]
     np.testing.assert_allclose(
         chances, mm.predict(DISHES.model, votes, [("pizza", "tacos"), ("tacos", "pizza")])[0]
     )
@@ -282,9 +279,8 @@ def test_the_model_and_the_crowd(client):
         "choices"
     ]
     assert sum(choice["times"] for choice in one) == 30
-    assert (
-        client.get("/api/v1/crowd/choices", params={"person": "p000001"}).status_code == 404
-    )  # no participant
+    # no participant
+    assert client.get("/api/v1/crowd/choices", params={"person": "p000001"}).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -352,8 +348,13 @@ def test_a_survey_from_nothing_learns_while_it_runs(tmp_path):
         assert client.get("/api/v1/next-pair?more=true", headers=early).json()["information"] > 0
     with serving(tmp_path, None) as client:  # a restart finds the model with the votes
         assert client.get("/api/v1/health").json() | {"version": ""} == {
-            "status": "ok", "version": "", "api": 1, "votes": 600, "model": 1, "fitting": False,
-        }  # fmt: skip
+            "status": "ok",
+            "version": "",
+            "api": 1,
+            "votes": 600,
+            "model": 1,
+            "fitting": False,
+        }
         assert client.get("/api/v1/model").json()["tastes"] == grown["tastes"]
 
 

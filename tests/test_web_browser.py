@@ -224,9 +224,8 @@ def test_a_lost_connection_loses_and_doubles_nothing(context, server):
         "() => document.querySelector('#count').textContent.startsWith('Question 3')"
     )
     assert len(sent) == 2 and sent[0] == sent[1] and len(mine_of(server, person)) == 2
-    context.wrong[:] = [
-        said for said in context.wrong if "net::ERR_" not in said
-    ]  # the browser's word for what we did to it
+    # the browser's word for what we did to it
+    context.wrong[:] = [said for said in context.wrong if "net::ERR_" not in said]
 
 
 def mine_of(server, person):
@@ -271,9 +270,8 @@ def test_a_phone_and_a_finger(context, server):
     ready(page)
     for part in ("#first", "#second", "#skip"):
         box = page.locator(part).bounding_box()
-        assert (
-            box["height"] >= 44 and box["y"] + box["height"] <= 740
-        )  # large enough for a thumb, and in sight
+        # large enough for a thumb, and in sight
+        assert box["height"] >= 44 and box["y"] + box["height"] <= 740
     go_through(page, lambda page, n: page.tap("#first"))
     check_result(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360

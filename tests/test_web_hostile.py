@@ -112,9 +112,8 @@ def test_every_call_of_the_api_survives_whatever_it_is_given(client, person, mod
     for number, call in enumerate(calls_of(client)):
         headers = {"Content-Type": "application/json"} | ({} if number % 4 == 3 else person)
         if call.method != "delete":  # would end the session of the others
-            with contextlib.suppress(
-                Unsatisfiable, SkipTest
-            ):  # a call that takes nothing has nothing wrong to be given
+            # a call that takes nothing has nothing wrong to be given
+            with contextlib.suppress(Unsatisfiable, SkipTest):
                 checker(call, mode, client, headers, tried)()
     assert len(tried) > 10
 
@@ -230,9 +229,8 @@ def test_hosts_and_rates(tmp_path):
             for _ in range(30)
         ]
         codes = [answer.status_code for answer in said]
-        assert (
-            codes[:20] == [200] * 20 and 429 in codes[20:]
-        )  # ten seconds' worth at once, then two a second
+        # ten seconds' worth at once, then two a second
+        assert codes[:20] == [200] * 20 and 429 in codes[20:]
         assert int(said[-1].headers["retry-after"]) >= 1
         client.cookies.clear()
         assert client.get("/api/health").status_code == 200  # another bucket

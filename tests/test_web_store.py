@@ -109,9 +109,8 @@ def test_errors_show_no_values(store):
     with pytest.raises(sa.exc.IntegrityError) as told:
         store.writer.submit(lambda connection: connection.execute(row)).result()
     assert "INSERT INTO people" in str(told.value) and "parameters hidden" in str(told.value)
-    assert store.place.startswith("postgresql") or "a-secret-digest" not in str(
-        told.value
-    )  # the server's own DETAIL line is its
+    # the server's own DETAIL line is its
+    assert store.place.startswith("postgresql") or "a-secret-digest" not in str(told.value)
 
 
 def test_rows_become_comparisons(store):

@@ -132,9 +132,8 @@ def test_evidence_and_scale_do_what_they_say():
         shrunk = weights(replace(TWO, calibration=trust), comparisons)
         np.testing.assert_allclose(shrunk.sum(axis=1), 1)
         assert np.abs(shrunk - prior).mean() < 0.8 * np.abs(plain - prior).mean()
-    thirded = replace(
-        comparisons, weight=comparisons.weight / 3
-    )  # evidence is what a row's weight would be
+    # evidence is what a row's weight would be
+    thirded = replace(comparisons, weight=comparisons.weight / 3)
     trusted = replace(TWO, calibration=Calibration(evidence=1 / 3))
     np.testing.assert_allclose(weights(trusted, comparisons), weights(TWO, thirded), atol=0.02)
 
@@ -207,8 +206,8 @@ def test_integer_weights_are_repeats_and_user_weight_plays_no_part(times, seed):
 
 def test_each_person_for_themselves_on_any_number_of_threads():
     comparisons = TWO.sample(70, 20, seed=4).comparisons
-    found = weights(TWO, comparisons, jobs=1)
-    assert found.tobytes() == weights(TWO, comparisons, jobs=3).tobytes()
+    found = weights(TWO, comparisons, n_jobs=1)
+    assert found.tobytes() == weights(TWO, comparisons, n_jobs=3).tobytes()
     for m in (0, 33, 69):
         assert found[m].tolist() == weights(TWO, comparisons.take_users([m]))[0].tolist()
 

@@ -30,7 +30,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_components : K, the number of shared rankings (in the paper, K)
     method, options : see `mallowmix.fit`; options is a dict of the method's own options
     seed : the same seed gives the same model
-    jobs : threads
+    n_jobs : threads
     pairs : the ordered pair of each column, for matrices that are not Q² wide
 
     Attributes
@@ -46,14 +46,14 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         method: str | None = None,
         options: dict[str, Any] | None = None,
         seed: int = 0,
-        jobs: int | None = None,
+        n_jobs: int | None = None,
         pairs: Any = None,
     ) -> None:
         self.n_components = n_components
         self.method = method
         self.options = options
         self.seed = seed
-        self.jobs = jobs
+        self.n_jobs = n_jobs
         self.pairs = pairs
 
     def fit(self, X: Any, y: Any = None) -> "MixedMallows":
@@ -64,7 +64,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             comparisons,
             self.n_components,
             seed=self.seed,
-            jobs=self.jobs,
+            n_jobs=self.n_jobs,
             **chosen,
             **(self.options or {}),
         )
@@ -75,7 +75,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def transform(self, X: Any) -> NDArray[np.float64]:
         """(M, K) each person's weights; rows sum to one."""
         check_is_fitted(self)
-        return weights(self.model_, self._comparisons(X, reset=False), jobs=self.jobs)
+        return weights(self.model_, self._comparisons(X, reset=False), n_jobs=self.n_jobs)
 
     def _comparisons(self, X: Any, *, reset: bool) -> Comparisons:
         if isinstance(X, Comparisons):

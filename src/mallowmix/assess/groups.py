@@ -80,7 +80,7 @@ def groups(
     level: float = 0.9,
     permutations: int = 1999,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
 ) -> Groups:
     """Compare groups of people by the components that they follow.
 
@@ -103,7 +103,7 @@ def groups(
     values = read_attributes(attributes, comparisons.users, user=user)
     chosen = _chosen(values, by)
     said = (comparisons.per_user() > 0) & (comparisons.user_weight > 0)
-    theta = weights(model, comparisons, jobs=jobs)
+    theta = weights(model, comparisons, n_jobs=n_jobs)
     shares, tests = [], []
     for name in chosen:
         known = np.array([value is not None for value in values[name]]) & said

@@ -58,7 +58,7 @@ def against_one(
     *,
     refit: bool = True,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
 ) -> AgainstOne | None:
     """Tell both half of everybody's choices and ask for the rest; None where nothing is left to ask.
 
@@ -71,21 +71,21 @@ def against_one(
         deal_people(people.n_users, 3, seed=seed) == 0 if new else np.ones(people.n_users, bool)
     )
     known, others = people.take_users(~tested if new else tested), people.take_users(tested)
-    tastes = _learn(known, model.n_components, seed, jobs) if new else model
-    one = _learn(known, 1, seed, jobs)
+    tastes = _learn(known, model.n_components, seed, n_jobs) if new else model
+    one = _learn(known, 1, seed, n_jobs)
     first = ask(
-        dataclasses.replace(tastes, calibration=model.calibration), others, seed=seed, jobs=jobs
+        dataclasses.replace(tastes, calibration=model.calibration), others, seed=seed, n_jobs=n_jobs
     )
     if not len(first.weight):
         return None
-    return _judged(first, ask(one, others, seed=seed, jobs=jobs), others, new)
+    return _judged(first, ask(one, others, seed=seed, n_jobs=n_jobs), others, new)
 
 
-def _learn(people: Comparisons, k: int, seed: int, jobs: int | None) -> M4:
+def _learn(people: Comparisons, k: int, seed: int, n_jobs: int | None) -> M4:
     """What limits a part of the people is not worth a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        return fit(people, k, seed=seed, jobs=jobs)
+        return fit(people, k, seed=seed, n_jobs=n_jobs)
 
 
 def _judged(tastes: Asked, one: Asked, people: Comparisons, new: bool) -> AgainstOne:

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from mallowmix.assess.intervals.user_scores import Smooth, one_step, settle
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.update import update
 from mallowmix.model.m4 import M4
@@ -45,7 +45,7 @@ def expected_error(
     simulations: int = 5,
     *,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> ExpectedError:
     """Draw everybody's answers anew from the model, learn on from it with `update`, and compare.
@@ -54,7 +54,7 @@ def expected_error(
     """
     distances, phis, shares = [], [], []
     for n in range(simulations):
-        found = _learn_on(model, draw_again(model, comparisons, seed=seed, draw=n), seed, jobs)
+        found = _learn_on(model, draw_again(model, comparisons, seed=seed, draw=n), seed, n_jobs)
         matching = match_components(found.sigma, model.sigma)
         distances.append(matching.kendall)
         phis.append(np.abs(found.phi[matching.found] - model.phi).mean())
@@ -83,7 +83,7 @@ def simulate_phi(
     *,
     part: float = 1.0,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Simulated:
     """How far logit φ comes out from the φ that data is drawn with anew, over simulations and components (most often too small).
@@ -102,7 +102,7 @@ def simulate_phi(
     for n in range(first + simulations):
         if n == first:
             eta = eta - part * np.repeat(np.mean(errors, axis=(0, 2)), model.n_components)
-        error, standard_error = _simulate(model, eta, comparisons, n, seed, jobs)
+        error, standard_error = _simulate(model, eta, comparisons, n, seed, n_jobs)
         errors.append(error)
         scaled.append(error[0] / standard_error)
         if progress:
@@ -126,26 +126,25 @@ def _widening(rounds: list[Array]) -> float:
 
 
 def _simulate(
-    model: M4, eta: Array, comparisons: Comparisons, draw: int, seed: int, jobs: int | None
+    model: M4, eta: Array, comparisons: Comparisons, draw: int, seed: int, n_jobs: int | None
 ) -> tuple[Array, Array]:
     """Learnt from data drawn at η: (2, K) errors of logit φ and log α, and (K,) standard errors of the former."""
     K = model.n_components
     truth = M4(model.sigma, expit(eta[:K]), np.exp(eta[K:]), model.items)
     votes = draw_again(truth, comparisons, seed=seed, draw=draw)
-    found = _learn_on(truth, votes, seed, jobs)
-    settled = settle(found, make_blocks(votes), LocalEngine(jobs), steps=2, sweeps=60, seed=seed)
+    found = _learn_on(truth, votes, seed, n_jobs)
+    settled = settle(found, make_blocks(votes), ThreadEngine(n_jobs), steps=2, sweeps=60, seed=seed)
     order = match_components(found.sigma, truth.sigma).found
-    influence = one_step(
-        settled, votes.user_weight[:, None] * settled.scores
-    )  # (M, 2K) what each person adds to η̂
+    # (M, 2K) what each person adds to η̂
+    influence = one_step(settled, votes.user_weight[:, None] * settled.scores)
     standard_error = np.sqrt(np.sum(influence[:, order] ** 2, axis=0))  # logit φ comes first in η
     return settled.eta.reshape(2, K)[:, order] - eta.reshape(2, K), standard_error
 
 
-def _learn_on(model: M4, votes: Comparisons, seed: int, jobs: int | None) -> M4:
+def _learn_on(model: M4, votes: Comparisons, seed: int, n_jobs: int | None) -> M4:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        return update(model, votes, seed=seed, jobs=jobs)
+        return update(model, votes, seed=seed, n_jobs=n_jobs)
 
 
 def draw_again(model: M4, comparisons: Comparisons, *, seed: int = 0, draw: int = 0) -> Comparisons:

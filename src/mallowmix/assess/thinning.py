@@ -21,10 +21,8 @@ from mallowmix.peers.validation import with_weights
 from mallowmix.readers.rating_forms import count_pairs
 
 Part = Literal["train", "told", "asked"]
-A_ITEM, A_PERSON = (
-    6,
-    150,
-)  # comparisons kept of a person who rated n things, unless said otherwise: at most min(6 n, 150)
+# comparisons kept of a person who rated n things, unless said otherwise: at most min(6 n, 150)
+A_ITEM, A_PERSON = (6, 150)
 _STEPS: dict[Part, int] = {"train": 123, "told": 124, "asked": 125}  # each part is drawn on its own
 _PEOPLE = 126
 Data = TypeVar("Data", bound=Comparisons | Rankings | RatingTable)

@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 
 from mallowmix.readers.reading import Reading, Sides
 
-_MOST_ITEMS = 1000  # beyond this the information matrix is too large, and items are taken to be dealt at random
+# beyond this the information matrix is too large, and items are taken to be dealt at random
+_MOST_ITEMS = 1000
 _RIDGE = 1e-3  # holds scores of items that always or never win
 _STEPS = 30
 _Z = 1.959963984540054  # 97.5 % point of the normal

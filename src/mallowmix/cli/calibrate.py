@@ -36,7 +36,7 @@ def calibrate(
         bool, typer.Option("--spam", help="Also look for a share of coin-flip answers.")
     ] = False,
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -53,7 +53,7 @@ def calibrate(
     from mallowmix.model.model_file import load
 
     comparisons = read(votes)
-    found = calibrated(load(model), comparisons, seed, jobs, quiet, split=split, spam=spam)
+    found = calibrated(load(model), comparisons, seed, n_jobs, quiet, split=split, spam=spam)
     write_all({target: model_writer(found)})
     if json:
         say_json(calibration_values(found) | {"output": str(target)})
@@ -63,13 +63,13 @@ def calibrate(
 
 
 def calibrated(
-    model: Any, comparisons: Any, seed: int, jobs: int | None, quiet: bool, **options: Any
+    model: Any, comparisons: Any, seed: int, n_jobs: int | None, quiet: bool, **options: Any
 ) -> Any:
     """The library's `calibrate`, with a bar."""
     from mallowmix.fitting.calibrate import calibrate as learn
 
     with progress(hidden=quiet) as report:
-        return learn(model, comparisons, seed=seed, jobs=jobs, progress=report, **options)
+        return learn(model, comparisons, seed=seed, n_jobs=n_jobs, progress=report, **options)
 
 
 def calibration_values(model: Any) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def choose_k(
         ),
     ] = "short",
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -89,7 +89,7 @@ def choose_k(
     try_outputs(*places.values(), inputs=[votes])
 
     comparisons = read(votes)
-    choice = _chosen(comparisons, k, quiet, folds=folds, refine=refine, seed=seed, jobs=jobs)
+    choice = _chosen(comparisons, k, quiet, folds=folds, refine=refine, seed=seed, n_jobs=n_jobs)
     if places:
         _write(choice, places)
     if json:

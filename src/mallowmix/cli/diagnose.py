@@ -41,7 +41,7 @@ def diagnose(
         ),
     ] = 5,
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -60,7 +60,7 @@ def diagnose(
         "simulations": simulations,
         "top": named,
         "seed": seed,
-        "jobs": jobs,
+        "n_jobs": n_jobs,
     }
     found = _found(loaded, comparisons, options, quiet)
     if json:

@@ -13,11 +13,8 @@ from mallowmix.errors import OptionError
 
 PANEL = "Large data"
 _PASSING = "passing"  # an empty file in a folder that a command made for itself
-_ON_DISK = (
-    "columns",
-    "self_pairs",
-    "missing",
-)  # what can be said about how to read files that stay on disk
+# what can be said about how to read files that stay on disk
+_ON_DISK = ("columns", "self_pairs", "missing")
 
 
 def _option(help: str, metavar: str) -> Any:
@@ -30,7 +27,7 @@ EngineOption: TypeAlias = Annotated[
     Any,
     _option(
         "Threads; data on disk; a cluster; a card. The first three give the same bytes.",
-        "local|disk|dask|gpu",
+        "threads|disk|dask|gpu",
     ),
 ]
 Memory: TypeAlias = Annotated[
@@ -75,7 +72,7 @@ class Place:
         named = any(
             option is not None for option in (self.memory, self.cache, self.scheduler)
         ) or bool(self.more)
-        return self.engine in ("disk", "dask") or (named and self.engine != "local")
+        return self.engine in ("disk", "dask") or (named and self.engine != "threads")
 
     def check(self) -> None:
         """Refuse options that do not go together, before any work."""
@@ -87,19 +84,19 @@ class Place:
             check_choice("--engine", self.engine, ENGINES)
         if self.memory is not None:
             check_memory(self.memory)
-        if self.engine == "local" and (self.memory or self.cache or self.more):
+        if self.engine == "threads" and (self.memory or self.cache or self.more):
             raise OptionError(
-                "--memory, --cache and several files are for data on disk: leave --engine local out."
+                "--memory, --cache and several files are for data on disk: leave --engine threads out."
             )
 
     @contextmanager
-    def running(self, jobs: int | None) -> Iterator[Any]:
+    def running(self, n_jobs: int | None) -> Iterator[Any]:
         """The engine, from before the votes are read until the work is done."""
         from mallowmix.engine.selection import make_engine
 
         self.check()
         name = self.engine or ("dask" if self.scheduler else "disk" if self.on_disk else None)
-        run = make_engine(name, jobs=jobs, memory=self.memory, scheduler=self.scheduler)  # type: ignore[arg-type]
+        run = make_engine(name, n_jobs=n_jobs, memory=self.memory, scheduler=self.scheduler)  # type: ignore[arg-type]
         try:
             yield run
         finally:
@@ -107,7 +104,7 @@ class Place:
 
 
 @contextmanager
-def comparisons_of(votes: Any, read: Any, place: Place, jobs: int | None) -> Iterator[Any]:
+def comparisons_of(votes: Any, read: Any, place: Place, n_jobs: int | None) -> Iterator[Any]:
     """The comparisons in memory, or on disk; a folder that nobody named or made before is removed when the work is done, and left
     by a kill.
     """
@@ -120,7 +117,7 @@ def comparisons_of(votes: Any, read: Any, place: Place, jobs: int | None) -> Ite
     folder = Path(place.cache or default_cache(votes))
     passing, was_there = folder / _PASSING, folder.exists()
     stored = store_comparisons(
-        [votes, *place.more], folder, memory=place.memory or "2GB", jobs=jobs, **options
+        [votes, *place.more], folder, memory=place.memory or "2GB", n_jobs=n_jobs, **options
     )
     if place.cache is None and not was_there:
         passing.touch()

@@ -68,7 +68,7 @@ def fit(
         ),
     ] = None,
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     zeta: Annotated[
         Any,
         typer.Option(
@@ -171,10 +171,10 @@ def fit(
         raise OptionError(
             "--calibrate needs the votes in memory: calibrate afterwards, with a part of them."
         )
-    with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons:
+    with place.running(n_jobs) as run, comparisons_of(votes, read, place, n_jobs) as comparisons:
         model = _fitted(comparisons, components, seed, run, quiet, options)
         if calibrate:
-            model = calibrated(model, comparisons, seed, jobs, quiet)
+            model = calibrated(model, comparisons, seed, n_jobs, quiet)
         write_all({target: model_writer(model)})
     if json:
         say_json(model_values(model, top) | {"output": str(target)})

@@ -52,7 +52,7 @@ def groups(
         ),
     ] = None,
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -72,7 +72,7 @@ def groups(
         "user": user,
         "permutations": permutations,
         "seed": seed,
-        "jobs": jobs,
+        "n_jobs": n_jobs,
     }
     found = compare(load(model), comparisons, attributes, **options)
     for path in outputs:

@@ -97,7 +97,7 @@ def heldout(
         ),
     ] = "error",
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     engine: EngineOption = None,
     memory: Memory = None,
     scheduler: Scheduler = None,
@@ -122,8 +122,8 @@ def heldout(
     options = {name: value for name, value in named.items() if value is not None}
     options |= {"include_mu": include_mu, "unknown_items": unknown_items, "seed": seed}
     with (
-        place.running(jobs) as run,
-        comparisons_of(votes, read, place, jobs) as comparisons,
+        place.running(n_jobs) as run,
+        comparisons_of(votes, read, place, n_jobs) as comparisons,
         progress(hidden=quiet) as report,
     ):
         found = score(fitted, comparisons, method, progress=report, engine=run, **options)

@@ -49,7 +49,7 @@ def intervals(
         ),
     ] = None,
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     engine: EngineOption = None,
     memory: Memory = None,
     scheduler: Scheduler = None,
@@ -74,7 +74,7 @@ def intervals(
 
     fitted, place = load(model), Place(engine, memory, scheduler, cache, tuple(more or ()))
     check_request(fitted, replicates, level)
-    with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons:
+    with place.running(n_jobs) as run, comparisons_of(votes, read, place, n_jobs) as comparisons:
         found = _found(fitted, comparisons, replicates, level, seed, run, quiet)
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})

@@ -56,7 +56,7 @@ def plot(
         ),
     ] = 40,
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
 ) -> None:
@@ -72,7 +72,7 @@ def plot(
 
     loaded = load(model)
     with progress(hidden=quiet) as told:
-        options = {"replicates": replicates, "seed": seed, "jobs": jobs, "progress": told}
+        options = {"replicates": replicates, "seed": seed, "n_jobs": n_jobs, "progress": told}
         if kind in OF_A_MODEL:
             figure = _of_a_model(kind, loaded, top)
         else:
@@ -129,16 +129,16 @@ def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict
     replicates, told, common = (
         options["replicates"],
         options["progress"],
-        {name: options[name] for name in ("seed", "jobs")},
+        {name: options[name] for name in ("seed", "n_jobs")},
     )
     if component > model.n_components:
         raise OptionError(f"--component is {component}, but the model has {model.n_components}.")
     draw: dict[str, Callable[[], Any]] = {
         "mixtures": lambda: plots.plot_mixtures(
-            weights(model, votes, jobs=options["jobs"]), options["seed"]
+            weights(model, votes, n_jobs=options["n_jobs"]), options["seed"]
         ),
         "largest-share": lambda: plots.plot_largest_share(
-            weights(model, votes, jobs=options["jobs"]), votes.user_weight
+            weights(model, votes, n_jobs=options["n_jobs"]), votes.user_weight
         ),
         "disagreement": lambda: plots.plot_disagreement(disagreement(model, votes)),
         "reliability": lambda: plots.plot_reliability(reliability(ask(model, votes, **common))),

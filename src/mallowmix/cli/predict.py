@@ -35,7 +35,7 @@ def predict(
         ),
     ] = None,
     unknown_items: UnknownItems = "error",
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -57,9 +57,9 @@ def predict(
     comparisons = read(votes)
     people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
     table = (
-        _for_each(fitted, people, asked, jobs)
+        _for_each(fitted, people, asked, n_jobs)
         if asked.users is not None
-        else _for_all(fitted, people, asked, jobs)
+        else _for_all(fitted, people, asked, n_jobs)
     )
     if output is not None:
         write_table(table, output)
@@ -69,13 +69,13 @@ def predict(
         _tell(table, asked, pairs, output)
 
 
-def _for_each(model: Any, people: Any, asked: Any, jobs: int | None) -> Any:
+def _for_each(model: Any, people: Any, asked: Any, n_jobs: int | None) -> Any:
     """One row for each row of the pairs file."""
     import pyarrow as pa
 
     from mallowmix.infer.predict import predict_each
 
-    probability, known = predict_each(model, people, asked.users, asked.pairs, jobs=jobs)
+    probability, known = predict_each(model, people, asked.users, asked.pairs, n_jobs=n_jobs)
     first, second = zip(*asked.pairs, strict=True)
     return pa.table(
         {
@@ -88,7 +88,7 @@ def _for_each(model: Any, people: Any, asked: Any, jobs: int | None) -> Any:
     )
 
 
-def _for_all(model: Any, people: Any, asked: Any, jobs: int | None) -> Any:
+def _for_all(model: Any, people: Any, asked: Any, n_jobs: int | None) -> Any:
     """Everybody and every pair, people first."""
     import numpy as np
     import pyarrow as pa
@@ -96,7 +96,7 @@ def _for_all(model: Any, people: Any, asked: Any, jobs: int | None) -> Any:
     from mallowmix.infer.predict import predict as foretell
 
     M, n = people.n_users, len(asked.pairs)
-    probability = foretell(model, people, asked.pairs, jobs=jobs).ravel()
+    probability = foretell(model, people, asked.pairs, n_jobs=n_jobs).ravel()
     first, second = (
         pa.array(side).take(pa.array(np.tile(np.arange(n), M)))
         for side in zip(*asked.pairs, strict=True)

@@ -40,7 +40,7 @@ def rank(
     level: Level = "0.9",
     unknown_items: UnknownItems = "error",
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -59,7 +59,7 @@ def rank(
     if votes is not None:
         people = _people(votes, user, read)
         people = people.with_items(fitted.items, unknown_items=unknown_items)
-    rankings = ranked(fitted, people, top=top, level=level, seed=seed, jobs=jobs)
+    rankings = ranked(fitted, people, top=top, level=level, seed=seed, n_jobs=n_jobs)
     if output is not None:
         write_table(_table(rankings, people), output)
     if json:

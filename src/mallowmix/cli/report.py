@@ -52,7 +52,7 @@ def report(
         ),
     ] = False,
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
 ) -> None:
@@ -72,7 +72,7 @@ def report(
     }
     if quick:
         options = {"replicates": 0, "choose": False, "refit": False, "simulations": 0}
-    found = _made(model, read(votes), title, options | {"seed": seed, "jobs": jobs}, quiet)
+    found = _made(model, read(votes), title, options | {"seed": seed, "n_jobs": n_jobs}, quiet)
     html = found.html()
     write_all({output: lambda place: place.write_text(html, encoding="utf-8", newline="\n")})
     if not quiet:

@@ -57,7 +57,7 @@ def reproduce(
             "-o", "--output", metavar="FOLDER", help="Where the results go; made if need be."
         ),
     ] = Path("results"),
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
     """Run an experiment of the paper: rows into a CSV file, a table, a picture. Run again, it goes on where it stopped."""
@@ -70,7 +70,7 @@ def reproduce(
     try_outputs(*(output / f"{experiment}.{ending}" for ending in ("csv", "md", "png")))
     from mallowmix.paper.experiment import Request
 
-    run(experiment, Request(quick, data, seeds, jobs), output, quiet=quiet)
+    run(experiment, Request(quick, data, seeds, n_jobs), output, quiet=quiet)
 
 
 def _make_folder(folder: Path) -> None:

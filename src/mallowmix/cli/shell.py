@@ -155,9 +155,8 @@ def _usage(error: Any) -> str:
 def _explain_system(error: OSError) -> int:
     """What the operating system refuses; a reader that closes our output early (as `| head` does) is no error to speak of."""
     with contextlib.suppress(OSError, ValueError):
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # what is still buffered has nowhere to go
+        # what is still buffered has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return 141
     where = f"{error.filename}: " if error.filename else ""
@@ -201,7 +200,7 @@ _SAID = (  # how the library says it, how the command line does
     (r"\bone_user=True", "--one-user"),
     (r"\b(top_items|most_per_user|n_people)=(\d+)", r"\1 \2"),  # and the name as below
     (
-        r"^(method|seed|jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ",
+        r"^(method|seed|n_jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ",
         r"--\1 is ",
     ),
     (r"^(format|ties|zero|unlisted|outcomes|query) (?=is |gives )", r"--\1 "),

@@ -113,13 +113,11 @@ def _random_model(n_items: int, n_components: int, phi: Numbers, alpha: Numbers,
     if min(alphas) <= 0:
         raise OptionError(f"--alpha is {min(alphas):g}; Dirichlet parameters must be above 0.")
     ranked = np.tile(np.arange(n_items, dtype=np.int32), (n_components, 1))
-    sigma = generator(seed, _STEP).permuted(
-        ranked, axis=1
-    )  # (K, Q), each row a uniform permutation
+    # (K, Q), each row a uniform permutation
+    sigma = generator(seed, _STEP).permuted(ranked, axis=1)
     width = max(3, len(str(n_items)))
-    names = [
-        f"item{i:0{width}d}" for i in range(1, n_items + 1)
-    ]  # zero-padded: numbering and text sort alike
+    # zero-padded: numbering and text sort alike
+    names = [f"item{i:0{width}d}" for i in range(1, n_items + 1)]
     return M4(sigma, np.array(phis), np.array(alphas), np.array(names, object))
 
 

@@ -29,7 +29,7 @@ def update(
         ),
     ] = None,
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     read: Reader = AS_GIVEN,
     top: Top = None,
     quiet: Quiet = False,
@@ -47,7 +47,7 @@ def update(
 
     before = load(model)
     comparisons = read(votes)
-    updated = _updated(before, comparisons, seed, jobs, quiet)
+    updated = _updated(before, comparisons, seed, n_jobs, quiet)
     write_all({target: model_writer(updated)})
     if json:
         say_json(model_values(updated, top) | {"output": str(target)})
@@ -55,11 +55,11 @@ def update(
         _tell(updated, comparisons, votes, target, top)
 
 
-def _updated(before: Any, comparisons: Any, seed: int, jobs: int | None, quiet: bool) -> Any:
+def _updated(before: Any, comparisons: Any, seed: int, n_jobs: int | None, quiet: bool) -> Any:
     from mallowmix.fitting.update import update as learn_on
 
     with progress(hidden=quiet) as report:
-        return learn_on(before, comparisons, seed=seed, jobs=jobs, progress=report)
+        return learn_on(before, comparisons, seed=seed, n_jobs=n_jobs, progress=report)
 
 
 def _tell(model: Any, comparisons: Any, votes: Any, target: Path, top: int | None) -> None:

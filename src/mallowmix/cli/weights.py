@@ -47,7 +47,7 @@ def weights(
     level: Level = "0.9",
     unknown_items: UnknownItems = "error",
     seed: Seed = 0,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     engine: EngineOption = None,
     memory: Memory = None,
     scheduler: Scheduler = None,
@@ -66,7 +66,7 @@ def weights(
     from mallowmix.model.model_file import load
 
     fitted, place = load(model), Place(engine, memory, scheduler, cache)
-    with place.running(jobs) as run, comparisons_of(votes, read, place, jobs) as comparisons:
+    with place.running(n_jobs) as run, comparisons_of(votes, read, place, n_jobs) as comparisons:
         people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
         theta, ends = _found(fitted, people, estimate, level if intervals else None, seed, run)
         if output is not None:

@@ -226,9 +226,8 @@ class Comparisons:
         for labels in (self.items, self.users):
             digest.update(json.dumps(text_of(labels)).encode())
         for array in (self.user, self.winner, self.loser, self.weight, self.user_weight):
-            digest.update(
-                np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data
-            )  # copied only where it must be
+            # copied only where it must be
+            digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
         return digest.hexdigest()[:32]
 
 

@@ -146,9 +146,8 @@ def _numbered(
     number = np.empty(len(by_text), np.int32)
     number[by_text] = np.arange(len(by_text), dtype=np.int32)
     edges = np.cumsum([len(values) for values, _ in hashed])[:-1]
-    numbers = np.split(
-        number[together.indices.to_numpy()], edges
-    )  # of each column's different values
+    # of each column's different values
+    numbers = np.split(number[together.indices.to_numpy()], edges)
     codes = [own[indices] for own, (_, indices) in zip(numbers, hashed, strict=True)]
     return codes, as_labels(together.dictionary.take(pa.array(by_text)).to_pylist())
 

@@ -84,9 +84,8 @@ def normal_form(
     """Rankings by user and content, equal ones merged: their weights add up; those of weight 0 go."""
     merged: dict[tuple[int, bytes], tuple[float, int]] = {}
     content = np.stack([item, place], axis=1).astype(">i4")
-    for n in sorted(
-        range(len(user)), key=lambda n: weight[n]
-    ):  # sums in an order that does not depend on the input's
+    # sums in an order that does not depend on the input's
+    for n in sorted(range(len(user)), key=lambda n: weight[n]):
         if weight[n] > 0:
             key = int(user[n]), content[starts[n] : starts[n + 1]].tobytes()
             merged[key] = (merged.get(key, (0.0, n))[0] + weight[n], n)

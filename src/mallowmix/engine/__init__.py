@@ -1,6 +1,19 @@
-"""Where a pass over the people runs: blocks of users, and `reduce`, which sums a step over them in block order."""
+"""Where passes over the users run: blocks of users, steps, and the engines that run them."""
 
 from mallowmix.engine.blocks import Block, Shard, make_blocks, make_shards
-from mallowmix.engine.threads import LocalEngine
+from mallowmix.engine.engine import Engine, map_step, reduce_step
+from mallowmix.engine.parallel import parallel_map, parallel_sum
+from mallowmix.engine.threads import ThreadEngine
 
-__all__ = ["Block", "LocalEngine", "Shard", "make_blocks", "make_shards"]
+__all__ = [
+    "Block",
+    "Engine",
+    "Shard",
+    "ThreadEngine",
+    "make_blocks",
+    "make_shards",
+    "map_step",
+    "parallel_map",
+    "parallel_sum",
+    "reduce_step",
+]

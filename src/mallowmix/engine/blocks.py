@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,21 @@ _LEAST_BLOCKS = 16
 TOGETHER = 6  # blocks of a shard that a step may take at once
 
 
+class InMemory:
+    """A block that a step can take as it is."""
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether it must be read before a step can take it."""
+        return False
+
+    def load(self) -> Self:
+        """The block itself."""
+        return self
+
+
 @dataclass(frozen=True)
-class Block:
+class Block(InMemory):
     """The comparisons of some consecutive users: rows of the m-th of them are starts[m]:starts[m+1].
 
     pair holds winner · Q + loser; `first_user` is the number of the block's first user, the key of its random numbers.
@@ -34,29 +47,77 @@ class Block:
 
     def __post_init__(self) -> None:
         for array in (self.starts, self.pair, self.weight, self.user_weight):
-            array.setflags(
-                write=False
-            )  # all alike: a kernel is compiled anew for arrays that can be written
+            # all alike: a kernel is compiled anew for arrays that can be written
+            array.setflags(write=False)
 
     @property
     def n_users(self) -> int:
+        """How many users the block has."""
         return len(self.starts) - 1
+
+    def users_of_rows(self) -> NDArray[np.int32]:
+        """(rows,) the user of each row, numbered within the block."""
+        return np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.starts))
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Consecutive blocks whose answers are added up where they are, so that one answer leaves it."""
+    """Consecutive blocks whose sums are added up where they are, so that one answer leaves it."""
 
-    blocks: tuple[Any, ...]
+    blocks: tuple["Block | StoredBlock", ...]
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether its blocks must be read before a step can take them."""
+        return self.blocks[0].is_stored
 
 
-def make_blocks(comparisons: Any) -> list[Any]:
+class StoredBlock(Protocol):
+    """A block that lies elsewhere; `load` reads it."""
+
+    @property
+    def first_user(self) -> int:
+        """The number of its first user."""
+        ...
+
+    @property
+    def n_users(self) -> int:
+        """How many users it has."""
+        ...
+
+    @property
+    def n_items(self) -> int:
+        """Q."""
+        ...
+
+    @property
+    def is_stored(self) -> bool:
+        """True."""
+        ...
+
+    def load(self) -> Block:
+        """The block in memory."""
+        ...
+
+
+class StoredData(Protocol):
+    """Comparisons that are not in memory, cut into blocks of their own."""
+
+    def blocks(self) -> Sequence[StoredBlock]:
+        """The same blocks as of the same comparisons in memory."""
+        ...
+
+
+AnyBlock: TypeAlias = InMemory | StoredBlock | Shard
+
+
+def make_blocks(comparisons: Comparisons | StoredData) -> list[Any]:
     """Cut the users into blocks, each large enough that a pass spends its time on rows and not on summing blocks.
 
     Comparisons that are stored give blocks that are read when a step needs them.
     """
     if not isinstance(comparisons, Comparisons):
-        return comparisons.blocks()
+        return list(comparisons.blocks())
     Q = comparisons.n_items
     if Q > MAX_ITEMS:
         raise DataError(
@@ -71,9 +132,8 @@ def block_edges(n_users: int, n_rows: int, n_items: int) -> list[int]:
     """User numbers at which blocks begin and end: equally many users a block, a function of the three sizes alone."""
     if n_users == 0:
         return [0]
-    rows_a_block = max(
-        _ROWS, 8 * n_items**2
-    )  # a block's answer has Q²K numbers: adding it up must not cost more than its rows
+    # a block's answer has Q²K numbers: adding it up must not cost more than its rows
+    rows_a_block = max(_ROWS, 8 * n_items**2)
     n_blocks = min(n_users, max(_LEAST_BLOCKS, -(-n_rows // rows_a_block)))
     users_a_block = -(-n_users // n_blocks)
     return [*range(0, n_users, users_a_block), n_users]
@@ -92,17 +152,7 @@ def _block(comparisons: Comparisons, starts: NDArray[np.int64], first: int, last
     )
 
 
-def is_stored(block: Any) -> bool:
-    """Whether a block, or the blocks of a shard, must be read before a step can take them."""
-    return hasattr(block.blocks[0] if isinstance(block, Shard) else block, "load")
-
-
-def loaded(block: Any) -> Any:
-    """The block itself, read from where it is stored if it is."""
-    return block.load() if hasattr(block, "load") else block
-
-
-def make_shards(blocks: Sequence[Any]) -> list[Shard]:
+def make_shards(blocks: Sequence[Block | StoredBlock]) -> list[Shard]:
     """About √n shards of as many blocks, a multiple of `TOGETHER`: a function of the number of blocks alone."""
     size = TOGETHER * max(1, math.ceil(math.sqrt(len(blocks)) / TOGETHER))
     return [Shard(tuple(blocks[first : first + size])) for first in range(0, len(blocks), size)]

@@ -1,22 +1,21 @@
-"""An engine by its name: local, disk, dask or gpu."""
+"""An engine by its name: threads, disk, dask or gpu."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
-from mallowmix.engine.threads import LocalEngine
+from mallowmix.engine.engine import Engine
+from mallowmix.engine.threads import ThreadEngine
 from mallowmix.errors import OptionError, check_choice
 
-EngineName = Literal["local", "disk", "dask", "gpu"]
-ENGINES = ("local", "disk", "dask", "gpu")
+EngineName: TypeAlias = Literal["threads", "disk", "dask", "gpu"]
+ENGINES: tuple[str, ...] = get_args(EngineName)
 
 
 @contextmanager
-def using(
-    engine: EngineName | LocalEngine | None = None, jobs: int | None = None
-) -> Iterator[LocalEngine]:
+def using(engine: EngineName | Engine | None = None, n_jobs: int | None = None) -> Iterator[Engine]:
     """An engine for one piece of work; one that is made here is closed afterwards."""
-    chosen = make_engine(engine, jobs=jobs)
+    chosen = make_engine(engine, n_jobs=n_jobs)
     try:
         yield chosen
     finally:
@@ -25,20 +24,40 @@ def using(
 
 
 def make_engine(
-    engine: EngineName | LocalEngine | None = None,
+    engine: EngineName | Engine | None = None,
     *,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     memory: str | float | None = None,
     scheduler: Any = None,
-) -> LocalEngine:
+) -> Engine:
     """The engine of that name, or the engine itself.
 
-    memory : for "disk", a bound for data and work arrays; scheduler : for "dask", an address or a `Client`
+    Parameters
+    ----------
+    engine : {"threads", "disk", "dask", "gpu"} or Engine
+        "threads" unless `memory` or `scheduler` says otherwise.
+    n_jobs : int
+        How many threads on this machine; all cores unless given.
+    memory : str or float
+        For "disk": a bound for data and work arrays, as in "2GB".
+    scheduler : str or distributed.Client
+        For "dask": the address of a scheduler, or a client.
+
+    Returns
+    -------
+    Engine
+        To be given as ``engine=`` to any function that has it; close it with ``.close()``.
+
+    Examples
+    --------
+    >>> from mallowmix import make_engine
+    >>> make_engine("threads", n_jobs=2).n_jobs
+    2
     """
-    if isinstance(engine, LocalEngine):
+    if isinstance(engine, Engine):
         return engine
     name = engine or (
-        "dask" if scheduler is not None else "disk" if memory is not None else "local"
+        "dask" if scheduler is not None else "disk" if memory is not None else "threads"
     )
     check_choice("engine", name, ENGINES)
     if scheduler is not None and name != "dask":
@@ -46,13 +65,13 @@ def make_engine(
     if name == "disk":
         from mallowmix.engine.out_of_core.disk import DiskEngine
 
-        return DiskEngine(jobs, memory=memory if memory is not None else "2GB")
+        return DiskEngine(n_jobs, memory=memory if memory is not None else "2GB")
     if name == "dask":
         from mallowmix.engine.dask import DaskEngine
 
-        return DaskEngine(scheduler, jobs=jobs)
+        return DaskEngine(scheduler, n_jobs=n_jobs)
     if name == "gpu":
         from mallowmix.engine.gpu.gpu_engine import GpuEngine
 
-        return GpuEngine(jobs)
-    return LocalEngine(jobs)
+        return GpuEngine(n_jobs)
+    return ThreadEngine(n_jobs)

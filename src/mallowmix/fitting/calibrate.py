@@ -8,13 +8,14 @@ their comparisons is told, the rest is foretold, and the calibration that forete
 import dataclasses
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, make_blocks, parallel_map
 from mallowmix.errors import DataError, MallowmixWarning, OptionError, check_at_least, check_choice
 from mallowmix.fitting.fit import METHODS, fit
 from mallowmix.infer.collapsed_variational import Lens, views
@@ -32,10 +33,9 @@ _ROUNDS = 3  # of going through the settings one after the other
 _MANY = 300  # people whose one deal is enough
 _MOST_DEALS = 12
 _FITS = 4  # enough of several fits to see how far their average can be trusted
-_LEAST, _SURE = (
-    0.0005,
-    1.0,
-)  # a setting must gain so many nats, and so many standard errors of its gain, or the simpler one stays
+# a setting must gain so many nats, and so many standard errors of its gain, or the simpler one
+# stays
+_LEAST, _SURE = (0.0005, 1.0)
 Array = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 
@@ -49,7 +49,7 @@ def calibrate(
     spam: bool = False,
     most_people: int = 1000,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> M4:
     """The model with the calibration that foretells these people best.
@@ -72,10 +72,10 @@ def calibrate(
     comparisons = comparisons.with_items(model.items)
     trials = [(model, comparisons)]
     if model.report.get("fingerprint") == comparisons.fingerprint():
-        trials = _learnt_anew(model, comparisons, seed, jobs, progress)
+        trials = _learnt_anew(model, comparisons, seed, n_jobs, progress)
     trials = [(judged, _some(people, most_people, seed)) for judged, people in trials]
     chosen = split if split != "auto" else _best_split(trials[0][1], given, seed)
-    search = _Search(trials, chosen, given, seed, jobs, progress)
+    search = _Search(trials, chosen, given, seed, n_jobs, progress)
     best = search.run(spam)
     before, after = (float(search.losses(trust).mean()) for trust in (Calibration(), best))
     found = {"split": chosen, "users": search.n_users, "before": before, "after": after}
@@ -85,7 +85,7 @@ def calibrate(
 
 
 def _learnt_anew(
-    model: M4, comparisons: Comparisons, seed: int, jobs: int | None, progress: Progress | None
+    model: M4, comparisons: Comparisons, seed: int, n_jobs: int | None, progress: Progress | None
 ) -> list[tuple[M4, Comparisons]]:
     """Models of two thirds of the people, learnt as the given one was, each with the comparisons of the other third.
 
@@ -101,16 +101,15 @@ def _learnt_anew(
     for third in thirds[: 1 if len(thirds[0]) >= _MANY else 3]:
         others = comparisons.take_users(np.setdiff1d(order, third))
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", MallowmixWarning
-            )  # said when the model itself was learnt
+            # said when the model itself was learnt
+            warnings.simplefilter("ignore", MallowmixWarning)
             method = model.report["method"] if known else "spectral"
             learnt = fit(
                 others,
                 model.n_components,
                 method=method,
                 seed=seed,
-                jobs=jobs,
+                n_jobs=n_jobs,
                 progress=progress,
                 **options,
             )
@@ -143,10 +142,10 @@ class _Search:
         split: Split,
         given: float,
         seed: int,
-        jobs: int | None,
+        n_jobs: int | None,
         progress: Progress | None,
     ) -> None:
-        self.engine, self.progress = LocalEngine(jobs), progress
+        self.n_jobs, self.progress = n_jobs, progress
         deals = min(_MOST_DEALS, -(-_MANY // max(1, sum(people.n_users for _, people in trials))))
         self.trials = [
             (model, _dealt(make_blocks(people), split, given, seed, deals))
@@ -198,9 +197,8 @@ class _Search:
         if trust not in self.seen:
             parts = []
             for model, dealt in self.trials:
-                parts += self.engine.reduce(
-                    _loss, dealt, views(dataclasses.replace(model, calibration=trust))
-                )[1]
+                fits = views(dataclasses.replace(model, calibration=trust))
+                parts += parallel_map(partial(_loss, fits=fits), dealt, self.n_jobs)
             self.seen[trust] = np.concatenate(parts)
         return self.seen[trust]
 
@@ -219,14 +217,14 @@ def _dealt(blocks: list[Block], split: Split, given: float, seed: int, deals: in
     return [Deal(block, *split_block(block, given, split, key)) for key in keys for block in blocks]
 
 
-def _loss(deal: Deal, fits: list[Lens], _: Any) -> tuple[None, Array]:
+def _loss(deal: Deal, fits: list[Lens]) -> Array:
     """Everybody's mean log-loss, of those who are asked anything."""
     block, told, asked = deal
     rows = np.flatnonzero(asked > 0)
     person = np.repeat(np.arange(block.n_users), np.diff(block.starts))[rows]
     loss = -asked[rows] * np.log(foretold(block, fits, told, person, block.pair[rows]))
     n = _sums(block, asked)
-    return None, np.bincount(person, loss, block.n_users)[n > 0] / n[n > 0]
+    return np.bincount(person, loss, block.n_users)[n > 0] / n[n > 0]
 
 
 def _sums(block: Block, weight: Array) -> Array:

@@ -14,7 +14,7 @@ from mallowmix.checks import warn_about
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.folds import counted_people, deal_people
 from mallowmix.data.text import percent, table_of
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning, OptionError, check_at_least
 from mallowmix.fitting.fit import fit
 from mallowmix.fitting.k_rules import Evidence, difference, ratio, recommend
@@ -122,7 +122,7 @@ def choose_k(
     folds: int = 3,
     refine: Literal["short", "full"] = "short",
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Choice:
     """Recommend a number of components, K, with its reason.
@@ -130,7 +130,7 @@ def choose_k(
     ks : the numbers to try, as far as people and items allow; one component is always tried too, as what more must beat
     folds : people are dealt into so many parts, each foretold by a model learnt from the others
     refine : how far each model is refined (`fit`); "short" tells numbers apart as well as "full", in a third of the time
-    seed, jobs, progress : as in `fit`
+    seed, n_jobs, progress : as in `fit`
 
     A number of components is supported when each of them is found again in both halves of the people (three pairs in four in the
     same order), its last eigenvalue is above the noise, and it foretells new people better than a coin (by two standard errors).
@@ -149,7 +149,7 @@ def choose_k(
             (),
         )
     tried = [k for k in sorted({1, *asked}) if k <= _most(people)]
-    work = _Work(people, folds, refine, seed, jobs, progress, (folds + 2) * len(tried))
+    work = _Work(people, folds, refine, seed, n_jobs, progress, (folds + 2) * len(tried))
     spectrum = _spectrum(work, tried[-1])
     found = [_evidence(work, k, spectrum) for k in tried]
     k, reason, certain = recommend(found, spectrum.n_components)
@@ -167,7 +167,7 @@ class _Work:
     folds: int
     refine: str
     seed: int
-    jobs: int | None
+    n_jobs: int | None
     progress: Progress | None
     total: int
     done: int = 0
@@ -177,7 +177,11 @@ class _Work:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)
             model = fit(
-                self.people.take_users(who), k, refine=self.refine, seed=self.seed, jobs=self.jobs
+                self.people.take_users(who),
+                k,
+                refine=self.refine,
+                seed=self.seed,
+                n_jobs=self.n_jobs,
             )
         self.done += 1
         if self.progress:
@@ -208,7 +212,7 @@ def _most(people: Comparisons) -> int:
 
 def _spectrum(work: _Work, most: int) -> RankEstimate:
     """The eigenvalues of everybody's signed moment, one more than the largest number tried needs, and the noise edge."""
-    engine, blocks = LocalEngine(work.jobs), make_blocks(work.people)
+    engine, blocks = ThreadEngine(work.n_jobs), make_blocks(work.people)
     pairs = pair_statistics(count_pairs(blocks, engine), work.people.n_items)
     share = sampled_share(work.people.n_comparisons)
     sampled = [sample_people(block, share, work.seed) for block in blocks]
@@ -228,7 +232,7 @@ def _held_out(work: _Work, k: int) -> tuple[Array, list[float]]:
     scores, shares = np.zeros((work.people.n_users, 2)), []
     for f in range(work.folds):
         model = work.learn(fold != f, k)
-        asked = ask(model, work.people.take_users(fold == f), seed=work.seed, jobs=work.jobs)
+        asked = ask(model, work.people.take_users(fold == f), seed=work.seed, n_jobs=work.n_jobs)
         scores[fold == f] = asked.per_person(int(np.count_nonzero(fold == f)))
         shares.append(float(model.share.min()))
     return scores * work.people.user_weight[:, None], shares

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from mallowmix.checks import warn_about
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import Engine
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.selection import EngineName, make_engine
 from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
@@ -36,8 +36,8 @@ def fit(
     columns: Literal["mallows", "bt"] = "mallows",
     n_fits: int = 1,
     seed: int = 0,
-    jobs: int | None = None,
-    engine: EngineName | LocalEngine | None = None,
+    n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     **options: Any,
 ) -> M4:
@@ -54,8 +54,8 @@ def fit(
     n_fits : with more than one, further fits of parts of the data, with neighbouring K, go into `model.others`: predictions are
         averaged over all of them (`fitting.members`), which is what a prediction on real people gains most from
     seed : the same seed and data give the same model, on any number of threads
-    jobs : how many threads; all cores unless given
-    engine : where passes over people run: "local" (threads, the default), "disk" (for stored comparisons, within a bound of
+    n_jobs : how many threads; all cores unless given
+    engine : where passes over people run: "threads" (the default), "disk" (for stored comparisons, within a bound of
         memory, going on after a kill), "dask" (a cluster), "gpu" (a card), or an engine made with options (`docs/scale.md`). The
         first three give the same bytes
     progress : called as progress(step, done, total) during long work
@@ -71,28 +71,25 @@ def fit(
     stored = isinstance(comparisons, StoredComparisons)
     _check_stored(stored, method, columns, n_fits)
     warn_about(comparisons.summary() if stored else comparisons, stacklevel=3)
-    given, engine = engine, make_engine(engine or ("disk" if stored else None), jobs=jobs)
+    run = make_engine(engine or ("disk" if stored else None), n_jobs=n_jobs)
 
     def one(votes: Any, K: int | Literal["auto"], number: int) -> M4:
         told = progress if number == 0 else None
         model = METHODS[method](
-            votes, K, seed=(seed + number) % 2**64, engine=engine, progress=told, **options
+            votes, K, seed=(seed + number) % 2**64, engine=run, progress=told, **options
         )
         if number and progress:
             progress("further fits", number, n_fits - 1)
-        return with_scores(model, votes, engine) if columns == "bt" else model
+        return with_scores(model, votes, run) if columns == "bt" else model
 
     try:
-        engine.begin(comparisons, n_components)
-        with threadpool_limits(
-            1
-        ):  # parallelism is ours, over blocks of people; BLAS threads would change the order of sums
+        # parallelism is ours, over blocks of people; BLAS threads would change the order of sums
+        with run.session(comparisons, n_components), threadpool_limits(1):
             model = one(comparisons, n_components, 0)
             others = further_fits(comparisons, model.n_components, n_fits - 1, one, seed)  # type: ignore[arg-type]
-        engine.end()
     finally:
-        if engine is not given:
-            engine.close()
+        if run is not engine:
+            run.close()
     for note in model.report.get("notes", []):
         warnings.warn(note, FitWarning, stacklevel=2)
     chosen = (

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from mallowmix.checks import warn_about
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, text_of
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.errors import FitWarning
 from mallowmix.learn.spectral.estimator import Work, as_model, refine_start
 from mallowmix.learn.spectral.mallows_mstep import Columns
@@ -33,7 +33,7 @@ def update(
     comparisons: Comparisons,
     *,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> M4:
     """Learn on from a fitted model: the same components, moved to where these comparisons want them.
@@ -41,7 +41,7 @@ def update(
     model : from `fit`, `load`, or an earlier `update`
     comparisons : all that should count. A model remembers rankings, not votes: pass old and new comparisons together if both
         should count, the new ones alone if the old are out of date
-    seed, jobs, progress : as in `fit`
+    seed, n_jobs, progress : as in `fit`
 
     Items that the model does not know are put in the middle of every ranking, from where the likelihood moves them; items that
     nobody compares any more stay where they are among the others. Not for another number of components: `fit` anew.
@@ -54,7 +54,7 @@ def update(
             grown,
             comparisons.with_items(grown.items),
             seed,
-            LocalEngine(jobs),
+            ThreadEngine(n_jobs),
             progress,
             moved=bool(new),
         )
@@ -108,7 +108,7 @@ def _refined(
     model: M4,
     votes: Comparisons,
     seed: int,
-    engine: LocalEngine,
+    engine: Engine,
     progress: Progress | None,
     *,
     moved: bool,

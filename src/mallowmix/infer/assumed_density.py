@@ -18,9 +18,8 @@ def log_evidence(b, x, alpha):
         farthest, tie = 0.0, 0.0
         for k in range(len(alpha)):
             farthest, tie = max(farthest, abs(b[t, k] - 0.5)), tie + np.sqrt(k + 2.0) * b[t, k]
-        key[t] = (
-            farthest + 1e-7 * tie
-        )  # how far from a coin; what is equally far, by any rule that does not know the items
+        # how far from a coin; what is equally far, by any rule that does not know the items
+        key[t] = farthest + 1e-7 * tie
     order = np.argsort(key)
     return 0.5 * (_filtered(b, x, alpha, order) + _filtered(b, x, alpha, order[::-1]))
 
@@ -51,8 +50,7 @@ def _absorb(b, x, gamma):
         moment = before + x * (after - before)
         spread, variance = spread + mean - moment, variance + moment - mean * mean
         gamma[k] = mean
-    gamma *= (
-        spread / variance if variance > 1e-300 else A + x
-    )  # Σ E θ_k − E θ_k² = s Σ var θ_k for a Dirichlet of sum s
+    # Σ E θ_k − E θ_k² = s Σ var θ_k for a Dirichlet of sum s
+    gamma *= spread / variance if variance > 1e-300 else A + x
     relative = (square - p * p) / ((A + 1) * p * p)  # var p / p²
     return x * np.log(p) - np.log1p(0.5 * x * (1 - x) * max(relative, 0.0))

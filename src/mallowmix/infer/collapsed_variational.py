@@ -126,9 +126,8 @@ def _collapsed(starts, pair, weight, beta, alpha, evidence, max_iter, tol):
         n = gather(starts[m], starts[m + 1], pair, weight, beta, b, w)
         counts[m], r[:n] = alpha, 0.0
         if n:
-            _responsibilities(
-                b[:n], w[:n], evidence, alpha, r, counts[m], once
-            )  # takes the prior for the others
+            # takes the prior for the others
+            _responsibilities(b[:n], w[:n], evidence, alpha, r, counts[m], once)
             counts[m] = once
         moving, left, most, last = n > 0, max_iter, FARTHEST, np.inf
         while moving and left > 0:

@@ -8,7 +8,7 @@ A person's draws depend on the seed and on their own comparisons alone, not on w
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numba as nb
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import OptionError, check_at_least
 from mallowmix.infer.collapsed_variational import Lens, fold_in, gather, lens, vertex_posterior
@@ -60,8 +60,8 @@ def posterior(
     n_draws: int = 400,
     unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
-    jobs: int | None = None,
-    engine: EngineName | LocalEngine | None = None,
+    n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> Posterior:
     """Weights of known or new people with intervals, each weight by itself, from draws of their posterior.
 
@@ -73,8 +73,8 @@ def posterior(
     check_at_least("n_draws", n_draws, 10)
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     broadcast = (lens(model), level, n_draws, as_key(seed), model.n_components)
-    with using(engine, jobs) as run:
-        _, parts = run.reduce(_intervals, make_blocks(comparisons), broadcast)
+    with using(engine, n_jobs) as run:
+        parts = run.map(_intervals, make_blocks(comparisons), broadcast)
     rows = np.concatenate([np.empty((0, 3, model.n_components)), *parts])
     mean, low, high = np.moveaxis(rows, 1, 0)
     return Posterior(comparisons.users, mean, low, high, comparisons.per_user(), level)
@@ -92,21 +92,23 @@ def weight_draws(
     n_draws: int = 400,
     *,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
 ) -> Array:
     """(M, n_draws, K) draws from everybody's posterior of θ; K includes the spam component where the calibration has one."""
     check_at_least("n_draws", n_draws, 1)
     comparisons = comparisons.with_items(model.items)
     broadcast = (lens(model), n_draws, as_key(seed))
-    _, parts = LocalEngine(jobs).reduce(
-        lambda block, sent, _: (None, draw(block, *sent)), make_blocks(comparisons), broadcast
-    )
+    parts = ThreadEngine(n_jobs).map(_weight_draws, make_blocks(comparisons), broadcast)
     return np.concatenate([np.empty((0, n_draws, len(broadcast[0].alpha))), *parts])
 
 
-def _intervals(
-    block: Block, broadcast: tuple[Lens, float, int, np.uint64, int], _: Any
-) -> tuple[None, Array]:
+@map_step("draws of weights")
+def _weight_draws(block: Block, broadcast: tuple[Lens, int, np.uint64]) -> Array:
+    return draw(block, *broadcast)
+
+
+@map_step("intervals of weights")
+def _intervals(block: Block, broadcast: tuple[Lens, float, int, np.uint64, int]) -> Array:
     """(M, 3, K) means, low and high ends; without the spam component, the others summing to one."""
     view, level, n_draws, key, K = broadcast
     mean, _moving = fold_in(block, view)
@@ -116,7 +118,7 @@ def _intervals(
         draws = without_spam(draw(part, view, n_draws, key), view.share[:K])
         ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=1)  # (2, people, K)
         out[first : first + part.n_users, 1:] = np.moveaxis(ends, 0, 1)
-    return None, out
+    return out
 
 
 def pieces(block: Block) -> Iterator[tuple[int, Block]]:

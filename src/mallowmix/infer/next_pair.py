@@ -23,7 +23,9 @@ from mallowmix.numerics.randomness import as_key
 
 Array = NDArray[np.float64]
 _PAIRS = 1 << 14  # looked at together
-_OFF = 2e-4  # the most that the rough information can be off: twice 7.6e-5 for the polynomial, the rest for single precision
+# the most that the rough information can be off: twice 7.6e-5 for the polynomial, the rest for
+# single precision
+_OFF = 2e-4
 # A minimax fit of the entropy on w ∈ [0.02, 1], that is p ∈ [10⁻⁴, 1 − 10⁻⁴], but for its constant −0.000556, which cancels.
 _C1, _C2, _C3, _C4, _C5, _C6 = np.array(
     [0.04487399, 1.55471812, -2.20704851, 2.47162701, -1.60897666, 0.43858431], np.float32

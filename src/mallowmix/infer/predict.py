@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.errors import DataError, check_at_least
 from mallowmix.infer.collapsed_variational import Lens, fold_in, views
 from mallowmix.infer.gibbs_draws import check_level, draw, pieces, without_spam
@@ -39,7 +39,7 @@ def predict(
     pairs: Pairs,
     *,
     unknown_items: Literal["error", "drop"] = "error",
-    jobs: int | None = None,
+    n_jobs: int | None = None,
 ) -> Array:
     """(M, n) the probability that each person prefers the first of each pair to the second.
 
@@ -55,7 +55,7 @@ def predict(
             None
         ]
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
-    _, parts = LocalEngine(jobs).reduce(
+    parts = ThreadEngine(n_jobs).map(
         _probabilities, make_blocks(comparisons), (views(model), codes)
     )
     return np.concatenate([np.empty((0, len(codes))), *parts])
@@ -68,7 +68,7 @@ def predict_each(
     pairs: Sequence[tuple[object, object]],
     *,
     unknown_items: Literal["error", "drop"] = "error",
-    jobs: int | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[Array, NDArray[np.bool_]]:
     """(n,) the probability that `users[n]` prefers the first of `pairs[n]`, and whether anything is known of that person.
 
@@ -85,7 +85,7 @@ def predict_each(
         couples = [(items[code // model.n_items], items[code % model.n_items]) for code in asked]
         people = np.unique(person[rows])
         told = None if people[0] < 0 else comparisons.take_users(people)
-        out[rows] = predict(model, told, couples, jobs=jobs)[
+        out[rows] = predict(model, told, couples, n_jobs=n_jobs)[
             np.searchsorted(people, person[rows]), column
         ]
     return out, known
@@ -135,11 +135,10 @@ def _found(number: dict[str, int], label: object, n: int) -> int:
         ) from None
 
 
-def _probabilities(
-    block: Block, broadcast: tuple[list[Lens], NDArray[np.int64]], _: Any
-) -> tuple[None, Array]:
+@map_step("predict pairs")
+def _probabilities(block: Block, broadcast: tuple[list[Lens], NDArray[np.int64]]) -> Array:
     fits, codes = broadcast
-    return None, np.mean([fold_in(block, view)[0] @ view.beta[codes].T for view in fits], axis=0)
+    return np.mean([fold_in(block, view)[0] @ view.beta[codes].T for view in fits], axis=0)
 
 
 def rank(
@@ -151,7 +150,7 @@ def rank(
     n_draws: int = 200,
     unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
 ) -> list[list[RankedItem]]:
     """Everybody's whole ranking, best first: items by the probability that they win against another item, taken at random.
 
@@ -171,28 +170,26 @@ def rank(
         return [_ranking(model, wins, places, places, top)]
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     broadcast = (fits, level, max(10, -(-n_draws // len(fits))), as_key(seed))
-    _, parts = LocalEngine(jobs).reduce(_rank, make_blocks(comparisons), broadcast)
+    parts = ThreadEngine(n_jobs).map(_rank, make_blocks(comparisons), broadcast)
     return [_ranking(model, wins, low, high, top) for part in parts for wins, low, high in part]
 
 
-def _rank(
-    block: Block, broadcast: tuple[list[tuple[Lens, Array]], float, int, np.uint64], _: Any
-) -> tuple[None, Array]:
+@map_step("rank items")
+def _rank(block: Block, broadcast: tuple[list[tuple[Lens, Array]], float, int, np.uint64]) -> Array:
     """(M, 3, Q) everybody's mean win probabilities, and the ends of each item's places."""
     fits, level, n_draws, key = broadcast
     means = np.mean([fold_in(block, view)[0] @ rates for view, rates in fits], axis=0)  # (M, Q)
     out = np.stack([means, *[_places(means)] * 2], axis=1)  # an interval holds the item's own place
     for first, part in pieces(block):
-        wins = [
-            _drawn_wins(part, view, rates, n_draws, key) for view, rates in fits
-        ]  # (people, S, Q) each
+        # (people, S, Q) each
+        wins = [_drawn_wins(part, view, rates, n_draws, key) for view, rates in fits]
         for m in range(part.n_users):
             places = np.concatenate([_places(each[m]) for each in wins])
             low = np.quantile(places, (1 - level) / 2, axis=0, method="lower")
             high = np.quantile(places, (1 + level) / 2, axis=0, method="higher")
             _, own, _ = out[first + m]
             out[first + m, 1:] = np.minimum(low, own), np.maximum(high, own)
-    return None, out
+    return out
 
 
 def _drawn_wins(block: Block, view: Lens, rates: Array, n_draws: int, key: np.uint64) -> Array:
@@ -204,9 +201,8 @@ def _drawn_wins(block: Block, view: Lens, rates: Array, n_draws: int, key: np.ui
 def _win_rates(view: Lens, n_items: int) -> Array:
     """(K, Q) the mean over the others of P(i preferred to j) in each component."""
     table = view.beta.reshape(n_items, n_items, -1)  # (Q, Q, K)
-    total = (
-        table.sum(axis=1) - table[np.arange(n_items), np.arange(n_items)]
-    )  # without the item itself
+    # without the item itself
+    total = table.sum(axis=1) - table[np.arange(n_items), np.arange(n_items)]
     return total.T / max(n_items - 1, 1)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.ratings import RatingTable, Scale, columns, find, rating_table
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step, parallel_map
 from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least, check_choice
 from mallowmix.infer.collapsed_variational import Lens, fold_in, views
 from mallowmix.model.m4 import M4
@@ -71,7 +71,7 @@ def predict_ratings(
     a: float = 3.0,
     b: float = 6.0,
     c: float = 6.0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
 ) -> RatingPrediction:
     """How people will rate things, from their other ratings and a model of comparisons.
 
@@ -96,18 +96,16 @@ def predict_ratings(
     user, item = _targets(table, model, targets)
     order = np.argsort(user, kind="stable")
     fits = views(model)
-    known = find(model.items, table.items, "item")[
-        table.item
-    ]  # the model's number of each rated thing, −1 for none
-    theta = _weights(model, table, known, fits, jobs)
+    # the model's number of each rated thing, −1 for none
+    known = find(model.items, table.items, "item")[table.item]
+    theta = _weights(model, table, known, fits, n_jobs)
     histogram, global_histogram = _histograms(table)
     beta = _stacked([view.beta for view in fits])
     data = (table.starts(), known, table.level, theta, beta, histogram, global_histogram)
     parts = np.array_split(order, max(1, -(-len(order) // _TARGETS)))
     blocks = [(user[part], item[part]) for part in parts]
-    _, found = LocalEngine(jobs).reduce(
-        _predict, blocks, (data, model.n_items, rule == "printed", a, b, c)
-    )
+    options = (model.n_items, rule == "printed", a, b, c)
+    found = parallel_map(lambda block: _distributions(*block, *data, *options), blocks, n_jobs)
     distribution, basis = np.empty((len(user), len(table.scale))), np.empty(len(user), np.int64)
     for part, (p, kind) in zip(parts, found, strict=True):
         distribution[part], basis[part] = p, kind
@@ -136,7 +134,7 @@ def _targets(
 
 
 def _weights(
-    model: M4, table: RatingTable, known: NDArray[np.int64], fits: list[Lens], jobs: int | None
+    model: M4, table: RatingTable, known: NDArray[np.int64], fits: list[Lens], n_jobs: int | None
 ) -> Array:
     """(fits, M, K) posterior means of θ given everybody's ratings turned into comparisons; the prior's for who made none."""
     theta = _stacked([np.tile(view.prior_mean, (table.n_users, 1)) for view in fits])
@@ -147,10 +145,9 @@ def _weights(
     comparisons = comparisons_from_ratings(table.user[rows], labels, table.level[rows]).with_items(
         model.items
     )
-    people = comparisons.users.astype(
-        np.int64
-    )  # numbers of the table's users, in the order of their text
-    _, parts = LocalEngine(jobs).reduce(_fold_in, make_blocks(comparisons), fits)
+    # numbers of the table's users, in the order of their text
+    people = comparisons.users.astype(np.int64)
+    parts = ThreadEngine(n_jobs).map(_fold_in, make_blocks(comparisons), fits)
     theta[:, people] = np.concatenate(parts, axis=1)
     return theta
 
@@ -160,8 +157,9 @@ def _any_pair(user: NDArray[Any], level: NDArray[Any]) -> bool:
     return bool(np.any((np.diff(user) == 0) & (np.diff(level) != 0)))
 
 
-def _fold_in(block: Block, fits: list[Lens], _: Any) -> tuple[None, Array]:
-    return None, _stacked([fold_in(block, view)[0] for view in fits])
+@map_step("weights for ratings")
+def _fold_in(block: Block, fits: list[Lens]) -> Array:
+    return _stacked([fold_in(block, view)[0] for view in fits])
 
 
 def _stacked(arrays: list[Array]) -> Array:
@@ -176,13 +174,6 @@ def _histograms(table: RatingTable) -> tuple[Array, Array]:
     counts = np.bincount(table.user.astype(np.int64) * S + table.level, minlength=table.n_users * S)
     counts = counts.reshape(table.n_users, S).astype(np.float64)
     return counts, counts.sum(axis=0) / counts.sum()
-
-
-def _predict(
-    block: tuple[NDArray[np.int64], NDArray[np.int64]], broadcast: Any, _: Any
-) -> tuple[None, tuple[Array, Any]]:
-    data, *options = broadcast
-    return None, _distributions(*block, *data, *options)
 
 
 @nb.njit(cache=True, nogil=True)

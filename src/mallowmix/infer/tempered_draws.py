@@ -83,10 +83,8 @@ def _log_ratio(bi, bj, x, taken, old, new, likelihood, by_tokens):
     """The logarithm of the probability of acceptance, for either kind of proposal."""
     total, less = 0.0, 1.0 if by_tokens else 0.0
     up = np.log(new[0] / old[0]), np.log(new[1] / old[1])
-    power, product = (
-        x[0] - less,
-        1.0,
-    )  # factors with one power are multiplied up before a logarithm is taken
+    # factors with one power are multiplied up before a logarithm is taken
+    power, product = (x[0] - less, 1.0)
     for t in range(len(x)):
         if x[t] - less != power or not 1e-200 < product < 1e200:
             total += power * np.log(product)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, Engine, make_blocks, reduce_step
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning, check_at_least, check_choice
 from mallowmix.infer.collapsed_variational import FARTHEST, Lens, fold_in, gather, leap, lens
@@ -26,8 +26,8 @@ def weights(
     unknown_items: Literal["error", "drop"] = "error",
     max_iter: int = 1000,
     tol: float = 1e-6,
-    jobs: int | None = None,
-    engine: EngineName | LocalEngine | None = None,
+    n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> Array:
     """(M, K) the weights of known or new people, one row a user of `comparisons.users`; rows sum to one.
 
@@ -44,7 +44,7 @@ def weights(
     check_choice("estimate", estimate, ("mean", "map"))
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     broadcast = (lens(model), estimate, max_iter, tol)
-    with using(engine, jobs) as run:
+    with using(engine, n_jobs) as run:
         moving, theta = run.reduce(_weights, make_blocks(comparisons), broadcast)
     if moving:
         warnings.warn(
@@ -59,6 +59,7 @@ def weights(
     return theta / theta.sum(axis=1, keepdims=True)
 
 
+@reduce_step("weights")
 def _weights(
     block: Block, broadcast: tuple[Lens, Estimate, int, float], _: Any
 ) -> tuple[int, Array]:

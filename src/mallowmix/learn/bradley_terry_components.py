@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import Engine, make_blocks
 from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table, fit_column_phi
 from mallowmix.learn.spectral.variational_em import FLOOR, expected_counts
 from mallowmix.model.m4 import M4
@@ -24,9 +24,7 @@ _NEWTON = 25  # steps of the maximum for one component
 Array = NDArray[np.float64]
 
 
-def with_scores(
-    model: M4, comparisons: Comparisons, engine: LocalEngine, *, ridge: float = RIDGE
-) -> M4:
+def with_scores(model: M4, comparisons: Comparisons, engine: Engine, *, ridge: float = RIDGE) -> M4:
     """The model with Bradley–Terry columns learnt from its Mallows columns on; components stay in their order."""
     blocks, Q, K = make_blocks(comparisons), model.n_items, model.n_components
     table = beta_table(Columns(np.array(model.sigma), np.array(model.phi)), FLOOR)

@@ -4,7 +4,7 @@ Every sum here has only non-negative terms and no division by 1 − φ, so it is
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -19,9 +19,8 @@ from mallowmix.numerics.randomness import as_key, uniforms
 MAX_PHI = 1 - 1e-6  # φ → 1 is the uniform distribution, whose reference ranking cannot be known
 
 
-_PHI_GRID = np.r_[
-    np.geomspace(1e-12, 1e-3, 10), np.linspace(0.01, 0.99, 34), 0.999, MAX_PHI
-]  # brackets the best φ
+# brackets the best φ
+_PHI_GRID = np.r_[np.geomspace(1e-12, 1e-3, 10), np.linspace(0.01, 0.99, 34), 0.999, MAX_PHI]
 
 
 class GapProbabilities(NamedTuple):
@@ -139,11 +138,9 @@ def fit_phi(wins: ArrayLike, losses: ArrayLike) -> float:
 
     best = int(np.argmin([cost(phi) for phi in _PHI_GRID]))
     low, high = _PHI_GRID[max(0, best - 1)], _PHI_GRID[min(len(_PHI_GRID) - 1, best + 1)]
-    inside = float(
-        minimize_scalar(
-            cost, bounds=(low, high), method="bounded", options={"xatol": 1e-9 * high}
-        ).x
-    )  # type: ignore[union-attr]
+    options = {"xatol": 1e-9 * high}
+    found: Any = minimize_scalar(cost, bounds=(low, high), method="bounded", options=options)
+    inside = float(found.x)
     return min(inside, float(_PHI_GRID[best]), key=cost)
 
 
@@ -153,11 +150,10 @@ def phi_from_distance(n_items: int, mean_distance: float) -> float:
         return 0.0
     if mean_distance >= expected_distance(n_items, MAX_PHI):
         return MAX_PHI
-    return float(
-        brentq(
-            lambda phi: expected_distance(n_items, phi) - mean_distance, 0.0, MAX_PHI, xtol=1e-15
-        )
-    )  # type: ignore[arg-type]
+    root: Any = brentq(
+        lambda phi: expected_distance(n_items, phi) - mean_distance, 0.0, MAX_PHI, xtol=1e-15
+    )
+    return float(root)
 
 
 class MallowsFit(NamedTuple):
@@ -170,13 +166,11 @@ class MallowsFit(NamedTuple):
 def fit_rankings(orders: ArrayLike) -> MallowsFit:
     """Maximum likelihood of (σ, φ) from full rankings given as orders: σ is the Kemeny ranking (see `consensus`)."""
     sigmas = sigma_of(np.atleast_2d(as_permutations(orders, "orders")))
-    above = np.stack(
-        [(sigmas[:, [i]] < sigmas).sum(axis=0) for i in range(sigmas.shape[1])]
-    )  # [i, j]: how often i above j
+    # [i, j]: how often i above j
+    above = np.stack([(sigmas[:, [i]] < sigmas).sum(axis=0) for i in range(sigmas.shape[1])])
     order = best_order(above)
-    discordant = np.tril(
-        above[np.ix_(order, order)]
-    ).sum()  # the worse-placed of a pair was put above the better-placed
+    # the worse-placed of a pair was put above the better-placed
+    discordant = np.tril(above[np.ix_(order, order)]).sum()
     return MallowsFit(
         sigma_of(order), phi_from_distance(len(order), float(discordant / len(sigmas)))
     )

@@ -47,9 +47,8 @@ def discordant_pairs(sigma: ArrayLike, other: ArrayLike) -> int:
             f"Two single rankings of the same items are needed; got the shapes {a.shape} and {b.shape}."
         )
     above_a, above_b = a[:, None] < a[None, :], b[:, None] < b[None, :]
-    return int(
-        np.count_nonzero(above_a & ~above_b)
-    )  # (i above j) in a, not in b: once for each discordant pair
+    # (i above j) in a, not in b: once for each discordant pair
+    return int(np.count_nonzero(above_a & ~above_b))
 
 
 def kendall(sigma: ArrayLike, other: ArrayLike) -> float:

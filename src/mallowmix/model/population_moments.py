@@ -17,13 +17,11 @@ class PopulationMoments:
     """
 
     pairs: NDArray[np.int64]  # (W,) codes i·Q + j of the rows of B̄
-    B_bar: NDArray[
-        np.float64
-    ]  # (W, K) diag⁻¹(Ba) B diag(a): rows sum to one (the normaliser that erratum E23 misses)
+    # (W, K) diag⁻¹(Ba) B diag(a): rows sum to one (the normaliser that erratum E23 misses)
+    B_bar: NDArray[np.float64]
     R_bar: NDArray[np.float64]  # (K, K) diag⁻¹(a) R diag⁻¹(a)
-    Y: NDArray[
-        np.float64
-    ]  # (K, W) R̄ B̄ᵀ, the ideal corners of E (printed without the transpose, erratum E23)
+    # (K, W) R̄ B̄ᵀ, the ideal corners of E (printed without the transpose, erratum E23)
+    Y: NDArray[np.float64]
     lam: float  # λ of B̄: at most a_0 times that of β
     a_min: float  # the smallest share
     a_0: float  # the largest ratio of two shares

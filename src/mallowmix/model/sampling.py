@@ -47,9 +47,8 @@ def draw_population(
     starts = np.r_[0, np.cumsum(counts)]
     winner, loser = _draw_tokens(starts, theta, beta, cumulative, low, high, as_key(seed))
     width = len(str(n_users))
-    users = [
-        f"u{m:0{width}d}" for m in range(1, n_users + 1)
-    ]  # zero-padded: numbering and text sort alike
+    # zero-padded: numbering and text sort alike
+    users = [f"u{m:0{width}d}" for m in range(1, n_users + 1)]
     return Sample(
         Comparisons.from_codes(
             np.repeat(np.arange(n_users), counts), winner, loser, None, items, users
@@ -145,9 +144,8 @@ def _draw_tokens(starts, theta, beta, cumulative, low, high, key):
     for m in range(len(starts) - 1):
         for n in range(starts[m], starts[m + 1]):
             u, v = uniforms(key, _TOKENS, m, n - starts[m], 0)
-            p = min(
-                np.searchsorted(cumulative, u * cumulative[-1], side="right"), len(low) - 1
-            )  # the pair
+            # the pair
+            p = min(np.searchsorted(cumulative, u * cumulative[-1], side="right"), len(low) - 1)
             k, below = 0, theta[m, 0]  # the component z
             while v >= below and k < last:
                 k += 1

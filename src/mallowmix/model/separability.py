@@ -26,9 +26,8 @@ class NovelPairs(NamedTuple):
 
     winner: NDArray[np.int64]  # i …
     loser: NDArray[np.int64]  # … over j
-    lam: NDArray[
-        np.float64
-    ]  # max_{l≠k} β_(i,j),l / β_(i,j),k; 1 or more: no pair is novel for this component
+    # max_{l≠k} β_(i,j),l / β_(i,j),k; 1 or more: no pair is novel for this component
+    lam: NDArray[np.float64]
 
 
 class Estimate(NamedTuple):

@@ -27,9 +27,8 @@ def insertion_search(wins: ArrayLike, order: ArrayLike) -> NDArray[np.int32]:
     """Move single items to their best place until no move helps; the agreement never falls."""
     wins = np.asarray(wins, np.float64)
     margin = np.ascontiguousarray(wins - wins.T)
-    least_gain = (
-        1e-9 * np.abs(margin).max()
-    )  # above the rounding of a sum of margins, or the search could run in circles
+    # above the rounding of a sum of margins, or the search could run in circles
+    least_gain = 1e-9 * np.abs(margin).max()
     return _insertion_search(margin, np.array(order, np.int32), least_gain)
 
 

@@ -83,9 +83,8 @@ def draw_log_dirichlet(state, shape, out):
 
 def generator(seed: int, step: int, counter: int = 0) -> np.random.Generator:
     """A numpy generator for one named step of one seed; `counter` opens an independent stream within the step."""
-    key = np.array(
-        [int(as_key(seed)), step], np.uint64
-    )  # a list of both would pass through float64, where large seeds meet
+    # a list of both would pass through float64, where large seeds meet
+    key = np.array([int(as_key(seed)), step], np.uint64)
     return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, 0, counter]))
 
 

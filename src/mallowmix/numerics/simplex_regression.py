@@ -12,9 +12,8 @@ Array = NDArray[np.float64]
 
 def project_to_simplex(points: Array) -> Array:
     """The nearest point with b ≥ 0, Σb = 1, for every row (sort, find the threshold, clip)."""
-    points = np.maximum(
-        points - points.max(axis=1, keepdims=True), -1
-    )  # one below the largest: ends at 0 anyway
+    # one below the largest: ends at 0 anyway
+    points = np.maximum(points - points.max(axis=1, keepdims=True), -1)
     descending = -np.sort(-points, axis=1)
     excess = (np.cumsum(descending, axis=1) - 1) / np.arange(1, points.shape[1] + 1)
     last = np.count_nonzero(descending > excess, axis=1) - 1  # how many entries stay positive
@@ -42,9 +41,8 @@ def simplex_least_squares(G: Array, C: Array, *, tol: float = 1e-4, max_iter: in
     b, look, speed = B, B, 1.0
     for iteration in range(max_iter):
         new = project_to_simplex(look - step * (look @ G - C[open_rows]))
-        backwards = (
-            np.einsum("ij,ij->i", look - new, new - b) > 0
-        )  # momentum points uphill: restart those rows
+        # momentum points uphill: restart those rows
+        backwards = np.einsum("ij,ij->i", look - new, new - b) > 0
         faster = (1 + np.sqrt(1 + 4 * speed**2)) / 2
         look = np.where(backwards[:, None], new, new + (speed - 1) / faster * (new - b))
         b, speed = new, faster

@@ -18,7 +18,7 @@ class Request:
     quick: bool = False
     data: Path | None = None
     n_seeds: int = 5
-    jobs: int | None = None
+    n_jobs: int | None = None
     progress: Progress | None = None
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from mallowmix.errors import FileError
 from mallowmix.readers.movielens import VARIABLE, Ratings, read_movielens
 
-URL = "http://www.cs.toronto.edu/~rsalakhu/code_BPMF/moviedata.mat"  # all ratings, in the split that the paper uses
+# all ratings, in the split that the paper uses
+URL = "http://www.cs.toronto.edu/~rsalakhu/code_BPMF/moviedata.mat"
 SHA256 = "5ca12bb5fc2c08a1a564c5bfe9a1582ee13905139f5ea71eb0a590b1942b80ca"
 _HOW = f"Name a folder that has moviedata.mat, or MovieLens 1M's ratings.dat, with --data or with {VARIABLE}"
 

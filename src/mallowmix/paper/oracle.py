@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, reduce_step
 from mallowmix.learn.spectral.component_search import polish_columns
 from mallowmix.learn.spectral.likelihood_tables import by_pair, new_tables, tabulate
 from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
@@ -22,30 +22,28 @@ def columns_given_weights(
     theta: Array,
     starts: list[Columns],
     *,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
     max_rounds: int = 10,
 ) -> Columns:
     """Climb the likelihood given θ from every start, and keep the best summit.
 
     theta : (users, K), in the order of `comparisons.users`; the components of every start in the order of its columns
     """
-    engine = engine or LocalEngine()
+    engine = engine or ThreadEngine()
     blocks = make_blocks(comparisons)
     with threadpool_limits(1):  # as in `fit`: the same bytes on any machine of the kind
         summits = [_climb(blocks, theta, start, engine, max_rounds) for start in starts]
     return max(summits, key=lambda columns: log_likelihood(blocks, theta, columns, engine))
 
 
-def log_likelihood(
-    blocks: list[Block], theta: Array, columns: Columns, engine: LocalEngine
-) -> float:
+def log_likelihood(blocks: list[Block], theta: Array, columns: Columns, engine: Engine) -> float:
     """Σ w log Σ_k θ_mk β_k over all comparisons, β kept away from 0 and 1 as the polish keeps it."""
     total, _ = engine.reduce(_likelihood_step, blocks, (beta_table(columns, FLOOR), theta))
     return float(total)
 
 
 def _climb(
-    blocks: list[Block], theta: Array, columns: Columns, engine: LocalEngine, max_rounds: int
+    blocks: list[Block], theta: Array, columns: Columns, engine: Engine, max_rounds: int
 ) -> Columns:
     """Rounds of polish until no item moves. Where people mix many components, only some of these move at a time."""
     n_groups = int(np.clip(round(1 / np.mean(np.sum(theta**2, axis=1)) / 2), 1, theta.shape[1]))
@@ -54,13 +52,16 @@ def _climb(
         before = columns
         for group in range(n_groups):
             which = range(group, theta.shape[1], n_groups)
-            tabulate(pairs, beta_table(columns, FLOOR), theta, tables, engine, which=which)
-            columns = polish_columns(tables, columns, which=which, engine=engine)
+            tables = tabulate(
+                pairs, beta_table(columns, FLOOR), theta, tables, which=which, n_jobs=engine.n_jobs
+            )
+            columns = polish_columns(tables, columns, which=which, n_jobs=engine.n_jobs)
         if np.array_equal(columns.sigma, before.sigma):
             break
     return columns
 
 
+@reduce_step("likelihood given weights")
 def _likelihood_step(
     block: Block, broadcast: tuple[Array, Array], state: Any
 ) -> tuple[float, None]:

@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import ThreadEngine
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.fit import fit
 from mallowmix.learn.spectral.mallows_mstep import Columns
@@ -24,10 +24,10 @@ class Population:
         per_user: int,
         *,
         seed: int,
-        jobs: int | None = None,
+        n_jobs: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.truth, self.seed, self.jobs, self.progress = truth, seed, jobs, progress
+        self.truth, self.seed, self.n_jobs, self.progress = truth, seed, n_jobs, progress
         self.sample: Sample = truth.sample(n_users, per_user, seed=seed)
         self._full: M4 | None = None
 
@@ -45,7 +45,9 @@ class Population:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)
             votes, K = self.sample.comparisons, self.truth.n_components
-            return fit(votes, K, seed=self.seed, jobs=self.jobs, progress=self.progress, **options)
+            return fit(
+                votes, K, seed=self.seed, n_jobs=self.n_jobs, progress=self.progress, **options
+            )
 
     def _oracle(self, found: M4) -> M4:
         """From the default method's answer and from the truth: the better of two summits of the likelihood given θ."""
@@ -55,6 +57,6 @@ class Population:
             Columns(self.truth.sigma, self.truth.phi),
         ]
         best = columns_given_weights(
-            self.sample.comparisons, self.sample.theta, starts, engine=LocalEngine(self.jobs)
+            self.sample.comparisons, self.sample.theta, starts, engine=ThreadEngine(self.n_jobs)
         )
         return M4(best.sigma, best.phi, self.truth.alpha, self.truth.items)

@@ -61,9 +61,10 @@ def _by_clusters(table: RatingTable, K: int, seed: int) -> Sigma:
     busy = np.flatnonzero(seen.sum(axis=1) >= min(_FEW, table.n_items // 2))
     learner: Any = KMeans(K, init="k-means++", n_init=1, max_iter=50, random_state=seed)  # pyright: ignore[reportArgumentType]
     cluster = learner.fit_predict(X[busy])
+    # (K, 2, Q)
     sums = np.stack(
         [[part[busy[cluster == k]].sum(axis=0) for part in (residual, seen)] for k in range(K)]
-    )  # (K, 2, Q)
+    )
     stars = b_item + sums[:, 0] / (sums[:, 1] + _SHRINK)
     return sigma_of(np.argsort(-stars, axis=1, kind="stable")).astype(np.int32)
 

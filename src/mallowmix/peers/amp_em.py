@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step, reduce_step
 from mallowmix.errors import DataError
 from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI, Columns
 from mallowmix.model.m4 import M4
@@ -54,7 +54,7 @@ class MixtureOfRankings:
 
     def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
         """The most likely of several runs of EM, by the last E-step's estimate."""
-        blocks, engine = make_blocks(data), LocalEngine()
+        blocks, engine = make_blocks(data), ThreadEngine()
         check_consistent(data, blocks, engine, self.name)
         points = net_wins(data)
         runs = []
@@ -79,11 +79,9 @@ class _Sent(NamedTuple):
     key: np.uint64
 
 
-def check_consistent(
-    data: Comparisons, blocks: list[Block], engine: LocalEngine, name: str
-) -> None:
+def check_consistent(data: Comparisons, blocks: list[Block], engine: Engine, name: str) -> None:
     """A DataError that names the first person who contradicts themselves."""
-    _, parts = engine.reduce(_cycles, blocks)
+    parts = engine.map(_cycles, blocks)
     cyclic = np.flatnonzero(np.concatenate(parts))
     if len(cyclic):
         others = f" (and {len(cyclic) - 1:,} others)" if len(cyclic) > 1 else ""
@@ -95,13 +93,14 @@ def check_consistent(
         )
 
 
-def _cycles(block: Block, _: Any, __: Any) -> tuple[None, NDArray[np.bool_]]:
-    return None, find_cycles(block.starts, block.pair, block.n_items)
+@map_step("find cycles")
+def _cycles(block: Block, _: Any) -> NDArray[np.bool_]:
+    return find_cycles(block.starts, block.pair, block.n_items)
 
 
 def em_rankings(
     blocks: list[Block],
-    engine: LocalEngine,
+    engine: Engine,
     start: Mixture,
     n_iter: int,
     n_draws: int,
@@ -142,6 +141,7 @@ def _m_step(above: Array, held: Array, columns: Columns) -> Columns:
     return Columns(sigma, phi)
 
 
+@reduce_step("AMP E-step")
 def _e_step(block: Block, sent: _Sent, _: Any) -> tuple[tuple[Array, Array, float], None]:
     people = (block.first_user, block.starts, block.pair, block.user_weight)
     return _expect(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.labels import Labels
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.infer.collapsed_variational import Lens, fold_in, lens
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import order_of
@@ -68,7 +68,7 @@ class FittedOneRanking:
         sent = _Sent(
             lens(model), order_of(model.sigma), S, np.log(model.share), first, second, self.draws
         )
-        parts = LocalEngine().reduce(_place, make_blocks(people), sent)[1]
+        parts = ThreadEngine().map(_place, make_blocks(people), sent)
         return np.concatenate([part[0] for part in parts]), np.concatenate(
             [part[1] for part in parts]
         )
@@ -84,7 +84,8 @@ class _Sent(NamedTuple):
     n_draws: int
 
 
-def _place(block: Block, sent: _Sent, _: Any) -> tuple[None, tuple[Array, Array]]:
+@map_step("AMP weights")
+def _place(block: Block, sent: _Sent) -> tuple[Array, Array]:
     """(M, K) which component each holds, (M, n) probabilities of pairs."""
     beta = sent.view.beta[sent.first * block.n_items + sent.second]  # (n, K)
     cyclic = find_cycles(block.starts, block.pair, block.n_items)
@@ -93,7 +94,7 @@ def _place(block: Block, sent: _Sent, _: Any) -> tuple[None, tuple[Array, Array]
     if cyclic.any():
         other = fold_in(block, sent.view)[0]
         held[cyclic], p[cyclic] = other[cyclic], (other @ beta.T)[cyclic]
-    return None, (held, p)
+    return (held, p)
 
 
 @nb.njit(cache=True, nogil=True)

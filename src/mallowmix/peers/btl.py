@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, reduce_step
 from mallowmix.infer.collapsed_variational import FLOOR, Lens, lens, vertex_posterior
 from mallowmix.learn.bradley_terry_components import RIDGE, best_scores
 from mallowmix.model.calibration import Calibration
@@ -72,7 +72,7 @@ class MixtureOfBT:
     def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
         """EM for everybody's column, from each mixed-membership fit."""
         model = learnt(data, K, seed, columns="bt", n_fits=self.n_fits)
-        blocks, engine = make_blocks(data), LocalEngine()
+        blocks, engine = make_blocks(data), ThreadEngine()
         fits = [
             em(replace(one, others=()), blocks, engine, self.n_iter)
             for one in (model, *model.others)
@@ -84,9 +84,7 @@ def _trusted(model: M4, evidence: float) -> M4:
     return replace(model, calibration=Calibration(evidence=evidence, vertex=1.0))
 
 
-def em(
-    model: M4, blocks: list[Block], engine: LocalEngine, n_iter: int, *, ridge: float = RIDGE
-) -> M4:
+def em(model: M4, blocks: list[Block], engine: Engine, n_iter: int, *, ridge: float = RIDGE) -> M4:
     """Mixture of Bradley–Terry: which column each person holds, then the columns' scores and shares, and again."""
     Q, K = model.n_items, model.n_components
     scores = np.zeros((K, Q)) if model.scores is None else model.scores
@@ -110,6 +108,7 @@ def _table(scores: Array) -> Array:
     return np.ascontiguousarray(beta.reshape(len(scores), -1).T)
 
 
+@reduce_step("mixture of BT E-step")
 def _e_step(block: Block, view: Lens, _: Any) -> tuple[tuple[Array, Array], None]:
     """(Q², K) wins by column, and (K,) how many people hold each."""
     held, _at_vertex = vertex_posterior(block, view, block.weight)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.data.ratings import find
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.errors import DataError
 from mallowmix.infer.collapsed_variational import Lens, fold_in, views
 from mallowmix.model.m4 import M4
@@ -56,7 +56,7 @@ class FittedMixture:
 
     def _over(self, people: Comparisons, step: Any, broadcast: Any) -> Array:
         people = as_comparisons(people).with_items(self.items, unknown_items="drop")
-        return np.concatenate(LocalEngine().reduce(step, make_blocks(people), broadcast)[1])
+        return np.concatenate(ThreadEngine().reduce(step, make_blocks(people), broadcast)[1])
 
 
 def of_model(model: M4, settings: tuple[tuple[str, float], ...] = ()) -> FittedMixture:
@@ -77,12 +77,12 @@ def pair_numbers(items: Labels, pairs: Pairs) -> tuple[NDArray[np.int64], NDArra
     return first, second
 
 
-def _weights(block: Block, view: Lens, _: Any) -> tuple[None, Array]:
-    return None, fold_in(block, view)[0]
+@map_step("mixture weights")
+def _weights(block: Block, view: Lens) -> Array:
+    return fold_in(block, view)[0]
 
 
-def _probabilities(
-    block: Block, broadcast: tuple[Sequence[Lens], NDArray[np.int64]], _: Any
-) -> tuple[None, Array]:
+@map_step("mixture predictions")
+def _probabilities(block: Block, broadcast: tuple[Sequence[Lens], NDArray[np.int64]]) -> Array:
     fits, codes = broadcast
-    return None, np.mean([fold_in(block, view)[0] @ view.beta[codes].T for view in fits], axis=0)
+    return np.mean([fold_in(block, view)[0] @ view.beta[codes].T for view in fits], axis=0)

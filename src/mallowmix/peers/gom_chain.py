@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import Engine, parallel_sum, reduce_step
 from mallowmix.numerics.randomness import as_key, generator, log_gamma_draw, philox, splitmix
 from mallowmix.peers.plackett_luce import sums_of_choices
 from mallowmix.peers.stages import Stages
@@ -50,7 +50,7 @@ Settings = tuple[int, int, int, float, float | None]
 
 def run_chain(
     blocks: list[Stages],
-    engine: LocalEngine,
+    engine: Engine,
     held: Array,
     Q: int,
     settings: Settings,
@@ -76,12 +76,10 @@ def run_chain(
                 taken + int(moved.sum()) * (sweep >= n_burn),
                 tried + K * (sweep >= n_burn),
             )
-        lam *= (random.standard_gamma(shape * Q, K) / lam.sum(axis=1))[
-            :, None
-        ]  # Σ λ: the choices do not depend on it
-        if (
-            fixed is None and sweep >= n_burn // 2
-        ):  # first the components: groups of people look like a tiny α
+        # Σ λ: the choices do not depend on it
+        lam *= (random.standard_gamma(shape * Q, K) / lam.sum(axis=1))[:, None]
+        # first the components: groups of people look like a tiny α
+        if fixed is None and sweep >= n_burn // 2:
             alpha = _walk(alpha, state, random)
         if sweep >= n_burn and (sweep - n_burn) % thin == thin - 1:
             kept.append(
@@ -96,7 +94,7 @@ def run_chain(
     return Chain(scores, share, alphas, values, taken / max(tried, 1))
 
 
-def _start(blocks: list[Stages], engine: LocalEngine, held: Array, Q: int, shape: float) -> Array:
+def _start(blocks: list[Stages], engine: Engine, held: Array, Q: int, shape: float) -> Array:
     """(K, Q) λ after a few MM steps on the groups."""
     p = np.full((held.shape[1], Q), 1.0 / Q)
     for _ in range(5):
@@ -106,6 +104,7 @@ def _start(blocks: list[Stages], engine: LocalEngine, held: Array, Q: int, shape
     return p * Q * shape
 
 
+@reduce_step("grade of membership counts")
 def _counted(
     block: Stages, broadcast: tuple[Array, Array], _: Any
 ) -> tuple[tuple[Array, Array], None]:
@@ -148,6 +147,7 @@ def _state(block: Stages, held: Array, random: Any) -> State:
     return State(stages, z, counts)
 
 
+@reduce_step("grade of membership sweep")
 def _sweep(
     block: Stages, broadcast: tuple[Array, float, int, np.uint64], state: State
 ) -> tuple[tuple[Any, ...], State]:
@@ -161,29 +161,32 @@ def _sweep(
 
 
 def _move(
-    engine: LocalEngine, state: Any, lam: Array, n: Array, rate: Array, log_left: Array, random: Any
+    engine: Engine,
+    state: Any,
+    lam: Array,
+    n: Array,
+    rate: Array,
+    log_left: Array,
+    random: Any,
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Every component's proposal from the Gammas of the surrogate, taken with probability min(1, ratio)."""
     other = random.standard_gamma(n) / (rate + 1.0)
-    (rate_back, log_left_other), _ = engine.reduce(_rates, state, other)
+    rate_back, log_left_other = parallel_sum(lambda part: _rates(part, other), state, engine.n_jobs)
     target = (
         ((n - 1) * (np.log(other) - np.log(lam)) - other + lam).sum(axis=1)
         - log_left_other
         + log_left
     )
-    forth = (n * np.log(rate + 1) + (n - 1) * np.log(other) - (rate + 1) * other).sum(
-        axis=1
-    )  # log q(other | lam)
+    # log q(other | lam)
+    forth = (n * np.log(rate + 1) + (n - 1) * np.log(other) - (rate + 1) * other).sum(axis=1)
     back = (n * np.log(rate_back + 1) + (n - 1) * np.log(lam) - (rate_back + 1) * lam).sum(axis=1)
     moved = np.log(random.random(len(lam))) < target + back - forth
     return np.where(moved[:, None], other, lam), moved
 
 
-def _rates(state: State, lam: Array, _: Any) -> tuple[tuple[Array, Array], None]:
+def _rates(state: State, lam: Array) -> tuple[Array, Array]:
     s = state.stages
-    return _rates_of(
-        s.user, s.weight, s.starts, s.item, s.n_choices, s.user_weight, lam, state.z
-    ), None
+    return _rates_of(s.user, s.weight, s.starts, s.item, s.n_choices, s.user_weight, lam, state.z)
 
 
 def _walk(alpha: float, state: list[State], random: Any) -> float:

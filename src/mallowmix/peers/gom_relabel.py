@@ -18,9 +18,8 @@ def relabelled(chains: list[Chain]) -> list[Chain]:
 def _turned(chain: Chain, pivot: NDArray[np.float64]) -> Chain:
     scores, share = chain.scores.copy(), chain.share.copy()
     for draw in range(len(scores)):
-        cost = ((normalised(chain.scores[draw])[None, :, :] - pivot[:, None, :]) ** 2).sum(
-            axis=2
-        )  # [pivot's, draw's]
+        # [pivot's, draw's]
+        cost = ((normalised(chain.scores[draw])[None, :, :] - pivot[:, None, :]) ** 2).sum(axis=2)
         order = linear_sum_assignment(cost)[1]
         scores[draw], share[draw] = chain.scores[draw, order], chain.share[draw, order]
     return chain._replace(scores=scores, share=share)

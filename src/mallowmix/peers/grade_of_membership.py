@@ -24,7 +24,7 @@ from scipy.special import expit
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import ThreadEngine
 from mallowmix.errors import DataError, FitWarning, check_at_least
 from mallowmix.infer.collapsed_variational import FLOOR, Lens
 from mallowmix.model.m4 import M4
@@ -65,7 +65,7 @@ class GradeOfMembership:
         """Draw from the posterior, given rankings or comparisons."""
         check_at_least("n_chains", self.n_chains, 1)
         check_at_least("n_components", n_components, 1)
-        blocks, engine = make_stages(data, self.name), LocalEngine()
+        blocks, engine = make_stages(data, self.name), ThreadEngine()
         points = net_wins(as_comparisons(data))
         chains = []
         for c in range(self.n_chains):

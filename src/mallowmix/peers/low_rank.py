@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step, reduce_step
 from mallowmix.errors import OptionError, check_at_least
 from mallowmix.fitting.members import part_of
 from mallowmix.numerics.randomness import generator
@@ -64,7 +64,7 @@ class FittedLowRank:
         """(M, n) E σ(η) over the person's posterior, η ~ N(m, s²), as σ(m / √(1 + π s²/8)). People may be new."""
         people = people.with_items(self.items, unknown_items="drop")
         first, second = pair_numbers(self.items, pairs)
-        _, parts = LocalEngine().reduce(
+        parts = ThreadEngine().map(
             _foretell, make_blocks(people), (self.fits, first, second, self.trust)
         )
         return np.concatenate(parts)
@@ -166,7 +166,7 @@ class LowRank:
         bounds: list[float] | None = None,
     ) -> Array:
         """(Q, rank + 1) by EM; `bounds` collects the bound on the log-posterior after every step."""
-        blocks, engine = make_blocks(data), LocalEngine()
+        blocks, engine = make_blocks(data), ThreadEngine()
         ridge = np.r_[np.full(rank, penalty), self.bias_penalty]
         W = np.c_[
             0.5 * generator(seed, _START).standard_normal((data.n_items, rank)),
@@ -194,6 +194,7 @@ def _m_step(curve: Array, pull: Array, ridge: Array) -> Array:
     return cho_solve(cho_factor(flat), pull.ravel()).reshape(Q, R)
 
 
+@reduce_step("low-rank E-step")
 def _e_step(block: Block, W: Array, xi: Array | None) -> tuple[tuple[Array, Array, float], Array]:
     xi = np.ones(len(block.pair)) if xi is None else xi.copy()
     mean, spread, bound = _place(
@@ -205,9 +206,8 @@ def _e_step(block: Block, W: Array, xi: Array | None) -> tuple[tuple[Array, Arra
     return (curve, pull, bound), xi
 
 
-def _foretell(
-    block: Block, broadcast: tuple[Sequence[Array], Any, Any, Trust], _: Any
-) -> tuple[None, Array]:
+@map_step("low-rank predictions")
+def _foretell(block: Block, broadcast: tuple[Sequence[Array], Any, Any, Trust]) -> Array:
     fits, first, second, trust = broadcast
     total = np.zeros((block.n_users, len(first)))
     for W in fits:
@@ -226,7 +226,7 @@ def _foretell(
         x, d = W[first, :-1] - W[second, :-1], W[first, -1] - W[second, -1]
         variance = np.einsum("na,mab,nb->mn", x, spread, x, optimize=True)
         total += expit((mean @ x.T + d) / np.sqrt(1 + np.pi / 8 * np.maximum(variance, 0)))
-    return None, total / len(fits)
+    return total / len(fits)
 
 
 @nb.njit(cache=True, nogil=True)

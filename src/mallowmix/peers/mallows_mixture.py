@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, reduce_step
 from mallowmix.errors import check_at_least
 from mallowmix.infer.collapsed_variational import FLOOR
 from mallowmix.learn.spectral.mallows_mstep import (
@@ -82,7 +82,7 @@ class MixtureOfMallows:
     def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
         """The most likely of several runs of EM."""
         check_at_least("n_starts", self.n_starts, 1)
-        blocks, engine, points = make_blocks(data), LocalEngine(), net_wins(data)
+        blocks, engine, points = make_blocks(data), ThreadEngine(), net_wins(data)
         runs = [
             self._run(blocks, engine, group_people(points, K, seed + s), K, data)
             for s in range(self.n_starts)
@@ -94,7 +94,7 @@ class MixtureOfMallows:
     def _run(
         self,
         blocks: list[Block],
-        engine: LocalEngine,
+        engine: Engine,
         groups: NDArray[np.int64],
         K: int,
         data: Comparisons,
@@ -138,7 +138,7 @@ def shares(held: Array) -> Array:
 
 
 def em(
-    blocks: list[Block], engine: LocalEngine, start: Mixture, n_iter: int, least_gain: float = 0.0
+    blocks: list[Block], engine: Engine, start: Mixture, n_iter: int, least_gain: float = 0.0
 ) -> Mixture:
     """Which component each person holds, then the columns and shares, and again, until the likelihood hardly rises."""
     found, last = start, -np.inf
@@ -153,6 +153,7 @@ def em(
     return found
 
 
+@reduce_step("mixture of Mallows E-step")
 def e_step(
     block: Block, broadcast: tuple[Array, Array], _: Any
 ) -> tuple[tuple[Array, Array, float], None]:

@@ -9,7 +9,7 @@ of the comparisons that they hold and AMP draws (`peers.amp_em`), which are exac
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numba as nb
 import numpy as np
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from mallowmix.data.rankings import Rankings
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import Engine, ThreadEngine, reduce_step
+from mallowmix.engine.blocks import InMemory
 from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI, Columns
 from mallowmix.model.m4 import M4
 from mallowmix.model.mallows import log_z, phi_from_distance
@@ -62,7 +63,7 @@ class MallowsFromRankings:
         """The most likely of several runs of EM."""
         blocks, engine, points = (
             make_ranking_blocks(data),
-            LocalEngine(),
+            ThreadEngine(),
             net_wins(data.comparisons()),
         )
         runs = []
@@ -72,7 +73,8 @@ class MallowsFromRankings:
         return mixture_model(max(runs, key=lambda run: run.log_likelihood), data.items, self.name)
 
 
-class RankingBlock(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class RankingBlock(InMemory):
     """Full rankings of some consecutive people: whose (from 0 in the block), how often, and the items, best first."""
 
     first_user: int
@@ -102,7 +104,7 @@ def make_ranking_blocks(data: Rankings) -> list[RankingBlock]:
 
 def em_full(
     blocks: list[RankingBlock],
-    engine: LocalEngine,
+    engine: Engine,
     start: Mixture,
     n_iter: int,
     least_gain: float = 0.0,
@@ -119,13 +121,14 @@ def em_full(
 
 
 def _from_groups(
-    blocks: list[RankingBlock], engine: LocalEngine, groups: NDArray[np.int64], K: int
+    blocks: list[RankingBlock], engine: Engine, groups: NDArray[np.int64], K: int
 ) -> Mixture:
     held = np.eye(K)[groups]
     (above, given), _ = engine.reduce(_sums_of, blocks, held)
     return Mixture(_m_step(above, given), shares(held.sum(axis=0)), -np.inf)
 
 
+@reduce_step("counts of rankings")
 def _sums_of(block: RankingBlock, held: Array, _: Any) -> tuple[tuple[Array, Array], None]:
     mine = (
         held[block.first_user : block.first_user + len(block.user_weight)]
@@ -149,14 +152,16 @@ def _m_step(above: Array, given: Array) -> Columns:
     return Columns(sigma_of(orders), np.clip(phi, LEAST_PHI, 0.999))
 
 
+@reduce_step("mixture of rankings E-step")
 def _e_step(
     block: RankingBlock, found: Mixture, _: Any
 ) -> tuple[tuple[Array, Array, Array, float], None]:
     """(K, Q, Q) how often i is above j, (K,) people and (K,) rankings of each component, and the log-likelihood."""
     sigma, phi = found.columns
+    # d log φ − log Z
     log_p = distances(block.order, sigma) * np.log(phi) - np.array(
         [log_z(sigma.shape[1], p) for p in phi]
-    )  # d log φ − log Z
+    )
     M = len(block.user_weight)
     single = np.stack(
         [np.bincount(block.user, block.weight * column, M) for column in log_p.T], axis=1

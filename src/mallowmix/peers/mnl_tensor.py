@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks, reduce_step
 from mallowmix.errors import FitError
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import sigma_of
@@ -61,12 +61,12 @@ class MixtureOfMNL:
             )
         model = self.learnt(data, n_components, seed)
         if self.polish:
-            model = at_vertices(em(model, make_blocks(data), LocalEngine(), self.polish))
+            model = at_vertices(em(model, make_blocks(data), ThreadEngine(), self.polish))
         return of_model(model)
 
     def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
         """The four steps."""
-        blocks, engine = make_blocks(data), LocalEngine()
+        blocks, engine = make_blocks(data), ThreadEngine()
         (signs, counts), _ = engine.reduce(_pair_moments, blocks)
         B = complete(
             np.divide(signs, counts, out=np.zeros_like(signs), where=counts > 0), counts, K
@@ -116,6 +116,7 @@ def person_means(block: Block) -> tuple[csr_array, csr_array]:
     return mean, total
 
 
+@reduce_step("moments of pairs")
 def _pair_moments(block: Block, _: Any, __: Any) -> tuple[tuple[Array, Array], None]:
     """(P, P) sums over people of products of signs, and how many there are; nothing on the diagonal."""
     mean, seen = person_means(block)
@@ -157,6 +158,7 @@ def _half_step(M2: Array, weight: Array, V: Array) -> Array:
     return np.linalg.solve(normal, ((weight * M2) @ V)[:, :, None])[:, :, 0]
 
 
+@reduce_step("moments of triples")
 def _triples(
     block: Block, broadcast: tuple[Array, int, np.uint64], _: Any
 ) -> tuple[tuple[Array, Array], None]:

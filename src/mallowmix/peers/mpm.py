@@ -21,7 +21,7 @@ from scipy.special import expit, logsumexp
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step, parallel_sum
 from mallowmix.peers.component_mixture import pair_numbers
 from mallowmix.peers.interface import Pairs
 from mallowmix.peers.required_data import as_comparisons, need_comparisons
@@ -55,21 +55,21 @@ class MPM:
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> "FittedMPM":
         """The most likely v, every γ at its own best (L-BFGS on the profile likelihood). K is 1 whatever is asked for."""
-        data, engine = need_comparisons(self, data), LocalEngine()
-        _, people = engine.reduce(summed, make_blocks(data))
-        v, spread = self._consensus(people, engine, self.spread[0]), self.spread[0]
+        data = need_comparisons(self, data)
+        people = ThreadEngine().map(summed, make_blocks(data))
+        v, spread = self._consensus(people, self.spread[0]), self.spread[0]
         if len(self.spread) > 1:
-            value = [engine.reduce(_marginal, people, (v, tau))[0] for tau in self.spread]
+            value = [_marginal(people, v, tau) for tau in self.spread]
             spread = self.spread[int(np.argmax(value))]
-            v = self._consensus(people, engine, spread)
+            v = self._consensus(people, spread)
         return FittedMPM(data.items, v, spread)
 
-    def _consensus(self, people: list[People], engine: LocalEngine, spread: float) -> Array:
+    def _consensus(self, people: list[People], spread: float) -> Array:
         """(Q,) v, with mean 0."""
         games = max(float(sum(part.user_weight @ part.n for part in people)), 1.0)
 
         def loss(v: Array) -> tuple[float, Array]:
-            (value, slope), _ = engine.reduce(_profile, people, (v, spread))
+            value, slope = parallel_sum(lambda part: _profile(part, v, spread), people)
             return (self.ridge / 2 * v @ v - value) / games, (self.ridge * v - slope) / games
 
         net = sum(part.user_weight @ part.net for part in people)
@@ -100,20 +100,21 @@ class FittedMPM:
     def adherence(self, people: Any) -> Array:
         """(M,) the most likely γ of each person, 1 where nothing is known of them."""
         people = as_comparisons(people).with_items(self.items, unknown_items="drop")
-        parts = LocalEngine().reduce(_adherence, make_blocks(people), (self.v, self.spread))[1]
+        parts = ThreadEngine().map(_adherence, make_blocks(people), (self.v, self.spread))
         return np.concatenate(parts)
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
         """(M, n) 1 / (1 + exp(−2 γ (v_i − v_j))), averaged over the posterior of γ."""
         first, second = pair_numbers(self.items, pairs)
         people = as_comparisons(people).with_items(self.items, unknown_items="drop")
-        parts = LocalEngine().reduce(_posterior, make_blocks(people), (self.v, self.spread))[1]
+        parts = ThreadEngine().map(_posterior, make_blocks(people), (self.v, self.spread))
         return np.concatenate(parts) @ expit(
             2 * np.exp(_GRID)[:, None] * (self.v[first] - self.v[second])
         )
 
 
-def summed(block: Block, _: Any, __: Any) -> tuple[None, People]:
+@map_step("net wins and counts")
+def summed(block: Block, _: Any) -> People:
     """A block's people as MPM sees them."""
     M, Q = block.n_users, block.n_items
     person = np.repeat(np.arange(M), np.diff(block.starts))
@@ -122,18 +123,15 @@ def summed(block: Block, _: Any, __: Any) -> tuple[None, People]:
         np.bincount(person * Q + side, block.weight, M * Q).reshape(M, Q)
         for side in (winner, loser)
     )
-    return None, People(
+    return People(
         np.asarray(won - lost, np.float64),
         np.bincount(person, block.weight, M).astype(np.float64),
         block.user_weight,
     )
 
 
-def _profile(
-    people: People, broadcast: tuple[Array, float], _: Any
-) -> tuple[tuple[float, Array], None]:
+def _profile(people: People, v: Array, spread: float) -> tuple[float, Array]:
     """Σ_m log p(comparisons of m, γ_m), each γ_m at its best, and its gradient in v."""
-    v, spread = broadcast
     s = people.net @ v
     gamma = best_gamma(s, people.n, v, spread)
     up, down = np.exp(np.outer(gamma, v)), np.exp(-np.outer(gamma, v))  # (M, Q)
@@ -142,19 +140,17 @@ def _profile(
     value = people.user_weight @ (
         gamma * s - people.n * np.log(Z) - np.log(gamma) ** 2 / (2 * spread**2)
     )
-    expected = (up * B[:, None] - down * A[:, None]) / Z[
-        :, None
-    ]  # E[wins − losses] of each item in one comparison
-    return (
-        float(value),
-        (people.user_weight * gamma) @ (people.net - people.n[:, None] * expected),
-    ), None
+    # E[wins − losses] of each item in one comparison
+    expected = (up * B[:, None] - down * A[:, None]) / Z[:, None]
+    slope = (people.user_weight * gamma) @ (people.net - people.n[:, None] * expected)
+    return float(value), slope
 
 
-def _adherence(block: Block, broadcast: tuple[Array, float], _: Any) -> tuple[None, Array]:
+@map_step("adherence")
+def _adherence(block: Block, broadcast: tuple[Array, float]) -> Array:
     v, spread = broadcast
-    people = summed(block, None, None)[1]
-    return None, best_gamma(people.net @ v, people.n, v, spread)
+    people = summed(block)
+    return best_gamma(people.net @ v, people.n, v, spread)
 
 
 def _log_joint(people: People, v: Array, spread: float) -> Array:
@@ -170,16 +166,21 @@ def _log_joint(people: People, v: Array, spread: float) -> Array:
     )
 
 
-def _marginal(people: People, broadcast: tuple[Array, float], _: Any) -> tuple[float, None]:
+def _marginal(people: list[People], v: Array, spread: float) -> float:
+    """Σ_m log p(comparisons of m), γ_m summed out."""
     return float(
-        people.user_weight @ np.asarray(logsumexp(_log_joint(people, *broadcast), axis=1))
-    ), None
+        sum(
+            part.user_weight @ np.asarray(logsumexp(_log_joint(part, v, spread), axis=1))
+            for part in people
+        )
+    )
 
 
-def _posterior(block: Block, broadcast: tuple[Array, float], _: Any) -> tuple[None, Array]:
+@map_step("posterior of adherence")
+def _posterior(block: Block, broadcast: tuple[Array, float]) -> Array:
     """(M, G) the probability of each γ of the grid."""
-    joint = _log_joint(summed(block, None, None)[1], *broadcast)
-    return None, np.exp(joint - np.asarray(logsumexp(joint, axis=1, keepdims=True)))
+    joint = _log_joint(summed(block), *broadcast)
+    return np.exp(joint - np.asarray(logsumexp(joint, axis=1, keepdims=True)))
 
 
 @nb.njit(cache=True, nogil=True)

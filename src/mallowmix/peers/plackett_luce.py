@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.data.rankings import Rankings
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import Engine, ThreadEngine, map_step, reduce_step
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import sigma_of
 from mallowmix.peers.component_mixture import of_model, pair_numbers
@@ -69,7 +69,7 @@ class MixtureOfPL:
         """The most likely of several runs of EM."""
         blocks, engine, points = (
             make_stages(data, self.name),
-            LocalEngine(),
+            ThreadEngine(),
             net_wins(data.comparisons()),
         )
         least = self.tol * data.n_users
@@ -106,7 +106,7 @@ class FittedPL:
             return of_model(self.model).weights(as_comparisons(people))
         sent = (np.array(self.model.scores), self.model.share)
         blocks = make_stages(_over_items(people, self.items), "Plackett–Luce")
-        return np.concatenate(LocalEngine().reduce(_weights, blocks, sent)[1])
+        return np.concatenate(ThreadEngine().map(_weights, blocks, sent))
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
         """(M, n) Σ_k P(k | what the person chose) p_ki / (p_ki + p_kj). People need not have been seen before."""
@@ -144,7 +144,7 @@ def fit_pl(
     data: Comparisons | Rankings, *, prior: float = 0.0, n_iter: int = 10_000, tol: float = 1e-9
 ) -> Array:
     """(Q,) the most likely scores of one Plackett–Luce model, with mean 0."""
-    blocks, engine = make_stages(data, "Plackett–Luce"), LocalEngine()
+    blocks, engine = make_stages(data, "Plackett–Luce"), ThreadEngine()
     held = np.ones((data.n_users, 1))
     scores = np.zeros((1, data.n_items))
     for _ in range(n_iter):
@@ -155,9 +155,7 @@ def fit_pl(
     return scores[0]
 
 
-def _from_groups(
-    blocks: list[Stages], engine: LocalEngine, held: Array, Q: int, prior: float
-) -> Found:
+def _from_groups(blocks: list[Stages], engine: Engine, held: Array, Q: int, prior: float) -> Found:
     scores = np.zeros((held.shape[1], Q))
     for _ in range(10):
         scores = _mm(blocks, engine, scores, held, prior)
@@ -166,7 +164,7 @@ def _from_groups(
 
 def em_pl(
     blocks: list[Stages],
-    engine: LocalEngine,
+    engine: Engine,
     start: Found,
     prior: float,
     n_iter: int,
@@ -183,9 +181,7 @@ def em_pl(
     return found
 
 
-def _mm(
-    blocks: list[Stages], engine: LocalEngine, scores: Array, held: Array, prior: float
-) -> Array:
+def _mm(blocks: list[Stages], engine: Engine, scores: Array, held: Array, prior: float) -> Array:
     (chosen, rate), _ = engine.reduce(_counted, blocks, (scores, held))
     return _updated(chosen, rate, prior)
 
@@ -197,6 +193,7 @@ def _updated(chosen: Array, rate: Array, prior: float) -> Array:
     return scores - scores.mean(axis=1, keepdims=True)
 
 
+@reduce_step("Plackett-Luce counts")
 def _counted(
     block: Stages, broadcast: tuple[Array, Array], _: Any
 ) -> tuple[tuple[Array, Array], None]:
@@ -228,10 +225,12 @@ def _placed(block: Stages, scores: Array, share: Array) -> tuple[Array, Array]:
     return np.exp(single - total[:, None]), total
 
 
-def _weights(block: Stages, broadcast: tuple[Array, Array], _: Any) -> tuple[None, Array]:
-    return None, _placed(block, *broadcast)[0]
+@map_step("Plackett-Luce weights")
+def _weights(block: Stages, broadcast: tuple[Array, Array]) -> Array:
+    return _placed(block, *broadcast)[0]
 
 
+@reduce_step("Plackett-Luce E-step")
 def _e_step(
     block: Stages, broadcast: tuple[Array, Array], _: Any
 ) -> tuple[tuple[Array, Array, Array, float], None]:

@@ -4,20 +4,23 @@ A comparison is a ranking of two. A ranking of n things without ties has n − 1
 choices stop before the tie. A tie elsewhere says nothing of the kind, and is refused.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.rankings import Rankings
+from mallowmix.engine.blocks import InMemory
 from mallowmix.errors import DataError
 
 Array = NDArray[np.float64]
 _PEOPLE = 1024
 
 
-class Stages(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Stages(InMemory):
     """Choices of some consecutive people. Ranking n lists item[starts[n]:starts[n+1]], best first; its first `n_choices[n]` are
     choices.
     """
@@ -75,9 +78,8 @@ def _part(
 def _choices(data: Rankings, name: str) -> NDArray[np.int64]:
     """How many choices each ranking holds: one a place but the last."""
     top = data.place[data.starts[1:] - 1]  # the last place of each, counted from 0
-    alone = np.bincount(data.ranking, data.place < top[data.ranking], len(data)).astype(
-        np.int64
-    )  # entries before the last place
+    # entries before the last place
+    alone = np.bincount(data.ranking, data.place < top[data.ranking], len(data)).astype(np.int64)
     tied = np.flatnonzero(alone != top)
     if len(tied):
         who = data.users.tolist()[data.user[tied[0]]]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar, nnls
 
 from mallowmix.data.rankings import Rankings
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import ThreadEngine
 from mallowmix.errors import FitError
 from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI, Columns
 from mallowmix.model.permutations import sigma_of
@@ -61,7 +61,7 @@ class TwoMallowsTopThree:
         weight = rankings.weight * rankings.user_weight[rankings.user]
         found = two_mallows(rankings.item.reshape(len(rankings), -1), weight, self.n_parts, seed)
         if self.polish:
-            found = em_full(make_ranking_blocks(rankings), LocalEngine(), found, self.polish)
+            found = em_full(make_ranking_blocks(rankings), ThreadEngine(), found, self.polish)
         return FittedOneRanking(mixture_model(found, rankings.items, self.name))
 
 
@@ -168,9 +168,10 @@ def recover_rest(
     """(2, Q) both orders: heads by who is first, the others by their mean place among rankings that others are first in."""
     Q, total = order.shape[1], weight.sum()
     place = sigma_of(order)
+    # [a, i]
     means = np.stack(
         [np.bincount(order[:, 0], weight / total * place[:, i], Q) for i in range(Q)], axis=1
-    ).astype(float)  # [a, i]
+    ).astype(float)
     orders = np.empty((2, Q), np.int32)
     expected = np.stack([_mean_places(i, means, first, y) for i in range(Q)])  # (Q, 2)
     for t in range(2):

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.errors import FitError, check_at_least
 
 Array = NDArray[np.float64]
@@ -21,11 +21,12 @@ _MOST = 20_000  # people who make the groups; the others join the nearest
 
 def net_wins(data: Comparisons) -> Array:
     """(M, Q) wins less losses of each person and item, divided by √(comparisons of the item + 1)."""
-    _, parts = LocalEngine().reduce(_net_wins, make_blocks(data))
+    parts = ThreadEngine().map(_net_wins, make_blocks(data))
     return np.concatenate(parts)
 
 
-def _net_wins(block: Block, _: Any, __: Any) -> tuple[None, Array]:
+@map_step("net wins")
+def _net_wins(block: Block, _: Any) -> Array:
     M, Q = block.n_users, block.n_items
     person = np.repeat(np.arange(M), np.diff(block.starts))
     winner, loser = np.divmod(block.pair.astype(np.int64), Q)
@@ -33,7 +34,7 @@ def _net_wins(block: Block, _: Any, __: Any) -> tuple[None, Array]:
         np.bincount(person * Q + side, block.weight, M * Q).reshape(M, Q)
         for side in (winner, loser)
     )
-    return None, (won - lost) / np.sqrt(won + lost + 1)
+    return (won - lost) / np.sqrt(won + lost + 1)
 
 
 def group_people(points: Array, K: int, seed: int) -> NDArray[np.int64]:

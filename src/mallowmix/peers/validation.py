@@ -15,9 +15,8 @@ from mallowmix.peers.interface import Fitted
 
 _STEP = 120
 _PEOPLE = 128  # people asked at a time: each brings pairs of their own
-_CELLS = (
-    1 << 22
-)  # of a table of people by pairs: fewer people are asked at a time where theirs are many
+# of a table of people by pairs: fewer people are asked at a time where theirs are many
+_CELLS = 1 << 22
 _MOST = 600  # people who validate
 Array = NDArray[np.float64]
 Setting = TypeVar("Setting")

@@ -112,9 +112,8 @@ def plot_pairs(model: M4, top: int = 8) -> Figure:
         axes.hlines(row, 0, 1, color="#e2e0da", linewidth=2, zorder=0)
         for k in range(model.n_components):
             name = f"taste {k + 1}" if row == 0 else None
-            beside = 0.14 * (
-                k - (model.n_components - 1) / 2
-            )  # so that equal tastes do not hide each other
+            # so that equal tastes do not hide each other
+            beside = 0.14 * (k - (model.n_components - 1) / 2)
             axes.plot(
                 beta[k, i, j], row + beside, "o", color=colour(k + 1), markersize=6, label=name
             )

@@ -36,9 +36,8 @@ def _check_frames(path: Path) -> None:
     """Walk over the frames and blocks of a zstd file: pyarrow takes one that was cut short for a whole one."""
     with path.open("rb") as file:
         while magic := file.read(4):
-            if (
-                magic[1:] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5
-            ):  # a frame that holds nothing for us
+            # a frame that holds nothing for us
+            if magic[1:] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5:
                 _skip(file, int.from_bytes(_taken(file, 4, path), "little"), path)
             elif magic == b"\x28\xb5\x2f\xfd":
                 _skip_frame(file, path)

@@ -120,9 +120,8 @@ def _check_quotes(path: Path) -> None:
 
 def _line_of(path: Path, row: int) -> int:
     """The line that the given row, counted from 0 after the header, starts on."""
-    return next(
-        line for number, (line, _) in enumerate(_records(path), start=-1) if number == row
-    )  # the header is number −1
+    # the header is number −1
+    return next(line for number, (line, _) in enumerate(_records(path), start=-1) if number == row)
 
 
 def _not_utf8(path: Path) -> FileError:

@@ -90,12 +90,8 @@ def _one_column(name: str, parts: list[Part]) -> pa.ChunkedArray:
     )
 
 
-NUMBERS = (
-    "weight",
-    "rating",
-    "rank",
-    "clicked",
-)  # what is no label: its type may differ from file to file
+# what is no label: its type may differ from file to file
+NUMBERS = ("weight", "rating", "rank", "clicked")
 
 
 def as_number_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

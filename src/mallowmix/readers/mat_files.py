@@ -66,9 +66,8 @@ def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
     place = 0
     while place < len(data):
         first, size = struct.unpack(f"{order}II", _taken(data, place, 8))
-        if (
-            first >> 16
-        ):  # a small element: type and size share four bytes, up to four of data follow
+        # a small element: type and size share four bytes, up to four of data follow
+        if first >> 16:
             yield first & 0xFFFF, _taken(data, place + 4, min(first >> 16, 4))
             place += 8
             continue

@@ -260,9 +260,8 @@ def _rankings(profile: Profile, how: How) -> Rankings:
     by_text = sorted(range(len(names)), key=lambda i: names[i])
     code = {known[i]: n for n, i in enumerate(by_text)}
     ranking, item, place = _entries(profile, code)
-    users = sorted(
-        range(1, int(counts.sum()) + 1), key=str
-    )  # labels are numbered in the order of their text
+    # labels are numbered in the order of their text
+    users = sorted(range(1, int(counts.sum()) + 1), key=str)
     position = np.empty(len(users), np.int64)
     position[np.array(users) - 1] = np.arange(len(users))
     unlisted = how.unlisted or "unknown"

@@ -17,11 +17,8 @@ from mallowmix.readers.json_lines import one_type
 SQLITE, DUCKDB = (".sqlite", ".sqlite3", ".db"), (".duckdb",)
 _BATCH = 100_000  # rows that are Python objects at a time
 _SECONDS = 10  # how long to wait for a server
-_SQLITE_ERRORS = (
-    sqlite3.Error,
-    sqlite3.Warning,
-    UnicodeError,
-)  # names in a damaged file may be no text
+# names in a damaged file may be no text
+_SQLITE_ERRORS = (sqlite3.Error, sqlite3.Warning, UnicodeError)
 _ASK = 'query="SELECT user, winner, loser FROM votes"'
 Ran = tuple[list[str], Iterator[list[Any]]]  # names of the columns, batches of rows
 

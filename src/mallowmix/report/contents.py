@@ -55,7 +55,7 @@ def gather(
     refit: bool = True,
     simulations: int = 2,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Contents:
     """Compute what a report says.
@@ -73,10 +73,10 @@ def gather(
             "There are no comparisons to report on: nobody compared two items of the model."
         )
     step = _Steps(progress)
-    common = {"seed": seed, "jobs": jobs}
+    common = {"seed": seed, "n_jobs": n_jobs}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)  # what limits the answer is in the report
-        theta = step("people", lambda: weights(model, votes, jobs=jobs))
+        theta = step("people", lambda: weights(model, votes, n_jobs=n_jobs))
         looked = step(
             "diagnosis", lambda: diagnose(model, votes, simulations=simulations, top=TOP, **common)
         )

@@ -51,7 +51,7 @@ def make_report(
     """A report on a model and the comparisons that it was learnt from.
 
     title : its heading
-    options : replicates, choose, refit, simulations, seed, jobs, progress, as in `mallowmix.report.gather`
+    options : replicates, choose, refit, simulations, seed, n_jobs, progress, as in `mallowmix.report.gather`
 
     `make_report(model, votes).save("tastes.html")` writes one file to send.
     """

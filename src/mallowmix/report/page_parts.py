@@ -54,10 +54,8 @@ def _taste(found: Contents, k: int) -> View:
 def _range(sure: Intervals | None, k: int) -> str:
     if sure is None:
         return ""
-    low, high = (
-        min(sure.share_low[k], sure.share[k]),
-        max(sure.share_high[k], sure.share[k]),
-    )  # widened to hold the estimate
+    # widened to hold the estimate
+    low, high = (min(sure.share_low[k], sure.share[k]), max(sure.share_high[k], sure.share[k]))
     return f"{100 * low:.0f}–{words.percent(float(high))}"
 
 

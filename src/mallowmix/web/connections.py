@@ -10,7 +10,9 @@ from sqlalchemy.pool import NullPool, QueuePool
 
 from mallowmix.errors import FileError, OptionError
 
-_WAIT = 5.0  # seconds for a lock or a connection; an error never shows the values of a statement: they may be secrets
+# seconds for a lock or a connection; an error never shows the values of a statement: they may be
+# secrets
+_WAIT = 5.0
 
 
 def database_url(text: str) -> sa.URL:

@@ -8,9 +8,8 @@ from mallowmix.errors import DataError, FileError
 
 LONGEST = 120
 MOST_ITEMS = 2000
-_TURNING = set(
-    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)  # would turn the text around them, too
+# would turn the text around them, too
+_TURNING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def clean_name(text: str) -> str:

@@ -77,7 +77,7 @@ async def predict_for(given: shapes.PredictIn, site: TheSite) -> shapes.PredictO
     fitted, block = _told(site, given)
     pairs = [(first, second) for first, second in given.pairs]
     told = fitted.comparisons(block) if given.choices else None
-    chances = await site.slowly(lambda: predict(fitted.model, told, pairs, jobs=1))
+    chances = await site.slowly(lambda: predict(fitted.model, told, pairs, n_jobs=1))
     return shapes.PredictOut(probabilities=chances[0].tolist())
 
 
@@ -117,7 +117,7 @@ def _people(site: Site, at: int) -> shapes.PeopleOut:
         return shapes.PeopleOut(components=[], people=[], weights=[], total=0)
     some = crowd.take_users(range(min(at, crowd.n_users), min(at + _MOST_PEOPLE, crowd.n_users)))
     numbers = [taste["component"] for taste in fitted.tastes]
-    theta = weights(fitted.model, some, unknown_items="drop", jobs=1)[:, [k - 1 for k in numbers]]
+    theta = weights(fitted.model, some, unknown_items="drop", n_jobs=1)[:, [k - 1 for k in numbers]]
     return shapes.PeopleOut(
         components=numbers,
         people=text_of(some.users),

@@ -69,9 +69,8 @@ class Fitted:
     ) -> Block:
         """One person's choices, as numbers of items in the model."""
         pair = np.asarray(winner, np.int64) * self.model.n_items + np.asarray(loser, np.int64)
-        order = np.argsort(
-            pair, kind="stable"
-        )  # as Comparisons has them, so that draws are the same
+        # as Comparisons has them, so that draws are the same
+        order = np.argsort(pair, kind="stable")
         weight = np.ones(len(pair)) if weight is None else np.asarray(weight, np.float64)
         starts = np.array([0, len(pair)], np.int64)
         return Block(

@@ -15,7 +15,7 @@ _DIFFERENCES = 5
 
 def mixture(fitted: Fitted, block: Block) -> list[dict[str, Any]]:
     """One entry a taste, in the model's order by share: the person's weight, its interval, and the crowd's share."""
-    found = posterior(fitted.model, fitted.comparisons(block), level=LEVEL, jobs=1)
+    found = posterior(fitted.model, fitted.comparisons(block), level=LEVEL, n_jobs=1)
     rows = []
     for taste in fitted.tastes:
         k = taste["component"] - 1
@@ -32,7 +32,7 @@ def mixture(fitted: Fitted, block: Block) -> list[dict[str, Any]]:
 def ranking(fitted: Fitted, block: Block, top: int | None = None) -> list[dict[str, Any]]:
     """The person's items, best first, with the range of each place and the crowd's place."""
     crowd = {str(line.item): line.rank for line in fitted.crowd}
-    lines = rank(fitted.model, fitted.comparisons(block), level=LEVEL, top=top, jobs=1)[0]
+    lines = rank(fitted.model, fitted.comparisons(block), level=LEVEL, top=top, n_jobs=1)[0]
     return [
         {
             "item": str(line.item),

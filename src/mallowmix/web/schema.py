@@ -91,9 +91,8 @@ def _define_votes(metadata: sa.MetaData, version: int) -> None:
 
 
 def _asked_by() -> sa.Column:
-    return sa.Column(
-        "model", sa.Integer, nullable=False, server_default="0"
-    )  # which model chose the pair; 0: none
+    # which model chose the pair; 0: none
+    return sa.Column("model", sa.Integer, nullable=False, server_default="0")
 
 
 def _first(connection: sa.Connection) -> None:
@@ -120,9 +119,8 @@ meta, items, people, votes, models = (
 def migrate(connection: sa.Connection, *, upto: int = VERSION) -> int:
     """Bring the tables to this version inside the transaction at hand; the version that was found."""
     if connection.dialect.name == "postgresql":
-        connection.execute(
-            sa.text("SELECT pg_advisory_xact_lock(4404)")
-        )  # two servers that start at once
+        # two servers that start at once
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(4404)"))
     found = version_of(connection)
     if found > VERSION:
         raise FileError(

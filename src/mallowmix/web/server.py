@@ -14,10 +14,8 @@ _PATIENCE = 3  # seconds for requests that run when the server is stopped
 
 def run(site: Site, host: str, port: int) -> None:
     """Serve until interrupted. Requests are not logged: links to results are secrets."""
-    with (
-        listening(host, port) as line,
-        contextlib.suppress(KeyboardInterrupt),
-    ):  # Ctrl-C is how it ends
+    # Ctrl-C is how it ends
+    with listening(host, port) as line, contextlib.suppress(KeyboardInterrupt):
         _server(site).run(sockets=[line])
 
 

@@ -99,9 +99,8 @@ class Site:
 
     def start(self) -> None:
         """On the event loop, before the first request."""
-        sys.setswitchinterval(
-            0.001
-        )  # a question computed in a thread waits less for the loop to let go
+        # a question computed in a thread waits less for the loop to let go
+        sys.setswitchinterval(0.001)
         self.hub.start()
         self.refitter.start()
 

@@ -67,9 +67,9 @@ def _fitted(votes: Comparisons, components: int | str) -> M4:
     """K as asked, or as the data shows; one ranking for all where there are too few people for more."""
     K: Any = components if components == "auto" else min(int(components), votes.n_users)
     try:
-        return fit(votes, K, seed=0, jobs=1, progress=_progress())
+        return fit(votes, K, seed=0, n_jobs=1, progress=_progress())
     except MallowmixError:
-        return fit(votes, 1, seed=0, jobs=1, progress=_progress())
+        return fit(votes, 1, seed=0, n_jobs=1, progress=_progress())
 
 
 def _foretold(
@@ -93,7 +93,7 @@ def _foretold(
     told = comparisons_of(earlier, names)
     users = [person_name(number) for number in new[:, 1].tolist()]
     pairs = [(names[winner], names[loser]) for winner, loser in new[:, 2:].tolist()]
-    chance, _ = predict_each(model, told, users, pairs, jobs=1)
+    chance, _ = predict_each(model, told, users, pairs, n_jobs=1)
     return float(np.mean((chance > 0.5) + 0.5 * (chance == 0.5))), len(new)
 
 

@@ -124,10 +124,9 @@ class Writer:
             answers: list[Any] = [
                 None if isinstance(job.what, Vote) else job.what(self._connection) for job in jobs
             ]
-            rows = [n for n, job in enumerate(jobs) if isinstance(job.what, Vote)]
-            for n, answer in zip(
-                rows, insert_votes(self._connection, [jobs[n].what for n in rows]), strict=True
-            ):  # type: ignore[misc]
+            votes = {n: job.what for n, job in enumerate(jobs) if isinstance(job.what, Vote)}
+            stored = insert_votes(self._connection, list(votes.values()))
+            for n, answer in zip(votes, stored, strict=True):
                 answers[n] = answer
             return answers
 

@@ -22,7 +22,7 @@ from mallowmix.assess.intervals.user_scores import smooth_at
 from mallowmix.assess.simulated_error import ExpectedError, expected_error
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.text import list_of
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import check_at_least
 from mallowmix.infer.heldout.held_out_rows import ask
 from mallowmix.model.m4 import M4
@@ -103,7 +103,7 @@ def diagnose(
     simulations: int = 5,
     top: int = 5,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
     """Look a model over.
@@ -113,14 +113,14 @@ def diagnose(
         everybody's own comparisons, which a model that has seen them judges a little too well
     simulations : how many times the data is drawn anew from the model to see what error to expect; 0 leaves that out
     top : how many pairs, items and people to name
-    seed, jobs, progress : as in `fit`
+    seed, n_jobs, progress : as in `fit`
     """
     check_at_least("simulations", simulations, 0)
     check_at_least("top", top, 1)
     seed, votes = int(as_key(seed)), comparisons.with_items(model.items)
     mallows = getattr(model, "scores", None) is None  # the last two parts are about Mallows columns
     with threadpool_limits(1):
-        error = _expected(model, votes, simulations if mallows else 0, seed, jobs, progress)
+        error = _expected(model, votes, simulations if mallows else 0, seed, n_jobs, progress)
         pairs, items = polarising(model, top)
         return Diagnosis(
             *_separability(model),
@@ -130,33 +130,33 @@ def diagnose(
             polarising_pairs=pairs,
             polarising_items=items,
             reliability=reliability(
-                ask(model, votes if held_out is None else held_out, seed=seed, jobs=jobs)
+                ask(model, votes if held_out is None else held_out, seed=seed, n_jobs=n_jobs)
             ),
-            influential=_influential(model, votes, top, seed, jobs) if mallows else (),
+            influential=_influential(model, votes, top, seed, n_jobs) if mallows else (),
             activity=activity(votes),
             expected_error=error,
         )
 
 
 def _expected(
-    model: M4, votes: Comparisons, simulations: int, seed: int, jobs: Any, progress: Any
+    model: M4, votes: Comparisons, simulations: int, seed: int, n_jobs: Any, progress: Any
 ) -> ExpectedError | None:
     return (
-        expected_error(model, votes, simulations, seed=seed, jobs=jobs, progress=progress)
+        expected_error(model, votes, simulations, seed=seed, n_jobs=n_jobs, progress=progress)
         if simulations
         else None
     )
 
 
 def _influential(
-    model: M4, votes: Comparisons, top: int, seed: int, jobs: int | None
+    model: M4, votes: Comparisons, top: int, seed: int, n_jobs: int | None
 ) -> tuple[Influence, ...]:
     smooth = smooth_at(
         model.sigma,
         model.phi,
         model.alpha,
         make_blocks(votes),
-        LocalEngine(jobs),
+        ThreadEngine(n_jobs),
         sweeps=_SWEEPS,
         seed=seed,
     )

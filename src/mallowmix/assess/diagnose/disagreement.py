@@ -93,9 +93,8 @@ def polarising(
         i, j = (i, j) if parts.win_rate[i, j] >= 0.5 else (j, i)
         spread = float(np.sqrt(parts.between_people[i, j]))
         pairs.append(PolarisingPair(names[i], names[j], float(parts.win_rate[i, j]), spread))
-    spreads = np.sqrt(
-        parts.between_people.sum(axis=1) / max(model.n_items - 1, 1)
-    )  # 0 on the diagonal: β_ii = ½ for all
+    # 0 on the diagonal: β_ii = ½ for all
+    spreads = np.sqrt(parts.between_people.sum(axis=1) / max(model.n_items - 1, 1))
     items = [
         PolarisingItem(names[i], float(spreads[i]))
         for i in np.argsort(-spreads, kind="stable")[:top]

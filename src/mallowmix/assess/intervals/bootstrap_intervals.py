@@ -29,8 +29,7 @@ from mallowmix.assess.simulated_error import Simulated, simulate_phi
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.data.text import joined, name_of, percent, table_of
-from mallowmix.engine import LocalEngine, make_blocks
-from mallowmix.engine.blocks import loaded
+from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import OptionError, check_at_least
 from mallowmix.learn.spectral.user_sample import sampled_share
@@ -204,16 +203,16 @@ def intervals(
     level: float = 0.9,
     *,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
-    engine: EngineName | LocalEngine | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> Intervals:
     """Intervals for every item's place in every component, for φ, for the shares, and for the population's win rates.
 
     comparisons : those that the model was learnt from
     replicates : how many times people are weighted anew
     level : how often an interval should hold the truth
-    seed, jobs, progress : as in `fit`
+    seed, n_jobs, progress : as in `fit`
     engine : as in `fit`; comparisons from `store_comparisons` are read block by block
 
     A replicate gives every person a weight drawn from the exponential distribution (the Bayesian bootstrap): nothing is copied.
@@ -234,11 +233,11 @@ def intervals(
     check_request(model, replicates, level)
     seed = int(as_key(seed))
     votes = comparisons.with_items(model.items)
-    with using(engine, jobs) as run, threadpool_limits(1):  # as in `fit`
+    with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
         if is_large(votes):
             draws = _of_sums(model, votes, replicates, seed, run, progress)
         else:
-            draws = _of_everybody(model, _in_memory(votes), replicates, seed, run.jobs, progress)
+            draws = _of_everybody(model, _in_memory(votes), replicates, seed, run.n_jobs, progress)
     refined = model.report.get("refine") == "full" or model.report.get("method") == "update"
     return Intervals(level, model.items, model.sigma, model.phi, model.share, draws, refined)
 
@@ -258,22 +257,27 @@ def _in_memory(votes: Any) -> Comparisons:
     """So few people are kept, wherever they came from."""
     if isinstance(votes, Comparisons):
         return votes
-    return as_comparisons([loaded(block) for block in make_blocks(votes)], votes.items, votes.users)
+    return as_comparisons([block.load() for block in make_blocks(votes)], votes.items, votes.users)
 
 
 def _of_everybody(
-    model: M4, votes: Comparisons, replicates: int, seed: int, jobs: int, progress: Progress | None
+    model: M4,
+    votes: Comparisons,
+    replicates: int,
+    seed: int,
+    n_jobs: int,
+    progress: Progress | None,
 ) -> Replicates:
     """The Bayesian bootstrap: η* = η̂ + I⁻¹ Σ_m w_m (u_m − 1) s_m, less the bias of logit φ; rankings that u wants."""
-    engine, told = LocalEngine(jobs), counter(progress, replicates)
+    engine, told = ThreadEngine(n_jobs), counter(progress, replicates)
     start = start_of(model, votes, engine, seed=seed)
     smooth = settle(model, start.blocks, engine, seed=seed)
-    simulated = simulate_phi(model, smooth, votes, seed=seed, jobs=jobs, progress=progress)
+    simulated = simulate_phi(model, smooth, votes, seed=seed, n_jobs=n_jobs, progress=progress)
     u = replicate_weights(replicates, votes.n_users, seed=seed)
     sigma = many(
         lambda r: replicate_rankings(start, smooth, u[r], seed=seed, draw=r),
         range(replicates),
-        jobs,
+        n_jobs,
         told,
     )
     steps = one_step(smooth, (u - 1) * start.people @ smooth.scores)
@@ -290,12 +294,12 @@ def _moved(eta: Array, steps: Array, simulated: Simulated, seed: int) -> Array:
 
 
 def _of_sums(
-    model: M4, votes: Any, replicates: int, seed: int, run: LocalEngine, progress: Progress | None
+    model: M4, votes: Any, replicates: int, seed: int, run: Engine, progress: Progress | None
 ) -> Replicates:
     """The same of many people: φ and shares from sums over them, places from samples of them."""
     everybody = make_blocks(votes)
     subsets = draw_subsets(votes, everybody, run, seed=seed)
-    near = settle(model, make_blocks(subsets[0]), LocalEngine(run.jobs), seed=seed)
+    near = settle(model, make_blocks(subsets[0]), ThreadEngine(run.n_jobs), seed=seed)
     share = sampled_share(votes.n_comparisons)
     smooth, steps = sum_scores(
         model.sigma, near, everybody, replicates, run, share=share, seed=seed
@@ -307,7 +311,7 @@ def _of_sums(
         votes.n_users,
         replicates,
         seed=seed,
-        jobs=run.jobs,
+        n_jobs=run.n_jobs,
         progress=progress,
     )
     part = subsets[0].n_users / votes.n_users  # b/n
@@ -318,7 +322,7 @@ def _of_sums(
         _SIMULATIONS,
         part=part,
         seed=seed,
-        jobs=run.jobs,
+        n_jobs=run.n_jobs,
         progress=progress,
     )
     return Replicates(sigma, *phi_and_share(_moved(smooth.eta, steps, simulated, seed)))
@@ -330,9 +334,8 @@ def shortest_run(draws: Places, estimate: Places, level: float) -> tuple[Places,
     n = int(np.ceil(level * R - 1e-9))
     ordered = np.sort(draws, axis=0)
     low, high = ordered[: R - n + 1], ordered[n - 1 :]
-    far = np.abs((low + high) / 2 - estimate) / (
-        1 + np.abs(draws).max()
-    )  # below 1: breaks ties alone
+    # below 1: breaks ties alone
+    far = np.abs((low + high) / 2 - estimate) / (1 + np.abs(draws).max())
     best = np.argmin(high - low + far, axis=0)[None]
     low, high = (np.take_along_axis(ends, best, axis=0)[0] for ends in (low, high))
     return np.minimum(low, estimate).astype(np.int32), np.maximum(high, estimate).astype(np.int32)

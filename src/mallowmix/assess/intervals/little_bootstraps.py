@@ -22,8 +22,7 @@ from mallowmix.assess.intervals.replicates import (
 from mallowmix.assess.intervals.user_scores import Smooth
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
-from mallowmix.engine import Block, LocalEngine, Shard, make_shards
-from mallowmix.engine.blocks import loaded
+from mallowmix.engine import Block, Engine, Shard, ThreadEngine, make_shards, map_step
 from mallowmix.learn.spectral.user_sample import ENOUGH, people, sample_people, sampled_share
 from mallowmix.model.m4 import M4
 from mallowmix.numerics.randomness import generator
@@ -31,7 +30,9 @@ from mallowmix.numerics.randomness import generator
 Array = NDArray[np.float64]
 Places = NDArray[np.int32]
 _SAMPLE, _WEIGHTS = 107, 108
-MOST = 20_000  # people up to whom everybody is bootstrapped: 200 replicates of them take some minutes, and weights 32 MB
+# people up to whom everybody is bootstrapped: 200 replicates of them take some minutes, and weights
+# 32 MB
+MOST = 20_000
 SUBSETS = 5  # samples: together they hold at most as many comparisons as `fit` keeps of large data
 PEOPLE = 10_000  # of a sample
 LEAST = 1_000  # people of a sample, however many comparisons each of them made
@@ -53,27 +54,27 @@ def subset_share(n_users: int, n_comparisons: float) -> float:
 
 
 def draw_subsets(
-    comparisons: Any, everybody: list[Any], engine: LocalEngine, *, seed: int
+    comparisons: Any, everybody: list[Any], engine: Engine, *, seed: int
 ) -> list[Comparisons]:
     """Samples of people, each without replacement and each of its own, in one pass; who is in depends on the seed alone."""
     share = subset_share(comparisons.n_users, comparisons.n_comparisons)
     seeds = [int(generator(seed, _SAMPLE, j).integers(2**63)) for j in range(SUBSETS)]
-    _, parts = engine.reduce(_draw, make_shards(everybody), (share, seeds))
+    parts = engine.map(_draw, make_shards(everybody), (share, seeds))
     return [
         as_comparisons([block for part in parts for block in part[j]], comparisons.items)
         for j in range(SUBSETS)
     ]
 
 
-def _draw(
-    shard: Shard, broadcast: tuple[float, list[int]], _: Any
-) -> tuple[None, list[list[Block]]]:
+@map_step("draw subsets of users")
+def _draw(shard: Shard, broadcast: tuple[float, list[int]]) -> list[list[Block]]:
     """For each sample the shard's people in it, block by block; a block is read once."""
     share, seeds = broadcast
     drawn = [
-        [sample_people(block, share, seed) for seed in seeds] for block in map(loaded, shard.blocks)
+        [sample_people(block, share, seed) for seed in seeds]
+        for block in (block.load() for block in shard.blocks)
     ]
-    return None, [list(blocks) for blocks in zip(*drawn, strict=True)]
+    return [list(blocks) for blocks in zip(*drawn, strict=True)]
 
 
 def as_comparisons(blocks: list[Block], items: Labels, users: Labels | None = None) -> Comparisons:
@@ -100,19 +101,19 @@ def draw_places(
     replicates: int,
     *,
     seed: int = 0,
-    jobs: int = 1,
+    n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> Places:
     """(R, K, Q) places around the model's, as many from each sample; those of one draw need not be a ranking."""
     told, draws = counter(progress, replicates), []
     for j, subset in enumerate(subsets):
-        start = start_of(model, subset, LocalEngine(jobs), seed=seed)
+        start = start_of(model, subset, ThreadEngine(n_jobs), seed=seed)
 
         def one(r: int, start: Any = start, b: int = subset.n_users) -> Places:
             u = generator(seed, _WEIGHTS, r).standard_exponential(b)
             return replicate_rankings(start, smooth, u, seed=seed, draw=r)
 
-        found = np.array(many(one, range(j, replicates, len(subsets)), jobs, told))
+        found = np.array(many(one, range(j, replicates, len(subsets)), n_jobs, told))
         draws.append(around(model.sigma, found, np.sqrt(subset.n_users / n_users)))
     return np.concatenate(draws)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mallowmix.assess.intervals.user_scores import Smooth
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks
 from mallowmix.infer.weights import weights
 from mallowmix.learn.spectral.mallows_mstep import Columns
 from mallowmix.learn.spectral.monte_carlo_em import Chain, monte_carlo_em, start_chains
@@ -22,11 +22,8 @@ from mallowmix.numerics.randomness import generator
 Array = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 _STEP = 102
-_SETTLE, _AVERAGE, _SWEEPS = (
-    1,
-    3,
-    3,
-)  # passes of a replicate: its rankings are near the model's, and the chains have settled
+# passes of a replicate: its rankings are near the model's, and the chains have settled
+_SETTLE, _AVERAGE, _SWEEPS = (1, 3, 3)
 
 
 class Replicates(NamedTuple):
@@ -53,11 +50,11 @@ class Start(NamedTuple):
         return np.concatenate([block.user_weight for block in self.blocks])
 
 
-def start_of(model: M4, comparisons: Comparisons, engine: LocalEngine, *, seed: int) -> Start:
+def start_of(model: M4, comparisons: Comparisons, engine: Engine, *, seed: int) -> Start:
     """Everybody's weights under the model, and two cycles of Gibbs sampling from there."""
     votes = comparisons.with_items(model.items)
     blocks = make_blocks(votes)
-    chains = start_chains(blocks, _by_block(weights(model, votes, jobs=engine.jobs), blocks))
+    chains = start_chains(blocks, _by_block(weights(model, votes, n_jobs=engine.n_jobs), blocks))
     columns = Columns(np.array(model.sigma), np.array(model.phi))
     settled = monte_carlo_em(
         blocks,
@@ -94,7 +91,7 @@ def replicate_rankings(
         Columns(start.sigma, smooth.phi),
         smooth.alpha,
         start.chains,
-        LocalEngine(1),
+        ThreadEngine(1),
         sweeps=_SWEEPS,
         min_settle=_SETTLE,
         max_settle=_SETTLE,
@@ -106,11 +103,11 @@ def replicate_rankings(
 
 
 def many(
-    one: Callable[[int], Any], numbers: Iterable[int], jobs: int, told: Callable[[], None]
+    one: Callable[[int], Any], numbers: Iterable[int], n_jobs: int, told: Callable[[], None]
 ) -> list[Any]:
     """one(n) of each number, several at a time; the answers do not depend on how many. `told` is called after each."""
     found = []
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(n_jobs) as pool:
         for answer in pool.map(one, numbers):
             found.append(answer)
             told()

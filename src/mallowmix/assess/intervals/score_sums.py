@@ -16,8 +16,7 @@ from mallowmix.assess.intervals.user_scores import (
     one_step,
     told_to_blocks,
 )
-from mallowmix.engine import Block, LocalEngine, make_shards
-from mallowmix.engine.threads import OnShard
+from mallowmix.engine import Block, Engine, make_shards, reduce_step
 from mallowmix.learn.spectral.user_sample import sample_people
 from mallowmix.numerics.randomness import generator
 
@@ -31,7 +30,7 @@ def sum_scores(
     near: Smooth,
     everybody: list[Any],
     replicates: int,
-    engine: LocalEngine,
+    engine: Engine,
     *,
     share: float = 1.0,
     sweeps: int = 80,
@@ -50,9 +49,7 @@ def sum_scores(
         told = told_to_blocks(
             sigma, smooth.eta, smooth.alpha, sweeps=sweeps, seed=(seed + bool(wanted)) % 2**64
         )
-        totals, _ = engine.reduce(
-            OnShard(_sums), make_shards(everybody), (told, share, wanted, seed)
-        )
+        totals, _ = engine.reduce(_sums, make_shards(everybody), (told, share, wanted, seed))
         slope, cross, shown, weighted = totals
         smooth = Smooth(smooth.eta, np.empty((0, len(near.eta))), information_of(cross, shown))
         smooth = smooth._replace(
@@ -61,6 +58,7 @@ def sum_scores(
     return smooth, one_step(smooth, weighted)
 
 
+@reduce_step("sums of scores")
 def _sums(
     block: Block, broadcast: tuple[Any, float, int, int], _: Any
 ) -> tuple[tuple[Array, ...], None]:

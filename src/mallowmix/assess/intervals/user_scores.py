@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, Engine, map_step
 from mallowmix.model.m4 import M4
 from mallowmix.model.mallows import beta_matrix
 from mallowmix.numerics.randomness import as_key, philox, splitmix
@@ -47,7 +47,7 @@ class Smooth(NamedTuple):
 def settle(
     model: M4,
     blocks: list[Block],
-    engine: LocalEngine,
+    engine: Engine,
     *,
     steps: int = 3,
     sweeps: int = 80,
@@ -86,7 +86,7 @@ def smooth_at(
     phi: Array,
     alpha: Array,
     blocks: list[Block],
-    engine: LocalEngine,
+    engine: Engine,
     *,
     sweeps: int,
     seed: int,
@@ -94,9 +94,7 @@ def smooth_at(
     """Scores and information at given parameters."""
     phi = np.clip(phi, _LEAST, _MOST)
     eta = np.r_[np.log(phi / (1 - phi)), np.log(alpha)]
-    _, parts = engine.reduce(
-        _score, blocks, told_to_blocks(sigma, eta, alpha, sweeps=sweeps, seed=seed)
-    )
+    parts = engine.map(_score, blocks, told_to_blocks(sigma, eta, alpha, sweeps=sweeps, seed=seed))
     halves = np.concatenate(parts)  # (M, 2, 2K)
     people = np.concatenate([block.user_weight for block in blocks])
     return Smooth(eta, halves.mean(axis=1), _information(halves, people))
@@ -149,8 +147,9 @@ def information_of(cross: Array, shown: Array) -> Array:
     return (side * np.clip(part, _NOISE, 1.0)) @ side.T
 
 
-def _score(block: Block, broadcast: Any, _: Any) -> tuple[None, Array]:
-    return None, block_scores(block, broadcast)
+@map_step("scores of users")
+def _score(block: Block, broadcast: Any) -> Array:
+    return block_scores(block, broadcast)
 
 
 def block_scores(block: Block, broadcast: Any) -> Array:

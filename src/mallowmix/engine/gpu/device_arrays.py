@@ -1,7 +1,7 @@
-"""The passes over people as array programs: one text for numpy on a processor and for CuPy on a card.
+"""The passes over users as array programs: one text for numpy on a processor and for CuPy on a GPU.
 
-People times ordered pairs is a sparse matrix N (row m counts what person m chose), so a pass is a product with it. On a card each
-of them is one fused kernel instead (`engine.gpu.kernels`), which the benchmark of the card holds against the array program.
+People times ordered pairs is a sparse matrix N (row m counts what person m chose), so a pass is a product with it. On a GPU each
+of them is one fused kernel instead (`engine.gpu.kernels`), which the benchmark of the GPU holds against the array program.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mallowmix.engine.gpu.kernels import MOST_LANES, Kernels
+from mallowmix.engine.tie_halves import rows_users, tie_halves
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Scale(NamedTuple):
 
     mass: float  # Σ u_m n_m over those with two tokens
     people: Any  # (M,) u_m c_m, c_m = n_m / (n_m² − Σ squares)
-    squares: Any  # (Q²,) Σ u_m c_m (squares of a row's tokens): what a token's product with itself would add
+    # (Q²,) Σ u_m c_m (squares of a row's tokens): what a token's product with itself would add
+    squares: Any
     ties: Any = (
         None  # (Q²,) Σ u_m c_m ¼ over halves of ties: what the products of the two halves would add
     )
@@ -59,8 +61,8 @@ def on_processor() -> Arrays:
     return Arrays(np, scipy.sparse, scipy.special)
 
 
-def on_card(*, fused: bool = True) -> Arrays:
-    """CuPy; without `fused` the array programs alone. Raises ImportError without CuPy, and CuPy's own error without a card."""
+def on_gpu(*, fused: bool = True) -> Arrays:
+    """CuPy; without `fused` the array programs alone. Raises ImportError without CuPy, and CuPy's own error without a GPU."""
     import cupy  # type: ignore[import-not-found]
     import cupyx.scipy.sparse  # type: ignore[import-not-found]
     import cupyx.scipy.special  # type: ignore[import-not-found]
@@ -108,16 +110,8 @@ def people_scale(on: Arrays, batch: Batch) -> Scale:
 
 
 def half_ties(on: Arrays, batch: Batch) -> Any:
-    """(rows,) ¼ for halves of a tie, a person's rows of weight … + ½ for either order of a pair; None where there are none."""
-    xp, Q = on.xp, batch.n_items
-    half = batch.weight - xp.floor(batch.weight) == 0.5
-    if not half.any():
-        return None
-    pair = batch.pair.astype(np.int64)
-    person = people_of(on, batch) * Q**2
-    key, opposite = person + pair, person + pair % Q * Q + pair // Q  # rows are sorted by key
-    at = xp.minimum(xp.searchsorted(key, opposite), len(key) - 1)
-    return xp.where(half & half[at] & (key[at] == opposite), 0.25, 0.0)
+    """(rows,) ¼ for halves of a tie; None where there are none (`engine.tie_halves`)."""
+    return tie_halves(batch.starts, batch.pair, batch.weight, batch.n_items, on.xp)
 
 
 def signed_apply(on: Arrays, batch: Batch, scale: Scale, index: Any, value: Any, V: Any) -> Any:
@@ -195,8 +189,7 @@ def _e_log(on: Arrays, gamma: Any) -> Any:
 
 def people_of(on: Arrays, batch: Batch) -> Any:
     """The person of each row."""
-    ends = on.xp.arange(len(batch.pair))
-    return on.xp.searchsorted(batch.starts, ends, side="right") - 1
+    return rows_users(batch.starts, len(batch.pair), on.xp)
 
 
 def _row_weights(on: Arrays, batch: Batch) -> Any:

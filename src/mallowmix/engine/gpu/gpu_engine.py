@@ -1,83 +1,90 @@
-"""The GPU engine: passes that have a form for a card run there, all others on threads.
+"""The GPU engine: steps that have a form for a GPU run there, all others on threads.
 
-Blocks go to the card in batches and stay as long as there is room; what is beyond that is copied for each pass. Sums on a card
-are taken in any order, so its answers agree with the processor's to rounding and not to the byte.
+Blocks go to the GPU in batches and stay as long as there is room; what is beyond that is copied for each
+pass. Sums on a GPU are taken in any order, so its answers agree with the processor's to rounding and not
+to the byte.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from mallowmix.engine.blocks import Shard, loaded
-from mallowmix.engine.gpu import device_arrays as device
+from mallowmix.engine.blocks import AnyBlock, Block, Shard
+from mallowmix.engine.engine import Answer, BlockProgress, ReduceStep, State, add
+from mallowmix.engine.gpu import device_arrays
 from mallowmix.engine.gpu.device_arrays import Arrays, Batch
-from mallowmix.engine.threads import LocalEngine, Step, Told, add, step_of_block
+from mallowmix.engine.gpu.device_forms import FORMS, DeviceForm
+from mallowmix.engine.threads import ThreadEngine
 from mallowmix.errors import OptionError
 
-Form = Callable[[Arrays, Batch, Any, Any], Any]
 ROWS = 1 << 25  # of one batch
-_SHARE = 0.6  # of the card's free memory that batches may stay in
+_SHARE = 0.6  # of the free memory of the GPU that batches may stay in
 
 
-def on_device(form: Form) -> Callable[[Step], Step]:
-    """Give a step its form for a card: form(arrays, batch, broadcast, state) -> (sum, new state), or NotImplemented."""
-
-    def mark(step: Step) -> Step:
-        step.on_device = form  # type: ignore[attr-defined]
-        return step
-
-    return mark
-
-
-class Part:
-    """A block's share of what a batch keeps on the card; numpy sees the block's own rows."""
+class DeviceState:
+    """A block's part of what a batch keeps on the GPU; numpy sees the block's own rows."""
 
     def __init__(self, on: Arrays, whole: Any, first: int, last: int) -> None:
         self.on, self.whole, self.first, self.last = on, whole, first, last
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """The rows, brought from the card."""
+        """The rows, brought from the GPU."""
         return self.on.give(self.whole[self.first : self.last]).astype(dtype or np.float64)
 
 
-class GpuEngine(LocalEngine):
-    """One card. `arrays` may be those of the processor, for tests."""
+class GpuEngine(ThreadEngine):
+    """One GPU.
+
+    Parameters
+    ----------
+    n_jobs : int
+        How many threads for the steps that have no form for a GPU.
+    arrays : Arrays
+        Where arrays live; the arrays of the processor serve in tests.
+    room : int
+        Bytes that batches may stay in; most of the free memory of the GPU unless given.
+    """
 
     def __init__(
-        self, jobs: int | None = None, *, arrays: Arrays | None = None, room: int | None = None
+        self, n_jobs: int | None = None, *, arrays: Arrays | None = None, room: int | None = None
     ) -> None:
-        super().__init__(jobs)
-        self.on = arrays or _card()
+        super().__init__(n_jobs)
+        self.on = arrays or _gpu_arrays()
         self.room = room if room is not None else _free_memory(self.on)
-        self._kept: dict[tuple[int, ...], tuple[list[Any], Batch]] = {}
+        self._kept: dict[tuple[int, ...], tuple[list[AnyBlock], Batch]] = {}
         self._held = 0
 
     def reduce(
         self,
-        step: Step,
-        blocks: Sequence[Any],
+        step: ReduceStep[Answer, State],
+        blocks: Sequence[AnyBlock],
         broadcast: Any = None,
-        state: Sequence[Any] | None = None,
+        state: Sequence[State] | None = None,
         *,
-        told: Told | None = None,
-    ) -> tuple[Any, list[Any]]:
-        """As `LocalEngine.reduce`, on the card where the step has a form for it."""
-        form = getattr(step_of_block(step), "on_device", None)
+        progress: BlockProgress | None = None,
+    ) -> tuple[Answer, list[State]]:
+        """As `ThreadEngine.reduce`, on the GPU where the step has a form for it."""
+        form = FORMS.get(step.name)
         if form is not None and blocks:
-            answer = self._on_card(form, blocks, broadcast, state, told)
+            answer = self._on_gpu(form, blocks, broadcast, state, progress)
             if answer is not NotImplemented:
                 return answer
-        return super().reduce(step, blocks, broadcast, state, told=told)
+        return super().reduce(step, blocks, broadcast, state, progress=progress)
 
     def close(self) -> None:
-        """Free the card's memory."""
+        """Free the memory of the GPU."""
         self._kept.clear()
         self._held = 0
 
-    def _on_card(
-        self, form: Form, blocks: Sequence[Any], broadcast: Any, state: Any, told: Told | None
+    def _on_gpu(
+        self,
+        form: DeviceForm,
+        blocks: Sequence[AnyBlock],
+        broadcast: Any,
+        state: Any,
+        progress: BlockProgress | None,
     ) -> Any:
         total, after = None, []
         for first, last in _groups(blocks):
@@ -88,21 +95,18 @@ class GpuEngine(LocalEngine):
                 return NotImplemented
             total = add(total, answer[0])
             after += self._parts(group, answer[1])
-            if told:
-                told(last, len(blocks))
+            if progress:
+                progress(last, len(blocks))
         return total, after
 
-    def _batch(self, group: list[Any]) -> Batch:
+    def _batch(self, group: list[AnyBlock]) -> Batch:
         key = tuple(map(id, group))
         if key in self._kept:
             return self._kept[key][1]
-        batch = to_batch(
-            self.on, [loaded(block) for item in group for block in getattr(item, "blocks", (item,))]
-        )
+        batch = to_batch(self.on, [block.load() for item in group for block in _members(item)])
         nbytes = sum(array.nbytes for array in batch[1:] if array is not None)
-        if (
-            not isinstance(group[0], Shard) and self._held + nbytes <= self.room
-        ):  # shards are made anew for each pass
+        stays = not isinstance(group[0], Shard)  # shards are made anew for each pass
+        if stays and self._held + nbytes <= self.room:
             self._kept[key] = (group, batch)  # the group too: its id stays taken
             self._held += nbytes
         return batch
@@ -111,20 +115,20 @@ class GpuEngine(LocalEngine):
         """A batch's state, from those of its blocks."""
         if parts[0] is None:
             return None
-        if isinstance(parts[0], Part):
+        if isinstance(parts[0], DeviceState):
             return parts[0].whole
         if not isinstance(parts[0], np.ndarray):
             return parts[0]  # of a step that ran elsewhere: its form will not know it
         return self.on.take(np.concatenate(parts), np.float32)
 
-    def _parts(self, group: list[Any], whole: Any) -> list[Any]:
+    def _parts(self, group: list[AnyBlock], whole: Any) -> list[Any]:
         if whole is None:
             return [None] * len(group)
-        edges = np.cumsum([0, *(getattr(block, "n_users", 0) for block in group)])
-        return [Part(self.on, whole, int(a), int(b)) for a, b in pairwise(edges)]
+        edges = np.cumsum([0, *map(_n_users, group)])
+        return [DeviceState(self.on, whole, int(a), int(b)) for a, b in pairwise(edges)]
 
 
-def to_batch(on: Arrays, blocks: list[Any]) -> Batch:
+def to_batch(on: Arrays, blocks: list[Block]) -> Batch:
     """Blocks in memory as one batch where `on` says. Weights that are all 1 take no room."""
     weight = np.concatenate([block.weight for block in blocks])
     user_weight = np.concatenate([block.user_weight for block in blocks])
@@ -138,11 +142,20 @@ def to_batch(on: Arrays, blocks: list[Any]) -> Batch:
     )
 
 
-def _groups(blocks: Sequence[Any]) -> list[tuple[int, int]]:
-    """Consecutive blocks of up to `ROWS` rows; a shard is a batch of its own."""
+def _members(item: AnyBlock) -> tuple[Any, ...]:
+    """The blocks of a shard, or the one block."""
+    return item.blocks if isinstance(item, Shard) else (item,)
+
+
+def _n_users(item: AnyBlock) -> int:
+    return sum(block.n_users for block in _members(item))
+
+
+def _groups(blocks: Sequence[AnyBlock]) -> list[tuple[int, int]]:
+    """Consecutive blocks of up to `ROWS` rows; a shard, or a stored block, is a batch of its own."""
     edges, rows = [0], 0
     for i, block in enumerate(blocks):
-        size = ROWS if isinstance(block, Shard) or not hasattr(block, "pair") else len(block.pair)
+        size = len(block.pair) if isinstance(block, Block) else ROWS
         if rows and rows + size > ROWS:
             edges.append(i)
             rows = 0
@@ -151,9 +164,9 @@ def _groups(blocks: Sequence[Any]) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def _card() -> Arrays:
+def _gpu_arrays() -> Arrays:
     try:
-        return device.on_card()
+        return device_arrays.on_gpu()
     except ImportError:
         raise OptionError(
             "The engine gpu needs CuPy: pip install 'mallowmix[gpu]', or choose another engine."
@@ -161,7 +174,7 @@ def _card() -> Arrays:
     except Exception as error:  # CuPy's own errors, of several kinds
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise OptionError(
-            f"The engine gpu found no card that CuPy can use ({reason}): choose another engine."
+            f"The engine gpu found no GPU that CuPy can use ({reason}): choose another engine."
         ) from None
 
 

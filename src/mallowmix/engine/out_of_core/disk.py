@@ -1,32 +1,46 @@
 """The engine for data larger than memory: blocks are read as they are needed, and finished passes are written down."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from mallowmix.engine.blocks import AnyBlock
+from mallowmix.engine.engine import Answer, BlockProgress, ReduceStep, State
 from mallowmix.engine.memory_size import check_memory
-from mallowmix.engine.out_of_core.finished_passes import Passes, of_stored
+from mallowmix.engine.out_of_core.finished_passes import FinishedPasses, of_stored
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
-from mallowmix.engine.threads import LocalEngine, Step, Told
+from mallowmix.engine.threads import ThreadEngine
 from mallowmix.errors import OptionError
 
-_NODES = 15  # numbers a pair and component that a pass over everybody adds up
+_NODES = 15  # numbers a pair and component that a pass over all users adds up
 _SAMPLE = 200 * 10**6  # bytes of the sample that is learnt from in memory, with its work arrays
 
 
-class DiskEngine(LocalEngine):
+class DiskEngine(ThreadEngine):
     """Threads over blocks, as many as the memory has room for. A run that was killed goes on from its last finished pass."""
 
-    def __init__(self, jobs: int | None = None, *, memory: str | float = "2GB") -> None:
-        super().__init__(jobs)
-        self.memory, self.passes = check_memory(memory), None
+    def __init__(self, n_jobs: int | None = None, *, memory: str | float = "2GB") -> None:
+        super().__init__(n_jobs)
+        self.memory = check_memory(memory)
+        self.passes: FinishedPasses | None = None
 
-    def begin(self, comparisons: Any, n_components: Any) -> None:
-        """Make room for the work of a fit with so many components, and find what an earlier run has finished."""
+    @contextmanager
+    def session(self, comparisons: Any, n_components: Any) -> Iterator[None]:
+        """Make room for a fit with so many components, and find what an earlier run has finished.
+
+        When the fit is done, what was kept for another start is removed.
+        """
         if not isinstance(comparisons, StoredComparisons):
+            yield
             return
-        self.passes = Passes(comparisons.folder / "passes", comparisons.fingerprint())
+        self.passes = FinishedPasses(comparisons.folder / "passes", comparisons.fingerprint())
         if isinstance(n_components, int):
-            self.jobs = min(self.jobs, self._room(comparisons.n_items, n_components))
+            self.n_jobs = min(self.n_jobs, self._room(comparisons.n_items, n_components))
+        try:
+            yield
+            self.passes.forget()
+        finally:
+            self.passes = None
 
     def _room(self, n_items: int, n_components: int) -> int:
         """How many threads have room: each has two answers in hand, one more waits for each, and there is their sum."""
@@ -42,28 +56,21 @@ class DiskEngine(LocalEngine):
 
     def reduce(
         self,
-        step: Step,
-        blocks: Sequence[Any],
+        step: ReduceStep[Answer, State],
+        blocks: Sequence[AnyBlock],
         broadcast: Any = None,
-        state: Sequence[Any] | None = None,
+        state: Sequence[State] | None = None,
         *,
-        told: Told | None = None,
-    ) -> tuple[Any, list[Any]]:
-        """As `LocalEngine.reduce`; a pass over stored blocks that was finished before is looked up."""
+        progress: BlockProgress | None = None,
+    ) -> tuple[Answer, list[State]]:
+        """As `ThreadEngine.reduce`; a pass over stored blocks that was finished before is looked up."""
         if self.passes is None or state is not None or not of_stored(blocks):
-            return super().reduce(step, blocks, broadcast, state, told=told)
+            return super().reduce(step, blocks, broadcast, state, progress=progress)
         total, found = self.passes.find(step, broadcast)
         if found:
-            return total, [None] * len(blocks)
-        total, after = super().reduce(step, blocks, broadcast, told=told)
-        if all(
-            each is None for each in after
-        ):  # a state that stays with its block is not written down
+            return total, [None] * len(blocks)  # type: ignore[list-item]
+        total, after = super().reduce(step, blocks, broadcast, progress=progress)
+        # a state that stays with its block is not written down
+        if all(each is None for each in after):
             self.passes.keep(step, broadcast, total)
         return total, after
-
-    def end(self) -> None:
-        """The fit is done: what was kept for another start is removed."""
-        if self.passes is not None:
-            self.passes.forget()
-            self.passes = None

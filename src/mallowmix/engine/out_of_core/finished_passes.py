@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from mallowmix.data.atomic_write import replacing
-from mallowmix.engine.blocks import Shard, is_stored
-from mallowmix.engine.threads import Step, step_of_block
+from mallowmix.engine.blocks import AnyBlock, Shard
+from mallowmix.engine.engine import ReduceStep
 
 _NONE = "none"
 
 
-class Passes:
+class FinishedPasses:
     """A folder of sums, of passes over shards of what is stored: others are not worth it (`of_stored`)."""
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder, self.fingerprint = folder, fingerprint
 
-    def find(self, step: Step, broadcast: Any) -> tuple[Any, bool]:
+    def find(self, step: ReduceStep[Any, Any], broadcast: Any) -> tuple[Any, bool]:
         """The sum, and whether it is there."""
         file = self._file(step, broadcast)
         if not file.exists():
@@ -34,7 +34,7 @@ class Passes:
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):  # damaged: done again
             return None, False
 
-    def keep(self, step: Step, broadcast: Any, total: Any) -> None:
+    def keep(self, step: ReduceStep[Any, Any], broadcast: Any, total: Any) -> None:
         """Write the sum down, whole or not at all."""
         self.folder.mkdir(exist_ok=True)
         with replacing(self._file(step, broadcast)) as temporary:
@@ -44,17 +44,16 @@ class Passes:
         """Remove all: the run they were for has ended well."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _file(self, step: Step, broadcast: Any) -> Path:
-        inner = step_of_block(step)
+    def _file(self, step: ReduceStep[Any, Any], broadcast: Any) -> Path:
         digest = hashlib.sha256(self.fingerprint.encode())
-        digest.update(f"{inner.__module__}.{inner.__qualname__}".encode())
+        digest.update(step.name.encode())
         digest.update(pickle.dumps(broadcast, protocol=5))
         return self.folder / f"{digest.hexdigest()[:32]}.npz"
 
 
-def of_stored(blocks: Sequence[Any]) -> bool:
+def of_stored(blocks: Sequence[AnyBlock]) -> bool:
     """Whether these blocks are shards of what is stored."""
-    return bool(blocks) and isinstance(blocks[0], Shard) and is_stored(blocks[0])
+    return bool(blocks) and isinstance(blocks[0], Shard) and blocks[0].is_stored
 
 
 def _write(file: Path, total: Any) -> None:

@@ -123,7 +123,7 @@ def _picked(file: Path, columns: Mapping[str, Any] | None) -> dict[str, str]:
     return pick_columns(names, COMPARISONS, columns, str(file))
 
 
-def connect(memory: int = 10**9, jobs: int = 1, folder: Path | None = None) -> Any:
+def connect(memory: int = 10**9, n_jobs: int = 1, folder: Path | None = None) -> Any:
     """A DuckDB that stays within the memory, and spills into the folder."""
     try:
         import duckdb
@@ -133,7 +133,7 @@ def connect(memory: int = 10**9, jobs: int = 1, folder: Path | None = None) -> A
         ) from None
     con = duckdb.connect()
     con.execute(
-        f"SET memory_limit='{memory // 10**6}MB'; SET threads={jobs}; SET preserve_insertion_order=false"
+        f"SET memory_limit='{memory // 10**6}MB'; SET threads={n_jobs}; SET preserve_insertion_order=false"
     )
     if folder is not None:
         con.execute(f"SET temp_directory={_quoted(str(folder))}")
@@ -337,9 +337,8 @@ def _groups(files: tuple[Path, ...]) -> Iterator[tuple[Path, ...]]:
     group, nbytes = [], 0
     for file in files:
         group.append(file)
-        nbytes += (
-            file.stat().st_size if file.exists() else 0
-        )  # one that vanished is told of when it is read
+        # one that vanished is told of when it is read
+        nbytes += file.stat().st_size if file.exists() else 0
         if nbytes >= TOGETHER:
             yield tuple(group)
             group, nbytes = [], 0

@@ -41,7 +41,7 @@ def store_comparisons(
     columns: Mapping[str, Any] | None = None,
     self_pairs: str = "error",
     missing: str = "error",
-    jobs: int | None = None,
+    n_jobs: int | None = None,
 ) -> StoredComparisons:
     """Comparisons that need not fit into memory: sorted by person once, into a folder, and read from there block by block.
 
@@ -59,7 +59,7 @@ def store_comparisons(
         return _opened(folder, found)
     with _beside(folder) as building, speaking_of(found.files):
         _check_space(building, found)
-        _build(building, found, limit, jobs or os.cpu_count() or 1)
+        _build(building, found, limit, n_jobs or os.cpu_count() or 1)
     return StoredComparisons(folder)
 
 
@@ -125,8 +125,8 @@ def _check_space(folder: Path, source: Source) -> None:
         )
 
 
-def _build(folder: Path, source: Source, memory: int, jobs: int) -> None:
-    con = connect(memory // 2, jobs, folder / "spill")
+def _build(folder: Path, source: Source, memory: int, n_jobs: int) -> None:
+    con = connect(memory // 2, n_jobs, folder / "spill")
     scan = Scan(con, source)
     n_rows, n_users = scan.number()
     items = scan.items()

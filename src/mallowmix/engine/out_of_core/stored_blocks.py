@@ -35,13 +35,18 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
-class StoredBlock:
+class BlockOnDisk:
     """Where a block's rows lie; `load` reads them."""
 
     folder: str
     first_user: int
     n_users: int
     n_items: int
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether it must be read before a step can take it."""
+        return True
 
     def load(self) -> Block:
         """The block in memory."""
@@ -93,10 +98,10 @@ class StoredComparisons:
     def __repr__(self) -> str:
         return f"StoredComparisons({self.n_comparisons:,.12g} comparisons of {self.n_items} items by {self.n_users} users)"
 
-    def blocks(self) -> list[StoredBlock]:
+    def blocks(self) -> list[BlockOnDisk]:
         """The same blocks as of the same comparisons in memory."""
         edges = block_edges(self.n_users, self.n_rows, self.n_items)
-        return [StoredBlock(str(self.folder), a, b - a, self.n_items) for a, b in pairwise(edges)]
+        return [BlockOnDisk(str(self.folder), a, b - a, self.n_items) for a, b in pairwise(edges)]
 
     def with_items(self, items: ArrayLike, *, unknown_items: str = "error") -> "StoredComparisons":
         """These comparisons for a model of the same items."""

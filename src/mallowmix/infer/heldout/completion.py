@@ -1,13 +1,13 @@
 """Document completion: how well a model foretells part of a person's comparisons when told the rest."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, Engine, make_blocks, map_step
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import OptionError, check_choice
 from mallowmix.infer.collapsed_variational import Lens, fold_in, views
@@ -29,8 +29,8 @@ def completion(
     given: float = 0.5,
     seed: int = 0,
     split: Split = "comparisons",
-    jobs: int | None = None,
-    engine: EngineName | LocalEngine | None = None,
+    n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> Heldout:
     """Foretell part of each person's comparisons from the rest of them.
 
@@ -48,17 +48,16 @@ def completion(
         )
     comparisons = comparisons.with_items(model.items)
     broadcast = (views(model), float(given), split, as_key(seed))
-    with using(engine, jobs) as run:
-        _, people = run.reduce(_score, make_blocks(comparisons), broadcast)
+    with using(engine, n_jobs) as run:
+        people = run.map(_score, make_blocks(comparisons), broadcast)
     scores = np.concatenate([np.empty((0, 2)), *people])
     return summary(
         scores, f"nobody has enough comparisons to be told {given:g} of them. Lower given."
     )
 
 
-def _score(
-    block: Block, broadcast: tuple[list[Lens], float, Split, np.uint64], _: Any
-) -> tuple[None, Array]:
+@map_step("completion")
+def _score(block: Block, broadcast: tuple[list[Lens], float, Split, np.uint64]) -> Array:
     """(users, 2) each person's summed log-likelihood of what is held out, and how much that is."""
     fits, given, split, key = broadcast
     told, asked = split_block(block, given, split, key)
@@ -69,7 +68,7 @@ def _score(
         np.bincount(person, value * asked[rows], block.n_users)
         for value in (log_p, np.ones(len(rows)))
     ]
-    return None, np.column_stack(sums).astype(np.float64)
+    return np.column_stack(sums).astype(np.float64)
 
 
 def foretold(

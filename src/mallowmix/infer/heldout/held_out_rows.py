@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.infer.collapsed_variational import views
 from mallowmix.infer.heldout.completion import foretold, split_block
 from mallowmix.model.m4 import M4
@@ -37,20 +37,21 @@ def ask(
     *,
     given: float = 0.5,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
 ) -> Asked:
     """Tell the model a part of everybody's comparisons and ask for the rest, as `infer.heldout.completion` does, row by row."""
     comparisons = comparisons.with_items(model.items)
-    _, parts = LocalEngine(jobs).reduce(
+    parts = ThreadEngine(n_jobs).map(
         _ask, make_blocks(comparisons), (views(model), given, as_key(seed))
     )
     return Asked(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _ask(block: Block, broadcast: Any, _: Any) -> tuple[None, Asked]:
+@map_step("held-out rows")
+def _ask(block: Block, broadcast: Any) -> Asked:
     fits, given, key = broadcast
     told, asked = split_block(block, given, "comparisons", key)
     rows = np.flatnonzero(asked > 0)
     person = np.repeat(np.arange(block.n_users), np.diff(block.starts))[rows]
     p = foretold(block, fits, told, person, block.pair[rows])
-    return None, Asked(block.first_user + person, block.pair[rows].astype(np.int64), asked[rows], p)
+    return Asked(block.first_user + person, block.pair[rows].astype(np.int64), asked[rows], p)

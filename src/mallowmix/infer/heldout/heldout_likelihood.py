@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.text import joined
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import Engine
 from mallowmix.engine.selection import EngineName
 from mallowmix.errors import OptionError, check_choice
 from mallowmix.infer.heldout.completion import completion
@@ -21,7 +21,7 @@ METHODS: dict[str, Callable[..., Heldout]] = {
     "importance": importance,
     "completion": completion,
 }
-_COMMON = ("include_mu", "seed", "jobs", "progress", "engine")
+_COMMON = ("include_mu", "seed", "n_jobs", "progress", "engine")
 
 
 def heldout(
@@ -32,9 +32,9 @@ def heldout(
     include_mu: bool = False,
     unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
-    engine: EngineName | LocalEngine | None = None,
+    engine: EngineName | Engine | None = None,
     **options: Any,
 ) -> Heldout:
     """Log-likelihood per comparison of people whom the model was not fitted to.
@@ -67,9 +67,9 @@ def heldout(
             raise OptionError(
                 "include_mu goes with the methods left-to-right and importance; completion is about β alone."
             )
-        return completion(model, comparisons, seed=seed, jobs=jobs, engine=engine, **options)
+        return completion(model, comparisons, seed=seed, n_jobs=n_jobs, engine=engine, **options)
     options |= {"include_mu": include_mu, "progress": progress}
-    return METHODS[method](model, comparisons, seed=seed, jobs=jobs, engine=engine, **options)
+    return METHODS[method](model, comparisons, seed=seed, n_jobs=n_jobs, engine=engine, **options)
 
 
 def _check_options(method: str, options: dict[str, Any]) -> None:

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import Engine, make_blocks
+from mallowmix.engine.engine import MapStep
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import DataError
 from mallowmix.model.m4 import M4
@@ -58,24 +60,21 @@ def floored_beta(model: M4) -> Array:
 
 
 def by_person(
-    step: Callable[[Any, Any, Any], tuple[None, Array]],
+    step: MapStep[Array],
     comparisons: Comparisons,
     broadcast: Any,
     *,
-    jobs: int | None,
+    n_jobs: int | None,
     progress: Progress | None,
     name: str,
     width: int,
-    engine: EngineName | LocalEngine | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> Array:
-    """What a step says of each person, `width` numbers each; the engine gets a few blocks at a time, so that progress is seen."""
-    blocks, parts = make_blocks(comparisons), [np.empty((0, width))]
-    with using(engine, jobs) as run:
-        for first in range(0, len(blocks), 4 * run.jobs):
-            parts += run.reduce(step, blocks[first : first + 4 * run.jobs], broadcast)[1]
-            if progress:
-                progress(name, min(first + 4 * run.jobs, len(blocks)), len(blocks))
-    return np.concatenate(parts)
+    """What a step says of each person, `width` numbers each."""
+    shown = partial(progress, name) if progress else None
+    with using(engine, n_jobs) as run:
+        parts = run.map(step, make_blocks(comparisons), broadcast, progress=shown)
+    return np.concatenate([np.empty((0, width)), *parts])
 
 
 def log_mu_by_person(comparisons: Comparisons) -> Array:

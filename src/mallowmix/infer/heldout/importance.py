@@ -10,7 +10,7 @@ import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, Engine, map_step
 from mallowmix.engine.selection import EngineName
 from mallowmix.errors import check_at_least
 from mallowmix.infer.heldout.annealing import anneal, log_likelihood
@@ -45,9 +45,9 @@ def importance(
     particles: int = 128,
     include_mu: bool = False,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
-    engine: EngineName | LocalEngine | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> Heldout:
     """The likelihood of all of everybody's comparisons, the weights θ integrated out over the model's Dirichlet prior.
 
@@ -78,7 +78,7 @@ def importance(
         particles,
         as_key(seed),
     )
-    how = {"jobs": jobs, "progress": progress, "engine": engine}
+    how = {"n_jobs": n_jobs, "progress": progress, "engine": engine}
     found = by_person(_score, comparisons, broadcast, name="importance", width=4, **how)
     score = found[:, 0] + (log_mu_by_person(comparisons) if include_mu else 0.0)
     return summary(
@@ -98,13 +98,12 @@ def _details(found: Array, n_comparisons: float, least_ess: float) -> dict[str, 
     }
 
 
-def _score(
-    block: Block, broadcast: tuple[Array, Array, int, int, float, int, np.uint64], _: Any
-) -> tuple[None, Array]:
+@map_step("importance sampling")
+def _score(block: Block, broadcast: tuple[Array, Array, int, int, float, int, np.uint64]) -> Array:
     """(users, 4) log p(w) of each person, the variance of its estimate, the effective sample size, and the draws made."""
     beta, alpha, draws, max_draws, least_ess, particles, key = broadcast
     person = (block.starts, block.pair, block.weight, beta, alpha)
-    return None, _people(*person, draws, max_draws, least_ess, particles, block.first_user, key)
+    return _people(*person, draws, max_draws, least_ess, particles, block.first_user, key)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -164,11 +163,8 @@ def _sample(code, weight, beta, alpha, gamma, draws, max_draws, least_ess, user,
     for j in range(J):
         shapes[j] = alpha + _SCALES[j] * (gamma - alpha)
         c[j] = _log_beta(alpha) - _log_beta(shapes[j])
-    top, first, second = (
-        -np.inf,
-        0.0,
-        0.0,
-    )  # Σw and Σw² are exp(top) · first and exp(2 top) · second
+    # Σw and Σw² are exp(top) · first and exp(2 top) · second
+    top, first, second = (-np.inf, 0.0, 0.0)
     made, wanted = 0, draws
     while True:
         for i in range(made, wanted):

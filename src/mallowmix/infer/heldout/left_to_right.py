@@ -12,7 +12,7 @@ import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, Engine, map_step
 from mallowmix.engine.selection import EngineName
 from mallowmix.errors import FitWarning, OptionError, check_at_least, check_choice
 from mallowmix.infer.heldout.heldout_scores import (
@@ -45,9 +45,9 @@ def left_to_right(
     moves: int = 2,
     include_mu: bool = False,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
-    engine: EngineName | LocalEngine | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> Heldout:
     """The likelihood of all of everybody's comparisons, the weights θ integrated out over the model's Dirichlet prior.
 
@@ -73,7 +73,7 @@ def left_to_right(
     most = max(particles, _most(float(n.sum()))) if max_particles is None else max_particles
     _check(form, particles, most, tol, moves)
     common = (floored_beta(model), model.alpha, FORMS.index(form), moves, as_key(seed))
-    how: dict[str, Any] = {"jobs": jobs, "progress": progress, "engine": engine}
+    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "engine": engine}
     R = particles
     while True:
         runs = by_person(
@@ -134,12 +134,11 @@ def _warn(details: dict[str, Any], tol: float) -> None:
     )
 
 
-def _two_runs(
-    block: Block, broadcast: tuple[int, Array, Array, int, int, np.uint64], _: Any
-) -> tuple[None, Array]:
+@map_step("left to right")
+def _two_runs(block: Block, broadcast: tuple[int, Array, Array, int, int, np.uint64]) -> Array:
     """(users, 2) log p(w) of each person by two independent runs."""
     R, beta, alpha, form, moves, key = broadcast
-    return None, _run_people(
+    return _run_people(
         block.starts, block.pair, block.weight, beta, alpha, R, form, moves, block.first_user, key
     )
 
@@ -205,9 +204,8 @@ def _run(code, piece, beta, alpha, R, form, moves, state):
             W[:] = 1.0 / R
         else:
             W /= total
-        if (
-            form == _FILTER and R * np.sum(W * W) > 2.0
-        ):  # the effective number 1 / ΣW² is below R / 2
+        # the effective number 1 / ΣW² is below R / 2
+        if form == _FILTER and R * np.sum(W * W) > 2.0:
             source, state = ancestors(W, state)
             W[:] = 1.0 / R
             for i in range(R):
@@ -215,9 +213,8 @@ def _run(code, piece, beta, alpha, R, form, moves, state):
                     n[i], z[i, : t + 1] = n[source[i]], z[source[i], : t + 1]
             for i in range(R):
                 n[i, z[i, t]] -= piece[t]
-                _, state = _draw(
-                    z[i], n[i], p, code, piece, beta, t, state
-                )  # copies go apart at once
+                # copies go apart at once
+                _, state = _draw(z[i], n[i], p, code, piece, beta, t, state)
                 state = _gibbs(
                     z[i], n[i], p, code, piece, beta, t + 1, moves * (t + 1 - moved), state
                 )

@@ -7,15 +7,16 @@ probabilities on these points gain more than max_j D_j − 1 nats a person; EM m
 import math
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step, parallel_sum
 from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least
 from mallowmix.infer.collapsed_variational import Lens, fold_in, lens
 from mallowmix.model.m4 import M4
@@ -65,7 +66,7 @@ class DiscretePrior:
         comparisons: Comparisons,
         *,
         unknown_items: Literal["error", "drop"] = "error",
-        jobs: int | None = None,
+        n_jobs: int | None = None,
     ) -> Array:
         """(M, K) posterior means of θ under this prior, exactly; someone without comparisons gets the prior's mean.
 
@@ -81,7 +82,7 @@ class DiscretePrior:
             )
         comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
         broadcast = (lens(model), self.points)
-        _, likelihood = LocalEngine(jobs).reduce(_likelihood, make_blocks(comparisons), broadcast)
+        likelihood = ThreadEngine(n_jobs).map(_likelihood, make_blocks(comparisons), broadcast)
         parts = [_normalised(part * self.probabilities) @ self.points for part in likelihood]
         return np.concatenate([np.empty((0, model.n_components)), *parts])
 
@@ -89,7 +90,7 @@ class DiscretePrior:
 def fit_discrete(
     view: Lens,
     blocks: list[Block],
-    engine: LocalEngine,
+    engine: Engine,
     *,
     n_points: int = 300,
     max_iter: int = 2000,
@@ -102,12 +103,12 @@ def fit_discrete(
     """
     check_at_least("n_points", n_points, 2 * len(view.alpha))
     points = support(view, blocks, engine, n_points, seed)
-    _, likelihood = engine.reduce(_likelihood, blocks, (view, points))
+    likelihood = engine.map(_likelihood, blocks, (view, points))
     people = [(part, block.user_weight) for part, block in zip(likelihood, blocks, strict=True)]
     weight = sum(float(block.user_weight.sum()) for block in blocks)
     p, gap = np.full(len(points), 1 / len(points)), math.inf
     for _ in range(max_iter):
-        total, _ = engine.reduce(_gains, people, p)
+        total = parallel_sum(partial(_gains, p=p), people, engine.n_jobs)
         gain = total / weight
         gap = float(gain.max() - 1)
         if gap <= tol:
@@ -124,9 +125,7 @@ def fit_discrete(
     return DiscretePrior(points[kept], p[kept] / p[kept].sum(), gap)
 
 
-def support(
-    view: Lens, blocks: list[Block], engine: LocalEngine, n_points: int, seed: int
-) -> Array:
+def support(view: Lens, blocks: list[Block], engine: Engine, n_points: int, seed: int) -> Array:
     """(J, K) the finest lattice of at most n_points with at least 4 steps an edge; else vertices, the prior mean and people."""
     K = len(view.alpha)
     steps = 1
@@ -134,7 +133,7 @@ def support(
         steps += 1
     if steps >= 4 or K == 1:
         return lattice(K, steps)
-    _, theta = engine.reduce(lambda block, lens, _: (None, _known(block, lens)), blocks, view)
+    theta = engine.map(_known, blocks, view)
     everybody = np.concatenate(theta)
     count = min(len(everybody), n_points - K - 1)
     chosen = np.sort(generator(seed, _STEP).permutation(len(everybody))[:count])
@@ -150,19 +149,21 @@ def lattice(K: int, steps: int) -> Array:
     return (np.diff(edges, axis=1) - 1) / steps
 
 
+@map_step("weights of known users")
 def _known(block: Block, view: Lens) -> Array:
     """Posterior means of those of whom something is known."""
     return fold_in(block, view._replace(vertex=0.0))[0][np.diff(block.starts) > 0]
 
 
-def _likelihood(block: Block, broadcast: tuple[Lens, Array], _: Any) -> tuple[None, Array]:
+@map_step("likelihood of points")
+def _likelihood(block: Block, broadcast: tuple[Lens, Array]) -> Array:
     """(M, J) p(w_m | θ_j), the best point of each person 1."""
     view, points = broadcast
     codes, place = np.unique(block.pair, return_inverse=True)
     log_p = _log_likelihood(
         block.starts, place, block.weight, np.log(view.beta[codes] @ points.T), view.evidence
     )
-    return None, np.exp(log_p - log_p.max(axis=1, keepdims=True))
+    return np.exp(log_p - log_p.max(axis=1, keepdims=True))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -175,10 +176,10 @@ def _log_likelihood(starts, place, weight, log_p, evidence):
     return out
 
 
-def _gains(person: tuple[Array, Array], p: Array, _: Any) -> tuple[Array, None]:
+def _gains(person: tuple[Array, Array], p: Array) -> Array:
     """Σ_m weight_m L_mj / Σ_j' p_j' L_mj'."""
     likelihood, weight = person
-    return (weight / (likelihood @ p)) @ likelihood, None
+    return (weight / (likelihood @ p)) @ likelihood
 
 
 def _normalised(rows: Array) -> Array:

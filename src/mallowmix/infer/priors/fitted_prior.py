@@ -8,6 +8,7 @@ one component and the others are drawn from a Dirichlet (`vertex_prior`). "discr
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, overload
 
 import numba as nb
@@ -15,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import (
+    Block,
+    Engine,
+    ThreadEngine,
+    make_blocks,
+    map_step,
+    parallel_sum,
+    reduce_step,
+)
 from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
 from mallowmix.infer.collapsed_variational import Lens, lens
 from mallowmix.infer.priors.discrete_prior import DiscretePrior, fit_discrete
@@ -35,7 +44,8 @@ _PEOPLE = (
     3000  # from so many the two parts are told apart: each has some hundred draws of θ in memory
 )
 _LEAST, _MOST = 1e-4, 1e3  # of an α
-_DRIFT = 0.2  # log α that still moves so much between the two halves of the averaged cycles has not settled
+# log α that still moves so much between the two halves of the averaged cycles has not settled
+_DRIFT = 0.2
 
 
 class Chain(NamedTuple):
@@ -56,7 +66,7 @@ def fit_prior(
     n_cycles: int = ...,
     n_points: int = ...,
     seed: int = ...,
-    jobs: int | None = ...,
+    n_jobs: int | None = ...,
 ) -> DiscretePrior: ...
 @overload
 def fit_prior(
@@ -68,7 +78,7 @@ def fit_prior(
     n_cycles: int = ...,
     n_points: int = ...,
     seed: int = ...,
-    jobs: int | None = ...,
+    n_jobs: int | None = ...,
 ) -> M4: ...
 def fit_prior(
     model: M4,
@@ -79,7 +89,7 @@ def fit_prior(
     n_cycles: int = 60,
     n_points: int = 300,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
 ) -> M4 | DiscretePrior:
     """The model with a prior learnt from these people; its columns stay as they are.
 
@@ -99,7 +109,7 @@ def fit_prior(
             "The model's calibration has a spam component, which is no part of a prior: fit the prior first, then calibrate."
         )
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
-    blocks, engine = make_blocks(comparisons), LocalEngine(jobs)
+    blocks, engine = make_blocks(comparisons), ThreadEngine(n_jobs)
     if not comparisons.user_weight[comparisons.user].any():
         raise DataError(
             "Nobody has a comparison of the model's items that counts: a prior is learnt from people, so add some."
@@ -127,7 +137,7 @@ def _zip(fitted: list[M4], model: M4) -> list[tuple[M4, M4]]:
 
 
 def _refit(
-    model: M4, blocks: list[Block], engine: LocalEngine, kind: str, n_cycles: int, seed: int
+    model: M4, blocks: list[Block], engine: Engine, kind: str, n_cycles: int, seed: int
 ) -> M4:
     view = lens(model)
     if kind == "vertices":
@@ -155,14 +165,14 @@ def _refit(
 
 
 def _shares(
-    view: Lens, blocks: list[Block], engine: LocalEngine, max_iter: int = 10_000, tol: float = 1e-9
+    view: Lens, blocks: list[Block], engine: Engine, max_iter: int = 10_000, tol: float = 1e-9
 ) -> Array:
     """EM for the shares: a_k ← mean over people of Pr(k | comparisons) ∝ a_k Π_n β_(w_n),k^e."""
-    _, likelihood = engine.reduce(_vertex_likelihood, blocks, view)
+    likelihood = engine.map(_vertex_likelihood, blocks, view)
     people = [(part, block.user_weight) for part, block in zip(likelihood, blocks, strict=True)]
     share = np.full(len(view.alpha), 1 / len(view.alpha))
     for _ in range(max_iter):
-        total, _ = engine.reduce(_responsibility, people, share)
+        total = parallel_sum(partial(_responsibility, share=share), people, engine.n_jobs)
         new = total / total.sum()
         if np.max(np.abs(new - share)) < tol:
             return new
@@ -175,15 +185,16 @@ def _shares(
     return share
 
 
-def _vertex_likelihood(block: Block, view: Lens, _: Any) -> tuple[None, Array]:
+@map_step("likelihood of vertices")
+def _vertex_likelihood(block: Block, view: Lens) -> Array:
     """(M, K) everybody's likelihood under each component alone, the best one 1."""
     log_p = _single(block.starts, block.pair, block.weight, np.log(view.beta), view.evidence)
-    return None, np.exp(log_p - log_p.max(axis=1, keepdims=True))
+    return np.exp(log_p - log_p.max(axis=1, keepdims=True))
 
 
-def _responsibility(person: tuple[Array, Array], share: Array, _: Any) -> tuple[Array, None]:
+def _responsibility(person: tuple[Array, Array], share: Array) -> Array:
     r = person[0] * share
-    return person[1] @ (r / r.sum(axis=1, keepdims=True)), None
+    return person[1] @ (r / r.sum(axis=1, keepdims=True))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -200,12 +211,11 @@ def _single(starts, pair, weight, log_beta, evidence):
 
 
 def _monte_carlo(
-    view: Lens, blocks: list[Block], engine: LocalEngine, n_cycles: int, seed: int
+    view: Lens, blocks: list[Block], engine: Engine, n_cycles: int, seed: int
 ) -> Array:
     """Alternate: sweep over tokens given α, then move α given the tokens. Gives log α of the last two thirds of the cycles."""
-    alpha = np.maximum(view.share, 0.01) * np.clip(
-        view.alpha.sum(), 0.5, 50.0
-    )  # a start from which the chains mix
+    # a start from which the chains mix
+    alpha = np.maximum(view.share, 0.01) * np.clip(view.alpha.sum(), 0.5, 50.0)
     chains, path, key = None, [], as_key(seed)
     for cycle in range(n_cycles):
         (moments, total), chains = engine.reduce(
@@ -223,9 +233,8 @@ def _monte_carlo(
 def _check_settled(path: Array) -> None:
     half = len(path) // 2
     drift = np.abs(path[half:].mean(axis=0) - path[:half].mean(axis=0))
-    drift = drift[
-        path.mean(axis=0) > np.log(10 * _LEAST)
-    ]  # an α at its floor: its logarithm means nothing
+    # an α at its floor: its logarithm means nothing
+    drift = drift[path.mean(axis=0) > np.log(10 * _LEAST)]
     if np.any(drift > _DRIFT):
         warnings.warn(
             f"The prior still moved after {3 * len(path) // 2} cycles (log alpha by {drift.max():.2f}); raise n_cycles.",
@@ -234,16 +243,19 @@ def _check_settled(path: Array) -> None:
         )
 
 
-def _moved(alpha: Array, chains: list[Chain], engine: LocalEngine) -> Array:
+def _moved(alpha: Array, chains: list[Chain], engine: Engine) -> Array:
     """Steps of Minka's fixed point α_k ← α_k Σ_m (ψ(n_mk + α_k) − ψ(α_k)) / Σ_m (ψ(n_m + α₀) − ψ(α₀))."""
     for _ in range(_FIXED_POINT):
-        slopes, _ = engine.reduce(
-            lambda chain, a, _: (_slopes(chain.counts, chain.weight, a), None), chains, alpha
-        )
+        slopes = parallel_sum(partial(_chain_slopes, alpha=alpha), chains, engine.n_jobs)
         alpha = np.clip(alpha * slopes[:-1] / max(slopes[-1], 1e-300), _LEAST, _MOST)
     return alpha
 
 
+def _chain_slopes(chain: Chain, alpha: Array) -> Array:
+    return _slopes(chain.counts, chain.weight, alpha)
+
+
+@reduce_step("Gibbs sweep of a prior")
 def _sweep_block(
     block: Block, broadcast: tuple[Lens, int, np.uint64], chain: Chain | None
 ) -> tuple[Any, Chain]:

@@ -6,7 +6,8 @@ The integral is a mean over draws of θ made once, near where it is large; chang
 is a smooth function of α and v, with a gradient.
 """
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, gammaln, logsumexp, psi
 
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, Engine, map_step, parallel_sum
 from mallowmix.infer.collapsed_variational import Lens, fold_in
 from mallowmix.numerics.randomness import as_key, draw_log_dirichlet, philox
 from mallowmix.numerics.special import log_gamma
@@ -35,14 +36,14 @@ class Draws(NamedTuple):
 
 
 def fit_both(
-    view: Lens, blocks: list[Block], engine: LocalEngine, *, n_draws: int = 200, seed: int = 0
+    view: Lens, blocks: list[Block], engine: Engine, *, n_draws: int = 200, seed: int = 0
 ) -> tuple[Array, float]:
     """α and v from a start at `view.alpha` and v = ½, by L-BFGS on log α and the logit of v."""
-    _, draws = engine.reduce(make_draws, blocks, (view, n_draws, as_key(seed)))
+    draws = engine.map(make_draws, blocks, (view, n_draws, as_key(seed)))
     start = np.r_[np.clip(np.log(view.alpha), *_BOUNDS), 0.0]
 
     def loss(x: Array) -> tuple[float, Array]:
-        (value, gradient), _ = engine.reduce(log_likelihood, draws, x)
+        value, gradient = parallel_sum(partial(log_likelihood, x=x), draws, engine.n_jobs)
         total = sum(float(part.weight.sum()) for part in draws)
         return -value / total, -gradient / total
 
@@ -58,7 +59,8 @@ def fit_both(
     return np.exp(x[:-1]), float(expit(x[-1]))
 
 
-def make_draws(block: Block, broadcast: tuple[Lens, int, np.uint64], _: Any) -> tuple[None, Draws]:
+@map_step("draws for a prior")
+def make_draws(block: Block, broadcast: tuple[Lens, int, np.uint64]) -> Draws:
     """Draws for a block; whoever has no comparison says nothing of the prior and is left out by a weight of 0."""
     view, n_draws, key = broadcast
     plain = view._replace(vertex=0.0)
@@ -69,17 +71,16 @@ def make_draws(block: Block, broadcast: tuple[Lens, int, np.uint64], _: Any) -> 
     gamma = theta * (view.alpha.sum() + view.evidence * tokens)[:, None]
     data = (block.starts, block.pair, block.weight, view.beta, view.alpha, view.evidence)
     single, log_theta, log_ratio = _draw(*data, gamma, n_draws, block.first_user, key)
-    return None, Draws(block.user_weight * (tokens > 0), single, log_theta, log_ratio)
+    return Draws(block.user_weight * (tokens > 0), single, log_theta, log_ratio)
 
 
-def log_likelihood(part: Draws, x: Array, _: Any) -> tuple[tuple[float, Array], None]:
+def log_likelihood(part: Draws, x: Array) -> tuple[float, Array]:
     """Σ_m weight_m log p(w_m) of a block, and its gradient in (log α, logit v)."""
     alpha, logit = np.exp(x[:-1]), x[-1]
     share, v = alpha / alpha.sum(), expit(logit)
     log_single = part.single + np.log(share)
-    log_density = (
-        part.log_theta @ (alpha - 1) + gammaln(alpha.sum()) - gammaln(alpha).sum()
-    )  # (M, S)
+    # (M, S)
+    log_density = part.log_theta @ (alpha - 1) + gammaln(alpha.sum()) - gammaln(alpha).sum()
     log_mixed = part.log_ratio + log_density
     one, mixed = np.asarray(logsumexp(log_single, axis=1)), np.asarray(logsumexp(log_mixed, axis=1))
     log_one, log_both = one - np.logaddexp(0, -logit), mixed - np.logaddexp(0, logit)
@@ -92,10 +93,8 @@ def log_likelihood(part: Draws, x: Array, _: Any) -> tuple[tuple[float, Array], 
         psi(alpha.sum()) - psi(alpha)
     )
     in_alpha = at_vertex @ which - at_vertex.sum() * share + alpha * by_theta
-    return (
-        float(part.weight @ log_p),
-        np.r_[in_alpha, at_vertex.sum() - v * part.weight.sum()],
-    ), None
+    gradient = np.r_[in_alpha, at_vertex.sum() - v * part.weight.sum()]
+    return float(part.weight @ log_p), gradient
 
 
 @nb.njit(cache=True, nogil=True)

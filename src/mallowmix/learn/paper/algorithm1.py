@@ -7,7 +7,7 @@ import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import Engine
 from mallowmix.errors import FitError, check_choice
 from mallowmix.learn.paper.components_from_topics import Dispersion, components
 from mallowmix.learn.paper.ddp import ddp_pairs
@@ -44,7 +44,7 @@ def fit_projections(
     min_count: float = 0.0,
     dispersion: Dispersion = "pooled",
     seed: int = 0,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> M4:
     """Learn an M4 as the paper does; the options are those of `find_novel_pairs`, `estimate_ranking_matrix` and `components`.
@@ -83,7 +83,7 @@ def ranking_matrix_from(
     metric: Metric | Literal["auto"] = "moment",
     min_count: float = 0.0,
     seed: int = 0,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> tuple[RankingMatrix, NovelPairs]:
     """Everything before Algorithm 4: B as the regression left it, with a and R, and the novel pairs that it rests on.

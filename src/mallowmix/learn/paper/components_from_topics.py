@@ -34,9 +34,8 @@ def components(B: ArrayLike, *, dispersion: Dispersion = "pooled") -> Components
     beta = conditional_beta(B)
     Q = beta.shape[1]
     off_diagonal = ~np.eye(Q, dtype=bool)
-    wins = ((beta > 0.5) + 0.5 * (beta == 0.5)) @ np.ones(
-        Q
-    )  # β + βᵀ = 1, so a tie gives each one half
+    # β + βᵀ = 1, so a tie gives each one half
+    wins = ((beta > 0.5) + 0.5 * (beta == 0.5)) @ np.ones(Q)
     score = (beta * off_diagonal).sum(axis=2)
     order = np.stack([np.lexsort((np.arange(Q), -score[k], -wins[k])) for k in range(len(beta))])
     phi = np.array(

@@ -19,11 +19,8 @@ from mallowmix.learn.paper.pair_moments import Moments
 _ENTRIES = 4_000_000  # of C held at a time
 _MOST = 2000  # corners looked at, those by the widest margin
 _LOWERED = 12  # how often ζ is halved until there are K vertices
-_PART, _QUANTILE, _ROWS = (
-    0.3,
-    0.999,
-    256,
-)  # ζ unless given: a part of the largest distances, from so many rows
+# ζ unless given: a part of the largest distances, from so many rows
+_PART, _QUANTILE, _ROWS = (0.3, 0.999, 256)
 Array = NDArray[np.float64]
 Gram = Callable[[NDArray[np.int64]], Array]  # places → their rows of C
 

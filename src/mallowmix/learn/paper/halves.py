@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
-from mallowmix.engine.gpu import device_arrays as device
-from mallowmix.engine.gpu.device_arrays import Batch
+from mallowmix.engine.tie_halves import tie_halves
 from mallowmix.numerics.randomness import uniforms
 
 _STEP = 20
@@ -34,9 +33,7 @@ def split(block: Block, key: np.uint64) -> Halves:
 
 def _keep_ties_whole(block: Block, first: NDArray[np.float64]) -> None:
     """The halves of a tie go where its later row's half went: they are one answer, and must not be found in both halves."""
-    ties = device.half_ties(
-        device.on_processor(), Batch(block.n_items, block.starts, block.pair, block.weight)
-    )
+    ties = tie_halves(block.starts, block.pair, block.weight, block.n_items)
     if ties is not None:
         _join(block.starts, block.pair, block.n_items, ties, first)
 

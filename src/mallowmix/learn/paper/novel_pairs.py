@@ -24,9 +24,8 @@ class NovelPairs(NamedTuple):
     """K rows of E, one a component, and how they were found."""
 
     pairs: NDArray[np.int64]  # (K,) codes i·Q + j, largest solid angle first
-    solid_angles: NDArray[
-        np.float64
-    ]  # (K,) the share of directions in which each is the extreme row
+    # (K,) the share of directions in which each is the extreme row
+    solid_angles: NDArray[np.float64]
     zeta: float  # the tolerance that was used in the end
     notes: list[str]  # what had to give way, in words
 
@@ -192,9 +191,8 @@ def _credit(V: NDArray[np.float64], balls: Balls, credit: NDArray[np.float64]) -
     row passed so far. The row one comes to is extreme iff it is still among them; nobody further down can be when none is left.
     So only the balls of the few rows passed are needed. (Equal rows are in each other's balls and share the credit.)
     """
-    ranked = np.argsort(
-        -V, axis=0, kind="stable"
-    )  # (n, P) candidates by projection, furthest first
+    # (n, P) candidates by projection, furthest first
+    ranked = np.argsort(-V, axis=0, kind="stable")
     walking = np.arange(V.shape[1])  # directions in which there are rows left
     kept = np.packbits(np.ones(V.T.shape, bool), axis=1)  # (P, n/8) bits
     for depth, here in enumerate(ranked):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, reduce_step
 from mallowmix.learn.paper.halves import Halves, split
 from mallowmix.numerics.randomness import as_key
 
@@ -20,9 +20,8 @@ class Moments(Protocol):
 
     n_items: int
     counts: Array  # (Q²,) how often each ordered pair was seen
-    present: NDArray[
-        np.bool_
-    ]  # (Q²,) pairs seen in both halves: the rows of E that can be estimated
+    # (Q²,) pairs seen in both halves: the rows of E that can be estimated
+    present: NDArray[np.bool_]
 
     def apply(self, D: Array) -> Array:
         """E D, for D of shape (Q², P)."""
@@ -66,9 +65,9 @@ class HalfMoments:
     """
 
     def __init__(
-        self, comparisons: Comparisons, *, seed: int = 0, engine: LocalEngine | None = None
+        self, comparisons: Comparisons, *, seed: int = 0, engine: Engine | None = None
     ) -> None:
-        self.engine = engine or LocalEngine()
+        self.engine = engine or ThreadEngine()
         self.n_items = comparisons.n_items
         self._blocks = make_blocks(comparisons)
         sums, self._halves = self.engine.reduce(_halve, self._blocks, as_key(seed))
@@ -77,9 +76,8 @@ class HalfMoments:
         self.present = (first > 0) & (second > 0)
         self.half_counts = np.minimum(first, second)
         self._inverse = _inverse(first), _inverse(second)
-        self.scale = (
-            first.sum() * second.sum() / products if products else 0.0
-        )  # c; 0 where nobody is in both halves
+        # c; 0 where nobody is in both halves
+        self.scale = first.sum() * second.sum() / products if products else 0.0
         self._together = together
 
     def apply(self, D: Array) -> Array:
@@ -110,6 +108,7 @@ def _inverse(counts: Array) -> Array:
     return np.divide(1.0, counts, out=np.zeros_like(counts, dtype=np.float64), where=counts > 0)
 
 
+@reduce_step("halves")
 def _halve(
     block: Block, key: np.uint64, _: Any
 ) -> tuple[tuple[Array, Array, Array, float], Halves]:
@@ -117,12 +116,14 @@ def _halve(
     return _count(block.starts, block.pair, *halves, block.user_weight, block.n_items**2), halves
 
 
+@reduce_step("pair moment")
 def _apply(
     block: Block, D: tuple[Array, Array], halves: Halves
 ) -> tuple[tuple[Array, Array], Halves]:
     return _multiply(block.starts, block.pair, *halves, block.user_weight, *D), halves
 
 
+@reduce_step("rows of the pair moment")
 def _cross_rows(
     block: Block, pairs: NDArray[np.int64], halves: Halves
 ) -> tuple[tuple[Array, Array], Halves]:

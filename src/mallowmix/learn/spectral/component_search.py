@@ -1,12 +1,11 @@
 """New columns from the direct likelihood: where EM locks in, since expected counts favour the current σ, this goes on."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import LocalEngine
+from mallowmix.engine import parallel_map
 from mallowmix.learn.spectral.insertion_search import insert_by_gap
 from mallowmix.learn.spectral.likelihood_tables import (
     Tables,
@@ -22,35 +21,31 @@ Array = NDArray[np.float64]
 
 
 def polish_columns(
-    tables: Tables,
-    columns: Columns,
-    *,
-    which: Iterable[int] | None = None,
-    engine: LocalEngine | None = None,
+    tables: Tables, columns: Columns, *, which: Iterable[int] | None = None, n_jobs: int = 1
 ) -> Columns:
     """New columns from the (K, P, nodes) tables of `learn.spectral.likelihood_tables`: σ_k by insertion, then φ_k, for all components or for some.
 
     Neither step lowers the tabulated likelihood of its component.
     """
     chosen = list(range(len(tables)) if which is None else which)
-    _, moved = (engine or LocalEngine(1)).reduce(_polish, chosen, (tables, columns))
+    found = parallel_map(
+        lambda k: _polish(tables[k], columns.sigma[k], float(columns.phi[k])), chosen, n_jobs
+    )
     sigma, phi = columns.sigma.copy(), columns.phi.copy()
-    for k, (sigma_k, phi_k) in zip(chosen, moved, strict=True):
+    for k, (sigma_k, phi_k) in zip(chosen, found, strict=True):
         sigma[k], phi[k] = sigma_k, phi_k
     return Columns(sigma, phi)
 
 
 def _polish(
-    k: int, broadcast: tuple[Tables, Columns], state: Any
-) -> tuple[None, tuple[NDArray[np.int32], float]]:
-    table, old, phi = broadcast[0][k], broadcast[1].sigma[k], float(broadcast[1].phi[k])
+    table: NDArray[np.float32], old: NDArray[np.int32], phi: float
+) -> tuple[NDArray[np.int32], float]:
     new = sigma_of(insert_by_gap(by_gap(table, len(old), phi), order_of(old)))
     before, after = gap_sums(table, old), gap_sums(table, new)
-    sigma, sums = (
-        (new, after) if likelihood(after, phi) >= likelihood(before, phi) else (old, before)
-    )  # gains were float32
+    better = likelihood(after, phi) >= likelihood(before, phi)  # gains were float32
+    sigma, sums = (new, after) if better else (old, before)
     guess = direct_phi(sums)  # between grid points a guess: taken where it is no worse than the old
-    return None, (sigma, guess if likelihood(sums, guess) >= likelihood(sums, phi) else phi)
+    return sigma, guess if likelihood(sums, guess) >= likelihood(sums, phi) else phi
 
 
 def direct_phi(sums: Array) -> float:

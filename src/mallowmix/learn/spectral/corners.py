@@ -41,9 +41,8 @@ def projected_corners(rows: Array, K: int, seed: int = 0) -> Array:
     winners = np.argsort(-wins, kind="stable")[: np.count_nonzero(wins)]
     radius = 0.5 * float(np.max(np.linalg.norm(rows[winners] - rows[winners[0]], axis=1)))
     while len(centres := _spread_out(rows, winners, K, radius)) < K:
-        if (
-            radius < 1e-9
-        ):  # fewer than K rows win anywhere: fall back on the projections that need no wins
+        # fewer than K rows win anywhere: fall back on the projections that need no wins
+        if radius < 1e-9:
             return smoothed_spa(rows, K)
         radius *= 0.8
     return _mean_winners(rows[winners], wins[winners], rows[centres])

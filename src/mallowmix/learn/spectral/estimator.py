@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks
 from mallowmix.errors import FitError, check_choice
 from mallowmix.learn.spectral.corners import HUNTERS
 from mallowmix.learn.spectral.initialisation import (
@@ -55,7 +55,7 @@ class Work:
 
     blocks: list[Block]
     pairs: PairStatistics
-    engine: LocalEngine
+    engine: Engine
     seed: int
     progress: Progress | None
     n_items: int
@@ -69,7 +69,7 @@ def fit_spectral(
     refine: Refine = "full",
     vertices: Literal["spa", "projections", "ddp", "fast-anchor-words"] = "spa",
     seed: int = 0,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> M4:
     """Learn an M4 near the statistical limit.
@@ -82,7 +82,7 @@ def fit_spectral(
     """
     check_choice("refine", refine, ("full", "short", "none"))
     check_choice("vertices", vertices, tuple(HUNTERS))
-    engine = engine or LocalEngine()
+    engine = engine or ThreadEngine()
     everybody = make_blocks(comparisons)
     share = sampled_share(comparisons.n_comparisons)
     blocks = sample_blocks(everybody, share, seed, engine)

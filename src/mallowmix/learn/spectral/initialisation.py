@@ -3,7 +3,7 @@
 import warnings
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, Engine, map_step, reduce_step
 from mallowmix.learn.spectral.corners import HUNTERS
 from mallowmix.learn.spectral.likelihood_tables import PHI_GRID
 from mallowmix.learn.spectral.mallows_mstep import Columns, fit_column_phi, peak
@@ -109,13 +109,13 @@ def start_from_people(
     subspace: Subspace,
     pairs: PairStatistics,
     rank: int,
-    engine: LocalEngine,
+    engine: Engine,
     *,
     seed: int = 0,
 ) -> Start:
     """Cluster people by the mean embedding of their comparisons, whitened; each cluster's counts give a ranking."""
     K, Q = rank + 1, blocks[0].n_items
-    _, parts = engine.reduce(
+    parts = engine.map(
         _embed_step, blocks, (pairs, np.ascontiguousarray(subspace.vectors[:, :rank]))
     )
     embedding, n = np.concatenate([e for e, _ in parts]), np.concatenate([n for _, n in parts])
@@ -144,22 +144,21 @@ def cluster_people(
         active = n > 0
     kmeans = KMeans(min(K, np.count_nonzero(active)), n_init=3, random_state=seed % 2**32)  # type: ignore[arg-type]
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # people alike in all they said: some clusters stay empty
+        # people alike in all they said: some clusters stay empty
+        warnings.simplefilter("ignore", ConvergenceWarning)
         kmeans.fit(embedding[active], sample_weight=people[active] * np.minimum(n[active], 300))
     label = np.full(len(n), -1)
     label[active] = kmeans.labels_
     return label
 
 
-def _embed_step(
-    block: Block, broadcast: tuple[PairStatistics, Array], state: Any
-) -> tuple[None, tuple[Array, Array]]:
+@map_step("embed users")
+def _embed_step(block: Block, broadcast: tuple[PairStatistics, Array]) -> tuple[Array, Array]:
     pairs, U = broadcast
-    return None, _embed(block.starts, block.pair, block.weight, pairs.index, pairs.value, U)
+    return _embed(block.starts, block.pair, block.weight, pairs.index, pairs.value, U)
 
 
+@reduce_step("count pairs by cluster")
 def _cluster_step(
     block: Block, K: int, label: NDArray[np.int64]
 ) -> tuple[Array, NDArray[np.int64]]:

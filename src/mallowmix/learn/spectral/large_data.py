@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block, LocalEngine, Shard, make_shards
-from mallowmix.engine.blocks import TOGETHER, loaded
+from mallowmix.engine import Block, Engine, Shard, make_shards, reduce_step
+from mallowmix.engine.blocks import TOGETHER
 from mallowmix.learn.spectral.component_search import polish_columns
 from mallowmix.learn.spectral.likelihood_tables import N_NODES, by_pair, tabulate
 from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
@@ -43,7 +43,7 @@ def learn_from_everybody(
     everybody: list[Any],
     sample: list[Block],
     found: MonteCarlo,
-    engine: LocalEngine,
+    engine: Engine,
     *,
     seed: int = 0,
     progress: Progress | None = None,
@@ -60,15 +60,15 @@ def learn_from_everybody(
     for i in range(n_passes):
         told = _teller(progress, i, n_passes)
         halves = tabulate_everybody(
-            everybody, columns, found.alpha, engine, seed=(seed + 1 + i) % 2**64, told=told
+            everybody, columns, found.alpha, engine, seed=(seed + 1 + i) % 2**64, progress=told
         )
         P = halves.shape[1] // 2
         whole = (halves[:, :P] + halves[:, P:]).astype(np.float32)
-        new = polish_columns(whole, columns, which=range(i, K, n_passes), engine=engine)
+        new = polish_columns(whole, columns, which=range(i, K, n_passes), n_jobs=engine.n_jobs)
         moved.append(int(np.count_nonzero(new.sigma != columns.sigma)))
         columns = new
     ends = [
-        polish_columns(half.astype(np.float32), columns, engine=engine).sigma
+        polish_columns(half.astype(np.float32), columns, n_jobs=engine.n_jobs).sigma
         for half in (halves[:, :P], halves[:, P:])
     ]
     distances = np.array([kendall(a, b) for a, b in zip(*ends, strict=True)])
@@ -78,7 +78,7 @@ def learn_from_everybody(
 
 
 def _settled(
-    sample: list[Block], found: MonteCarlo, engine: LocalEngine, seed: int, moved: list[int]
+    sample: list[Block], found: MonteCarlo, engine: Engine, seed: int, moved: list[int]
 ) -> MonteCarlo:
     """φ and α from the sample, whose chains have run long enough, with the rankings held fixed."""
     options = {
@@ -104,31 +104,31 @@ def tabulate_everybody(
     everybody: list[Any],
     columns: Columns,
     alpha: Array,
-    engine: LocalEngine,
+    engine: Engine,
     *,
     seed: int = 0,
-    told: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Array:
     """(K, 2P, nodes) the tables of `learn.spectral.likelihood_tables` from one draw of every θ: even people first, then odd ones."""
     broadcast = (beta_table(columns, FLOOR), alpha, as_key(seed))
-    return engine.reduce(_shard_step, make_shards(everybody), broadcast, told=told)[0]
+    return engine.reduce(_shard_step, make_shards(everybody), broadcast, progress=progress)[0]
 
 
+@reduce_step("tabulate all users", takes_shards=True)
 def _shard_step(
     shard: Shard, broadcast: tuple[Array, Array, np.uint64], state: Any
-) -> tuple[NDArray[np.float32], None]:
+) -> tuple[Array, None]:
     """A few blocks at a time: the more comparisons of a pair are there together, the fewer logarithms are taken."""
     total: Any = 0
     for first in range(0, len(shard.blocks), TOGETHER):
         total = total + _tables(
-            [loaded(block) for block in shard.blocks[first : first + TOGETHER]], *broadcast
+            [block.load() for block in shard.blocks[first : first + TOGETHER]], *broadcast
         )
-    return total, None
+    return total, None  # float32: a sum over shards is taken in float64
 
 
 def _tables(blocks: list[Block], beta: Array, alpha: Array, key: np.uint64) -> NDArray[np.float32]:
     Q, K = blocks[0].n_items, len(alpha)
     theta = np.concatenate([sweep_people(block, beta, alpha, SWEEPS, key) for block in blocks])
     tables = np.zeros((K, Q * (Q - 1), N_NODES), np.float32)  # 2P of them
-    tabulate(by_pair(blocks, halves=True), beta, theta, tables, LocalEngine(1))
-    return tables
+    return tabulate(by_pair(blocks, halves=True), beta, theta, tables)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, parallel_map
 from mallowmix.model.mallows import gap_probabilities
 
 Array = NDArray[np.float64]
@@ -29,7 +29,8 @@ PHI_GRID = np.r_[0.005, np.linspace(0.01, 0.99, 99)]
 SKIP = 0.005  # someone who follows a component less than this says nothing about it
 _PAIR_BLOCKS = 16
 _HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
-_COPIES = 8  # up to this whole weight a factor is multiplied up so often; otherwise its logarithm is weighted
+# up to this whole weight a factor is multiplied up so often; otherwise its logarithm is weighted
+_COPIES = 8
 
 
 def gap_reach(n_items: int, phi: float) -> int:
@@ -76,9 +77,8 @@ def _gap_sums(table, sigma):
         for high in range(low + 1, Q):
             gap = sigma[high] - sigma[low]
             for c in range(C):
-                sums[abs(gap), c] += table[
-                    p, c if gap > 0 else C - 1 - c
-                ]  # nodes are symmetric: 1 − β is β read backwards
+                # nodes are symmetric: 1 − β is β read backwards
+                sums[abs(gap), c] += table[p, c if gap > 0 else C - 1 - c]
             p += 1
     return sums
 
@@ -194,26 +194,25 @@ def tabulate(
     beta: Array,
     theta: Array,
     tables: Tables,
-    engine: LocalEngine,
     *,
     which: Iterable[int] | None = None,
     gain: float = 1.0,
-) -> None:
-    """Write L_pk into `tables`, for all components or for some: old + gain · (new − old).
+    n_jobs: int = 1,
+) -> Tables:
+    """New tables of L_pk, for all components or for some: old + gain · (new − old).
 
     beta : (Q², K); theta : (people, K), everybody's weights
     """
     chosen = np.arange(len(tables)) if which is None else np.array(which)
-    parts = [tables[:, block.first : block.first + len(block.codes) // 2] for block in pairs]
-    engine.reduce(_step, pairs, (beta, theta.astype(np.float32), chosen, gain), parts)
+    narrow = theta.astype(np.float32)
 
+    def part(block: PairRows) -> Tables:
+        new = tables[:, block.first : block.first + len(block.codes) // 2].copy()
+        rows = (block.codes, block.starts, block.user, block.weight)
+        _tabulate(*rows, beta, narrow, chosen, gain, NODES, new)
+        return new
 
-def _step(block: PairRows, broadcast: Any, part: Tables) -> tuple[None, Tables]:
-    beta, theta, chosen, gain = broadcast
-    _tabulate(
-        block.codes, block.starts, block.user, block.weight, beta, theta, chosen, gain, NODES, part
-    )
-    return None, part
+    return np.concatenate(parallel_map(part, pairs, n_jobs), axis=1)
 
 
 @nb.njit(cache=True, nogil=True, fastmath=True)

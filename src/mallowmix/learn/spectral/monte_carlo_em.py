@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, Engine, reduce_step
 from mallowmix.learn.spectral.component_search import direct_phi, polish_columns
 from mallowmix.learn.spectral.likelihood_tables import (
     Tables,
@@ -58,7 +58,7 @@ def monte_carlo_em(
     columns: Columns,
     alpha: Array,
     chains: list[Chain],
-    engine: LocalEngine,
+    engine: Engine,
     *,
     sweeps: int = 5,
     min_settle: int = 4,
@@ -108,7 +108,7 @@ class _Run:
         columns: Columns,
         alpha: Array,
         chains: list[Chain],
-        engine: LocalEngine,
+        engine: Engine,
         sweeps: int,
         seed: int,
     ):
@@ -135,17 +135,20 @@ class _Run:
             self.passes += 1
             self.histogram += gain * (histogram - self.histogram)
             theta = np.concatenate([chain.theta for chain in self.chains])
-            tabulate(self.pairs, beta, theta, self.tables, self.engine, gain=gain)
+            self.tables = tabulate(
+                self.pairs, beta, theta, self.tables, gain=gain, n_jobs=self.engine.n_jobs
+            )
             which = range(group, len(self.alpha), n_groups)
             if self.move_sigma:
-                new = polish_columns(self.tables, self.columns, which=which, engine=self.engine)
+                new = polish_columns(
+                    self.tables, self.columns, which=which, n_jobs=self.engine.n_jobs
+                )
             else:
                 new = _with_phi(self.tables, self.columns)
             moved += int(np.count_nonzero(new.sigma != self.columns.sigma))
             self.columns = new
-            if (
-                self.passes > 2
-            ):  # the first draws still remember their start, and would make everybody look too mixed
+            # the first draws still remember their start, and would make everybody look too mixed
+            if self.passes > 2:
                 self.alpha = polya_alpha(self.histogram, self.alpha)
             # Moving all components at once overshoots when people mix many: about two of those they mix may move together.
             self.n_groups = groups(squares, n_people, len(self.alpha))
@@ -181,6 +184,7 @@ def polya_alpha(histogram: Array, alpha: Array, n_iter: int = 100) -> Array:
     return alpha
 
 
+@reduce_step("Gibbs sweep")
 def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[tuple[Array, float, float], Chain]:
     beta, alpha, sweeps, sweep, key, n_sizes = broadcast
     z = chain.z.copy()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, Engine
 from mallowmix.learn.spectral.signed_moment import (
     PairStatistics,
     SignedMoment,
@@ -16,10 +16,8 @@ from mallowmix.learn.spectral.signed_moment import (
 _MARGIN = 1.03  # the edge is at least this much above the noise
 _CLEAR = 1.15  # the last eigenvalue counted is beyond doubt when it is this much above the edge
 _FEW = 10  # with fewer pairs than this there is no bulk of noise to measure the edge's width by
-_TOP, _SPREAD = (
-    4,
-    4.7,
-)  # the first and fourth largest eigenvalues of noise lie 4.7 Tracy–Widom units apart
+# the first and fourth largest eigenvalues of noise lie 4.7 Tracy–Widom units apart
+_TOP, _SPREAD = (4, 4.7)
 _UNITS = 5.0  # four standard deviations of the largest: passed by chance about once in 3,000
 
 
@@ -46,7 +44,7 @@ class RankEstimate(NamedTuple):
 
 
 def noise_edge(
-    blocks: list[Block], pairs: PairStatistics, engine: LocalEngine, *, seed: int = 0
+    blocks: list[Block], pairs: PairStatistics, engine: Engine, *, seed: int = 0
 ) -> float:
     """The eigenvalue that people without any shared taste would hardly pass: every token's sign drawn at random, twice or more.
 
@@ -67,7 +65,7 @@ def noise_edge(
 
 
 def _null_spectrum(
-    blocks: list[Block], pairs: PairStatistics, engine: LocalEngine, seed: int, draw: int
+    blocks: list[Block], pairs: PairStatistics, engine: Engine, seed: int, draw: int
 ) -> NDArray[np.float64]:
     A = SignedMoment(blocks, pairs, engine, null_key=(seed + 1 + draw) % 2**64)
     return leading_subspace(A, min(_TOP, len(pairs.share)), max_passes=10, seed=seed).values
@@ -76,7 +74,7 @@ def _null_spectrum(
 def estimate_rank(
     blocks: list[Block],
     pairs: PairStatistics,
-    engine: LocalEngine,
+    engine: Engine,
     *,
     most: int = 32,
     seed: int = 0,

@@ -16,11 +16,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block, LocalEngine, make_shards
-from mallowmix.engine.gpu import device_arrays as device
-from mallowmix.engine.gpu.device_arrays import Arrays, Batch
-from mallowmix.engine.gpu.gpu_engine import on_device
-from mallowmix.engine.threads import OnShard
+from mallowmix.engine import Block, Engine, make_shards, reduce_step
+from mallowmix.engine.tie_halves import tie_halves
 from mallowmix.learn.spectral.subspace import PairStatistics as PairStatistics
 from mallowmix.learn.spectral.subspace import Subspace as Subspace
 from mallowmix.learn.spectral.subspace import iterate_subspace
@@ -29,28 +26,23 @@ from mallowmix.numerics.randomness import as_key, generator, uniforms
 
 _STEP_START, _STEP_NULL = 30, 31
 Array = NDArray[np.float64]
-Rows = tuple[
-    Array, NDArray[Any], Array
-]  # a block's c_m, the signed sum of each row's tokens, and ¼ for halves of ties (or nothing)
+# a block's c_m, the signed sum of each row's tokens, and ¼ for halves of ties (or nothing)
+Rows = tuple[Array, NDArray[Any], Array]
 
 
-def count_pairs(blocks: list[Block], engine: LocalEngine) -> Array:
+def count_pairs(blocks: list[Block], engine: Engine) -> Array:
     """(Q²,) how often each ordered pair was seen, people weighted by `user_weight`."""
     counts, _ = engine.reduce(_count_step, blocks)
     return counts
 
 
-def count_everybody(blocks: list[Any], engine: LocalEngine) -> Array:
+def count_everybody(blocks: list[Any], engine: Engine) -> Array:
     """The same, a shard at a time: for people who may live elsewhere."""
-    counts, _ = engine.reduce(OnShard(_count_step), make_shards(blocks))
+    counts, _ = engine.reduce(_count_step, make_shards(blocks))
     return counts
 
 
-def _count_on_device(on: Arrays, batch: Batch, broadcast: Any, state: Any) -> tuple[Array, None]:
-    return on.give(device.count_pairs(on, batch)), None
-
-
-@on_device(_count_on_device)
+@reduce_step("count pairs")
 def _count_step(block: Block, broadcast: Any, state: Any) -> tuple[Array, None]:
     return _count(block.starts, block.pair, block.weight, block.user_weight, block.n_items), None
 
@@ -71,7 +63,7 @@ class SignedMoment:
         self,
         blocks: list[Block],
         pairs: PairStatistics,
-        engine: LocalEngine,
+        engine: Engine,
         *,
         null_key: int | None = None,
     ) -> None:
@@ -93,21 +85,12 @@ class SignedMoment:
         return total * self._scale
 
 
-def _rows_on_device(on: Arrays, batch: Batch, key: Any, state: Any) -> Any:
-    if key is not None:  # signs are drawn by a counter that the card does not have
-        return NotImplemented
-    scale = device.people_scale(on, batch)
-    return scale.mass, scale
-
-
-@on_device(_rows_on_device)
+@reduce_step("signed rows")
 def _rows_step(block: Block, key: Any, state: Any) -> tuple[float, Rows]:
     """Σ c_m n_m (n_m − 1), and what each person and row of the block counts."""
-    batch = Batch(block.n_items, block.starts, block.pair, block.weight)
-    ties = device.half_ties(device.on_processor(), batch)
-    ties = (
-        np.empty(0) if ties is None or key is not None else ties
-    )  # for the noise edge the halves have signs of their own
+    ties = tie_halves(block.starts, block.pair, block.weight, block.n_items)
+    # for the noise edge the halves have signs of their own
+    ties = np.empty(0) if ties is None or key is not None else ties
     n, c = _people_scale(block.starts, block.weight, ties)
     sums = (
         block.weight
@@ -139,14 +122,7 @@ def _squares(weight):
     return whole + (weight - whole) ** 2
 
 
-def _apply_on_device(on: Arrays, batch: Batch, broadcast: tuple[Any, ...], rows: Any) -> Any:
-    if not isinstance(rows, device.Scale):
-        return NotImplemented
-    part = device.signed_apply(on, batch, rows, *(on.take(array) for array in broadcast))
-    return on.give(part).astype(np.float64), rows
-
-
-@on_device(_apply_on_device)
+@reduce_step("signed moment")
 def _apply_step(block: Block, broadcast: tuple[Any, ...], rows: Rows) -> tuple[Array, Rows]:
     return _signed_pass(block.starts, block.pair, block.weight, *rows, *broadcast).astype(
         np.float64

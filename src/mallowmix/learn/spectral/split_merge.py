@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, Engine, reduce_step
 from mallowmix.learn.paper.halves import split
 from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo
@@ -25,10 +25,8 @@ from mallowmix.numerics.randomness import as_key, generator
 
 ALIKE = 0.15  # components that order fewer pairs than this differently may be one
 _SPLITS, _MOST = 3, 12  # components tried for a split in turn; tries in all
-_SHAKE, _DOUBT = (
-    0.15,
-    0.8,
-)  # items of a split component move by so much of all places; and its φ then
+# items of a split component move by so much of all places; and its φ then
+_SHAKE, _DOUBT = (0.15, 0.8)
 _GAIN = 1e-4  # log-likelihood a comparison that a move must bring
 _FLOOR, _INNER = 1e-3, 20  # least β; fixed-point steps of a person's γ
 _STEP = 45
@@ -39,7 +37,7 @@ def split_and_merge(
     blocks: list[Block],
     found: MonteCarlo,
     refine: Callable[[Columns, Array], MonteCarlo],
-    engine: LocalEngine,
+    engine: Engine,
     *,
     seed: int = 0,
 ) -> tuple[MonteCarlo, list[float]]:
@@ -91,7 +89,7 @@ def _moved(
 
 
 def foretold_halves(
-    blocks: list[Block], columns: Columns, alpha: Array, engine: LocalEngine, *, seed: int = 0
+    blocks: list[Block], columns: Columns, alpha: Array, engine: Engine, *, seed: int = 0
 ) -> float:
     """Mean log-likelihood of a comparison in one half of a person's, given the other half."""
     table = beta_table(columns, _FLOOR)
@@ -101,6 +99,7 @@ def foretold_halves(
     return float(total / max(weight, 1e-300))
 
 
+@reduce_step("predict halves")
 def _foretell(
     block: Block, broadcast: tuple[Array, Any, Array, np.uint64], _: Any
 ) -> tuple[tuple[float, float], None]:

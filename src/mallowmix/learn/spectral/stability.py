@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block, LocalEngine
+from mallowmix.engine import Block, Engine
 from mallowmix.learn.spectral.component_search import polish_columns
 from mallowmix.learn.spectral.likelihood_tables import by_pair, new_tables, tabulate
 from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def half_distances(
-    blocks: list[Block], columns: Columns, theta: list[Array], engine: LocalEngine
+    blocks: list[Block], columns: Columns, theta: list[Array], engine: Engine
 ) -> Array:
     """(K,) the fraction of pairs that two halves of the people put in different order, each half polishing the found rankings.
 
@@ -29,9 +29,8 @@ def half_distances(
     number = np.concatenate([block.first_user + np.arange(block.n_users) for block in blocks])
     halves = []
     for odd in (0, 1):
-        tables = new_tables(K, Q)
-        tabulate(
-            pairs, beta, np.where(number[:, None] % 2 == odd, everybody, 0.0), tables, engine
-        )  # who follows nothing is left out
-        halves.append(polish_columns(tables, columns, engine=engine).sigma)
+        # who follows nothing is left out
+        theirs = np.where(number[:, None] % 2 == odd, everybody, 0.0)
+        tables = tabulate(pairs, beta, theirs, new_tables(K, Q), n_jobs=engine.n_jobs)
+        halves.append(polish_columns(tables, columns, n_jobs=engine.n_jobs).sigma)
     return np.array([kendall(a, b) for a, b in zip(*halves, strict=True)])

@@ -7,12 +7,13 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block, LocalEngine, Shard, make_shards
-from mallowmix.engine.blocks import block_edges, loaded
+from mallowmix.engine import Block, Engine, Shard, make_shards, map_step
+from mallowmix.engine.blocks import block_edges
 from mallowmix.numerics.randomness import as_key, uniforms
 
 _STEP = 35
-ENOUGH = 4_000_000  # comparisons from which the subspace and the rankings are learnt; all others join at the end
+# comparisons from which the subspace and the rankings are learnt; all others join at the end
+ENOUGH = 4_000_000
 
 
 def sampled_share(n_comparisons: float) -> float:
@@ -38,20 +39,17 @@ def sample_people(block: Block, share: float, seed: int) -> Block:
     )
 
 
-def sample_blocks(
-    everybody: list[Any], share: float, seed: int, engine: LocalEngine
-) -> list[Block]:
+def sample_blocks(everybody: list[Any], share: float, seed: int, engine: Engine) -> list[Block]:
     """Everybody's blocks in memory, or a sample of the people cut into blocks anew: they are numbered through it."""
     if share >= 1:
-        return [loaded(block) for block in everybody]
-    _, parts = engine.reduce(_sample_step, make_shards(everybody), (share, seed))
+        return [block.load() for block in everybody]
+    parts = engine.map(_sample_step, make_shards(everybody), (share, seed))
     return _joined([block for part in parts for block in part])
 
 
-def _sample_step(
-    shard: Shard, broadcast: tuple[float, int], state: Any
-) -> tuple[None, list[Block]]:
-    return None, [sample_people(loaded(block), *broadcast) for block in shard.blocks]
+@map_step("sample users")
+def _sample_step(shard: Shard, broadcast: tuple[float, int]) -> list[Block]:
+    return [sample_people(block.load(), *broadcast) for block in shard.blocks]
 
 
 def _joined(parts: list[Block]) -> list[Block]:

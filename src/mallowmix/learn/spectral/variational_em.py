@@ -7,10 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
-from mallowmix.engine import Block, LocalEngine
-from mallowmix.engine.gpu import device_arrays as device
-from mallowmix.engine.gpu.device_arrays import Arrays, Batch
-from mallowmix.engine.gpu.gpu_engine import on_device
+from mallowmix.engine import Block, Engine, reduce_step
 from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table, update_columns
 from mallowmix.numerics.special import digamma, log_gamma
 
@@ -32,7 +29,7 @@ def variational_em(
     blocks: list[Block],
     columns: Columns,
     alpha: Array,
-    engine: LocalEngine,
+    engine: Engine,
     *,
     n_iter: int = 8,
     gamma: list[Array] | None = None,
@@ -60,7 +57,7 @@ def expected_counts(
     blocks: list[Block],
     table: Array,
     alpha: Array,
-    engine: LocalEngine,
+    engine: Engine,
     gamma: list[Array] | None = None,
 ) -> tuple[Array, list[Array]]:
     """(Q², K) how often each ordered pair came from each component, for any (Q², K) table of β; and each block's γ."""
@@ -98,13 +95,7 @@ def update_alpha(alpha: Array, mean_log: Array, n_iter: int = 50) -> Array:
     return max((alpha, new), key=lambda a: _log_normaliser(a) + float(a @ mean_log))
 
 
-def _e_on_device(on: Arrays, batch: Batch, broadcast: tuple[Any, Array, int], gamma: Any) -> Any:
-    table, alpha, inner = broadcast
-    counts, elbo, sums, gamma = device.fold(on, batch, on.take(table), on.take(alpha), gamma, inner)
-    return (on.give(counts).astype(np.float64), float(elbo), on.give(sums)), gamma
-
-
-@on_device(_e_on_device)
+@reduce_step("variational E-step")
 def _e_step(
     block: Block, broadcast: tuple[Any, Array, int], gamma: Array | None
 ) -> tuple[tuple[Array, float, Array], Array]:

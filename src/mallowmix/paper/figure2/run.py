@@ -25,12 +25,8 @@ from mallowmix.paper.pictures import save_picture
 from mallowmix.paper.theory.solid_angles import hull_coordinates, solid_angles
 
 Array = NDArray[np.float64]
-ORDERS, PHI, ALPHA, PER_USER = (
-    ("abcde", "bcdea", "dbace"),
-    0.1,
-    1 / 3,
-    100,
-)  # λ = .019, and two of 20 rows stick out
+# λ = .019, and two of 20 rows stick out
+ORDERS, PHI, ALPHA, PER_USER = (("abcde", "bcdea", "dbace"), 0.1, 1 / 3, 100)
 REFERENCES = ", ".join(ORDERS)
 PEOPLE = (0, 1000, 10_000, 100_000)  # 0: the limit, E itself
 COLUMNS = ("people", "pair", "role", "x", "y", "novelty", "exact", "directions", "version")
@@ -76,9 +72,8 @@ def plane() -> Plane:
     moments = population_moments(model.beta(), *dirichlet_moments(model.alpha))
     rows = moments.B_bar @ moments.Y  # (W, W): E
     origin = moments.Y.mean(axis=0)
-    axes = np.linalg.svd(moments.Y - origin)[2][
-        :2
-    ]  # an orthonormal basis of the plane of the three corners
+    # an orthonormal basis of the plane of the three corners
+    axes = np.linalg.svd(moments.Y - origin)[2][:2]
     points = (rows - origin) @ axes.T
     beta = np.sort(model.beta().reshape(3, -1)[:, moments.pairs], axis=0)
     exact = planar_solid_angles(points)

@@ -61,7 +61,12 @@ def rows(todo: Iterable[Task], request: Request) -> Iterator[Row]:
         if population is None or of != task[:4]:
             of, truth = task[:4], planted(task, request.data)
             population = Population(
-                truth, task.people, N, seed=task.seed, jobs=request.jobs, progress=request.progress
+                truth,
+                task.people,
+                N,
+                seed=task.seed,
+                n_jobs=request.n_jobs,
+                progress=request.progress,
             )
         error = measures(population.truth, population.answer(task.method))["error"]
         yield dict(

@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from mallowmix._version import __version__
 from mallowmix.assess.thinning import thinned
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import LocalEngine, make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.fit import fit
 from mallowmix.infer.collapsed_variational import lens
@@ -38,24 +38,15 @@ from mallowmix.readers.rating_forms import capped
 
 _STEP = 132
 N_ITEMS, N_FIRST, KS, QUICK_KS = 200, 4000, (5, 10, 15, 20, 25), (5, 10)
-MOST_ASKED, MOST_COMPARISONS = (
-    200,
-    600,
-)  # people for left-to-right, of those with at most so many comparisons
+# people for left-to-right, of those with at most so many comparisons
+MOST_ASKED, MOST_COMPARISONS = (200, 600)
 QUICK_ASKED, QUICK_LEARNT = 60, 1500
 _EM_STEPS = 20  # of the mixture of BTL, from the columns of the mixed-membership fit
 CAP = 20.0  # the say of a person in learning, in independent comparisons
-LEARNT_OF_ONE = 300  # comparisons of a person that are learnt from: with that say, more take longer and hardly tell more
-FLOORS = (
-    0.02,
-    0.05,
-    0.1,
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-    0.6,
-)  # candidates for TM's ε, by training people alone
+# comparisons of a person that are learnt from: with that say, more take longer and hardly tell more
+LEARNT_OF_ONE = 300
+# candidates for TM's ε, by training people alone
+FLOORS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 COLUMNS = (
     "system",
     "k",
@@ -67,12 +58,13 @@ COLUMNS = (
     "comparisons",
     "version",
 )
+# a fit
 SHARING = (
     ("M4", "TM"),
     ("TM, not rounded",),
     ("mixed-membership BTL", "mixture of BTL"),
     ("mixture of Mallows",),
-)  # a fit
+)
 METHODS = ("completion", "left-to-right")
 MIXTURES = ("mixture of Mallows", "mixture of BTL")  # everybody holds one component
 
@@ -202,7 +194,7 @@ class _Models:
     def _one_column_each(self, mixed: M4, learnt: Comparisons) -> M4:
         """EM for everybody's one column, from the columns of the mixed-membership fit."""
         return at_vertices(
-            em(mixed, make_blocks(learnt), LocalEngine(self.request.jobs), _EM_STEPS)
+            em(mixed, make_blocks(learnt), ThreadEngine(self.request.n_jobs), _EM_STEPS)
         )
 
     def _fit(self, learnt: Comparisons, **options: Any) -> M4:
@@ -212,7 +204,7 @@ class _Models:
             return fit(
                 learnt,
                 self.k,
-                jobs=request.jobs,
+                n_jobs=request.n_jobs,
                 progress=request.progress,
                 refine=_refine(request),
                 **options,
@@ -225,11 +217,11 @@ def _refine(request: Request) -> str:
 
 def _score(model: Any, people: People, method: str, request: Request) -> Any:
     if method == "completion":
-        return completion(model, people.asked, jobs=request.jobs)
+        return completion(model, people.asked, n_jobs=request.n_jobs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
         return left_to_right(
-            model, people.few, max_particles=128, jobs=request.jobs, progress=request.progress
+            model, people.few, max_particles=128, n_jobs=request.n_jobs, progress=request.progress
         )
 
 

@@ -171,7 +171,7 @@ def tasks(request: Request) -> list[Task]:
 
 def rows(todo: Iterable[Task], request: Request) -> Iterator[Row]:
     """One row a task."""
-    return recovery.rows(todo, jobs=request.jobs, progress=request.progress)
+    return recovery.rows(todo, n_jobs=request.n_jobs, progress=request.progress)
 
 
 def said(row: Mapping[str, Any]) -> str:

@@ -16,10 +16,8 @@ Progress = Callable[[str, int, int], None]
 Row = dict[str, Any]
 _STEP = 90  # of the counter-based generator
 METHODS = ("none", "short", "full", "oracle", "printed")  # in the order in which they run
-_PRINTED_SEEDS, _PRINTED_USERS = (
-    2,
-    3000,
-)  # the printed method is slow and far off: two seeds, small populations
+# the printed method is slow and far off: two seeds, small populations
+_PRINTED_SEEDS, _PRINTED_USERS = (2, 3000)
 QUICK_USERS = 3000
 _SIZES = ("n_users", "n_items", "n_components", "per_user", "phi", "alpha")
 _MEASURES = ("error", "phi_bias", "phi_worst", "alpha_ratio")
@@ -102,7 +100,7 @@ def quick_tasks() -> list[Task]:
 
 
 def rows(
-    todo: Iterable[Task], *, jobs: int | None = None, progress: Progress | None = None
+    todo: Iterable[Task], *, n_jobs: int | None = None, progress: Progress | None = None
 ) -> Iterator[Row]:
     """One row a task, as soon as it is known. A population is drawn and fitted once where its tasks follow each other."""
     population, of = None, None
@@ -111,7 +109,12 @@ def rows(
         if population is None or of != (setting, seed):
             of, truth = (setting, seed), planted(setting, seed)
             population = Population(
-                truth, setting.n_users, setting.per_user, seed=seed, jobs=jobs, progress=progress
+                truth,
+                setting.n_users,
+                setting.per_user,
+                seed=seed,
+                n_jobs=n_jobs,
+                progress=progress,
             )
         about = {"setting": setting.name, **{name: getattr(setting, name) for name in _SIZES}}
         asked = {"seed": seed, "method": method, "version": __version__}

@@ -75,9 +75,8 @@ def _gom(scale: int, random: np.random.Generator, seed: int) -> tuple[Rankings, 
     left, sigma = np.ones((M, Q), bool), np.zeros((M, Q), np.int32)
     for place in range(Q):
         z = (random.random(M) > theta[:, 0]).astype(int)
-        noisy = np.where(
-            left, scores[z] + random.gumbel(size=(M, Q)), -np.inf
-        )  # the largest: P ∝ exp(score)
+        # the largest: P ∝ exp(score)
+        noisy = np.where(left, scores[z] + random.gumbel(size=(M, Q)), -np.inf)
         chosen = noisy.argmax(axis=1)
         sigma[np.arange(M), chosen] = place
         left[np.arange(M), chosen] = False

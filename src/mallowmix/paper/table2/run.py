@@ -33,18 +33,13 @@ from mallowmix.readers.rating_forms import capped, comparisons_from_ratings
 
 _STEP = 131
 N_ITEMS, KS = 100, (10, 15, 20)
-CAP, N_FITS = (
-    8.0,
-    4,
-)  # a person counts for at most so many independent comparisons; fits whose predictions are averaged
-TEMPERS = (
-    1.0,
-    2.0,
-    3.0,
-    5.0,
-    8.0,
-)  # candidates for a of `predict_ratings`, tuned on training ratings held out
-SPAM = 0.2  # TM's floor: the prior share of coin flips, without which a choice against all rankings has probability 0
+# a person counts for at most so many independent comparisons; fits whose predictions are averaged
+CAP, N_FITS = (8.0, 4)
+# candidates for a of `predict_ratings`, tuned on training ratings held out
+TEMPERS = (1.0, 2.0, 3.0, 5.0, 8.0)
+# TM's floor: the prior share of coin flips, without which a choice against all rankings has
+# probability 0
+SPAM = 0.2
 COLUMNS = ("system", "variant", "k", "rmse", "paper", "version")
 VARIANTS = {
     "PMF": ("real",),
@@ -158,7 +153,7 @@ class _Learnt:
             self.models[system], calibration=replace(TRUST, spam=SPAM if system == "TM" else 0.0)
         )
         return self._once(
-            system, lambda: tempered(trusted, self.train, self.ask, self.request.jobs)
+            system, lambda: tempered(trusted, self.train, self.ask, self.request.n_jobs)
         )
 
     @cached_property
@@ -166,7 +161,7 @@ class _Learnt:
         """By star profiles."""
         model, table, request = self.models["M4"], self.table, self.request
         profiles = learn_profiles(
-            table, tastes(model, table, jobs=request.jobs, progress=request.progress)
+            table, tastes(model, table, n_jobs=request.n_jobs, progress=request.progress)
         )
         return predict_stars(profiles, table, *table.numbers(*self.ask))
 
@@ -176,7 +171,7 @@ def learn_m4(train: Columns, k: int, request: Request) -> M4:
     votes = capped(comparisons_from_ratings(*train), CAP)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        return fit(votes, k, n_fits=N_FITS, jobs=request.jobs, progress=request.progress)
+        return fit(votes, k, n_fits=N_FITS, n_jobs=request.n_jobs, progress=request.progress)
 
 
 def without_dispersion(model: M4) -> M4:
@@ -187,15 +182,17 @@ def without_dispersion(model: M4) -> M4:
     )
 
 
-def tempered(model: M4, train: Columns, ask: tuple[Any, Any], jobs: int | None) -> Array:
+def tempered(model: M4, train: Columns, ask: tuple[Any, Any], n_jobs: int | None) -> Array:
     """The posterior rule with `a` chosen on a tenth of the training ratings, told of the other nine."""
     held = generator(0, _STEP).permutation(len(train[0])) < len(train[0]) // 10
     told, asked = (tuple(column[rows] for column in train) for rows in (~held, held))
     errors = {
-        a: rmse(predict_ratings(model, told, asked[:2], a=a, jobs=jobs).mean, asked[2])
+        a: rmse(predict_ratings(model, told, asked[:2], a=a, n_jobs=n_jobs).mean, asked[2])
         for a in TEMPERS
     }
-    return predict_ratings(model, train, ask, a=min(errors, key=errors.__getitem__), jobs=jobs).mean
+    return predict_ratings(
+        model, train, ask, a=min(errors, key=errors.__getitem__), n_jobs=n_jobs
+    ).mean
 
 
 def said(row: Mapping[str, Any]) -> str:

@@ -13,7 +13,6 @@ C = S Cov(θ) Sᵀ.
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numba as nb
 import numpy as np
@@ -22,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.ratings import RatingTable, find
-from mallowmix.engine import Block, LocalEngine, make_blocks
+from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.infer.collapsed_variational import Lens, fold_in, views
 from mallowmix.model.calibration import Calibration
 from mallowmix.model.m4 import M4
@@ -33,20 +32,16 @@ from mallowmix.peers.interface import rmse
 from mallowmix.readers.rating_forms import comparisons_from_ratings
 
 _STEP = 130
-N_FOLDS = 10  # a tenth of the ratings are held out of what is told of people at a time; the first tenth also tunes the rest
-PENALTIES = (
-    30.0,
-    100.0,
-    300.0,
-)  # of the ridge, in ratings by people as far from the mean as people are on average
-TRUST = Calibration(
-    evidence=0.03, scale=4.0
-)  # what a comparison made from ratings counts for; chosen on training ratings held out
+# a tenth of the ratings are held out of what is told of people at a time; the first tenth also
+# tunes the rest
+N_FOLDS = 10
+# of the ridge, in ratings by people as far from the mean as people are on average
+PENALTIES = (30.0, 100.0, 300.0)
+# what a comparison made from ratings counts for; chosen on training ratings held out
+TRUST = Calibration(evidence=0.03, scale=4.0)
 NOISE = 0.65  # the variance of a rating around its mean; only the ratios of γ and τ² to it matter
-SCALES, GENEROSITY = (
-    (0.1, 0.15, 0.2, 0.3, 0.45),
-    (0.1, 0.2),
-)  # mean variance of a film's stars by tastes (γ), and τ²
+# mean variance of a film's stars by tastes (γ), and τ²
+SCALES, GENEROSITY = ((0.1, 0.15, 0.2, 0.3, 0.45), (0.1, 0.2))
 Array = NDArray[np.float64]
 
 
@@ -75,7 +70,7 @@ def tastes(
     table: RatingTable,
     *,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Tastes:
     """Everybody's θ through the model and its further fits, with `TRUST`."""
@@ -84,14 +79,14 @@ def tastes(
     elsewhere = np.empty((len(table), sum(len(view.alpha) for view in fits)))
     for number in range(N_FOLDS):
         rows = fold == number
-        elsewhere[rows] = _weights(model, table, ~rows, fits, jobs)[table.user[rows]]
+        elsewhere[rows] = _weights(model, table, ~rows, fits, n_jobs)[table.user[rows]]
         if progress:
             progress("tastes", number + 1, N_FOLDS)
-    return Tastes(_weights(model, table, np.ones(len(table), bool), fits, jobs), elsewhere, fold)
+    return Tastes(_weights(model, table, np.ones(len(table), bool), fits, n_jobs), elsewhere, fold)
 
 
 def _weights(
-    model: M4, table: RatingTable, rows: NDArray[np.bool_], fits: list[Lens], jobs: int | None
+    model: M4, table: RatingTable, rows: NDArray[np.bool_], fits: list[Lens], n_jobs: int | None
 ) -> Array:
     """(M, D) posterior means of θ given some of the ratings; the prior's for who has no comparison among them."""
     theta = np.tile(np.concatenate([view.prior_mean for view in fits]), (table.n_users, 1))
@@ -99,13 +94,14 @@ def _weights(
     votes: Comparisons = comparisons_from_ratings(
         table.user[rows], labels, table.level[rows]
     ).with_items(model.items)
-    _, parts = LocalEngine(jobs).reduce(_placed, make_blocks(votes), fits)
+    parts = ThreadEngine(n_jobs).map(_placed, make_blocks(votes), fits)
     theta[votes.users.astype(np.int64)] = np.concatenate(parts)
     return theta
 
 
-def _placed(block: Block, fits: list[Lens], _: Any) -> tuple[None, Array]:
-    return None, np.concatenate(
+@map_step("weights for star profiles")
+def _placed(block: Block, fits: list[Lens]) -> Array:
+    return np.concatenate(
         [fold_in(block, view, max_iter=300, tol=1e-4)[0] for view in fits], axis=1
     )
 

@@ -64,10 +64,8 @@ def _perturbation(
     if not tau * rho_max < radius <= rho_min - 2 * tau * rho_max:
         return math.inf
     s = radius / rho_max - tau
-    slope, rate = (
-        1 / (math.sqrt(2 * math.pi) * rho_min),
-        s / (tau * rho_max),
-    )  # slope·c + ½ exp(−(rate·c)²/2)
+    # slope·c + ½ exp(−(rate·c)²/2)
+    slope, rate = (1 / (math.sqrt(2 * math.pi) * rho_min), s / (tau * rho_max))
     return (n_components - 1) * _least(slope, rate)
 
 
@@ -154,9 +152,8 @@ def post_processing_lambda(moments: PopulationMoments, phi: float) -> float:
     )
     if moments.n_components == 1:
         return 1.0
-    return min(
-        1.0, tau / ((moments.n_components - 1) * (1 - tau) * moments.a_0)
-    )  # τ = (K−1)λ/(1+(K−1)λ), λ = a_0 λ_β
+    # τ = (K−1)λ/(1+(K−1)λ), λ = a_0 λ_β
+    return min(1.0, tau / ((moments.n_components - 1) * (1 - tau) * moments.a_0))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,207 @@
+"""The engine: where passes over the users run. One Protocol, and what a pass is made of.
+
+Every statistic of the method is a sum over users. So a pass is written once, as a *step*, a function of
+one block of users, and an engine runs it on all blocks: threads on this machine, files larger than
+memory, a Dask cluster, a GPU. No algorithm knows which.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from copy import copy
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from mallowmix.engine.blocks import AnyBlock, Shard
+
+Answer = TypeVar("Answer")
+State = TypeVar("State")
+BlockProgress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class MapStep(Generic[Answer]):
+    """A pass that gives one answer a block: ``function(block, broadcast) -> answer``.
+
+    Declared with `map_step`. A step never writes into its arguments.
+    """
+
+    name: str
+    function: Callable[[Any, Any], Answer]
+
+    def __call__(self, block: Any, broadcast: Any = None) -> Answer:
+        """The step on one block."""
+        return self.function(block, broadcast)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to other processes by its name: the module declares it there too."""
+        return declared, (self.function.__module__, self.function.__qualname__)
+
+
+@dataclass(frozen=True)
+class ReduceStep(Generic[Answer, State]):
+    """A pass whose answers are added up: ``function(block, broadcast, state) -> (sum, new state)``.
+
+    Declared with `reduce_step`. A sum is a number, an array, None, or a tuple of these. The state (a
+    Gibbs assignment, a user's γ) belongs to the block and stays where the block is. A step never
+    writes into its arguments.
+    """
+
+    name: str
+    function: Callable[[Any, Any, Any], tuple[Answer, State]]
+    takes_shards: bool = False
+
+    def __call__(
+        self, block: Any, broadcast: Any = None, state: Any = None
+    ) -> tuple[Answer, State]:
+        """The step on one block."""
+        return self.function(block, broadcast, state)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to other processes by its name: the module declares it there too."""
+        return declared, (self.function.__module__, self.function.__qualname__)
+
+
+STEPS: dict[str, MapStep[Any] | ReduceStep[Any, Any]] = {}
+"""Every declared step by its name; a name is taken once."""
+
+
+def map_step(name: str) -> Callable[[Callable[[Any, Any], Answer]], MapStep[Answer]]:
+    """Declare a step for `Engine.map`."""
+
+    def declare(function: Callable[[Any, Any], Answer]) -> MapStep[Answer]:
+        return _enter(MapStep(name, function))
+
+    return declare
+
+
+def reduce_step(
+    name: str, *, takes_shards: bool = False
+) -> Callable[[Callable[[Any, Any, Any], tuple[Answer, State]]], ReduceStep[Answer, State]]:
+    """Declare a step for `Engine.reduce`; with `takes_shards` it is handed shards whole."""
+
+    def declare(
+        function: Callable[[Any, Any, Any], tuple[Answer, State]],
+    ) -> ReduceStep[Answer, State]:
+        return _enter(ReduceStep(name, function, takes_shards))
+
+    return declare
+
+
+def _enter(step: Any) -> Any:
+    before = STEPS.get(step.name)
+    if before is not None and before.function.__module__ != step.function.__module__:
+        raise ValueError(f"two steps are called {step.name!r}")
+    STEPS[step.name] = step
+    return step
+
+
+def declared(module: str, name: str) -> Any:
+    """A step, from the module that declares it."""
+    return getattr(import_module(module), name)
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Where passes over the users run.
+
+    Blocks are a function of the data alone, and sums are float64 in block order: the answer does not
+    depend on the engine or on the number of its workers (a GPU agrees to rounding).
+    """
+
+    @property
+    def n_jobs(self) -> int:
+        """How many steps run at the same time."""
+        ...
+
+    def map(
+        self,
+        step: MapStep[Answer],
+        blocks: Sequence[AnyBlock],
+        broadcast: Any = None,
+        *,
+        progress: BlockProgress | None = None,
+    ) -> list[Answer]:
+        """One answer a block, in the order of the blocks.
+
+        Parameters
+        ----------
+        step : MapStep
+            What to do with each block.
+        blocks : sequence of blocks
+            From `make_blocks` or `make_shards`.
+        broadcast : object
+            What all blocks need.
+        progress : callable
+            Called as ``progress(done, total)`` after each block.
+        """
+        ...
+
+    def reduce(
+        self,
+        step: ReduceStep[Answer, State],
+        blocks: Sequence[AnyBlock],
+        broadcast: Any = None,
+        state: Sequence[State] | None = None,
+        *,
+        progress: BlockProgress | None = None,
+    ) -> tuple[Answer, list[State]]:
+        """The sum over the blocks, and each block's new state.
+
+        A step over blocks may be given shards: their blocks' sums are added up where they are.
+        """
+        ...
+
+    def session(self, comparisons: Any, n_components: Any) -> AbstractContextManager[None]:
+        """Around one fit of these comparisons: room is made, and what was kept for a restart goes."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what the engine holds: processes, memory of a GPU."""
+        ...
+
+
+def run_map(step: MapStep[Answer], block: AnyBlock, broadcast: Any) -> Answer:
+    """A step on one block, which is read first where it is stored; a shard is handed over whole."""
+    return step(block if isinstance(block, Shard) else block.load(), broadcast)
+
+
+def run_reduce(
+    step: ReduceStep[Answer, State], block: AnyBlock, broadcast: Any, state: Any
+) -> tuple[Answer, State]:
+    """A step on one block; on a shard, the sum over its blocks in their order."""
+    if not isinstance(block, Shard):
+        return step(block.load(), broadcast, state)
+    if step.takes_shards:
+        return step(block, broadcast, state)
+    total: Any = None
+    for each in block.blocks:
+        total = add(total, step(each.load(), broadcast, None)[0])
+    return total, None  # type: ignore[return-value]
+
+
+def add(total: Any, part: Any) -> Any:
+    """Add a block's sum to the total, in place: numbers, arrays, or tuples of them; None adds nothing.
+
+    The first sum is copied: it may be a view of what its block keeps. A sum of float32 is taken in
+    float64.
+    """
+    if part is None:
+        return total
+    if isinstance(part, tuple):
+        before = total or [None] * len(part)
+        return tuple(add(a, b) for a, b in zip(before, part, strict=True))
+    if total is None:
+        narrow = isinstance(part, np.ndarray) and part.dtype == np.float32
+        return part.astype(np.float64) if narrow else copy(part)
+    total += part
+    return total
+
+
+def states_of(
+    state: Sequence[State] | None, blocks: Sequence[AnyBlock]
+) -> Iterator[tuple[AnyBlock, Any]]:
+    """Each block with its state, None where there is none yet."""
+    return zip(blocks, state if state is not None else [None] * len(blocks), strict=True)

@@ -1,0 +1,78 @@
+"""Parallel loops over things that are no blocks of users: components, pairs, replicates.
+
+The answers come in the order of the items and do not depend on how many run at the same time.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from mallowmix.engine.engine import add
+from mallowmix.errors import check_at_least
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+def usable_jobs(n_jobs: int | None) -> int:
+    """The number of threads that is meant: all cores where none is given."""
+    count = n_jobs if n_jobs is not None else (os.cpu_count() or 1)
+    check_at_least("n_jobs", count, 1)
+    return count
+
+
+def parallel_map(
+    function: Callable[[Item], Answer],
+    items: Iterable[Item],
+    n_jobs: int | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> list[Answer]:
+    """``function(item)`` of every item, in their order.
+
+    Parameters
+    ----------
+    function : callable
+        Must not write into what other calls read.
+    items : iterable
+        What to go through.
+    n_jobs : int
+        How many run at the same time; all cores unless given.
+    progress : callable
+        Called with the number of answers so far, after each.
+    """
+    answers = []
+    for answer in in_order(function, [(item,) for item in items], usable_jobs(n_jobs)):
+        answers.append(answer)
+        if progress:
+            progress(len(answers))
+    return answers
+
+
+def parallel_sum(
+    function: Callable[[Item], Any], items: Iterable[Item], n_jobs: int | None = None
+) -> Any:
+    """The sum of ``function(item)`` over the items, in their order; None where there are none."""
+    total = None
+    for part in in_order(function, [(item,) for item in items], usable_jobs(n_jobs)):
+        total = add(total, part)
+    return total
+
+
+def in_order(
+    function: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]], n_jobs: int
+) -> Iterator[Answer]:
+    """The answers in the order of the arguments; never more than a few are waiting in memory."""
+    if n_jobs == 1:
+        yield from (function(*each) for each in arguments)
+        return
+    with ThreadPoolExecutor(n_jobs) as pool:
+        waiting: deque[Future[Answer]] = deque()
+        for each in arguments:
+            waiting.append(pool.submit(function, *each))
+            if len(waiting) > n_jobs + 1:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -1,0 +1,40 @@
+"""The two halves of a tie: one answer, written as two rows of weight ½, one for either order of the pair."""
+
+from typing import Any
+
+import numpy as np
+
+
+def tie_halves(starts: Any, pair: Any, weight: Any, n_items: int, xp: Any = np) -> Any:
+    """(rows,) ¼ for halves of a tie, a user's rows of weight … + ½ for either order of a pair; else 0.
+
+    Parameters
+    ----------
+    starts, pair, weight : arrays
+        Rows of users, as in `engine.blocks.Block`; within a user sorted by pair.
+    n_items : int
+        Q.
+    xp : module
+        numpy, or CuPy where the arrays live on a GPU.
+
+    Returns
+    -------
+    array or None
+        None where there are no ties.
+    """
+    half = weight - xp.floor(weight) == 0.5
+    if not half.any():
+        return None
+    codes = pair.astype(np.int64)
+    user = rows_users(starts, len(pair), xp) * n_items**2
+    key, opposite = (
+        user + codes,
+        user + codes % n_items * n_items + codes // n_items,
+    )  # rows are sorted by key
+    at = xp.minimum(xp.searchsorted(key, opposite), len(key) - 1)
+    return xp.where(half & half[at] & (key[at] == opposite), 0.25, 0.0)
+
+
+def rows_users(starts: Any, n_rows: int, xp: Any = np) -> Any:
+    """(rows,) the user of each row."""
+    return xp.searchsorted(starts, xp.arange(n_rows), side="right") - 1
