@@ -11,6 +11,7 @@ from benchmarks.planted import Setting, count_matrix, draw
 from benchmarks.record import Tell, about, repeated
 from benchmarks.speed import REFINE
 from benchmarks.steps import seconds_by_step
+from mallowmix.model.fit_options import SpectralOptions
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,18 @@ def _one_size(sizes: Sizes, M: int, repeats: int, tell: Tell) -> dict[str, Any]:
     for refine in REFINE:
         for threads in sizes.threads:
             seconds, _ = repeated(
-                lambda r=refine, t=threads: mm.fit(comparisons, K, refine=r, n_jobs=t), repeats
+                lambda r=refine, t=threads: mm.fit(
+                    comparisons, K, method=SpectralOptions(refine=r), n_jobs=t
+                ),
+                repeats,
             )
             rows.append({"method": refine, "threads": threads, "seconds": seconds})
             tell(f"M = {M:,}: {refine}, n_jobs={threads}: {seconds / product:.1f} products")
     steps = {
-        r: seconds_by_step(lambda r=r: mm.fit(comparisons, K, refine=r, n_jobs=1)) for r in REFINE
+        r: seconds_by_step(
+            lambda r=r: mm.fit(comparisons, K, method=SpectralOptions(refine=r), n_jobs=1)
+        )
+        for r in REFINE
     }
     return {
         "users": M,

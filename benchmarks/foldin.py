@@ -12,7 +12,7 @@ from benchmarks.floor import product_seconds
 from benchmarks.planted import Setting, draw, truth_of
 from benchmarks.record import Tell, about, repeated
 from mallowmix.engine import make_blocks
-from mallowmix.infer.collapsed_variational import lens
+from mallowmix.infer.prepared_model import prepare
 from mallowmix.infer.weights import _weights
 
 ESTIMATES = ("map", "mean")
@@ -77,7 +77,7 @@ def _caller(
 def _one(sizes: Sizes, tell: Tell) -> dict[str, Any]:
     """The kernel on arrays, labels mapped: what a service that holds the model ready would call."""
     setting = replace(sizes.setting, per_user=sizes.one)
-    view, (block,) = lens(truth_of(setting)), make_blocks(draw(setting, 1, others=True))
+    prepared, (block,) = prepare(truth_of(setting)), make_blocks(draw(setting, 1, others=True))
     random = np.random.default_rng(0)
     A, y = (
         random.standard_normal((sizes.matrix, sizes.matrix)),
@@ -87,7 +87,7 @@ def _one(sizes: Sizes, tell: Tell) -> dict[str, Any]:
         solve, _ = repeated(lambda: np.linalg.solve(A, y), sizes.calls)
         seconds = {
             estimate: repeated(
-                lambda e=estimate: _weights(block, (view, e, 1000, 1e-6), None), sizes.calls
+                lambda e=estimate: _weights(block, (prepared, e, 1000, 1e-6), None), sizes.calls
             )[0]  # type: ignore[arg-type]
             for estimate in ESTIMATES
         }

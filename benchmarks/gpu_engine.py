@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from mallowmix.model.fit_options import SpectralOptions
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 import mallowmix as mm  # noqa: E402
@@ -39,9 +41,14 @@ def both(M: int, N: int, Q: int, K: int, refine: str) -> dict:
     row: dict = {"people": M, "per_person": N, "items": Q, "components": K, "refine": refine}
     found = {}
     for name, engine in (("threads", "threads"), ("gpu", GpuEngine())):
-        mm.fit(votes.take_users(np.arange(500)), K, refine=refine, engine=engine)
+        mm.fit(
+            votes.take_users(np.arange(500)),
+            K,
+            method=SpectralOptions(refine=refine),
+            engine=engine,
+        )
         start = time.perf_counter()
-        found[name] = mm.fit(votes, K, refine=refine, engine=engine)
+        found[name] = mm.fit(votes, K, method=SpectralOptions(refine=refine), engine=engine)
         row[f"{name}_seconds"] = time.perf_counter() - start
         row[f"{name}_error"] = float(
             match_components(found[name].sigma, truth.sigma).kendall.mean()

@@ -22,7 +22,7 @@ from mallowmix.learn.spectral.subspace import (
 )
 
 FLOOR = 1e-4
-EXTRA = 8  # columns of the subspace beyond K − 1
+EXTRA = 8  # components of the subspace beyond K − 1
 GRID = np.r_[0.005, np.linspace(0.01, 0.99, 197)]
 
 
@@ -112,8 +112,8 @@ def fit_short(
     subspace = iterate_subspace(moment.apply, start, K - 1)
     clock("subspace")
     starts = {
-        "pairs": start_from_pairs(subspace, moment.pairs, K, batches[0].n_items),
-        "people": start_from_people(on, batches[0], moment, subspace, K, seed),
+        "pairs": initialise_from_pairs(subspace, moment.pairs, K, batches[0].n_items),
+        "people": initialise_from_users(on, batches[0], moment, subspace, K, seed),
     }
     clock("starts")
     found = {name: _climb(on, batches, *each, clock) for name, each in starts.items()}
@@ -138,8 +138,8 @@ def _climb(
         counts, bound = e_step(on, batches, beta_table(sigma, phi), alpha, gamma)
         bounds.append(bound + normaliser)
         clock("people")
-        sigma, phi = update_columns(counts, sigma)
-        clock("columns")
+        sigma, phi = update_components(counts, sigma)
+        clock("components")
     return {"sigma": sigma, "phi": phi, "bounds": bounds}
 
 
@@ -156,7 +156,7 @@ class _Clock:
         self.last = now
 
 
-def start_from_pairs(
+def initialise_from_pairs(
     subspace: Subspace, pairs: PairStatistics, K: int, n_items: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Corners among the embedded pairs, every pair as their mixture, items by their wins: rankings and shares."""
@@ -188,7 +188,7 @@ def start_from_pairs(
     return sigma, share
 
 
-def start_from_people(
+def initialise_from_users(
     on: Arrays,
     batch: Batch,
     moment: Moment,
@@ -270,14 +270,14 @@ def _corners(rows: np.ndarray, K: int, smooth: int = 15) -> np.ndarray:
 def beta_table(sigma: np.ndarray, phi: np.ndarray) -> np.ndarray:
     """(Q², K) β of every ordered pair, kept away from 0 and 1."""
     K, Q = sigma.shape
-    columns = [
+    components = [
         chances(Q, phi[k])[(sigma[k][None, :] - sigma[k][:, None] + Q - 1).ravel()]
         for k in range(K)
     ]
-    return np.clip(np.column_stack(columns), FLOOR, 1 - FLOOR)
+    return np.clip(np.column_stack(components), FLOOR, 1 - FLOOR)
 
 
-def update_columns(counts: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def update_components(counts: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The M-step: rankings by insertion search on the expected counts, φ by maximum likelihood over gaps."""
     K, Q = sigma.shape
     wins = counts.T.reshape(K, Q, Q)

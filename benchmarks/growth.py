@@ -20,6 +20,7 @@ import mallowmix as mm
 from benchmarks.planted import Setting, draw
 from benchmarks.record import Tell, about, timed
 from mallowmix.data.labels import as_labels
+from mallowmix.model.fit_options import SpectralOptions
 
 REFINE = ("none", "full")
 BYTES_A_COMPARISON, BYTES_A_PAIR = 40, 100  # the goal: 40 bytes a comparison and 100 · W · K
@@ -143,7 +144,10 @@ def fit_once_warm(folder: Path, refine: str, repeats: int) -> dict[str, Any]:
     before = resident_bytes()
     comparisons, K = restore(folder)
     loaded = resident_bytes()
-    seconds = [timed(lambda: mm.fit(comparisons, K, refine=refine))[0] for _ in range(repeats)]
+    seconds = [
+        timed(lambda: mm.fit(comparisons, K, method=SpectralOptions(refine=refine)))[0]
+        for _ in range(repeats)
+    ]
     return {
         "method": refine,
         "comparisons": comparisons.n_comparisons,

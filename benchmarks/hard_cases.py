@@ -21,8 +21,9 @@ import numpy as np
 import mallowmix as mm
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
-from mallowmix.learn.spectral.number_of_components import estimate_rank
-from mallowmix.learn.spectral.signed_moment import count_pairs, pair_statistics
+from mallowmix.learn.spectral.number_of_components import count_components
+from mallowmix.learn.spectral.signed_moment import count_pairs
+from mallowmix.learn.spectral.subspace import pair_statistics
 from mallowmix.model.mallows import sample_orders
 from mallowmix.model.permutations import kendall, match_components, sigma_of
 from mallowmix.model.sampling import Sample
@@ -131,7 +132,7 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
 def signs(votes: mm.Comparisons, found: mm.M4, seed: int) -> dict[str, Any]:
     """What a fit could look at without knowing the truth."""
     blocks, engine = make_blocks(votes), ThreadEngine()
-    rank = estimate_rank(
+    rank = count_components(
         blocks, pair_statistics(count_pairs(blocks, engine), votes.n_items), engine, seed=seed
     )
     k = found.n_components
@@ -141,7 +142,7 @@ def signs(votes: mm.Comparisons, found: mm.M4, seed: int) -> dict[str, Any]:
         "next_eigenvalue": float(rank.values[k - 1] / rank.edge),
         "least_share": float(found.share.min()),
         "least_distance": float(min(between)),
-        "half_distances": found.report["half_distances"],
+        "half_distances": found.report.spectral.half_distances,
     }
 
 

@@ -18,7 +18,7 @@ from benchmarks.record import RESULTS, about, repeated, save
 from mallowmix.engine import make_blocks
 from mallowmix.learn.spectral.insertion_search import insert_by_gap
 from mallowmix.learn.spectral.likelihood_tables import by_gap, by_pair, new_tables, tabulate
-from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 
 PHIS, K, ALPHA, PEOPLE, EACH = (0.94, 0.5), 10, 0.1, 4000, 300
 SHAKES = {"far": 5.0, "near": 0.5}
@@ -73,9 +73,9 @@ def values_of(n_items: int, phi: float, people: int) -> np.ndarray:
     sigma = np.random.default_rng(0).permuted(np.tile(np.arange(n_items), (K, 1)), axis=1)
     truth = mm.M4(sigma, np.full(K, phi), np.full(K, ALPHA), np.arange(n_items))
     drawn = truth.sample(people, EACH, seed=0)
-    tables, columns = new_tables(K, n_items), Columns(truth.sigma, truth.phi)
+    tables, components = new_tables(K, n_items), MallowsComponents(truth.sigma, truth.phi)
     pairs = by_pair(make_blocks(drawn.comparisons))
-    tables = tabulate(pairs, beta_table(columns, 1e-3), drawn.theta, tables, which=[0])
+    tables = tabulate(pairs, beta_table(components, 1e-3), drawn.theta, tables, which=[0])
     return by_gap(tables[0], n_items, phi)
 
 

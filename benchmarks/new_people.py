@@ -64,15 +64,15 @@ def thinned(votes: mm.Comparisons, keep: np.ndarray, random: np.random.Generator
 def held_out(votes: mm.Comparisons, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Rows between two given items, and rows between two held-out ones: half of a person's items are given."""
     starts = votes.starts()
-    told, asked = np.zeros(len(votes.user), bool), np.zeros(len(votes.user), bool)
+    given, held_out_rows = np.zeros(len(votes.user), bool), np.zeros(len(votes.user), bool)
     for m in range(votes.n_users):
         rows = slice(starts[m], starts[m + 1])
         items = random.permutation(np.unique(np.r_[votes.winner[rows], votes.loser[rows]]))
-        given = np.isin(
+        is_given = np.isin(
             np.stack([votes.winner[rows], votes.loser[rows]]), items[: round(len(items) / 2)]
         )
-        told[rows], asked[rows] = given.all(axis=0), ~given.any(axis=0)
-    return told, asked
+        given[rows], held_out_rows[rows] = is_given.all(axis=0), ~is_given.any(axis=0)
+    return given, held_out_rows
 
 
 def split(
@@ -83,39 +83,44 @@ def split(
     order = random.permutation(votes.n_users)[:N_PEOPLE]
     cut = len(order) * 2 // 3
     train, test = votes.take_users(np.sort(order[:cut])), votes.take_users(np.sort(order[cut:]))
-    told, asked = held_out(test, random)
+    given, held_out_rows = held_out(test, random)
     everything = np.ones(len(train.user), bool)
     if rated:
-        everything, told, asked = (
-            thinned(*part, random) for part in ((train, everything), (test, told), (test, asked))
+        everything, given, held_out_rows = (
+            thinned(*part, random)
+            for part in ((train, everything), (test, given), (test, held_out_rows))
         )
-    return rows_of(train, everything), rows_of(test, told), rows_of(test, asked)
+    return rows_of(train, everything), rows_of(test, given), rows_of(test, held_out_rows)
 
 
-def losses(model: mm.M4, told: mm.Comparisons, asked: mm.Comparisons) -> np.ndarray:
+def losses(model: mm.M4, given: mm.Comparisons, held_out_rows: mm.Comparisons) -> np.ndarray:
     """Each person's mean log-loss, NaN for those who are asked nothing."""
-    items, users = model.items, told.users[asked.user].tolist()
-    pairs = list(zip(items[asked.winner].tolist(), items[asked.loser].tolist(), strict=True))
-    return mean_losses(predict_each(model, told, users, pairs)[0], asked)
+    items, users = model.items, given.users[held_out_rows.user].tolist()
+    pairs = list(
+        zip(items[held_out_rows.winner].tolist(), items[held_out_rows.loser].tolist(), strict=True)
+    )
+    return mean_losses(predict_each(model, given, users, pairs)[0], held_out_rows)
 
 
-def mean_losses(p: np.ndarray, asked: mm.Comparisons) -> np.ndarray:
+def mean_losses(p: np.ndarray, held_out_rows: mm.Comparisons) -> np.ndarray:
     """Each person's mean of −log p over the rows asked of them."""
     total, n = (
-        np.bincount(asked.user, asked.weight * value, asked.n_users)
+        np.bincount(held_out_rows.user, held_out_rows.weight * value, held_out_rows.n_users)
         for value in (-np.log(p), np.ones(len(p)))
     )
-    return np.divide(total, n, out=np.full(asked.n_users, np.nan), where=n > 0)
+    return np.divide(total, n, out=np.full(held_out_rows.n_users, np.nan), where=n > 0)
 
 
 def rival_losses(
-    system: str, train: mm.Comparisons, told: mm.Comparisons, asked: mm.Comparisons, K: int
+    system: str, train: mm.Comparisons, given: mm.Comparisons, held_out_rows: mm.Comparisons, K: int
 ) -> np.ndarray:
     """The same of another system."""
-    pairs, which = np.unique(np.stack([asked.winner, asked.loser]), axis=1, return_inverse=True)
+    pairs, which = np.unique(
+        np.stack([held_out_rows.winner, held_out_rows.loser]), axis=1, return_inverse=True
+    )
     names = [tuple(train.items[pair].tolist()) for pair in pairs.T]
-    table = SYSTEMS[system]().fit(train, K).predict_proba(told, names)
-    return mean_losses(table[asked.user, which], asked)
+    table = SYSTEMS[system]().fit(train, K).predict_proba(given, names)
+    return mean_losses(table[held_out_rows.user, which], held_out_rows)
 
 
 def one_ranking(train: mm.Comparisons) -> mm.M4:
@@ -134,7 +139,7 @@ def measure(
     votes: mm.Comparisons, K: int, n_fits: int, seed: int, rated: bool, columns: str
 ) -> dict:
     """One split: the losses of every person under each system."""
-    train, told, asked = split(votes, seed, rated)
+    train, given, held_out_rows = split(votes, seed, rated)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
@@ -147,13 +152,13 @@ def measure(
         "several fits": several,
         "calibrated": ours,
     }
-    table = {name: losses(model, told, asked) for name, model in found.items()}
+    table = {name: losses(model, given, held_out_rows) for name, model in found.items()}
     asked_of = ~np.isnan(table["one ranking"])
-    trust = {
+    calibration = {
         name: getattr(ours.calibration, name) for name in ("evidence", "scale", "vertex", "spam")
     }
-    people = {"people": [str(name) for name in told.users[asked_of].tolist()]}
-    about = {"seed": seed, "seconds": seconds, "calibration": trust}
+    people = {"people": [str(name) for name in given.users[asked_of].tolist()]}
+    about = {"seed": seed, "seconds": seconds, "calibration": calibration}
     return about | people | {n: v[asked_of].tolist() for n, v in table.items()}
 
 
@@ -161,10 +166,10 @@ def measure_rival(
     votes: mm.Comparisons, K: int, seed: int, rated: bool, system: str
 ) -> list[float]:
     """One split: the losses of every person who is asked anything under another system."""
-    train, told, asked = split(votes, seed, rated)
+    train, given, held_out_rows = split(votes, seed, rated)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        found = rival_losses(system, train, told, asked, K)
+        found = rival_losses(system, train, given, held_out_rows, K)
     return found[~np.isnan(found)].tolist()
 
 

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
 from mallowmix.engine import ThreadEngine
-from mallowmix.learn.paper.components_from_topics import components
+from mallowmix.learn.paper.components_from_topics import components_from_topics
 from mallowmix.learn.paper.novel_pairs import find_novel_pairs
 from mallowmix.learn.paper.pair_moments import HalfMoments
 from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
@@ -53,7 +53,7 @@ def time_stages(comparisons: mm.Comparisons, K: int) -> dict[str, float]:
     marks.append(time.process_time())
     B = estimate_ranking_matrix(E, novel.pairs).B
     marks.append(time.process_time())
-    components(B)
+    components_from_topics(B)
     marks.append(time.process_time())
     stages = ("halves", "novel_pairs", "ranking_matrix", "components")
     assert not [note for note in novel.notes if "zeta" in note], (

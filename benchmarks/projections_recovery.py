@@ -36,7 +36,7 @@ def planted(
 
 def shared_rows(truth: mm.M4, fitted: mm.M4) -> int:
     """How many accepted rows belong to a component that has another accepted row already."""
-    pairs = [(int(i), int(j)) for i, j in fitted.report["novel_pairs"]]
+    pairs = [(int(i), int(j)) for i, j in fitted.report.projections.novel_pairs]
     owners = [int(np.argmax(truth.share * truth.beta()[:, i, j])) for i, j in pairs]
     return len(owners) - len(set(owners))
 
@@ -50,7 +50,7 @@ def measure(truth: mm.M4, comparisons: mm.Comparisons, setting: dict) -> dict:
     return {
         "kendall": error,
         "rows_of_a_component_already_found": shared_rows(truth, fitted),
-        "zeta_used": fitted.report["zeta"],
+        "zeta_used": fitted.report.projections.zeta,
     }
 
 

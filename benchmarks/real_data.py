@@ -1,4 +1,4 @@
-"""Real people: MovieLens 1M, the first 4000 users to learn from, the others to foretell. Every way of fitting, side by side.
+"""Real people: MovieLens 1M, the first 4000 users to learn from, the others to predict. Every way of fitting, side by side.
 
 python -m benchmarks.real_data --data DIR [--quick]    writes benchmarks/results/real_data.json
 
@@ -26,13 +26,14 @@ from threadpoolctl import threadpool_limits
 import mallowmix as mm
 from mallowmix.engine import Block, ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixError, MallowmixWarning
-from mallowmix.infer.collapsed_variational import views
-from mallowmix.infer.heldout.completion import completion, foretold, split_block
+from mallowmix.infer.heldout.completion import completion, predicted_rows, split_block
 from mallowmix.infer.heldout.heldout_scores import Heldout, summary
+from mallowmix.infer.prepared_model import prepare_members
 from mallowmix.learn.spectral.mallows_mstep import Columns
-from mallowmix.learn.spectral.monte_carlo_em import monte_carlo_em, start_chains
+from mallowmix.learn.spectral.monte_carlo_em import monte_carlo_em, new_chains
 from mallowmix.learn.spectral.user_sample import people
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
+from mallowmix.model.fit_options import ProjectionsOptions, SpectralOptions
 from mallowmix.numerics.randomness import as_key
 from mallowmix.readers.movielens import first_users, movielens_comparisons, read_movielens
 from mallowmix.readers.rating_forms import capped
@@ -77,7 +78,7 @@ def random_refined(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
             blocks,
             start.columns,
             start.alpha,
-            start_chains(blocks, theta),
+            new_chains(blocks, theta),
             ThreadEngine(),
             seed=seed,
         )
@@ -118,12 +119,16 @@ METHODS: dict[str, Fit] = {
     "EM from random rankings": random_em,
     "EM from random rankings, refined": random_refined,
     "spectral, people capped at 300": fitted(cap=300),
-    "spectral, refine=short": fitted(refine="short"),
-    "spectral, refine=none": fitted(refine="none"),
+    "spectral, refine=short": fitted(method=SpectralOptions(refine="short")),
+    "spectral, refine=none": fitted(method=SpectralOptions(refine="none")),
     "projections, printed distance": fitted(**_PRINTED),
-    "projections, printed, filtered": fitted(**_PRINTED, min_count=0.2, zeta="auto"),
+    "projections, printed, filtered": fitted(
+        **_PRINTED, method=ProjectionsOptions(min_count=0.2, zeta="auto")
+    ),
     "projections, euclidean": fitted(**_EUCLIDEAN),
-    "projections, euclidean, filtered": fitted(**_EUCLIDEAN, min_count=0.2, zeta="auto"),
+    "projections, euclidean, filtered": fitted(
+        **_EUCLIDEAN, method=ProjectionsOptions(min_count=0.2, zeta="auto")
+    ),
 }
 
 
@@ -146,7 +151,7 @@ def measure(name: str, train: mm.Comparisons, test: mm.Comparisons, K: int, seed
         "phi": model.phi.tolist(),
         "alpha0": float(model.alpha.sum()),
     }
-    row |= {"start": model.report.get("start"), "moved": model.report.get("moved")}
+    row |= {"start": model.report.spectral.initialisation, "moved": model.report.spectral.moved}
     found = {
         "random": completion(model, test),
         "films": completion(model, test, split="items"),
@@ -163,11 +168,11 @@ def measure(name: str, train: mm.Comparisons, test: mm.Comparisons, K: int, seed
 
 def with_either_held_out(model: mm.M4, test: mm.Comparisons) -> Heldout:
     """Half of each person's films are dealt out as in `completion`; all comparisons but those between two told ones are asked."""
-    fits, scores = views(model), []
+    fits, scores = prepare_members(model), []
     for block in make_blocks(test):
-        told, _ = split_block(block, 0.5, "items", as_key(0))
-        rows, person = np.flatnonzero(told == 0), people(block)
-        log_p = np.log(foretold(block, fits, told, person[rows], block.pair[rows]))
+        given, _ = split_block(block, 0.5, "items", as_key(0))
+        rows, person = np.flatnonzero(given == 0), people(block)
+        log_p = np.log(predicted_rows(block, fits, given, person[rows], block.pair[rows]))
         sums = [
             np.bincount(person[rows], block.weight[rows] * value, block.n_users)
             for value in (log_p, np.ones(len(rows)))

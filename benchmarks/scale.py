@@ -26,6 +26,7 @@ from benchmarks.planted import Setting, error_of, truth_of
 from benchmarks.record import RESULTS, about, load, save
 from benchmarks.scale_data import write_shards
 from mallowmix.engine import Shard
+from mallowmix.model.fit_options import SpectralOptions
 
 SETTING = Setting(n_items=200, n_components=20, per_user=100, phi=0.2, alpha=0.1)
 STAGES = ("scan", "store", "none", "full")
@@ -160,7 +161,7 @@ def fit(folder: Path, memory: str, setting: Setting, name: str) -> dict[str, Any
     model = mm.fit(
         stored,
         setting.n_components,
-        refine=name,
+        method=SpectralOptions(refine=name),
         engine=_clocked(DiskEngine, seconds)(memory=memory),
     )
     passes = {step: value for step, value in seconds.items() if step.startswith("all users")}

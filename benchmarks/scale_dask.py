@@ -19,8 +19,8 @@ from benchmarks.scale import SETTING
 from mallowmix.engine import ThreadEngine, make_shards
 from mallowmix.engine.dask import DaskEngine
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
-from mallowmix.learn.spectral.large_data import tabulate_everybody
-from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.large_data import tabulate_all_users
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -41,13 +41,13 @@ def main(arguments: list[str] | None = None) -> None:
 def measure(stored: StoredComparisons) -> dict[str, Any]:
     """Seconds of one pass by the number of workers, its bytes, and the run that loses a worker half-way."""
     truth = truth_of(SETTING)
-    columns, alpha = (
-        Columns(np.array(truth.sigma)[:, : stored.n_items], np.array(truth.phi)),
+    components, alpha = (
+        MallowsComponents(np.array(truth.sigma)[:, : stored.n_items], np.array(truth.phi)),
         np.array(truth.alpha),
     )
-    work = (stored.blocks(), columns, alpha)
+    work = (stored.blocks(), components, alpha)
     start = time.perf_counter()
-    expected = tabulate_everybody(*work, ThreadEngine(1))
+    expected = tabulate_all_users(*work, ThreadEngine(1))
     found: dict[str, Any] = {
         "comparisons": stored.n_comparisons,
         "shards": len(make_shards(work[0])),
@@ -68,9 +68,9 @@ def _timed(work: tuple[Any, ...], workers: int, *, lost: bool) -> tuple[float, n
     engine = DaskEngine(workers=workers)
     try:
         victims = list(engine.client.run(os.getpid).values()) if lost else []
-        tabulate_everybody(work[0][:1], *work[1:], engine)  # workers import and compile
+        tabulate_all_users(work[0][:1], *work[1:], engine)  # workers import and compile
         start = time.perf_counter()
-        tables = tabulate_everybody(*work, engine, progress=_killer(victims))
+        tables = tabulate_all_users(*work, engine, progress=_killer(victims))
         return time.perf_counter() - start, tables
     finally:
         engine.close()

@@ -8,6 +8,7 @@ import mallowmix as mm
 from benchmarks.peers import PEERS, HeldOut, held_out, random_start_em, train
 from benchmarks.planted import Setting, count_matrix, draw, error_of, truth_of
 from benchmarks.record import Tell, about, repeated, timed
+from mallowmix.model.fit_options import SpectralOptions
 
 REFINE = ("none", "short", "full")
 
@@ -81,7 +82,12 @@ def _ours(
     sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4, refine: str, repeats: int
 ) -> dict[str, Any]:
     seconds, model = repeated(
-        lambda: mm.fit(comparisons, truth.n_components, refine=refine, n_jobs=sizes.threads),
+        lambda: mm.fit(
+            comparisons,
+            truth.n_components,
+            method=SpectralOptions(refine=refine),
+            n_jobs=sizes.threads,
+        ),
         repeats,
     )
     return {
@@ -104,7 +110,7 @@ def _peer(
         seed=sizes.setting.seed,
     )
     trained = train(trainer, people, cap=cap)
-    seconds, found = timed(lambda: mm.components(trained.topic_word))
+    seconds, found = timed(lambda: mm.components_from_topics(trained.topic_word))
     return {
         "method": name,
         "kind": "peer",
@@ -135,5 +141,5 @@ def _random_starts(
         "method": "EM from random starts",
         "kind": "error only",
         "seconds": seconds,
-        "error": error_of(run.columns.sigma, truth),
+        "error": error_of(run.components.sigma, truth),
     }

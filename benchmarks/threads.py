@@ -8,6 +8,7 @@ import mallowmix as mm
 from benchmarks.planted import Setting, draw
 from benchmarks.record import Tell, about, timed
 from benchmarks.speed import REFINE
+from mallowmix.model.fit_options import SpectralOptions
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,9 @@ def _both(comparisons: mm.Comparisons, K: int, refine: str, repeats: int) -> dic
     for _ in range(repeats):
         for n_jobs in seconds:
             spent, models[n_jobs] = timed(
-                lambda j=n_jobs: mm.fit(comparisons, K, refine=refine, n_jobs=j)
+                lambda j=n_jobs: mm.fit(
+                    comparisons, K, method=SpectralOptions(refine=refine), n_jobs=j
+                )
             )
             seconds[n_jobs].append(spent)
     one, two = (sorted(times)[len(times) // 2] for times in seconds.values())

@@ -37,7 +37,7 @@ def main() -> float:
     )
     # (2, Q²) how much each topic puts on each word
     topics = lda.fit(words(comparisons)).components_
-    found = mm.components(topics.T, dispersion="ml")  # Algorithm 4
+    found = mm.components_from_topics(topics.T, dispersion="ml")  # Algorithm 4
 
     match = match_components(found.sigma, planted.sigma)
     error = float(match.kendall.mean())

@@ -4,7 +4,7 @@ import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine, make_blocks
-from mallowmix.learn.spectral.signed_moment import PairStatistics
+from mallowmix.learn.spectral.subspace import PairStatistics
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import match_components
 

@@ -136,7 +136,7 @@ def test_each_peer_learns_an_easy_population(name):
     trained = peers.train(trainer, people, cap=1)
     assert trained.topic_word.shape == (36, 2)
     np.testing.assert_allclose(trained.topic_word.sum(axis=0), 1, rtol=1e-4)
-    assert error_of(mm.components(trained.topic_word).sigma, truth) <= 0.1
+    assert error_of(mm.components_from_topics(trained.topic_word).sigma, truth) <= 0.1
 
 
 def test_em_from_random_starts_learns_an_easy_population():

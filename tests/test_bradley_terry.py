@@ -1,4 +1,4 @@
-"""Bradley–Terry columns: the scores against choices of a general optimiser, and on people who have such columns."""
+"""Bradley–Terry components: the scores against choices of a general optimiser, and on people who have such components."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from mallowmix.model.permutations import match_components
 
 
 def planted(seed=0, K=2, Q=8):
-    """A model of Bradley–Terry columns with one far favourite each: no Mallows column has that form."""
+    """A model of Bradley–Terry components with one far favourite each: no Mallows column has that form."""
     random = np.random.default_rng(seed)
     scores = (
         np.stack([np.r_[4.0, np.linspace(1, -1, Q - 1)][random.permutation(Q)] for _ in range(K)])
@@ -64,21 +64,21 @@ def test_beta_is_that_of_the_scores():
         replace(model, scores=np.full((2, 8), np.nan))
 
 
-def test_planted_scores_are_found_and_foretell_better_than_mallows_columns():
-    """One population: scores within .35 (the variational step sharpens them), and new people foretold better by .002 or more."""
+def test_planted_scores_are_found_and_predict_better_than_mallows_columns():
+    """One population: scores within .35 (the variational step sharpens them), and new people predicted better by .002 or more."""
     truth = planted()
     votes, new = (
         truth.sample(600, 60, seed=1).comparisons,
         truth.sample(600, 60, seed=2).comparisons,
     )
-    rigid, found = mm.fit(votes, 2), mm.fit(votes, 2, columns="bt")
+    rigid, found = mm.fit(votes, 2), mm.fit(votes, 2, components="bt")
     match = match_components(found.sigma, truth.sigma)
     assert np.abs(found.scores[match.found] - truth.scores[match.truth]).mean() < 0.35
     before, after = (
         completion(model, new).log_likelihood_per_comparison for model in (rigid, found)
     )
     assert after > before + 0.002
-    assert found.report["options"] == {"columns": "bt"}
+    assert found.report["options"] == {"components": "bt"}
     assert (np.argsort(-found.scores, axis=1, kind="stable") == found.order).all()
 
 
@@ -90,5 +90,7 @@ def test_the_bytes_do_not_depend_on_threads():
 
 
 def test_an_unknown_kind():
-    with pytest.raises(OptionError, match="columns is 'logit'; it must be one of 'mallows', 'bt'"):
-        mm.fit(planted().sample(50, 10).comparisons, 2, columns="logit")
+    with pytest.raises(
+        OptionError, match="components is 'logit'; it must be one of 'mallows', 'bt'"
+    ):
+        mm.fit(planted().sample(50, 10).comparisons, 2, components="logit")

@@ -11,6 +11,7 @@ from mallowmix.cli.calibrate import in_words
 from mallowmix.errors import DataError, OptionError
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.model.calibration import Calibration
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.model_file import dumps, loads
 
 TRUTH = mm.M4.from_orders(["abcdefghij", "jbhdfiaceg", "cgjaebhfid"], 0.5, 0.4)
@@ -25,15 +26,15 @@ def repeated(votes, times):
 def test_people_of_the_model_itself_need_little():
     """The truth, on 300 people from it: nothing is gained by more than .002."""
     found = mm.calibrate(TRUTH, NEW)
-    assert found.report["calibration"]["before"] - found.report["calibration"]["after"] < 0.002
-    assert found.calibration.evidence >= 0.5 and found.calibration.vertex <= 0.3
+    assert found.report.calibration.loss_before - found.report.calibration.loss_after < 0.002
+    assert found.calibration.likelihood_weight >= 0.5 and found.calibration.vertex_share <= 0.3
 
 
 def test_repeated_comparisons_count_for_less():
     """Five copies of each comparison: the evidence of one is found to be far below 1, and the loss falls."""
     found = mm.calibrate(TRUTH, repeated(NEW, 5))
-    assert 0.08 <= found.calibration.evidence <= 0.5
-    assert found.report["calibration"]["after"] < found.report["calibration"]["before"]
+    assert 0.08 <= found.calibration.likelihood_weight <= 0.5
+    assert found.report.calibration.loss_after < found.report.calibration.loss_before
     fresh = repeated(TRUTH.sample(300, 40, seed=8).comparisons, 5)
     better, before = (
         completion(model, fresh, split="items").log_likelihood_per_comparison
@@ -47,8 +48,8 @@ def test_people_who_hold_one_component_alone():
     mixed = replace(TRUTH, alpha=np.full(3, 5.0))
     single = mixed.sample(300, 40, prior="vertices", seed=3).comparisons
     found = mm.calibrate(mixed, single)
-    assert found.calibration.vertex >= 0.5
-    assert found.report["calibration"]["before"] - found.report["calibration"]["after"] > 0.01
+    assert found.calibration.vertex_share >= 0.5
+    assert found.report.calibration.loss_before - found.report.calibration.loss_after > 0.01
 
 
 def test_coin_flips_are_found_when_asked_for():
@@ -58,8 +59,8 @@ def test_coin_flips_are_found_when_asked_for():
     loser = np.where(flip, NEW.winner, NEW.loser)
     noisy = mm.Comparisons.from_codes(NEW.user, winner, loser, NEW.weight, NEW.items, NEW.users)
     sharp = replace(TRUTH, phi=np.full(3, 0.1))
-    assert mm.calibrate(sharp, noisy, spam=True).calibration.spam > 0
-    assert mm.calibrate(sharp, noisy).calibration.spam == 0
+    assert mm.calibrate(sharp, noisy, spam=True).calibration.spam_share > 0
+    assert mm.calibrate(sharp, noisy).calibration.spam_share == 0
 
 
 def test_the_data_it_was_learnt_from_is_not_the_judge():
@@ -68,12 +69,12 @@ def test_the_data_it_was_learnt_from_is_not_the_judge():
     model = mm.fit(votes, 8)
     honest = mm.calibrate(model, votes)
     flattered = mm.calibrate(replace(model, report={}), votes)
-    assert honest.report["calibration"]["before"] > flattered.report["calibration"]["before"] + 0.01
+    assert honest.report.calibration.loss_before > flattered.report.calibration.loss_before + 0.01
     assert (
         np.array_equal(honest.sigma, model.sigma)
-        and honest.report["fingerprint"] == model.report["fingerprint"]
+        and honest.report.fingerprint == model.report.fingerprint
     )
-    assert honest.report["calibration"]["users"] <= 60
+    assert honest.report.calibration.n_users <= 60
 
 
 def test_the_same_bytes_on_any_number_of_threads_and_in_any_order():
@@ -97,7 +98,7 @@ def test_what_cannot_be():
         mm.calibrate(TRUTH, NEW, given=1.5)
     alone = mm.Comparisons.from_arrays(["u"], ["a"], ["b"])
     with pytest.raises(
-        DataError, match="Nobody has comparisons to foretell after some were told: give more people"
+        DataError, match="Nobody has comparisons to predict after some were told: give more people"
     ):
         mm.calibrate(TRUTH, alone, split="items", given=0.9)
     for bad, words in (
@@ -114,7 +115,7 @@ def test_words_where_nothing_is_gained():
     found = {"calibration": {"users": 40, "before": 0.5, "after": 0.5}}
     assert in_words(replace(TRUTH, report=found)).startswith("No setting gains more than its noise")
     assert "counts for 0.5" in in_words(
-        replace(TRUTH, report=found, calibration=Calibration(evidence=0.5))
+        FittedModel(replace(TRUTH, report=found), calibration=Calibration(likelihood_weight=0.5))
     )
 
 
@@ -127,7 +128,7 @@ def test_the_command(tmp_path, monkeypatch):
     said, _ = run("calibrate", "model.m4", "votes.parquet", "-o", "new.m4")
     found = mm.load("new.m4")
     assert (
-        f"One comparison counts for {found.calibration.evidence:g}" in said
+        f"One comparison counts for {found.calibration.likelihood_weight:g}" in said
         and "Wrote new.m4." in said
     )
     assert found.calibration == mm.calibrate(TRUTH, repeated(NEW, 5)).calibration
@@ -135,7 +136,7 @@ def test_the_command(tmp_path, monkeypatch):
 
     values = json.loads(run("calibrate", "model.m4", "votes.parquet", "--json")[0])
     assert (
-        values["calibration"]["evidence"] == found.calibration.evidence
+        values["calibration"]["evidence"] == found.calibration.likelihood_weight
         and values["output"] == "model.m4"
     )
     assert dumps(mm.load("model.m4")) == dumps(found)
@@ -153,7 +154,7 @@ def test_fit_can_do_it_all_at_once(tmp_path, monkeypatch):
     assert (
         model.scores is not None and len(model.others) == 1 and "One comparison counts for" in said
     )
-    expected = mm.calibrate(mm.fit(NEW, 2, n_fits=2, columns="bt"), NEW)
+    expected = mm.calibrate(mm.fit(NEW, 2, n_fits=2, components="bradley-terry"), NEW)
     assert dumps(model) == dumps(expected)
     _, wrong = run("fit", "votes.parquet", "-k", 2, "--kind", "logit", code=2)
     assert "--kind is 'logit'; it must be one of 'mallows', 'bt'" in wrong

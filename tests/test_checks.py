@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mallowmix.checks import data_report, warn_about
+from mallowmix.checks import check, warn_about
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataWarning, OptionError
 from mallowmix.readers import read
@@ -79,7 +79,7 @@ ROW = st.tuples(
 @settings(max_examples=100, deadline=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=14))
 def test_every_number_against_a_slow_twin(rows):
-    report = data_report(comparisons_of(rows, list("stuvwxyz"))).to_dict()
+    report = check(comparisons_of(rows, list("stuvwxyz"))).to_dict()
     sentences, advice = report.pop("warnings"), report.pop("advice")
     assert report == twin(rows, list("stuvwxyz"))
     concerns = [
@@ -93,7 +93,7 @@ def test_every_number_against_a_slow_twin(rows):
 
 
 def test_good_data_raises_no_concern():
-    report = data_report(comparisons_of(FINE))
+    report = check(comparisons_of(FINE))
     assert report.warnings == [] and report.advice == []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -101,7 +101,7 @@ def test_good_data_raises_no_concern():
 
 
 def test_users_with_fewer_than_two_comparisons():
-    report = data_report(comparisons_of([*FINE, ("d", "x", "y"), ("e", "y", "x"), ("f", "x", "z")]))
+    report = check(comparisons_of([*FINE, ("d", "x", "y"), ("e", "y", "x"), ("f", "x", "z")]))
     assert report.warnings == [
         "3 users made fewer than two comparisons: they tell nothing about which tastes go together, "
         "and are left out of the moments."
@@ -109,19 +109,17 @@ def test_users_with_fewer_than_two_comparisons():
     assert report.advice == [
         "Ask 'd', 'e' and 'f' for more comparisons, or leave them as they are: nobody else is affected."
     ]
-    one = data_report(comparisons_of([*FINE, ("d", "x", "y")]))
+    one = check(comparisons_of([*FINE, ("d", "x", "y")]))
     assert one.warnings[0].startswith("1 user made fewer than two comparisons: it tells nothing")
     assert one.warnings[0].endswith("and is left out of the moments.")
 
 
 def test_a_repeated_comparison_counts_as_two():
-    assert (
-        data_report(comparisons_of([*FINE, ("d", "x", "y"), ("d", "x", "y")])).users_below_two == []
-    )
+    assert check(comparisons_of([*FINE, ("d", "x", "y"), ("d", "x", "y")])).users_below_two == []
 
 
 def test_items_that_never_lose():
-    report = data_report(comparisons_of([*FINE, ("a", "tea", "x"), ("b", "tea", "z")]))
+    report = check(comparisons_of([*FINE, ("a", "tea", "x"), ("b", "tea", "z")]))
     assert report.warnings == [
         "'tea' never loses: the data cannot tell how far above the others it should stand."
     ]
@@ -131,7 +129,7 @@ def test_items_that_never_lose():
 
 
 def test_items_that_never_win():
-    report = data_report(comparisons_of([*FINE, ("a", "x", "tea"), ("b", "z", "milk")]))
+    report = check(comparisons_of([*FINE, ("a", "x", "tea"), ("b", "z", "milk")]))
     assert report.warnings == [
         "'milk' and 'tea' never win: the data cannot tell how far below the others they should stand."
     ]
@@ -141,7 +139,7 @@ def test_items_that_never_win():
 
 
 def test_long_lists_are_cut_short():
-    report = data_report(comparisons_of([*FINE, *(("a", "x", f"tea{n}") for n in range(8))]))
+    report = check(comparisons_of([*FINE, *(("a", "x", f"tea{n}") for n in range(8))]))
     assert report.warnings[0].startswith(
         "'tea0', 'tea1', 'tea2', 'tea3', 'tea4' and 3 more never win"
     )
@@ -149,7 +147,7 @@ def test_long_lists_are_cut_short():
 
 
 def test_items_that_were_never_compared():
-    report = data_report(comparisons_of(FINE, ["x", "y", "z", "tea"]))
+    report = check(comparisons_of(FINE, ["x", "y", "z", "tea"]))
     assert report.warnings == [
         "'tea' is in no comparison: its place in every ranking would be a guess."
     ]
@@ -160,7 +158,7 @@ def test_a_comparison_graph_in_pieces():
     apart = [
         (user, *pair) for user in "ab" for pair in [("p", "q"), ("q", "p"), ("m", "n"), ("n", "m")]
     ]
-    report = data_report(comparisons_of([*FINE, *apart]))
+    report = check(comparisons_of([*FINE, *apart]))
     assert report.pieces == [3, 2, 2] and report.smaller_pieces == [["m", "n"], ["p", "q"]]
     assert report.warnings == [
         "The comparisons fall into 3 pieces (of 3, 2, 2 items): nothing was compared across them, directly or through "
@@ -173,7 +171,7 @@ def test_a_comparison_graph_in_pieces():
 
 def test_contradictions_are_those_of_one_person():
     rows = [("a", "x", "y"), ("b", "y", "x"), ("b", "x", "y"), ("b", "x", "y")]
-    report = data_report(comparisons_of(rows))
+    report = check(comparisons_of(rows))
     assert report.n_contradictions == 1 and report.n_repeated == 1
 
 
@@ -181,13 +179,13 @@ def test_a_user_left_without_comparisons_is_counted():
     comparisons = comparisons_of([*FINE, ("d", "p", "q"), ("d", "q", "p")]).with_items(
         ["x", "y", "z"], unknown_items="drop"
     )
-    report = data_report(comparisons)
+    report = check(comparisons)
     assert report.users_below_two == ["d"] and report.per_user["min"] == 0
 
 
 def test_no_comparisons_at_all_still_gives_a_report():
     empty = comparisons_of([("a", "x", "y")]).with_items(["p", "q"], unknown_items="drop")
-    report = data_report(empty)
+    report = check(empty)
     assert report.pieces == [] and report.pairs_seen == 0 and report.never_compared == ["p", "q"]
 
 
@@ -195,13 +193,13 @@ def test_each_concern_is_given_as_a_warning_that_points_at_the_caller():
     comparisons = comparisons_of([*FINE, ("d", "p", "q")])
     with pytest.warns(DataWarning) as caught:
         warn_about(comparisons)
-    assert [str(warning.message) for warning in caught] == data_report(comparisons).warnings
+    assert [str(warning.message) for warning in caught] == check(comparisons).warnings
     assert len(caught) == 4 and {warning.filename for warning in caught} == {__file__}
 
 
 def test_the_report_is_plain_json_with_text_labels():
     numbers = Comparisons.from_arrays([1, 2], [10, 30], [20, 40])
-    report = data_report(numbers).to_dict()
+    report = check(numbers).to_dict()
     assert json.loads(json.dumps(report, allow_nan=False)) == report
     assert report["users_below_two"] == ["1", "2"] and report["smaller_pieces"] == [["30", "40"]]
 
@@ -231,10 +229,10 @@ def planted_sides(bias, *, n_users=150, per_user=40, seed=0, unfair=False):
 @pytest.mark.parametrize("unfair", [False, True])
 def test_position_bias_is_found_and_not_blamed_on_the_items(unfair):
     """Standard error of b about .03: 4 of them are .12, once in 16,000. Better items on the left of fair sides: no bias."""
-    biased = data_report(read(planted_sides(0.5, unfair=unfair))).position
+    biased = check(read(planted_sides(0.5, unfair=unfair))).position
     assert abs(np.log(biased.left_wins / (1 - biased.left_wins)) - 0.5) < 0.15
     assert biased.clear and biased.low < biased.left_wins < biased.high
-    fair = data_report(read(planted_sides(0.0, seed=1, unfair=unfair)))
+    fair = check(read(planted_sides(0.0, seed=1, unfair=unfair)))
     assert abs(fair.position.left_wins - 0.5) < 0.035
     assert (fair.position.share_left > 0.6) == unfair
     assert not any("side more often" in warning for warning in fair.warnings)
@@ -244,14 +242,14 @@ def test_the_interval_of_position_bias_holds_the_truth():
     """95 % of 60 small samples: at most 8 misses but once in 500."""
     truth = 1 / (1 + np.exp(-0.3))
     found = [
-        data_report(read(planted_sides(0.3, n_users=40, per_user=15, seed=seed))).position
+        check(read(planted_sides(0.3, n_users=40, per_user=15, seed=seed))).position
         for seed in range(60)
     ]
     assert sum(not each.low <= truth <= each.high for each in found) <= 8
 
 
 def test_position_bias_is_said_in_words():
-    report = data_report(read(planted_sides(-0.6)))
+    report = check(read(planted_sides(-0.6)))
     assert any(
         "People choose the right side more often than they should" in warning
         for warning in report.warnings
@@ -267,7 +265,7 @@ def test_ties_are_no_contradictions():
         "outcome": ["left", "tie", "left", "tie"],
     }
     for ties in ("drop", "half"):
-        report = data_report(read(table, ties=ties))
+        report = check(read(table, ties=ties))
         assert (report.n_contradictions, report.n_ties, report.ties, report.form) == (
             1,
             2,
@@ -275,7 +273,7 @@ def test_ties_are_no_contradictions():
             "battles",
         )
     ratings = {"user": ["a"] * 3, "item": list("xyz"), "rating": [1, 1, 2]}
-    assert data_report(read(ratings, ties="half")).n_contradictions == 0
+    assert check(read(ratings, ties="half")).n_contradictions == 0
 
 
 def test_support_by_hand():
@@ -283,7 +281,7 @@ def test_support_by_hand():
     rows = [
         (user, *pair) for user in "abcdefghijkl" for pair in [("x", "y"), ("y", "z"), ("z", "x")]
     ]
-    report = data_report(comparisons_of(rows), n_components=2)
+    report = check(comparisons_of(rows), n_components=2)
     support = report.support
     assert (support.people_per_component, support.per_person, support.per_item_and_component) == (
         6,
@@ -295,16 +293,13 @@ def test_support_by_hand():
         "6 people for each of 2 tastes made two comparisons or more: far too few"
     )
     assert "This data cannot support 2 tastes" in report.warnings[-1]
-    thin = data_report(comparisons_of(rows), n_components=1).support
+    thin = check(comparisons_of(rows), n_components=1).support
     assert thin.verdict == "thin" and thin.sentences[2].startswith(
         "An item takes part in 24 comparisons for the one taste: few"
     )
     many = Comparisons.from_arrays(
         np.repeat(np.arange(200), 20), ["x", "y"] * 2000, ["y", "z"] * 2000
     )
-    assert (
-        data_report(many, 4).support.verdict == "yes"
-        and data_report(many, 4).support.most_components == 4
-    )
+    assert check(many, 4).support.verdict == "yes" and check(many, 4).support.most_components == 4
     with pytest.raises(OptionError, match="n_components is 0"):
-        data_report(many, 0)
+        check(many, 0)

@@ -8,11 +8,11 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.folds import counted_people, deal_people
+from mallowmix.data.splits import counted_users, split_users
 from mallowmix.errors import OptionError
 from mallowmix.fitting.k_rules import Evidence, difference, ratio, recommend
 from mallowmix.infer.heldout.completion import completion
-from mallowmix.infer.heldout.held_out_rows import ask
+from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from tests.command_line import run
 from tests.planted import planted
 
@@ -107,7 +107,7 @@ ONE, TWO = evidence(1, [2, 3, 4, 3]), evidence(2, [4, 5, 6, 5.1])
         ),
         (
             evidence(3, [4, 5, 6.3, 4.9]),
-            "2: a third taste does not foretell new people better: +0.0025 per comparison, give or take",
+            "2: a third taste does not predict new people better: +0.0025 per comparison, give or take",
         ),
         (
             evidence(3, [5, 6, 7, 6.2], value=0.9),
@@ -162,24 +162,24 @@ def test_the_error_of_a_ratio_by_the_jackknife():
 def test_asking_agrees_with_completion():
     model = planted(10, 3, 0.4, 0.3)
     votes = model.sample(60, 25, seed=3).comparisons
-    asked = ask(model, votes, given=0.4, seed=7, n_jobs=1)
+    held_out = predict_held_out(model, votes, given=0.4, seed=7, n_jobs=1)
     whole = completion(model, votes, given=0.4, seed=7)
-    s, n = asked.per_person(60).sum(axis=0)
+    s, n = held_out.per_user(60).sum(axis=0)
     assert n == whole.n_comparisons and s / n == pytest.approx(
         whole.log_likelihood_per_comparison, abs=1e-12
     )
-    assert np.all((asked.probability > 0) & (asked.probability < 1))
+    assert np.all((held_out.probability > 0) & (held_out.probability < 1))
 
 
 def test_people_are_dealt_evenly_once_each():
-    part = deal_people(11, 3, seed=5)
+    part = split_users(11, 3, seed=5)
     assert sorted(np.bincount(part)) == [3, 4, 4]
-    assert not np.array_equal(part, deal_people(11, 3, seed=6))
+    assert not np.array_equal(part, split_users(11, 3, seed=6))
 
 
 def test_people_without_weight_do_not_count():
     votes = planted(6, 1).sample(5, 4, seed=0).comparisons
-    assert counted_people(replace(votes, user_weight=np.array([1.0, 0, 1, 0, 1]))).n_users == 3
+    assert counted_users(replace(votes, user_weight=np.array([1.0, 0, 1, 0, 1]))).n_users == 3
 
 
 def test_the_same_for_any_threads_and_any_order_of_rows():

@@ -16,6 +16,7 @@ import pytest
 import mallowmix as mm
 from command_line import run
 from mallowmix.cli.fit import default_name
+from mallowmix.model.fit_options import ProjectionsOptions
 from mallowmix.model.model_file import dumps
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -224,7 +225,7 @@ def test_simulate_notes_items_that_were_never_drawn(here):
 
 def test_fit_writes_the_model_of_the_library(folder):
     votes = mm.read_comparisons(folder / "votes.parquet")
-    model = mm.fit(votes, 2, method="projections", zeta="auto", min_count=0.2, seed=0)
+    model = mm.fit(votes, 2, method=ProjectionsOptions(zeta="auto", min_count=0.2), seed=0)
     assert (folder / "model.m4").read_bytes() == dumps(model)
 
 
@@ -297,7 +298,7 @@ def test_fit_leaves_out_rows_and_weights_on_demand(here):
         "weight=",
         "-q",
     )
-    assert mm.load("v.m4").report["comparisons"] == len(rows)
+    assert mm.load("v.m4").report.n_comparisons == len(rows)
 
 
 def test_fit_passes_every_option_on(folder, here):

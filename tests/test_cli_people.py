@@ -55,7 +55,7 @@ def test_weights_are_written(files, votes):
 
 def test_weights_with_intervals(files, votes):
     run("weights", *files, "-o", "w.csv", "--intervals", "--level", 0.8, "--seed", 3, "--n-jobs", 1)
-    rows, found = rows_of("w.csv"), mm.posterior(TWO, votes, level=0.8, seed=3)
+    rows, found = rows_of("w.csv"), mm.weight_intervals(TWO, votes, level=0.8, seed=3)
     assert list(rows[0]) == [
         "user",
         "component_1",

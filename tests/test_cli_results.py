@@ -169,7 +169,7 @@ def test_check_tells_sizes_and_that_nothing_is_wrong():
 def test_check_warns_and_advises():
     Path("v.csv").write_text("who,winner,loser\nu,a,b\nu,b,a\nu,a,c\nv,d,e\nv,e,d\n")
     said, _ = run("check", "v.csv", "--columns", "user=who")
-    report = mm.data_report(mm.read("v.csv", columns={"user": "who"}))
+    report = mm.check(mm.read("v.csv", columns={"user": "who"}))
     assert len(report.warnings) == 2
     for number, (warning, advice) in enumerate(
         zip(report.warnings, report.advice, strict=True), start=1

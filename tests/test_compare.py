@@ -15,7 +15,7 @@ from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, OptionError
 from mallowmix.peers.baselines import BradleyTerry, Coin
 from mallowmix.peers.bias import Bias
-from mallowmix.peers.validation import foretold
+from mallowmix.peers.validation import predicted_rows
 from mallowmix.plots import plot_compared
 from tests.command_line import run
 from tests.planted import planted
@@ -56,22 +56,24 @@ def items_of(part, m):
 
 def test_new_people_and_no_item_both_told_and_asked(votes):
     task = make_task(votes, "people", 0.5, 3)
-    assert not set(task.train.users.tolist()) & set(task.told.users.tolist())
-    assert (task.train.n_users, task.told.n_users) == (60, 30)
+    assert not set(task.train.users.tolist()) & set(task.given.users.tolist())
+    assert (task.train.n_users, task.given.n_users) == (60, 30)
     assert (
-        task.told.users.tolist() == task.asked.users.tolist() == votes.users[task.people].tolist()
+        task.given.users.tolist()
+        == task.held_out.users.tolist()
+        == votes.users[task.people].tolist()
     )
-    assert all(not items_of(task.told, m) & items_of(task.asked, m) for m in range(30))
+    assert all(not items_of(task.given, m) & items_of(task.held_out, m) for m in range(30))
     other = make_task(votes, "people", 0.5, 4)
     assert other.people.tolist() != task.people.tolist()
-    assert make_task(votes, "people", 0.5, 3).asked == task.asked
+    assert make_task(votes, "people", 0.5, 3).held_out == task.held_out
 
 
 @pytest.mark.parametrize("split", ["items", "comparisons"])
 def test_other_splits_learn_from_what_is_told_of_everybody(votes, split):
     task = make_task(votes, split, 0.5, 3)
-    assert task.train is task.told and task.told.n_users == 90
-    together = task.told.n_comparisons + task.asked.n_comparisons
+    assert task.train is task.given and task.given.n_users == 90
+    together = task.given.n_comparisons + task.held_out.n_comparisons
     assert (
         together == votes.n_comparisons
         if split == "comparisons"
@@ -95,31 +97,31 @@ def test_where_items_cannot_be_held_out_a_note_says_so():
 def test_ratings_are_dealt_before_comparisons_are_made(ratings):
     table = rating_table(ratings)
     task = make_task(table, "people", 0.5, 1)
-    assert task.told.n_users == 20 and task.train.n_users == 40
+    assert task.given.n_users == 20 and task.train.n_users == 40
     stars = dict(zip(zip(*ratings[:2], strict=True), ratings[2], strict=True))
-    for part in (task.told, task.asked):
+    for part in (task.given, task.held_out):
         names = part.users.tolist(), part.items.tolist()
         assert all(
             stars[names[0][m], names[1][i]] > stars[names[0][m], names[1][j]]
             for m, i, j in zip(part.user, part.winner, part.loser, strict=True)
         )
-    assert all(not items_of(task.told, m) & items_of(task.asked, m) for m in range(20))
-    assert max(task.asked.per_user()) <= 36
-    asked = set(zip(*task.ratings.asked[:2], strict=True))
-    assert not asked & set(zip(*task.ratings.train[:2], strict=True))
-    assert len(asked) + len(task.ratings.train[0]) == len(ratings[0])
+    assert all(not items_of(task.given, m) & items_of(task.held_out, m) for m in range(20))
+    assert max(task.held_out.per_user()) <= 36
+    held_out = set(zip(*task.ratings.held_out[:2], strict=True))
+    assert not held_out & set(zip(*task.ratings.train[:2], strict=True))
+    assert len(held_out) + len(task.ratings.train[0]) == len(ratings[0])
 
 
 # ---- the numbers ----
 
 
-def test_the_table_is_what_the_systems_foretell(votes, found):
+def test_the_table_is_what_the_systems_predict(votes, found):
     """Every number of one row, by hand, from the same deals; people who are asked in both deals are one cluster."""
     sums = {}
     for seed in range(2):
         task = make_task(votes, "people", 0.5, seed)
-        p = foretold(BradleyTerry().fit(task.train), task.told, task.asked)
-        for m, w, q in zip(task.people[task.asked.user], task.asked.weight, p, strict=True):
+        p = predicted_rows(BradleyTerry().fit(task.train), task.given, task.held_out)
+        for m, w, q in zip(task.people[task.held_out.user], task.held_out.weight, p, strict=True):
             n, loss, right = sums.get(m, (0, 0, 0))
             sums[m] = (n + w, loss - w * np.log(q), right + w * (q > 0.5))
     n, loss, right = np.array(list(sums.values())).T
@@ -181,9 +183,9 @@ def test_ratings_bring_systems_for_ratings_and_their_error(ratings):
     rows = {row.system: row for row in found.table}
     assert rows["coin"].rmse is None and rows["m4-one"].log_loss < 0.6
     task = make_task(rating_table(ratings), "people", 0.5, 0)
-    predicted = Bias().fit(task.ratings.train, seed=0).predict(*task.ratings.asked[:2])
+    predicted = Bias().fit(task.ratings.train, seed=0).predict(*task.ratings.held_out[:2])
     assert rows["bias"].rmse == pytest.approx(
-        np.sqrt(np.mean((predicted - task.ratings.asked[2]) ** 2))
+        np.sqrt(np.mean((predicted - task.ratings.held_out[2]) ** 2))
     )
     assert rows["m4-one"].rmse < rows["bias"].rmse, "two opposite tastes have no common bias"
 

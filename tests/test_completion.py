@@ -21,17 +21,17 @@ TWO = M4.from_orders([list("abcd"), list("dcba")], phi=[0.3, 0.5], alpha=[0.4, 0
 def told_and_asked(comparisons, *, given=0.5, split="comparisons", seed=0):
     """Each row's weight told and asked, over all blocks."""
     parts = [split_block(block, given, split, as_key(seed)) for block in make_blocks(comparisons)]
-    return np.concatenate([told for told, _ in parts]), np.concatenate(
-        [asked for _, asked in parts]
+    return np.concatenate([known for known, _ in parts]), np.concatenate(
+        [wanted for _, wanted in parts]
     )
 
 
-def quadrature(model, told: list[tuple[int, int]], asked: list[tuple[int, int]]) -> float:
+def quadrature(model, known: list[tuple[int, int]], wanted: list[tuple[int, int]]) -> float:
     """Σ log p(w | told) for two components, θ = (t, 1 − t), by integrals over t; t = s^(1/α₁) and its mirror are smooth."""
     beta, (a, b) = model.beta(), model.alpha
 
     def likelihood(t):
-        return math.prod(t * beta[0, i, j] + (1 - t) * beta[1, i, j] for i, j in told)
+        return math.prod(t * beta[0, i, j] + (1 - t) * beta[1, i, j] for i, j in known)
 
     def integral(f):
         # t < ½: ds = a t^(a−1) dt
@@ -49,7 +49,7 @@ def quadrature(model, told: list[tuple[int, int]], asked: list[tuple[int, int]])
             )
             / whole
         )
-        for i, j in asked
+        for i, j in wanted
     )
 
 
@@ -57,18 +57,18 @@ def quadrature(model, told: list[tuple[int, int]], asked: list[tuple[int, int]])
 def test_two_components_agree_with_quadrature(given):
     """Collapsed inference is off by .005 on a dozen people, by less than .002 on 200; the plain variational mean by .013."""
     comparisons = TWO.sample(200, 8, seed=3).comparisons
-    told, asked = told_and_asked(comparisons, given=given)
+    known, wanted = told_and_asked(comparisons, given=given)
     total = 0.0
     for m in range(comparisons.n_users):
         words = [[], []]
         for row in np.flatnonzero(comparisons.user == m):
-            for side, weight in enumerate((told[row], asked[row])):
+            for side, weight in enumerate((known[row], wanted[row])):
                 words[side] += [(comparisons.winner[row], comparisons.loser[row])] * round(weight)
         total += quadrature(TWO, *words)
     found = completion(TWO, comparisons, given=given)
-    assert found.n_comparisons == asked.sum()
+    assert found.n_comparisons == wanted.sum()
     assert found.log_likelihood_per_comparison == pytest.approx(
-        total / asked.sum(), abs=2e-3 if given else 1e-9
+        total / wanted.sum(), abs=2e-3 if given else 1e-9
     )
 
 
@@ -94,10 +94,10 @@ def test_the_true_model_beats_wrong_ones():
 def test_one_component_needs_nothing_told_and_its_standard_error_is_clustered():
     model = M4.from_orders([list("abc")], phi=0.4)
     comparisons = model.sample(40, [1 + m % 7 for m in range(40)], seed=1).comparisons
-    _, asked = told_and_asked(comparisons)
+    _, wanted = told_and_asked(comparisons)
     log_p = np.log(model.beta()[0, comparisons.winner, comparisons.loser])
-    sums = [float((asked * log_p)[comparisons.user == m].sum()) for m in range(40)]
-    counts = [float(asked[comparisons.user == m].sum()) for m in range(40)]
+    sums = [float((wanted * log_p)[comparisons.user == m].sum()) for m in range(40)]
+    counts = [float(wanted[comparisons.user == m].sum()) for m in range(40)]
     people = [(s, n) for s, n in zip(sums, counts, strict=True) if n]
     mean = sum(s for s, _ in people) / sum(n for _, n in people)
     variance = (
@@ -140,9 +140,9 @@ def test_comparisons_are_dealt_out_whole_and_to_the_right_number(given):
         list("uuuuuvvw"), list("abcadabc"), list("bcadcbca"), weights
     )
     for seed in range(20):
-        told, asked = told_and_asked(comparisons, given=given, seed=seed)
-        np.testing.assert_allclose(told + asked, comparisons.weight)
-        units = [np.ceil(told[comparisons.user == m]).sum() for m in range(3)]
+        known, wanted = told_and_asked(comparisons, given=given, seed=seed)
+        np.testing.assert_allclose(known + wanted, comparisons.weight)
+        units = [np.ceil(known[comparisons.user == m]).sum() for m in range(3)]
         for count, n in zip(units, (8, 4, 1), strict=True):  # ½ and 2½ make 1 + 3 pieces
             assert math.floor(given * n) <= count <= math.ceil(given * n) + (n == 4)
 
@@ -154,29 +154,29 @@ def test_every_comparison_is_told_equally_often_and_the_odd_one_by_chance():
     comparisons = Comparisons.from_arrays(
         user, np.tile(list("abcde"), n), np.tile(list("bcdea"), n)
     )
-    told, _ = told_and_asked(comparisons)
-    sizes = told.reshape(n, 5).sum(axis=1)
+    known, _ = told_and_asked(comparisons)
+    sizes = known.reshape(n, 5).sum(axis=1)
     assert set(sizes) == {2, 3}
     assert chi_square_p([np.sum(sizes == 2), np.sum(sizes == 3)], [0.5, 0.5]) > 1e-4
-    assert chi_square_p(told.reshape(n, 5).sum(axis=0), [0.2] * 5) > 1e-4
+    assert chi_square_p(known.reshape(n, 5).sum(axis=0), [0.2] * 5) > 1e-4
 
 
 def test_items_are_either_told_or_asked():
     comparisons = M4.from_orders([list("abcdefgh")], phi=0.6).sample(50, 40, seed=2).comparisons
-    told, asked = told_and_asked(comparisons, split="items", given=0.5)
+    known, wanted = told_and_asked(comparisons, split="items", given=0.5)
     for m in range(comparisons.n_users):
         rows = comparisons.user == m
         sides = [
             set(np.r_[comparisons.winner[rows & (part > 0)], comparisons.loser[rows & (part > 0)]])
-            for part in (told, asked)
+            for part in (known, wanted)
         ]
         assert not sides[0] & sides[1]
         assert max(map(len, sides)) <= 4, "half of the eight items on each side"
-        between = rows & (told == 0) & (asked == 0)
+        between = rows & (known == 0) & (wanted == 0)
         for row in np.flatnonzero(between):
             pair = {comparisons.winner[row], comparisons.loser[row]}
             assert not pair <= sides[0] and not pair <= sides[1]
-    assert told.sum() > 0 and asked.sum() > 0
+    assert known.sum() > 0 and wanted.sum() > 0
 
 
 def test_every_item_is_given_equally_often():
@@ -186,11 +186,11 @@ def test_every_item_is_given_equally_often():
     comparisons = Comparisons.from_arrays(
         np.repeat(np.arange(n), 6), np.tile(winner, n), np.tile(loser, n)
     )
-    told, asked = told_and_asked(comparisons, split="items")
-    assert (told.reshape(n, 6).sum(axis=1) == 1).all() and (
-        asked.reshape(n, 6).sum(axis=1) == 1
+    known, wanted = told_and_asked(comparisons, split="items")
+    assert (known.reshape(n, 6).sum(axis=1) == 1).all() and (
+        wanted.reshape(n, 6).sum(axis=1) == 1
     ).all()
-    assert chi_square_p(told.reshape(n, 6).sum(axis=0), [1 / 6] * 6) > 1e-4
+    assert chi_square_p(known.reshape(n, 6).sum(axis=0), [1 / 6] * 6) > 1e-4
 
 
 def test_threads_weights_and_the_order_of_items_do_not_matter():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import mallowmix as mm
 from mallowmix.errors import DataError, OptionError
-from mallowmix.learn.paper.components_from_topics import components, conditional_beta
+from mallowmix.learn.paper.components_from_topics import components_from_topics, conditional_beta
 from mallowmix.model.mallows import MAX_PHI
 from oracles import beta
 from strategies import rankings
@@ -45,7 +45,7 @@ def mixtures(draw):
 @given(mixtures(), st.sampled_from(["pooled", "ml", "printed"]))
 def test_exact_b_gives_rankings_and_dispersions_back(mixture, dispersion):
     sigmas, phis = mixture
-    found = components(ranking_matrix(sigmas, phis), dispersion=dispersion)
+    found = components_from_topics(ranking_matrix(sigmas, phis), dispersion=dispersion)
     assert found.sigma.tolist() == [list(sigma) for sigma in sigmas]
     np.testing.assert_allclose(found.phi, phis, atol=1e-5)
 
@@ -66,7 +66,7 @@ def test_proposition_1a_pair_frequencies_cancel(mixture, seed):
         for s, phi in zip(sigmas, phis, strict=True)
     ]
     np.testing.assert_allclose(conditional_beta(B), expected, atol=1e-12)
-    assert components(B).sigma.tolist() == [list(sigma) for sigma in sigmas]
+    assert components_from_topics(B).sigma.tolist() == [list(sigma) for sigma in sigmas]
 
 
 def column(entries, Q):
@@ -79,7 +79,7 @@ def column(entries, Q):
 
 def test_e6_a_pair_seen_in_neither_order_is_one_half():
     """Items 0 and 2 were never compared: β is ½, not 0/0, and their places follow from item 1."""
-    found = components(column({(0, 1): 3, (1, 2): 3}, 3))
+    found = components_from_topics(column({(0, 1): 3, (1, 2): 3}, 3))
     assert found.beta[0, 0, 2] == found.beta[0, 2, 0] == 0.5
     assert np.isfinite(found.beta).all()
     assert found.sigma.tolist() == [[0, 1, 2]]
@@ -92,17 +92,17 @@ def test_e7_a_tie_is_half_a_win_for_each():
     rounded = np.round(conditional_beta(B)[0] * (1 - np.eye(4))).sum(axis=1)
     assert rounded.tolist() == [0, 1, 0, 2]
     # 3, then 0 and 1 with 1.5 wins each and Σβ = 1.5 and 1.1, then 2
-    assert components(B).sigma.tolist() == [[1, 2, 3, 0]]
+    assert components_from_topics(B).sigma.tolist() == [[1, 2, 3, 0]]
 
 
 def test_equal_wins_are_told_apart_by_how_clearly_they_were_won():
     """A cycle 0 > 1 > 2 > 0: one win each; Σβ puts the clearest winner first."""
     B = column({(0, 1): 9, (1, 0): 1, (1, 2): 7, (2, 1): 3, (2, 0): 6, (0, 2): 4}, 3)
-    assert components(B).sigma.tolist() == [[0, 2, 1]]  # Σβ: 1.3, 0.8, 0.9
+    assert components_from_topics(B).sigma.tolist() == [[0, 2, 1]]  # Σβ: 1.3, 0.8, 0.9
 
 
 def test_nothing_known_keeps_the_order_of_the_items():
-    found = components(np.zeros((9, 2)))
+    found = components_from_topics(np.zeros((9, 2)))
     assert found.sigma.tolist() == [[0, 1, 2]] * 2
     assert found.phi == pytest.approx(MAX_PHI, abs=1e-9)
 
@@ -115,7 +115,9 @@ def test_e8_the_printed_dispersion_explodes_when_one_beta_is_zero():
     for j in (15, 17):
         # … but ties with two low ones, so that it has no more wins, and a smaller Σβ
         B[8 * Q + j] = B[j * Q + 8]
-    found = {name: components(B, dispersion=name) for name in ("printed", "pooled", "ml")}
+    found = {
+        name: components_from_topics(B, dispersion=name) for name in ("printed", "pooled", "ml")
+    }
     assert all(part.sigma.tolist() == [list(range(Q))] for part in found.values())
     assert found["printed"].phi.tolist() == [1.0]
     mean = 18 / 19 / (1 + phi)
@@ -133,7 +135,7 @@ def test_e8_the_printed_dispersion_is_biased_up_by_noise():
         noise = np.triu(random.normal(0, 0.08, (Q, Q)), 1)
         table = np.clip(exact + noise - noise.T, 0.01, 0.99)
         for name, values in phis.items():
-            values.append(components(table.reshape(-1, 1), dispersion=name).phi[0])
+            values.append(components_from_topics(table.reshape(-1, 1), dispersion=name).phi[0])
     assert np.mean(phis["printed"]) > np.mean(phis["pooled"]) + 0.005
     assert np.mean(phis["pooled"]) == pytest.approx(0.2, abs=0.01)
 
@@ -143,26 +145,26 @@ def test_a_dispersion_stays_in_its_range():
     B = column({(0, 1): 9, (1, 0): 1, (1, 2): 9, (2, 1): 1, (2, 0): 9, (0, 2): 1}, 3)
     B += column({(0, 1): 1, (1, 2): 1, (2, 0): 0.5}, 3)
     for name in ("pooled", "ml", "printed"):
-        assert 0 <= components(B, dispersion=name).phi[0] <= 1
+        assert 0 <= components_from_topics(B, dispersion=name).phi[0] <= 1
 
 
 def test_wrong_matrices_and_options_say_so():
     with pytest.raises(
         DataError, match=r"B must have Q² rows, one for each code i·Q \+ j .*; got shape \(10, 2\)"
     ):
-        components(np.ones((10, 2)))
+        components_from_topics(np.ones((10, 2)))
     for shape in [(9,), (1, 2), (9, 0), (3, 3, 3)]:
         with pytest.raises(DataError, match="B must have Q² rows"):
-            components(np.ones(shape))
+            components_from_topics(np.ones(shape))
     for bad in (-1.0, np.nan, np.inf):
         B = np.ones((4, 1))
         B[1] = bad
         with pytest.raises(DataError, match="B must hold finite numbers of at least 0"):
-            components(B)
+            components_from_topics(B)
     with pytest.raises(
         OptionError, match="dispersion is 'mean'; it must be one of 'pooled', 'ml', 'printed'"
     ):
-        components(np.ones((4, 1)), dispersion="mean")
+        components_from_topics(np.ones((4, 1)), dispersion="mean")
 
 
 def test_lemma_1_topics_of_scikit_learns_lda_become_mallows_components(capsys):

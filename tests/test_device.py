@@ -17,10 +17,12 @@ from mallowmix.engine.gpu.device_forms import FORMS
 from mallowmix.engine.gpu.gpu_engine import GpuEngine, to_batch
 from mallowmix.errors import OptionError
 from mallowmix.fitting.fit import fit
-from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
-from mallowmix.learn.spectral.signed_moment import SignedMoment, pair_statistics
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
+from mallowmix.learn.spectral.signed_moment import SignedMoment
 from mallowmix.learn.spectral.signed_moment import count_pairs as compiled_counts
+from mallowmix.learn.spectral.subspace import pair_statistics
 from mallowmix.learn.spectral.variational_em import expected_counts, variational_em
+from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.mallows import gap_probabilities
 from mallowmix.numerics.kemeny import insertion_search
 from planted import planted, tiny_population
@@ -81,15 +83,15 @@ def test_the_moment_is_that_of_the_compiled_step(data, room):
 
 def test_the_e_step_is_that_of_the_compiled_step_and_keeps_its_state(data):
     blocks, truth = make_blocks(data), planted(6, 3, 0.4)
-    columns = Columns(np.array(truth.sigma), np.array(truth.phi))
+    components = MallowsComponents(np.array(truth.sigma), np.array(truth.phi))
     found, expected = (
-        variational_em(blocks, columns, np.full(3, 0.4), run, n_iter=4)
+        variational_em(blocks, components, np.full(3, 0.4), run, n_iter=4)
         for run in (engine(), ThreadEngine(1))
     )
     np.testing.assert_allclose(found.elbo, expected.elbo, rtol=1e-5)
     for a, b in zip(found.gamma, expected.gamma, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
-    given, table = expected.gamma, beta_table(columns, 1e-4)
+    given, table = expected.gamma, beta_table(components, 1e-4)
     one, two = (
         expected_counts(blocks, table, np.full(3, 0.4), run, given)[0]
         for run in (engine(), ThreadEngine(1))
@@ -121,10 +123,13 @@ def test_the_bound_by_hand():
 
 def test_a_short_fit_on_the_cards_arrays_is_that_of_the_threads():
     data = planted(15, 3, 0.3).sample(600, 40, seed=1).comparisons
-    found, expected = fit(data, 3, refine="short", engine=engine()), fit(data, 3, refine="short")
+    found, expected = (
+        fit(data, 3, method=SpectralOptions(refine="short"), engine=engine()),
+        fit(data, 3, method=SpectralOptions(refine="short")),
+    )
     assert np.array_equal(found.sigma, expected.sigma)
     assert np.abs(found.phi - expected.phi).max() < 1e-4
-    streamed = fit(data, 3, refine="short", engine=engine(room=0))
+    streamed = fit(data, 3, method=SpectralOptions(refine="short"), engine=engine(room=0))
     assert np.array_equal(streamed.sigma, expected.sigma)
 
 
@@ -162,7 +167,7 @@ def test_the_benchmarks_columns_are_ours():
     np.testing.assert_allclose(
         gpu_fit.chances(9, 0.4), np.concatenate([win.lose[:0:-1], win.win]), rtol=1e-9
     )
-    ours = beta_table(Columns(truth.sigma, truth.phi), gpu_fit.FLOOR)
+    ours = beta_table(MallowsComponents(truth.sigma, truth.phi), gpu_fit.FLOOR)
     np.testing.assert_allclose(gpu_fit.beta_table(truth.sigma, truth.phi), ours, rtol=1e-9)
     random = np.random.default_rng(2)
     wins, order = (
@@ -186,8 +191,8 @@ def device_cases(data):
     counts = compiled_counts(make_blocks(data), ThreadEngine(1))
     pairs = pair_statistics(counts, 6)
     V = np.random.default_rng(0).standard_normal((15, 4)).astype(np.float32)
-    columns = Columns(np.array(planted(6, 3, 0.4).sigma), np.full(3, 0.4))
-    table = beta_table(columns, 1e-4).astype(np.float32)
+    components = MallowsComponents(np.array(planted(6, 3, 0.4).sigma), np.full(3, 0.4))
+    table = beta_table(components, 1e-4).astype(np.float32)
     return {
         "count pairs": (None, None),
         "signed rows": (None, None),

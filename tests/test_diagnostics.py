@@ -18,7 +18,7 @@ from mallowmix.assess.simulated_error import draw_again, expected_error, simulat
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import OptionError
-from mallowmix.infer.heldout.held_out_rows import Asked, ask
+from mallowmix.infer.heldout.held_out_rows import HeldOutRows, predict_held_out
 from mallowmix.model.sampling import draw_weights
 from tests.command_line import run
 from tests.planted import planted, tiny_population
@@ -76,28 +76,28 @@ def test_two_opposite_tastes_polarise_on_the_ends():
 def test_the_slope_is_the_best_by_trying():
     random = np.random.default_rng(0)
     p = random.uniform(0.05, 0.95, 500)
-    asked = Asked(
+    held_out = HeldOutRows(
         np.repeat(np.arange(50), 10), np.zeros(500, int), random.choice([1.0, 2.0], 500), p
     )
     z = np.log(p / (1 - p))
     best = minimize_scalar(
-        lambda b: asked.weight @ np.log1p(np.exp(-b * z)), bounds=(-5, 5), method="bounded"
+        lambda b: held_out.weight @ np.log1p(np.exp(-b * z)), bounds=(-5, 5), method="bounded"
     )
-    assert reliability(asked).slope == pytest.approx(best.x, abs=1e-4)
+    assert reliability(held_out).slope == pytest.approx(best.x, abs=1e-4)
 
 
 def test_the_true_model_is_as_sure_as_it_should_be():
     """New people of the model itself: the slope within 4 standard errors of 1; a model that is too sure is seen."""
     people = MODEL.sample(400, 40, seed=9).comparisons
-    found = reliability(ask(MODEL, people))
+    found = reliability(predict_held_out(MODEL, people))
     assert abs(found.slope - 1) < 4 * found.slope_error
     assert all(
-        abs(row.foretold - row.observed) < 4 * math.sqrt(0.25 / row.n_comparisons) + 0.02
+        abs(row.predicted - row.observed) < 4 * math.sqrt(0.25 / row.n_comparisons) + 0.02
         for row in found.table
     )
     assert sum(row.n_comparisons for row in found.table) == found.n_comparisons
     sure = mm.M4(MODEL.sigma, MODEL.phi / 3, MODEL.alpha, MODEL.items)
-    over = reliability(ask(sure, people))
+    over = reliability(predict_held_out(sure, people))
     assert over.slope < 1 - 4 * over.slope_error
 
 
@@ -138,11 +138,11 @@ def test_the_same_people_are_asked_the_same_pairs():
     votes = tiny_population(1, fractions=True, people=True)
     again = draw_again(mm.M4.from_orders(["abcd"], 0.5), votes, seed=1)
 
-    def asked(c):
+    def held_out(c):
         low, high = np.minimum(c.winner, c.loser), np.maximum(c.winner, c.loser)
         return np.bincount((c.user * 4 + low) * 4 + high, c.weight, 5 * 16)
 
-    assert np.allclose(asked(again), asked(votes)) and np.array_equal(
+    assert np.allclose(held_out(again), held_out(votes)) and np.array_equal(
         again.user_weight, votes.user_weight
     )
 
@@ -217,7 +217,7 @@ def test_a_loud_person_is_named():
 def test_held_out_people_and_options(votes):
     other = MODEL.sample(50, 20, seed=77).comparisons
     found = mm.diagnose(MODEL, votes, held_out=other, simulations=0)
-    assert found.reliability == reliability(ask(MODEL, other))
+    assert found.reliability == reliability(predict_held_out(MODEL, other))
     with pytest.raises(OptionError, match="simulations is -1"):
         mm.diagnose(MODEL, votes, simulations=-1)
 

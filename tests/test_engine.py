@@ -319,7 +319,7 @@ def test_a_step_never_writes_into_its_arguments():
         model = mm.fit(data, 2, engine=engine)
         mm.fit(data, 2, method="projections", engine=engine)
     mm.weights(model, data, engine=engine)
-    mm.posterior(model, data, engine=engine, n_draws=10)
+    mm.weight_intervals(model, data, engine=engine, n_draws=10)
     for method in ("left-to-right", "importance", "completion"):
         mm.heldout(model, data, method, engine=engine)
     assert seen_steps >= {

@@ -19,9 +19,10 @@ from mallowmix.engine.out_of_core.finished_passes import FinishedPasses
 from mallowmix.engine.out_of_core.store import store_comparisons
 from mallowmix.engine.selection import make_engine
 from mallowmix.errors import MallowmixWarning, OptionError
-from mallowmix.learn.spectral.large_data import tabulate_everybody
+from mallowmix.learn.spectral.large_data import tabulate_all_users
 from mallowmix.learn.spectral.mallows_mstep import Columns
 from mallowmix.learn.spectral.signed_moment import _count_step
+from mallowmix.model.fit_options import SpectralOptions
 from planted import error, planted
 from slow_step import slow_count
 
@@ -73,14 +74,14 @@ def test_threads_and_disk_give_the_same_bytes(votes, stored, expected, tmp_path)
     assert fitted(stored, tmp_path, engine=DiskEngine(1, memory="256MB")) == expected
     assert fitted(stored, tmp_path, engine="threads") == expected
     model = mm.load(tmp_path / "model.m4")
-    assert model.report["sampled_share"] < 1 and error(model, TRUTH) < 0.05
+    assert model.report.spectral.sampled_share < 1 and error(model, TRUTH) < 0.05
     assert not (stored.folder / "passes").exists()  # a fit that went well leaves nothing behind
 
 
 def test_small_data_gives_the_same_bytes_too(votes, stored, tmp_path, monkeypatch):
     monkeypatch.setattr("mallowmix.learn.spectral.user_sample.ENOUGH", 10**6)
-    assert fitted(votes, tmp_path, refine="short") == fitted(
-        stored, tmp_path, refine="short", engine="disk"
+    assert fitted(votes, tmp_path, method=SpectralOptions(refine="short")) == fitted(
+        stored, tmp_path, method=SpectralOptions(refine="short"), engine="disk"
     )
 
 
@@ -177,12 +178,12 @@ def test_halves_add_up_to_everybody(votes):
     """The tables of even and of odd people, against tables of each half alone: the same draws, so the same sums of logarithms."""
     blocks = mm.engine.make_blocks(votes)
     columns, alpha = Columns(np.array(TRUTH.sigma), np.array(TRUTH.phi)), np.array(TRUTH.alpha)
-    halves = tabulate_everybody(blocks, columns, alpha, ThreadEngine(2), seed=4)
+    halves = tabulate_all_users(blocks, columns, alpha, ThreadEngine(2), seed=4)
     P = 45
     assert halves.shape == (2, 2 * P, 15)
     for odd in (0, 1):
         alone = [_only(block, odd) for block in blocks]
-        tables = tabulate_everybody(alone, columns, alpha, ThreadEngine(1), seed=4)
+        tables = tabulate_all_users(alone, columns, alpha, ThreadEngine(1), seed=4)
         np.testing.assert_allclose(
             tables[:, :P] + tables[:, P:], halves[:, odd * P : (odd + 1) * P], rtol=1e-4, atol=1e-3
         )

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from mallowmix.engine import ThreadEngine, make_blocks
-from mallowmix.learn.spectral.large_data import learn_from_everybody
-from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
+from mallowmix.learn.spectral.large_data import learn_from_all_users
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.monte_carlo_em import (
     FLOOR,
     MonteCarlo,
     groups,
     monte_carlo_em,
-    start_chains,
-    sweep_people,
+    new_chains,
+    sweep_users,
 )
 from mallowmix.learn.spectral.user_sample import sample_blocks
 from mallowmix.model.m4 import M4
@@ -40,19 +40,19 @@ def rough(truth, population):
     blocks = sample_blocks(make_blocks(population.comparisons), 0.1, 0, ThreadEngine(1))
     theta = [np.full((block.n_users, 3), 1 / 3) for block in blocks]
     return blocks, MonteCarlo(
-        Columns(sigma, np.full(3, 0.6)), np.full(3, 0.2), start_chains(blocks, theta), []
+        MallowsComponents(sigma, np.full(3, 0.6)), np.full(3, 0.2), new_chains(blocks, theta), []
     )
 
 
 def as_model(found, truth):
-    return M4(found.columns.sigma, found.columns.phi, found.alpha, truth.items)
+    return M4(found.components.sigma, found.components.phi, found.alpha, truth.items)
 
 
 def test_everybody_mends_what_the_sample_left(truth, population, rough):
     sample, start = rough
     assert error(as_model(start, truth), truth) > 0.02
     told = []
-    found, distances = learn_from_everybody(
+    found, distances = learn_from_all_users(
         make_blocks(population.comparisons),
         sample,
         start,
@@ -68,40 +68,40 @@ def test_everybody_mends_what_the_sample_left(truth, population, rough):
         and {said[0] for said in told} == {"everybody"}
     )
     # ten standard errors of φ from 12,000 comparisons are about this
-    assert np.abs(found.columns.phi - 0.6).max() < 0.1
+    assert np.abs(found.components.phi - 0.6).max() < 0.1
 
 
 def test_only_phi_and_alpha_move(truth, rough):
     sample, start = rough
-    options = {"max_settle": 1, "min_average": 3, "max_average": 3, "move_sigma": False}
+    options = {"max_burn_in": 1, "min_average": 3, "max_average": 3, "move_sigma": False}
     found = monte_carlo_em(
         sample,
-        start.columns._replace(phi=np.full(3, 0.9)),
+        start.components._replace(phi=np.full(3, 0.9)),
         start.alpha,
         start.chains,
         ThreadEngine(1),
         **options,
     )
-    assert found.columns.sigma.tobytes() == start.columns.sigma.tobytes() and found.moved == [
+    assert found.components.sigma.tobytes() == start.components.sigma.tobytes() and found.moved == [
         0,
         0,
         0,
         0,
     ]
-    assert (found.columns.phi < 0.85).all() and (found.alpha != start.alpha).all()
+    assert (found.components.phi < 0.85).all() and (found.alpha != start.alpha).all()
 
 
 def test_fresh_draws_are_of_the_posterior(truth, population):
     """Mean squared weights of everybody, E Σ θ² = (α + 1) / (Kα + 1): .75 ± .01 (5 standard errors are .014)."""
-    beta = beta_table(Columns(np.array(truth.sigma), np.array(truth.phi)), FLOOR)
+    beta = beta_table(MallowsComponents(np.array(truth.sigma), np.array(truth.phi)), FLOOR)
     blocks = make_blocks(population.comparisons)
     drawn = np.concatenate(
-        [sweep_people(block, beta, np.full(3, 0.2), 40, as_key(3)) for block in blocks]
+        [sweep_users(block, beta, np.full(3, 0.2), 40, as_key(3)) for block in blocks]
     )
     np.testing.assert_allclose(drawn.sum(axis=1), 1, rtol=1e-9)
     assert abs(np.sum(drawn**2, axis=1).mean() - 1.2 / 1.6) < 0.03
     ten = np.concatenate(
-        [sweep_people(block, beta, np.full(3, 0.2), 10, as_key(3)) for block in blocks]
+        [sweep_users(block, beta, np.full(3, 0.2), 10, as_key(3)) for block in blocks]
     )
     assert abs(np.sum(ten**2, axis=1).mean() - np.sum(drawn**2, axis=1).mean()) < 0.02
 

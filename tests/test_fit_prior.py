@@ -14,12 +14,14 @@ import mallowmix as mm
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import DataError, FitWarning, OptionError
-from mallowmix.infer.collapsed_variational import lens
+from mallowmix.infer.prepared_model import prepare
 from mallowmix.infer.priors import fitted_prior as prior
 from mallowmix.infer.priors.discrete_prior import DiscretePrior, lattice
 from mallowmix.infer.priors.fitted_prior import fit_prior
 from mallowmix.infer.priors.vertex_prior import log_likelihood, make_draws
 from mallowmix.model.calibration import Calibration
+from mallowmix.model.ensemble import Ensemble
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.numerics.randomness import as_key
 from tests.oracles import log_marginal
 from tests.planted import planted, tiny_population
@@ -44,10 +46,10 @@ def test_sweeps_draw_the_components_of_tokens_from_their_posterior():
         p = math.prod(beta[k, i, j] for k, (i, j) in zip(z, words, strict=True))
         p *= math.prod(math.gamma(a + c) for a, c in zip(model.alpha, n, strict=True))
         total, expected = total + p, expected + p * n
-    (block,), view = make_blocks(votes), lens(model)
+    (block,), prepared = make_blocks(votes), prepare(model)
     z, found = np.full(5, -1, np.int16), np.zeros(2)
     for cycle in range(5000):
-        data = (block.starts, block.pair, block.weight, view.beta, view.alpha, 1.0)
+        data = (block.starts, block.pair, block.weight, prepared.beta, prepared.alpha, 1.0)
         found += prior._sweep(*data, z, 1, cycle, 0, as_key(0))[0] / 5000
     np.testing.assert_allclose(found, expected / total, atol=0.12)
     assert found.sum() == pytest.approx(5)
@@ -108,9 +110,9 @@ def test_evidence_and_scale():
     truth = planted(8, 2, phi=0.1, alpha=[0.5, 1.0], seed=5)
     votes = truth.sample(300, 20, seed=2).comparisons
     twice = replace(votes, weight=2 * votes.weight)
-    trusted = replace(truth, calibration=Calibration(evidence=0.5, scale=3.0))
+    trusted = FittedModel(truth, calibration=Calibration(likelihood_weight=0.5, prior_scale=3.0))
     found = fit_prior(trusted, twice)
-    assert found.calibration == Calibration(evidence=0.5)
+    assert found.calibration == Calibration(likelihood_weight=0.5)
     np.testing.assert_allclose(found.alpha, fit_prior(truth, votes).alpha, rtol=0.5)
 
 
@@ -118,7 +120,7 @@ def test_further_fits_get_priors_of_their_own():
     truth = planted(8, 2, alpha=[0.2, 0.6], seed=6)
     votes = truth.sample(200, 20, seed=2).comparisons
     other = replace(flat(truth), sigma=truth.sigma[::-1], phi=truth.phi[::-1])
-    fitted = fit_prior(replace(flat(truth), others=(other,)), votes, n_cycles=30)
+    fitted = fit_prior(FittedModel(flat(truth), ensemble=Ensemble((other,))), votes, n_cycles=30)
     np.testing.assert_allclose(fitted.others[0].alpha[::-1], fitted.alpha, rtol=0.3)
     assert fitted.others[0].calibration == Calibration()
 
@@ -141,7 +143,7 @@ def test_shares_of_a_mixture_are_the_most_likely_ones():
     ).x
     fitted = fit_prior(flat(truth), votes, "vertices")
     assert fitted.share[0] == pytest.approx(best, abs=1e-4)
-    assert fitted.calibration.vertex == 1
+    assert fitted.calibration.vertex_share == 1
     assert fitted.alpha.sum() == pytest.approx(2)
     theta = mm.weights(fitted, votes)
     posterior = np.exp(log_p) * fitted.share
@@ -169,7 +171,7 @@ def test_the_likelihood_with_two_parts_matches_quadrature():
     """4000 draws a person; effective sizes near 1000, so a person's log p is off by .03 at most."""
     model, votes = both_parts()
     x = np.r_[np.log(model.alpha * 1.5), 0.7]
-    draws = ThreadEngine(1).map(make_draws, make_blocks(votes), (lens(model), 4000, as_key(0)))
+    draws = ThreadEngine(1).map(make_draws, make_blocks(votes), (prepare(model), 4000, as_key(0)))
     found = [log_likelihood(part, x)[0] for part in draws]
     v, alpha, beta = expit(0.7), model.alpha * 1.5, model.beta()
     for m in range(6):
@@ -188,7 +190,7 @@ def test_the_likelihood_with_two_parts_matches_quadrature():
 
 def test_the_gradient_is_that_of_the_likelihood():
     model, votes = both_parts()
-    draws = ThreadEngine(1).map(make_draws, make_blocks(votes), (lens(model), 50, as_key(0)))
+    draws = ThreadEngine(1).map(make_draws, make_blocks(votes), (prepare(model), 50, as_key(0)))
     x = np.array([-0.3, 0.4, 0.2])
     for part in draws:
         _, gradient = log_likelihood(part, x)
@@ -209,7 +211,7 @@ def test_a_planted_share_of_vertices_is_found(vertex):
     ]
     votes = truth.sample(500, 40, seed=3, prior=theta).comparisons
     fitted = fit_prior(flat(truth), votes, "both", n_cycles=12)
-    assert fitted.calibration.vertex == pytest.approx(vertex, abs=0.15)
+    assert fitted.calibration.vertex_share == pytest.approx(vertex, abs=0.15)
     np.testing.assert_allclose(fitted.share, theta.mean(axis=0), atol=0.06)
     if vertex < 1:
         np.testing.assert_allclose(np.log(fitted.alpha), np.log(truth.alpha), atol=0.6)
@@ -306,7 +308,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(OptionError, match="kind is 'normal'; it must be one of 'dirichlet'"):
         fit_prior(model, votes, "normal")
     with pytest.raises(OptionError, match="fit the prior first, then calibrate"):
-        fit_prior(replace(model, calibration=Calibration(spam=0.1)), votes)
+        fit_prior(FittedModel(model, calibration=Calibration(spam_share=0.1)), votes)
     with pytest.raises(DataError, match="Nobody has a comparison of the model's items that counts"):
         fit_prior(model, replace(votes, user_weight=np.zeros(votes.n_users)))
     with pytest.raises(DataError, match="must be at least 0 and sum to one"):

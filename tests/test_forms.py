@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mallowmix as mm
+from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.model_file import dumps
 from mallowmix.readers import read, read_comparisons
 from mallowmix.writers import preflib_text, rankings_of, table_of, write_table
@@ -206,7 +207,7 @@ def test_every_form_is_the_same_comparisons(tmp_path, form):
 @pytest.mark.filterwarnings("ignore::mallowmix.errors.DataWarning")
 def test_every_form_is_the_same_model(tmp_path):
     """Comparisons are the same byte for byte, so one form of each family is enough here."""
-    truth = dumps(mm.fit(TRUTH, 2, refine="none", seed=3))
+    truth = dumps(mm.fit(TRUTH, 2, method=SpectralOptions(refine="none"), seed=3))
     for form in (
         "csv.gz",
         "battles",
@@ -218,7 +219,15 @@ def test_every_form_is_the_same_model(tmp_path):
     ):
         source, options = FORMS[form](tmp_path)
         assert (
-            dumps(mm.fit(read_comparisons(source, **options), 2, refine="none", seed=3)) == truth
+            dumps(
+                mm.fit(
+                    read_comparisons(source, **options),
+                    2,
+                    method=SpectralOptions(refine="none"),
+                    seed=3,
+                )
+            )
+            == truth
         ), form
 
 

@@ -11,13 +11,13 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import kstest
 
 from mallowmix.engine import Block, ThreadEngine
-from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import (
     _histogram,
     _sweep,
     monte_carlo_em,
+    new_chains,
     polya_alpha,
-    start_chains,
 )
 from oracles import chi_square_p
 from planted import blocks_of, planted
@@ -115,8 +115,8 @@ def test_chains_hold_a_component_for_every_token():
         0, 3, np.array([0, 2]), np.array([1, 2], np.int32), np.array([1.0, 2.5]), np.ones(1)
     )
     (few,), (many,) = (
-        start_chains([block], [np.full((1, 3), 1 / 3)]),
-        start_chains([block], [np.full((1, 300), 1 / 300)]),
+        new_chains([block], [np.full((1, 3), 1 / 3)]),
+        new_chains([block], [np.full((1, 300), 1 / 300)]),
     )
     assert len(few.z) == len(many.z) == 4
     assert few.z.dtype == np.uint8 and many.z.dtype == np.uint16
@@ -220,21 +220,21 @@ def population(truth):
     return truth.sample(600, 100, seed=2)
 
 
-def run_from(columns, population, n_jobs=2, **options):
+def run_from(components, population, n_jobs=2, **options):
     blocks = blocks_of(population.comparisons)[0]
     theta = [
         population.theta[block.first_user : block.first_user + block.n_users] for block in blocks
     ]
-    alpha = np.full(len(columns.phi), 0.1)
+    alpha = np.full(len(components.phi), 0.1)
     return monte_carlo_em(
-        blocks, columns, alpha, start_chains(blocks, theta), ThreadEngine(n_jobs), **options
+        blocks, components, alpha, new_chains(blocks, theta), ThreadEngine(n_jobs), **options
     )
 
 
 def test_a_perfect_start_stays_where_it_is(truth, population):
-    found = run_from(Columns(np.array(truth.sigma), np.array(truth.phi)), population)
-    assert (found.columns.sigma == truth.sigma).all()
-    np.testing.assert_allclose(found.columns.phi, truth.phi, atol=0.03)
+    found = run_from(MallowsComponents(np.array(truth.sigma), np.array(truth.phi)), population)
+    assert (found.components.sigma == truth.sigma).all()
+    np.testing.assert_allclose(found.components.phi, truth.phi, atol=0.03)
     assert found.alpha.sum() == pytest.approx(0.3, rel=0.2)
     assert found.moved[-1] == 0
     theta = np.concatenate([chain.theta for chain in found.chains])
@@ -246,33 +246,33 @@ def test_a_rough_start_is_mended(truth, population):
         np.argsort(truth.sigma + np.random.default_rng(0).normal(0, 3, truth.sigma.shape))
     ).astype(np.int32)
     assert (rough != truth.sigma).mean() > 0.5
-    found = run_from(Columns(rough, np.full(3, 0.8)), population)
-    assert (found.columns.sigma == truth.sigma).all()
+    found = run_from(MallowsComponents(rough, np.full(3, 0.8)), population)
+    assert (found.components.sigma == truth.sigma).all()
     assert len(found.moved) > 1 and found.moved[0] > found.moved[-1] == 0
 
 
 def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(truth, population):
-    columns = Columns(np.array(truth.sigma), np.full(3, 0.5))
-    options = {"max_settle": 2, "min_average": 1, "max_average": 1}
-    one, three = (run_from(columns, population, n_jobs, seed=4, **options) for n_jobs in (1, 3))
+    components = MallowsComponents(np.array(truth.sigma), np.full(3, 0.5))
+    options = {"max_burn_in": 2, "min_average": 1, "max_average": 1}
+    one, three = (run_from(components, population, n_jobs, seed=4, **options) for n_jobs in (1, 3))
     assert (
         one.alpha.tobytes() == three.alpha.tobytes()
-        and one.columns.phi.tobytes() == three.columns.phi.tobytes()
+        and one.components.phi.tobytes() == three.components.phi.tobytes()
     )
     assert all(
         a.z.tobytes() == b.z.tobytes() for a, b in zip(one.chains, three.chains, strict=True)
     )
-    other = run_from(columns, population, seed=5, **options)
-    assert other.columns.phi.tobytes() != one.columns.phi.tobytes()
+    other = run_from(components, population, seed=5, **options)
+    assert other.components.phi.tobytes() != one.components.phi.tobytes()
 
 
 def test_progress_is_told(truth, population):
     told = []
-    columns = Columns(np.array(truth.sigma), np.full(3, 0.5))
+    components = MallowsComponents(np.array(truth.sigma), np.full(3, 0.5))
     run_from(
-        columns,
+        components,
         population,
-        max_settle=2,
+        max_burn_in=2,
         min_average=1,
         max_average=2,
         progress=lambda *step: told.append(step),

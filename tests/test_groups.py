@@ -33,7 +33,7 @@ def test_false_alarms_come_at_the_stated_rate():
     for seed in range(60):
         group = np.arange(60) < 18
         votes = people(60, seed, np.where(group, 30, 10))
-        found = mm.groups(
+        found = mm.compare_groups(
             MODEL, votes, {"user": votes.users, "old": group}, permutations=49, seed=seed, n_jobs=1
         )
         alarms += found.tests[0].p_value <= 0.1
@@ -50,7 +50,7 @@ def test_a_real_difference_is_found_and_a_meaningless_one_is_not():
         "id": np.arange(120),
     }
     with pytest.warns(DataWarning, match="more than 20 different values: id"):
-        found = mm.groups(MODEL, votes, table)
+        found = mm.compare_groups(MODEL, votes, table)
     side, coin = found.tests
     assert side.p_holm < 0.01 < coin.p_holm
     assert (
@@ -102,7 +102,9 @@ def test_any_table_gives_the_same(tmp_path):
         tmp_path / "people.csv",
         str(tmp_path / "people.parquet"),
     ]
-    first, *others = [mm.groups(MODEL, votes, source, permutations=49) for source in sources]
+    first, *others = [
+        mm.compare_groups(MODEL, votes, source, permutations=49) for source in sources
+    ]
     assert all(other == first for other in others)
 
 
@@ -114,7 +116,7 @@ def test_missing_values_and_strangers_are_left_out():
         votes.users,
     )
     assert values == {"x": ["a", None, None, None, "b", None]}
-    found = mm.groups(
+    found = mm.compare_groups(
         MODEL, votes, {"user": users, "x": ["a", "a", None, "b", "c", "c"]}, permutations=19
     )
     assert {(row.group, row.n_people) for row in found.shares} == {("a", 2), ("b", 1), ("c", 2)}
@@ -124,7 +126,7 @@ def test_missing_values_and_strangers_are_left_out():
 
 def test_one_group_cannot_be_tested():
     votes = people(6)
-    found = mm.groups(MODEL, votes, {"user": votes.users, "x": ["a"] * 6}, permutations=19)
+    found = mm.compare_groups(MODEL, votes, {"user": votes.users, "x": ["a"] * 6}, permutations=19)
     assert found.tests[0].p_value is None and "no two groups" in found.words()
 
 
@@ -142,11 +144,11 @@ def test_messages(tmp_path):
     ]
     for source, kind, says in cases:
         with pytest.raises(kind, match=says):
-            mm.groups(MODEL, votes, source)
+            mm.compare_groups(MODEL, votes, source)
     with pytest.raises(OptionError, match="no column 'y'"):
-        mm.groups(MODEL, votes, {"user": users, "x": users}, by="y")
+        mm.compare_groups(MODEL, votes, {"user": users, "x": users}, by="y")
     with pytest.raises(DataError, match="30 different values; cut it into 20 groups"):
-        mm.groups(MODEL, votes, {"user": users, "x": users}, by="x")
+        mm.compare_groups(MODEL, votes, {"user": users, "x": users}, by="x")
 
 
 def test_the_command(tmp_path):

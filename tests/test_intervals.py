@@ -13,6 +13,7 @@ import mallowmix as mm
 from mallowmix.assess.intervals.bootstrap_intervals import shortest_run
 from mallowmix.assess.intervals.replicates import in_order_of, replicate_weights
 from mallowmix.errors import OptionError
+from mallowmix.model.fit_options import SpectralOptions
 from tests.command_line import run
 from tests.planted import planted
 
@@ -71,7 +72,7 @@ def test_an_estimate_outside_its_interval_is_explained(small):
 
 def test_only_a_model_refined_to_the_end_counts_as_refined(small):
     votes, _, _ = small
-    rough = mm.fit(votes, 2, refine="none")
+    rough = mm.fit(votes, 2, method=SpectralOptions(refine="none"))
     for fitted, refined in ((rough, False), (mm.update(rough, votes), True)):
         assert mm.intervals(fitted, votes, 10).refined == refined
 

@@ -168,7 +168,7 @@ def test_open_places_stay_open(few_are_many):
 @pytest.fixture(scope="module")
 def large(votes):
     """Intervals of 800 people as of many, and how many people each bootstrap of rankings was given."""
-    some, kept, plain = votes.take_users(range(800)), [], little.start_of
+    some, kept, plain = votes.take_users(range(800)), [], little.replicate_start
 
     def spied(model, people, *rest, **options):
         kept.append(people.n_users)
@@ -176,8 +176,10 @@ def large(votes):
 
     with pytest.MonkeyPatch.context() as patch:
         lower_the_bar(patch)
-        patch.setattr(little, "start_of", spied)
-        patch.setattr(intervals_module, "start_of", None)  # everybody at once would be an error,
+        patch.setattr(little, "replicate_start", spied)
+        patch.setattr(
+            intervals_module, "replicate_start", None
+        )  # everybody at once would be an error,
         patch.setattr(intervals_module, "replicate_weights", None)  # and so would (R, M) weights
         return some, mm.intervals(TRUTH, some, 10, seed=1, n_jobs=2), kept
 

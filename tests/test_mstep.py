@@ -11,12 +11,12 @@ from scipy.optimize import minimize_scalar
 from mallowmix.learn.spectral.mallows_mstep import (
     LEAST_PHI,
     MOST_PHI,
-    Columns,
+    MallowsComponents,
     beta_table,
     expected_log_likelihood,
     fit_column_phi,
     peak,
-    update_columns,
+    update_components,
 )
 from mallowmix.model.mallows import fit_phi
 from oracles import beta
@@ -53,7 +53,7 @@ dispersions = st.floats(0.006, 0.98)
 def test_beta_table(sigma, phi, floor):
     Q = len(sigma)
     table = beta_table(
-        Columns(np.array([sigma, sigma[::-1]], np.int32), np.array([phi, 0.5])), floor
+        MallowsComponents(np.array([sigma, sigma[::-1]], np.int32), np.array([phi, 0.5])), floor
     )
     assert table.shape == (Q * Q, 2)
     for k, (s, p) in enumerate([(sigma, phi), (sigma[::-1], 0.5)]):
@@ -114,9 +114,9 @@ def test_counts_without_a_loss_give_the_least_phi_and_no_counts_the_largest():
 @settings(max_examples=40)
 def test_the_m_step_never_lowers_the_expected_log_likelihood(case, phi, move_sigma, floor):
     counts, sigma = case
-    before = Columns(np.array([sigma, sigma[::-1]], np.int32), np.array([phi, 0.3]))
+    before = MallowsComponents(np.array([sigma, sigma[::-1]], np.int32), np.array([phi, 0.3]))
     stacked = np.column_stack([counts.ravel(), counts.T.ravel()])
-    after = update_columns(stacked, before, move_sigma=move_sigma, floor=floor)
+    after = update_components(stacked, before, move_sigma=move_sigma, floor=floor)
     for k, table in enumerate([counts, counts.T]):
         old = log_likelihood(table, tuple(before.sigma[k]), before.phi[k], floor)
         new = log_likelihood(table, tuple(after.sigma[k]), after.phi[k], floor)
@@ -139,8 +139,8 @@ def test_the_m_step_leaves_a_phi_that_is_best_already(seed):
         method="bounded",
         options={"xatol": 1e-12},
     ).x
-    after = update_columns(
-        counts.reshape(16, 1), Columns(sigma[None], np.array([best])), move_sigma=False
+    after = update_components(
+        counts.reshape(16, 1), MallowsComponents(sigma[None], np.array([best])), move_sigma=False
     )
     old = log_likelihood(counts, tuple(range(4)), best)
     assert log_likelihood(counts, tuple(range(4)), after.phi[0]) >= old - 1e-13 * abs(old)
@@ -151,15 +151,15 @@ def test_the_m_step_stays_at_a_maximum_and_finds_it_from_elsewhere():
     truth = planted(7, 1, 0.4, seed=2)
     counts = 100 * np.array(beta(tuple(truth.sigma[0].tolist()), 0.4)).reshape(-1, 1)
     for sigma in (truth.sigma, 6 - truth.sigma):
-        found = update_columns(counts, Columns(sigma, np.array([0.7])))
+        found = update_components(counts, MallowsComponents(sigma, np.array([0.7])))
         assert (found.sigma == truth.sigma).all()
         assert found.phi == pytest.approx(0.4, abs=1e-3)
 
 
 def test_the_inputs_stay_as_they_were():
-    columns = Columns(np.array([[2, 1, 0]], np.int32), np.array([0.5]))
-    update_columns(np.triu(np.ones((3, 3)), 1).reshape(9, 1), columns)
-    assert columns.sigma.tolist() == [[2, 1, 0]] and columns.phi.tolist() == [0.5]
+    components = MallowsComponents(np.array([[2, 1, 0]], np.int32), np.array([0.5]))
+    update_components(np.triu(np.ones((3, 3)), 1).reshape(9, 1), components)
+    assert components.sigma.tolist() == [[2, 1, 0]] and components.phi.tolist() == [0.5]
 
 
 def test_the_peak_of_a_curve():

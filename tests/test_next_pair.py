@@ -11,6 +11,7 @@ import mallowmix as mm
 from benchmarks.questions import Person, Setting, one_phi, planted, questions_needed
 from mallowmix.errors import DataError, OptionError
 from mallowmix.model.calibration import Calibration
+from mallowmix.model.fitted_model import FittedModel
 
 TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
 NOBODY = mm.Comparisons.from_codes([], [], [], None, list("abcdef"), ["someone"])
@@ -60,7 +61,7 @@ def test_information_against_enumeration(n):
 def test_the_question_that_tells_two_tastes_apart():
     """Opposite tastes but for one pair: with φ = 0 all that both agree on tells nothing, the others a whole bit of a vertex."""
     model = mm.M4.from_orders(["abcd", "badc"], phi=0.0)
-    sure = replace(model, calibration=Calibration(vertex=1.0))
+    sure = FittedModel(model, calibration=Calibration(vertex_share=1.0))
     nobody = mm.Comparisons.from_codes([], [], [], None, list("abcd"), ["u"])
     first, second, *others = mm.next_pair(sure, nobody, n_best=6, n_draws=4000)
     assert {(first.first, first.second), (second.first, second.second)} == {("a", "b"), ("c", "d")}

@@ -18,12 +18,12 @@ from mallowmix.peers.baselines import Borda, BradleyTerry, Coin, OneMallows, win
 from mallowmix.peers.btl import MixedBTL, MixtureOfBT
 from mallowmix.peers.interface import Fitted, Peer
 from mallowmix.peers.lda import LDA
-from mallowmix.peers.low_rank import FittedLowRank, LowRank, Trust, _m_step, _place
+from mallowmix.peers.low_rank import FittedLowRank, LowRank, UserCalibration, _m_step, _place
 from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer
 from mallowmix.peers.separable import Separable
 from mallowmix.peers.systems import SYSTEMS
 from mallowmix.peers.tm import TM
-from mallowmix.peers.validation import best, deal, foretold, loss, trial
+from mallowmix.peers.validation import best, deal, loss, predicted_rows, trial
 from tests.planted import blocks_of, error, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
@@ -37,7 +37,7 @@ PEERS = [
     LDA(max_iter=3),
     LowRank(ranks=(1,), penalties=(4.0,), n_fits=2, n_iter=3),
     MixedBTL(),
-    MixtureOfBT(n_iter=2, evidence=(1.0, 0.5)),
+    MixtureOfBT(n_iter=2, likelihood_weights=(1.0, 0.5)),
     OneMallows(),
     BradleyTerry(),
     Borda(),
@@ -83,7 +83,7 @@ def test_the_contract(peer, small):
 
 @by_name
 def test_the_order_of_rows_and_others_does_not_matter(peer, small):
-    """The same bytes for rows in any order; and a person is foretold alike, alone or among others."""
+    """The same bytes for rows in any order; and a person is predicted alike, alone or among others."""
     _, votes, people = small
     table = votes.to_arrow().to_pydict()
     turned = mm.Comparisons.from_arrays(
@@ -229,7 +229,7 @@ def test_a_mixture_of_bt_recovers_types_of_people():
     sigma = np.argsort(np.argsort(-scores, axis=1), axis=1)
     truth = mm.M4(sigma, [0.5, 0.5], [1, 1], [f"i{i}" for i in range(8)], scores=scores)
     drawn = truth.sample(600, 40, prior="vertices", seed=1)
-    fitted = MixtureOfBT(evidence=(1.0, 0.25)).fit(drawn.comparisons, 2)
+    fitted = MixtureOfBT(likelihood_weights=(1.0, 0.25)).fit(drawn.comparisons, 2)
     match = match_components(fitted.model.sigma, truth.sigma)
     np.testing.assert_allclose(
         fitted.model.beta()[match.found], truth.beta()[match.truth], atol=0.08
@@ -353,7 +353,9 @@ def test_averaging_over_what_is_not_known_of_a_person():
     W = np.array([[1.0, 0.2], [-1.0, 0.0], [0.5, -0.3]])
     votes = mm.Comparisons.from_arrays(["u", "u"], ["a", "a"], ["b", "c"])
     p = [
-        FittedLowRank(votes.items, [W], Trust(e, 1.0)).predict_proba(votes, [("a", "b")])[0, 0]
+        FittedLowRank(votes.items, [W], UserCalibration(e, 1.0)).predict_proba(votes, [("a", "b")])[
+            0, 0
+        ]
         for e in (1.0, 5.0)
     ]
     (block,), _ = blocks_of(votes)
@@ -437,49 +439,52 @@ def test_a_coin_is_a_coin(small):
 def test_what_is_told_and_asked_shares_no_item_and_nobody_learns_from_who_is_asked(small):
     votes = small[1]
     held = trial(votes, 5)
-    assert not set(held.train.users.tolist()) & set(held.told.users.tolist())
+    assert not set(held.train.users.tolist()) & set(held.given.users.tolist())
     assert (
         held.train.n_users == 40
-        and held.told.n_users == 20
-        and held.told.n_comparisons
-        and held.asked.n_comparisons
+        and held.given.n_users == 20
+        and held.given.n_comparisons
+        and held.held_out.n_comparisons
     )
     for m in range(20):
-        told, asked = (
+        given, held_out = (
             set(part.winner[part.user == m]) | set(part.loser[part.user == m]) for part in held[1:]
         )
-        assert not told & asked
-    told, asked = deal(votes, "comparisons", 0.5, 1)
-    assert told.n_comparisons + asked.n_comparisons == votes.n_comparisons
+        assert not given & held_out
+    given, held_out = deal(votes, "comparisons", 0.5, 1)
+    assert given.n_comparisons + held_out.n_comparisons == votes.n_comparisons
 
 
 def test_where_items_cannot_be_dealt_comparisons_are():
     """Everybody compares two things alone, again and again: no pair is left whose items are both held out."""
     votes = mm.Comparisons.from_arrays(["u", "v"], ["a", "b"], ["b", "a"], [10, 10])
-    told, asked = deal(votes, "auto", 0.5, 0)
-    assert told.n_comparisons == asked.n_comparisons == 10
+    given, held_out = deal(votes, "auto", 0.5, 0)
+    assert given.n_comparisons == held_out.n_comparisons == 10
 
 
-def test_foretold_probabilities_are_those_of_what_happened(small):
+def test_predicted_probabilities_are_those_of_what_happened(small):
     """Against one call a person; the loss is the mean over people of each one's mean."""
     _, votes, people = small
     fitted = MixedMallowsPeer(options=QUICK).fit(votes, 2)
-    told, asked = deal(people, "comparisons", 0.5, 3)
-    p, items, means = foretold(fitted, told, asked), votes.items.tolist(), []
+    given, held_out = deal(people, "comparisons", 0.5, 3)
+    p, items, means = predicted_rows(fitted, given, held_out), votes.items.tolist(), []
     for m in range(5):
-        rows = asked.user == m
+        rows = held_out.user == m
         pairs = [
-            (items[i], items[j]) for i, j in zip(asked.winner[rows], asked.loser[rows], strict=True)
+            (items[i], items[j])
+            for i, j in zip(held_out.winner[rows], held_out.loser[rows], strict=True)
         ]
-        expected = fitted.predict_proba(told.take_users([m]), pairs)[0]
+        expected = fitted.predict_proba(given.take_users([m]), pairs)[0]
         np.testing.assert_allclose(p[rows], expected, rtol=1e-9)
-        means.append(-np.average(np.log(expected), weights=asked.weight[rows]))
-    assert loss(fitted, told, asked) == pytest.approx(np.mean(means))
+        means.append(-np.average(np.log(expected), weights=held_out.weight[rows]))
+    assert loss(fitted, given, held_out) == pytest.approx(np.mean(means))
 
 
 def test_the_best_setting_is_the_one_with_the_least_loss(small):
     _, votes, people = small
-    told, asked = deal(people, "comparisons", 0.5, 3)
+    given, held_out = deal(people, "comparisons", 0.5, 3)
     good, coin = MixedMallowsPeer(options=QUICK).fit(votes, 2), Coin().fit(votes)
-    assert best(["coin", "m4"], lambda name: good if name == "m4" else coin, told, asked) == "m4"
-    assert best(["first", "second"], lambda _: coin, told, asked) == "first"
+    assert (
+        best(["coin", "m4"], lambda name: good if name == "m4" else coin, given, held_out) == "m4"
+    )
+    assert best(["first", "second"], lambda _: coin, given, held_out) == "first"

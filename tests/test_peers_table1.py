@@ -32,7 +32,7 @@ from tests.planted import planted
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 QUICK_GOM = GradeOfMembership(n_burn=20, n_draws=10, thin=1)
 ON_PAIRS = [
-    MixtureOfMallows(n_starts=1, n_iter=5, evidence=(1.0, 0.5)),
+    MixtureOfMallows(n_starts=1, n_iter=5, likelihood_weights=(1.0, 0.5)),
     MixtureOfMNL(),
     QUICK_GOM,
     MPM(),
@@ -191,7 +191,7 @@ def test_compare_takes_them_in(votes, noisy):
         ),
         (
             MixtureOfPL(),
-            "learns from rankings, and this is comparisons. Use a mixture of Bradley–Terry columns",
+            "learns from rankings, and this is comparisons. Use a mixture of Bradley–Terry components",
         ),
         (MixtureOfRankings(), "contradicts themselves: their comparisons go round in a circle"),
     ],

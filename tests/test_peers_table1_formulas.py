@@ -84,10 +84,10 @@ def test_a_circle_has_no_closure():
         closure([(0, 1), (1, 2), (2, 0)], 3)
 
 
-def test_people_with_one_ranking_are_foretold_as_enumeration_says():
+def test_people_with_one_ranking_are_predicted_as_enumeration_says():
     """P(i over j | told) by the sum over components and rankings; 4000 draws, so a standard error of .008, five allowed."""
     model = at_vertices(mm.M4([[0, 1, 2, 3], [3, 1, 0, 2]], [0.5, 0.7], [0.3, 0.7], list("abcd")))
-    told = mm.Comparisons.from_arrays(["u", "u"], ["d", "a"], ["a", "c"])
+    given = mm.Comparisons.from_arrays(["u", "u"], ["d", "a"], ["a", "c"])
     fitted, both, first = FittedOneRanking(model, 4000), 0.0, {"ab": 0.0, "bc": 0.0, "bd": 0.0}
     held = np.zeros(2)
     for k in range(2):
@@ -98,16 +98,16 @@ def test_people_with_one_ranking_are_foretold_as_enumeration_says():
                 for pair in first:
                     i, j = ("abcd".index(c) for c in pair)
                     first[pair] += model.share[k] * p * (sigma[i] < sigma[j])
-    found = fitted.predict_proba(told, [tuple(pair) for pair in first])[0]
+    found = fitted.predict_proba(given, [tuple(pair) for pair in first])[0]
     np.testing.assert_allclose(found, [value / both for value in first.values()], atol=0.04)
-    np.testing.assert_allclose(fitted.weights(told)[0], held / both, atol=0.04)
+    np.testing.assert_allclose(fitted.weights(given)[0], held / both, atol=0.04)
 
 
 def test_who_contradicts_themselves_is_placed_by_independent_comparisons():
     model = at_vertices(mm.M4([[0, 1, 2], [2, 1, 0]], [0.4, 0.4], [0.5, 0.5], list("abc")))
-    told = mm.Comparisons.from_arrays(["u"] * 3, ["a", "b", "a"], ["b", "a", "c"])
-    expected = mm.predict(model, told, [("a", "c")])
-    np.testing.assert_allclose(FittedOneRanking(model).predict_proba(told, [("a", "c")]), expected)
+    given = mm.Comparisons.from_arrays(["u"] * 3, ["a", "b", "a"], ["b", "a", "c"])
+    expected = mm.predict(model, given, [("a", "c")])
+    np.testing.assert_allclose(FittedOneRanking(model).predict_proba(given, [("a", "c")]), expected)
 
 
 # ---- mixtures of Mallows ----
@@ -124,10 +124,10 @@ def test_distances_and_likelihood_of_full_rankings():
         for n in range(24)
         for k in range(2)
     )
-    from mallowmix.learn.spectral.mallows_mstep import Columns
+    from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
     from mallowmix.peers.mallows_mixture import Mixture
 
-    start = Mixture(Columns(sigma, np.array([0.5, 0.6])), np.array([0.4, 0.6]), -np.inf)
+    start = Mixture(MallowsComponents(sigma, np.array([0.5, 0.6])), np.array([0.4, 0.6]), -np.inf)
     blocks = make_ranking_blocks(data)
     values = [em_full(blocks, ThreadEngine(), start, n).log_likelihood for n in range(1, 8)]
     tables = [
@@ -147,10 +147,10 @@ def test_m4_with_a_vertex_prior_finds_what_the_mixtures_em_finds():
     """
     truth = planted(10, 3, 0.5, [1.0, 0.7, 0.5], seed=2)
     drawn = truth.sample(800, 30, prior="vertices", seed=2)
-    mixture = MixtureOfMallows(evidence=(1.0,)).fit(drawn.comparisons, 3)
+    mixture = MixtureOfMallows(likelihood_weights=(1.0,)).fit(drawn.comparisons, 3)
     model = mm.fit(drawn.comparisons, 3, seed=0)
     ours = mm.fit_prior(model, drawn.comparisons, "vertices")
-    assert ours.calibration.vertex == 1
+    assert ours.calibration.vertex_share == 1
     match = match_components(ours.sigma, mixture.model.sigma)
     assert (
         match.kendall.max() == 0

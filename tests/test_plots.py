@@ -65,7 +65,7 @@ def test_intervals_and_reliability(tmp_path):
     assert np.array_equal(axes.lines[0].get_xdata(), np.arange(1, 7))
     judged = reliability(ask(model, votes))
     points = plot_reliability(judged).axes[0].collections[0].get_offsets()
-    assert np.allclose(points, [(row.foretold, row.observed) for row in judged.table])
+    assert np.allclose(points, [(row.predicted, row.observed) for row in judged.table])
     figure.savefig(tmp_path / "intervals.png")
 
 

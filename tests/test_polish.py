@@ -1,4 +1,4 @@
-"""New columns from tabulated likelihoods: against every ranking, and what never gets worse."""
+"""New components from tabulated likelihoods: against every ranking, and what never gets worse."""
 
 import itertools
 
@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from mallowmix.learn.spectral.component_search import direct_phi, polish_columns
+from mallowmix.learn.spectral.component_search import direct_phi, search_components
 from mallowmix.learn.spectral.insertion_search import insert_by_gap
 from mallowmix.learn.spectral.likelihood_tables import NODES, gap_sums, likelihood
-from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from oracles import beta
 from planted import planted
 from test_insertion import value_of
@@ -61,9 +61,9 @@ def test_polish_finds_the_planted_columns_from_shuffled_ones(told):
     shuffled = np.argsort(
         np.argsort(truth.sigma + np.random.default_rng(0).normal(0, 2, truth.sigma.shape))
     ).astype(np.int32)
-    found = Columns(shuffled, np.full(3, 0.5))
+    found = MallowsComponents(shuffled, np.full(3, 0.5))
     for _ in range(3):
-        found = polish_columns(tables, found)
+        found = search_components(tables, found)
     assert (found.sigma == truth.sigma).all()
     np.testing.assert_allclose(found.phi, truth.phi, atol=0.06)
 
@@ -73,11 +73,11 @@ def test_polish_finds_the_planted_columns_from_shuffled_ones(told):
 def test_polish_never_lowers_the_tabulated_likelihood(told, seed, phi):
     _, tables = told
     random = np.random.default_rng(seed)
-    before = Columns(
+    before = MallowsComponents(
         np.array([random.permutation(12) for _ in range(3)], np.int32), np.full(3, phi)
     )
-    after = polish_columns(tables, before)
-    again = polish_columns(tables, after)
+    after = search_components(tables, before)
+    again = search_components(tables, after)
     for k in range(3):
         values = [
             likelihood(gap_sums(tables[k], c.sigma[k]), c.phi[k]) for c in (before, after, again)
@@ -87,8 +87,8 @@ def test_polish_never_lowers_the_tabulated_likelihood(told, seed, phi):
 
 def test_only_the_components_asked_for_move(told):
     truth, tables = told
-    before = Columns(truth.sigma[:, ::-1].copy(), np.full(3, 0.5))
-    after = polish_columns(tables, before, which=[1])
+    before = MallowsComponents(truth.sigma[:, ::-1].copy(), np.full(3, 0.5))
+    after = search_components(tables, before, which=[1])
     assert (after.sigma[[0, 2]] == before.sigma[[0, 2]]).all() and (after.phi[[0, 2]] == 0.5).all()
     assert (after.sigma[1] != before.sigma[1]).any()
     assert (before.phi == 0.5).all()
@@ -105,6 +105,6 @@ def test_phi_is_where_the_tabulated_likelihood_is_largest(told):
 
 
 def test_a_component_nobody_follows_keeps_its_ranking_and_gets_the_largest_phi():
-    columns = Columns(np.array([[2, 0, 1]], np.int32), np.array([0.3]))
-    found = polish_columns(np.zeros((1, 3, len(NODES)), np.float32), columns)
+    components = MallowsComponents(np.array([[2, 0, 1]], np.int32), np.array([0.3]))
+    found = search_components(np.zeros((1, 3, len(NODES)), np.float32), components)
     assert found.sigma.tolist() == [[2, 0, 1]] and found.phi.tolist() == [0.99]

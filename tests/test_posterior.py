@@ -8,16 +8,11 @@ from scipy.special import expit
 
 import mallowmix as mm
 from mallowmix.engine import Block
-from mallowmix.infer.collapsed_variational import (
-    FARTHEST,
-    fold_in,
-    gather,
-    leap,
-    lens,
-    vertex_posterior,
-    views,
-)
+from mallowmix.infer.collapsed_variational import FARTHEST, fold_in, gather, leap, vertex_posterior
+from mallowmix.infer.prepared_model import prepare, prepare_members
 from mallowmix.model.calibration import Calibration
+from mallowmix.model.ensemble import Ensemble
+from mallowmix.model.fitted_model import FittedModel
 from oracles import every_assignment, log_marginal
 
 TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
@@ -55,7 +50,7 @@ def test_one_alone_against_a_mixture(vertex):
 
     Filtering errs by about a tenth of a nat at six comparisons, either way.
     """
-    model = replace(THREE, calibration=Calibration(vertex=vertex))
+    model = FittedModel(THREE, calibration=Calibration(vertex_share=vertex))
     comparisons = mm.Comparisons.from_codes(
         *THREE.sample(30, 6, seed=1).comparisons.__dict__.values()
     )
@@ -75,7 +70,7 @@ def test_one_alone_against_a_mixture(vertex):
     found = []
     for m in range(30):
         block = block_of(comparisons.take_users([m]))
-        _, at_vertex = vertex_posterior(block, lens(model), block.weight)
+        _, at_vertex = vertex_posterior(block, prepare(model), block.weight)
         found.append(np.log(at_vertex[0]) - np.log1p(-at_vertex[0]))
     gap = np.array(found) - exact
     assert np.abs(gap).max() < 0.5 and abs(gap.mean()) < 0.1
@@ -84,12 +79,12 @@ def test_one_alone_against_a_mixture(vertex):
 
 def test_the_evidence_of_a_mixture_follows_the_integral():
     """K = 2 and 60 comparisons: beside the integral over θ."""
-    model = replace(TWO, calibration=Calibration(vertex=0.5))
+    model = FittedModel(TWO, calibration=Calibration(vertex_share=0.5))
     comparisons = TWO.sample(25, 60, seed=3).comparisons
-    view, gaps, values = lens(model), [], []
+    prepared, gaps, values = prepare(model), [], []
     for m in range(25):
         block = block_of(comparisons.take_users([m]))
-        single, at_vertex = vertex_posterior(block, view, block.weight)
+        single, at_vertex = vertex_posterior(block, prepared, block.weight)
         rows = comparisons.user == m
         alone = TWO.share * np.exp(
             np.log(TWO.beta()[:, comparisons.winner[rows], comparisons.loser[rows]])
@@ -106,47 +101,68 @@ def test_the_evidence_of_a_mixture_follows_the_integral():
 
 
 def test_people_of_one_taste_are_seen():
-    model = replace(TWO, calibration=Calibration(vertex=0.5))
-    view = lens(model)
+    model = FittedModel(TWO, calibration=Calibration(vertex_share=0.5))
+    prepared = prepare(model)
     for prior, least, most in (("vertices", 0.7, 1), (np.full((20, 2), 0.5), 0, 0.2)):
         block = block_of(TWO.sample(20, 150, prior=prior, seed=1).comparisons)
-        _, at_vertex = vertex_posterior(block, view, block.weight)
+        _, at_vertex = vertex_posterior(block, prepared, block.weight)
         assert least <= np.median(at_vertex) <= most
 
 
 def test_no_comparisons_leave_the_prior():
     empty = mm.Comparisons.from_codes([], [], [], None, TWO.items, ["u"])
-    for trust in (Calibration(vertex=0.3), Calibration(vertex=1.0, spam=0.2), Calibration(scale=5)):
-        view = lens(replace(TWO, calibration=trust))
-        theta, moving = fold_in(block_of(empty), view)
-        np.testing.assert_allclose(theta[0], view.prior_mean, rtol=1e-12)
+    for calibration in (
+        Calibration(vertex_share=0.3),
+        Calibration(vertex_share=1.0, spam_share=0.2),
+        Calibration(prior_scale=5),
+    ):
+        prepared = prepare(FittedModel(TWO, calibration=calibration))
+        theta, moving = fold_in(block_of(empty), prepared)
+        np.testing.assert_allclose(theta[0], prepared.prior_mean, rtol=1e-12)
         assert moving == 0
-    view = lens(replace(TWO, calibration=Calibration(vertex=0.3)))
-    _, at_vertex = vertex_posterior(block_of(empty), view, np.empty(0))
+    prepared = prepare(FittedModel(TWO, calibration=Calibration(vertex_share=0.3)))
+    _, at_vertex = vertex_posterior(block_of(empty), prepared, np.empty(0))
     np.testing.assert_allclose(at_vertex, [0.3], rtol=1e-9)
 
 
 def test_the_lens_holds_the_calibration():
-    view = lens(replace(TWO, calibration=Calibration(evidence=0.4, scale=3, vertex=0.25, spam=0.2)))
-    assert (view.evidence, view.vertex, view.beta.shape) == (0.4, 0.25, (36, 3))
-    np.testing.assert_allclose(view.beta[:, 2], 0.5)
-    np.testing.assert_allclose(view.alpha, [2.1, 1.2, 3.3 / 4])  # spam has a fifth of the whole
-    np.testing.assert_allclose(view.prior_mean, [0.8 * 7 / 11, 0.8 * 4 / 11, 0.2])
-    np.testing.assert_allclose(view.beta[1, :2], TWO.beta()[:, 0, 1])
-    certain = lens(replace(TWO, phi=[0.0, 0.0]))
+    prepared = prepare(
+        FittedModel(
+            TWO,
+            calibration=Calibration(
+                likelihood_weight=0.4, prior_scale=3, vertex_share=0.25, spam_share=0.2
+            ),
+        )
+    )
+    assert (prepared.likelihood_weight, prepared.vertex_share, prepared.beta.shape) == (
+        0.4,
+        0.25,
+        (36, 3),
+    )
+    np.testing.assert_allclose(prepared.beta[:, 2], 0.5)
+    np.testing.assert_allclose(prepared.alpha, [2.1, 1.2, 3.3 / 4])  # spam has a fifth of the whole
+    np.testing.assert_allclose(prepared.prior_mean, [0.8 * 7 / 11, 0.8 * 4 / 11, 0.2])
+    np.testing.assert_allclose(prepared.beta[1, :2], TWO.beta()[:, 0, 1])
+    certain = prepare(replace(TWO, phi=[0.0, 0.0]))
     assert certain.beta.min() == 1e-4 and certain.beta.max() == 1 - 1e-4
 
 
 def test_views_share_one_calibration():
-    other = replace(TWO, calibration=Calibration(spam=0.5), phi=np.array([0.1, 0.2]))
-    model = replace(TWO, others=(other,), calibration=Calibration(evidence=0.3))
-    assert [(view.evidence, len(view.alpha)) for view in views(model)] == [(0.3, 2), (0.3, 2)]
-    np.testing.assert_allclose(views(model)[1].beta[1], other.beta()[:, 0, 1])
+    other = FittedModel(
+        replace(TWO, phi=np.array([0.1, 0.2])), calibration=Calibration(spam_share=0.5)
+    )
+    model = FittedModel(
+        TWO, ensemble=Ensemble((other,)), calibration=Calibration(likelihood_weight=0.3)
+    )
+    assert [
+        (prepared.likelihood_weight, len(prepared.alpha)) for prepared in prepare_members(model)
+    ] == [(0.3, 2), (0.3, 2)]
+    np.testing.assert_allclose(prepare_members(model)[1].beta[1], other.beta()[:, 0, 1])
 
 
 def test_rows_that_are_not_told_are_not_looked_at():
     comparisons = TWO.sample(5, 20, seed=1).comparisons
-    block, view = block_of(comparisons), lens(TWO)
+    block, prepared = block_of(comparisons), prepare(TWO)
     told = np.where(np.arange(len(block.pair)) % 3 == 0, 0.0, block.weight)
     rows = told > 0
     fewer = mm.Comparisons.from_codes(
@@ -157,7 +173,9 @@ def test_rows_that_are_not_told_are_not_looked_at():
         TWO.items,
         range(5),
     )
-    assert fold_in(block, view, told)[0].tolist() == fold_in(block_of(fewer), view)[0].tolist()
+    assert (
+        fold_in(block, prepared, told)[0].tolist() == fold_in(block_of(fewer), prepared)[0].tolist()
+    )
 
 
 def test_a_leap_lands_where_a_geometric_sequence_ends():

@@ -11,6 +11,8 @@ from mallowmix.errors import DataError, OptionError
 from mallowmix.infer.gibbs_draws import weight_draws
 from mallowmix.infer.predict import predict_each
 from mallowmix.model.calibration import Calibration
+from mallowmix.model.ensemble import Ensemble
+from mallowmix.model.fitted_model import FittedModel
 from oracles import mallows_pmf
 
 TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
@@ -21,7 +23,7 @@ OTHER = mm.M4(
     list("abcdef"),
 )
 PAIRS = [("a", "b"), ("b", "a"), ("f", "c"), ("e", "d")]
-BOTH = Calibration(evidence=0.5, scale=2, vertex=0.3, spam=0.1)
+BOTH = Calibration(likelihood_weight=0.5, prior_scale=2, vertex_share=0.3, spam_share=0.1)
 
 
 def exact_prediction(model, comparisons, m, first, second, n=4000):
@@ -54,7 +56,7 @@ def test_averaged_over_the_posterior(per_user, worst, mean):
 def test_a_vertex_prior_is_a_mixture_by_enumeration():
     """Everybody holds one component: Bayes over the two of them, every probability by counting over all rankings."""
     small = mm.M4.from_orders(["abcd", "dbca"], phi=[0.3, 0.6], alpha=[1.0, 2.0])
-    model = replace(small, calibration=Calibration(vertex=1))
+    model = FittedModel(small, calibration=Calibration(vertex_share=1))
     votes = mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["c", "d"])
     tables = [
         mallows_pmf(tuple(sigma.tolist()), phi)
@@ -74,9 +76,11 @@ def test_a_vertex_prior_is_a_mixture_by_enumeration():
     np.testing.assert_allclose(mm.predict(model, votes, [("a", "d")]), [[expected]], rtol=1e-9)
 
 
-@pytest.mark.parametrize("trust", [Calibration(), BOTH], ids=str)
-def test_the_two_orders_of_a_pair_add_up_to_one(trust):
-    model = replace(TWO, calibration=trust, others=(OTHER,), phi=np.array([0.0, 0.4]))
+@pytest.mark.parametrize("calibration", [Calibration(), BOTH], ids=str)
+def test_the_two_orders_of_a_pair_add_up_to_one(calibration):
+    model = FittedModel(
+        replace(TWO, phi=np.array([0.0, 0.4])), calibration=calibration, ensemble=Ensemble((OTHER,))
+    )
     comparisons = TWO.sample(9, 7, seed=2).comparisons
     found = mm.predict(model, comparisons, [*PAIRS, *((b, a) for a, b in PAIRS)])
     assert found.shape == (9, 8) and np.all((found > 0) & (found < 1))
@@ -87,9 +91,9 @@ def test_the_population():
     """Σ_k a_k β; with spam, that part of it is a coin; with further fits, their mean."""
     chance = TWO.share @ TWO.beta()[:, 5, 2]
     assert mm.predict(TWO, None, [("f", "c")]) == pytest.approx(chance)
-    spammed = replace(TWO, calibration=Calibration(spam=0.2, vertex=0.4))
+    spammed = FittedModel(TWO, calibration=Calibration(spam_share=0.2, vertex_share=0.4))
     assert mm.predict(spammed, None, [("f", "c")]) == pytest.approx(0.8 * chance + 0.1)
-    averaged = mm.predict(replace(TWO, others=(OTHER,)), None, [("f", "c")])
+    averaged = mm.predict(FittedModel(TWO, ensemble=Ensemble((OTHER,))), None, [("f", "c")])
     assert averaged == pytest.approx((chance + OTHER.share @ OTHER.beta()[:, 5, 2]) / 2)
     nobody = mm.Comparisons.from_codes([], [], [], None, list("abcdef"), ["someone"])
     np.testing.assert_allclose(
@@ -99,10 +103,10 @@ def test_the_population():
 
 def test_further_fits_are_averaged_and_use_the_models_calibration():
     comparisons = TWO.sample(6, 9, seed=3).comparisons
-    other = replace(OTHER, calibration=Calibration(evidence=0.01))
-    model = replace(TWO, calibration=BOTH, others=(other,))
+    other = replace(OTHER, calibration=Calibration(likelihood_weight=0.01))
+    model = FittedModel(TWO, calibration=BOTH, ensemble=Ensemble((other,)))
     alone = [
-        mm.predict(replace(fit, calibration=BOTH, others=()), comparisons, PAIRS)
+        mm.predict(FittedModel(fit, calibration=BOTH, ensemble=Ensemble(())), comparisons, PAIRS)
         for fit in (TWO, OTHER)
     ]
     np.testing.assert_allclose(
@@ -145,7 +149,7 @@ def test_no_pairs_nobody_and_numbers_for_labels():
 
 def test_threads_rows_and_company_play_no_part():
     comparisons = TWO.sample(70, 8, seed=4).comparisons
-    model = replace(TWO, calibration=BOTH, others=(OTHER,))
+    model = FittedModel(TWO, calibration=BOTH, ensemble=Ensemble((OTHER,)))
     found, ranked = (
         mm.predict(model, comparisons, PAIRS, n_jobs=1),
         mm.rank(model, comparisons, n_draws=20, n_jobs=1),
@@ -171,7 +175,7 @@ def mean_wins(table):
 def test_order_against_brute_force():
     """Items by their mean predicted win against every other one."""
     comparisons = TWO.sample(8, 6, seed=5).comparisons
-    model = replace(TWO, calibration=BOTH, others=(OTHER,))
+    model = FittedModel(TWO, calibration=BOTH, ensemble=Ensemble((OTHER,)))
     every = [(a, b) for a in "abcdef" for b in "abcdef" if a != b]
     predicted = mm.predict(model, comparisons, every)
     for ranking, p in zip(mm.rank(model, comparisons), predicted, strict=True):
@@ -187,11 +191,13 @@ def test_order_against_brute_force():
         )
 
 
-@pytest.mark.parametrize("trust", [Calibration(), Calibration(vertex=0.5), BOTH], ids=str)
+@pytest.mark.parametrize(
+    "calibration", [Calibration(), Calibration(vertex_share=0.5), BOTH], ids=str
+)
 @pytest.mark.parametrize("level", [0.5, 0.9])
-def test_rank_intervals_against_brute_force(trust, level):
+def test_rank_intervals_against_brute_force(calibration, level):
     """Every draw's whole ranking, item by item: so many draws have the item's place within the interval, and not far more."""
-    model = replace(TWO, calibration=trust)
+    model = FittedModel(TWO, calibration=calibration)
     comparisons = TWO.sample(5, 6, seed=6).comparisons
     draws = weight_draws(model, comparisons, 200)
     for m, ranking in enumerate(mm.rank(model, comparisons, level=level)):
@@ -234,8 +240,8 @@ def test_top_and_small_models():
     assert mm.rank(TWO, comparisons, top=99) == full
     pair = mm.M4([[0, 1], [1, 0]], [0.1, 0.1], [1.0, 1.0], "ab")
     votes = mm.Comparisons.from_arrays(["u"], ["b"], ["a"], [9])
-    for trust in (Calibration(), BOTH, Calibration(vertex=1)):
-        (ranking,) = mm.rank(replace(pair, calibration=trust), votes)
+    for calibration in (Calibration(), BOTH, Calibration(vertex_share=1)):
+        (ranking,) = mm.rank(FittedModel(pair, calibration=calibration), votes)
         assert [line.item for line in ranking] == ["b", "a"]
     one = mm.M4([[1, 0, 2]], [0.3], [1.0], "abc")
     (ranking,) = mm.rank(one, mm.Comparisons.from_arrays(["u"], ["a"], ["b"]))
@@ -262,7 +268,7 @@ def test_options_are_checked():
 def test_each_row_for_its_person(monkeypatch):
     """As the whole table says, row by row, also when few people are looked at together; strangers get the population's."""
     comparisons = TWO.sample(9, 7, seed=2).comparisons
-    model = replace(TWO, calibration=BOTH)
+    model = FittedModel(TWO, calibration=BOTH)
     users = ["u4", "zoe", "u1", "u4", "u9", "adam", "u6", "u1", "u2"]
     pairs = [("abcdef"[n % 6], "abcdef"[(n * n + n + 1) % 6]) for n in range(9)]
     pairs = [pair if pair[0] != pair[1] else ("a", "f") for pair in pairs]

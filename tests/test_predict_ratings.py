@@ -1,8 +1,7 @@
-"""Ratings foretold from comparisons: against a slow twin with the formulas written out, on planted people, on any scale."""
+"""Ratings predicted from comparisons: against a slow twin with the formulas written out, on planted people, on any scale."""
 
 import math
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,8 @@ from mallowmix.errors import DataError, DataWarning, OptionError
 from mallowmix.infer.predict import predict
 from mallowmix.infer.rating_prediction import predict_ratings
 from mallowmix.model.calibration import Calibration
+from mallowmix.model.ensemble import Ensemble
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
 from tests.planted import planted
 
@@ -72,10 +73,10 @@ def twin(model, rows, user, item, rule, a=3.0, b=6.0, c=6.0):
 @pytest.mark.parametrize("rule", ["posterior", "printed"])
 def test_the_slow_twin_agrees(rule):
     truth = planted(6, 2, phi=0.5, seed=1)
-    model = replace(
+    model = FittedModel(
         truth,
-        others=(planted(6, 3, phi=0.3, alpha=0.4, seed=2),),
-        calibration=Calibration(evidence=0.5, vertex=0.2),
+        ensemble=Ensemble((planted(6, 3, phi=0.3, alpha=0.4, seed=2),)),
+        calibration=Calibration(likelihood_weight=0.5, vertex_share=0.2),
     )
     rows = population(seed=3)
     targets = [(f"u{m}", f"i{(m * 5) % 6:03d}") for m in range(12)] + [
@@ -127,7 +128,7 @@ def rmse(a, b):
     return float(np.sqrt(np.mean((np.asarray(a, float) - b) ** 2)))
 
 
-def test_planted_people_are_foretold():
+def test_planted_people_are_predicted():
     """The people's own means have an error near 1.4, the noise alone near .55; the rule lies between with a wide margin."""
     model, rows, held = planted_ratings()
     user, item, stars = columns(held)

@@ -9,12 +9,13 @@ import mallowmix as mm
 from mallowmix.engine import ThreadEngine
 from mallowmix.errors import DataError, DataWarning, FitError, FitWarning, OptionError
 from mallowmix.learn.paper import pair_moments as moments
-from mallowmix.learn.paper.algorithm1 import fit_projections
-from mallowmix.learn.paper.components_from_topics import components
+from mallowmix.learn.paper.algorithm1 import algorithm_1
+from mallowmix.learn.paper.components_from_topics import components_from_topics
 from mallowmix.learn.paper.novel_pairs import find_novel_pairs
 from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
 from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
 from mallowmix.model import model_file as storage
+from mallowmix.model.fit_options import ProjectionsOptions
 from mallowmix.model.permutations import match_components
 from mallowmix.model.population_moments import dirichlet_moments
 from mallowmix.model.separability import separability
@@ -47,7 +48,7 @@ def on_exact_moments(truth, seed):
     """Algorithms 2 to 4 on the model's own E: the matched Kendall error, and the largest error of φ."""
     E = PopulationMoments(truth.ranking_matrix(), *dirichlet_moments(truth.alpha))
     novel = find_novel_pairs(E, truth.n_components, seed=seed)
-    found = components(estimate_ranking_matrix(E, novel.pairs).B)
+    found = components_from_topics(estimate_ranking_matrix(E, novel.pairs).B)
     match = match_components(found.sigma, truth.sigma)
     return float(match.kendall.mean()), float(
         np.abs(found.phi[match.found] - truth.phi[match.truth]).max()
@@ -100,9 +101,7 @@ def test_recovery_from_samples_gets_better_with_more_people():
         found = fit(
             truth.sample(M, 100, seed=seed).comparisons,
             4,
-            zeta="auto",
-            min_count=0.2,
-            n_projections=200,
+            method=ProjectionsOptions(zeta="auto", min_count=0.2, n_projections=200),
         )
         errors[M].append(kendall(found, truth))
     assert np.mean(errors[1000]) > np.mean(errors[5000]) > np.mean(errors[20_000])
@@ -145,7 +144,7 @@ class Counting(ThreadEngine):
 
 def operations(M, N, K, Q):
     engine = Counting()
-    fit_projections(
+    algorithm_1(
         planted(1, Q, K, 0.1).sample(M, N, seed=1).comparisons,
         K,
         zeta="auto",
@@ -244,7 +243,7 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads_and_another
 
 def test_a_fit_says_what_was_done():
     comparisons = SMALL.sample(300, 15, seed=1).comparisons
-    report = fit(comparisons, 2, zeta=0.1, seed=5).report
+    report = fit(comparisons, 2, method=ProjectionsOptions(zeta=0.1), seed=5).report
     assert report["method"] == "projections"
     assert report["options"] == {"zeta": 0.1}
     assert (report["seed"], report["users"], report["comparisons"]) == (5, 300, 4500)
@@ -260,7 +259,7 @@ def test_notes_come_as_warnings_too():
     comparisons = SMALL.sample(60, 15, seed=1).comparisons
     with pytest.warns(FitWarning, match="Seen in one half of the comparisons only"):
         model = fit(comparisons, 2)
-    assert "Seen in one half" in model.report["notes"][0]
+    assert "Seen in one half" in model.report.notes[0]
 
 
 def test_one_component_is_the_consensus():

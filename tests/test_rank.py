@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from mallowmix.learn.spectral.number_of_components import RankEstimate, estimate_rank, noise_edge
-from mallowmix.learn.spectral.signed_moment import (
-    SignedMoment,
-    Subspace,
-    count_pairs,
-    leading_subspace,
-    pair_statistics,
+from mallowmix.learn.spectral.number_of_components import (
+    ComponentCount,
+    count_components,
+    noise_edge,
 )
+from mallowmix.learn.spectral.signed_moment import SignedMoment, count_pairs, leading_subspace
+from mallowmix.learn.spectral.subspace import Subspace, pair_statistics
 from planted import blocks_of, planted
 
 
@@ -24,7 +23,7 @@ def parts(comparisons):
     [(20, 3, 500, 60, 0.3), (25, 5, 1000, 60, 0.3), (10, 3, 500, 100, 0.5)],
 )
 def test_planted_components_are_counted(Q, K, M, N, phi):
-    estimate = estimate_rank(*parts(planted(Q, K, phi, seed=4).sample(M, N, seed=4).comparisons))
+    estimate = count_components(*parts(planted(Q, K, phi, seed=4).sample(M, N, seed=4).comparisons))
     assert estimate.n_components == K
     assert f"{K} components" in estimate.words() and "the cut is clear" in estimate.words()
 
@@ -37,7 +36,7 @@ def test_one_ranking_for_all_is_one_component(Q, phi, N):
     measured on eight draws): 25 populations, false alarm 5% before the seeds were fixed.
     """
     found = [
-        estimate_rank(
+        count_components(
             *parts(planted(Q, 1, phi, seed=s).sample(300, N, seed=s).comparisons)
         ).n_components
         for s in range(5)
@@ -55,7 +54,7 @@ def test_unequal_activity_does_not_pass_for_taste():
         .sample(300, random.permutation(activity), mu=mu + mu.T, seed=0)
         .comparisons
     )
-    assert estimate_rank(*parts(data)).n_components == 1
+    assert count_components(*parts(data)).n_components == 1
 
 
 def test_the_edge_is_a_little_above_the_largest_eigenvalue_of_noise():
@@ -76,12 +75,14 @@ def test_the_edge_depends_on_the_seed_alone_and_takes_every_seed():
 
 def test_no_more_are_counted_than_looked_at():
     data = parts(planted(20, 6, 0.1).sample(800, 60, seed=0).comparisons)
-    assert estimate_rank(*data, most=3).n_components == 4
-    assert estimate_rank(*data).n_components == 6
+    assert count_components(*data, most=3).n_components == 4
+    assert count_components(*data).n_components == 6
 
 
 def test_people_of_one_comparison_show_one_component():
-    assert estimate_rank(*parts(planted(6, 2).sample(50, 1, seed=0).comparisons)).n_components == 1
+    assert (
+        count_components(*parts(planted(6, 2).sample(50, 1, seed=0).comparisons)).n_components == 1
+    )
 
 
 NOTHING = Subspace(np.zeros(1), np.zeros((1, 1)), 0, True)
@@ -111,4 +112,4 @@ NOTHING = Subspace(np.zeros(1), np.zeros((1, 1)), 0, True)
 )
 def test_words(values, words):
     K = 1 + sum(value > 1 for value in values)
-    assert RankEstimate(K, np.array(values), 1.0, NOTHING).words() == words
+    assert ComponentCount(K, np.array(values), 1.0, NOTHING).words() == words

@@ -182,8 +182,8 @@ def test_integer_weights_equal_repeated_rows():
 @given(seed=st.integers(0, 2**32))
 def test_halves_share_no_item_of_a_person(seed):
     votes = mm.load_dishes(n_users=20, per_user=30).comparisons
-    halves = mm.item_halves(votes, seed=seed)
-    assert halves == mm.item_halves(votes, seed=seed)
+    halves = mm.split_items(votes, seed=seed)
+    assert halves == mm.split_items(votes, seed=seed)
     things = [
         {(m, i) for m, *pair in zip(half.user, half.winner, half.loser, strict=True) for i in pair}
         for half in halves
@@ -197,7 +197,7 @@ def test_halves_share_no_item_of_a_person(seed):
 def test_about_half_of_the_comparisons_are_within_a_half():
     """Each comparison stays with probability ½; were all of a person's to stay or go together, 0.1 would be 5 standard errors."""
     votes = mm.load_dishes().comparisons
-    kept = sum(half.n_comparisons for half in mm.item_halves(votes)) / votes.n_comparisons
+    kept = sum(half.n_comparisons for half in mm.split_items(votes)) / votes.n_comparisons
     assert abs(kept - 0.5) < 0.1
 
 

@@ -12,8 +12,8 @@ from command_line import run
 from mallowmix.engine import make_blocks
 from mallowmix.engine.threads import ThreadEngine
 from mallowmix.errors import FileError
-from mallowmix.learn.spectral.mallows_mstep import Columns
-from mallowmix.paper.oracle import columns_given_weights, log_likelihood
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.paper.oracle import components_given_weights, log_likelihood
 from mallowmix.paper.recovery import run as recovery
 from mallowmix.paper.recovery.report import draw, markdown, met, short, summarise, words
 from mallowmix.paper.recovery.run import (
@@ -39,8 +39,12 @@ def test_the_oracle_is_as_likely_as_the_best_of_all_rankings():
     """All 24² couples of rankings of four items, dispersions on a grid: none beats the oracle."""
     truth = mm.M4.from_orders(["abcd", "dbca"], [0.3, 0.5], [0.5, 0.5])
     votes, theta = truth.sample(50, 20, seed=3)
-    start = Columns(np.array([[1, 0, 3, 2], [3, 2, 1, 0]], np.int32), np.array([0.5, 0.5]))
-    best = columns_given_weights(votes, theta, [start, Columns(truth.sigma, truth.phi)])
+    start = MallowsComponents(
+        np.array([[1, 0, 3, 2], [3, 2, 1, 0]], np.int32), np.array([0.5, 0.5])
+    )
+    best = components_given_weights(
+        votes, theta, [start, MallowsComponents(truth.sigma, truth.phi)]
+    )
     found = mm.M4(best.sigma, best.phi, truth.alpha, truth.items).log_likelihood(votes, theta)
     tokens = np.zeros((50, 4, 4))
     np.add.at(tokens, (votes.user, votes.winner, votes.loser), votes.weight)
@@ -62,7 +66,7 @@ def test_the_oracles_likelihood_is_that_of_the_model():
     truth = planted(TINY, 0)
     votes, theta = truth.sample(60, 20, seed=0)
     value = log_likelihood(
-        make_blocks(votes), theta, Columns(truth.sigma, truth.phi), ThreadEngine()
+        make_blocks(votes), theta, MallowsComponents(truth.sigma, truth.phi), ThreadEngine()
     )
     # β is kept above .001
     assert value == pytest.approx(truth.log_likelihood(votes, theta), rel=1e-4)
@@ -176,7 +180,7 @@ def test_messages(tmp_path):
         in said
     )
     (tmp_path / "recovery.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(FileError, match="other columns than this version writes"):
+    with pytest.raises(FileError, match="other components than this version writes"):
         read_log(tmp_path / "recovery.csv", COLUMNS)
     assert read_log(tmp_path / "none.csv", COLUMNS) == []
     (tmp_path / "file").write_text("")

@@ -15,7 +15,7 @@ import mallowmix as mm
 from mallowmix.assess.contrasts import agreed, distances, tellings
 from mallowmix.assess.mixing import mixing
 from mallowmix.assess.one_ranking_gain import against_one
-from mallowmix.data.folds import deal_people
+from mallowmix.data.splits import split_users
 from mallowmix.data.text import joined
 from mallowmix.errors import DataError, FileError, OptionError
 from mallowmix.infer.heldout.held_out_rows import ask
@@ -157,7 +157,7 @@ def test_archetypes_by_hand():
 def test_predictions_are_judged_by_people_that_were_not_learnt_from(dishes):
     votes = dishes.comparisons
     found = against_one(dishes.model, votes, seed=3)
-    new = deal_people(votes.n_users, 3, seed=3) == 0
+    new = split_users(votes.n_users, 3, seed=3) == 0
     one, tastes = (mm.fit(votes.take_users(~new), k, seed=3) for k in (1, 3))
     asked = [ask(model, votes.take_users(new), seed=3) for model in (tastes, one)]
     right = [np.average(a.probability > 0.5, weights=a.weight) for a in asked]
@@ -182,7 +182,7 @@ def test_every_part_is_there(text):
         "apart",
         "people",
         "noise",
-        "foretold",
+        "predicted",
         "number",
         "support",
         "glossary",
@@ -225,8 +225,8 @@ def test_numbers_are_those_computed_elsewhere(report, text, dishes):
     solo = np.mean(theta.max(axis=1) >= 2 / 3)
     assert f"{100 * solo:.0f} % of the people follow one taste" in text.of("short")
     judged = against_one(model, votes)
-    assert f"{100 * judged.tastes.accuracy:.1f}" in text.of("foretold")
-    assert f"{100 * judged.one.accuracy:.1f}" in text.of("foretold")
+    assert f"{100 * judged.tastes.accuracy:.1f}" in text.of("predicted")
+    assert f"{100 * judged.one.accuracy:.1f}" in text.of("predicted")
     pair = mm.diagnose(model, votes, simulations=0).polarising_pairs[0]
     assert f"People split most over {pair.item} and {pair.other}" in text.of("short")
     apart = [
@@ -311,7 +311,7 @@ def test_what_was_not_asked_for_is_said(dishes):
     text = Text(make_report(dishes.model, dishes.comparisons, **QUICK).html())
     assert "Other numbers were not tried" in text.of("number")
     assert "No intervals were asked for" in text.of("support")
-    assert "a little too good" in text.of("foretold")
+    assert "a little too good" in text.of("predicted")
 
 
 @pytest.mark.parametrize("K", [1, 2, 5])

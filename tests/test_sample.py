@@ -9,7 +9,7 @@ from mallowmix.learn.spectral.user_sample import (
     ENOUGH,
     people,
     sample_blocks,
-    sample_people,
+    sample_users,
     sampled_share,
 )
 from planted import planted
@@ -49,7 +49,7 @@ def drawn(comparisons, share, seed):
         comparisons.users,
         np.arange(comparisons.n_users, dtype=float),
     )
-    return [sample_people(block, share, seed) for block in make_blocks(numbered)]
+    return [sample_users(block, share, seed) for block in make_blocks(numbered)]
 
 
 def test_a_sample_holds_whole_people_in_their_order(population):
@@ -84,8 +84,8 @@ def test_the_share_is_about_right(population, share):
 
 def test_a_whole_sample_is_everybody(population):
     block = make_blocks(population)[0]
-    assert sample_people(block, 1.0, 0) is block
-    assert sample_people(block, 1e-12, 0).n_users == 0
+    assert sample_users(block, 1.0, 0) is block
+    assert sample_users(block, 1e-12, 0).n_users == 0
 
 
 def test_how_many_to_sample_depends_on_the_number_of_comparisons_alone():
@@ -98,7 +98,7 @@ def test_how_many_to_sample_depends_on_the_number_of_comparisons_alone():
 def test_a_sample_is_cut_into_blocks_of_its_own(population):
     """The same people with the same rows as block by block, in their order, numbered through, in blocks of the usual size."""
     everybody = make_blocks(population)
-    parts = [sample_people(block, 0.3, 5) for block in everybody]
+    parts = [sample_users(block, 0.3, 5) for block in everybody]
     found = sample_blocks(everybody, 0.3, 5, ThreadEngine(2))
     n_users, n_rows = sum(part.n_users for part in parts), sum(len(part.pair) for part in parts)
     assert [block.first_user for block in found] == block_edges(n_users, n_rows, 6)[:-1]

@@ -6,11 +6,12 @@ from scipy.optimize import minimize
 
 import mallowmix as mm
 from mallowmix.errors import FitError, OptionError
-from mallowmix.learn.paper.components_from_topics import components
+from mallowmix.learn.paper.components_from_topics import components_from_topics
 from mallowmix.learn.paper.ddp import corner_rows, ddp_pairs, margins
 from mallowmix.learn.paper.fast_anchor_words import anchor_pairs, furthest_rows
 from mallowmix.learn.paper.pair_moments import PopulationMoments
 from mallowmix.learn.paper.recover import mixture_weights, recover
+from mallowmix.model.fit_options import ProjectionsOptions
 from mallowmix.model.permutations import match_components
 from mallowmix.model.population_moments import dirichlet_moments
 from mallowmix.model.separability import separability
@@ -48,7 +49,7 @@ def test_exact_moments_give_pairs_that_one_component_alone_follows(vertices):
 def test_exact_moments_give_back_the_model(vertices, divergence):
     truth, E = exact()
     B, a, R = recover(E, hunted(E, 3, vertices), divergence, tol=1e-9, max_iter=3000)
-    match = match_components(components(B).sigma, truth.sigma)
+    match = match_components(components_from_topics(B).sigma, truth.sigma)
     assert not match.kendall.any()
     np.testing.assert_allclose(B[:, match.found], truth.ranking_matrix()[:, match.truth], atol=2e-4)
     exact_a, exact_R = dirichlet_moments(truth.alpha)
@@ -130,7 +131,7 @@ def test_all_can_be_chosen_in_fit_and_the_model_says_so(vertices, regression):
     model = mm.fit(votes, 2, method="projections", **options)
     assert error(model, truth) < 0.05
     assert model.report["options"] == options
-    assert len(model.report["novel_pairs"]) == 2
+    assert len(model.report.projections.novel_pairs) == 2
     assert ("solid_angles" in model.report) == (vertices == "projections")
 
 
@@ -140,8 +141,8 @@ def test_names_that_there_are_not():
         OptionError,
         match="vertices is 'corners'; it must be one of 'projections', 'ddp', 'fast-anchor-words'",
     ):
-        mm.fit(votes, 2, method="projections", vertices="corners")
+        mm.fit(votes, 2, method=ProjectionsOptions(novel_pairs="corners"))
     with pytest.raises(
         OptionError, match="regression is 'l1'; it must be one of 'printed', 'l2', 'kl'"
     ):
-        mm.fit(votes, 2, method="projections", regression="l1")
+        mm.fit(votes, 2, method=ProjectionsOptions(regression="l1"))

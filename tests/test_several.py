@@ -1,7 +1,5 @@
 """Further fits: of parts of the data, for predictions alone."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +8,8 @@ from hypothesis import strategies as st
 import mallowmix as mm
 from mallowmix.errors import OptionError
 from mallowmix.fitting.members import part_of
+from mallowmix.model.ensemble import Ensemble
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.model_file import dumps
 
 TRUTH = mm.M4.from_orders(["abcdefgh", "hbgdface"], 0.3, 0.3)
@@ -43,7 +43,7 @@ def test_the_same_bytes_again_and_on_any_number_of_threads():
 def test_others_must_fit():
     other = mm.M4.from_orders(["abc"])
     with pytest.raises(ValueError, match="others must be models of the same items"):
-        replace(TRUTH, others=(other,))
+        FittedModel(TRUTH, ensemble=Ensemble((other,)))
     with pytest.raises(OptionError, match="n_fits is 0; it must be at least 1"):
         mm.fit(VOTES, 2, n_fits=0)
 

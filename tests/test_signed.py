@@ -17,8 +17,8 @@ from mallowmix.learn.spectral.signed_moment import (
     _random_sums,
     count_pairs,
     leading_subspace,
-    pair_statistics,
 )
+from mallowmix.learn.spectral.subspace import pair_statistics
 from mallowmix.model.m4 import M4
 from oracles import beta
 from planted import blocks_of, exact_moment, exact_pairs, planted, tiny_population

@@ -15,6 +15,7 @@ from mallowmix.learn.spectral import estimator as spectral
 from mallowmix.learn.spectral.estimator import user_sample as sample
 from mallowmix.learn.spectral.signed_moment import leading_subspace
 from mallowmix.model import model_file as storage
+from mallowmix.model.fit_options import ProjectionsOptions, SpectralOptions
 from mallowmix.model.m4 import M4
 from oracles import labelled_rows
 from planted import error, planted
@@ -62,7 +63,9 @@ def test_each_refinement_is_worth_its_time():
         truth = planted(30, 4, 0.5, seed=seed)
         data = truth.sample(300, 80, seed=seed).comparisons
         for refine, found in errors.items():
-            found.append(error(quiet_fit(data, 4, refine=refine, seed=seed), truth))
+            found.append(
+                error(quiet_fit(data, 4, method=SpectralOptions(refine=refine), seed=seed), truth)
+            )
     none, short, full = (float(np.mean(found)) for found in errors.values())
     assert none >= short >= full
     assert none > 1.5 * full
@@ -72,15 +75,18 @@ def test_each_refinement_is_worth_its_time():
 def test_both_vertex_hunters_give_a_start_that_is_far_from_chance(vertices):
     truth = planted(30, 4, 0.1, seed=1)
     data = truth.sample(800, 100, seed=1).comparisons
-    assert error(quiet_fit(data, 4, refine="none", vertices=vertices), truth) < 0.1
+    assert (
+        error(quiet_fit(data, 4, method=SpectralOptions(refine="none", corners=vertices)), truth)
+        < 0.1
+    )
 
 
 def test_auto_counts_the_components_and_says_how_sure_it_is():
     truth = planted(20, 3, 0.2, seed=3)
     model = fit(truth.sample(400, 60, seed=3).comparisons, "auto")
     assert model.n_components == 3 and error(model, truth) == 0
-    assert model.report["auto"].startswith("3 components: eigenvalue 2 is ")
-    assert 0 < model.report["noise_edge"] < model.report["spectrum"][1]
+    assert model.report.spectral.choice_of_k.startswith("3 components: eigenvalue 2 is ")
+    assert 0 < model.report.spectral.noise_edge < model.report.spectral.spectrum[1]
 
 
 # ---- the same bytes ----
@@ -176,9 +182,9 @@ def test_a_weight_of_a_person_is_so_many_people():
     )
     length = np.bincount(data.user, minlength=300)
     number = np.repeat(np.arange(times.sum()), np.repeat(length, times))
-    columns = (data.winner[rows], data.loser[rows], data.weight[rows], data.items)
+    components = (data.winner[rows], data.loser[rows], data.weight[rows], data.items)
     repeated = quiet_fit(
-        Comparisons.from_codes(number, *columns, [f"u{n:04d}" for n in range(times.sum())]), 3
+        Comparisons.from_codes(number, *components, [f"u{n:04d}" for n in range(times.sum())]), 3
     )
     weighted = quiet_fit(
         Comparisons.from_codes(
@@ -230,13 +236,13 @@ def test_options_are_checked(votes):
     with pytest.raises(
         OptionError, match="refine is 'much'; it must be one of 'full', 'short', 'none'"
     ):
-        fit(data, 3, refine="much")
+        fit(data, 3, method=SpectralOptions(refine="much"))
     with pytest.raises(
         OptionError, match="vertices is 'corners'; it must be one of 'spa', 'projections', 'ddp'"
     ):
-        fit(data, 3, vertices="corners")
+        fit(data, 3, method=SpectralOptions(corners="corners"))
     with pytest.raises(OptionError, match="method 'spectral' has no option 'zeta'"):
-        fit(data, 3, zeta=0.1)
+        fit(data, 3, method=ProjectionsOptions(zeta=0.1))
 
 
 def test_more_components_than_pairs_can_tell_apart():
@@ -259,8 +265,8 @@ def test_more_components_than_people():
 def test_an_unsettled_subspace_is_told(votes, monkeypatch):
     monkeypatch.setattr(spectral, "leading_subspace", partial(leading_subspace, max_passes=1))
     with pytest.warns(FitWarning, match="had not settled after the last pass"):
-        model = fit(votes[0], 3, refine="none")
-    assert any("had not settled" in note for note in model.report["notes"])
+        model = fit(votes[0], 3, method=SpectralOptions(refine="none"))
+    assert any("had not settled" in note for note in model.report.notes)
 
 
 def test_large_data_is_learnt_from_a_sample_and_finished_by_all(monkeypatch):
@@ -269,7 +275,9 @@ def test_large_data_is_learnt_from_a_sample_and_finished_by_all(monkeypatch):
     truth = planted(15, 3, 0.2, seed=1)
     data = truth.sample(1000, 40, seed=1).comparisons
     model = fit(data, 3, n_jobs=2)
-    assert model.report["sampled_share"] == 0.2 and len(model.report["moved_by_all"]) > 0
+    assert (
+        model.report.spectral.sampled_share == 0.2 and len(model.report.spectral.moved_by_all) > 0
+    )
     assert is_sound(model, 3, 15) and error(model, truth) == 0
     assert model.phi == pytest.approx(np.full(3, 0.2), abs=0.03)
     assert storage.dumps(fit(data, 3, n_jobs=1)) == storage.dumps(model)
@@ -283,7 +291,9 @@ REFINES = ("none", "short", "full")
 @pytest.mark.parametrize("refine", REFINES)
 def test_one_component(refine):
     truth = planted(12, 1, 0.3, alpha=1.0)
-    model = quiet_fit(truth.sample(60, 40, seed=0).comparisons, 1, refine=refine)
+    model = quiet_fit(
+        truth.sample(60, 40, seed=0).comparisons, 1, method=SpectralOptions(refine=refine)
+    )
     assert is_sound(model, 1, 12) and error(model, truth) == 0
     assert model.phi[0] == pytest.approx(0.3, abs=0.05)
 
@@ -292,7 +302,9 @@ def test_one_component(refine):
 def test_two_items_and_two_components(refine):
     """One pair: people for the one and people for the other."""
     truth = M4([[0, 1], [1, 0]], [0.05, 0.05], [0.2, 0.1], ["tea", "coffee"])
-    model = quiet_fit(truth.sample(200, 20, seed=0).comparisons, 2, refine=refine)
+    model = quiet_fit(
+        truth.sample(200, 20, seed=0).comparisons, 2, method=SpectralOptions(refine=refine)
+    )
     assert is_sound(model, 2, 2)
     assert sorted(model.sigma[:, 0].tolist()) == [0, 1]
 
@@ -306,8 +318,8 @@ def test_two_items_and_auto():
 def test_people_of_one_comparison(refine):
     """Nobody says two things, so nothing tells tastes apart: some answer, and nothing undefined."""
     data = planted(6, 2).sample(80, 1, seed=0).comparisons
-    assert is_sound(quiet_fit(data, 2, refine=refine), 2, 6)
-    assert quiet_fit(data, "auto", refine=refine).n_components == 1
+    assert is_sound(quiet_fit(data, 2, method=SpectralOptions(refine=refine)), 2, 6)
+    assert quiet_fit(data, "auto", method=SpectralOptions(refine=refine)).n_components == 1
 
 
 def correlated(Q, K, seed=0):
@@ -348,7 +360,7 @@ HARD = {
 @pytest.mark.parametrize("case", HARD)
 def test_hard_cases_give_sound_models(case, refine):
     data = HARD[case]().comparisons
-    assert is_sound(quiet_fit(data, 3, refine=refine), 3, data.n_items)
+    assert is_sound(quiet_fit(data, 3, method=SpectralOptions(refine=refine)), 3, data.n_items)
 
 
 @pytest.mark.parametrize(
@@ -357,7 +369,7 @@ def test_hard_cases_give_sound_models(case, refine):
 )
 def test_hard_cases_can_be_counted(case):
     data = HARD[case]().comparisons
-    K = quiet_fit(data, "auto", refine="none").n_components
+    K = quiet_fit(data, "auto", method=SpectralOptions(refine="none")).n_components
     assert 1 <= K <= 4
 
 
@@ -401,7 +413,7 @@ def test_users_and_items_without_comparisons():
     items, users = [*data.items.tolist(), "never"], [*data.users.tolist(), "silent"]
     wider = Comparisons.from_codes(data.user, data.winner, data.loser, data.weight, items, users)
     for refine in REFINES:
-        assert is_sound(quiet_fit(wider, 2, refine=refine), 2, 9)
+        assert is_sound(quiet_fit(wider, 2, method=SpectralOptions(refine=refine)), 2, 9)
 
 
 def test_people_of_weight_nothing_are_as_good_as_absent():
@@ -423,8 +435,10 @@ def test_weights_that_are_no_counts(weight):
         data.user, data.winner, data.loser, data.weight * weight, data.items, data.users
     )
     for refine in ("none", "short") if weight > 100 else REFINES:
-        assert is_sound(quiet_fit(scaled, 2, refine=refine), 2, 8)
-    assert math.isfinite(quiet_fit(scaled, "auto", refine="none").report["noise_edge"])
+        assert is_sound(quiet_fit(scaled, 2, method=SpectralOptions(refine=refine)), 2, 8)
+    assert math.isfinite(
+        quiet_fit(scaled, "auto", method=SpectralOptions(refine="none")).report.spectral.noise_edge
+    )
 
 
 def test_every_seed_is_taken():

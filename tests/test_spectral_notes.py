@@ -12,7 +12,7 @@ VOTES = TRUTH.sample(800, 100, seed=0).comparisons
 
 
 def notes_of(comparisons, K):
-    return fit(comparisons, K).report["notes"]
+    return fit(comparisons, K).report.notes
 
 
 def test_the_right_number_of_components_gives_no_note():

@@ -8,9 +8,9 @@ import pytest
 import mallowmix as mm
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.paper.halves import split
-from mallowmix.learn.spectral.mallows_mstep import Columns
-from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em, start_chains
-from mallowmix.learn.spectral.split_merge import foretold_halves, split_and_merge
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em, new_chains
+from mallowmix.learn.spectral.split_merge import predicted_halves, split_and_merge
 from mallowmix.learn.spectral.variational_em import variational_em
 from mallowmix.model.permutations import kendall, match_components, sigma_of
 from mallowmix.numerics.randomness import as_key
@@ -33,27 +33,27 @@ def crowd():
     return truth, make_blocks(truth.sample(600, 60, seed=1).comparisons)
 
 
-def climb(blocks, columns, alpha):
-    """The refinement that `fit` uses, from these columns."""
-    start = variational_em(blocks, columns, alpha, ENGINE, n_iter=6)
+def climb(blocks, components, alpha):
+    """The refinement that `fit` uses, from these components."""
+    start = variational_em(blocks, components, alpha, ENGINE, n_iter=6)
     theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
-    return monte_carlo_em(blocks, start.columns, start.alpha, start_chains(blocks, theta), ENGINE)
+    return monte_carlo_em(blocks, start.components, start.alpha, new_chains(blocks, theta), ENGINE)
 
 
 def stuck(truth) -> MonteCarlo:
     """The last taste twice, the three alike under one ranking."""
     sigma = truth.sigma[[0, 1, 3, 3]].copy()
     sigma[3, [4, 5]] = sigma[3, [5, 4]]
-    columns = Columns(sigma, np.array([0.3, 0.7, 0.3, 0.3]))
-    return MonteCarlo(columns, np.array([0.15, 0.3, 0.08, 0.07]), [], [])
+    components = MallowsComponents(sigma, np.array([0.3, 0.7, 0.3, 0.3]))
+    return MonteCarlo(components, np.array([0.15, 0.3, 0.08, 0.07]), [], [])
 
 
 def test_a_doubled_taste_gives_way_to_the_one_that_was_missed(crowd):
     truth, blocks = crowd
     before = stuck(truth)
-    assert match_components(before.columns.sigma, truth.sigma).kendall.max() > 0.05
+    assert match_components(before.components.sigma, truth.sigma).kendall.max() > 0.05
     after, scores = split_and_merge(blocks, before, lambda c, a: climb(blocks, c, a), ENGINE)
-    assert match_components(after.columns.sigma, truth.sigma).kendall.max() < 0.03
+    assert match_components(after.components.sigma, truth.sigma).kendall.max() < 0.03
     assert len(scores) > 1 and scores == sorted(scores)
 
 
@@ -67,22 +67,24 @@ def test_components_that_differ_are_left_alone(crowd):
         )
         > 0.15
     )
-    found = MonteCarlo(Columns(sigma, np.full(3, 0.3)), np.full(3, 0.2), [], [])
+    found = MonteCarlo(MallowsComponents(sigma, np.full(3, 0.3)), np.full(3, 0.2), [], [])
     after, scores = split_and_merge(
         blocks, found, lambda c, a: pytest.fail("nothing is to be refined"), ENGINE
     )
     assert after is found and scores == []
 
 
-def test_a_move_that_does_not_foretell_better_is_not_made(crowd):
+def test_a_move_that_does_not_predict_better_is_not_made(crowd):
     truth, blocks = crowd
-    found = MonteCarlo(Columns(truth.sigma, truth.phi), truth.alpha, [], [])
-    worse = MonteCarlo(Columns(truth.sigma[::-1, ::-1].copy(), truth.phi), truth.alpha, [], [])
+    found = MonteCarlo(MallowsComponents(truth.sigma, truth.phi), truth.alpha, [], [])
+    worse = MonteCarlo(
+        MallowsComponents(truth.sigma[::-1, ::-1].copy(), truth.phi), truth.alpha, [], []
+    )
     after, scores = split_and_merge(blocks, found, lambda c, a: worse, ENGINE)
     assert after is found and len(scores) == 1
 
 
-def test_halves_are_foretold_as_quadrature_says():
+def test_halves_are_predicted_as_quadrature_says():
     """Two components: the weight of one on a grid, its posterior given the told half, then the asked half token by token.
 
     A person's γ is variational, so the two differ by a little: by .0008 here.
@@ -91,7 +93,9 @@ def test_halves_are_foretold_as_quadrature_says():
         np.stack([np.arange(8), np.arange(8)[::-1]]), [0.3, 0.5], [0.5, 0.8], list("abcdefgh")
     )
     blocks = make_blocks(truth.sample(80, 20, seed=2).comparisons)
-    found = foretold_halves(blocks, Columns(truth.sigma, truth.phi), truth.alpha, ENGINE, seed=4)
+    found = predicted_halves(
+        blocks, MallowsComponents(truth.sigma, truth.phi), truth.alpha, ENGINE, seed=4
+    )
     beta = truth.beta().reshape(2, -1).T
     t = (np.arange(2000) + 0.5) / 2000
     prior = -0.5 * np.log(t) - 0.2 * np.log(1 - t)  # log of t^(α₁−1) (1−t)^(α₂−1)
@@ -122,7 +126,7 @@ def test_fit_looks_further_where_tastes_came_out_alike():
             model = mm.fit(votes, 3, seed=0)
             again = mm.update(model, votes)
         assert (
-            bool(model.report["foretold_halves"]) == looked
-            and "foretold_halves" not in again.report
+            bool(model.report.spectral.predicted_halves) == looked
+            and "predicted_halves" not in again.report
         )
         assert match_components(model.sigma, truth.sigma).kendall.max() < 0.03

@@ -7,25 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mallowmix.learn.spectral.corners import HUNTERS
+from mallowmix.learn.spectral.corners import CORNER_FINDERS
 from mallowmix.learn.spectral.initialisation import (
-    cluster_people,
+    cluster_users,
     concentration,
     embed_pairs,
+    initialise_from_pairs,
+    initialise_from_users,
     mixed_beta,
-    phi_of_curve,
-    start_from_pairs,
-    start_from_people,
     vertex_shares,
 )
 from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI
-from mallowmix.learn.spectral.signed_moment import (
-    SignedMoment,
-    Subspace,
-    count_pairs,
-    leading_subspace,
-    pair_statistics,
-)
+from mallowmix.learn.spectral.signed_moment import SignedMoment, count_pairs, leading_subspace
+from mallowmix.learn.spectral.subspace import Subspace, pair_statistics
+from mallowmix.model.dispersion import phi_of_curve
 from mallowmix.model.mallows import beta_matrix
 from mallowmix.model.permutations import match_components
 from planted import blocks_of, exact_moment, exact_pairs, planted
@@ -63,15 +58,15 @@ def uneven(Q, seed=0):
     return mu / mu.sum()
 
 
-@pytest.mark.parametrize("hunter", sorted(HUNTERS))
+@pytest.mark.parametrize("hunter", sorted(CORNER_FINDERS))
 @pytest.mark.parametrize("mu", [None, uneven(24)], ids=["even", "uneven"])
 def test_the_exact_embedding_gives_back_the_model(hunter, mu):
     sigma, _, pairs, subspace = ideal(mu=mu)
-    start = start_from_pairs(embed_pairs(subspace, pairs, 2), pairs, 24, vertices=hunter)
-    match = match_components(start.columns.sigma, sigma)
+    start = initialise_from_pairs(embed_pairs(subspace, pairs, 2), pairs, 24, vertices=hunter)
+    match = match_components(start.components.sigma, sigma)
     assert not match.kendall.any()
     np.testing.assert_allclose(start.alpha[match.found], ALPHA, rtol=1e-6)
-    assert start.columns.phi == pytest.approx(LEAST_PHI)
+    assert start.components.phi == pytest.approx(LEAST_PHI)
 
 
 @pytest.mark.parametrize(
@@ -132,17 +127,17 @@ def people_start(comparisons, K):
     blocks, engine = blocks_of(comparisons)
     pairs = pair_statistics(count_pairs(blocks, engine), comparisons.n_items)
     subspace = leading_subspace(SignedMoment(blocks, pairs, engine), K - 1)
-    return start_from_people(blocks, subspace, pairs, K - 1, engine)
+    return initialise_from_users(blocks, subspace, pairs, K - 1, engine)
 
 
 def test_people_of_one_taste_each_are_clustered_without_fault():
     truth, sample = followers()
     start = people_start(sample.comparisons, 3)
-    match = match_components(start.columns.sigma, truth.sigma)
+    match = match_components(start.components.sigma, truth.sigma)
     assert not match.kendall.any()
     # every person where they belong
     np.testing.assert_allclose(start.alpha[match.found], sample.theta.mean(axis=0), rtol=1e-12)
-    assert start.columns.phi == pytest.approx(0.1, abs=0.03)
+    assert start.components.phi == pytest.approx(0.1, abs=0.03)
 
 
 def test_people_count_by_their_weight():
@@ -156,7 +151,7 @@ def test_people_count_by_their_weight():
         data.user, data.winner, data.loser, data.weight, data.items, data.users, weight
     )
     start = people_start(weighted, 2)
-    match = match_components(start.columns.sigma, truth.sigma[:2])
+    match = match_components(start.components.sigma, truth.sigma[:2])
     assert not match.kendall.any()
     expected = np.bincount(taste, weight)[:2]
     np.testing.assert_allclose(start.alpha[match.found], expected / expected.sum(), rtol=1e-12)
@@ -166,7 +161,7 @@ def test_clusters_leave_out_those_who_compared_little_or_count_for_nothing():
     embedding = np.repeat([[0.0], [5.0]], 10, axis=0)
     n, people = np.full(20, 30.0), np.ones(20)
     n[3], people[12] = 2, 0
-    label = cluster_people(embedding, n, people, 2)
+    label = cluster_users(embedding, n, people, 2)
     assert label[3] == label[12] == -1
     assert len(set(label[:10]) - {-1}) == len(set(label[10:]) - {-1}) == 1 and label[0] != label[19]
 
@@ -174,7 +169,7 @@ def test_clusters_leave_out_those_who_compared_little_or_count_for_nothing():
 def test_fewer_people_or_tastes_than_components_leave_clusters_empty():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert set(cluster_people(np.zeros((6, 2)), np.full(6, 9.0), np.ones(6), 3)) == {0}
+        assert set(cluster_users(np.zeros((6, 2)), np.full(6, 9.0), np.ones(6), 3)) == {0}
     assert sorted(
-        cluster_people(np.array([[0.0], [1.0], [2.0]]), np.array([4.0, 4.0, 0.0]), np.ones(3), 3)
+        cluster_users(np.array([[0.0], [1.0], [2.0]]), np.array([4.0, 4.0, 0.0]), np.ones(3), 3)
     ) == [-1, 0, 1]

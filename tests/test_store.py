@@ -369,13 +369,10 @@ def test_a_summary_warns_as_the_comparisons_would(tmp_path):
         [("u1", "a", "b"), ("u2", "a", "b"), ("u2", "c", "d"), ("u2", "d", "c")],
         shards=1,
     )
-    from mallowmix.checks import data_report
+    from mallowmix.checks import check
 
     stored = store_comparisons(tmp_path / "votes", tmp_path / "x")
-    assert (
-        data_report(stored.summary()).warnings
-        == data_report(read_comparisons(tmp_path / "votes")).warnings
-    )
+    assert check(stored.summary()).warnings == check(read_comparisons(tmp_path / "votes")).warnings
 
 
 @pytest.mark.parametrize(

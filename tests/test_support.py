@@ -5,7 +5,7 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.engine import ThreadEngine, make_blocks
-from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.stability import half_distances
 from mallowmix.model.permutations import kendall
 
@@ -26,7 +26,9 @@ def planted(seed, n_items=20, n_components=2, phi=0.3):
 def distances(model, votes, theta, n_jobs=2):
     blocks = make_blocks(votes)
     parts = [theta[block.first_user : block.first_user + block.n_users] for block in blocks]
-    return half_distances(blocks, Columns(model.sigma, model.phi), parts, ThreadEngine(n_jobs))
+    return half_distances(
+        blocks, MallowsComponents(model.sigma, model.phi), parts, ThreadEngine(n_jobs)
+    )
 
 
 def test_rich_data_leaves_the_truth_where_it_is():
@@ -49,7 +51,7 @@ def test_the_distance_is_that_of_two_separate_polishes():
 
     truth = planted(2, phi=0.6)
     votes, theta = truth.sample(300, 20, seed=2)
-    start = Columns(truth.sigma, truth.phi)
+    start = MallowsComponents(truth.sigma, truth.phi)
     halves = []
     for odd in (0, 1):
         people = np.arange(300) % 2 == odd

@@ -15,12 +15,12 @@ from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, DataWarning, OptionError
 from mallowmix.peers import validation
 from mallowmix.peers.component_mixture import of_model
-from mallowmix.peers.validation import foretold
+from mallowmix.peers.validation import predicted_rows
 from mallowmix.readers import read
 from tests.command_line import run
 from tests.planted import planted
 
-PARTS = ("train", "told", "asked")
+PARTS = ("train", "given", "held_out")
 
 
 def stars_of(n_people, n_items, seed=0):
@@ -81,17 +81,17 @@ def test_so_many_comparisons_of_each_person_and_no_others(votes, most):
 
 def test_where_nothing_is_left_out_the_very_same_comparisons_come_back(votes):
     for most in (None, 40, 10**6):
-        assert thinned(votes, most, "told", 3, everybody(votes)).kept is votes
+        assert thinned(votes, most, "given", 3, everybody(votes)).kept is votes
 
 
 def test_a_draw_is_the_persons_own(votes):
     """The same for someone alone as among the others; another for another seed and in another part."""
-    kept = thinned(votes, 10, "told", 3, everybody(votes)).kept
-    alone = thinned(votes.take_users([39]), 10, "told", 3, np.array([39])).kept
+    kept = thinned(votes, 10, "given", 3, everybody(votes)).kept
+    alone = thinned(votes.take_users([39]), 10, "given", 3, np.array([39])).kept
     assert rows_of(alone) == rows_of(kept.take_users([39]))
     others = [
         thinned(votes, 10, *how, everybody(votes)).kept
-        for how in (("told", 4), ("asked", 3), ("train", 3))
+        for how in (("given", 4), ("held_out", 3), ("train", 3))
     ]
     assert all(rows_of(other) != rows_of(kept) for other in others)
 
@@ -99,7 +99,7 @@ def test_a_draw_is_the_persons_own(votes):
 def test_weights_are_as_many_comparisons_and_a_rest_is_one_more():
     few = mm.Comparisons.from_arrays(["u"] * 3, ["a", "b", "c"], ["b", "c", "a"], [5, 2, 0.5])
     sums = [
-        thinned(few, 4, "told", seed, np.zeros(1, np.int64)).kept.n_comparisons
+        thinned(few, 4, "given", seed, np.zeros(1, np.int64)).kept.n_comparisons
         for seed in range(40)
     ]
     assert set(sums) == {4.0, 3.5}
@@ -122,7 +122,7 @@ def test_few_ratings_make_the_comparisons_that_they_make_by_hand():
 def test_of_n_ratings_at_most_six_each_and_so_many_in_all(ratings, most, cap):
     table = rating_table(ratings)
     some = table.item % 3 > 0
-    kept, made = rated(table, some, most, "asked", 5)
+    kept, made = rated(table, some, most, "held_out", 5)
     columns = [
         [value for value, keep in zip(column, some[order_of(ratings)], strict=True) if keep]
         for column in ratings
@@ -184,7 +184,7 @@ def test_every_part_is_thinned_on_its_own(votes, split):
         assert after.per_user().tolist() == np.minimum(before.per_user(), 5).tolist()
         assert rows_of(after) <= rows_of(before) and after.users.tolist() == before.users.tolist()
     assert whole.made == whole.kept == task.made > task.kept
-    assert (task.train is task.told) == (split != "people")
+    assert (task.train is task.given) == (split != "people")
     same = make_task(votes, split, 0.5, 3, 10**6)
     assert all(getattr(same, part) == getattr(whole, part) for part in PARTS)
 
@@ -193,16 +193,16 @@ def test_every_part_is_thinned_on_its_own(votes, split):
 def test_every_part_of_ratings_too(ratings, split):
     task = make_task(rating_table(ratings), split, 0.5, 3, 20)
     assert all(getattr(task, part).per_user().max() <= 20 for part in PARTS)
-    assert task.made > task.kept and (task.train is task.told) == (split != "people")
+    assert task.made > task.kept and (task.train is task.given) == (split != "people")
     assert (task.ratings is None) == (split == "comparisons")
     if task.ratings:
-        assert len(task.ratings.train[0]) + len(task.ratings.asked[0]) == len(ratings[0]), (
+        assert len(task.ratings.train[0]) + len(task.ratings.held_out[0]) == len(ratings[0]), (
             "ratings stay whole"
         )
 
 
 def test_nothing_may_be_told_but_something_is_learnt(ratings):
-    assert len(make_task(rating_table(ratings), "people", 0.0, 3).told) == 0
+    assert len(make_task(rating_table(ratings), "people", 0.0, 3).given) == 0
     alike = (["u", "u", "v", "v", "w", "w"], ["a", "b"] * 3, [3] * 6)
     with pytest.raises(
         DataError,
@@ -222,9 +222,9 @@ def test_so_many_people_at_random(votes, ratings):
         assert some_people(data, None, 0) is data and some_people(data, data.n_users, 0) is data
     few = some_people(table, 20, 0)
     stars = {(m, i): s for m, i, s in zip(*ratings, strict=True)}
-    told = zip(few.users[few.user].tolist(), few.items[few.item].tolist(), few.rating, strict=True)
+    given = zip(few.users[few.user].tolist(), few.items[few.item].tolist(), few.rating, strict=True)
     assert (
-        sum(stars[m, i] == s for m, i, s in told)
+        sum(stars[m, i] == s for m, i, s in given)
         == len(few)
         == sum(m in few.users.tolist() for m, _ in stars)
     )
@@ -264,20 +264,20 @@ def test_options_out_of_range(votes):
         mm.compare(votes, 2, most_per_user=0)
 
 
-def test_fewer_people_at_a_time_are_foretold_the_same(votes, monkeypatch):
+def test_fewer_people_at_a_time_are_predicted_the_same(votes, monkeypatch):
     task, fitted = make_task(votes, "people", 0.5, 0), of_model(planted(8, 2, 0.3, 0.2))
-    whole = foretold(fitted, task.told, task.asked)
+    whole = predicted_rows(fitted, task.given, task.held_out)
     monkeypatch.setattr(validation, "_CELLS", 40)
-    starts = task.asked.starts()
+    starts = task.held_out.starts()
     runs = validation._together(starts, 8)
     assert len(runs) > 10 and sum(starts[last] - starts[first] for first, last in runs) == len(
-        task.asked
+        task.held_out
     )
     assert all(
         last == first + 1 or (last - first) * min(starts[last] - starts[first], 28) <= 40
         for first, last in runs
     )
-    assert np.array_equal(foretold(fitted, task.told, task.asked), whole)
+    assert np.array_equal(predicted_rows(fitted, task.given, task.held_out), whole)
 
 
 # ---- the command ----

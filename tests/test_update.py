@@ -29,13 +29,13 @@ def planted(seed, n_items=30, n_components=4, phi=0.4):
 def without_items(votes, n_gone):
     """Only the comparisons that do not involve the first items, over the others alone."""
     kept = (votes.winner >= n_gone) & (votes.loser >= n_gone)
-    columns = (
+    components = (
         votes.users[votes.user[kept]],
         votes.items[votes.winner[kept]],
         votes.items[votes.loser[kept]],
         votes.weight[kept],
     )
-    return mm.Comparisons.from_arrays(*columns)
+    return mm.Comparisons.from_arrays(*components)
 
 
 def error(found, truth):
@@ -80,7 +80,7 @@ def test_new_items_find_their_places():
     assert old.n_items == 24
     updated = mm.update(old, votes)
     assert updated.items.tolist() == votes.items.tolist() == truth.items.tolist()
-    assert updated.report["new_items"] == [f"item{i:02d}" for i in range(6)]
+    assert updated.report.update.new_items == [f"item{i:02d}" for i in range(6)]
     match = match_components(updated.sigma, truth.sigma)
     assert match.kendall.mean() <= 1.25 * error(mm.fit(votes, 4), truth) + 0.001
     assert np.abs(updated.sigma[match.found, :6] - truth.sigma[match.truth, :6]).mean() < 1
@@ -155,7 +155,7 @@ def test_the_report_says_where_the_model_comes_from():
     assert report["of"] == {
         "method": "spectral",
         "seed": 3,
-        "fingerprint": model.report["fingerprint"],
+        "fingerprint": model.report.fingerprint,
     }
     assert report["fingerprint"] == votes.fingerprint()
     json.dumps(dict(report), allow_nan=False)

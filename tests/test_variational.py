@@ -14,20 +14,20 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import dirichlet
 
 from mallowmix.engine import ThreadEngine
-from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.variational_em import FLOOR, update_alpha, variational_em
 from oracles import beta
 from planted import blocks_of, planted, tiny_population
 
 ALPHA = np.array([0.8, 1.3])
-COLUMNS = Columns(np.array([[0, 1, 2, 3], [3, 1, 0, 2]], np.int32), np.array([0.3, 0.6]))
+COLUMNS = MallowsComponents(np.array([[0, 1, 2, 3], [3, 1, 0, 2]], np.int32), np.array([0.3, 0.6]))
 
 
-def beta_by_counting(columns):
+def beta_by_counting(components):
     """[k, i, j], by sums over all rankings, kept off 0 and 1."""
     tables = [
         beta(tuple(sigma.tolist()), phi)
-        for sigma, phi in zip(columns.sigma, columns.phi.tolist(), strict=True)
+        for sigma, phi in zip(components.sigma, components.phi.tolist(), strict=True)
     ]
     return np.clip(tables, FLOOR, 1 - FLOOR)
 
@@ -94,12 +94,13 @@ def exact_log_likelihood(words, table, alpha):
 def test_the_bound_is_below_the_exact_likelihood_and_near_it(seed):
     data = tiny_population(seed, M=4)
     blocks, engine = blocks_of(data)
-    columns = COLUMNS
+    components = COLUMNS
     exact = sum(
-        exact_log_likelihood(words_of(data, m), beta_by_counting(columns), ALPHA) for m in range(4)
+        exact_log_likelihood(words_of(data, m), beta_by_counting(components), ALPHA)
+        for m in range(4)
     )
     for n_inner in (0, 1, 50):
-        bound = variational_em(blocks, columns, ALPHA, engine, n_iter=1, inner=n_inner).elbo[0]
+        bound = variational_em(blocks, components, ALPHA, engine, n_iter=1, inner=n_inner).elbo[0]
         assert bound < exact
     # 50 steps: a nat or so a person is what the factorised posterior costs
     assert bound > exact - 4 * 1.5
@@ -114,7 +115,7 @@ def test_the_bound_never_falls(Q, phi, K, seed, move_alpha):
     """
     data = planted(Q, 3, phi, seed=seed).sample(60, 40, seed=seed).comparisons
     blocks, engine = blocks_of(replace(data, user_weight=0.5 + np.arange(60) % 3))
-    start = Columns(planted(Q, K, seed=100 + seed).sigma, np.full(K, 0.8))
+    start = MallowsComponents(planted(Q, K, seed=100 + seed).sigma, np.full(K, 0.8))
     elbo = np.array(
         variational_em(
             blocks, start, np.full(K, 0.5), engine, n_iter=40, move_alpha=move_alpha
@@ -126,9 +127,11 @@ def test_the_bound_never_falls(Q, phi, K, seed, move_alpha):
 
 def test_the_rankings_stay_if_asked_to():
     blocks, engine = blocks_of(planted(8, 2).sample(60, 25, seed=0).comparisons)
-    start = Columns(planted(8, 2, seed=9).sigma, np.full(2, 0.8))
+    start = MallowsComponents(planted(8, 2, seed=9).sigma, np.full(2, 0.8))
     found = variational_em(blocks, start, np.ones(2), engine, move_sigma=False)
-    assert (found.columns.sigma == start.sigma).all() and (found.columns.phi != start.phi).all()
+    assert (found.components.sigma == start.sigma).all() and (
+        found.components.phi != start.phi
+    ).all()
     assert (found.alpha == 1).all()
 
 
@@ -141,9 +144,9 @@ def test_it_finds_a_planted_model_from_a_rough_start():
     ).astype(np.int32)
     assert (rough != truth.sigma).mean() > 0.5
     found = variational_em(
-        blocks, Columns(rough, np.full(3, 0.8)), np.array(truth.alpha), engine, n_iter=15
+        blocks, MallowsComponents(rough, np.full(3, 0.8)), np.array(truth.alpha), engine, n_iter=15
     )
-    assert (found.columns.sigma != truth.sigma).mean() < 0.1
+    assert (found.components.sigma != truth.sigma).mean() < 0.1
     theta = np.concatenate([gamma / gamma.sum(axis=1, keepdims=True) for gamma in found.gamma])
     assert np.corrcoef(theta.ravel(), truth.sample(400, 60, seed=0).theta.ravel())[0, 1] > 0.98
 
@@ -151,17 +154,17 @@ def test_it_finds_a_planted_model_from_a_rough_start():
 def test_it_goes_on_from_given_gammas():
     """Three iterations and three more are six."""
     blocks, engine = blocks_of(planted(8, 2, 0.3).sample(60, 25, seed=0).comparisons)
-    start = Columns(planted(8, 2, seed=9).sigma, np.full(2, 0.8))
+    start = MallowsComponents(planted(8, 2, seed=9).sigma, np.full(2, 0.8))
     six = variational_em(blocks, start, ALPHA, engine, n_iter=6)
     three = variational_em(blocks, start, ALPHA, engine, n_iter=3)
-    more = variational_em(blocks, three.columns, ALPHA, engine, n_iter=3, gamma=three.gamma)
+    more = variational_em(blocks, three.components, ALPHA, engine, n_iter=3, gamma=three.gamma)
     assert three.elbo + more.elbo == six.elbo
-    assert (more.columns.sigma == six.columns.sigma).all()
+    assert (more.components.sigma == six.components.sigma).all()
 
 
 def test_the_answer_is_the_same_on_any_number_of_threads():
     blocks, _ = blocks_of(planted(8, 2, 0.3).sample(60, 25, seed=0).comparisons)
-    start = Columns(planted(8, 2, seed=9).sigma, np.full(2, 0.8))
+    start = MallowsComponents(planted(8, 2, seed=9).sigma, np.full(2, 0.8))
     one, three = (
         variational_em(blocks, start, ALPHA, ThreadEngine(n_jobs), n_iter=4, move_alpha=True)
         for n_jobs in (1, 3)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mallowmix.learn.spectral.corners import HUNTERS, smoothed_spa
+from mallowmix.learn.spectral.corners import CORNER_FINDERS, smoothed_spa
 
-ALL = pytest.mark.parametrize("hunter", sorted(HUNTERS))
+ALL = pytest.mark.parametrize("hunter", sorted(CORNER_FINDERS))
 SMOOTHED = pytest.mark.parametrize("hunter", ["projections", "spa"])
 
 
@@ -30,7 +30,7 @@ def sorted_rows(points):
 def test_corners_that_many_rows_share_are_found_exactly(hunter, K):
     corners, rows = simplex(K, seed=K)
     np.testing.assert_allclose(
-        sorted_rows(HUNTERS[hunter](rows, K, 0)), sorted_rows(corners), atol=1e-9
+        sorted_rows(CORNER_FINDERS[hunter](rows, K, 0)), sorted_rows(corners), atol=1e-9
     )
 
 
@@ -38,7 +38,7 @@ def test_corners_that_many_rows_share_are_found_exactly(hunter, K):
 def test_noise_moves_the_corners_by_less_than_itself(hunter):
     corners, rows = simplex(4, seed=1, copies=60)
     noisy = rows + 0.1 * np.random.default_rng(0).standard_normal(rows.shape)
-    found = HUNTERS[hunter](noisy, 4, 0)
+    found = CORNER_FINDERS[hunter](noisy, 4, 0)
     distance = np.linalg.norm(corners[:, None] - found, axis=2)
     assert sorted(distance.argmin(axis=1)) == [0, 1, 2, 3]
     # single extreme rows lie at three or four standard deviations: see the next test
@@ -67,18 +67,21 @@ def test_smoothing_beats_the_single_most_extreme_row(monkeypatch):
 def test_as_many_rows_as_corners(hunter):
     """Two items make one pair and two rows: each is a corner, none is smoothed away."""
     rows = np.array([[1.5], [-0.5]])
-    np.testing.assert_allclose(sorted_rows(HUNTERS[hunter](rows, 2, 0)), [[-0.5], [1.5]])
+    np.testing.assert_allclose(sorted_rows(CORNER_FINDERS[hunter](rows, 2, 0)), [[-0.5], [1.5]])
 
 
 @ALL
 def test_fewer_different_rows_than_corners_still_give_finite_corners(hunter):
     rows = np.repeat([[1.0, 0.0], [0.0, 1.0]], 20, axis=0)
-    found = HUNTERS[hunter](rows, 3, 0)
+    found = CORNER_FINDERS[hunter](rows, 3, 0)
     assert found.shape == (3, 2) and np.isfinite(found).all()
-    assert np.isfinite(HUNTERS[hunter](np.zeros((10, 2)), 3, 0)).all()
+    assert np.isfinite(CORNER_FINDERS[hunter](np.zeros((10, 2)), 3, 0)).all()
 
 
 @ALL
 def test_the_same_seed_gives_the_same_corners(hunter):
     _, rows = simplex(5, seed=3)
-    assert HUNTERS[hunter](rows, 5, 7).tobytes() == HUNTERS[hunter](rows.copy(), 5, 7).tobytes()
+    assert (
+        CORNER_FINDERS[hunter](rows, 5, 7).tobytes()
+        == CORNER_FINDERS[hunter](rows.copy(), 5, 7).tobytes()
+    )

@@ -82,7 +82,7 @@ def test_a_whole_survey_and_its_result_are_those_of_the_library(client):
     assert all(a["progress"] < b["progress"] for a, b in pairwise(asked))
     result = client.get("/api/v1/me/result", headers=headers).json()
     votes = mm.read_comparisons(choices_of(client, told["person"])).with_items(DISHES.model.items)
-    posterior = mm.posterior(DISHES.model, votes)
+    posterior = mm.weight_intervals(DISHES.model, votes)
     for row in result["mixture"]:
         k = row["component"] - 1
         expected = [

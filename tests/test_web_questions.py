@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.infer.collapsed_variational import lens
 from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.next_pair import information, most_telling, rough_information
+from mallowmix.infer.prepared_model import prepare
 from mallowmix.web.prepared_answers import N_DRAWS, Fitted
 from mallowmix.web.questions import Asked, block_of, finished, next_question
 from mallowmix.web.settings import Settings
@@ -28,19 +28,19 @@ def test_the_rough_information_is_as_near_as_it_says_and_the_best_are_those_of_l
     phi, alpha
 ):
     model = random_model(40, 5, phi, alpha)
-    view, (low, high) = lens(model), np.triu_indices(40, 1)
+    prepared, (low, high) = prepare(model), np.triu_indices(40, 1)
     codes = low * 40 + high
     for n in (0, 3, 30):
         fitted = Fitted(0, model)
         sample = model.sample(1, max(n, 1), seed=n).comparisons
         block = fitted.block(sample.winner[:n], sample.loser[:n], sample.weight[:n])
-        theta = draw(block, view, 50, np.uint64(1))[0]
-        exact = information(theta @ view.beta[codes].T)
+        theta = draw(block, prepared, 50, np.uint64(1))[0]
+        exact = information(theta @ prepared.beta[codes].T)
         assert (
-            np.abs(rough_information(theta, view.beta.astype(np.float32), codes) - exact).max()
+            np.abs(rough_information(theta, prepared.beta.astype(np.float32), codes) - exact).max()
             < 2e-4
         )
-        best, told = most_telling(theta, view.beta, codes, 7)
+        best, told = most_telling(theta, prepared.beta, codes, 7)
         assert best.tolist() == np.argsort(-np.round(exact, 12), kind="stable")[:7].tolist()
         np.testing.assert_allclose(told, exact[best], atol=1e-12)
 
@@ -55,7 +55,7 @@ def test_two_looks_lose_next_to_nothing():
         block = fitted.block(sample.winner, sample.loser, sample.weight)
         best, told = fitted.question(block, codes)
         exact = information(
-            draw(block, fitted.view, N_DRAWS, np.uint64(0))[0] @ fitted.view.beta[codes].T
+            draw(block, fitted.prepared, N_DRAWS, np.uint64(0))[0] @ fitted.prepared.beta[codes].T
         )
         assert told == pytest.approx(exact[best], abs=1e-12)
         assert told >= 0.98 * exact.max()

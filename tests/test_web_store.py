@@ -215,8 +215,8 @@ def test_rows_of_nothing_have_their_shape(store):
     )
 
 
-def test_a_refit_says_how_many_votes_the_model_before_had_foretold(store, place):
-    """Twelve people all prefer a to b to c; the first model is asked about the votes that come after it, which it foretells."""
+def test_a_refit_says_how_many_votes_the_model_before_had_predicted(store, place):
+    """Twelve people all prefer a to b to c; the first model is asked about the votes that come after it, which it predicts."""
 
     def vote(person, n, low, high):
         assert store.writer.submit(Vote(person, f"key-{n:05d}", low, high, 1, 0)).result() == STORED
@@ -226,7 +226,7 @@ def test_a_refit_says_how_many_votes_the_model_before_had_foretold(store, place)
         vote(person, 1, 1, 2)
         vote(person, 2, 2, 3)
     first = refit(place, "auto")
-    assert (first["votes"], first["people"], first["foretold"], first["foretold_of"]) == (
+    assert (first["votes"], first["people"], first["predicted"], first["predicted_of"]) == (
         24,
         12,
         None,
@@ -242,8 +242,8 @@ def test_a_refit_says_how_many_votes_the_model_before_had_foretold(store, place)
             "people",
             "components",
             "seconds",
-            "foretold",
-            "foretold_of",
+            "predicted",
+            "predicted_of",
         )
     }
     data = base64.b64decode(first["model"])
@@ -255,7 +255,7 @@ def test_a_refit_says_how_many_votes_the_model_before_had_foretold(store, place)
     store.writer.submit(Vote(people_[8], "key-00003", 1, 3, -1, 0)).result()
     second = refit(place, 1)
     assert (
-        second["foretold_of"] == 9
-        and second["foretold"] == pytest.approx(8 / 9)
+        second["predicted_of"] == 9
+        and second["predicted"] == pytest.approx(8 / 9)
         and second["components"] == 1
     )

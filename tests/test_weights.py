@@ -12,6 +12,7 @@ import mallowmix as mm
 from mallowmix.errors import DataError, FitWarning, OptionError
 from mallowmix.infer.weights import weights
 from mallowmix.model.calibration import Calibration
+from mallowmix.model.fitted_model import FittedModel
 
 TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], list("abcdef"))
 
@@ -87,7 +88,7 @@ def test_the_mode_of_log_ratios():
 def test_people_who_hold_one_component_alone():
     """With vertex = 1 the posterior is that of a mixture model: a_k Π β_(w_n),k, exactly; evidence is a power."""
     comparisons = TWO.sample(20, 8, seed=2).comparisons
-    model = replace(TWO, calibration=Calibration(evidence=0.5, vertex=1))
+    model = FittedModel(TWO, calibration=Calibration(likelihood_weight=0.5, vertex_share=1))
     found = weights(model, comparisons)
     beta = TWO.beta()
     for m in range(20):
@@ -109,14 +110,14 @@ def test_spam_is_a_third_component_of_coin_flips():
         [*TWO.sigma, TWO.sigma[0]], [*TWO.phi, 1.0], [*TWO.alpha, TWO.alpha.sum() / 4], TWO.items
     )
     expected = weights(three, comparisons)[:, :2]
-    found = weights(replace(TWO, calibration=Calibration(spam=0.2)), comparisons)
+    found = weights(FittedModel(TWO, calibration=Calibration(spam_share=0.2)), comparisons)
     np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
 
 
 def test_a_prior_of_both_kinds_lies_between_them():
     comparisons = TWO.sample(20, 8, seed=2).comparisons
     single, both, mixed = (
-        weights(replace(TWO, calibration=Calibration(vertex=v)), comparisons)[:, 0]
+        weights(FittedModel(TWO, calibration=Calibration(vertex_share=v)), comparisons)[:, 0]
         for v in (1, 0.5, 0)
     )
     assert np.all(
@@ -128,13 +129,13 @@ def test_a_prior_of_both_kinds_lies_between_them():
 def test_evidence_and_scale_do_what_they_say():
     comparisons = TWO.sample(20, 30, seed=2).comparisons
     plain, prior = weights(TWO, comparisons), TWO.share
-    for trust in (Calibration(evidence=0.1), Calibration(scale=10)):
-        shrunk = weights(replace(TWO, calibration=trust), comparisons)
+    for calibration in (Calibration(likelihood_weight=0.1), Calibration(prior_scale=10)):
+        shrunk = weights(FittedModel(TWO, calibration=calibration), comparisons)
         np.testing.assert_allclose(shrunk.sum(axis=1), 1)
         assert np.abs(shrunk - prior).mean() < 0.8 * np.abs(plain - prior).mean()
     # evidence is what a row's weight would be
     thirded = replace(comparisons, weight=comparisons.weight / 3)
-    trusted = replace(TWO, calibration=Calibration(evidence=1 / 3))
+    trusted = FittedModel(TWO, calibration=Calibration(likelihood_weight=1 / 3))
     np.testing.assert_allclose(weights(trusted, comparisons), weights(TWO, thirded), atol=0.02)
 
 

@@ -4,19 +4,79 @@
     ├── DataError (ValueError)       the comparisons themselves: self-pairs, missing values, bad weights, unknown items
     ├── FileError                    a file that cannot be read or written
     │   └── ModelFileError           a model file that is truncated, altered, foreign, or from a newer version
-    ├── OptionError (ValueError)     an option out of its range
+    ├── OptionError (ValueError)     an option out of its range; carries option, value, expected and hint
     └── FitError (ValueError)        data that cannot support what was asked of it
 
     MallowmixWarning (UserWarning)
     ├── DataWarning                  the data can be used, but something in it limits the answer
-    └── FitWarning                   the fit went on, but had to give way somewhere; says which knob to turn
+    └── FitWarning                   the fit went on, but had to give way somewhere; says which option to change
 
-Every message says where, what, and what now, in one sentence or two.
+Every message says where, what, and what now, in one sentence or two. A message that names an option holds
+an `Option` in its place, so that the library (``self_pairs="drop"``), the command line (``--self-pairs drop``)
+and the HTTP API each write it in their own way. The text of a message is never parsed.
 """
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True)
+class Unset:
+    """No value: the option is only named."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option that a message names, with a value where one is meant.
+
+    Examples
+    --------
+    >>> str(Option("self_pairs", "drop")), str(Option("n_jobs"))
+    ('self_pairs="drop"', 'n_jobs')
+    """
+
+    name: str
+    value: object = Unset()
+
+    @property
+    def has_value(self) -> bool:
+        """Whether a value goes with it."""
+        return not isinstance(self.value, Unset)
+
+    def __str__(self) -> str:
+        if not self.has_value:
+            return self.name
+        return f"{self.name}={python_literal(self.value)}"
+
+
+Part: TypeAlias = str | Option
+
+
+def python_literal(value: object) -> str:
+    """A value as one would write it in Python, texts in double quotes."""
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, Mapping):
+        entries = (f"{python_literal(a)}: {python_literal(b)}" for a, b in value.items())
+        return "{" + ", ".join(entries) + "}"
+    return repr(value)
+
+
+def written(parts: Iterable[Part], write: Callable[[Option], str] = str) -> str:
+    """A message as text, its options written by `write`."""
+    return "".join(part if isinstance(part, str) else write(part) for part in parts)
 
 
 class MallowmixError(Exception):
-    """The root of every error raised on purpose by mallowmix."""
+    """The root of every error raised on purpose by mallowmix; `parts` are the pieces of its message."""
+
+    def __init__(self, *parts: Part) -> None:
+        super().__init__(*parts)
+        self.parts: tuple[Part, ...] = parts
+
+    def __str__(self) -> str:
+        return written(self.parts)
 
 
 class DataError(MallowmixError, ValueError):
@@ -32,7 +92,56 @@ class ModelFileError(FileError):
 
 
 class OptionError(MallowmixError, ValueError):
-    """An option is out of its range."""
+    """An option is out of its range, or does not go with the others.
+
+    Parameters
+    ----------
+    *parts : str or Option
+        The message; made from the rest where there is none.
+    option : str
+        The name of the option, as the library calls it.
+    value : object
+        What it was.
+    expected : str
+        What it must be, to be read after "it must be".
+    hint : str or sequence of str and Option
+        What to do, as a sentence of its own.
+    """
+
+    def __init__(
+        self,
+        *parts: Part,
+        option: str | None = None,
+        value: object = Unset(),
+        expected: str | None = None,
+        hint: str | Iterable[Part] = (),
+    ) -> None:
+        self.option, self.value, self.expected = option, value, expected
+        self.hint: tuple[Part, ...] = (hint,) if isinstance(hint, str) else tuple(hint)
+        super().__init__(*(parts or self._sentence()))
+
+    def _sentence(self) -> tuple[Part, ...]:
+        """As in "n_jobs is 0; it must be at least 1.", then the hint."""
+        about = f" is {shown_value(self.value)}; it must be {self.expected}."
+        return (
+            Option(self.option or "The option"),
+            about,
+            *((" ", *self.hint) if self.hint else ()),
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that it survives the way from one process to another."""
+        return _option_error, (self.parts, self.option, self.value, self.expected, self.hint)
+
+
+def _option_error(
+    parts: tuple[Part, ...],
+    option: str | None,
+    value: object,
+    expected: str | None,
+    hint: tuple[Part, ...],
+) -> OptionError:
+    return OptionError(*parts, option=option, value=value, expected=expected, hint=hint)
 
 
 class FitError(MallowmixError, ValueError):
@@ -40,7 +149,14 @@ class FitError(MallowmixError, ValueError):
 
 
 class MallowmixWarning(UserWarning):
-    """The root of every warning given by mallowmix."""
+    """The root of every warning given by mallowmix; `parts` are the pieces of its message."""
+
+    def __init__(self, *parts: Part) -> None:
+        super().__init__(*parts)
+        self.parts: tuple[Part, ...] = parts
+
+    def __str__(self) -> str:
+        return written(self.parts)
 
 
 class DataWarning(MallowmixWarning):
@@ -51,15 +167,19 @@ class FitWarning(MallowmixWarning):
     """The fit went on, but had to give way somewhere."""
 
 
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+def shown_value(value: object) -> str:
+    """A wrong value in a message: texts in quotes, numbers as they are written."""
+    return repr(value) if isinstance(value, str | bool) or value is None else str(value)
+
+
+def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise an OptionError unless `value` is one of `choices`."""
     if value not in choices:
-        raise OptionError(
-            f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}."
-        )
+        expected = f"one of {', '.join(map(repr, choices))}"
+        raise OptionError(option=option, value=value, expected=expected)
 
 
-def check_at_least(name: str, value: float, least: float) -> None:
+def check_at_least(option: str, value: float, least: float) -> None:
     """Raise an OptionError unless `value` is a number of at least `least`."""
     if not value >= least:
-        raise OptionError(f"{name} is {value}; it must be at least {least}.")
+        raise OptionError(option=option, value=value, expected=f"at least {least}")

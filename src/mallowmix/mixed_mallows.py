@@ -7,14 +7,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, DataWarning
 from mallowmix.fitting.fit import fit
+from mallowmix.infer.heldout.completion import completion
+from mallowmix.infer.predict import predict
 from mallowmix.infer.weights import weights
-from mallowmix.model.m4 import M4
+from mallowmix.model.fit_options import FitOptions, MethodName
+from mallowmix.model.fit_report import ComponentsKind
+from mallowmix.model.fitted_model import FittedModel
 
 
 class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -27,55 +31,111 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     Parameters
     ----------
-    n_components : K, the number of shared rankings (in the paper, K)
-    method, options : see `mallowmix.fit`; options is a dict of the method's own options
-    seed : the same seed gives the same model
-    n_jobs : threads
-    pairs : the ordered pair of each column, for matrices that are not Q² wide
+    n_components : int
+        K, the number of shared rankings (in the paper, K).
+    method : {"spectral", "projections"}, SpectralOptions or ProjectionsOptions
+        How to learn, as in `fit`.
+    components : {"mallows", "bradley-terry"}
+        The family of the components, as in `fit`.
+    n_fits : int
+        How many fits predictions are averaged over, as in `fit`.
+    random_state : int, RandomState or None
+        The same number gives the same model; None draws one.
+    n_jobs : int
+        How many threads; all cores unless given.
+    pairs : (columns, 2) array of int
+        The ordered pair of each column, for matrices that are not Q² wide.
 
     Attributes
     ----------
-    model_ : the fitted M4
-    components_ : (K, Q²) in the literature, this is β: row k holds the probability that component k prefers i to j, at i·Q + j
+    model_ : FittedModel
+        The fitted model.
+    components_ : (K, Q²) array
+        In the literature, this is β: row k holds the probability that component k prefers i to j, at i·Q + j.
+
+    Examples
+    --------
+    >>> import numpy as np, mallowmix as mm
+    >>> X = np.random.default_rng(0).poisson(1.0, (40, 16))
+    >>> X[:, ::5] = 0  # no item is compared with itself
+    >>> mm.MixedMallows(n_components=1, random_state=0).fit(X).transform(X).shape
+    (40, 1)
     """
 
     def __init__(
         self,
         n_components: int = 2,
         *,
-        method: str | None = None,
-        options: dict[str, Any] | None = None,
-        seed: int = 0,
+        method: MethodName | FitOptions = "spectral",
+        components: ComponentsKind = "mallows",
+        n_fits: int = 1,
+        random_state: Any = 0,
         n_jobs: int | None = None,
         pairs: Any = None,
     ) -> None:
         self.n_components = n_components
         self.method = method
-        self.options = options
-        self.seed = seed
+        self.components = components
+        self.n_fits = n_fits
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.pairs = pairs
 
     def fit(self, X: Any, y: Any = None) -> "MixedMallows":
         """Learn the components from a users × pairs matrix or from Comparisons; y is ignored."""
         comparisons = self._comparisons(X, reset=True)
-        chosen = {} if self.method is None else {"method": self.method}
-        self.model_: M4 = fit(
+        self.model_: FittedModel = fit(
             comparisons,
             self.n_components,
-            seed=self.seed,
+            method=self.method,  # type: ignore[arg-type]
+            components=self.components,  # type: ignore[arg-type]
+            n_fits=self.n_fits,
+            seed=_seed(self.random_state),
             n_jobs=self.n_jobs,
-            **chosen,
-            **(self.options or {}),
         )
         self.components_ = self.model_.beta().reshape(self.model_.n_components, -1)
         self._n_features_out = self.model_.n_components
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """(M, K) each person's weights; rows sum to one."""
+        """(M, K) each user's weights; rows sum to one."""
         check_is_fitted(self)
         return weights(self.model_, self._comparisons(X, reset=False), n_jobs=self.n_jobs)
+
+    def predict_proba(self, X: Any, pairs: Any = None) -> NDArray[np.float64]:
+        """(M, n) the probability that each user prefers the first of each pair to the second.
+
+        Parameters
+        ----------
+        X : users × pairs matrix or Comparisons
+            What is known of the users.
+        pairs : (n, 2) array of item numbers, or pairs of labels
+            What to predict; the columns of X unless given.
+        """
+        check_is_fitted(self)
+        comparisons = self._comparisons(X, reset=False)
+        items = self.model_.items.tolist()
+        if pairs is not None:
+            return predict(self.model_, comparisons, _labelled(pairs, items), n_jobs=self.n_jobs)
+        columns = np.stack(np.divmod(np.arange(len(items) ** 2), len(items)), axis=1)
+        if not isinstance(X, Comparisons):
+            columns = self._columns(X.shape[1], warn=False)[1]
+        proper = columns[:, 0] != columns[:, 1]
+        out = np.full((comparisons.n_users, len(columns)), 0.5)
+        wanted = _labelled(columns[proper], items)
+        out[:, proper] = predict(self.model_, comparisons, wanted, n_jobs=self.n_jobs)
+        return out
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Log-likelihood per comparison of one half of each user's comparisons given the other half; y is ignored.
+
+        The larger, the better; a coin scores −log 2. Best with users whom the model has not seen.
+        """
+        check_is_fitted(self)
+        comparisons = self._comparisons(X, reset=False)
+        return completion(
+            self.model_, comparisons, n_jobs=self.n_jobs
+        ).log_likelihood_per_comparison
 
     def _comparisons(self, X: Any, *, reset: bool) -> Comparisons:
         if isinstance(X, Comparisons):
@@ -132,3 +192,15 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
+
+
+def _seed(random_state: Any) -> int:
+    """A seed from scikit-learn's `random_state`."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
+
+
+def _labelled(pairs: Any, items: list[Any]) -> list[tuple[object, object]]:
+    """Pairs of item numbers as pairs of labels; labels stay."""
+    return [(items[a], items[b]) if isinstance(a, int | np.integer) else (a, b) for a, b in pairs]

@@ -6,7 +6,7 @@ people: the comparisons of one person stand or fall together.
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,23 +16,24 @@ from numpy.typing import NDArray
 from mallowmix.assess.diagnose.reliability import reliability
 from mallowmix.assess.prediction_task import By, Task, make_task
 from mallowmix.assess.resource_meter import Meter
-from mallowmix.assess.thinning import some_people, told_of
+from mallowmix.assess.thinning import some_people, thinning_note
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable, rating_table
 from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least, check_choice
-from mallowmix.infer.heldout.held_out_rows import Asked
+from mallowmix.infer.heldout.held_out_rows import HeldOutRows
 from mallowmix.infer.rating_prediction import predict_ratings
+from mallowmix.numerics.clustered_error import clustered_ratio
+from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import FittedMixture
 from mallowmix.peers.interface import FittedRatings, rmse
 from mallowmix.peers.systems import ON_REQUEST, SYSTEMS
-from mallowmix.peers.validation import foretold
+from mallowmix.peers.validation import predicted_rows
+from mallowmix.typing import Array, Progress
 
 _LEVEL = 1.96  # standard errors either side: 95%
 _MANY = 1_000_000  # comparisons to learn from, beyond which something is said of the time
-Array = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class SystemScore:
     behind, behind_error : how much more than the best system's log-loss, and the standard error of that, paired by person
     accuracy, accuracy_low, accuracy_high : the share of comparisons whose likelier side won; even odds count one half
     slope, slope_error : calibration: 1 is right, below 1 too sure of itself, above 1 not sure enough (None: always even odds)
-    rmse : of held-out ratings, where there are ratings and the system foretells them
-    seconds, megabytes : to learn and to foretell, mean over seeds; memory above what was there before
+    rmse : of held-out ratings, where there are ratings and the system predicts them
+    seconds, megabytes : to learn and to predict, mean over seeds; memory above what was there before
     settings : what the system chose by validation, in the last seed
     failed : why there is no result
     """
@@ -90,7 +91,7 @@ class Compared:
 
 
 class _Run(NamedTuple):
-    """What one system foretold in one seed, and what it took."""
+    """What one system predicted in one seed, and what it took."""
 
     probability: Array
     rmse: float | None
@@ -134,7 +135,7 @@ def compare(
     check_at_least("most_per_user", 1 if most_per_user is None else most_per_user, 1)
     if not 0 <= given < 1:
         raise OptionError(
-            f"given is {given}; it must be at least 0 and below 1, so that something is left to foretell."
+            f"given is {given}; it must be at least 0 and below 1, so that something is left to predict."
         )
     data = some_people(
         data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_people, seed
@@ -146,7 +147,8 @@ def compare(
         "rankings" if rankings else "comparisons" if isinstance(data, Comparisons) else "ratings",
     )
     tasks = [
-        make_task(table, split, given, (seed + n) % 2**64, most_per_user) for n in range(n_seeds)
+        make_task(table, split, given, child_seed(seed, Step.COMPARE_SPLIT, n), most_per_user)
+        for n in range(n_seeds)
     ]
     _warn_of_time(tasks[0].train)
     runs = _all_runs(
@@ -157,7 +159,7 @@ def compare(
     return replace(
         found,
         notes=found.notes
-        + told_of(made, kept, most_per_user, of_ratings=isinstance(table, RatingTable)),
+        + thinning_note(made, kept, most_per_user, of_ratings=isinstance(table, RatingTable)),
     )
 
 
@@ -200,7 +202,8 @@ def _all_runs(
             progress(name, n, len(names))
         try:
             runs[name] = [
-                _run(name, task, rankings, K, (seed + t) % 2**64) for t, task in enumerate(tasks)
+                _run(name, task, rankings, K, child_seed(seed, Step.COMPARE_FIT, t))
+                for t, task in enumerate(tasks)
             ]
         except Exception as error:  # whatever one system does, the others are still measured
             runs[name] = str(error) or type(error).__name__
@@ -215,7 +218,7 @@ def _run(name: str, task: Task, rankings: Rankings | None, K: int, seed: int) ->
     with Meter() as meter, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = peer.fit(data, K, seed=seed)
-        p = foretold(fitted, task.told, task.asked, by_name=peer.needs == "ratings")
+        p = predicted_rows(fitted, task.given, task.held_out, by_name=peer.needs == "ratings")
     return _Run(
         p,
         _rating_error(fitted, task),
@@ -243,30 +246,30 @@ def _rating_error(fitted: Any, task: Task) -> float | None:
     """RMSE of the held-out ratings, by systems for ratings, and by models of comparisons through `predict_ratings`."""
     if task.ratings is None:
         return None
-    user, item, rating = task.ratings.asked
+    user, item, rating = task.ratings.held_out
     if isinstance(fitted, FittedRatings):
         return rmse(fitted.predict(user, item), rating)
     if not isinstance(fitted, FittedMixture) or fitted.model is None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return rmse(predict_ratings(fitted.model, task.ratings.told, (user, item)).mean, rating)
+        return rmse(predict_ratings(fitted.model, task.ratings.given, (user, item)).mean, rating)
 
 
 def _compared(
     names: list[str], runs: dict[str, list[_Run] | str], tasks: list[Task], split: str, K: int
 ) -> Compared:
-    person = np.concatenate([task.people[task.asked.user] for task in tasks])
-    weight = np.concatenate([task.asked.weight for task in tasks])
-    foretold_by = {
+    person = np.concatenate([task.people[task.held_out.user] for task in tasks])
+    weight = np.concatenate([task.held_out.weight for task in tasks])
+    predicted_by = {
         name: np.concatenate([run.probability for run in found])
         for name, found in _done(runs).items()
     }
-    losses = {name: _sums(person, -weight * np.log(p)) for name, p in foretold_by.items()}
+    losses = {name: _sums(person, -weight * np.log(p)) for name, p in predicted_by.items()}
     n = _sums(person, weight)
     best = min(losses.values(), key=lambda loss: float(loss.sum()), default=None)
     rows = [
-        _score(name, found, foretold_by[name], losses[name], best, person, weight, n)
+        _score(name, found, predicted_by[name], losses[name], best, person, weight, n)
         if not isinstance(found := runs[name], str)
         else SystemScore(name, SYSTEMS[name]().name, failed=found)
         for name in names
@@ -295,7 +298,7 @@ def _score(
     mean, error = clustered(loss, n)
     right, right_error = clustered(_sums(person, weight * ((p > 0.5) + 0.5 * (p == 0.5))), n)
     behind, behind_error = clustered(loss - best, n)
-    fit = reliability(Asked(person, np.zeros(len(p), np.int64), weight, p))
+    fit = reliability(HeldOutRows(person, np.zeros(len(p), np.int64), weight, p))
     ratings = [run.rmse for run in runs if run.rmse is not None]
     memory = [run.megabytes for run in runs if run.megabytes is not None]
     return SystemScore(
@@ -320,14 +323,9 @@ def _score(
 
 
 def clustered(total: Array, n: Array) -> tuple[float, float | None]:
-    """Σ total / Σ n over people, and its standard error, people as clusters; None for one person alone."""
-    asked = n > 0
-    total, n = total[asked], n[asked]
-    mean = float(total.sum() / n.sum())
-    C = len(n)
-    if C < 2:
-        return mean, None
-    return mean, float(np.sqrt(C / (C - 1) * np.sum((total - mean * n) ** 2)) / n.sum())
+    """`clustered_ratio`, with None for the error of one person alone."""
+    mean, error = clustered_ratio(total, n)
+    return mean, _known(error)
 
 
 def _sums(person: NDArray[np.int64], values: Array) -> Array:

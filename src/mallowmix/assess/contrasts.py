@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.data.labels import text_of
-from mallowmix.model.m4 import M4
+from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.permutations import kendall
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 _TELLS = 0.05  # a lead over the other tastes below this tells nothing
 
 
@@ -34,7 +33,7 @@ class Agreed:
     win_rate: float
 
 
-def tellings(model: M4) -> tuple[Telling | None, ...]:
+def tellings(model: AnyModel) -> tuple[Telling | None, ...]:
     """For each component the pair with the largest lead, β_k − max over the others of β; None where that is hardly any."""
     if model.n_components < 2 or model.n_items < 2:
         return (None,) * model.n_components
@@ -51,7 +50,7 @@ def _telling(beta: Array, k: int, names: list[str]) -> Telling | None:
     )
 
 
-def agreed(model: M4, top: int = 5) -> tuple[Agreed, ...]:
+def agreed(model: AnyModel, top: int = 5) -> tuple[Agreed, ...]:
     """The choices that all components make most surely, min_k β_(i,j),k largest first, every item in one of them at most."""
     beta, names = model.beta(), text_of(model.items)
     least = beta.min(axis=0)  # (Q, Q)
@@ -67,7 +66,7 @@ def agreed(model: M4, top: int = 5) -> tuple[Agreed, ...]:
     return tuple(found)
 
 
-def distances(model: M4) -> Array:
+def distances(model: AnyModel) -> Array:
     """(K, K) the fraction of pairs of items that two components put in different orders."""
     K = model.n_components
     return np.array(

@@ -13,11 +13,11 @@ from mallowmix.assess.user_attributes import read_attributes
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least
 from mallowmix.infer.weights import weights
-from mallowmix.model.m4 import M4
-from mallowmix.numerics.randomness import as_key, generator
+from mallowmix.model.fitted_model import AnyModel
+from mallowmix.numerics.randomness import Step, as_key, generator
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
-_STEP = 103
+_STEP = Step.PERMUTATIONS
 MOST_GROUPS = 20  # an attribute with more values is no grouping
 
 
@@ -70,8 +70,8 @@ class Groups:
         return "\n".join(_test_words(test) for test in self.tests)
 
 
-def groups(
-    model: M4,
+def compare_groups(
+    model: AnyModel,
     comparisons: Comparisons,
     attributes: Any,
     *,

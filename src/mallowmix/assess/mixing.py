@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+from mallowmix.typing import Array
+
 SOLO = 2 / 3  # a person with so much of one taste follows it
 DUO = 0.85  # two tastes with so much together are what a person follows
 _BINS = 20

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mallowmix.data.labels import text_of
 from mallowmix.errors import DataError
-from mallowmix.model.m4 import M4
+from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.permutations import Matching, match_components, order_of, sigma_of
 
 _MOVED = 5  # items named that moved most
@@ -82,7 +82,7 @@ class Changes:
         return "\n".join(lines)
 
 
-def compare_models(old: M4, new: M4) -> Changes:
+def compare_models(old: AnyModel, new: AnyModel) -> Changes:
     """Match the components of two models so that their rankings differ least, and say what changed.
 
     The models may have different numbers of components and different items; rankings are compared on the items of both.
@@ -116,8 +116,8 @@ def _among(sigma: NDArray[np.int32], items: list[str], common: list[str]) -> NDA
 
 
 def _couple(
-    old: M4,
-    new: M4,
+    old: AnyModel,
+    new: AnyModel,
     first: NDArray[Any],
     second: NDArray[Any],
     common: list[str],
@@ -135,7 +135,7 @@ def _couple(
     return Couple(a + 1, b + 1, distance, *phis, *shares, moved)
 
 
-def _identical(old: M4, new: M4, matching: Matching, same_items: bool) -> bool:
+def _identical(old: AnyModel, new: AnyModel, matching: Matching, same_items: bool) -> bool:
     if not same_items or old.n_components != new.n_components or matching.kendall.any():
         return False
     f, t = matching.found, matching.truth

@@ -1,28 +1,27 @@
-"""How much better people are foretold by tastes than by one ranking for all: the same held-out choices, asked of both."""
+"""How much better people are predicted by tastes than by one ranking for all: the same held-out choices, asked of both."""
 
 import dataclasses
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.assess.diagnose.reliability import Reliability, reliability
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.folds import counted_people, deal_people
+from mallowmix.data.splits import counted_users, split_users
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.fit import fit
 from mallowmix.fitting.k_rules import ratio
-from mallowmix.infer.heldout.held_out_rows import Asked, ask
-from mallowmix.model.m4 import M4
+from mallowmix.infer.heldout.held_out_rows import HeldOutRows, predict_held_out
+from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
+from mallowmix.typing import Array
 
 LEAST_PEOPLE = 30  # fewer are not cut into those to learn from and those to ask
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Foretold:
-    """How well one system foretells: log-likelihood per comparison, the share foretold right (ties count half), its error."""
+class PredictionScore:
+    """How well one system predicts: log-likelihood per comparison, the share predicted right (ties count half), its error."""
 
     name: str
     log_likelihood: float
@@ -37,11 +36,11 @@ class AgainstOne:
     new_people : whether both were learnt from two thirds of the people and asked about the others; if not, the model has seen
         what it is asked, and judges it a little too well
     gain, gain_error : how much more log-likelihood per comparison the tastes have, paired by person
-    right, right_error : how many more are foretold right, paired by person
+    right, right_error : how many more are predicted right, paired by person
     """
 
-    tastes: Foretold
-    one: Foretold
+    tastes: PredictionScore
+    one: PredictionScore
     gain: float
     gain_error: float
     right: float
@@ -53,7 +52,7 @@ class AgainstOne:
 
 
 def against_one(
-    model: M4,
+    model: AnyModel,
     comparisons: Comparisons,
     *,
     refit: bool = True,
@@ -65,38 +64,43 @@ def against_one(
     refit : learn the model anew from two thirds of the people and ask about the others, so that nothing asked has been seen.
         Where there are fewer than 30 people, or the columns are not Mallows', the model is judged as it is
     """
-    people = counted_people(comparisons.with_items(model.items))
-    new = refit and people.n_users >= LEAST_PEOPLE and model.scores is None
+    fitted = as_fitted(model)
+    people = counted_users(comparisons.with_items(model.items))
+    new = refit and people.n_users >= LEAST_PEOPLE and fitted.bradley_terry is None
     tested = (
-        deal_people(people.n_users, 3, seed=seed) == 0 if new else np.ones(people.n_users, bool)
+        split_users(people.n_users, 3, seed=seed) == 0 if new else np.ones(people.n_users, bool)
     )
     known, others = people.take_users(~tested if new else tested), people.take_users(tested)
-    tastes = _learn(known, model.n_components, seed, n_jobs) if new else model
+    tastes = _learn(known, model.n_components, seed, n_jobs) if new else fitted
     one = _learn(known, 1, seed, n_jobs)
-    first = ask(
-        dataclasses.replace(tastes, calibration=model.calibration), others, seed=seed, n_jobs=n_jobs
+    first = predict_held_out(
+        dataclasses.replace(tastes, calibration=fitted.calibration),
+        others,
+        seed=seed,
+        n_jobs=n_jobs,
     )
     if not len(first.weight):
         return None
-    return _judged(first, ask(one, others, seed=seed, n_jobs=n_jobs), others, new)
+    return _judged(first, predict_held_out(one, others, seed=seed, n_jobs=n_jobs), others, new)
 
 
-def _learn(people: Comparisons, k: int, seed: int, n_jobs: int | None) -> M4:
+def _learn(people: Comparisons, k: int, seed: int, n_jobs: int | None) -> FittedModel:
     """What limits a part of the people is not worth a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
         return fit(people, k, seed=seed, n_jobs=n_jobs)
 
 
-def _judged(tastes: Asked, one: Asked, people: Comparisons, new: bool) -> AgainstOne:
+def _judged(tastes: HeldOutRows, one: HeldOutRows, people: Comparisons, new: bool) -> AgainstOne:
     scores = [
-        (asked.per_person(people.n_users), _right(asked, people.n_users)) for asked in (tastes, one)
+        (held_out.per_user(people.n_users), _right(held_out, people.n_users))
+        for held_out in (tastes, one)
     ]
     counts = people.user_weight[:, None]
     (likely, right), (likely_one, right_one) = [(a * counts, b * counts) for a, b in scores]
     return AgainstOne(
-        _foretold("the tastes", likely, right),
-        _foretold("one ranking for all", likely_one, right_one),
+        _predicted("the tastes", likely, right),
+        _predicted("one ranking for all", likely_one, right_one),
         *_difference(likely, likely_one),
         *_difference(right, right_one),
         reliability(tastes),
@@ -106,18 +110,20 @@ def _judged(tastes: Asked, one: Asked, people: Comparisons, new: bool) -> Agains
     )
 
 
-def _right(asked: Asked, n_users: int) -> Array:
+def _right(held_out: HeldOutRows, n_users: int) -> Array:
     """(M, 2) how much of what was held out each person's favourite won, a tie for half, and how much that is."""
-    right = np.where(asked.probability > 0.5, 1.0, np.where(asked.probability == 0.5, 0.5, 0.0))
+    right = np.where(
+        held_out.probability > 0.5, 1.0, np.where(held_out.probability == 0.5, 0.5, 0.0)
+    )
     sums = [
-        np.bincount(asked.user, asked.weight * value, n_users)
+        np.bincount(held_out.user, held_out.weight * value, n_users)
         for value in (right, np.ones(len(right)))
     ]
     return np.column_stack(sums).astype(np.float64)
 
 
-def _foretold(name: str, likely: Array, right: Array) -> Foretold:
-    return Foretold(name, ratio(likely)[0], *ratio(right))
+def _predicted(name: str, likely: Array, right: Array) -> PredictionScore:
+    return PredictionScore(name, ratio(likely)[0], *ratio(right))
 
 
 def _difference(one: Array, other: Array) -> tuple[float, float]:

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from mallowmix.assess.thinning import Part, Thinned, rated, thinned
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.folds import counted_people, deal_people
 from mallowmix.data.ratings import RatingTable
+from mallowmix.data.splits import counted_users, split_comparisons, split_users
 from mallowmix.errors import DataError
-from mallowmix.numerics.randomness import generator
-from mallowmix.peers.validation import deal
+from mallowmix.numerics.randomness import Step, generator
 
 By = Literal["people", "items", "comparisons"]
-_DEAL = 122
+_DEAL = Step.SPLIT_ROWS
 Rated = tuple[list, list, NDArray[np.float64]]  # columns user, item, rating
 
 
@@ -29,8 +28,8 @@ class RatingTask(NamedTuple):
     """Ratings to learn from (what is told of the others among them), those told of the people asked, and those asked."""
 
     train: Rated
-    told: Rated
-    asked: Rated
+    given: Rated
+    held_out: Rated
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +39,8 @@ class Task:
     """
 
     train: Comparisons
-    told: Comparisons
-    asked: Comparisons
+    given: Comparisons
+    held_out: Comparisons
     people: NDArray[np.int64]
     ratings: RatingTask | None = None
     note: str | None = None
@@ -51,57 +50,64 @@ class Task:
     def kept(self) -> float:
         """How many comparisons there are in the three parts; what is both learnt from and told counts once."""
         parts = (
-            (self.told, self.asked)
-            if self.train is self.told
-            else (self.train, self.told, self.asked)
+            (self.given, self.held_out)
+            if self.train is self.given
+            else (self.train, self.given, self.held_out)
         )
         return sum(part.n_comparisons for part in parts)
 
 
 def make_task(
-    data: Comparisons | RatingTable, split: By, given: float, seed: int, most: int | None = None
+    data: Comparisons | RatingTable,
+    split: By,
+    share_given: float,
+    seed: int,
+    most: int | None = None,
 ) -> Task:
     """Deal out comparisons, or ratings.
 
     most : so many comparisons of a person at most are learnt from, told and asked, each part on its own (`assess.thinning`)
     """
     deal_out = _rated_task if isinstance(data, RatingTable) else _task
-    task = deal_out(data, split, given, seed, most)  # type: ignore[arg-type]
-    if not len(task.asked):
+    task = deal_out(data, split, share_given, seed, most)  # type: ignore[arg-type]
+    if not len(task.held_out):
         raise DataError(
             "Nothing is left to ask: people have too few comparisons to be told some and asked others."
         )
     return task
 
 
-def _task(data: Comparisons, split: By, given: float, seed: int, most: int | None) -> Task:
-    data = counted_people(data)
+def _task(data: Comparisons, split: By, share_given: float, seed: int, most: int | None) -> Task:
+    data = counted_users(data)
     everybody = np.arange(data.n_users)
     if split != "people":
-        told, asked = deal(data, split, given, seed)
-        return _thinned_task(None, told, asked, everybody, everybody, most, seed)
+        given, held_out = split_comparisons(data, split, share_given, seed)
+        return _thinned_task(None, given, held_out, everybody, everybody, most, seed)
     if data.n_users < 3:
         raise DataError(
             f"There are {data.n_users} people with comparisons; to learn from some and ask others, give three at least."
         )
-    new = deal_people(data.n_users, 3, seed=seed) == 0
+    new = split_users(data.n_users, 3, seed=seed) == 0
     others = data.take_users(new)
-    told, asked = deal(others, "auto", given, seed)
-    items = deal(others, "items", given, seed)[1].n_comparisons == asked.n_comparisons
+    given, held_out = split_comparisons(others, "auto", share_given, seed)
+    items = (
+        split_comparisons(others, "items", share_given, seed)[1].n_comparisons
+        == held_out.n_comparisons
+    )
     note = (
         None
         if items
         else "People compared too few pairs for items to be held out: single comparisons are."
     )
     return _thinned_task(
-        data.take_users(~new), told, asked, everybody[~new], everybody[new], most, seed, note
+        data.take_users(~new), given, held_out, everybody[~new], everybody[new], most, seed, note
     )
 
 
 def _thinned_task(
     train: Comparisons | None,
-    told: Comparisons,
-    asked: Comparisons,
+    given: Comparisons,
+    held_out: Comparisons,
     learners: NDArray[np.int64],
     people: NDArray[np.int64],
     most: int | None,
@@ -109,42 +115,52 @@ def _thinned_task(
     note: str | None = None,
 ) -> Task:
     """The task with each part thinned; without `train`, what is told is learnt from."""
-    given, wanted = (
-        thinned(told, most, "told", seed, people),
-        thinned(asked, most, "asked", seed, people),
+    share_given, wanted = (
+        thinned(given, most, "given", seed, people),
+        thinned(held_out, most, "held_out", seed, people),
     )
-    learnt = given if train is None else thinned(train, most, "train", seed, learners)
-    made = given.made + wanted.made + (0 if train is None else learnt.made)
-    return Task(learnt.kept, given.kept, wanted.kept, people, note=note, made=made)
+    learnt = share_given if train is None else thinned(train, most, "train", seed, learners)
+    made = share_given.made + wanted.made + (0 if train is None else learnt.made)
+    return Task(learnt.kept, share_given.kept, wanted.kept, people, note=note, made=made)
 
 
-def _rated_task(table: RatingTable, split: By, given: float, seed: int, most: int | None) -> Task:
+def _rated_task(
+    table: RatingTable, split: By, share_given: float, seed: int, most: int | None
+) -> Task:
     """Ratings are dealt, and comparisons made from each part alone: what is held out leaves no trace in what is told."""
     if split == "comparisons":
         every = _learnt(rated(table, np.ones(len(table), bool), most, "train", seed))
-        told, asked = deal(every.kept, split, given, seed)
-        return Task(told, told, asked, np.arange(table.n_users), made=every.made)
+        given, held_out = split_comparisons(every.kept, split, share_given, seed)
+        return Task(given, given, held_out, np.arange(table.n_users), made=every.made)
     new = (
-        deal_people(table.n_users, 3, seed=seed) == 0
+        split_users(table.n_users, 3, seed=seed) == 0
         if split == "people"
         else np.ones(table.n_users, bool)
     )
-    is_told, is_new = _dealt(table, given, seed), new[table.user]
-    rows: dict[Part, NDArray[np.bool_]] = {"told": is_new & is_told, "asked": is_new & ~is_told}
-    told, asked = (rated(table, rows[part], most, part, seed) for part in rows)
+    is_given, is_new = _dealt(table, share_given, seed), new[table.user]
+    rows: dict[Part, NDArray[np.bool_]] = {
+        "given": is_new & is_given,
+        "held_out": is_new & ~is_given,
+    }
+    given, held_out = (rated(table, rows[part], most, part, seed) for part in rows)
     ratings = RatingTask(
-        _columns(table, ~rows["asked"]),
-        _columns(table, rows["told"]),
-        _columns(table, rows["asked"]),
+        _columns(table, ~rows["held_out"]),
+        _columns(table, rows["given"]),
+        _columns(table, rows["held_out"]),
     )
     people = np.flatnonzero(new)
     if split == "items":
         return Task(
-            _learnt(told).kept, told.kept, asked.kept, people, ratings, made=told.made + asked.made
+            _learnt(given).kept,
+            given.kept,
+            held_out.kept,
+            people,
+            ratings,
+            made=given.made + held_out.made,
         )
     train = _learnt(rated(table, ~is_new, most, "train", seed))
-    parts = train.kept.take_users(~new), told.kept.take_users(new), asked.kept.take_users(new)
-    return Task(*parts, people, ratings, made=train.made + told.made + asked.made)
+    parts = train.kept.take_users(~new), given.kept.take_users(new), held_out.kept.take_users(new)
+    return Task(*parts, people, ratings, made=train.made + given.made + held_out.made)
 
 
 def _learnt(found: Thinned) -> Thinned:
@@ -155,7 +171,7 @@ def _learnt(found: Thinned) -> Thinned:
     return found
 
 
-def _dealt(table: RatingTable, given: float, seed: int) -> NDArray[np.bool_]:
+def _dealt(table: RatingTable, share_given: float, seed: int) -> NDArray[np.bool_]:
     """(n,) which ratings are told: so many as `given` of each person's, at random."""
     draw = generator(seed, _DEAL).random(len(table))
     order = np.lexsort((draw, table.user))
@@ -163,7 +179,7 @@ def _dealt(table: RatingTable, given: float, seed: int) -> NDArray[np.bool_]:
     n = np.diff(starts)
     place = np.empty(len(table), np.int64)
     place[order] = np.arange(len(table)) - np.repeat(starts[:-1], n)
-    return place < np.round(n * given)[table.user]
+    return place < np.round(n * share_given)[table.user]
 
 
 def _columns(table: RatingTable, rows: NDArray[np.bool_]) -> Rated:

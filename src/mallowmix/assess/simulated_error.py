@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from mallowmix.assess.intervals.user_scores import Smooth, one_step, settle
@@ -14,13 +13,14 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.update import update
+from mallowmix.model.fitted_model import AnyModel, FittedModel
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import match_components
 from mallowmix.model.sampling import draw_weights
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
-_STEP = 104
+_STEP = Step.SIMULATED_ERROR
 _AS_SAID = 8  # errors of the size that is said, which those of simulations are put beside
 _WIDEST = 3.0  # beyond that the data is too little for any interval
 
@@ -40,7 +40,7 @@ class ExpectedError:
 
 
 def expected_error(
-    model: M4,
+    model: AnyModel,
     comparisons: Comparisons,
     simulations: int = 5,
     *,
@@ -76,7 +76,7 @@ class Simulated(NamedTuple):
 
 
 def simulate_phi(
-    model: M4,
+    model: AnyModel,
     smooth: Smooth,
     comparisons: Comparisons,
     simulations: int = 8,
@@ -126,7 +126,7 @@ def _widening(rounds: list[Array]) -> float:
 
 
 def _simulate(
-    model: M4, eta: Array, comparisons: Comparisons, draw: int, seed: int, n_jobs: int | None
+    model: AnyModel, eta: Array, comparisons: Comparisons, draw: int, seed: int, n_jobs: int | None
 ) -> tuple[Array, Array]:
     """Learnt from data drawn at η: (2, K) errors of logit φ and log α, and (K,) standard errors of the former."""
     K = model.n_components
@@ -141,13 +141,15 @@ def _simulate(
     return settled.eta.reshape(2, K)[:, order] - eta.reshape(2, K), standard_error
 
 
-def _learn_on(model: M4, votes: Comparisons, seed: int, n_jobs: int | None) -> M4:
+def _learn_on(model: AnyModel, votes: Comparisons, seed: int, n_jobs: int | None) -> FittedModel:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
         return update(model, votes, seed=seed, n_jobs=n_jobs)
 
 
-def draw_again(model: M4, comparisons: Comparisons, *, seed: int = 0, draw: int = 0) -> Comparisons:
+def draw_again(
+    model: AnyModel, comparisons: Comparisons, *, seed: int = 0, draw: int = 0
+) -> Comparisons:
     """The same people asked the same pairs as often, with weights drawn from the prior and answers from the model.
 
     A row of weight 2.5 stands for three answers, of weights 1, 1 and ½.

@@ -12,19 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.folds import counted_people
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable
-from mallowmix.learn.paper.halves import take, tokens
-from mallowmix.numerics.randomness import as_key, generator, uniforms
-from mallowmix.peers.validation import with_weights
+from mallowmix.data.splits import counted_users, take, tokens, with_weights
+from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 from mallowmix.readers.rating_forms import count_pairs
 
-Part = Literal["train", "told", "asked"]
+Part = Literal["train", "given", "held_out"]
 # comparisons kept of a person who rated n things, unless said otherwise: at most min(6 n, 150)
 A_ITEM, A_PERSON = (6, 150)
-_STEPS: dict[Part, int] = {"train": 123, "told": 124, "asked": 125}  # each part is drawn on its own
-_PEOPLE = 126
+_STEPS: dict[Part, int] = {
+    "train": int(Step.THIN_TRAIN),
+    "given": int(Step.THIN_GIVEN),
+    "held_out": int(Step.THIN_HELD_OUT),
+}  # each part is drawn on its own
+_PEOPLE = Step.SOME_USERS
 Data = TypeVar("Data", bound=Comparisons | Rankings | RatingTable)
 
 
@@ -76,7 +78,7 @@ def rated(
 
 def some_people(data: Data, n_people: int | None, seed: int) -> Data:
     """So many people, at random, of those who count for anything; all where they are no more."""
-    counted: Any = counted_people(data) if isinstance(data, Comparisons) else data
+    counted: Any = counted_users(data) if isinstance(data, Comparisons) else data
     if n_people is None or counted.n_users <= n_people:
         return counted
     drawn = np.sort(generator(seed, _PEOPLE).choice(counted.n_users, n_people, replace=False))
@@ -88,7 +90,9 @@ def some_people(data: Data, n_people: int | None, seed: int) -> Data:
     return taken
 
 
-def told_of(made: float, kept: float, most: int | None, *, of_ratings: bool) -> tuple[str, ...]:
+def thinning_note(
+    made: float, kept: float, most: int | None, *, of_ratings: bool
+) -> tuple[str, ...]:
     """What was left out, in a sentence; none where nothing was."""
     if kept >= made:
         return ()

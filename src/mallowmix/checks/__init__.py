@@ -1,7 +1,7 @@
 """The data report: how much there is, what in it limits the answer, and what to do about it."""
 
 from mallowmix.checks.data_report import DataReport as DataReport
-from mallowmix.checks.data_report import data_report as data_report
+from mallowmix.checks.data_report import check as check
 from mallowmix.checks.data_report import warn_about as warn_about
 
-__all__ = ["DataReport", "data_report", "warn_about"]
+__all__ = ["DataReport", "check", "warn_about"]

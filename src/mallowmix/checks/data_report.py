@@ -67,7 +67,7 @@ class DataReport:
         return asdict(self)
 
 
-def data_report(comparisons: Comparisons | Reading, n_components: int | None = None) -> DataReport:
+def check(comparisons: Comparisons | Reading, n_components: int | None = None) -> DataReport:
     """Sizes, warnings and advice for a set of comparisons.
 
     comparisons : from `read_comparisons`; from `mallowmix.readers.read` the report also knows of ties and of position bias

@@ -43,8 +43,8 @@ def calibrate(
 ) -> None:
     """Calibrate a model, so that its predictions about a person hold up.
 
-    Part of each person's comparisons is told, the rest foretold; what one comparison counts for and how wide the prior is are
-    set so that the foretelling is best. Best with people whom the model has not seen; with the votes that it was learnt from,
+    Part of each person's comparisons is told, the rest predicted; what one comparison counts for and how wide the prior is are
+    set so that the predicting is best. Best with people whom the model has not seen; with the votes that it was learnt from,
     models are learnt from two thirds of the people and judged on the others.
     """
     hush(quiet)
@@ -76,21 +76,23 @@ def calibration_values(model: Any) -> dict[str, Any]:
     """The calibration and what it gained, as plain JSON values."""
     from dataclasses import asdict
 
-    return {"calibration": asdict(model.calibration)} | dict(model.report["calibration"])
+    return {"calibration": asdict(model.calibration)} | asdict(model.report.calibration)
 
 
 def in_words(model: Any) -> str:
     """The calibration in a few sentences."""
-    trust, found = model.calibration, model.report["calibration"]
-    loss = f"Log-loss of what was foretold for {found['users']:,} people: {found['after']:.4f} a comparison"
-    if trust == type(trust)():
+    calibration, found = model.calibration, model.report.calibration
+    loss = f"Log-loss of what was predicted for {found.n_users:,} people: {found.loss_after:.4f} a comparison"
+    if calibration == type(calibration)():
         return f"No setting gains more than its noise: predictions stay as they were.\n{loss} (a coin: 0.6931)."
     parts = [
-        f"One comparison counts for {trust.evidence:g}",
-        f"the prior is {trust.scale:g} times as concentrated",
+        f"One comparison counts for {calibration.likelihood_weight:g}",
+        f"the prior is {calibration.prior_scale:g} times as concentrated",
     ]
-    if trust.vertex:
-        parts.append(f"{trust.vertex:.0%} of the people are taken to hold one component alone")
-    if trust.spam:
-        parts.append(f"{trust.spam:.0%} of the answers to be coin flips")
-    return f"{'; '.join(parts)}.\n{loss} (before: {found['before']:.4f}; a coin: 0.6931)."
+    if calibration.vertex_share:
+        parts.append(
+            f"{calibration.vertex_share:.0%} of the people are taken to hold one component alone"
+        )
+    if calibration.spam_share:
+        parts.append(f"{calibration.spam_share:.0%} of the answers to be coin flips")
+    return f"{'; '.join(parts)}.\n{loss} (before: {found.loss_before:.4f}; a coin: 0.6931)."

@@ -28,9 +28,9 @@ def check(
     json: Json = False,
 ) -> None:
     """Look at comparisons before a fit: how much there is, what limits the answer, what to do."""
-    from mallowmix.checks import data_report
+    from mallowmix.checks import check
 
-    report = data_report(read.reading(votes), components)
+    report = check(read.reading(votes), components)
     if json:
         say_json(report.to_dict())
         return

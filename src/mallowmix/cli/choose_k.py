@@ -62,7 +62,7 @@ def choose_k(
     folds: Annotated[
         int,
         typer.Option(
-            help="People are dealt into so many parts, each foretold from the others.",
+            help="People are dealt into so many parts, each predicted from the others.",
             parser=at_least(2),
             metavar="NUMBER",
         ),
@@ -81,7 +81,7 @@ def choose_k(
 ) -> None:
     """Recommend how many shared rankings to learn, with the reason.
 
-    Three things are looked at: how well new people are foretold, whether the rankings are found again in both halves of the
+    Three things are looked at: how well new people are predicted, whether the rankings are found again in both halves of the
     people, and which eigenvalues rise above the noise.
     """
     hush(quiet)

@@ -106,7 +106,7 @@ def compare(
 ) -> None:
     """Measure M4 and other systems on the same held-out comparisons.
 
-    Each learns from the same people and foretells the same choices of the others. A table with the columns user, item, rating is
+    Each learns from the same people and predicts the same choices of the others. A table with the columns user, item, rating is
     read as ratings: comparisons are made of them, and systems for ratings join in; with rankings, systems for rankings do. A
     system that fails becomes a row that says why.
     """

@@ -19,7 +19,7 @@ def diagnose(
     held_out: Annotated[
         Path | None,
         typer.Option(
-            help="Comparisons of other people, to judge foretold probabilities by.",
+            help="Comparisons of other people, to judge predicted probabilities by.",
             show_default=False,
         ),
     ] = None,

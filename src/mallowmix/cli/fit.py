@@ -38,11 +38,11 @@ from mallowmix.errors import OptionError
 @reads_votes
 def fit(
     votes: Votes,
-    components: Annotated[
+    n_components: Annotated[
         Any,
         typer.Option(
             "-k",
-            "--components",
+            "--n-components",
             parser=count_or_auto,
             metavar="NUMBER|auto",
             help="How many shared rankings to learn.",
@@ -60,13 +60,12 @@ def fit(
         ),
     ] = None,
     method: Annotated[
-        str | None,
+        str,
         typer.Option(
             help="How to learn; projections is the paper's Algorithm 1.",
-            metavar="NAME",
-            show_default=False,
+            metavar="spectral|projections",
         ),
-    ] = None,
+    ] = "spectral",
     seed: Seed = 0,
     n_jobs: Jobs = None,
     zeta: Annotated[
@@ -121,23 +120,22 @@ def fit(
             show_default=False,
         ),
     ] = None,
-    kind: Annotated[
-        str | None,
+    components: Annotated[
+        str,
         typer.Option(
-            metavar="mallows|bt",
+            metavar="mallows|bradley-terry",
             help="Components as noisy rankings, or as Bradley-Terry scores.",
-            show_default=False,
         ),
-    ] = None,
-    fits: Annotated[
-        int | None,
+    ] = "mallows",
+    n_fits: Annotated[
+        int,
         typer.Option(
             parser=at_least(1),
             metavar="NUMBER",
             help="Average predictions over so many fits; the first is the one shown.",
             show_default=False,
         ),
-    ] = None,
+    ] = 1,
     calibrate: Annotated[
         bool,
         typer.Option(
@@ -158,21 +156,17 @@ def fit(
     target = output or Path(default_name(votes))
     try_outputs(target, inputs=[votes])
     place = Place(engine, memory, scheduler, cache, tuple(more or ()))
-    options = {"method": method, "zeta": zeta, "n_projections": n_projections, "tol": tol}
-    options |= {
-        "min_count": min_count,
-        "metric": metric,
-        "refine": refine,
-        "columns": kind,
-        "n_fits": fits,
-    }
-    options = {name: value for name, value in options.items() if value is not None}
+    named = {"zeta": zeta, "n_projections": n_projections, "tol": tol, "min_count": min_count}
+    named |= {"metric": metric, "refine": refine}
+    given = {name: value for name, value in named.items() if value is not None}
     if calibrate and place.on_disk:
         raise OptionError(
             "--calibrate needs the votes in memory: calibrate afterwards, with a part of them."
         )
     with place.running(n_jobs) as run, comparisons_of(votes, read, place, n_jobs) as comparisons:
-        model = _fitted(comparisons, components, seed, run, quiet, options)
+        model = _fitted(
+            comparisons, n_components, method, given, components, n_fits, seed, run, quiet
+        )
         if calibrate:
             model = calibrated(model, comparisons, seed, n_jobs, quiet)
         write_all({target: model_writer(model)})
@@ -193,20 +187,40 @@ def default_name(votes: Any) -> str:
 
 
 def _fitted(
-    comparisons: Any, components: Any, seed: int, run: Any, quiet: bool, options: dict[str, Any]
+    comparisons: Any,
+    n_components: Any,
+    method: str,
+    given: dict[str, Any],
+    components: str,
+    n_fits: int,
+    seed: int,
+    engine: Any,
+    quiet: bool,
 ) -> Any:
     from mallowmix.fitting.fit import fit as learn
+    from mallowmix.model.fit_options import options_from
 
+    options = options_from(method, given)
     with progress(hidden=quiet) as report:
-        return learn(comparisons, components, seed=seed, engine=run, progress=report, **options)
+        return learn(
+            comparisons,
+            n_components,
+            method=options,
+            components=components,  # type: ignore[arg-type]
+            n_fits=n_fits,
+            seed=seed,
+            engine=engine,
+            progress=report,
+        )
 
 
 def _tell(model: Any, comparisons: Any, votes: Any, target: Path, top: int | None) -> None:
     say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.")
-    if "auto" in model.report:
-        say(f"Why this many: {model.report['auto']}")
+    trace = model.report.spectral
+    if trace is not None and trace.choice_of_k is not None:
+        say(f"Why this many: {trace.choice_of_k}")
     say("")
     screen().print(components_table(model, top))
-    if "calibration" in model.report:
+    if model.report.calibration is not None:
         say(f"\n{in_words(model)}")
     say(f"\nWrote {target}. See it again with: mallowmix show {target}")

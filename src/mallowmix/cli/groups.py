@@ -63,7 +63,7 @@ def groups(
     for path in outputs:
         check_table_name(path)
     try_outputs(*outputs, inputs=[model, votes, attributes])
-    from mallowmix.assess.groups import groups as compare
+    from mallowmix.assess.groups import compare_groups as compare
     from mallowmix.model.model_file import load
 
     comparisons = read(votes)

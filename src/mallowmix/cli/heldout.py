@@ -34,7 +34,7 @@ def heldout(
             parser=str,
             metavar=_METHODS,
             help="All of a person's comparisons together, by a filter of particles or by draws of weights; or part of them "
-            "foretold from the rest.",
+            "predicted from the rest.",
         ),
     ] = "left-to-right",
     form: Annotated[
@@ -46,7 +46,7 @@ def heldout(
             help="left-to-right: how particles are averaged (filter unless given).",
         ),
     ] = None,
-    particles: Annotated[
+    n_particles: Annotated[
         int | None,
         typer.Option(
             parser=at_least(1),
@@ -109,24 +109,34 @@ def heldout(
     """Say how likely a model finds comparisons, per comparison: of people it was not fitted to, this tells models apart."""
     hush(quiet)
     from mallowmix.infer.heldout.heldout_likelihood import heldout as score
+    from mallowmix.infer.heldout.heldout_options import heldout_options_from
     from mallowmix.model.model_file import load
 
     fitted, place = load(model), Place(engine, memory, scheduler, cache)
     named = {
         "form": form,
-        "particles": particles,
+        "n_particles": n_particles,
         "max_particles": max_particles,
         "given": given,
         "split": split,
     }
-    options = {name: value for name, value in named.items() if value is not None}
-    options |= {"include_mu": include_mu, "unknown_items": unknown_items, "seed": seed}
+    values = {name: value for name, value in named.items() if value is not None}
+    options = heldout_options_from(method, values)
     with (
         place.running(n_jobs) as run,
         comparisons_of(votes, read, place, n_jobs) as comparisons,
         progress(hidden=quiet) as report,
     ):
-        found = score(fitted, comparisons, method, progress=report, engine=run, **options)
+        found = score(
+            fitted,
+            comparisons,
+            options,
+            include_mu=include_mu,
+            unknown_items=unknown_items,
+            seed=seed,
+            engine=run,
+            progress=report,
+        )
         seen = not quiet and not json and _learnt_from(fitted, comparisons)
     if json:
         say_json(_values(found, method))
@@ -140,9 +150,9 @@ def heldout(
 
 def _learnt_from(model: Any, comparisons: Any) -> bool:
     """Whether the model has seen these very comparisons; they are gone through only if they are as many."""
-    told = (model.report.get("users"), model.report.get("comparisons"))
-    same_size = told == (comparisons.n_users, comparisons.n_comparisons)
-    return same_size and model.report.get("fingerprint") == comparisons.fingerprint()
+    learnt = (model.report.n_users, model.report.n_comparisons)
+    same_size = learnt == (comparisons.n_users, comparisons.n_comparisons)
+    return same_size and model.report.was_fitted_to(comparisons.fingerprint())
 
 
 def _values(found: Any, method: str) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def model_values(model: Any, top: int | None = None) -> dict[str, Any]:
         "components": [
             _component_values(model, row, pairs[row["component"] - 1]) for row in model.table(top)
         ],
-        "report": dict(model.report),
+        "report": model.report.to_dict(),
     }
 
 

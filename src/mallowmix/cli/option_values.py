@@ -86,15 +86,6 @@ def words_for(text: str) -> dict[str, str]:
     return words
 
 
-def for_each(values: Numbers, count: int, option: str) -> list[float]:
-    """One number for each component: as given, or the single one repeated."""
-    if len(values) not in (1, count):
-        raise OptionError(
-            f"{option} has {len(values)} numbers for {count} components; give one, or one for each."
-        )
-    return list(values) if len(values) == count else list(values) * count
-
-
 def one_form(**asked: bool) -> None:
     """Raise an OptionError if two forms of output are asked for at once."""
     both = [f"--{name}" for name, value in asked.items() if value]

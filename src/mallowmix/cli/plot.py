@@ -123,7 +123,7 @@ def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict
     from mallowmix.assess.diagnose.reliability import reliability
     from mallowmix.assess.intervals.bootstrap_intervals import intervals
     from mallowmix.fitting.choose_k import choose_k
-    from mallowmix.infer.heldout.held_out_rows import ask
+    from mallowmix.infer.heldout.held_out_rows import predict_held_out
     from mallowmix.infer.weights import weights
 
     replicates, told, common = (
@@ -141,7 +141,9 @@ def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict
             weights(model, votes, n_jobs=options["n_jobs"]), votes.user_weight
         ),
         "disagreement": lambda: plots.plot_disagreement(disagreement(model, votes)),
-        "reliability": lambda: plots.plot_reliability(reliability(ask(model, votes, **common))),
+        "reliability": lambda: plots.plot_reliability(
+            reliability(predict_held_out(model, votes, **common))
+        ),
         "intervals": lambda: plots.plot_intervals(
             intervals(model, votes, replicates, progress=told, **common), component
         ),

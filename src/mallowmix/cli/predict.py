@@ -93,10 +93,10 @@ def _for_all(model: Any, people: Any, asked: Any, n_jobs: int | None) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    from mallowmix.infer.predict import predict as foretell
+    from mallowmix.infer.predict import predict as predict
 
     M, n = people.n_users, len(asked.pairs)
-    probability = foretell(model, people, asked.pairs, n_jobs=n_jobs).ravel()
+    probability = predict(model, people, asked.pairs, n_jobs=n_jobs).ravel()
     first, second = (
         pa.array(side).take(pa.array(np.tile(np.arange(n), M)))
         for side in zip(*asked.pairs, strict=True)

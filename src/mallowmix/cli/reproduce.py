@@ -20,7 +20,7 @@ EXPERIMENTS = {  # name: its module in `mallowmix.paper`, and what it is
     "fig3": ("figure3.run", "error against the number of people"),
     "fig4": ("figure4.run", "held-out comparisons of MovieLens"),
     "table1": ("table1.run", "the ranking mixtures of Table 1, each on its own model and on M4's"),
-    "table2": ("table2.run", "ratings of MovieLens foretold"),
+    "table2": ("table2.run", "ratings of MovieLens predicted"),
 }
 _NAMES = "; ".join(f"{name} ({about})" for name, (_, about) in EXPERIMENTS.items())
 

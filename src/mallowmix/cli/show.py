@@ -45,13 +45,11 @@ def _tell(model: Any, top: int | None) -> None:
 
 def _origin(report: Any) -> str:
     """How the model came about, as far as its report tells."""
-    if not {"method", "comparisons", "users", "seed"} <= set(report):
+    if report.n_comparisons is None or report.n_users is None or report.seed is None:
         return ""
-    made, people = (
-        counted(report["comparisons"], "comparison", "comparisons"),
-        counted(report["users"], "person", "people"),
-    )
-    return f", learned from {made} by {people} (method {report['method']}, seed {report['seed']})"
+    made = counted(report.n_comparisons, "comparison", "comparisons")
+    people = counted(report.n_users, "person", "people")
+    return f", learned from {made} by {people} (method {report.method}, seed {report.seed})"
 
 
 def _print_csv(model: Any, top: int | None) -> None:

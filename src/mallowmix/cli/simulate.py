@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.model_text import sizes
-from mallowmix.cli.option_values import Numbers, Quiet, Seed, at_least, for_each, numbers
+from mallowmix.cli.option_values import Numbers, Quiet, Seed, at_least, numbers
 from mallowmix.cli.outputs import (
     Writer,
     check_table_name,
@@ -19,9 +19,7 @@ from mallowmix.cli.outputs import (
     write_all,
 )
 from mallowmix.cli.shell import hush, say
-from mallowmix.errors import DataWarning, OptionError
-
-_STEP = 80  # of the counter-based generator
+from mallowmix.errors import DataWarning
 
 
 def simulate(
@@ -31,19 +29,36 @@ def simulate(
             help="Where to write the comparisons: .parquet or .csv.", show_default=False
         ),
     ],
-    items: Annotated[
-        int, typer.Option(help="Q, the number of items.", parser=at_least(2), metavar="NUMBER")
-    ] = 20,
-    components: Annotated[
+    n_items: Annotated[
         int,
         typer.Option(
+            "--n-items",
+            "--items",
+            help="Q, the number of items.",
+            parser=at_least(2),
+            metavar="NUMBER",
+        ),
+    ] = 20,
+    n_components: Annotated[
+        int,
+        typer.Option(
+            "-k",
+            "--n-components",
+            "--components",
             help="K, the number of shared rankings, drawn uniformly.",
             parser=at_least(1),
             metavar="NUMBER",
         ),
     ] = 3,
-    users: Annotated[
-        int, typer.Option(help="M, the number of people.", parser=at_least(1), metavar="NUMBER")
+    n_users: Annotated[
+        int,
+        typer.Option(
+            "--n-users",
+            "--users",
+            help="M, the number of people.",
+            parser=at_least(1),
+            metavar="NUMBER",
+        ),
     ] = 500,
     per_user: Annotated[
         int,
@@ -93,32 +108,14 @@ def simulate(
     for table in filter(None, (out, weights)):
         check_table_name(table)
     try_outputs(*filter(None, (out, truth, weights)))
-    model = _random_model(items, components, phi, alpha, seed)
-    comparisons, theta = model.sample(users, per_user, prior=prior, seed=seed)
+    from mallowmix.model.random_model import random_model
+
+    model = random_model(n_items, n_components, phi=phi, alpha=alpha, seed=seed)
+    comparisons, theta = model.sample(n_users, per_user, prior=prior, seed=seed)
     _note_absent(comparisons, out)
     write_all(_writers(out, truth, weights, model, comparisons, theta))
     if not quiet:
         _tell(out, truth, weights, comparisons)
-
-
-def _random_model(n_items: int, n_components: int, phi: Numbers, alpha: Numbers, seed: int) -> Any:
-    import numpy as np
-
-    from mallowmix.model.m4 import M4
-    from mallowmix.model.mallows import check_phi
-    from mallowmix.numerics.randomness import generator
-
-    phis = [check_phi(value) for value in for_each(phi, n_components, "--phi")]
-    alphas = for_each(alpha, n_components, "--alpha")
-    if min(alphas) <= 0:
-        raise OptionError(f"--alpha is {min(alphas):g}; Dirichlet parameters must be above 0.")
-    ranked = np.tile(np.arange(n_items, dtype=np.int32), (n_components, 1))
-    # (K, Q), each row a uniform permutation
-    sigma = generator(seed, _STEP).permuted(ranked, axis=1)
-    width = max(3, len(str(n_items)))
-    # zero-padded: numbering and text sort alike
-    names = [f"item{i:0{width}d}" for i in range(1, n_items + 1)]
-    return M4(sigma, np.array(phis), np.array(alphas), np.array(names, object))
 
 
 def _writers(

@@ -64,7 +64,7 @@ def _updated(before: Any, comparisons: Any, seed: int, n_jobs: int | None, quiet
 
 def _tell(model: Any, comparisons: Any, votes: Any, target: Path, top: int | None) -> None:
     say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.")
-    new = model.report["new_items"]
+    new = list(model.report.update.new_items)
     if new:
         more = f" and {len(new) - _NAMED:,} more" if len(new) > _NAMED else ""
         say(f"New to the model: {', '.join(map(safe, new[:_NAMED]))}{more}.")

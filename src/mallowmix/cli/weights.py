@@ -81,12 +81,12 @@ def _found(
     model: Any, people: Any, estimate: str, level: float | None, seed: int, run: Any
 ) -> tuple[Any, Any]:
     """Everybody's weights, and the ends of their intervals where a level is given."""
-    from mallowmix.infer.gibbs_draws import posterior
+    from mallowmix.infer.gibbs_draws import weight_intervals
     from mallowmix.infer.weights import weights as fold_in
 
     if level is None:
         return fold_in(model, people, estimate=estimate, engine=run), None  # type: ignore[arg-type]
-    found = posterior(model, people, level=level, seed=seed, engine=run)
+    found = weight_intervals(model, people, level=level, seed=seed, engine=run)
     return found.mean, (found.low, found.high)
 
 

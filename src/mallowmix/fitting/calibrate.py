@@ -1,117 +1,134 @@
-"""Calibration by person-level validation: what to make of one comparison, and of the prior, so that predictions hold up.
+"""Calibration by validation on users: what to make of one comparison, and of the prior, so that predictions hold up.
 
-A learnt model is too sure of a person. Comparisons made from one ranking, or from ratings, repeat each other; the learnt prior is
-sharper than people are; and some people hold one component alone. How much of each is true is read off people themselves: part of
-their comparisons is told, the rest is foretold, and the calibration that foretells best is kept.
+A learnt model is too sure of a user. Comparisons made from one ranking, or from ratings, repeat each other;
+the learnt prior is sharper than people are; and some people hold one component alone. How much of each is
+true is read off users themselves: part of their comparisons is given, the rest is predicted, and the
+calibration that predicts best is kept.
 """
 
-import dataclasses
 import warnings
-from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.splits import SplitBy, check_given, split_comparisons
 from mallowmix.engine import Block, make_blocks, parallel_map
-from mallowmix.errors import DataError, MallowmixWarning, OptionError, check_at_least, check_choice
-from mallowmix.fitting.fit import METHODS, fit
-from mallowmix.infer.collapsed_variational import Lens, views
-from mallowmix.infer.heldout.completion import Split, foretold, split_block
+from mallowmix.errors import DataError, MallowmixWarning, Option, check_at_least, check_choice
+from mallowmix.fitting.fit import fit
+from mallowmix.infer.heldout.completion import predicted, split_block_rows
+from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.model.calibration import Calibration
-from mallowmix.model.m4 import M4
-from mallowmix.numerics.randomness import as_key, generator
+from mallowmix.model.fit_options import SpectralOptions
+from mallowmix.model.fit_report import CalibrationTrace
+from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
+from mallowmix.numerics.randomness import Step, as_key, child_seed, generator
+from mallowmix.typing import Array, Progress
 
-EVIDENCE = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05)
-SCALE = (0.3, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-VERTEX = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
-SPAM = (0.0, 0.02, 0.05, 0.1, 0.2)
-_STEP = 67
+LIKELIHOOD_WEIGHTS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05)
+PRIOR_SCALES = (0.3, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+VERTEX_SHARES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+SPAM_SHARES = (0.0, 0.02, 0.05, 0.1, 0.2)
 _ROUNDS = 3  # of going through the settings one after the other
-_MANY = 300  # people whose one deal is enough
-_MOST_DEALS = 12
-_FITS = 4  # enough of several fits to see how far their average can be trusted
-# a setting must gain so many nats, and so many standard errors of its gain, or the simpler one
-# stays
+_MANY = 300  # users of whom one split is enough
+_MOST_SPLITS = 12
+_MOST_FITS = 4  # enough members to see how far their average can be relied on
+# A setting must gain so many nats, and so many standard errors of its gain, or the simpler one stays.
 _LEAST, _SURE = (0.0005, 1.0)
-Array = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
 
 
 def calibrate(
-    model: M4,
+    model: AnyModel,
     comparisons: Comparisons,
     *,
-    split: Split | Literal["auto"] = "auto",
+    split: SplitBy | Literal["auto"] = "auto",
     given: float = 0.5,
     spam: bool = False,
-    most_people: int = 1000,
+    max_users: int = 1000,
     seed: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-) -> M4:
-    """The model with the calibration that foretells these people best.
+) -> FittedModel:
+    """The model with the calibration that predicts these users best.
 
-    comparisons : of people whom the model has not seen. If they are the very data that it was learnt from, a model is learnt in
-        the same way from two thirds of the people, and its calibration on the others is taken
-    split, given : what is told of a person, as in `completion`; "auto" deals out items where that leaves enough to ask (pairs of
-        two items not told of are what a new question is like), else comparisons
-    spam : also look for a share of coin-flip answers
-    most_people : so many, at random, are enough
+    Parameters
+    ----------
+    model : FittedModel or M4
+        What to calibrate.
+    comparisons : Comparisons
+        Of users whom the model has not seen. If they are the very data that it was fitted to, a model is
+        fitted in the same way to two thirds of the users, and its calibration on the others is taken.
+    split : {"auto", "items", "comparisons"}
+        What is held out of a user (`heldout`); "auto" holds items out where that leaves enough to predict
+        (pairs of two items not compared before are what a new question is like), else comparisons.
+    given : float
+        The part that is given.
+    spam : bool
+        Also look for a share of coin-flip answers.
+    max_users : int
+        So many, at random, are enough.
+    seed, n_jobs, progress
+        As in `fit`.
 
-    The score is the log-loss per comparison, mean over people. `report["calibration"]` keeps it before and after.
+    Returns
+    -------
+    FittedModel
+        The same model with another `calibration`; ``report.calibration`` keeps the log-loss per
+        comparison, mean over users, before and after.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes(n_users=60)
+    >>> mm.calibrate(dishes.model, dishes.comparisons).calibration.spam_share
+    0.0
     """
     check_choice("split", split, ("auto", "comparisons", "items"))
-    check_at_least("most_people", most_people, 1)
-    if not 0 <= given < 1:
-        raise OptionError(
-            f"given is {given}; it must be at least 0 and below 1, so that something is left to foretell."
-        )
-    comparisons = comparisons.with_items(model.items)
-    trials = [(model, comparisons)]
-    if model.report.get("fingerprint") == comparisons.fingerprint():
-        trials = _learnt_anew(model, comparisons, seed, n_jobs, progress)
-    trials = [(judged, _some(people, most_people, seed)) for judged, people in trials]
+    check_at_least("max_users", max_users, 1)
+    check_given(given)
+    fitted = as_fitted(model)
+    comparisons = comparisons.with_items(fitted.items)
+    trials = [(fitted, comparisons)]
+    if fitted.report.was_fitted_to(comparisons.fingerprint()):
+        trials = _fitted_anew(fitted, comparisons, seed, n_jobs, progress)
+    trials = [(judged, _some(users, max_users, seed)) for judged, users in trials]
     chosen = split if split != "auto" else _best_split(trials[0][1], given, seed)
     search = _Search(trials, chosen, given, seed, n_jobs, progress)
     best = search.run(spam)
-    before, after = (float(search.losses(trust).mean()) for trust in (Calibration(), best))
-    found = {"split": chosen, "users": search.n_users, "before": before, "after": after}
-    return dataclasses.replace(
-        model, calibration=best, report=dict(model.report) | {"calibration": found}
-    )
+    before, after = (float(search.losses(each).mean()) for each in (Calibration(), best))
+    trace = CalibrationTrace(chosen, search.n_users, before, after)
+    return replace(fitted, calibration=best, report=replace(fitted.report, calibration=trace))
 
 
-def _learnt_anew(
-    model: M4, comparisons: Comparisons, seed: int, n_jobs: int | None, progress: Progress | None
-) -> list[tuple[M4, Comparisons]]:
-    """Models of two thirds of the people, learnt as the given one was, each with the comparisons of the other third.
+def _fitted_anew(
+    model: FittedModel,
+    comparisons: Comparisons,
+    seed: int,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> list[tuple[FittedModel, Comparisons]]:
+    """Models of two thirds of the users, fitted as the given one was, each with the comparisons of the other third.
 
-    One is enough where a third is many people; else each third is left out in turn.
+    One is enough where a third is many users; else each third is left out in turn.
     """
-    order = generator(seed, _STEP).permutation(comparisons.n_users)
-    thirds = np.array_split(order, 3)
-    known = model.report.get("method") in METHODS
-    options = dict(model.report.get("options", {})) if known else {}
-    if "n_fits" in options:
-        options["n_fits"] = min(options["n_fits"], _FITS)
+    order = generator(seed, Step.CALIBRATION).permutation(comparisons.n_users)
+    thirds, report = np.array_split(order, 3), model.report
     trials = []
     for third in thirds[: 1 if len(thirds[0]) >= _MANY else 3]:
         others = comparisons.take_users(np.setdiff1d(order, third))
         with warnings.catch_warnings():
-            # said when the model itself was learnt
-            warnings.simplefilter("ignore", MallowmixWarning)
-            method = model.report["method"] if known else "spectral"
+            warnings.simplefilter("ignore", MallowmixWarning)  # said when the model was fitted
             learnt = fit(
                 others,
                 model.n_components,
-                method=method,
+                method=report.options or SpectralOptions(),
+                components=report.components,
+                n_fits=min(report.n_fits, _MOST_FITS),
                 seed=seed,
                 n_jobs=n_jobs,
                 progress=progress,
-                **options,
             )
         trials.append((learnt, comparisons.take_users(np.sort(third))))
     return trials
@@ -120,17 +137,28 @@ def _learnt_anew(
 def _some(comparisons: Comparisons, most: int, seed: int) -> Comparisons:
     if comparisons.n_users <= most:
         return comparisons
-    drawn = generator(seed, _STEP, 1).choice(comparisons.n_users, most, replace=False)
+    drawn = generator(seed, Step.CALIBRATION, 1).choice(comparisons.n_users, most, replace=False)
     return comparisons.take_users(np.sort(drawn))
 
 
-def _best_split(comparisons: Comparisons, given: float, seed: int) -> Split:
-    """Items, if at least a tenth of the comparisons are then told and asked."""
-    told, asked = (0.0, 0.0)
-    for block in make_blocks(comparisons):
-        parts = split_block(block, given, "items", as_key(seed))
-        told, asked = told + parts[0].sum(), asked + parts[1].sum()
-    return "items" if min(told, asked) > 0.1 * comparisons.n_comparisons else "comparisons"
+def _best_split(comparisons: Comparisons, given: float, seed: int) -> SplitBy:
+    """Items, if more than a tenth of the comparisons are then given and held out."""
+    parts = split_comparisons(comparisons, "items", given, seed)
+    enough = min(part.n_comparisons for part in parts) > 0.1 * comparisons.n_comparisons
+    return "items" if enough else "comparisons"
+
+
+class _Split(NamedTuple):
+    """A block of users, and how much of each row is given and held out."""
+
+    block: Block
+    given: Array
+    held_out: Array
+
+    def n_held_out(self) -> Array:
+        """(M,) how much is held out of each user."""
+        users = self.block.users_of_rows()
+        return np.bincount(users, self.held_out, self.block.n_users).astype(np.float64)
 
 
 class _Search:
@@ -138,96 +166,84 @@ class _Search:
 
     def __init__(
         self,
-        trials: list[tuple[M4, Comparisons]],
-        split: Split,
+        trials: list[tuple[FittedModel, Comparisons]],
+        by: SplitBy,
         given: float,
         seed: int,
         n_jobs: int | None,
         progress: Progress | None,
     ) -> None:
         self.n_jobs, self.progress = n_jobs, progress
-        deals = min(_MOST_DEALS, -(-_MANY // max(1, sum(people.n_users for _, people in trials))))
+        n_users = max(1, sum(users.n_users for _, users in trials))
+        n_splits = min(_MOST_SPLITS, -(-_MANY // n_users))
         self.trials = [
-            (model, _dealt(make_blocks(people), split, given, seed, deals))
-            for model, people in trials
+            (model, _splits(make_blocks(users), by, given, seed, n_splits))
+            for model, users in trials
         ]
-        self.n_scores = sum(
-            int(np.count_nonzero(_sums(deal.block, deal.asked)))
-            for _, dealt in self.trials
-            for deal in dealt
-        )
-        self.n_users = round(self.n_scores / deals)
-        if not self.n_scores:
+        held_out = [split.n_held_out() for _, splits in self.trials for split in splits]
+        n_scores = sum(int(np.count_nonzero(n)) for n in held_out)
+        self.n_users = round(n_scores / n_splits)
+        if not n_scores:
             raise DataError(
-                "Nobody has comparisons to foretell after some were told: give more people, or lower given."
+                "Nobody has comparisons left to predict after some were given: add users, or lower ",
+                Option("given"),
+                ".",
             )
         self.seen: dict[Calibration, Array] = {}
 
     def run(self, spam: bool) -> Calibration:
         """Settings one after the other, each at its best for the others, until nothing moves."""
         best = Calibration()
-        grids = {"evidence": EVIDENCE, "scale": SCALE, "vertex": VERTEX} | (
-            {"spam": SPAM} if spam else {}
-        )
+        grids = {
+            "likelihood_weight": LIKELIHOOD_WEIGHTS,
+            "prior_scale": PRIOR_SCALES,
+            "vertex_share": VERTEX_SHARES,
+        } | ({"spam_share": SPAM_SHARES} if spam else {})
         for done in range(_ROUNDS):
             before = best
-            for name, grid in grids.items():
+            for n, (name, grid) in enumerate(grids.items(), 1):
                 best = self._better(best, name, grid)
                 if self.progress:
-                    self.progress(
-                        "calibration",
-                        done * len(grids) + list(grids).index(name) + 1,
-                        _ROUNDS * len(grids),
-                    )
+                    self.progress("calibration", done * len(grids) + n, _ROUNDS * len(grids))
             if best == before:
                 break
         return best
 
     def _better(self, best: Calibration, name: str, grid: tuple[float, ...]) -> Calibration:
-        """The best value of one setting; it must earn its place."""
+        """The best value of one setting; it must be worth it."""
         for value in grid:
-            tried = dataclasses.replace(best, **{name: value})
+            tried = replace(best, **{name: value})
             gain = self.losses(best) - self.losses(tried)
             if gain.mean() > max(_LEAST, _SURE * gain.std() / np.sqrt(max(self.n_users, 1))):
                 best = tried
         return best
 
-    def losses(self, trust: Calibration) -> Array:
-        """Log-loss per comparison of each person (and deal)."""
-        if trust not in self.seen:
+    def losses(self, calibration: Calibration) -> Array:
+        """Log-loss per comparison of each user (and split)."""
+        if calibration not in self.seen:
             parts = []
-            for model, dealt in self.trials:
-                fits = views(dataclasses.replace(model, calibration=trust))
-                parts += parallel_map(partial(_loss, fits=fits), dealt, self.n_jobs)
-            self.seen[trust] = np.concatenate(parts)
-        return self.seen[trust]
+            for model, splits in self.trials:
+                members = prepare_members(replace(model, calibration=calibration))
+                parts += parallel_map(partial(_loss, members=members), splits, self.n_jobs)
+            self.seen[calibration] = np.concatenate(parts)
+        return self.seen[calibration]
 
 
-class Deal(NamedTuple):
-    """A block of people, and how much of each row is told and asked."""
-
-    block: Block
-    told: Array
-    asked: Array
-
-
-def _dealt(blocks: list[Block], split: Split, given: float, seed: int, deals: int) -> list[Deal]:
-    """Everybody's comparisons dealt out, several times over where people are few."""
-    keys = [as_key((seed + n) % 2**64) for n in range(deals)]
-    return [Deal(block, *split_block(block, given, split, key)) for key in keys for block in blocks]
+def _splits(
+    blocks: list[Block], by: SplitBy, given: float, seed: int, n_splits: int
+) -> list[_Split]:
+    """Users' comparisons split, several times over where users are few."""
+    keys = [as_key(child_seed(seed, Step.CALIBRATION_SPLIT, n)) for n in range(n_splits)]
+    return [
+        _Split(block, *split_block_rows(block, given, by, key)) for key in keys for block in blocks
+    ]
 
 
-def _loss(deal: Deal, fits: list[Lens]) -> Array:
-    """Everybody's mean log-loss, of those who are asked anything."""
-    block, told, asked = deal
-    rows = np.flatnonzero(asked > 0)
-    person = np.repeat(np.arange(block.n_users), np.diff(block.starts))[rows]
-    loss = -asked[rows] * np.log(foretold(block, fits, told, person, block.pair[rows]))
-    n = _sums(block, asked)
-    return np.bincount(person, loss, block.n_users)[n > 0] / n[n > 0]
-
-
-def _sums(block: Block, weight: Array) -> Array:
-    """(M,) everybody's summed weight."""
-    person = np.repeat(np.arange(block.n_users), np.diff(block.starts))
-    return np.bincount(person, weight, block.n_users).astype(np.float64)
+def _loss(split: _Split, members: list[PreparedModel]) -> Array:
+    """The mean log-loss of each user of whom something is held out."""
+    block, n = split.block, split.n_held_out()
+    rows = np.flatnonzero(split.held_out > 0)
+    user = block.users_of_rows()[rows]
+    p = predicted(block, members, split.given, user, block.pair[rows])
+    loss = np.bincount(user, -split.held_out[rows] * np.log(p), block.n_users)
+    return loss[n > 0] / n[n > 0]

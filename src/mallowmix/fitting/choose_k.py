@@ -1,8 +1,8 @@
-"""How many components: new people foretold, components found again in both halves of the people, and the spectrum."""
+"""How many components: new people predicted, components found again in both halves of the people, and the spectrum."""
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -12,22 +12,23 @@ from threadpoolctl import threadpool_limits
 
 from mallowmix.checks import warn_about
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.folds import counted_people, deal_people
+from mallowmix.data.splits import counted_users, split_users
 from mallowmix.data.text import percent, table_of
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning, OptionError, check_at_least
 from mallowmix.fitting.fit import fit
 from mallowmix.fitting.k_rules import Evidence, difference, ratio, recommend
-from mallowmix.infer.heldout.held_out_rows import ask
-from mallowmix.learn.spectral.number_of_components import RankEstimate, estimate_rank
-from mallowmix.learn.spectral.signed_moment import count_pairs, pair_statistics
-from mallowmix.learn.spectral.user_sample import sample_people, sampled_share
-from mallowmix.model.m4 import M4
+from mallowmix.infer.heldout.held_out_rows import predict_held_out
+from mallowmix.learn.spectral.number_of_components import ComponentCount, count_components
+from mallowmix.learn.spectral.signed_moment import count_pairs
+from mallowmix.learn.spectral.subspace import pair_statistics
+from mallowmix.learn.spectral.user_sample import sample_users, sampled_share
+from mallowmix.model.fit_options import SpectralOptions
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.permutations import match_components
 from mallowmix.numerics.randomness import as_key
+from mallowmix.typing import Array, Progress
 
-Progress = Callable[[str, int, int], None]
-Array = NDArray[np.float64]
 _LEAST_PEOPLE = 8  # fewer cannot be cut into folds and halves that say anything
 
 
@@ -62,10 +63,10 @@ class KRow:
 class Choice:
     """A number of components, and why.
 
-    k : None only where nothing can be said: no number of rankings, not even one, foretells new people better than a coin and is
+    k : None only where nothing can be said: no number of rankings, not even one, predicts new people better than a coin and is
         found again in both halves of them
     reason : one sentence; "cannot tell: …" where k is None
-    certain : the spectrum alone shows the same number, fewer components foretell worse and none better, by two standard errors
+    certain : the spectrum alone shows the same number, fewer components predict worse and none better, by two standard errors
     table : one row for each number tried
     """
 
@@ -128,19 +129,19 @@ def choose_k(
     """Recommend a number of components, K, with its reason.
 
     ks : the numbers to try, as far as people and items allow; one component is always tried too, as what more must beat
-    folds : people are dealt into so many parts, each foretold by a model learnt from the others
+    folds : people are dealt into so many parts, each predicted by a model learnt from the others
     refine : how far each model is refined (`fit`); "short" tells numbers apart as well as "full", in a third of the time
     seed, n_jobs, progress : as in `fit`
 
     A number of components is supported when each of them is found again in both halves of the people (three pairs in four in the
-    same order), its last eigenvalue is above the noise, and it foretells new people better than a coin (by two standard errors).
-    Of the supported numbers the smallest is recommended that foretells as well as the best of them, to one standard error of the
+    same order), its last eigenvalue is above the noise, and it predicts new people better than a coin (by two standard errors).
+    Of the supported numbers the smallest is recommended that predicts as well as the best of them, to one standard error of the
     difference, paired by person.
     """
-    asked = _checked(ks, folds)
+    wanted = _checked(ks, folds)
     seed = int(as_key(seed))
     warn_about(comparisons, stacklevel=3)
-    people = counted_people(comparisons)
+    people = counted_users(comparisons)
     if people.n_users < _LEAST_PEOPLE:
         return Choice(
             None,
@@ -148,14 +149,14 @@ def choose_k(
             False,
             (),
         )
-    tried = [k for k in sorted({1, *asked}) if k <= _most(people)]
+    tried = [k for k in sorted({1, *wanted}) if k <= _most(people)]
     work = _Work(people, folds, refine, seed, n_jobs, progress, (folds + 2) * len(tried))
     spectrum = _spectrum(work, tried[-1])
     found = [_evidence(work, k, spectrum) for k in tried]
     k, reason, certain = recommend(found, spectrum.n_components)
     best = max(found, key=lambda row: row.mean)
     return Choice(
-        k, reason, certain, tuple(_row(row, best) for row in found if row.k in {*asked, k})
+        k, reason, certain, tuple(_row(row, best) for row in found if row.k in {*wanted, k})
     )
 
 
@@ -165,21 +166,21 @@ class _Work:
 
     people: Comparisons
     folds: int
-    refine: str
+    refine: Literal["short", "full"]
     seed: int
     n_jobs: int | None
     progress: Progress | None
     total: int
     done: int = 0
 
-    def learn(self, who: NDArray[np.bool_], k: int) -> M4:
+    def learn(self, who: NDArray[np.bool_], k: int) -> FittedModel:
         """A model of k components from some of the people; what limits a fold is not worth a warning."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)
             model = fit(
                 self.people.take_users(who),
                 k,
-                refine=self.refine,
+                method=SpectralOptions(refine=self.refine),
                 seed=self.seed,
                 n_jobs=self.n_jobs,
             )
@@ -210,17 +211,17 @@ def _most(people: Comparisons) -> int:
     return max(1, min(people.n_users // 2, n_pairs + 1))
 
 
-def _spectrum(work: _Work, most: int) -> RankEstimate:
+def _spectrum(work: _Work, most: int) -> ComponentCount:
     """The eigenvalues of everybody's signed moment, one more than the largest number tried needs, and the noise edge."""
     engine, blocks = ThreadEngine(work.n_jobs), make_blocks(work.people)
     pairs = pair_statistics(count_pairs(blocks, engine), work.people.n_items)
     share = sampled_share(work.people.n_comparisons)
-    sampled = [sample_people(block, share, work.seed) for block in blocks]
+    sampled = [sample_users(block, share, work.seed) for block in blocks]
     with threadpool_limits(1):  # as in `fit`
-        return estimate_rank(sampled, pairs, engine, most=most, seed=work.seed)
+        return count_components(sampled, pairs, engine, most=most, seed=work.seed)
 
 
-def _evidence(work: _Work, k: int, spectrum: RankEstimate) -> Evidence:
+def _evidence(work: _Work, k: int, spectrum: ComponentCount) -> Evidence:
     scores, shares = _held_out(work, k)
     value = float(spectrum.values[k - 2]) if 2 <= k <= len(spectrum.values) + 1 else None
     return Evidence(k, scores, _agreements(work, k), float(np.mean(shares)), value, spectrum.edge)
@@ -228,19 +229,21 @@ def _evidence(work: _Work, k: int, spectrum: RankEstimate) -> Evidence:
 
 def _held_out(work: _Work, k: int) -> tuple[Array, list[float]]:
     """(M, 2) everybody's score when held out, weighted by user_weight, and the smallest share in each fold's model."""
-    fold = deal_people(work.people.n_users, work.folds, seed=work.seed)
+    fold = split_users(work.people.n_users, work.folds, seed=work.seed)
     scores, shares = np.zeros((work.people.n_users, 2)), []
     for f in range(work.folds):
         model = work.learn(fold != f, k)
-        asked = ask(model, work.people.take_users(fold == f), seed=work.seed, n_jobs=work.n_jobs)
-        scores[fold == f] = asked.per_person(int(np.count_nonzero(fold == f)))
+        held_out = predict_held_out(
+            model, work.people.take_users(fold == f), seed=work.seed, n_jobs=work.n_jobs
+        )
+        scores[fold == f] = held_out.per_user(int(np.count_nonzero(fold == f)))
         shares.append(float(model.share.min()))
     return scores * work.people.user_weight[:, None], shares
 
 
 def _agreements(work: _Work, k: int) -> tuple[float, ...]:
     """Models from either half of the people, matched: 1 − Kendall's fraction of each couple, most first."""
-    half = deal_people(work.people.n_users, 2, seed=work.seed, draw=1)
+    half = split_users(work.people.n_users, 2, seed=work.seed, draw=1)
     one, other = (work.learn(half == h, k) for h in (0, 1))
     return tuple(
         sorted((1 - match_components(one.sigma, other.sigma).kendall).tolist(), reverse=True)

@@ -4,9 +4,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from mallowmix.numerics.clustered_error import clustered_ratio
+from mallowmix.typing import Array
+
 AGREE = 0.75  # half-way between guessing and the same ranking
 _BEYOND_CHANCE = 2.0  # standard errors above a coin: by chance once in 44
 _COIN = -math.log(2)
@@ -58,29 +59,23 @@ class Evidence(NamedTuple):
 
 
 def ratio(scores: Array) -> tuple[float, float]:
-    """Σs / Σn over people and its standard error: s.e.² = M/(M−1) Σ_m (s_m − r n_m)² / (Σn)²."""
-    s, n = scores[scores[:, 1] > 0].T
-    if len(s) < 2:
-        return (float(s.sum() / n.sum()) if len(s) else math.nan), math.inf
-    mean = s.sum() / n.sum()
-    return float(mean), float(
-        np.sqrt(np.sum((s - mean * n) ** 2) * len(s) / (len(s) - 1)) / n.sum()
-    )
+    """Log-likelihood per comparison and its standard error over users, from (M, 2) sums and counts."""
+    return clustered_ratio(scores[:, 0], scores[:, 1])
 
 
 def difference(one: Evidence, other: Evidence) -> tuple[float, float]:
-    """How much better `one` foretells than `other`, per comparison, paired by person, and its standard error."""
+    """How much better `one` predicts than `other`, per comparison, paired by person, and its standard error."""
     return ratio(np.column_stack([one.scores[:, 0] - other.scores[:, 0], one.scores[:, 1]]))
 
 
 def within_one_error(found: list[Evidence]) -> Evidence:
-    """The smallest number that foretells as well as the best, to one standard error of the difference."""
+    """The smallest number that predicts as well as the best, to one standard error of the difference."""
     best = max(found, key=lambda row: row.mean)
     return min((row for row in found if not _better(best, row, errors=1.0)), key=lambda row: row.k)
 
 
 def _better(one: Evidence, other: Evidence, *, errors: float) -> bool:
-    """Whether `one` foretells better than `other` by more than so many standard errors."""
+    """Whether `one` predicts better than `other` by more than so many standard errors."""
     gain, error = difference(one, other)
     return gain > errors * error
 
@@ -106,7 +101,7 @@ def recommend(found: list[Evidence], shown: int) -> tuple[int | None, str, bool]
 
 
 def _clear(found: list[Evidence], chosen: Evidence) -> bool:
-    """Smaller numbers foretell worse and none better, by two standard errors."""
+    """Smaller numbers predict worse and none better, by two standard errors."""
     worse = all(_better(chosen, row, errors=2.0) for row in found if row.k < chosen.k)
     return worse and not any(_better(row, chosen, errors=2.0) for row in found)
 
@@ -118,10 +113,10 @@ def _why_not(more: Evidence, chosen: Evidence) -> str:
         return f"{name} is not stable: {_cut(more.agreements[-1])} agreement between halves"
     gain, error = difference(more, chosen)
     if gain <= error:
-        return f"{name} does not foretell new people better: {gain:+.4f} per comparison, give or take {error:.4f}"
+        return f"{name} does not predict new people better: {gain:+.4f} per comparison, give or take {error:.4f}"
     if not more.above_noise:
         return f"{name} is not above the noise of the spectrum: {(more.eigenvalue or 0) / more.edge:.2f} of its edge"
-    return "it foretells new people as well as more tastes do, to one standard error"
+    return "it predicts new people as well as more tastes do, to one standard error"
 
 
 def _next_taste(k: int, before: int) -> str:
@@ -140,7 +135,7 @@ def _cannot_tell(found: list[Evidence]) -> str:
     best = max(found, key=lambda row: row.mean)
     mean, error = ratio(best.scores)
     if not any(row.beats_coin for row in found):
-        who = "one ranking foretells" if best.k == 1 else f"{best.k} rankings foretell"
+        who = "one ranking predicts" if best.k == 1 else f"{best.k} rankings predict"
         sizes = f"{mean:.4f} per comparison, give or take {error:.4f}; a coin has {_COIN:.4f}"
         return f"cannot tell: even {who} new people no better than a coin ({sizes})."
     agreement = _cut(found[0].agreements[-1])

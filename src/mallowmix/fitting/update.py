@@ -1,7 +1,7 @@
-"""`update`: learn on from a fitted model. Its rankings are the start, so the spectral steps are left out."""
+"""`update`: learn on from a fitted model. Its rankings are the initialisation, so the spectral steps are left out."""
 
-import dataclasses
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,70 +10,85 @@ from threadpoolctl import threadpool_limits
 from mallowmix.checks import warn_about
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, text_of
-from mallowmix.engine import Engine, ThreadEngine, make_blocks
+from mallowmix.engine import Engine, make_blocks
+from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning
-from mallowmix.learn.spectral.estimator import Work, as_model, refine_start
-from mallowmix.learn.spectral.mallows_mstep import Columns
-from mallowmix.learn.spectral.monte_carlo_em import Progress
-from mallowmix.learn.spectral.signed_moment import count_pairs, pair_statistics
-from mallowmix.learn.spectral.user_sample import sample_blocks, sampled_share
+from mallowmix.learn.spectral.estimator import as_model, refine, start_work
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.variational_em import variational_em
+from mallowmix.model.fit_options import SpectralOptions
+from mallowmix.model.fit_report import UpdateOrigin
+from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import order_of, sigma_of
 from mallowmix.numerics.randomness import as_key
+from mallowmix.typing import Progress
 
 _N_ITER = 3  # variational steps: enough to know roughly who follows what
-_MIN_SETTLE = (
-    2  # cycles of Monte-Carlo EM before the averaging may begin: the start is near the end already
+_MIN_BURN_IN = (
+    2  # cycles of Monte-Carlo EM before averaging may begin: the start is near the end already
 )
 
 
 def update(
-    model: M4,
+    model: AnyModel,
     comparisons: Comparisons,
     *,
     seed: int = 0,
     n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
-) -> M4:
+) -> FittedModel:
     """Learn on from a fitted model: the same components, moved to where these comparisons want them.
 
-    model : from `fit`, `load`, or an earlier `update`
-    comparisons : all that should count. A model remembers rankings, not votes: pass old and new comparisons together if both
-        should count, the new ones alone if the old are out of date
-    seed, n_jobs, progress : as in `fit`
+    Items that the model does not know are put in the middle of every ranking, from where the likelihood
+    moves them; items that nobody compares any more stay where they are among the others. Not for another
+    number of components: `fit` anew.
 
-    Items that the model does not know are put in the middle of every ranking, from where the likelihood moves them; items that
-    nobody compares any more stay where they are among the others. Not for another number of components: `fit` anew.
+    Parameters
+    ----------
+    model : FittedModel or M4
+        From `fit`, `load`, or an earlier `update`.
+    comparisons : Comparisons
+        All that should count. A model remembers rankings, not comparisons: pass old and new ones together
+        if both should count, the new ones alone if the old are out of date.
+    seed, n_jobs, engine, progress
+        As in `fit`.
+
+    Returns
+    -------
+    FittedModel
+        A new model; the old one stays as it is.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes(n_users=100)
+    >>> model = mm.update(dishes.model, dishes.comparisons)
+    >>> model.report.method
+    'update'
     """
-    seed = int(as_key(seed))
+    fitted, seed = as_fitted(model), int(as_key(seed))
     warn_about(comparisons, stacklevel=3)
-    grown, new = with_new_items(model, comparisons.items)
-    with threadpool_limits(1):  # as in `fit`
-        updated = _refined(
-            grown,
-            comparisons.with_items(grown.items),
-            seed,
-            ThreadEngine(n_jobs),
-            progress,
-            moved=bool(new),
-        )
-    for note in updated.report["notes"]:
-        warnings.warn(note, FitWarning, stacklevel=2)
-    origin = {
-        "method": "update",
-        "of": {
-            name: model.report[name]
-            for name in ("method", "seed", "fingerprint")
-            if name in model.report
-        },
-        "new_items": new,
-        "seed": seed,
-        "users": comparisons.n_users,
-        "comparisons": comparisons.n_comparisons,
-        "fingerprint": comparisons.fingerprint(),
-    }
-    return dataclasses.replace(updated, report=origin | dict(updated.report))
+    grown, new = with_new_items(fitted.m4, comparisons.items)
+    data = comparisons.with_items(grown.items)
+    with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
+        updated = _refined(grown, data, seed, run, progress, move_sigma=bool(new))
+    for note in updated.report.notes:
+        warnings.warn(FitWarning(note), stacklevel=2)
+    before = fitted.report
+    origin = UpdateOrigin(before.method or None, before.seed, before.fingerprint, tuple(new))
+    report = replace(
+        updated.report,
+        method="update",
+        options=None,
+        update=origin,
+        seed=seed,
+        n_users=comparisons.n_users,
+        n_comparisons=comparisons.n_comparisons,
+        fingerprint=comparisons.fingerprint(),
+    )
+    return replace(updated, report=report)
 
 
 def with_new_items(model: M4, items: Labels) -> tuple[M4, list[str]]:
@@ -91,42 +106,42 @@ def with_new_items(model: M4, items: Labels) -> tuple[M4, list[str]]:
     added = np.arange(model.n_items, len(labels), dtype=np.int32)
     order = np.stack([np.r_[row[:middle], added, row[middle:]] for row in order_of(model.sigma)])
     sigma = sigma_of(order)[:, by_text]  # (K, Q) positions, the items in their new order
-    texts = _alike([labels[i] for i in by_text])
-    return M4(sigma, model.phi, model.alpha, as_labels(texts), model.report), [
-        str(label) for label in new
-    ]
+    texts = _of_one_type([labels[i] for i in by_text])
+    grown = M4(sigma, model.phi, model.alpha, as_labels(texts))
+    return grown, [str(label) for label in new]
 
 
-def _alike(labels: list[Any]) -> list[Any]:
+def _of_one_type(labels: list[Any]) -> list[Any]:
     """Labels of one type as they are, of several types as text: 7 in one table may be "7" in another."""
-    return (
-        labels if len({type(label) for label in labels}) == 1 else [str(label) for label in labels]
-    )
+    one = len({type(label) for label in labels}) == 1
+    return labels if one else [str(label) for label in labels]
 
 
 def _refined(
     model: M4,
-    votes: Comparisons,
+    data: Comparisons,
     seed: int,
     engine: Engine,
     progress: Progress | None,
     *,
-    moved: bool,
-) -> M4:
+    move_sigma: bool,
+) -> FittedModel:
     """Who follows what, by a few variational steps; then Monte-Carlo EM. The schedule for large data is that of a fresh fit."""
-    everybody = make_blocks(votes)
-    share = sampled_share(votes.n_comparisons)
-    blocks = sample_blocks(everybody, share, seed, engine)
-    pairs = pair_statistics(count_pairs(everybody, engine), votes.n_items)
-    work = Work(
-        blocks, pairs, engine, seed, progress, votes.n_items, {"sampled_share": share, "notes": []}
+    all_blocks = make_blocks(data)
+    work = start_work(data, all_blocks, engine, seed, progress)
+    components = MallowsComponents(np.array(model.sigma), np.array(model.phi))
+    # Expected counts would only blur rankings that are nearly right; but they bring new items from the
+    # middle near their positions.
+    first = variational_em(
+        work.blocks,
+        components,
+        np.array(model.alpha),
+        engine,
+        n_iter=_N_ITER,
+        move_sigma=move_sigma,
     )
-    columns = Columns(np.array(model.sigma), np.array(model.phi))
-    # Expected counts would only blur rankings that are nearly right; but they bring new items from the middle near their place.
-    start = variational_em(
-        blocks, columns, np.array(model.alpha), engine, n_iter=_N_ITER, move_sigma=moved
+    sampled = work.trace.sampled_share < 1
+    outcome = refine(
+        work, first, all_blocks if sampled else None, min_burn_in=_MIN_BURN_IN, explore=False
     )
-    outcome = refine_start(
-        work, start, everybody if share < 1 else None, min_settle=_MIN_SETTLE, explore=False
-    )
-    return as_model(outcome.columns, outcome.alpha, votes, work)
+    return as_model(outcome.components, outcome.alpha, data, work, SpectralOptions())

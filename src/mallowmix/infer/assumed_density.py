@@ -11,7 +11,7 @@ import numpy as np
 
 
 @nb.njit(cache=True, nogil=True)
-def log_evidence(b, x, alpha):
+def log_marginal(b, x, alpha):
     """The logarithm of that integral, for token probabilities b (n, K) and powers x."""
     key = np.empty(len(x))
     for t in range(len(x)):

@@ -4,71 +4,25 @@ Every token n has probabilities r_nk of the component that it came from, given t
 
     r_nk ∝ β_(w_n),k (α_k + e Σ_{n' ≠ n} r_n'k),      E θ_k = (α_k + e Σ_n r_nk) / (α₀ + e N),
 
-with e the evidence of one token. It is as sure of itself as sampling would be, where the usual variational answer is far too
-sure, and it gives the same number every time. A share of the people may hold one component alone (`Calibration.vertex`): their
+with e the likelihood weight of one token. It is as sure of itself as sampling would be, where the usual variational answer is far too
+sure, and it gives the same number every time. A share of the people may hold one component alone (`Calibration.vertex_share`): their
 part of the posterior is exact, and is weighed against the other part by how likely each makes the comparisons.
 """
 
-from dataclasses import replace
-from typing import NamedTuple
-
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.engine import Block
-from mallowmix.infer.assumed_density import log_evidence
-from mallowmix.model.m4 import M4
+from mallowmix.infer.assumed_density import log_marginal
+from mallowmix.infer.prepared_model import PreparedModel
+from mallowmix.typing import Array
 
-FLOOR = (
-    1e-4  # least β: at φ = 0 a comparison against every reference ranking would have probability 0
-)
 FARTHEST = 8.0  # how many steps a leap stands for, about
-Array = NDArray[np.float64]
-
-
-class Lens(NamedTuple):
-    """A model as a person is seen through it: columns, prior, and how far their comparisons are trusted.
-
-    beta : (Q², K) probability of each ordered pair, kept in [10⁻⁴, 1 − 10⁻⁴]; a last column of ½ where there is spam
-    alpha, share : (K,) the Dirichlet part of the prior, and the probabilities of the vertices
-    """
-
-    beta: Array
-    alpha: Array
-    share: Array
-    evidence: float
-    vertex: float
-    spam: bool = False
-
-    @property
-    def prior_mean(self) -> Array:
-        """(K,) what is expected of someone unknown."""
-        return self.vertex * self.share + (1 - self.vertex) * self.alpha / self.alpha.sum()
-
-
-def lens(model: M4) -> Lens:
-    """The model with its calibration."""
-    trust = model.calibration
-    beta = np.clip(model.beta(), FLOOR, 1 - FLOOR).reshape(model.n_components, -1)
-    alpha, share = trust.scale * model.alpha, model.share
-    if trust.spam > 0:
-        beta = np.vstack([beta, np.full(beta.shape[1], 0.5)])
-        alpha = np.r_[alpha, alpha.sum() * trust.spam / (1 - trust.spam)]
-        share = np.r_[share * (1 - trust.spam), trust.spam]
-    return Lens(
-        np.ascontiguousarray(beta.T), alpha, share, trust.evidence, trust.vertex, trust.spam > 0
-    )
-
-
-def views(model: M4) -> list[Lens]:
-    """The model and its further fits, all with the model's calibration: predictions are averaged over them."""
-    return [lens(replace(fit, calibration=model.calibration)) for fit in (model, *model.others)]
 
 
 def fold_in(
     block: Block,
-    view: Lens,
+    prepared: PreparedModel,
     weight: Array | None = None,
     *,
     max_iter: int = 1000,
@@ -79,24 +33,34 @@ def fold_in(
     weight : how much of each row to look at, if not all of it
     """
     weight = block.weight if weight is None else weight
-    data = (block.starts, block.pair, weight, view.beta, view.alpha, view.evidence)
+    data = (
+        block.starts,
+        block.pair,
+        weight,
+        prepared.beta,
+        prepared.alpha,
+        prepared.likelihood_weight,
+    )
     counts, moving = _collapsed(*data, max_iter, tol)
     theta = counts / counts.sum(axis=1, keepdims=True)
-    if view.vertex > 0:
-        single, at_vertex = vertex_posterior(block, view, weight)
+    if prepared.vertex_share > 0:
+        single, at_vertex = vertex_posterior(block, prepared, weight)
         theta = at_vertex[:, None] * single + (1 - at_vertex[:, None]) * theta
     return theta, moving
 
 
-def vertex_posterior(block: Block, view: Lens, weight: Array) -> tuple[Array, Array]:
+def vertex_posterior(block: Block, prepared: PreparedModel, weight: Array) -> tuple[Array, Array]:
     """(M, K) which component someone holds if they hold one alone, and (M,) the probability that they do.
 
     weight : how much of each row to look at
     """
     with np.errstate(divide="ignore"):
-        log_share, log_odds = np.log(view.share), np.log(view.vertex) - np.log1p(-view.vertex)
-    mixed, single = _evidence(
-        block.starts, block.pair, weight, view.beta, view.alpha, view.evidence
+        log_share, log_odds = (
+            np.log(prepared.share),
+            np.log(prepared.vertex_share) - np.log1p(-prepared.vertex_share),
+        )
+    mixed, single = _log_marginals(
+        block.starts, block.pair, weight, prepared.beta, prepared.alpha, prepared.likelihood_weight
     )
     single += log_share
     top = single.max(axis=1)
@@ -107,7 +71,7 @@ def vertex_posterior(block: Block, view: Lens, weight: Array) -> tuple[Array, Ar
 
 
 @nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def _collapsed(starts, pair, weight, beta, alpha, evidence, max_iter, tol):
+def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, tol):
     """(M, K) α + e Σ_n weight_n r_n of everybody, and how many still moved by more than tol of their sum.
 
     A row of weight w stands for w tokens with the same r, each of which leaves itself out (for w < 1, its weight).
@@ -127,18 +91,20 @@ def _collapsed(starts, pair, weight, beta, alpha, evidence, max_iter, tol):
         counts[m], r[:n] = alpha, 0.0
         if n:
             # takes the prior for the others
-            _responsibilities(b[:n], w[:n], evidence, alpha, r, counts[m], once)
+            _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, counts[m], once)
             counts[m] = once
         moving, left, most, last = n > 0, max_iter, FARTHEST, np.inf
         while moving and left > 0:
-            change = _responsibilities(b[:n], w[:n], evidence, alpha, r, counts[m], once)
+            change = _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, counts[m], once)
             most, last, moving = (
                 most if change < last else max(0.5 * most, 1.0),
                 change,
                 change > tol,
             )
             if moving and left > 1:
-                moving = _responsibilities(b[:n], w[:n], evidence, alpha, r, once, twice) > tol
+                moving = (
+                    _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, once, twice) > tol
+                )
                 leap(counts[m], once, twice, alpha, most if moving and left > 2 else 1.0)
             else:
                 counts[m] = once
@@ -159,19 +125,19 @@ def gather(first, last, pair, weight, beta, b, w):
 
 
 @nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def _responsibilities(b, w, evidence, alpha, r, old, new):
+def _responsibilities(b, w, likelihood_weight, alpha, r, old, new):
     """One step for one person: r and the new counts from the old ones; the largest change in units of their sum."""
     K = len(alpha)
     new[:] = alpha
     for n in range(len(b)):
-        own, total = evidence * min(1.0, w[n]), 0.0
+        own, total = likelihood_weight * min(1.0, w[n]), 0.0
         for k in range(K):
             r[n, k] = b[n, k] * max(old[k] - own * r[n, k], 0.0)
             total += r[n, k]
         scale = 1.0 / total
         for k in range(K):
             r[n, k] *= scale
-            new[k] += evidence * w[n] * r[n, k]
+            new[k] += likelihood_weight * w[n] * r[n, k]
     change, total = 0.0, 0.0
     for k in range(K):
         change, total = max(change, abs(new[k] - old[k])), total + new[k]
@@ -197,7 +163,7 @@ def leap(start, once, twice, least, most):
 
 
 @nb.njit(cache=True, nogil=True)
-def _evidence(starts, pair, weight, beta, alpha, evidence):
+def _log_marginals(starts, pair, weight, beta, alpha, likelihood_weight):
     """(M,) log p(comparisons) under the Dirichlet, and (M, K) under each component alone."""
     M, K = len(starts) - 1, len(alpha)
     mixed, single = np.empty(M), np.zeros((M, K))
@@ -205,8 +171,8 @@ def _evidence(starts, pair, weight, beta, alpha, evidence):
     b, x = np.empty((longest, K)), np.empty(longest)
     for m in range(M):
         n = gather(starts[m], starts[m + 1], pair, weight, beta, b, x)
-        x[:n] *= evidence
-        mixed[m] = log_evidence(b[:n], x[:n], alpha)
+        x[:n] *= likelihood_weight
+        mixed[m] = log_marginal(b[:n], x[:n], alpha)
         for t in range(n):
             single[m] += x[t] * np.log(b[t])
     return mixed, single

@@ -1,6 +1,6 @@
 """Draws of a person's weights from their posterior, by collapsed Gibbs sampling; and the intervals that they give.
 
-The posterior is p(θ) Π_n (Σ_k θ_k β_(w_n),k)^x_n, the power x_n the row's weight times the calibration's evidence. Whole powers
+The posterior is p(θ) Π_n (Σ_k θ_k β_(w_n),k)^x_n, the power x_n the row's weight times the calibration's likelihood weight. Whole powers
 are tokens of Gibbs sampling; where one is not whole, see `infer.tempered_draws`. The prior's vertices have their part, too.
 
 A person's draws depend on the seed and on their own comparisons alone, not on who else is looked at or in which order.
@@ -19,15 +19,16 @@ from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import OptionError, check_at_least
-from mallowmix.infer.collapsed_variational import Lens, fold_in, gather, lens, vertex_posterior
+from mallowmix.infer.collapsed_variational import fold_in, gather, vertex_posterior
+from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.tempered_draws import tempered_draws
-from mallowmix.model.m4 import M4
-from mallowmix.numerics.randomness import as_key, draw_log_dirichlet, philox, splitmix
+from mallowmix.model.component_model import ComponentModel
+from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox, splitmix
+from mallowmix.typing import Array
 
-_STEP = 66
+_STEP = int(Step.WEIGHT_DRAWS)
 _BURN_IN, _THIN = 60, 3  # sweeps before the first draw, and from one draw to the next
 _PEOPLE = 256  # whose draws are held at a time
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,8 @@ class Posterior:
         return self.n_comparisons == 0
 
 
-def posterior(
-    model: M4,
+def weight_intervals(
+    model: ComponentModel,
     comparisons: Comparisons,
     *,
     level: float = 0.9,
@@ -72,7 +73,7 @@ def posterior(
     check_level(level)
     check_at_least("n_draws", n_draws, 10)
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
-    broadcast = (lens(model), level, n_draws, as_key(seed), model.n_components)
+    broadcast = (prepare(model), level, n_draws, as_key(seed), model.n_components)
     with using(engine, n_jobs) as run:
         parts = run.map(_intervals, make_blocks(comparisons), broadcast)
     rows = np.concatenate([np.empty((0, 3, model.n_components)), *parts])
@@ -87,7 +88,7 @@ def check_level(level: float) -> None:
 
 
 def weight_draws(
-    model: M4,
+    model: ComponentModel,
     comparisons: Comparisons,
     n_draws: int = 400,
     *,
@@ -97,25 +98,25 @@ def weight_draws(
     """(M, n_draws, K) draws from everybody's posterior of θ; K includes the spam component where the calibration has one."""
     check_at_least("n_draws", n_draws, 1)
     comparisons = comparisons.with_items(model.items)
-    broadcast = (lens(model), n_draws, as_key(seed))
+    broadcast = (prepare(model), n_draws, as_key(seed))
     parts = ThreadEngine(n_jobs).map(_weight_draws, make_blocks(comparisons), broadcast)
     return np.concatenate([np.empty((0, n_draws, len(broadcast[0].alpha))), *parts])
 
 
 @map_step("draws of weights")
-def _weight_draws(block: Block, broadcast: tuple[Lens, int, np.uint64]) -> Array:
+def _weight_draws(block: Block, broadcast: tuple[PreparedModel, int, np.uint64]) -> Array:
     return draw(block, *broadcast)
 
 
 @map_step("intervals of weights")
-def _intervals(block: Block, broadcast: tuple[Lens, float, int, np.uint64, int]) -> Array:
+def _intervals(block: Block, broadcast: tuple[PreparedModel, float, int, np.uint64, int]) -> Array:
     """(M, 3, K) means, low and high ends; without the spam component, the others summing to one."""
-    view, level, n_draws, key, K = broadcast
-    mean, _moving = fold_in(block, view)
+    prepared, level, n_draws, key, K = broadcast
+    mean, _moving = fold_in(block, prepared)
     out = np.empty((block.n_users, 3, K))
     out[:, 0] = mean[:, :K] / mean[:, :K].sum(axis=1, keepdims=True)
     for first, part in pieces(block):
-        draws = without_spam(draw(part, view, n_draws, key), view.share[:K])
+        draws = without_spam(draw(part, prepared, n_draws, key), prepared.share[:K])
         ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=1)  # (2, people, K)
         out[first : first + part.n_users, 1:] = np.moveaxis(ends, 0, 1)
     return out
@@ -138,12 +139,19 @@ def without_spam(theta: Array, share: Array) -> Array:
     return np.where(rest > 0, theta[..., :K] / np.where(rest > 0, rest, 1), share / share.sum())
 
 
-def draw(block: Block, view: Lens, n_draws: int, key: np.uint64) -> Array:
+def draw(block: Block, prepared: PreparedModel, n_draws: int, key: np.uint64) -> Array:
     """(M, n_draws, K) draws for a block of people."""
-    at_vertex, single = np.zeros(block.n_users), np.empty((block.n_users, len(view.alpha)))
-    if view.vertex > 0:
-        single, at_vertex = vertex_posterior(block, view, block.weight)
-    data = (block.starts, block.pair, block.weight, view.beta, view.alpha, view.evidence)
+    at_vertex, single = np.zeros(block.n_users), np.empty((block.n_users, len(prepared.alpha)))
+    if prepared.vertex_share > 0:
+        single, at_vertex = vertex_posterior(block, prepared, block.weight)
+    data = (
+        block.starts,
+        block.pair,
+        block.weight,
+        prepared.beta,
+        prepared.alpha,
+        prepared.likelihood_weight,
+    )
     return _chains(*data, at_vertex, single, n_draws, key)
 
 
@@ -159,7 +167,7 @@ def _own_state(key, pair, weight):
 
 
 @nb.njit(cache=True, nogil=True)
-def _chains(starts, pair, weight, beta, alpha, evidence, at_vertex, single, n_draws, key):
+def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, single, n_draws, key):
     """Everybody's draws: from the Dirichlet part of the posterior, and some of them moved to a vertex."""
     M, K = len(starts) - 1, len(alpha)
     out = np.empty((M, n_draws, K))
@@ -169,7 +177,7 @@ def _chains(starts, pair, weight, beta, alpha, evidence, at_vertex, single, n_dr
         first, last = starts[m], starts[m + 1]
         state = _own_state(key, pair[first:last], weight[first:last])
         n = gather(first, last, pair, weight, beta, b, x)
-        x[:n] *= evidence
+        x[:n] *= likelihood_weight
         if np.all(x[:n] == np.floor(x[:n])):
             state = _gibbs_draws(state, b[:n], x[:n], alpha, out[m])
         else:

@@ -16,12 +16,12 @@ from scipy.special import xlogy
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import make_blocks
 from mallowmix.errors import DataError, check_at_least
-from mallowmix.infer.collapsed_variational import lens
 from mallowmix.infer.gibbs_draws import draw
-from mallowmix.model.m4 import M4
+from mallowmix.infer.prepared_model import prepare
+from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.randomness import as_key
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 _PAIRS = 1 << 14  # looked at together
 # the most that the rough information can be off: twice 7.6e-5 for the polynomial, the rest for
 # single precision
@@ -43,7 +43,7 @@ class Question:
 
 
 def next_pair(
-    model: M4,
+    model: ComponentModel,
     comparisons: Comparisons,
     *,
     n_best: int = 1,
@@ -67,16 +67,16 @@ def next_pair(
             f"next_pair asks one person; these are comparisons of {comparisons.n_users}. Take one with .of(user)."
         )
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
-    view, Q, items = lens(model), model.n_items, model.items.tolist()
+    prepared, Q, items = prepare(model), model.n_items, model.items.tolist()
     (block,) = make_blocks(comparisons)
-    theta = draw(block, view, n_draws, as_key(seed))[0]  # (S, K)
+    theta = draw(block, prepared, n_draws, as_key(seed))[0]  # (S, K)
     low, high = np.nonzero(_open(comparisons, answered, model))
     codes = low * Q + high
-    best, told = most_telling(theta, view.beta, codes, n_best)
-    chance = view.beta[codes[best]] @ theta.mean(axis=0)
+    best, gains = most_telling(theta, prepared.beta, codes, n_best)
+    chance = prepared.beta[codes[best]] @ theta.mean(axis=0)
     return [
         Question(items[low[n]], items[high[n]], float(bits), float(p))
-        for n, bits, p in zip(best, told, chance, strict=True)
+        for n, bits, p in zip(best, gains, chance, strict=True)
     ]
 
 
@@ -90,7 +90,7 @@ def most_telling(
     """Which of the pairs `codes` (i · Q + j) tell most, the best first, and what each tells; equal ones in the given order.
 
     theta : (S, K) draws of one person's weights
-    beta : (Q², K) probabilities of ordered pairs, from 10⁻⁴ to 1 − 10⁻⁴ (`infer.collapsed_variational.lens`)
+    beta : (Q², K) probabilities of ordered pairs, from 10⁻⁴ to 1 − 10⁻⁴ (`infer.collapsed_variational.prepare`)
     narrow : the same in single precision, where there is someone to keep it for the next call
     """
     near = np.arange(len(codes))
@@ -98,11 +98,11 @@ def most_telling(
         narrow = beta.astype(np.float32) if narrow is None else narrow
         rough = rough_information(theta, narrow, codes)
         near = np.flatnonzero(rough >= np.partition(rough, -n_best)[-n_best] - 2 * _OFF)
-    told = np.empty(len(near))
+    gains = np.empty(len(near))
     for rows in (slice(n, n + _PAIRS) for n in range(0, len(near), _PAIRS)):
-        told[rows] = information(theta @ beta[codes[near[rows]]].T)
-    best = np.argsort(-np.round(told, 12), kind="stable")[:n_best]
-    return near[best], told[best]
+        gains[rows] = information(theta @ beta[codes[near[rows]]].T)
+    best = np.argsort(-np.round(gains, 12), kind="stable")[:n_best]
+    return near[best], gains[best]
 
 
 def rough_information(theta: Array, narrow: NDArray[np.float32], codes: NDArray[np.int64]) -> Array:
@@ -155,7 +155,7 @@ def _rough_information(theta, beta, codes):
 
 
 def _open(
-    comparisons: Comparisons, answered: Iterable[tuple[object, object]], model: M4
+    comparisons: Comparisons, answered: Iterable[tuple[object, object]], model: ComponentModel
 ) -> NDArray[np.bool_]:
     """(Q, Q) above the diagonal: the pairs that the person has neither answered nor passed over."""
     seen = np.zeros((model.n_items, model.n_items), bool)

@@ -12,12 +12,13 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.errors import DataError, check_at_least
-from mallowmix.infer.collapsed_variational import Lens, fold_in, views
+from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.gibbs_draws import check_level, draw, pieces, without_spam
-from mallowmix.model.m4 import M4
+from mallowmix.infer.prepared_model import PreparedModel, prepare_members
+from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.randomness import as_key
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 Pairs = Iterable[tuple[object, object]]
 _PEOPLE = 500  # looked at together
 
@@ -34,7 +35,7 @@ class RankedItem:
 
 
 def predict(
-    model: M4,
+    model: ComponentModel,
     comparisons: Comparisons | None,
     pairs: Pairs,
     *,
@@ -51,18 +52,19 @@ def predict(
     """
     codes = pair_codes(model, pairs)
     if comparisons is None:
-        return np.mean([view.prior_mean @ view.beta[codes].T for view in views(model)], axis=0)[
-            None
-        ]
+        return np.mean(
+            [prepared.prior_mean @ prepared.beta[codes].T for prepared in prepare_members(model)],
+            axis=0,
+        )[None]
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     parts = ThreadEngine(n_jobs).map(
-        _probabilities, make_blocks(comparisons), (views(model), codes)
+        _probabilities, make_blocks(comparisons), (prepare_members(model), codes)
     )
     return np.concatenate([np.empty((0, len(codes))), *parts])
 
 
 def predict_each(
-    model: M4,
+    model: ComponentModel,
     comparisons: Comparisons,
     users: Sequence[object],
     pairs: Sequence[tuple[object, object]],
@@ -81,11 +83,11 @@ def predict_each(
     known = np.r_[comparisons.per_user() > 0, False][person]
     out = np.empty(len(person))
     for rows in _by_person(person):
-        asked, column = np.unique(codes[rows], return_inverse=True)
-        couples = [(items[code // model.n_items], items[code % model.n_items]) for code in asked]
+        wanted, column = np.unique(codes[rows], return_inverse=True)
+        couples = [(items[code // model.n_items], items[code % model.n_items]) for code in wanted]
         people = np.unique(person[rows])
-        told = None if people[0] < 0 else comparisons.take_users(people)
-        out[rows] = predict(model, told, couples, n_jobs=n_jobs)[
+        known_rows = None if people[0] < 0 else comparisons.take_users(people)
+        out[rows] = predict(model, known_rows, couples, n_jobs=n_jobs)[
             np.searchsorted(people, person[rows]), column
         ]
     return out, known
@@ -106,7 +108,7 @@ def _by_person(person: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
             yield order[start:end]
 
 
-def pair_codes(model: M4, pairs: Pairs) -> NDArray[np.int64]:
+def pair_codes(model: ComponentModel, pairs: Pairs) -> NDArray[np.int64]:
     """(n,) each couple of labels as first · Q + second."""
     number = {str(item): i for i, item in enumerate(model.items.tolist())}
     codes = []
@@ -136,13 +138,15 @@ def _found(number: dict[str, int], label: object, n: int) -> int:
 
 
 @map_step("predict pairs")
-def _probabilities(block: Block, broadcast: tuple[list[Lens], NDArray[np.int64]]) -> Array:
+def _probabilities(block: Block, broadcast: tuple[list[PreparedModel], NDArray[np.int64]]) -> Array:
     fits, codes = broadcast
-    return np.mean([fold_in(block, view)[0] @ view.beta[codes].T for view in fits], axis=0)
+    return np.mean(
+        [fold_in(block, prepared)[0] @ prepared.beta[codes].T for prepared in fits], axis=0
+    )
 
 
 def rank(
-    model: M4,
+    model: ComponentModel,
     comparisons: Comparisons | None = None,
     *,
     top: int | None = None,
@@ -163,9 +167,9 @@ def rank(
     check_at_least("n_draws", n_draws, 10)
     if top is not None:
         check_at_least("top", top, 1)
-    fits = [(view, _win_rates(view, model.n_items)) for view in views(model)]
+    fits = [(prepared, _win_rates(prepared, model.n_items)) for prepared in prepare_members(model)]
     if comparisons is None:
-        wins = np.mean([view.prior_mean @ rates for view, rates in fits], axis=0)
+        wins = np.mean([prepared.prior_mean @ rates for prepared, rates in fits], axis=0)
         places = _places(wins[None])[0]
         return [_ranking(model, wins, places, places, top)]
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
@@ -175,14 +179,18 @@ def rank(
 
 
 @map_step("rank items")
-def _rank(block: Block, broadcast: tuple[list[tuple[Lens, Array]], float, int, np.uint64]) -> Array:
+def _rank(
+    block: Block, broadcast: tuple[list[tuple[PreparedModel, Array]], float, int, np.uint64]
+) -> Array:
     """(M, 3, Q) everybody's mean win probabilities, and the ends of each item's places."""
     fits, level, n_draws, key = broadcast
-    means = np.mean([fold_in(block, view)[0] @ rates for view, rates in fits], axis=0)  # (M, Q)
+    means = np.mean(
+        [fold_in(block, prepared)[0] @ rates for prepared, rates in fits], axis=0
+    )  # (M, Q)
     out = np.stack([means, *[_places(means)] * 2], axis=1)  # an interval holds the item's own place
     for first, part in pieces(block):
         # (people, S, Q) each
-        wins = [_drawn_wins(part, view, rates, n_draws, key) for view, rates in fits]
+        wins = [_drawn_wins(part, prepared, rates, n_draws, key) for prepared, rates in fits]
         for m in range(part.n_users):
             places = np.concatenate([_places(each[m]) for each in wins])
             low = np.quantile(places, (1 - level) / 2, axis=0, method="lower")
@@ -192,15 +200,17 @@ def _rank(block: Block, broadcast: tuple[list[tuple[Lens, Array]], float, int, n
     return out
 
 
-def _drawn_wins(block: Block, view: Lens, rates: Array, n_draws: int, key: np.uint64) -> Array:
+def _drawn_wins(
+    block: Block, prepared: PreparedModel, rates: Array, n_draws: int, key: np.uint64
+) -> Array:
     """(M, S, Q) win probabilities under draws of θ. Spam tells no item from another, so it is left out."""
-    K = len(view.alpha) - view.spam
-    return without_spam(draw(block, view, n_draws, key), view.share[:K]) @ rates[:K]
+    K = len(prepared.alpha) - prepared.has_spam
+    return without_spam(draw(block, prepared, n_draws, key), prepared.share[:K]) @ rates[:K]
 
 
-def _win_rates(view: Lens, n_items: int) -> Array:
+def _win_rates(prepared: PreparedModel, n_items: int) -> Array:
     """(K, Q) the mean over the others of P(i preferred to j) in each component."""
-    table = view.beta.reshape(n_items, n_items, -1)  # (Q, Q, K)
+    table = prepared.beta.reshape(n_items, n_items, -1)  # (Q, Q, K)
     # without the item itself
     total = table.sum(axis=1) - table[np.arange(n_items), np.arange(n_items)]
     return total.T / max(n_items - 1, 1)
@@ -214,7 +224,9 @@ def _places(wins: Array) -> Array:
     return places
 
 
-def _ranking(model: M4, wins: Array, low: Array, high: Array, top: int | None) -> list[RankedItem]:
+def _ranking(
+    model: ComponentModel, wins: Array, low: Array, high: Array, top: int | None
+) -> list[RankedItem]:
     items = model.items.tolist()
     order = np.argsort(-np.round(wins, 12), kind="stable")[:top]
     return [

@@ -1,4 +1,4 @@
-"""Ratings foretold from comparisons: how many stars a person will give a thing, from how it compares with what they rated.
+"""Ratings predicted from comparisons: how many stars a person will give a thing, from how it compares with what they rated.
 
 With p_j the probability that the person prefers the thing to the j-th thing they rated (r_j stars), two rules:
 
@@ -20,19 +20,20 @@ from numpy.typing import NDArray
 from mallowmix.data.ratings import RatingTable, Scale, columns, find, rating_table
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step, parallel_map
 from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least, check_choice
-from mallowmix.infer.collapsed_variational import Lens, fold_in, views
-from mallowmix.model.m4 import M4
+from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.prepared_model import PreparedModel, prepare_members
+from mallowmix.model.component_model import ComponentModel
 from mallowmix.readers.rating_forms import comparisons_from_ratings
+from mallowmix.typing import Array
 
 RULES = ("posterior", "printed")
 BASES = ("comparisons", "histogram", "population")  # what a prediction can rest on
 _TARGETS = 4096  # a block of targets, all of some consecutive people's
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class RatingPrediction:
-    """What is foretold of each target, in the order in which they were asked.
+    """What is predicted of each target, in the order in which they were asked.
 
     scale : (S,) the levels, worst first
     distribution : (n, S) the probability of each level
@@ -62,7 +63,7 @@ class RatingPrediction:
 
 
 def predict_ratings(
-    model: M4,
+    model: ComponentModel,
     ratings: Any,
     targets: Any,
     rule: Literal["posterior", "printed"] = "posterior",
@@ -95,12 +96,12 @@ def predict_ratings(
     table = rating_table(ratings, scale=scale)
     user, item = _targets(table, model, targets)
     order = np.argsort(user, kind="stable")
-    fits = views(model)
+    fits = prepare_members(model)
     # the model's number of each rated thing, −1 for none
     known = find(model.items, table.items, "item")[table.item]
     theta = _weights(model, table, known, fits, n_jobs)
     histogram, global_histogram = _histograms(table)
-    beta = _stacked([view.beta for view in fits])
+    beta = _stacked([prepared.beta for prepared in fits])
     data = (table.starts(), known, table.level, theta, beta, histogram, global_histogram)
     parts = np.array_split(order, max(1, -(-len(order) // _TARGETS)))
     blocks = [(user[part], item[part]) for part in parts]
@@ -113,7 +114,7 @@ def predict_ratings(
 
 
 def _targets(
-    table: RatingTable, model: M4, targets: Any
+    table: RatingTable, model: ComponentModel, targets: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The numbers of the people (in the table) and of the things (in the model) that are asked for, −1 for unknown ones."""
     who, what = columns(targets, ("user", "item"))
@@ -134,10 +135,14 @@ def _targets(
 
 
 def _weights(
-    model: M4, table: RatingTable, known: NDArray[np.int64], fits: list[Lens], n_jobs: int | None
+    model: ComponentModel,
+    table: RatingTable,
+    known: NDArray[np.int64],
+    fits: list[PreparedModel],
+    n_jobs: int | None,
 ) -> Array:
     """(fits, M, K) posterior means of θ given everybody's ratings turned into comparisons; the prior's for who made none."""
-    theta = _stacked([np.tile(view.prior_mean, (table.n_users, 1)) for view in fits])
+    theta = _stacked([np.tile(prepared.prior_mean, (table.n_users, 1)) for prepared in fits])
     rows = known >= 0
     if not _any_pair(table.user[rows], table.level[rows]):
         return theta
@@ -158,8 +163,8 @@ def _any_pair(user: NDArray[Any], level: NDArray[Any]) -> bool:
 
 
 @map_step("weights for ratings")
-def _fold_in(block: Block, fits: list[Lens]) -> Array:
-    return _stacked([fold_in(block, view)[0] for view in fits])
+def _fold_in(block: Block, fits: list[PreparedModel]) -> Array:
+    return _stacked([fold_in(block, prepared)[0] for prepared in fits])
 
 
 def _stacked(arrays: list[Array]) -> Array:

@@ -5,21 +5,21 @@ from typing import Any, Literal
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, make_blocks, reduce_step
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning, check_at_least, check_choice
-from mallowmix.infer.collapsed_variational import FARTHEST, Lens, fold_in, gather, leap, lens
-from mallowmix.model.m4 import M4
+from mallowmix.infer.collapsed_variational import FARTHEST, fold_in, gather, leap
+from mallowmix.infer.prepared_model import PreparedModel, prepare
+from mallowmix.model.component_model import ComponentModel
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 Estimate = Literal["mean", "map"]
 
 
 def weights(
-    model: M4,
+    model: ComponentModel,
     comparisons: Comparisons,
     *,
     estimate: Estimate = "mean",
@@ -43,7 +43,7 @@ def weights(
     check_at_least("max_iter", max_iter, 1)
     check_choice("estimate", estimate, ("mean", "map"))
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
-    broadcast = (lens(model), estimate, max_iter, tol)
+    broadcast = (prepare(model), estimate, max_iter, tol)
     with using(engine, n_jobs) as run:
         moving, theta = run.reduce(_weights, make_blocks(comparisons), broadcast)
     if moving:
@@ -61,29 +61,29 @@ def weights(
 
 @reduce_step("weights")
 def _weights(
-    block: Block, broadcast: tuple[Lens, Estimate, int, float], _: Any
+    block: Block, broadcast: tuple[PreparedModel, Estimate, int, float], _: Any
 ) -> tuple[int, Array]:
     """How many users have not settled, and everybody's weights."""
-    view, estimate, max_iter, tol = broadcast
+    prepared, estimate, max_iter, tol = broadcast
     if estimate == "map":
         theta, moving = _modes(
             block.starts,
             block.pair,
             block.weight,
-            view.beta,
-            view.alpha,
-            view.evidence,
-            view.prior_mean,
+            prepared.beta,
+            prepared.alpha,
+            prepared.likelihood_weight,
+            prepared.prior_mean,
             max_iter,
             tol,
         )
     else:
-        theta, moving = fold_in(block, view, max_iter=max_iter, tol=tol)
+        theta, moving = fold_in(block, prepared, max_iter=max_iter, tol=tol)
     return moving, theta
 
 
 @nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def _modes(starts, pair, weight, beta, alpha, evidence, prior_mean, max_iter, tol):
+def _modes(starts, pair, weight, beta, alpha, likelihood_weight, prior_mean, max_iter, tol):
     """θ ∝ α + e Σ_n weight_n r_n, r_nk ∝ β_(w_n),k θ_k, for everybody; and how many still moved."""
     M, K = len(starts) - 1, len(alpha)
     thetas, n_moving, nothing = np.empty((M, K)), 0, np.zeros(K)
@@ -94,14 +94,14 @@ def _modes(starts, pair, weight, beta, alpha, evidence, prior_mean, max_iter, to
         thetas[m] = prior_mean
         moving, left, most, last = n > 0, max_iter, FARTHEST, np.inf
         while moving and left > 0:
-            change = _em_step(b[:n], w[:n], evidence, alpha, thetas[m], once)
+            change = _em_step(b[:n], w[:n], likelihood_weight, alpha, thetas[m], once)
             most, last, moving = (
                 most if change < last else max(0.5 * most, 1.0),
                 change,
                 change > tol,
             )
             if moving and left > 1:
-                moving = _em_step(b[:n], w[:n], evidence, alpha, once, twice) > tol
+                moving = _em_step(b[:n], w[:n], likelihood_weight, alpha, once, twice) > tol
                 leap(thetas[m], once, twice, nothing, most if moving and left > 2 else 1.0)
                 thetas[m] /= thetas[m].sum()
             else:
@@ -112,7 +112,7 @@ def _modes(starts, pair, weight, beta, alpha, evidence, prior_mean, max_iter, to
 
 
 @nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def _em_step(b, w, evidence, alpha, theta, new):
+def _em_step(b, w, likelihood_weight, alpha, theta, new):
     """The next θ of one person, and the largest change."""
     K, total, change = len(alpha), 0.0, 0.0
     new[:] = 0.0
@@ -120,7 +120,7 @@ def _em_step(b, w, evidence, alpha, theta, new):
         p = 0.0
         for k in range(K):
             p += b[n, k] * theta[k]
-        scale = evidence * w[n] / p
+        scale = likelihood_weight * w[n] / p
         for k in range(K):
             new[k] += scale * b[n, k]
     for k in range(K):

@@ -1,47 +1,52 @@
-"""Bradley–Terry columns: each component a score for every item, β_(i,j),k = 1 / (1 + exp(s_kj − s_ki)), in place of a ranking.
+"""Bradley–Terry components: each a score for every item, β_(i,j),k = 1 / (1 + exp(s_kj − s_ki)), in place of a ranking.
 
-They bend where Mallows columns are rigid: the distance between neighbours in the ranking is learnt. The people, the prior and the
-number of components come from a Mallows fit; a few EM steps then move the columns alone.
+They bend where Mallows components are rigid: the distance between neighbours in the ranking is learnt. The
+users' weights, the prior and the number of components come from a Mallows fit; a few EM steps then move the
+components alone.
 """
 
-import dataclasses
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, make_blocks
-from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table, fit_column_phi
-from mallowmix.learn.spectral.variational_em import FLOOR, expected_counts
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
+from mallowmix.learn.spectral.variational_em import expected_counts
+from mallowmix.model import least_beta
+from mallowmix.model.bradley_terry_model import BradleyTerryModel
+from mallowmix.model.dispersion import phi_of_counts
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
-from mallowmix.model.permutations import sigma_of
+from mallowmix.typing import Array
 
-RIDGE = 0.5  # prior precision of a score: log-odds beyond ±3 or so need evidence
+RIDGE = 0.5  # prior precision of a score: log-odds beyond ±3 or so need data
 _N_ITER = 12  # EM steps
 _NEWTON = 25  # steps of the maximum for one component
-Array = NDArray[np.float64]
 
 
-def with_scores(model: M4, comparisons: Comparisons, engine: Engine, *, ridge: float = RIDGE) -> M4:
-    """The model with Bradley–Terry columns learnt from its Mallows columns on; components stay in their order."""
+def learn_scores(
+    model: FittedModel, comparisons: Comparisons, engine: Engine, *, ridge: float = RIDGE
+) -> FittedModel:
+    """The model with Bradley–Terry scores learnt from its Mallows components on; components stay in their order."""
     blocks, Q, K = make_blocks(comparisons), model.n_items, model.n_components
-    table = beta_table(Columns(np.array(model.sigma), np.array(model.phi)), FLOOR)
+    least = least_beta.EXPECTED_COUNTS
+    table = beta_table(MallowsComponents(np.array(model.sigma), np.array(model.phi)), least)
     scores, counts, gamma = np.zeros((K, Q)), np.zeros((Q * Q, K)), None
     for _ in range(_N_ITER):
         counts, gamma = expected_counts(blocks, table, model.alpha, engine, gamma)
-        scores = np.stack(
-            [best_scores(counts[:, k].reshape(Q, Q), ridge, scores[k]) for k in range(K)]
-        )
-        table = (
-            np.clip(expit(scores[:, :, None] - scores[:, None, :]), FLOOR, 1 - FLOOR)
-            .reshape(K, -1)
-            .T
-        )
-    sigma = sigma_of(np.argsort(-scores, axis=1, kind="stable"))
-    phi = [fit_column_phi(counts[:, k].reshape(Q, Q), sigma[k], floor=FLOOR) for k in range(K)]
-    return dataclasses.replace(model, sigma=sigma, phi=np.array(phi), scores=scores)
+        wins = [counts[:, k].reshape(Q, Q) for k in range(K)]
+        scores = np.stack([best_scores(wins[k], ridge, scores[k]) for k in range(K)])
+        beta = np.clip(expit(scores[:, :, None] - scores[:, None, :]), least, 1 - least)
+        table = beta.reshape(K, -1).T
+    learnt = BradleyTerryModel(scores, model.alpha, model.items)
+    phi = [
+        phi_of_counts(counts[:, k].reshape(Q, Q), learnt.sigma[k], floor=least) for k in range(K)
+    ]
+    m4 = M4(learnt.sigma, np.array(phi), model.alpha, model.items)
+    return replace(model, m4=m4, bradley_terry=learnt)
 
 
 def best_scores(wins: Array, ridge: float, start: Array | None = None) -> Array:

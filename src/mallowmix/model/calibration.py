@@ -1,4 +1,4 @@
-"""Calibration: how far to trust a person's comparisons and the prior when someone new is placed among the components."""
+"""Calibration: what a comparison and the prior count for when someone's weights are inferred."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -8,31 +8,45 @@ from mallowmix.errors import OptionError
 
 @dataclass(frozen=True)
 class Calibration:
-    """What `calibrate` learns from people that it predicts, and every inference about a person then uses.
+    """What `calibrate` learns from users that it predicts, and every inference about a user then uses.
 
-    evidence : what one comparison counts for. People contradict themselves less than independent draws would, and comparisons
-        made from one ranking or from ratings repeat each other: then it is below 1
-    scale : the prior is Dirichlet(scale · alpha); above 1 where the people at hand are more mixed than the learnt prior says
-    vertex : the share of people who hold one component alone, drawn by the shares; the others are drawn from the Dirichlet
-    spam : the prior share of answers that are coin flips, added as a component with φ = 1
+    The default is the model as it was learnt.
 
-    The default, 1, 1, 0, 0, is the model as it was learnt.
+    Parameters
+    ----------
+    likelihood_weight : float
+        What one comparison counts for. People contradict themselves less than independent draws would, and
+        comparisons made from one ranking or from ratings repeat each other: then it is below 1.
+    prior_scale : float
+        The prior is Dirichlet(prior_scale · alpha); above 1 where the users at hand are more mixed than the
+        learnt prior says.
+    vertex_share : float
+        The share of users who hold one component alone, drawn by the shares; the others are drawn from the
+        Dirichlet.
+    spam_share : float
+        The prior share of answers that are coin flips, added as a component with φ = 1.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> mm.Calibration(likelihood_weight=0.3).prior_scale
+    1.0
     """
 
-    evidence: float = 1.0
-    scale: float = 1.0
-    vertex: float = 0.0
-    spam: float = 0.0
+    likelihood_weight: float = 1.0
+    prior_scale: float = 1.0
+    vertex_share: float = 0.0
+    spam_share: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("evidence", "scale"):
+        for name in ("likelihood_weight", "prior_scale"):
             _check(name, getattr(self, name), getattr(self, name) > 0, "a finite number above 0")
-        _check("vertex", self.vertex, 0 <= self.vertex <= 1, "from 0 to 1")
-        _check("spam", self.spam, 0 <= self.spam < 1, "at least 0 and below 1")
+        _check("vertex_share", self.vertex_share, 0 <= self.vertex_share <= 1, "from 0 to 1")
+        _check("spam_share", self.spam_share, 0 <= self.spam_share < 1, "at least 0 and below 1")
         for name, value in asdict(self).items():
             object.__setattr__(self, name, float(value))
 
 
-def _check(name: str, value: float, fits: bool, wanted: str) -> None:
+def _check(name: str, value: float, fits: bool, expected: str) -> None:
     if not (math.isfinite(value) and fits):
-        raise OptionError(f"{name} of the calibration is {value}; it must be {wanted}.")
+        raise OptionError(option=name, value=value, expected=expected)

@@ -1,26 +1,21 @@
-"""One Mallows component: p(σ) ∝ φ^d(σ, σ₀), its pairwise probabilities, its sampling, its maximum likelihood.
+"""One Mallows component: p(σ) ∝ φ^d(σ, σ₀), its pairwise probabilities, its sampling.
 
 Every sum here has only non-negative terms and no division by 1 − φ, so it is exact from φ = 0 to φ → 1.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq, minimize_scalar
 
 from mallowmix.errors import DataError, OptionError, check_at_least
-from mallowmix.model.permutations import as_permutations, discordant_pairs, sigma_of
-from mallowmix.numerics.kemeny import best_order
-from mallowmix.numerics.randomness import as_key, uniforms
+from mallowmix.model.permutations import as_permutations, discordant_pairs
+from mallowmix.numerics.randomness import Step, as_key, uniforms
 
+_RANKINGS = int(Step.RANKINGS)
 MAX_PHI = 1 - 1e-6  # φ → 1 is the uniform distribution, whose reference ranking cannot be known
-
-
-# brackets the best φ
-_PHI_GRID = np.r_[np.geomspace(1e-12, 1e-3, 10), np.linspace(0.01, 0.99, 34), 0.999, MAX_PHI]
 
 
 class GapProbabilities(NamedTuple):
@@ -34,7 +29,7 @@ def check_phi(phi: float) -> float:
     """A dispersion: 0 ≤ φ ≤ 1."""
     if not 0 <= phi <= 1:
         raise OptionError(
-            f"phi is {phi}; a dispersion lies between 0 (everyone agrees) and 1 (pure chance)."
+            option="phi", value=phi, expected="between 0 (everyone agrees) and 1 (pure chance)"
         )
     return float(phi)
 
@@ -116,7 +111,7 @@ def _insert_repeatedly(order, cumulative, size, key):
     orders = np.empty((size, n_items), np.int32)
     for n in range(size):
         for i in range(n_items):
-            u, _ = uniforms(key, 1, n, i, 0)
+            u, _ = uniforms(key, _RANKINGS, n, i, 0)
             displaced = min(
                 np.searchsorted(cumulative[: i + 1], u * cumulative[i], side="right"), i
             )
@@ -124,53 +119,3 @@ def _insert_repeatedly(order, cumulative, size, key):
                 orders[n, r] = orders[n, r - 1]
             orders[n, i - displaced] = order[i]
     return orders
-
-
-def fit_phi(wins: ArrayLike, losses: ArrayLike) -> float:
-    """Maximum likelihood of φ from counts by gap: `wins[g]` for the item placed g higher, `losses[g]` against it."""
-    wins, losses = np.asarray(wins, np.float64), np.asarray(losses, np.float64)
-    if not losses[1:].any():
-        return 0.0 if wins[1:].any() else MAX_PHI  # nothing seen: nothing known of the order
-
-    def cost(phi: float) -> float:
-        log_win, log_lose = log_gap_probabilities(len(wins), phi)
-        return -float(wins[1:] @ log_win[1:] + losses[1:] @ log_lose[1:])
-
-    best = int(np.argmin([cost(phi) for phi in _PHI_GRID]))
-    low, high = _PHI_GRID[max(0, best - 1)], _PHI_GRID[min(len(_PHI_GRID) - 1, best + 1)]
-    options = {"xatol": 1e-9 * high}
-    found: Any = minimize_scalar(cost, bounds=(low, high), method="bounded", options=options)
-    inside = float(found.x)
-    return min(inside, float(_PHI_GRID[best]), key=cost)
-
-
-def phi_from_distance(n_items: int, mean_distance: float) -> float:
-    """The φ whose expected distance is `mean_distance`: the maximum likelihood for rankings around a known reference."""
-    if mean_distance <= 0:
-        return 0.0
-    if mean_distance >= expected_distance(n_items, MAX_PHI):
-        return MAX_PHI
-    root: Any = brentq(
-        lambda phi: expected_distance(n_items, phi) - mean_distance, 0.0, MAX_PHI, xtol=1e-15
-    )
-    return float(root)
-
-
-class MallowsFit(NamedTuple):
-    """The maximum likelihood of one Mallows component."""
-
-    sigma: NDArray[np.int32]
-    phi: float
-
-
-def fit_rankings(orders: ArrayLike) -> MallowsFit:
-    """Maximum likelihood of (σ, φ) from full rankings given as orders: σ is the Kemeny ranking (see `consensus`)."""
-    sigmas = sigma_of(np.atleast_2d(as_permutations(orders, "orders")))
-    # [i, j]: how often i above j
-    above = np.stack([(sigmas[:, [i]] < sigmas).sum(axis=0) for i in range(sigmas.shape[1])])
-    order = best_order(above)
-    # the worse-placed of a pair was put above the better-placed
-    discordant = np.tril(above[np.ix_(order, order)]).sum()
-    return MallowsFit(
-        sigma_of(order), phi_from_distance(len(order), float(discordant / len(sigmas)))
-    )

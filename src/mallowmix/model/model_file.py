@@ -1,23 +1,22 @@
 r"""A model in one file: safetensors with one JSON header; no pickle, no path, no time.
 
-    tensors    sigma (K, Q) int32, phi (K,) float64, alpha (K,) float64; scores (K, Q) float64 where columns are Bradley–Terry;
-               the same of further fits as other_1.sigma, other_1.phi, …
+    tensors    sigma (K, Q) int32, phi (K,) float64, alpha (K,) float64; scores (K, Q) float64 where components are
+               Bradley–Terry; the same of the ensemble's members as member_1.sigma, member_1.phi, …
     metadata   one key, "mallowmix": canonical JSON (sorted keys, no spaces) of
         format     the version of this layout, a whole number
         items      the labels of the items, as text
-        report     what is known of how the model came about
-        calibration  evidence, scale, vertex, spam
-        others     the reports of the further fits
+        report     how the model came about (`FitReport`)
+        calibration  likelihood_weight, prior_scale, vertex_share, spam_share
+        n_members  how many members the ensemble has
         sha256     over the JSON without this entry, then every tensor by name: "\nname dtype shape\n" and its bytes
 
-The same model gives the same bytes.
+The same model gives the same bytes. Files of older formats stay readable (`model.old_formats`).
 """
 
-import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -32,24 +31,56 @@ from safetensors.numpy import save as save_tensors
 from mallowmix.data.atomic_write import replacing
 from mallowmix.data.labels import text_of
 from mallowmix.errors import DataError, MallowmixError, ModelFileError
+from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.calibration import Calibration
+from mallowmix.model.ensemble import Ensemble
+from mallowmix.model.fit_report import FitReport
+from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.model.m4 import M4
+from mallowmix.model.old_formats import Tensors, upgraded
 
-FORMAT = 2
+FORMAT = 3
 KEY = "mallowmix"
-_TENSORS = {"sigma": "<i4", "phi": "<f8", "alpha": "<f8", "scores": "<f8"}
+_TYPES = {"sigma": "<i4", "phi": "<f8", "alpha": "<f8", "scores": "<f8"}
 _LONGEST_HEADER = 100_000_000  # of any safetensors file
 
 
-def save(model: M4, path: str | PathLike[str]) -> None:
-    """Write the model to a file, which is replaced whole or not at all."""
+def save(model: AnyModel, path: str | PathLike[str]) -> None:
+    """Write a model to a file, which is replaced whole or not at all.
+
+    Parameters
+    ----------
+    model : FittedModel or M4
+        What to keep: parameters, report, calibration, ensemble. No comparisons are written.
+    path : str or path
+        The file; ``.m4`` is the usual ending.
+
+    Examples
+    --------
+    >>> import mallowmix as mm, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "dishes.m4"
+    >>> mm.save(mm.load_dishes().model, file)
+    >>> mm.load(file).n_components
+    3
+    """
     data = dumps(model)
     with replacing(path) as temporary:
         temporary.write_bytes(data)
 
 
-def load(path: str | PathLike[str]) -> M4:
-    """Read a model that `save` wrote; item labels come back as text."""
+def load(path: str | PathLike[str]) -> FittedModel:
+    """Read a model that `save` wrote; item labels come back as text.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    FittedModel
+        The model as it was saved.
+    """
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError:
@@ -61,34 +92,35 @@ def load(path: str | PathLike[str]) -> M4:
     return loads(data, str(Path(path)))
 
 
-def dumps(model: M4) -> bytes:
+def dumps(model: AnyModel) -> bytes:
     """The model as the bytes of a model file."""
-    tensors = _tensors_of(model)
-    for n, other in enumerate(model.others, 1):
-        tensors |= {f"other_{n}.{name}": tensor for name, tensor in _tensors_of(other).items()}
-    header = {
+    fitted = as_fitted(model)
+    tensors = _tensors_of(fitted.m4)
+    if fitted.bradley_terry is not None:
+        tensors |= _tensors_of(fitted.bradley_terry)
+    for n, member in enumerate(fitted.ensemble, 1):
+        tensors |= {f"member_{n}.{name}": each for name, each in _tensors_of(member).items()}
+    header: dict[str, Any] = {
         "format": FORMAT,
-        "items": text_of(model.items),
-        "report": _as_json(model.report, "report"),
+        "items": text_of(fitted.items),
+        "report": _as_json(fitted.report.to_dict(), "report"),
+        "calibration": asdict(fitted.calibration),
+        "n_members": len(fitted.ensemble),
     }
-    header["calibration"] = asdict(model.calibration)
-    header["others"] = [
-        _as_json(other.report, f"others[{n}].report") for n, other in enumerate(model.others)
-    ]
     header["sha256"] = _digest(header, tensors)
     return save_tensors(tensors, metadata={KEY: _canonical(header)})
 
 
-def _tensors_of(model: M4) -> dict[str, NDArray[Any]]:
-    arrays = {name: getattr(model, name) for name in _TENSORS}
-    return {
-        name: np.ascontiguousarray(array, _TENSORS[name])
-        for name, array in arrays.items()
-        if array is not None
-    }
+def _tensors_of(model: M4 | BradleyTerryModel) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, Any] = {"alpha": model.alpha}
+    if isinstance(model, M4):
+        arrays |= {"sigma": model.sigma, "phi": model.phi}
+    else:
+        arrays |= {"scores": model.scores}
+    return {name: np.ascontiguousarray(array, _TYPES[name]) for name, array in arrays.items()}
 
 
-def loads(data: bytes, name: str = "The model") -> M4:
+def loads(data: bytes, name: str = "The model") -> FittedModel:
     """The model in the bytes of a model file; `name` begins the messages."""
     header = _header(data, name)
     version = header.get("format")
@@ -100,52 +132,39 @@ def loads(data: bytes, name: str = "The model") -> M4:
         )
     tensors = _tensors(data, name)
     _check_digest(header, tensors, name)
-    return _model(_upgraded(header), tensors, name)
+    return _model(header, tensors, name)
 
 
-def _from_0(header: dict[str, Any]) -> dict[str, Any]:
-    """Format 0 had no report."""
-    return {**header, "format": 1, "report": {}}
-
-
-def _from_1(header: dict[str, Any]) -> dict[str, Any]:
-    """Format 1 knew neither calibration nor further fits."""
-    return {**header, "format": 2, "calibration": {}, "others": []}
-
-
-# version: its header → the next version's
-_UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {0: _from_0, 1: _from_1}
-
-
-def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
-    while header["format"] < FORMAT:
-        header = _UPGRADES[header["format"]](header)
-    return header
-
-
-def _model(header: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]], name: str) -> M4:
+def _model(header: dict[str, Any], tensors: Tensors, name: str) -> FittedModel:
     try:
-        others = [
-            _one(header["items"], report, tensors, f"other_{n}.")
-            for n, report in enumerate(header["others"], 1)
-        ]
-        model = _one(header["items"], header["report"], tensors, "")
-        return dataclasses.replace(
-            model, calibration=Calibration(**header["calibration"]), others=tuple(others)
+        header, tensors = upgraded(header, tensors, FORMAT)
+        items = header["items"]
+        own = _read(items, tensors, "")
+        members = [_read(items, tensors, f"member_{n + 1}.") for n in range(header["n_members"])]
+        return FittedModel(
+            own[0],
+            FitReport.from_dict(header["report"]),
+            Calibration(**header["calibration"]),
+            Ensemble(tuple(bt or m4 for m4, bt in members)),
+            own[1],
         )
     except KeyError as error:
         raise ModelFileError(
             f"{name} is not a valid model: it lacks {error.args[0]!r}. Save the model again."
         ) from None
-    except (MallowmixError, TypeError, ValueError) as error:
+    except (MallowmixError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(
             f"{name} is not a valid model: {error} Save the model again."
         ) from None
 
 
-def _one(items: Any, report: Any, tensors: Mapping[str, NDArray[Any]], prefix: str) -> M4:
-    sigma, phi, alpha = (tensors[prefix + name] for name in ("sigma", "phi", "alpha"))
-    return M4(sigma, phi, alpha, items, report, tensors.get(prefix + "scores"))
+def _read(items: Any, tensors: Tensors, prefix: str) -> Any:
+    """The Mallows components under a prefix, and the Bradley–Terry scores where there are some."""
+    alpha, scores = tensors[prefix + "alpha"], tensors.get(prefix + "scores")
+    bt = None if scores is None else BradleyTerryModel(scores, alpha, items)
+    if bt is not None and prefix:
+        return None, bt
+    return M4(tensors[prefix + "sigma"], tensors[prefix + "phi"], alpha, items), bt
 
 
 def _header(data: bytes, name: str) -> dict[str, Any]:

@@ -44,16 +44,6 @@ class PopulationMoments:
         return len(self.pairs)
 
 
-def dirichlet_moments(alpha: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """First and second moment of θ ~ Dirichlet(α): a = α/α₀ and R = (α₀ a aᵀ + diag a) / (α₀ + 1), α₀ = Σα."""
-    alpha = np.asarray(alpha, np.float64)
-    if alpha.ndim != 1 or not alpha.size or not np.all(np.isfinite(alpha) & (alpha > 0)):
-        raise DataError(f"alpha must be a vector of finite numbers above 0; got {alpha.tolist()}.")
-    total = alpha.sum()
-    a = alpha / total
-    return a, (total * np.outer(a, a) + np.diag(a)) / (total + 1)
-
-
 def population_moments(
     beta: ArrayLike, a: ArrayLike, R: ArrayLike, mu: ArrayLike | None = None
 ) -> PopulationMoments:

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.errors import DataError, OptionError, check_at_least
-from mallowmix.numerics.randomness import as_key, generator, uniforms
+from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 
-_THETA, _TOKENS = 10, 11  # steps of the counter-based generator
+_THETA, _TOKENS = int(Step.WEIGHTS), int(Step.COMPARISONS)
 
 
 class Sample(NamedTuple):

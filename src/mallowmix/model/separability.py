@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.errors import DataError, OptionError, check_at_least
 from mallowmix.model.mallows import check_phi, gap_probabilities
-from mallowmix.numerics.randomness import as_key, uniforms
+from mallowmix.numerics.randomness import Step, as_key, uniforms
 
-_REFERENCES = 70  # step of the counter-based generator
+_REFERENCES = int(Step.SEPARABILITY)
 _DRAWS_AT_ONCE = 100
 
 

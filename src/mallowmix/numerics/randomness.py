@@ -4,6 +4,8 @@ The same four counters give the same number in whatever order, thread or machine
 depend on how the work was split. (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011.)
 """
 
+from enum import IntEnum, unique
+
 import numba as nb
 import numpy as np
 
@@ -13,6 +15,92 @@ _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
+
+
+@unique
+class Step(IntEnum):
+    """Every step that draws random numbers: one number each, so that no two steps share a stream.
+
+    From 200 on: steps that hand a seed of their own to something smaller (`child_seed`).
+    """
+
+    RANKINGS = 1  # rankings drawn by repeated insertion
+    WEIGHTS = 10  # weights of a drawn population
+    COMPARISONS = 11  # its comparisons
+    HALVES = 20  # users' comparisons split in two halves
+    PROJECTIONS = 21  # random projections of Algorithm 2
+    DISTANCES = 22  # directions in which distances are seen
+    ITEM_HALVES = 25  # users' items split in two
+    SUBSPACE = 30  # where the subspace iteration begins
+    NULL_SIGNS = 31  # signs of the null model of the spectrum
+    CORNERS = 33  # random directions for corners
+    USER_SAMPLE = 35  # a sample of users
+    MEMBERS = 36  # parts of the data for members of an ensemble
+    ANCHOR_WORDS = 37  # projection of FastAnchorWords
+    GIBBS_SWEEP = 40  # sweeps of Monte-Carlo EM
+    SPLIT_MERGE = 45  # items moved by split and merge
+    COMPLETION = 60  # comparisons held out by completion
+    TOKEN_ORDER = 62  # order of a user's tokens in left-to-right
+    PARTICLES = 63  # particles of left-to-right
+    IMPORTANCE = 64  # draws of importance sampling
+    ANNEALING = 65  # particles of annealing
+    WEIGHT_DRAWS = 66  # draws of a user's weights
+    CALIBRATION = 67  # users who calibrate
+    SEPARABILITY = 70  # references whose separability is counted
+    SOLID_ANGLES = 71  # directions for solid angles
+    VERTEX_PRIOR = 72  # draws behind the prior with two parts
+    PRIOR_SWEEP = 73  # sweeps of a prior's chain
+    PRIOR_POINTS = 74  # points of a discrete prior
+    SIMULATE = 80  # the random model of the command simulate
+    PROFILE = 85  # voters drawn from a model
+    RECOVERY = 90  # planted references of the recovery table
+    FOLDS = 100  # folds of users
+    USER_SCORES = 101  # chains behind users' scores
+    REPLICATE_WEIGHTS = 102  # bootstrap weights of users
+    PERMUTATIONS = 103  # permutation test of groups
+    SIMULATED_ERROR = 104  # answers drawn anew from a model
+    PHI_BIAS = 105  # error of the simulated bias
+    SCORE_SUMS = 106  # bootstrap weights of very many users
+    SUBSETS = 107  # samples of the little bootstraps
+    SUBSET_WEIGHTS = 108  # bootstrap weights within them
+    PMF_START = 110  # PMF: initial coordinates
+    PMF_SHUFFLE = 111  # PMF: order of ratings
+    BPMF_HYPER = 112  # BPMF: means and precisions
+    BPMF_ITEMS = 113  # BPMF: coordinates of items
+    BPMF_USERS = 114  # BPMF: coordinates of users
+    BIAS = 115  # ratings held out for shrinkage
+    VALIDATION = 120  # users who validate a peer's settings
+    LOW_RANK = 121  # low-rank: initial coordinates
+    SPLIT_ROWS = 122  # comparisons split by compare
+    THIN_TRAIN = 123  # comparisons kept to learn from
+    THIN_GIVEN = 124  # comparisons kept of those given
+    THIN_HELD_OUT = 125  # comparisons kept of those held out
+    SOME_USERS = 126  # users kept by compare
+    STAR_PROFILES = 130  # folds of star profiles
+    TABLE_2 = 131  # ratings held out of training
+    FIGURE_4 = 132  # users of Figure 4
+    REFERENCES = 133  # random references
+    TABLE_1 = 134  # populations of Table 1
+    AMP = 140  # AMP draws
+    AMP_USERS = 141  # AMP draws for users
+    TOP_THREE = 142  # parts of the items
+    TENSOR_POWER = 143  # vectors of the power method
+    TRIPLES = 144  # triples of comparisons
+    GOM_CHOICES = 145  # grade of membership: choices
+    GOM_PARAMETERS = 146  # grade of membership: parameters
+    PICTURE_USERS = 150  # users shown in a picture
+    WEB_PAIRS = 151  # pairs spread evenly among visitors
+    MEMBER_FIT = 200  # the fit of a member
+    NULL_SPECTRUM = 201  # a draw of the null model
+    ALL_USERS_PASS = 202  # a pass over all users of large data
+    ALL_USERS_END = 203  # φ and α after it
+    CALIBRATION_SPLIT = 204  # a split of users' comparisons
+    REPLICATE = 205  # the chains of a replicate
+    SCORE_PASS = 206  # a Newton step with users' scores
+    COMPARE_SPLIT = 207  # a split of compare
+    COMPARE_FIT = 208  # a system's fit in a split
+    PEER_START = 209  # an initialisation of a peer's EM
+    SIMULATION = 210  # a simulation's own streams
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
@@ -81,7 +169,7 @@ def draw_log_dirichlet(state, shape, out):
     return state
 
 
-def generator(seed: int, step: int, counter: int = 0) -> np.random.Generator:
+def generator(seed: int, step: Step | int, counter: int = 0) -> np.random.Generator:
     """A numpy generator for one named step of one seed; `counter` opens an independent stream within the step."""
     # a list of both would pass through float64, where large seeds meet
     key = np.array([int(as_key(seed)), step], np.uint64)
@@ -97,3 +185,14 @@ def as_key(seed: int) -> np.uint64:
     ):
         raise OptionError(f"seed is {seed!r}; it must be a whole number from 0 to 2**64 - 1.")
     return np.uint64(int(seed))
+
+
+def child_seed(seed: int, step: Step, number: int = 0) -> int:
+    """A seed for the `number`-th part of a step, by counter: never ``seed + number``, which is another user's seed."""
+    x0, x1, _, _ = _child_words(number, int(step), as_key(seed))
+    return (int(x0) << 32) | int(x1)
+
+
+@nb.njit(cache=True, nogil=True)
+def _child_words(number, step, key):
+    return philox(number, 0, step, 1, key)

@@ -3,11 +3,9 @@
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.errors import FitWarning
-
-Array = NDArray[np.float64]
+from mallowmix.typing import Array
 
 
 def project_to_simplex(points: Array) -> Array:

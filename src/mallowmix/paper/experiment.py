@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from mallowmix._version import __version__
+from mallowmix.typing import Progress
 
-Progress = Callable[[str, int, int], None]
 Row = dict[str, Any]
 
 

@@ -14,12 +14,12 @@ from mallowmix.data.ratings import RatingTable, rating_table
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import sigma_of
 from mallowmix.model.separability import separability
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
 from mallowmix.paper.table2.ratings_split import most_rated
 from mallowmix.peers.bias import Bias
 from mallowmix.readers.movielens import Ratings
 
-_STEP = 133
+_STEP = Step.REFERENCES
 PHIS, PAPER_LAMBDA = (0.0, 0.1, 0.2, 0.5), (0.0, 0.01, 0.05, 0.20)
 _LEAST = 1e-3  # λ below this are taken for equal when two fingerprints are compared
 _SHRINK = 20.0  # a cluster's mean rating of a film counts so many ratings at the film's usual stars

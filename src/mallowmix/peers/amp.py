@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.errors import DataError
 from mallowmix.model.permutations import as_permutations
-from mallowmix.numerics.randomness import as_key, philox, splitmix
+from mallowmix.numerics.randomness import Step, as_key, philox, splitmix
+from mallowmix.typing import Array
 
-STEP = 140
-Array = NDArray[np.float64]
+STEP = int(Step.AMP)
 
 
 def closure(pairs: ArrayLike, n_items: int) -> NDArray[np.bool_]:

@@ -18,19 +18,18 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step, reduce_step
 from mallowmix.errors import DataError
-from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI, Columns
-from mallowmix.model.m4 import M4
-from mallowmix.model.mallows import phi_from_distance
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.model.dispersion import LEAST_PHI, phi_from_distance
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.permutations import order_of, sigma_of
 from mallowmix.numerics.kemeny import borda_order, insertion_search
-from mallowmix.numerics.randomness import as_key
+from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.peers.amp import STEP, clear, find_cycles, tables, take_in, weighted_draws
 from mallowmix.peers.amp_people import FittedOneRanking
 from mallowmix.peers.mallows_mixture import Mixture, from_groups, mixture_model, shares
 from mallowmix.peers.required_data import need_comparisons
 from mallowmix.peers.user_groups import group_people, net_wins
-
-Array = NDArray[np.float64]
+from mallowmix.typing import Array
 
 
 @dataclass(frozen=True)
@@ -52,17 +51,24 @@ class MixtureOfRankings:
         """Learn from comparisons (or rankings, full or partial: what they put in order)."""
         return FittedOneRanking(self.learnt(need_comparisons(self, data), n_components, seed))
 
-    def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
+    def learnt(self, data: Comparisons, K: int, seed: int) -> FittedModel:
         """The most likely of several runs of EM, by the last E-step's estimate."""
         blocks, engine = make_blocks(data), ThreadEngine()
         check_consistent(data, blocks, engine, self.name)
         points = net_wins(data)
         runs = []
         for s in range(self.n_starts):
-            start = from_groups(data, group_people(points, K, seed + s), K)
+            start = from_groups(
+                data, group_people(points, K, child_seed(seed, Step.PEER_START, s)), K
+            )
             runs.append(
                 em_rankings(
-                    blocks, engine, start, self.n_iter, self.n_draws, as_key((seed + s) % 2**64)
+                    blocks,
+                    engine,
+                    start,
+                    self.n_iter,
+                    self.n_draws,
+                    as_key(child_seed(seed, Step.PEER_START, s)),
                 )
             )
         return mixture_model(max(runs, key=lambda run: run.log_likelihood), data.items, self.name)
@@ -113,21 +119,21 @@ def em_rankings(
         (above, held, value), _ = engine.reduce(
             _e_step, blocks, _sent(found, draws, iteration, key)
         )
-        found = Mixture(_m_step(above, held, found.columns), shares(held), value)
+        found = Mixture(_m_step(above, held, found.components), shares(held), value)
     return found
 
 
 def _sent(found: Mixture, draws: int, iteration: int, key: np.uint64) -> _Sent:
-    Q = found.columns.sigma.shape[1]
-    S = np.stack([tables(Q, phi) for phi in found.columns.phi])
-    return _Sent(order_of(found.columns.sigma), S, np.log(found.share), draws, iteration, key)
+    Q = found.components.sigma.shape[1]
+    S = np.stack([tables(Q, phi) for phi in found.components.phi])
+    return _Sent(order_of(found.components.sigma), S, np.log(found.share), draws, iteration, key)
 
 
-def _m_step(above: Array, held: Array, columns: Columns) -> Columns:
+def _m_step(above: Array, held: Array, components: MallowsComponents) -> MallowsComponents:
     """σ from (K, Q, Q) how often i is above j, from the last σ and from Borda's order, whichever ends better; φ from
     distances.
     """
-    sigma, phi = columns.sigma.copy(), columns.phi.copy()
+    sigma, phi = components.sigma.copy(), components.phi.copy()
     for k, table in enumerate(above):
         orders = [
             insertion_search(table, start) for start in (order_of(sigma[k]), borda_order(table))
@@ -138,7 +144,7 @@ def _m_step(above: Array, held: Array, columns: Columns) -> Columns:
             max(phi_from_distance(len(table), min(distance) / max(held[k], 1e-12)), LEAST_PHI),
             0.999,
         )
-    return Columns(sigma, phi)
+    return MallowsComponents(sigma, phi)
 
 
 @reduce_step("AMP E-step")

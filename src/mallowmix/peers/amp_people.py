@@ -2,7 +2,7 @@
 
     P(i over j | told) = Σ_k r_k P_k(i above j | told),      r_k ∝ a_k p(told | k).
 
-Everybody is seen through the same draws, so that a person is foretold alike, alone or among others. A share of draws that is
+Everybody is seen through the same draws, so that a person is predicted alike, alone or among others. A share of draws that is
 estimated from few of them (E effective ones) is drawn towards β: (E p + β) / (E + 1). Whoever contradicts themselves cannot have
 one ranking, and is placed by independent comparisons.
 """
@@ -16,23 +16,25 @@ from numpy.typing import NDArray
 
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
-from mallowmix.infer.collapsed_variational import Lens, fold_in, lens
-from mallowmix.model.m4 import M4
+from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.prepared_model import PreparedModel, prepare
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.permutations import order_of
+from mallowmix.numerics.randomness import Step
 from mallowmix.peers.amp import clear, find_cycles, tables, take_in, weighted_draws
 from mallowmix.peers.component_mixture import of_model, pair_numbers
 from mallowmix.peers.interface import Pairs
 from mallowmix.peers.required_data import as_comparisons
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
-_STEP = 141
+_STEP = int(Step.AMP_USERS)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedOneRanking:
     """Mallows components at the vertices; `n_draws` rankings a component for each person (fewer for many items, unless given)."""
 
-    model: M4
+    model: FittedModel
     n_draws: int | None = None
     settings: tuple[tuple[str, float], ...] = ()
 
@@ -66,7 +68,7 @@ class FittedOneRanking:
         model = self.model
         S = np.stack([tables(model.n_items, phi) for phi in model.phi])
         sent = _Sent(
-            lens(model), order_of(model.sigma), S, np.log(model.share), first, second, self.draws
+            prepare(model), order_of(model.sigma), S, np.log(model.share), first, second, self.draws
         )
         parts = ThreadEngine().map(_place, make_blocks(people), sent)
         return np.concatenate([part[0] for part in parts]), np.concatenate(
@@ -75,7 +77,7 @@ class FittedOneRanking:
 
 
 class _Sent(NamedTuple):
-    view: Lens
+    prepared: PreparedModel
     order: NDArray[np.int32]
     S: Array
     log_share: Array
@@ -87,18 +89,18 @@ class _Sent(NamedTuple):
 @map_step("AMP weights")
 def _place(block: Block, sent: _Sent) -> tuple[Array, Array]:
     """(M, K) which component each holds, (M, n) probabilities of pairs."""
-    beta = sent.view.beta[sent.first * block.n_items + sent.second]  # (n, K)
+    beta = sent.prepared.beta[sent.first * block.n_items + sent.second]  # (n, K)
     cyclic = find_cycles(block.starts, block.pair, block.n_items)
     model = (sent.order, sent.S, sent.log_share, beta, sent.first, sent.second, sent.n_draws)
-    held, p = _foretell(block.starts, block.pair, cyclic, *model)
+    held, p = _predict_rows(block.starts, block.pair, cyclic, *model)
     if cyclic.any():
-        other = fold_in(block, sent.view)[0]
+        other = fold_in(block, sent.prepared)[0]
         held[cyclic], p[cyclic] = other[cyclic], (other @ beta.T)[cyclic]
     return (held, p)
 
 
 @nb.njit(cache=True, nogil=True)
-def _foretell(starts, pair, cyclic, order, S, log_share, beta, first, second, n_draws):
+def _predict_rows(starts, pair, cyclic, order, S, log_share, beta, first, second, n_draws):
     M, (K, Q), n = len(starts) - 1, order.shape, len(first)
     held, p = np.zeros((M, K)), np.zeros((M, n))
     above, among, place = np.zeros((Q, Q), np.bool_), np.empty(Q, np.int64), np.empty(Q, np.int64)

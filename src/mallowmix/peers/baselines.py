@@ -4,18 +4,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.errors import DataError
+from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.peers.component_mixture import FittedMixture, of_model, pair_numbers
 from mallowmix.peers.interface import Pairs
-from mallowmix.peers.mixed_mallows_peer import learnt
-
-Array = NDArray[np.float64]
+from mallowmix.peers.mixed_mallows_peer import fit_quietly
+from mallowmix.typing import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +46,7 @@ class OneMallows:
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
-        return of_model(learnt(data, 1, seed))
+        return of_model(fit_quietly(data, 1, SpectralOptions(), seed))
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from mallowmix.data.ratings import RatingTable, Scale, rating_table
 from mallowmix.errors import OptionError
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
 from mallowmix.peers.interface import FittedRatings, fitted_ratings, rmse
+from mallowmix.typing import Array
 
-_HELD = 115
-Array = NDArray[np.float64]
+_HELD = Step.BIAS
 
 
 @dataclass(frozen=True)

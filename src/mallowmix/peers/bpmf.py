@@ -14,12 +14,12 @@ from scipy.stats import wishart
 
 from mallowmix.data.ratings import RatingTable, Scale, rating_table
 from mallowmix.errors import check_at_least
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
 from mallowmix.peers.interface import FittedRatings, fitted_ratings
 from mallowmix.peers.pmf import PMF
+from mallowmix.typing import Array
 
-_HYPER, _ITEMS, _USERS = 112, 113, 114
-Array = NDArray[np.float64]
+_HYPER, _ITEMS, _USERS = Step.BPMF_HYPER, Step.BPMF_ITEMS, Step.BPMF_USERS
 
 
 class Side(NamedTuple):

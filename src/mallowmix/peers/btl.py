@@ -5,21 +5,25 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, reduce_step
-from mallowmix.infer.collapsed_variational import FLOOR, Lens, lens, vertex_posterior
+from mallowmix.infer.collapsed_variational import vertex_posterior
+from mallowmix.infer.prepared_model import PreparedModel, prepare_components
 from mallowmix.learn.bradley_terry_components import RIDGE, best_scores
+from mallowmix.model import least_beta
+from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.calibration import Calibration
-from mallowmix.model.m4 import M4
-from mallowmix.model.permutations import sigma_of
+from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.ensemble import Ensemble
+from mallowmix.model.fit_options import SpectralOptions
+from mallowmix.model.fitted_model import FittedModel, with_scores
 from mallowmix.peers.component_mixture import FittedMixture, of_model
-from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer, learnt
+from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer, fit_quietly
 from mallowmix.peers.validation import best, trial
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 _LEAST = 1e-3  # share of a component
 
 
@@ -38,7 +42,7 @@ class MixedBTL:
 
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
-        return MixedMallowsPeer(self.n_fits, self.calibrated, {"columns": "bt"}).fit(
+        return MixedMallowsPeer(self.n_fits, self.calibrated, components="bradley-terry").fit(
             data, n_components, seed=seed
         )
 
@@ -47,71 +51,83 @@ class MixedBTL:
 class MixtureOfBT:
     """Every person holds one of K Bradley–Terry columns. Needs comparisons; assumes K types of people, all of a type alike.
 
-    Learnt by EM from the columns of mixed-membership fits. evidence : candidates for what one comparison of a person counts for
+    Learnt by EM from the columns of mixed-membership fits. likelihood_weights : candidates for what one comparison of a person counts for
     when they are placed; chosen on a third of the training people where there are several.
     """
 
     n_fits: int = 1
     n_iter: int = 20
-    evidence: Sequence[float] = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15)
+    likelihood_weights: Sequence[float] = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15)
     name: str = "mixture of BT"
     needs: Literal["comparisons", "ratings"] = "comparisons"
 
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
-        evidence = self.evidence[0]
-        if len(self.evidence) > 1:
-            train, told, asked = trial(data, seed)
+        likelihood_weight = self.likelihood_weights[0]
+        if len(self.likelihood_weights) > 1:
+            train, given, held_out = trial(data, seed)
             learner = replace(self, n_fits=min(self.n_fits, 4))
             model = learner.learnt(train, min(n_components, train.n_users), seed)
-            evidence = best(self.evidence, lambda e: of_model(_trusted(model, e)), told, asked)
+            likelihood_weight = best(
+                self.likelihood_weights, lambda e: of_model(_at_vertices(model, e)), given, held_out
+            )
         return of_model(
-            _trusted(self.learnt(data, n_components, seed), evidence), (("evidence", evidence),)
+            _at_vertices(self.learnt(data, n_components, seed), likelihood_weight),
+            (("likelihood_weight", likelihood_weight),),
         )
 
-    def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
+    def learnt(self, data: Comparisons, K: int, seed: int) -> FittedModel:
         """EM for everybody's column, from each mixed-membership fit."""
-        model = learnt(data, K, seed, columns="bt", n_fits=self.n_fits)
+        model = fit_quietly(
+            data, K, SpectralOptions(), seed, components="bradley-terry", n_fits=self.n_fits
+        )
         blocks, engine = make_blocks(data), ThreadEngine()
-        fits = [
-            em(replace(one, others=()), blocks, engine, self.n_iter)
-            for one in (model, *model.others)
-        ]
-        return replace(fits[0], others=tuple(fits[1:]))
+        fits = [em(member, blocks, engine, self.n_iter) for member in model.members]
+        return replace(with_scores(fits[0]), ensemble=Ensemble(tuple(fits[1:])))
 
 
-def _trusted(model: M4, evidence: float) -> M4:
-    return replace(model, calibration=Calibration(evidence=evidence, vertex=1.0))
+def _at_vertices(model: FittedModel, likelihood_weight: float) -> FittedModel:
+    calibration = Calibration(likelihood_weight=likelihood_weight, vertex_share=1.0)
+    return replace(model, calibration=calibration)
 
 
-def em(model: M4, blocks: list[Block], engine: Engine, n_iter: int, *, ridge: float = RIDGE) -> M4:
-    """Mixture of Bradley–Terry: which column each person holds, then the columns' scores and shares, and again."""
+def em(
+    model: ComponentModel,
+    blocks: list[Block],
+    engine: Engine,
+    n_iter: int,
+    *,
+    ridge: float = RIDGE,
+) -> BradleyTerryModel:
+    """Mixture of Bradley–Terry: which component each person holds, then the scores and shares, and again."""
     Q, K = model.n_items, model.n_components
-    scores = np.zeros((K, Q)) if model.scores is None else model.scores
-    share, view = model.share, lens(_trusted(model, 1.0))
+    scores = model.scores if isinstance(model, BradleyTerryModel) else np.zeros((K, Q))
+    share, prepared = model.share, prepare_components(model, Calibration(vertex_share=1.0))
     for _ in range(n_iter):
         (counts, held), _ = engine.reduce(
-            _e_step, blocks, view._replace(beta=_table(scores), share=share)
+            _e_step, blocks, prepared._replace(beta=_table(scores), share=share)
         )
-        scores = np.stack(
-            [best_scores(counts[:, k].reshape(Q, Q), ridge, scores[k]) for k in range(K)]
-        )
+        wins = [counts[:, k].reshape(Q, Q) for k in range(K)]
+        scores = np.stack([best_scores(wins[k], ridge, scores[k]) for k in range(K)])
         share = np.maximum(held / held.sum(), _LEAST)
         share /= share.sum()
-    sigma = sigma_of(np.argsort(-scores, axis=1, kind="stable"))
-    return replace(model, sigma=sigma, scores=scores, alpha=model.alpha.sum() * share)
+    return BradleyTerryModel(scores, model.alpha.sum() * share, model.items)
 
 
 def _table(scores: Array) -> Array:
     """(Q², K) β of the columns."""
-    beta = np.clip(expit(scores[:, :, None] - scores[:, None, :]), FLOOR, 1 - FLOOR)
+    beta = np.clip(
+        expit(scores[:, :, None] - scores[:, None, :]),
+        least_beta.INFERENCE,
+        1 - least_beta.INFERENCE,
+    )
     return np.ascontiguousarray(beta.reshape(len(scores), -1).T)
 
 
 @reduce_step("mixture of BT E-step")
-def _e_step(block: Block, view: Lens, _: Any) -> tuple[tuple[Array, Array], None]:
+def _e_step(block: Block, prepared: PreparedModel, _: Any) -> tuple[tuple[Array, Array], None]:
     """(Q², K) wins by column, and (K,) how many people hold each."""
-    held, _at_vertex = vertex_posterior(block, view, block.weight)
+    held, _at_vertex = vertex_posterior(block, prepared, block.weight)
     held = held * block.user_weight[:, None]
     person = np.repeat(np.arange(block.n_users), np.diff(block.starts))
     counts = [

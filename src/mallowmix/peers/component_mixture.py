@@ -1,4 +1,4 @@
-"""What peers with columns β and a prior of people's weights share: anyone is placed among the columns, then foretold.
+"""What peers with columns β and a prior of people's weights share: anyone is placed among the columns, then predicted.
 
 β may be any table of pairwise probabilities, not only Mallows or Bradley–Terry columns; `model` is there where it is one of
 these, and everything in `assess` then works with it.
@@ -16,12 +16,12 @@ from mallowmix.data.labels import Labels
 from mallowmix.data.ratings import find
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.errors import DataError
-from mallowmix.infer.collapsed_variational import Lens, fold_in, views
-from mallowmix.model.m4 import M4
+from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.prepared_model import PreparedModel, prepare_members
+from mallowmix.model.fitted_model import AnyModel
 from mallowmix.peers.interface import Pairs
 from mallowmix.peers.required_data import as_comparisons
-
-Array = NDArray[np.float64]
+from mallowmix.typing import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +29,8 @@ class FittedMixture:
     """One or more fits; predictions are averaged over them. `settings` says what was chosen by validation."""
 
     items: Labels
-    fits: Sequence[Lens]
-    model: M4 | None = None
+    fits: Sequence[PreparedModel]
+    model: AnyModel | None = None
     settings: tuple[tuple[str, float], ...] = ()
 
     @property
@@ -56,12 +56,12 @@ class FittedMixture:
 
     def _over(self, people: Comparisons, step: Any, broadcast: Any) -> Array:
         people = as_comparisons(people).with_items(self.items, unknown_items="drop")
-        return np.concatenate(ThreadEngine().reduce(step, make_blocks(people), broadcast)[1])
+        return np.concatenate(ThreadEngine().map(step, make_blocks(people), broadcast))
 
 
-def of_model(model: M4, settings: tuple[tuple[str, float], ...] = ()) -> FittedMixture:
+def of_model(model: AnyModel, settings: tuple[tuple[str, float], ...] = ()) -> FittedMixture:
     """An M4 with its calibration and further fits."""
-    return FittedMixture(model.items, tuple(views(model)), model, settings)
+    return FittedMixture(model.items, tuple(prepare_members(model)), model, settings)
 
 
 def pair_numbers(items: Labels, pairs: Pairs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -78,11 +78,15 @@ def pair_numbers(items: Labels, pairs: Pairs) -> tuple[NDArray[np.int64], NDArra
 
 
 @map_step("mixture weights")
-def _weights(block: Block, view: Lens) -> Array:
-    return fold_in(block, view)[0]
+def _weights(block: Block, prepared: PreparedModel) -> Array:
+    return fold_in(block, prepared)[0]
 
 
 @map_step("mixture predictions")
-def _probabilities(block: Block, broadcast: tuple[Sequence[Lens], NDArray[np.int64]]) -> Array:
+def _probabilities(
+    block: Block, broadcast: tuple[Sequence[PreparedModel], NDArray[np.int64]]
+) -> Array:
     fits, codes = broadcast
-    return np.mean([fold_in(block, view)[0] @ view.beta[codes].T for view in fits], axis=0)
+    return np.mean(
+        [fold_in(block, prepared)[0] @ prepared.beta[codes].T for prepared in fits], axis=0
+    )

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from mallowmix.engine import Engine, parallel_sum, reduce_step
-from mallowmix.numerics.randomness import as_key, generator, log_gamma_draw, philox, splitmix
+from mallowmix.numerics.randomness import Step, as_key, generator, log_gamma_draw, philox, splitmix
 from mallowmix.peers.plackett_luce import sums_of_choices
 from mallowmix.peers.stages import Stages
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
-_STEP, _HOST = 145, 146
+_STEP, _HOST = int(Step.GOM_CHOICES), Step.GOM_PARAMETERS
 _ALPHA_STEPS, _ALPHA_WIDTH = 5, 0.15
 _AWAY = 0.5  # of the first choices are dealt out at random, the others follow the person's group
 

@@ -18,7 +18,6 @@ from typing import Any, Literal
 from warnings import warn
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from mallowmix.data.comparisons import Comparisons
@@ -26,9 +25,11 @@ from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
 from mallowmix.engine import ThreadEngine
 from mallowmix.errors import DataError, FitWarning, check_at_least
-from mallowmix.infer.collapsed_variational import FLOOR, Lens
-from mallowmix.model.m4 import M4
-from mallowmix.model.permutations import sigma_of
+from mallowmix.infer.prepared_model import PreparedModel
+from mallowmix.model import least_beta
+from mallowmix.model.bradley_terry_model import BradleyTerryModel
+from mallowmix.model.fitted_model import with_scores
+from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import FittedMixture
 from mallowmix.peers.gom_chain import Chain, run_chain
 from mallowmix.peers.gom_relabel import relabelled
@@ -36,7 +37,6 @@ from mallowmix.peers.required_data import as_comparisons
 from mallowmix.peers.stages import make_stages
 from mallowmix.peers.user_groups import group_people, net_wins
 
-Array = NDArray[np.float64]
 _R_HAT = 1.1
 
 
@@ -69,7 +69,7 @@ class GradeOfMembership:
         points = net_wins(as_comparisons(data))
         chains = []
         for c in range(self.n_chains):
-            groups = group_people(points, n_components, (seed + c) % 2**64)
+            groups = group_people(points, n_components, child_seed(seed, Step.PEER_START, c))
             settings = (self.n_burn, self.n_draws, self.thin, self.shape, self.alpha)
             chains.append(
                 run_chain(
@@ -109,15 +109,11 @@ def _fitted(
         np.concatenate([chain.alpha for chain in chains]).mean() * len(share) * share / share.sum()
     )
     mean = scores.mean(axis=0)
-    model = M4(
-        sigma_of(np.argsort(-mean, axis=1, kind="stable")),
-        np.full(len(mean), 0.5),
-        alpha,
-        data.items,
-        scores=mean,
-    )
-    view = Lens(
-        np.ascontiguousarray(np.clip(beta, FLOOR, 1 - FLOOR).reshape(len(beta), -1).T),
+    model = with_scores(BradleyTerryModel(mean, alpha, data.items))
+    prepared = PreparedModel(
+        np.ascontiguousarray(
+            np.clip(beta, least_beta.INFERENCE, 1 - least_beta.INFERENCE).reshape(len(beta), -1).T
+        ),
         alpha,
         share,
         1.0,
@@ -125,7 +121,7 @@ def _fitted(
     )
     accepted = float(np.mean([chain.accepted for chain in chains]))
     fitted = FittedGradeOfMembership(
-        data.items, (view,), model, (), _dataset(chains, data), accepted
+        data.items, (prepared,), model, (), _dataset(chains, data), accepted
     )
     _tell(fitted, name)
     return fitted

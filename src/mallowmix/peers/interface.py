@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from mallowmix.data.labels import Labels
 from mallowmix.data.ratings import RatingTable, find
 from mallowmix.errors import DataError
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 Pairs = Iterable[tuple[object, object]]
 
 

@@ -10,7 +10,9 @@ from threadpoolctl import threadpool_limits
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import check_at_least
-from mallowmix.learn.paper.components_from_topics import components
+from mallowmix.learn.paper.components_from_topics import components_from_topics
+from mallowmix.model.fit_report import FitReport
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
 from mallowmix.peers.component_mixture import FittedMixture, of_model
 
@@ -34,8 +36,9 @@ class LDA:
         )
         with threadpool_limits(1):
             theta = lda.fit_transform(X)
-        sigma, phi, _ = components(lda.components_.T, dispersion="ml")
+        sigma, phi, _ = components_from_topics(lda.components_.T, dispersion="ml")
         share = np.average(
             theta, axis=0, weights=data.user_weight if data.user_weight.any() else None
         )
-        return of_model(M4(sigma, phi, np.maximum(share, 1e-6), data.items, {"method": "lda"}))
+        m4 = M4(sigma, phi, np.maximum(share, 1e-6), data.items)
+        return of_model(FittedModel(m4, FitReport(method="lda")))

@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
@@ -25,25 +24,25 @@ from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step, reduce_step
 from mallowmix.errors import OptionError, check_at_least
 from mallowmix.fitting.members import part_of
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, child_seed, generator
 from mallowmix.peers.component_mixture import pair_numbers
 from mallowmix.peers.interface import Pairs
 from mallowmix.peers.validation import Trial, best, trial
+from mallowmix.typing import Array
 
-_START = 121
+_START = Step.LOW_RANK
 _MOST_PENALTY = 10_000.0  # beyond which coordinates are as good as none
 _INNER = 25  # rounds of (u, ξ) when someone is placed
-Array = NDArray[np.float64]
 
 
-class Trust(NamedTuple):
+class UserCalibration(NamedTuple):
     """How someone is placed: what one comparison counts for, and the precision of the prior of u."""
 
-    evidence: float = 1.0
+    likelihood_weight: float = 1.0
     precision: float = 1.0
 
 
-AS_LEARNT = Trust()
+AS_LEARNT = UserCalibration()
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class FittedLowRank:
 
     items: Labels
     fits: Sequence[Array]
-    trust: Trust = AS_LEARNT
+    calibration: UserCalibration = AS_LEARNT
     settings: tuple[tuple[str, float], ...] = ()
 
     @property
@@ -65,7 +64,7 @@ class FittedLowRank:
         people = people.with_items(self.items, unknown_items="drop")
         first, second = pair_numbers(self.items, pairs)
         parts = ThreadEngine().map(
-            _foretell, make_blocks(people), (self.fits, first, second, self.trust)
+            _predict_rows, make_blocks(people), (self.fits, first, second, self.calibration)
         )
         return np.concatenate(parts)
 
@@ -78,14 +77,14 @@ class LowRank:
 
     ranks, penalties : candidates for the length of u and for the precision of v's prior, which goes on upwards where the largest
         of several is best
-    evidence, precision : candidates for how a person is placed (`Trust`). All are chosen on a third of the training people after
+    likelihood_weights, precision : candidates for how a person is placed (`UserCalibration`). All are chosen on a third of the training people after
         learning from the others; the number of components asked for plays no part
     n_fits : fits that predictions are averaged over; all but the first learn from half of everybody's comparisons
     """
 
     ranks: Sequence[int] = (1, 2, 4, 8)
     penalties: Sequence[float] = (16.0, 4.0, 64.0)
-    evidence: Sequence[float] = (1.0, 0.5, 0.25, 0.12)
+    likelihood_weights: Sequence[float] = (1.0, 0.5, 0.25, 0.12)
     precision: Sequence[float] = (1.0, 0.5, 2.0)
     n_fits: int = 4
     n_iter: int = 30
@@ -95,7 +94,7 @@ class LowRank:
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedLowRank:
         """Learn from comparisons."""
-        for name in ("ranks", "penalties", "evidence", "precision"):
+        for name in ("ranks", "penalties", "likelihood_weights", "precision"):
             if not getattr(self, name) or min(getattr(self, name)) <= 0:
                 raise OptionError(
                     f"{name} is {getattr(self, name)!r}; give one or more numbers above 0."
@@ -103,31 +102,37 @@ class LowRank:
         check_at_least("n_fits", self.n_fits, 1)
         parts = [data, *(part_of(data, seed, n) for n in range(1, self.n_fits))]
         with threadpool_limits(1):  # threads are ours, over blocks of people
-            rank, penalty, trust = self.chosen(data, seed)
+            rank, penalty, calibration = self.chosen(data, seed)
             fits = [
-                self.coordinates(part, rank, penalty, (seed + n) % 2**64)
+                self.coordinates(part, rank, penalty, child_seed(seed, Step.MEMBER_FIT, n))
                 for n, part in enumerate(parts)
             ]
         settings = (
             ("rank", rank),
             ("penalty", penalty),
-            ("evidence", trust.evidence),
-            ("precision", trust.precision),
+            ("likelihood_weight", calibration.likelihood_weight),
+            ("precision", calibration.precision),
         )
-        return FittedLowRank(data.items, fits, trust, settings)
+        return FittedLowRank(data.items, fits, calibration, settings)
 
-    def chosen(self, data: Comparisons, seed: int) -> tuple[int, float, Trust]:
+    def chosen(self, data: Comparisons, seed: int) -> tuple[int, float, UserCalibration]:
         """Rank and penalty, then how people are placed."""
-        trusts = [Trust(*pair) for pair in product(self.evidence, self.precision)]
-        if len(self.ranks) == len(self.penalties) == len(trusts) == 1:
-            return self.ranks[0], self.penalties[0], trusts[0]
+        calibrations = [
+            UserCalibration(*pair) for pair in product(self.likelihood_weights, self.precision)
+        ]
+        if len(self.ranks) == len(self.penalties) == len(calibrations) == 1:
+            return self.ranks[0], self.penalties[0], calibrations[0]
         held, seen = trial(data, seed), {}
         rank, penalty = self._searched(held, seen, seed)
         W = self._tried(held, seen, rank, penalty, seed).fits
         return (
             rank,
             penalty,
-            best(trusts, lambda trust: FittedLowRank(data.items, W, trust), *held[1:]),
+            best(
+                calibrations,
+                lambda calibration: FittedLowRank(data.items, W, calibration),
+                *held[1:],
+            ),
         )
 
     def _searched(
@@ -207,8 +212,10 @@ def _e_step(block: Block, W: Array, xi: Array | None) -> tuple[tuple[Array, Arra
 
 
 @map_step("low-rank predictions")
-def _foretell(block: Block, broadcast: tuple[Sequence[Array], Any, Any, Trust]) -> Array:
-    fits, first, second, trust = broadcast
+def _predict_rows(
+    block: Block, broadcast: tuple[Sequence[Array], Any, Any, UserCalibration]
+) -> Array:
+    fits, first, second, calibration = broadcast
     total = np.zeros((block.n_users, len(first)))
     for W in fits:
         xi = np.ones(len(block.pair))
@@ -219,8 +226,8 @@ def _foretell(block: Block, broadcast: tuple[Sequence[Array], Any, Any, Trust]) 
             block.user_weight,
             W,
             xi,
-            trust.evidence,
-            trust.precision,
+            calibration.likelihood_weight,
+            calibration.precision,
             _INNER,
         )
         x, d = W[first, :-1] - W[second, :-1], W[first, -1] - W[second, -1]
@@ -236,7 +243,7 @@ def _curvature(xi):
 
 
 @nb.njit(cache=True, nogil=True)
-def _place(starts, pair, weight, user_weight, W, xi, evidence, precision, inner):
+def _place(starts, pair, weight, user_weight, W, xi, likelihood_weight, precision, inner):
     """Everybody's mean and covariance of u, ξ in place, and the bound on their log-likelihood."""
     M, r, Q = len(starts) - 1, W.shape[1] - 1, len(W)
     mean, spread, bound = np.zeros((M, r)), np.zeros((M, r, r)), 0.0
@@ -246,7 +253,7 @@ def _place(starts, pair, weight, user_weight, W, xi, evidence, precision, inner)
             H, g = precision * np.eye(r), np.zeros(r)
             for n in range(starts[m], starts[m + 1]):
                 _apart(W, pair[n] // Q, pair[n] % Q, x)
-                w, curve = evidence * weight[n], _curvature(xi[n])
+                w, curve = likelihood_weight * weight[n], _curvature(xi[n])
                 for a in range(r):
                     g[a] += w * x[a] * (0.5 - 2 * curve * x[r])
                     for b in range(r):
@@ -263,7 +270,11 @@ def _place(starts, pair, weight, user_weight, W, xi, evidence, precision, inner)
                         second += x[a] * spread[m, a, b] * x[b]
                 xi[n] = np.sqrt(eta * eta + max(second, 0.0))  # ξ² = E η²
                 if step == inner - 1:
-                    likely += evidence * weight[n] * (-np.log1p(np.exp(-xi[n])) + (eta - xi[n]) / 2)
+                    likely += (
+                        likelihood_weight
+                        * weight[n]
+                        * (-np.log1p(np.exp(-xi[n])) + (eta - xi[n]) / 2)
+                    )
         own = 0.5 * (np.linalg.slogdet(spread[m])[1] + r * np.log(precision) + r)
         own -= 0.5 * precision * (mean[m] @ mean[m] + np.trace(spread[m]))  # −KL(q(u) ‖ prior)
         bound += user_weight[m] * (own + likely)

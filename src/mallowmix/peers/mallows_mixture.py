@@ -4,7 +4,7 @@ Two readings of a person's comparisons. *One ranking*: the person has drawn one 
 contradicts it; EM is over (component, ranking), with AMP draws for the ranking (`peers.amp_em`). *Independent*: the person holds
 a component but draws a new ranking for every comparison, so may contradict itself; then
 
-    p(comparisons | k) = Π_n β_(w_n),k,        E: r_mk ∝ a_k p(comparisons of m | k),        M: Mallows columns from Σ_m r_mk
+    p(comparisons | k) = Π_n β_(w_n),k,        E: r_mk ∝ a_k p(comparisons of m | k),        M: Mallows components from Σ_m r_mk
     counts.
 
 The second is M4 with a prior on the vertices. K-means on net wins starts it (`peers.user_groups`), several times; the most
@@ -23,30 +23,33 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, reduce_step
 from mallowmix.errors import check_at_least
-from mallowmix.infer.collapsed_variational import FLOOR
 from mallowmix.learn.spectral.mallows_mstep import (
-    Columns,
+    MallowsComponents,
     beta_table,
-    fit_column_phi,
-    update_columns,
+    update_components,
 )
+from mallowmix.model import least_beta
 from mallowmix.model.calibration import Calibration
+from mallowmix.model.dispersion import phi_of_counts
+from mallowmix.model.fit_report import FitReport
+from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.kemeny import borda_order, insertion_search
+from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import FittedMixture, of_model
 from mallowmix.peers.required_data import need_comparisons
 from mallowmix.peers.user_groups import group_people, net_wins
 from mallowmix.peers.validation import best, trial
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 _LEAST = 1e-3  # share of a component
 
 
 class Mixture(NamedTuple):
-    """K Mallows columns, their shares, and the log-likelihood of the data."""
+    """K Mallows components, their shares, and the log-likelihood of the data."""
 
-    columns: Columns
+    components: MallowsComponents
     share: Array
     log_likelihood: float
 
@@ -57,34 +60,43 @@ class MixtureOfMallows:
     Needs comparisons; assumes K types of people, all of a type alike.
 
     n_starts, n_iter, tol : of EM, which stops when the log-likelihood of a comparison rises by less than tol
-    evidence : candidates for what one comparison of a person counts for when they are placed; chosen on a third of the training
+    likelihood_weights : candidates for what one comparison of a person counts for when they are placed; chosen on a third of the training
         people where there are several
     """
 
     n_starts: int = 5
     n_iter: int = 60
     tol: float = 1e-6
-    evidence: Sequence[float] = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15)
+    likelihood_weights: Sequence[float] = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15)
     name: str = "mixture of Mallows"
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
 
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
-        data, evidence = need_comparisons(self, data), self.evidence[0]
-        if len(self.evidence) > 1:
-            train, told, asked = trial(data, seed)
+        data, likelihood_weight = need_comparisons(self, data), self.likelihood_weights[0]
+        if len(self.likelihood_weights) > 1:
+            train, given, held_out = trial(data, seed)
             model = self.learnt(train, min(n_components, train.n_users), seed)
-            evidence = best(self.evidence, lambda e: of_model(at_vertices(model, e)), told, asked)
+            likelihood_weight = best(
+                self.likelihood_weights, lambda e: of_model(at_vertices(model, e)), given, held_out
+            )
         return of_model(
-            at_vertices(self.learnt(data, n_components, seed), evidence), (("evidence", evidence),)
+            at_vertices(self.learnt(data, n_components, seed), likelihood_weight),
+            (("likelihood_weight", likelihood_weight),),
         )
 
-    def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
+    def learnt(self, data: Comparisons, K: int, seed: int) -> FittedModel:
         """The most likely of several runs of EM."""
         check_at_least("n_starts", self.n_starts, 1)
         blocks, engine, points = make_blocks(data), ThreadEngine(), net_wins(data)
         runs = [
-            self._run(blocks, engine, group_people(points, K, seed + s), K, data)
+            self._run(
+                blocks,
+                engine,
+                group_people(points, K, child_seed(seed, Step.PEER_START, s)),
+                K,
+                data,
+            )
             for s in range(self.n_starts)
         ]
         return mixture_model(
@@ -104,19 +116,21 @@ class MixtureOfMallows:
         )
 
 
-def at_vertices(model: M4, evidence: float = 1.0) -> M4:
+def at_vertices(model: AnyModel, likelihood_weight: float = 1.0) -> FittedModel:
     """The model for people who hold one component each."""
-    return replace(model, calibration=Calibration(evidence=evidence, vertex=1.0))
+    calibration = Calibration(likelihood_weight=likelihood_weight, vertex_share=1.0)
+    return replace(as_fitted(model), calibration=calibration)
 
 
-def mixture_model(found: Mixture, items: Labels, method: str) -> M4:
+def mixture_model(found: Mixture, items: Labels, method: str) -> FittedModel:
     """An M4 whose Dirichlet parameters are the shares, everybody at a vertex."""
-    report = {"method": method, "log_likelihood": float(found.log_likelihood)}
-    return at_vertices(M4(found.columns.sigma, found.columns.phi, found.share, items, report))
+    m4 = M4(found.components.sigma, found.components.phi, found.share, items)
+    report = FitReport(method=method, log_likelihood=float(found.log_likelihood))
+    return at_vertices(FittedModel(m4, report))
 
 
 def from_groups(data: Comparisons, groups: NDArray[np.int64], K: int) -> Mixture:
-    """Columns for groups of people: the ranking that agrees best with each one's wins, and its φ."""
+    """MallowsComponents for groups of people: the ranking that agrees best with each one's wins, and its φ."""
     Q, weight = data.n_items, data.weight * data.user_weight[data.user]
     wins = [
         np.bincount(data.pair, weight * (groups[data.user] == k), Q * Q).astype(float).reshape(Q, Q)
@@ -124,10 +138,15 @@ def from_groups(data: Comparisons, groups: NDArray[np.int64], K: int) -> Mixture
     ]
     sigma = np.stack([sigma_of(insertion_search(table, borda_order(table))) for table in wins])
     phi = np.array(
-        [fit_column_phi(table, row, floor=FLOOR) for table, row in zip(wins, sigma, strict=True)]
+        [
+            phi_of_counts(table, row, floor=least_beta.EXPECTED_COUNTS)
+            for table, row in zip(wins, sigma, strict=True)
+        ]
     )
     return Mixture(
-        Columns(sigma, phi), shares(np.bincount(groups, data.user_weight, K).astype(float)), -np.inf
+        MallowsComponents(sigma, phi),
+        shares(np.bincount(groups, data.user_weight, K).astype(float)),
+        -np.inf,
     )
 
 
@@ -140,16 +159,20 @@ def shares(held: Array) -> Array:
 def em(
     blocks: list[Block], engine: Engine, start: Mixture, n_iter: int, least_gain: float = 0.0
 ) -> Mixture:
-    """Which component each person holds, then the columns and shares, and again, until the likelihood hardly rises."""
+    """Which component each person holds, then the components and shares, and again, until the likelihood hardly rises."""
     found, last = start, -np.inf
     for _ in range(n_iter):
         (counts, held, value), _ = engine.reduce(
-            e_step, blocks, (beta_table(found.columns, FLOOR), found.share)
+            e_step, blocks, (beta_table(found.components, least_beta.EXPECTED_COUNTS), found.share)
         )
         if value - last <= least_gain:
             break
         last = value
-        found = Mixture(update_columns(counts, found.columns, floor=FLOOR), shares(held), value)
+        found = Mixture(
+            update_components(counts, found.components, floor=least_beta.EXPECTED_COUNTS),
+            shares(held),
+            value,
+        )
     return found
 
 

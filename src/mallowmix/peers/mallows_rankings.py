@@ -19,18 +19,20 @@ from scipy.special import logsumexp
 from mallowmix.data.rankings import Rankings
 from mallowmix.engine import Engine, ThreadEngine, reduce_step
 from mallowmix.engine.blocks import InMemory
-from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI, Columns
-from mallowmix.model.m4 import M4
-from mallowmix.model.mallows import log_z, phi_from_distance
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.model.dispersion import LEAST_PHI, phi_from_distance
+from mallowmix.model.fitted_model import FittedModel
+from mallowmix.model.mallows import log_z
 from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.kemeny import best_order
+from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.amp_em import MixtureOfRankings
 from mallowmix.peers.amp_people import FittedOneRanking
 from mallowmix.peers.mallows_mixture import Mixture, mixture_model, shares
 from mallowmix.peers.required_data import need_rankings
 from mallowmix.peers.user_groups import group_people, net_wins
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 _PEOPLE = 1024  # a block
 
 
@@ -59,7 +61,7 @@ class MallowsFromRankings:
         amp = MixtureOfRankings(n_starts=min(self.n_starts, 3), name=self.name)
         return FittedOneRanking(amp.learnt(rankings.comparisons(), n_components, seed))
 
-    def learnt(self, data: Rankings, K: int, seed: int) -> M4:
+    def learnt(self, data: Rankings, K: int, seed: int) -> FittedModel:
         """The most likely of several runs of EM."""
         blocks, engine, points = (
             make_ranking_blocks(data),
@@ -68,7 +70,9 @@ class MallowsFromRankings:
         )
         runs = []
         for s in range(self.n_starts):
-            start = _from_groups(blocks, engine, group_people(points, K, seed + s), K)
+            start = _from_groups(
+                blocks, engine, group_people(points, K, child_seed(seed, Step.PEER_START, s)), K
+            )
             runs.append(em_full(blocks, engine, start, self.n_iter, self.tol * data.n_users))
         return mixture_model(max(runs, key=lambda run: run.log_likelihood), data.items, self.name)
 
@@ -138,7 +142,7 @@ def _sums_of(block: RankingBlock, held: Array, _: Any) -> tuple[tuple[Array, Arr
     return (above_counts(block.order, by_ranking), by_ranking.sum(axis=0)), None
 
 
-def _m_step(above: Array, given: Array) -> Columns:
+def _m_step(above: Array, given: Array) -> MallowsComponents:
     """Kemeny's ranking and φ of each component, from (K, Q, Q) how often i is above j in so many rankings."""
     Q = above.shape[1]
     orders = np.stack([best_order(table) for table in above])
@@ -149,7 +153,7 @@ def _m_step(above: Array, given: Array) -> Columns:
     phi = [
         phi_from_distance(Q, float(d / max(n, 1e-12))) for d, n in zip(distance, given, strict=True)
     ]
-    return Columns(sigma_of(orders), np.clip(phi, LEAST_PHI, 0.999))
+    return MallowsComponents(sigma_of(orders), np.clip(phi, LEAST_PHI, 0.999))
 
 
 @reduce_step("mixture of rankings E-step")
@@ -157,7 +161,7 @@ def _e_step(
     block: RankingBlock, found: Mixture, _: Any
 ) -> tuple[tuple[Array, Array, Array, float], None]:
     """(K, Q, Q) how often i is above j, (K,) people and (K,) rankings of each component, and the log-likelihood."""
-    sigma, phi = found.columns
+    sigma, phi = found.components
     # d log φ − log Z
     log_p = distances(block.order, sigma) * np.log(phi) - np.array(
         [log_z(sigma.shape[1], p) for p in phi]

@@ -1,53 +1,72 @@
-"""M4 itself behind the interface of the peers: one fit, or several averaged and calibrated on training people."""
+"""M4 itself behind the interface of the peers: one fit, or several averaged and calibrated on training users."""
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.calibrate import calibrate
 from mallowmix.fitting.fit import fit
-from mallowmix.model.m4 import M4
+from mallowmix.model.fit_options import FitOptions, SpectralOptions
+from mallowmix.model.fit_report import ComponentsKind
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.peers.component_mixture import FittedMixture, of_model
 
 
 @dataclass(frozen=True)
 class MixedMallowsPeer:
-    """Shared rankings followed with noise, in proportions of each person's own. Needs comparisons, a few at least of each person;
-    assumes that K rankings are enough and that a person's comparisons are independent given their proportions.
+    """Shared rankings followed with noise, in proportions of each person's own.
 
-    n_fits : fits whose predictions are averaged
-    calibrated : how far a person's comparisons and the prior are trusted is chosen on training people (`calibrate`), which takes
-        about as long again as the fit
-    options : of `fit`
+    Needs comparisons, a few at least of each person; assumes that K rankings are enough and that a person's
+    comparisons are independent given their proportions.
+
+    Parameters
+    ----------
+    n_fits : int
+        Fits whose predictions are averaged.
+    calibrated : bool
+        The likelihood weight of a comparison and the scale of the prior are chosen on training users
+        (`calibrate`), which takes about as long again as the fit.
+    method : SpectralOptions or ProjectionsOptions
+        The method of `fit`.
+    components : {"mallows", "bradley-terry"}
+        The family of the components.
     """
 
     n_fits: int = 1
     calibrated: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
+    method: FitOptions = field(default_factory=SpectralOptions)
+    components: ComponentsKind = "mallows"
     name: str = "M4"
     needs: Literal["comparisons", "ratings"] = "comparisons"
 
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
-        model = learnt(data, n_components, seed, n_fits=self.n_fits, **self.options)
-        if self.calibrated:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", MallowmixWarning)
-                model = calibrate(model, data, seed=seed)
-        trust = model.calibration
-        chosen = (
-            (("evidence", trust.evidence), ("scale", trust.scale), ("vertex", trust.vertex))
-            if self.calibrated
-            else ()
+        model = fit_quietly(
+            data, n_components, self.method, seed, components=self.components, n_fits=self.n_fits
         )
-        return of_model(model, chosen)
+        if not self.calibrated:
+            return of_model(model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MallowmixWarning)
+            model = calibrate(model, data, seed=seed)
+        names = ("likelihood_weight", "prior_scale", "vertex_share")
+        return of_model(model, tuple((name, getattr(model.calibration, name)) for name in names))
 
 
-def learnt(data: Comparisons, n_components: int, seed: int, **options: Any) -> M4:
+def fit_quietly(
+    data: Comparisons,
+    n_components: int,
+    method: FitOptions,
+    seed: int,
+    *,
+    components: ComponentsKind = "mallows",
+    n_fits: int = 1,
+) -> FittedModel:
     """`fit` without its notes: who compares systems learns from the scores."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        return fit(data, n_components, seed=seed, **options)
+        return fit(
+            data, n_components, method=method, components=components, n_fits=n_fits, seed=seed
+        )

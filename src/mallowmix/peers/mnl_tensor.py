@@ -11,7 +11,7 @@ Everybody holds one component and compares some pairs; s = ±1 says who of the p
 4. Scores of each component from β_k = (1 + m_k) / 2 by RankCentrality.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numba as nb
@@ -22,18 +22,19 @@ from scipy.sparse import csr_array
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, ThreadEngine, make_blocks, reduce_step
 from mallowmix.errors import FitError
-from mallowmix.model.m4 import M4
-from mallowmix.model.permutations import sigma_of
-from mallowmix.numerics.randomness import as_key, uniforms
+from mallowmix.model.bradley_terry_model import BradleyTerryModel
+from mallowmix.model.fit_report import FitReport
+from mallowmix.model.fitted_model import FittedModel, with_scores
+from mallowmix.numerics.randomness import Step, as_key, uniforms
 from mallowmix.peers.btl import em
 from mallowmix.peers.component_mixture import FittedMixture, of_model
 from mallowmix.peers.mallows_mixture import at_vertices, shares
 from mallowmix.peers.rank_centrality import rank_centrality
 from mallowmix.peers.required_data import need_comparisons
 from mallowmix.peers.tensor_power import tensor_power
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
-_STEP = 144
+_STEP = int(Step.TRIPLES)
 MOST_ITEMS = 64  # the table of pairs of pairs has (Q² / 2)² entries
 _INSTEAD = "Use the mixture of Bradley–Terry columns by EM (mixture-bt)."
 
@@ -61,10 +62,11 @@ class MixtureOfMNL:
             )
         model = self.learnt(data, n_components, seed)
         if self.polish:
-            model = at_vertices(em(model, make_blocks(data), ThreadEngine(), self.polish))
+            scores = em(model.components, make_blocks(data), ThreadEngine(), self.polish)
+            model = at_vertices(with_scores(scores, model))
         return of_model(model)
 
-    def learnt(self, data: Comparisons, K: int, seed: int) -> M4:
+    def learnt(self, data: Comparisons, K: int, seed: int) -> FittedModel:
         """The four steps."""
         blocks, engine = make_blocks(data), ThreadEngine()
         (signs, counts), _ = engine.reduce(_pair_moments, blocks)
@@ -79,11 +81,8 @@ class MixtureOfMNL:
             )
         m = np.clip(values[:, None] * (vectors @ B.T), -0.98, 0.98)  # (K, P)
         scores = np.stack([rank_centrality(_table(row, data.n_items)) for row in m])
-        sigma = sigma_of(np.argsort(-scores, axis=1, kind="stable"))
-        report = {"method": self.name, "values": values.tolist()}
-        return at_vertices(
-            M4(sigma, np.full(K, 0.5), shares(values**-2.0), data.items, report, scores=scores)
-        )
+        found = with_scores(BradleyTerryModel(scores, shares(values**-2.0), data.items))
+        return at_vertices(replace(found, report=FitReport(method=self.name)))
 
 
 def pair_index(Q: int) -> NDArray[np.int64]:

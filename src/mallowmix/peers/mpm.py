@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
@@ -25,8 +24,8 @@ from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step, paralle
 from mallowmix.peers.component_mixture import pair_numbers
 from mallowmix.peers.interface import Pairs
 from mallowmix.peers.required_data import as_comparisons, need_comparisons
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 _LOW, _HIGH = -4.0, 2.5  # of log γ
 _GRID = np.linspace(_LOW, _HIGH, 66)
 

@@ -6,28 +6,28 @@ EM.
 Every step raises the likelihood (with a, b: a Gamma(a + 1, b) prior). EM around it: r_mk ∝ share_k P_k(rankings of m).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.data.rankings import Rankings
 from mallowmix.engine import Engine, ThreadEngine, map_step, reduce_step
-from mallowmix.model.m4 import M4
-from mallowmix.model.permutations import sigma_of
+from mallowmix.model.bradley_terry_model import BradleyTerryModel
+from mallowmix.model.fit_report import FitReport
+from mallowmix.model.fitted_model import FittedModel, with_scores
+from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import of_model, pair_numbers
 from mallowmix.peers.interface import Pairs
 from mallowmix.peers.mallows_mixture import at_vertices, shares
 from mallowmix.peers.required_data import as_comparisons, need_rankings
 from mallowmix.peers.stages import Stages, make_stages
 from mallowmix.peers.user_groups import group_people, net_wins
-
-Array = NDArray[np.float64]
+from mallowmix.typing import Array
 
 
 class Found(NamedTuple):
@@ -75,7 +75,7 @@ class MixtureOfPL:
         least = self.tol * data.n_users
         runs = []
         for s in range(self.n_starts):
-            held = np.eye(K)[group_people(points, K, seed + s)]
+            held = np.eye(K)[group_people(points, K, child_seed(seed, Step.PEER_START, s))]
             start = _from_groups(blocks, engine, held, data.n_items, self.prior)
             runs.append(em_pl(blocks, engine, start, self.prior, self.n_iter, least))
         return max(runs, key=lambda run: run.log_likelihood)
@@ -87,7 +87,7 @@ class FittedPL:
     choices.
     """
 
-    model: M4
+    model: FittedModel
     settings: tuple[tuple[str, float], ...] = ()
 
     @property
@@ -96,15 +96,21 @@ class FittedPL:
         return self.model.items
 
     @property
+    def scores(self) -> Array:
+        """(K, Q) log p of the items."""
+        assert self.model.bradley_terry is not None  # `pl_model` makes no other
+        return self.model.bradley_terry.scores
+
+    @property
     def components(self) -> Array:
         """(K, Q) the scores."""
-        return np.array(self.model.scores)
+        return np.array(self.scores)
 
     def weights(self, people: Comparisons | Rankings) -> Array:
         """(M, K) the probability that each person holds each component."""
         if not isinstance(people, Rankings):
             return of_model(self.model).weights(as_comparisons(people))
-        sent = (np.array(self.model.scores), self.model.share)
+        sent = (np.array(self.scores), self.model.share)
         blocks = make_stages(_over_items(people, self.items), "Plackett–Luce")
         return np.concatenate(ThreadEngine().map(_weights, blocks, sent))
 
@@ -114,13 +120,11 @@ class FittedPL:
         return self.weights(people) @ self.model.beta()[:, first, second]
 
 
-def pl_model(found: Found, items: Labels, method: str) -> M4:
+def pl_model(found: Found, items: Labels, method: str) -> FittedModel:
     """An M4 with these scores, everybody at a vertex: between two items Plackett–Luce is Bradley–Terry."""
-    sigma = sigma_of(np.argsort(-found.scores, axis=1, kind="stable"))
-    report = {"method": method, "log_likelihood": float(found.log_likelihood)}
-    return at_vertices(
-        M4(sigma, np.full(len(sigma), 0.5), found.share, items, report, scores=found.scores)
-    )
+    report = FitReport(method=method, log_likelihood=float(found.log_likelihood))
+    model = with_scores(BradleyTerryModel(found.scores, found.share, items))
+    return at_vertices(replace(model, report=report))
 
 
 def _over_items(people: Rankings, items: Labels) -> Rankings:

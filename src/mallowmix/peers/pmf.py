@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from mallowmix.data.ratings import Scale, rating_table
 from mallowmix.errors import check_at_least
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
 from mallowmix.peers.interface import FittedRatings, fitted_ratings
+from mallowmix.typing import Array
 
-_START, _SHUFFLE = 110, 111
-Array = NDArray[np.float64]
+_START, _SHUFFLE = Step.PMF_START, Step.PMF_SHUFFLE
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.learn.paper.algorithm1 import Regression, Vertices
+from mallowmix.model.fit_options import NovelPairFinder, ProjectionsOptions, Regression
 from mallowmix.peers.component_mixture import FittedMixture, of_model
-from mallowmix.peers.mixed_mallows_peer import learnt
+from mallowmix.peers.mixed_mallows_peer import fit_quietly
 
 
 @dataclass(frozen=True)
@@ -14,12 +14,12 @@ class Separable:
     """Moments of ordered pairs, corners among them, every pair as a mixture of corners, Mallows components from that. Needs many
     people with several comparisons each; assumes that every component has a pair that (nearly) it alone puts in that order.
 
-    vertices : "projections" (Algorithm 2), "ddp" (`learn.paper.ddp`), "fast-anchor-words" (`learn.paper.fast_anchor_words`)
-    regression : "printed" (Algorithm 3), "l2", "kl" (`learn.paper.recover`)
+    novel_pairs : "projections" (Algorithm 2), "ddp" (`learn.paper.ddp`), "fast-anchor-words" (`learn.paper.fast_anchor_words`)
+    regression : "algorithm-3", "l2", "kl" (`learn.paper.recover`)
     min_count : pairs seen less often than this fraction of the median pair cannot be corners: rare rows are the noisiest
     """
 
-    vertices: Vertices = "fast-anchor-words"
+    novel_pairs: NovelPairFinder = "fast-anchor-words"
     regression: Regression = "l2"
     min_count: float = 0.2
     zeta: float | Literal["auto"] = "auto"
@@ -28,14 +28,10 @@ class Separable:
 
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
-        model = learnt(
-            data,
-            n_components,
-            seed,
-            method="projections",
-            vertices=self.vertices,
+        method = ProjectionsOptions(
+            novel_pairs=self.novel_pairs,
             regression=self.regression,
             min_count=self.min_count,
             zeta=self.zeta,
         )
-        return of_model(model)
+        return of_model(fit_quietly(data, n_components, method, seed))

@@ -18,14 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.rankings import Rankings
 from mallowmix.errors import DataError, FitError
+from mallowmix.model.fit_report import FitReport
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import sigma_of
 from mallowmix.peers.baselines import wins_of
 from mallowmix.peers.component_mixture import FittedMixture, of_model
 from mallowmix.peers.mallows_mixture import at_vertices
 from mallowmix.peers.required_data import need_comparisons
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 _INSTEAD = "For noisy choices use M4, a mixture of Mallows (mixture-mallows) or TM."
 
 
@@ -55,12 +57,8 @@ class SparseChoice:
         """Learn from comparisons (or rankings: the comparisons they hold)."""
         data = need_comparisons(self, data)
         found = sparsest_fit(marginals(data), most=n_components, tol=self.tol)
-        report = {"method": self.name}
-        return of_model(
-            at_vertices(
-                M4(found.sigma, np.zeros(len(found.sigma)), found.weight, data.items, report)
-            )
-        )
+        m4 = M4(found.sigma, np.zeros(len(found.sigma)), found.weight, data.items)
+        return of_model(at_vertices(FittedModel(m4, FitReport(method=self.name))))
 
 
 def marginals(data: Comparisons) -> Array:

@@ -14,8 +14,8 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.rankings import Rankings
 from mallowmix.engine.blocks import InMemory
 from mallowmix.errors import DataError
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 _PEOPLE = 1024
 
 

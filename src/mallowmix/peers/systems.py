@@ -44,7 +44,7 @@ SYSTEMS: dict[str, Callable[[], Peer]] = {
     "low-rank": lambda: LowRank(),
     "lda": lambda: LDA(),
     "projections": lambda: Separable(
-        "projections", "printed", 0.0, 0.05, name="Algorithm 1 as printed"
+        "projections", "algorithm-3", 0.0, 0.05, name="Algorithm 1 of the paper"
     ),
     "ddp": lambda: Separable("ddp", "l2", name="DDP + RecoverL2"),
     "anchors-l2": lambda: Separable("fast-anchor-words", "l2", name="FastAnchorWords + RecoverL2"),

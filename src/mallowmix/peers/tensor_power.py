@@ -3,12 +3,11 @@
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
-_STEP = 143
+_STEP = Step.TENSOR_POWER
 
 
 def tensor_power(

@@ -4,22 +4,22 @@ A setting of M4's own code, not a second path: φ = 0, or the β that Algorithm 
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import MallowmixWarning, OptionError
-from mallowmix.infer.collapsed_variational import Lens, lens
-from mallowmix.learn.paper.algorithm1 import ranking_matrix_from
+from mallowmix.infer.prepared_model import PreparedModel, prepare
+from mallowmix.learn.paper.algorithm1 import moments_of, novel_pairs_of, ranking_matrix_of
 from mallowmix.learn.paper.components_from_topics import conditional_beta
-from mallowmix.model.calibration import Calibration
-from mallowmix.model.m4 import M4
+from mallowmix.model.fit_options import ProjectionsOptions, SpectralOptions
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.numerics.dirichlet import dirichlet_from_moments
 from mallowmix.peers.component_mixture import FittedMixture
-from mallowmix.peers.mixed_mallows_peer import learnt
+from mallowmix.peers.mixed_mallows_peer import fit_quietly
 from mallowmix.peers.validation import best, trial
 
 _ENOUGH = 1500  # people to choose ε by
@@ -33,13 +33,17 @@ class TM:
     rounded : σ ∈ {0, 1} from `fit` with φ = 0; or, if not, β as the regression of Algorithm 3 left it
     floor : candidates for ε of β ← (1 − ε) β + ε/2, without which held-out likelihoods are −∞. Where there are several, it is
         chosen on training people (`chosen_floor`)
-    options : of `fit`, or, if not rounded, of `learn.paper.algorithm1.ranking_matrix_from` (there, unless given, distances that need
-        no pair answered twice, ζ by the data, and no rare pairs, which are noise)
+    method : options of `fit`, where rounded
+    unrounded : options of Algorithms 2 and 3, where not: distances that need no pair answered twice, ζ by the data, and no rare
+        pairs, which are noise
     """
 
     rounded: bool = True
     floor: Sequence[float] = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    method: SpectralOptions = field(default_factory=SpectralOptions)
+    unrounded: ProjectionsOptions = field(
+        default_factory=lambda: ProjectionsOptions(zeta="auto", metric="auto", min_count=0.2)
+    )
     name: str = "TM"
     needs: Literal["comparisons", "ratings"] = "comparisons"
 
@@ -47,48 +51,44 @@ class TM:
         """Learn from comparisons."""
         if not self.floor or not all(0 < eps < 1 for eps in self.floor):
             raise OptionError(f"floor is {self.floor!r}; give one or more numbers between 0 and 1.")
-        model, view = self._learnt(data, n_components, seed)
+        model, prepared = self._learnt(data, n_components, seed)
         eps = self.chosen_floor(data, n_components, seed)
-        return FittedMixture(data.items, (floored(view, eps),), model, (("floor", eps),))
+        return FittedMixture(data.items, (floored(prepared, eps),), model, (("floor", eps),))
 
     def chosen_floor(self, data: Comparisons, K: int, seed: int) -> float:
-        """ε, by learning from two thirds of the people (1,500 of them are enough) and foretelling the others."""
+        """ε, by learning from two thirds of the people (1,500 of them are enough) and predicting the others."""
         if len(self.floor) == 1:
             return self.floor[0]
-        train, told, asked = trial(data, seed, _ENOUGH)
-        _, view = self._learnt(train, min(K, train.n_users), seed)
+        train, given, held_out = trial(data, seed, _ENOUGH)
+        _, prepared = self._learnt(train, min(K, train.n_users), seed)
         return best(
-            self.floor, lambda eps: FittedMixture(data.items, (floored(view, eps),)), told, asked
+            self.floor,
+            lambda eps: FittedMixture(data.items, (floored(prepared, eps),)),
+            given,
+            held_out,
         )
 
-    def _learnt(self, data: Comparisons, K: int, seed: int) -> tuple[M4 | None, Lens]:
+    def _learnt(
+        self, data: Comparisons, K: int, seed: int
+    ) -> tuple[FittedModel | None, PreparedModel]:
         if self.rounded:
-            model = rounded(learnt(data, K, seed, **self.options))
-            return model, lens(model)
-        options: dict[str, Any] = {
-            "zeta": "auto",
-            "metric": "auto",
-            "min_count": 0.2,
-            **self.options,
-        }
+            model = rounded(fit_quietly(data, K, self.method, seed))
+            return model, prepare(model)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)
-            (B, a, R), _ = ranking_matrix_from(data, K, seed=seed, **options)
+            E = moments_of(data, K, seed=seed)
+            novel = novel_pairs_of(E, K, self.unrounded, seed=seed)
+            B, a, R = ranking_matrix_of(E, novel, self.unrounded)
         beta, alpha = conditional_beta(B), dirichlet_from_moments(a, R)
-        return None, Lens(
-            np.ascontiguousarray(beta.reshape(len(beta), -1).T),
-            alpha,
-            alpha / alpha.sum(),
-            1.0,
-            0.0,
-        )
+        rows = np.ascontiguousarray(beta.reshape(len(beta), -1).T)
+        return None, PreparedModel(rows, alpha, alpha / alpha.sum(), 1.0, 0.0)
 
 
-def rounded(model: M4) -> M4:
+def rounded(model: FittedModel) -> FittedModel:
     """The same rankings, followed to the letter: φ = 0."""
-    return replace(model, phi=np.zeros(model.n_components), calibration=Calibration(), others=())
+    return FittedModel(replace(model.m4, phi=np.zeros(model.n_components)), model.report)
 
 
-def floored(view: Lens, eps: float) -> Lens:
+def floored(prepared: PreparedModel, eps: float) -> PreparedModel:
     """The same with β ← (1 − ε) β + ε/2."""
-    return view._replace(beta=(1 - eps) * view.beta + eps / 2)
+    return prepared._replace(beta=(1 - eps) * prepared.beta + eps / 2)

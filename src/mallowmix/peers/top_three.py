@@ -20,16 +20,17 @@ from scipy.optimize import minimize_scalar, nnls
 from mallowmix.data.rankings import Rankings
 from mallowmix.engine import ThreadEngine
 from mallowmix.errors import FitError
-from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI, Columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.model.dispersion import LEAST_PHI
 from mallowmix.model.permutations import sigma_of
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
 from mallowmix.peers.amp_people import FittedOneRanking
 from mallowmix.peers.mallows_mixture import Mixture, mixture_model
 from mallowmix.peers.mallows_rankings import em_full, make_ranking_blocks
 from mallowmix.peers.required_data import need_full
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
-_STEP = 142
+_STEP = Step.TOP_THREE
 _INSTEAD = "Use the EM for mixtures of Mallows (mallows-rankings for rankings, mixture-mallows for comparisons)."
 
 
@@ -90,7 +91,7 @@ def two_mallows(order: NDArray[np.int32], weight: Array, n_parts: int, seed: int
     heads = (y / share).T
     phi = np.array([_phi_of(x) for x in heads])
     orders = recover_rest(order, weight, first, y, heads)
-    return Mixture(Columns(sigma_of(orders), phi), share / share.sum(), float("nan"))
+    return Mixture(MallowsComponents(sigma_of(orders), phi), share / share.sum(), float("nan"))
 
 
 def first_three(order: NDArray[np.int32], weight: Array) -> tuple[Array, Array]:
@@ -119,15 +120,15 @@ def terms(tensor: Array, first: Array, parts: list[NDArray[np.int64]]) -> Terms 
         return None
     y = np.zeros((len(first), 2))
     for part, base, factor in zip(parts, bases, factors, strict=True):
-        columns = base @ factor
-        columns = columns * np.where(columns.sum(axis=0) < 0, -1.0, 1.0)
-        scale, _ = nnls(columns, first[part])  # Σ_t scale_t column_t = who of this part is first
-        y[part] = np.maximum(columns * scale, 0.0)
+        components = base @ factor
+        components = components * np.where(components.sum(axis=0) < 0, -1.0, 1.0)
+        scale, _ = nnls(components, first[part])  # Σ_t scale_t column_t = who of this part is first
+        y[part] = np.maximum(components * scale, 0.0)
     return Terms(y, min(second) / float(np.sqrt(T.sum()))) if np.all(y.sum(axis=0) > 0) else None
 
 
 def two_terms(core: Array) -> list[Array] | None:
-    """Three (2, 2) tables whose columns t give core = Σ_t a_t ⊗ b_t ⊗ c_t up to scale, by simultaneous diagonalisation."""
+    """Three (2, 2) tables whose components t give core = Σ_t a_t ⊗ b_t ⊗ c_t up to scale, by simultaneous diagonalisation."""
     front, back = core[:, :, 0], core[:, :, 1]
     if abs(np.linalg.det(back)) < 1e-300:
         return None
@@ -143,7 +144,7 @@ def two_terms(core: Array) -> list[Array] | None:
 
 
 def _averaged(found: list[Array]) -> Array:
-    """The mean of several (Q, 2) tables, their columns matched to the first one's."""
+    """The mean of several (Q, 2) tables, their components matched to the first one's."""
     total = np.zeros_like(found[0])
     for y in found:
         same, crossed = (float(np.sum((y[:, turn] - found[0]) ** 2)) for turn in ([0, 1], [1, 0]))

@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.errors import FitError, check_at_least
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 _MOST = 20_000  # people who make the groups; the others join the nearest
 
 

@@ -1,24 +1,22 @@
-"""Settings chosen on training people: some are held out, part of what they chose is told, and the rest is foretold."""
+"""Settings chosen on training people: some are held out, part of what they chose is told, and the rest is predicted."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import make_blocks
-from mallowmix.infer.heldout.completion import Split, split_block
-from mallowmix.numerics.randomness import as_key, generator
+from mallowmix.data.splits import split_comparisons
+from mallowmix.numerics.randomness import Step, generator
 from mallowmix.peers.interface import Fitted
+from mallowmix.typing import Array
 
-_STEP = 120
+_STEP = Step.VALIDATION
 _PEOPLE = 128  # people asked at a time: each brings pairs of their own
 # of a table of people by pairs: fewer people are asked at a time where theirs are many
 _CELLS = 1 << 22
 _MOST = 600  # people who validate
-Array = NDArray[np.float64]
 Setting = TypeVar("Setting")
 
 
@@ -26,8 +24,8 @@ class Trial(NamedTuple):
     """People to learn from, and others with what is told and what is asked of them."""
 
     train: Comparisons
-    told: Comparisons
-    asked: Comparisons
+    given: Comparisons
+    held_out: Comparisons
 
 
 def trial(comparisons: Comparisons, seed: int, most: int | None = None) -> Trial:
@@ -38,59 +36,35 @@ def trial(comparisons: Comparisons, seed: int, most: int | None = None) -> Trial
     order = generator(seed, _STEP).permutation(comparisons.n_users)[:most]
     cut = max(1, len(order) * 2 // 3)
     others = np.sort(order[cut:][:_MOST]) if cut < len(order) else order
-    told, asked = deal(comparisons.take_users(others), "auto", 0.5, seed)
-    return Trial(comparisons.take_users(np.sort(order[:cut])), told, asked)
+    given, held_out = split_comparisons(comparisons.take_users(others), "auto", 0.5, seed)
+    return Trial(comparisons.take_users(np.sort(order[:cut])), given, held_out)
 
 
-def deal(
-    people: Comparisons, split: Split | str, given: float, seed: int
-) -> tuple[Comparisons, Comparisons]:
-    """What is told and what is asked of people, a function of the seed and their numbers alone.
-
-    "auto": items are dealt, unless less than a tenth of the comparisons would then be told or asked; then comparisons are.
-    """
-    if split == "auto":
-        parts = deal(people, "items", given, seed)
-        few = min(part.n_comparisons for part in parts) < 0.1 * people.n_comparisons
-        return deal(people, "comparisons", given, seed) if few else parts
-    key = as_key(seed)
-    weights = [split_block(block, given, split, key) for block in make_blocks(people)]  # type: ignore[arg-type]
-    told, asked = (
-        np.concatenate([np.zeros(0), *(pair[side] for pair in weights)]) for side in (0, 1)
-    )
-    return with_weights(people, told), with_weights(people, asked)
-
-
-def with_weights(comparisons: Comparisons, weight: Array) -> Comparisons:
-    """The same people with these weights of their rows; rows of weight 0 go."""
-    keep = weight > 0
-    columns = {name: getattr(comparisons, name)[keep] for name in ("user", "winner", "loser")}
-    return replace(comparisons, **columns, weight=weight[keep])
-
-
-def foretold(
-    fitted: Fitted, told: Comparisons, asked: Comparisons, *, by_name: bool = False
+def predicted_rows(
+    fitted: Fitted, given: Comparisons, held_out: Comparisons, *, by_name: bool = False
 ) -> Array:
     """(rows of asked,) the probability of what each person chose, given what is told of them.
 
     by_name : the peer knows these people and takes their names
     """
-    p, items = np.empty(len(asked)), asked.items.tolist()
-    starts = asked.starts()
+    p, items = np.empty(len(held_out)), held_out.items.tolist()
+    starts = held_out.starts()
     for first, last in _together(starts, len(items)):
         rows = slice(starts[first], starts[last])
         low, high = (
-            np.minimum(asked.winner[rows], asked.loser[rows]),
-            np.maximum(asked.winner[rows], asked.loser[rows]),
+            np.minimum(held_out.winner[rows], held_out.loser[rows]),
+            np.maximum(held_out.winner[rows], held_out.loser[rows]),
         )
         codes, place = np.unique(low.astype(np.int64) * len(items) + high, return_inverse=True)
         pairs = [(items[code // len(items)], items[code % len(items)]) for code in codes.tolist()]
         people = (
-            told.users[first:last].tolist() if by_name else told.take_users(np.arange(first, last))
+            given.users[first:last].tolist()
+            if by_name
+            else given.take_users(np.arange(first, last))
         )
         table = fitted.predict_proba(people, pairs)
-        low_wins = table[asked.user[rows] - first, place]
-        p[rows] = np.where(asked.winner[rows] == low, low_wins, 1 - low_wins)
+        low_wins = table[held_out.user[rows] - first, place]
+        p[rows] = np.where(held_out.winner[rows] == low, low_wins, 1 - low_wins)
     return np.clip(p, 1e-12, 1 - 1e-12)
 
 
@@ -110,21 +84,21 @@ def _together(starts: NDArray[np.int64], n_items: int) -> list[tuple[int, int]]:
     return runs
 
 
-def loss(fitted: Fitted, told: Comparisons, asked: Comparisons) -> float:
+def loss(fitted: Fitted, given: Comparisons, held_out: Comparisons) -> float:
     """Log-loss a comparison, mean over people."""
-    p, n = foretold(fitted, told, asked), asked.per_user()
-    total = np.bincount(asked.user, -asked.weight * np.log(p), asked.n_users)
+    p, n = predicted_rows(fitted, given, held_out), held_out.per_user()
+    total = np.bincount(held_out.user, -held_out.weight * np.log(p), held_out.n_users)
     return float(np.mean(total[n > 0] / n[n > 0])) if n.any() else float("nan")
 
 
 def best(
     settings: Iterable[Setting],
     fitted: Callable[[Setting], Fitted],
-    told: Comparisons,
-    asked: Comparisons,
+    given: Comparisons,
+    held_out: Comparisons,
 ) -> Setting:
     """The setting with the least loss; the first of equals (or where nothing is asked)."""
     scored = [
-        (loss(fitted(setting), told, asked), n, setting) for n, setting in enumerate(settings)
+        (loss(fitted(setting), given, held_out), n, setting) for n, setting in enumerate(settings)
     ]
     return min(scored, key=lambda entry: (np.nan_to_num(entry[0], nan=np.inf), entry[1]))[2]

@@ -14,7 +14,7 @@ from mallowmix.plots.plot_style import ACCENT, INK, LIGHT, safe_label
 
 
 def plot_choice(choice: Choice) -> Figure:
-    """What speaks for each number of components: new people foretold, agreement between halves, the spectrum; the chosen red."""
+    """What speaks for each number of components: new people predicted, agreement between halves, the spectrum; the chosen red."""
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     held_out, stable, spectrum = figure.subplots(1, 3)
     k = [row.k for row in choice.table]
@@ -56,17 +56,17 @@ def plot_reliability(found: Reliability) -> Figure:
     most = max((row.n_comparisons for row in found.table), default=1.0)
     sizes = [10 + 90 * row.n_comparisons / most for row in found.table]
     axes.scatter(
-        [row.foretold for row in found.table],
+        [row.predicted for row in found.table],
         [row.observed for row in found.table],
         sizes,
         color=INK,
     )
     axes.set_title(
-        f"Foretold and seen: slope {found.slope:.2f} ± {found.slope_error:.2f}",
+        f"PredictionScore and seen: slope {found.slope:.2f} ± {found.slope_error:.2f}",
         fontsize=10,
         color=INK,
     )
-    axes.set_xlabel("foretold probability of the favourite", fontsize=9)
+    axes.set_xlabel("predicted probability of the favourite", fontsize=9)
     axes.set_ylabel("how often it won", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
@@ -85,7 +85,7 @@ def _held_out(axes: Any, choice: Choice, k: list[int]) -> None:
     )
     _points(axes, k, values, choice.k)
     _limit(axes, -math.log(2), "a coin")
-    _titles(axes, "New people foretold", "log-likelihood per comparison")
+    _titles(axes, "New people predicted", "log-likelihood per comparison")
 
 
 def _spectrum(axes: Any, choice: Choice) -> None:

@@ -17,7 +17,7 @@ def plot_compared(found: Compared) -> Figure:
         1, 3, sharey=True, gridspec_kw={"width_ratios": [2, 2, 1.4]}
     )
     _line_each(loss, rows, "log_loss", "low", "high", "log-loss a comparison (less is better)")
-    _line_each(accuracy, rows, "accuracy", "accuracy_low", "accuracy_high", "share foretold right")
+    _line_each(accuracy, rows, "accuracy", "accuracy_low", "accuracy_high", "share predicted right")
     _slopes(slope, rows)
     _mark(loss, math.log(2))
     _mark(accuracy, 0.5)

@@ -10,13 +10,13 @@ from mallowmix.assess.contrasts import distances
 from mallowmix.assess.diagnose.disagreement import polarising
 from mallowmix.data.labels import text_of
 from mallowmix.errors import check_at_least
-from mallowmix.model.m4 import M4
+from mallowmix.model.fitted_model import AnyModel
 from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel, short_label
 
 _MOST = 40  # items whose names can still be read
 
 
-def plot_tastes(model: M4, top: int = 15) -> Figure:
+def plot_tastes(model: AnyModel, top: int = 15) -> Figure:
     """The rankings side by side, the largest share first, the best `top` items of each; lines join the same item."""
     check_at_least("top", top, 1)
     rows, names = model.table(), text_of(model.items)
@@ -55,7 +55,7 @@ def plot_tastes(model: M4, top: int = 15) -> Figure:
 _LABEL = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
 
 
-def _joined(axes: Any, model: M4, order: list[int], top: int) -> None:
+def _joined(axes: Any, model: AnyModel, order: list[int], top: int) -> None:
     for x, (k, other) in enumerate(pairwise(order)):
         both = np.flatnonzero((model.sigma[k] < top) & (model.sigma[other] < top))
         for i in both:
@@ -69,7 +69,7 @@ def _joined(axes: Any, model: M4, order: list[int], top: int) -> None:
             )
 
 
-def plot_places(model: M4, top: int = 20) -> Figure:
+def plot_places(model: AnyModel, top: int = 20) -> Figure:
     """The place of the `top` most polarising items in every taste: dots far apart are where tastes part."""
     check_at_least("top", top, 1)
     names, number = text_of(model.items), {name: i for i, name in enumerate(text_of(model.items))}
@@ -102,7 +102,7 @@ def plot_places(model: M4, top: int = 20) -> Figure:
     return figure
 
 
-def plot_pairs(model: M4, top: int = 8) -> Figure:
+def plot_pairs(model: AnyModel, top: int = 8) -> Figure:
     """The pairs that divide people most: how often each taste, and the crowd (dashed), prefers the first."""
     check_at_least("top", top, 1)
     pairs, names, beta = polarising(model, min(top, _MOST))[0], text_of(model.items), model.beta()
@@ -128,7 +128,7 @@ def plot_pairs(model: M4, top: int = 8) -> Figure:
     return figure
 
 
-def plot_distances(model: M4) -> Figure:
+def plot_distances(model: AnyModel) -> Figure:
     """How far apart the tastes are: the fraction of pairs that two of them put in different orders."""
     apart, K = distances(model), model.n_components
     figure, axes = one_panel(1.6 + 0.55 * K, 1.3 + 0.5 * K)

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 MOST = 2000  # dots that can still be told apart
-_STEP = 130
+_STEP = Step.PICTURE_USERS
 
 
 def corners(n_components: int) -> Array:

@@ -4,15 +4,14 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mallowmix.assess.diagnose.disagreement import Disagreement
 from mallowmix.assess.mixing import mixing
 from mallowmix.errors import DataError
 from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel
 from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
-
-Array = NDArray[np.float64]
+from mallowmix.typing import Array
 
 
 def plot_mixtures(theta: ArrayLike, seed: int = 0) -> Figure:

@@ -5,24 +5,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mallowmix.assess.contrasts import Agreed, Telling, agreed, distances, tellings
 from mallowmix.assess.diagnose.diagnosis import Diagnosis, diagnose
 from mallowmix.assess.intervals.bootstrap_intervals import Intervals, intervals
 from mallowmix.assess.mixing import Mixing, mixing
 from mallowmix.assess.one_ranking_gain import AgainstOne, against_one
-from mallowmix.checks import DataReport, data_report
+from mallowmix.checks import DataReport, check
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.folds import counted_people
+from mallowmix.data.splits import counted_users
 from mallowmix.errors import DataError, MallowmixWarning, OptionError, check_at_least
 from mallowmix.fitting.choose_k import Choice, choose_k
 from mallowmix.infer.weights import weights
-from mallowmix.model.m4 import M4
+from mallowmix.model.fitted_model import AnyModel, as_fitted
+from mallowmix.typing import Array, Progress
 
-Progress = Callable[[str, int, int], None]
-Array = NDArray[np.float64]
 T = TypeVar("T")
 LEVEL = 0.9
 TOP = 8  # pairs and items that are named
@@ -32,7 +28,7 @@ TOP = 8  # pairs and items that are named
 class Contents:
     """Everything that a report says, as numbers; what was not asked for is None."""
 
-    model: M4
+    model: AnyModel
     data: DataReport
     theta: Array
     mixing: Mixing
@@ -47,7 +43,7 @@ class Contents:
 
 
 def gather(
-    model: M4,
+    model: AnyModel,
     comparisons: Comparisons,
     *,
     replicates: int = 40,
@@ -67,7 +63,7 @@ def gather(
     simulations : how often data is drawn anew to see what error to expect; 0 leaves that out
     """
     _check(replicates, simulations)
-    votes = counted_people(comparisons.with_items(model.items))
+    votes = counted_users(comparisons.with_items(model.items))
     if not len(votes):
         raise DataError(
             "There are no comparisons to report on: nobody compared two items of the model."
@@ -89,7 +85,7 @@ def gather(
         )
     return Contents(
         model,
-        data_report(votes, model.n_components),
+        check(votes, model.n_components),
         theta,
         mixing(theta, votes.user_weight),
         tellings(model),
@@ -125,10 +121,10 @@ def _check(replicates: int, simulations: int) -> None:
 
 
 def _intervals(
-    model: M4, votes: Comparisons, replicates: int, progress: Progress | None, common: dict
+    model: AnyModel, votes: Comparisons, replicates: int, progress: Progress | None, common: dict
 ) -> Intervals | None:
     """None where they were not asked for, or cannot be had: columns that are not Mallows'."""
-    if not replicates or model.scores is not None:
+    if not replicates or as_fitted(model).bradley_terry is not None:
         return None
     return intervals(model, votes, replicates, LEVEL, progress=progress, **common)
 

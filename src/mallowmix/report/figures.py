@@ -14,13 +14,13 @@ from mallowmix.data.labels import text_of
 from mallowmix.data.text import printable
 from mallowmix.fitting.choose_k import Choice
 from mallowmix.fitting.k_rules import AGREE
-from mallowmix.model.m4 import M4
+from mallowmix.model.fitted_model import AnyModel
 from mallowmix.plots.plot_style import colour
 from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
+from mallowmix.typing import Array
 
 Figure = dict[str, Any]
 INK, SOFT, LINE, ACCENT = "#1c1e24", "#5a5f6b", "#e2e0da", "#3346b8"  # as in report.css
-Array = NDArray[np.float64]
 SHOWN = 24  # items in the figure of places
 _LONG = 22  # letters of a label
 
@@ -31,7 +31,7 @@ def label(name: object) -> str:
     return escape(text if len(text) <= _LONG else text[: _LONG - 1] + "…", quote=False)
 
 
-def places(model: M4, by_share: list[int]) -> Figure:
+def places(model: AnyModel, by_share: list[int]) -> Figure:
     """The place of items in every taste, a line each; where there are many, those that split people most and least."""
     names, rows = text_of(model.items), _rows(model)
     low, high = model.sigma[:, rows].min(axis=0) + 1, model.sigma[:, rows].max(axis=0) + 1
@@ -68,7 +68,7 @@ def places(model: M4, by_share: list[int]) -> Figure:
 _LEGEND = {"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "xanchor": "left"}
 
 
-def _rows(model: M4) -> list[int]:
+def _rows(model: AnyModel) -> list[int]:
     """Item numbers, the most polarising first."""
     number = {name: i for i, name in enumerate(text_of(model.items))}
     found = [number[row.item] for row in polarising(model, model.n_items)[1]]
@@ -83,7 +83,7 @@ def _breaks(low: NDArray[Any], high: NDArray[Any]) -> list[int | None]:
     ]
 
 
-def _places_of(model: M4, k: int, rows: list[int], names: list[str]) -> Figure:
+def _places_of(model: AnyModel, k: int, rows: list[int], names: list[str]) -> Figure:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -239,7 +239,7 @@ def calibration(found: Reliability) -> Figure:
     dots = {
         "type": "scatter",
         "mode": "markers",
-        "x": [round(row.foretold, 4) for row in found.table],
+        "x": [round(row.predicted, 4) for row in found.table],
         "y": [round(row.observed, 4) for row in found.table],
         "text": [f"{row.n_comparisons:,.12g} choices" for row in found.table],
         "marker": {
@@ -267,7 +267,7 @@ def calibration(found: Reliability) -> Figure:
 
 
 def new_people(choice: Choice) -> Figure:
-    """New people foretold, for each number of tastes, with the error of the difference to the best."""
+    """New people predicted, for each number of tastes, with the error of the difference to the best."""
     rows = choice.table
     gained = [row.log_likelihood_per_comparison for row in rows]
     error = {

@@ -31,7 +31,7 @@ TERMS = (
         "the ranking the lower one wins φ times as often as the higher.",
     ),
     (
-        "Foretold right",
+        "PredictionScore right",
         "How often the thing that the model held to be more likely was chosen. A coin gets 50 of 100.",
     ),
     (
@@ -45,7 +45,7 @@ TERMS = (
     (
         "Number of tastes, K",
         "Chosen before a model is learnt. More tastes always fit the choices at hand better; what counts is "
-        "whether they foretell new people better, and whether they are found again in other people.",
+        "whether they predict new people better, and whether they are found again in other people.",
     ),
     (
         "Mallows",

@@ -10,7 +10,7 @@ from mallowmix.data.atomic_write import replacing
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.text import printable
 from mallowmix.errors import FileError
-from mallowmix.model.m4 import M4
+from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.report import data_limits as limits
 from mallowmix.report import figures
 from mallowmix.report import page_parts as views
@@ -46,7 +46,7 @@ class Report:
 
 
 def make_report(
-    model: M4, comparisons: Comparisons, *, title: str = _TITLE, **options: Any
+    model: AnyModel, comparisons: Comparisons, *, title: str = _TITLE, **options: Any
 ) -> Report:
     """A report on a model and the comparisons that it was learnt from.
 
@@ -115,12 +115,14 @@ def _figures(found: Contents, by_share: list[int]) -> dict[str, Any]:
 
 def _made(found: Contents) -> list[tuple[str, str]]:
     """How the model and the report came about."""
-    report = found.model.report
-    known = [
-        (name, printable(report[name]))
-        for name in ("method", "seed", "comparisons", "users")
-        if name in report
-    ]
+    report = as_fitted(found.model).report
+    values = {
+        "method": report.method or None,
+        "seed": report.seed,
+        "comparisons": report.n_comparisons,
+        "users": report.n_users,
+    }
+    known = [(name, printable(value)) for name, value in values.items() if value is not None]
     sure = found.intervals
     return [
         *((f"model: {name}", value) for name, value in known),

@@ -10,7 +10,7 @@ from mallowmix.assess.diagnose.disagreement import PolarisingPair, polarising
 from mallowmix.assess.intervals.bootstrap_intervals import Intervals
 from mallowmix.data.labels import text_of
 from mallowmix.data.text import joined, printable
-from mallowmix.model.m4 import M4
+from mallowmix.model.fitted_model import AnyModel
 from mallowmix.plots.plot_style import colour
 from mallowmix.report import report_text as words
 from mallowmix.report.contents import Contents
@@ -59,7 +59,7 @@ def _range(sure: Intervals | None, k: int) -> str:
     return f"{100 * low:.0f}–{words.percent(float(high))}"
 
 
-def _line(model: M4, sure: Intervals | None, k: int, i: int) -> View:
+def _line(model: AnyModel, sure: Intervals | None, k: int, i: int) -> View:
     """An item's place, its range, and where these lie on a track from the first place to the last, in percent."""
     place = int(model.sigma[k, i])
     low, high = (
@@ -232,7 +232,7 @@ def noise(found: Contents) -> list[View]:
 
 
 def systems(found: Contents) -> list[View]:
-    """How many of 100 choices are foretold right, and how likely each was held to be."""
+    """How many of 100 choices are predicted right, and how likely each was held to be."""
     judged = found.against_one
     if judged is None:
         return []

@@ -59,7 +59,7 @@ def lead(found: Contents) -> str:
 
 def in_short(found: Contents) -> list[str]:
     """The findings, one sentence each."""
-    parts = (_largest, _split, _common, _mix, _noise, _foretell, _careful)
+    parts = (_largest, _split, _common, _mix, _noise, _predict_rows, _careful)
     return [sentence for part in parts for sentence in part(found)]
 
 
@@ -111,7 +111,7 @@ def _noise(found: Contents) -> list[str]:
     ]
 
 
-def _foretell(found: Contents) -> list[str]:
+def _predict_rows(found: Contents) -> list[str]:
     judged = found.against_one
     if judged is None:
         return []
@@ -120,7 +120,7 @@ def _foretell(found: Contents) -> list[str]:
         if judged.new_people
         else "that it was not told in this test"
     )
-    said = f"Of 100 choices {who}, the model foretells {100 * judged.tastes.accuracy:.0f} right"
+    said = f"Of 100 choices {who}, the model predicts {100 * judged.tastes.accuracy:.0f} right"
     if found.model.n_components == 1:
         return [f"{said}; a coin gets 50."]
     return [f"{said}; one ranking for everybody gets {100 * judged.one.accuracy:.0f}, a coin 50."]
@@ -134,7 +134,7 @@ def _careful(found: Contents) -> list[str]:
         ]
     if _no_gain(found):
         return [
-            "Be careful: several tastes foretell no better than one ranking. Take them as a hint, not as a fact."
+            "Be careful: several tastes predict no better than one ranking. Take them as a hint, not as a fact."
         ]
     if limits:
         return ["Some answers are limited by the data: see what it can and cannot support."]
@@ -142,7 +142,7 @@ def _careful(found: Contents) -> list[str]:
 
 
 def _no_gain(found: Contents) -> bool:
-    """Whether tastes do not clearly foretell better than one ranking for all."""
+    """Whether tastes do not clearly predict better than one ranking for all."""
     judged = found.against_one
     return (
         found.model.n_components > 1
@@ -216,7 +216,7 @@ def _protocol(found: AgainstOne) -> str:
 
 def _gain(found: AgainstOne) -> str:
     right, error = 100 * found.right, 100 * found.right_error
-    said = f"It foretold {100 * found.tastes.accuracy:.1f} of 100 right"
+    said = f"It predicted {100 * found.tastes.accuracy:.1f} of 100 right"
     if right > _CLEAR * error:
         return f"{said}, {right:.1f} more than one ranking for everybody, give or take {error:.1f}: taste matters here."
     if right < -_CLEAR * error:

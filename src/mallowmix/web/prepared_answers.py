@@ -11,16 +11,17 @@ from mallowmix.assess.diagnose.disagreement import polarising
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.engine import Block
-from mallowmix.infer.collapsed_variational import Lens, fold_in, lens
+from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.next_pair import most_telling, rough_information
 from mallowmix.infer.predict import RankedItem, rank
-from mallowmix.model.m4 import M4
+from mallowmix.infer.prepared_model import PreparedModel, prepare
+from mallowmix.model.fitted_model import AnyModel
+from mallowmix.typing import Array
 
 N_DRAWS = 100  # of a person's weights behind one question
 _FEW, _BEST = 4, 1024  # one draw in four finds the best 1,024 pairs; all draws, the best of these
 _KEY = np.uint64(0)
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class Fitted:
     """A model with its number in the database; 0 is the one given on the command line."""
 
     version: int
-    model: M4
+    model: AnyModel
     votes: int = 0
     number: dict[str, int] = field(default_factory=dict)  # of each item in the model, by name
 
@@ -36,14 +37,14 @@ class Fitted:
         self.number.update({name: i for i, name in enumerate(text_of(self.model.items))})
 
     @cached_property
-    def view(self) -> Lens:
+    def prepared(self) -> PreparedModel:
         """Columns and prior."""
-        return lens(self.model)
+        return prepare(self.model)
 
     @cached_property
     def narrow(self) -> NDArray[np.float32]:
         """(Q², K) the columns in single precision."""
-        return self.view.beta.astype(np.float32)
+        return self.prepared.beta.astype(np.float32)
 
     @cached_property
     def crowd(self) -> list[RankedItem]:
@@ -79,19 +80,19 @@ class Fitted:
 
     def weights(self, block: Block) -> Array:
         """(K,) the posterior mean of the person's weights."""
-        theta = fold_in(block, self.view)[0][0, : self.model.n_components]
+        theta = fold_in(block, self.prepared)[0][0, : self.model.n_components]
         return theta / theta.sum()
 
     def question(self, block: Block, codes: NDArray[np.int64]) -> tuple[int, float]:
         """Which of the pairs `codes` (i · Q + j) tells most about the person, and how much, in nats."""
-        theta = draw(block, self.view, N_DRAWS, _KEY)[0]
+        theta = draw(block, self.prepared, N_DRAWS, _KEY)[0]
         some = np.arange(len(codes))
         if len(codes) > 4 * _BEST:
             some = np.argpartition(-rough_information(theta[::_FEW], self.narrow, codes), _BEST)[
                 :_BEST
             ]
             some.sort()
-        best, told = most_telling(theta, self.view.beta, codes[some], 1, self.narrow)
+        best, told = most_telling(theta, self.prepared.beta, codes[some], 1, self.narrow)
         return int(some[best[0]]), float(told[0])
 
     def comparisons(self, block: Block) -> Comparisons:
@@ -114,7 +115,7 @@ class Fitted:
                 self.question(block, low * Q + high)
 
 
-def telling_choice(model: M4, k: int) -> dict[str, Any] | None:
+def telling_choice(model: AnyModel, k: int) -> dict[str, Any] | None:
     """The choice that component k makes and the others do not: the pair with the largest lead over every other component."""
     if model.n_components < 2 or model.n_items < 2:
         return None

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mallowmix.engine import Block
-from mallowmix.infer.gibbs_draws import posterior
+from mallowmix.infer.gibbs_draws import weight_intervals
 from mallowmix.infer.predict import rank
 from mallowmix.web.prepared_answers import Fitted
 
@@ -15,7 +15,7 @@ _DIFFERENCES = 5
 
 def mixture(fitted: Fitted, block: Block) -> list[dict[str, Any]]:
     """One entry a taste, in the model's order by share: the person's weight, its interval, and the crowd's share."""
-    found = posterior(fitted.model, fitted.comparisons(block), level=LEVEL, n_jobs=1)
+    found = weight_intervals(fitted.model, fitted.comparisons(block), level=LEVEL, n_jobs=1)
     rows = []
     for taste in fitted.tastes:
         k = taste["component"] - 1

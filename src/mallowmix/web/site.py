@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError
-from mallowmix.model.m4 import M4
+from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.model.model_file import loads
 from mallowmix.web.events import Hub
 from mallowmix.web.prepared_answers import Fitted
@@ -44,7 +44,7 @@ class Site:
         place: str,
         settings: Settings,
         *,
-        model: M4 | None = None,
+        model: AnyModel | None = None,
         names: list[str] | None = None,
         crowd: Comparisons | None = None,
     ) -> None:
@@ -72,14 +72,14 @@ class Site:
                 "There are fewer than two items to ask about: name a model, or give a list with --items."
             )
 
-    def _first_model(self, model: M4 | None) -> Fitted | None:
+    def _first_model(self, model: AnyModel | None) -> Fitted | None:
         """The newest refit that the database holds; else the model that was given."""
         newest = self.store.newest_model()
         if newest is not None:
             fits = {fit["id"]: fit["votes"] for fit in self.store.fits()}
             fitted = Fitted(newest[0], loads(newest[2]), fits[newest[0]])
         elif model is not None:
-            fitted = Fitted(0, model, int(model.report.get("comparisons", 0)))
+            fitted = Fitted(0, model, int(as_fitted(model).report.n_comparisons or 0))
         else:
             return None
         fitted.warm()

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
 
-_STEP = 140
+_STEP = Step.WEB_PAIRS
 
 
 class Tally:

@@ -19,7 +19,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import MallowmixError
 from mallowmix.fitting.fit import fit
 from mallowmix.infer.predict import predict_each
-from mallowmix.model.m4 import M4
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.model_file import dumps, loads
 from mallowmix.web.vote_store import Archive, comparisons_of, person_name
 
@@ -50,20 +50,20 @@ def refit(place: str, components: int | str) -> dict[str, Any]:
         return {"failed": "There are no votes to learn from yet."}
     votes = comparisons_of(rows, names)
     model = _fitted(votes, components)
-    foretold, of = _foretold(before, rows, names)
+    predicted, of = _predicted(before, rows, names)
     return {
         "last_vote": int(rows[-1, 0]),
         "votes": len(rows),
         "people": votes.n_users,
         "components": model.n_components,
         "seconds": round(time.monotonic() - start, 3),
-        "foretold": foretold,
-        "foretold_of": of,
+        "predicted": predicted,
+        "predicted_of": of,
         "model": base64.b64encode(dumps(model)).decode(),
     }
 
 
-def _fitted(votes: Comparisons, components: int | str) -> M4:
+def _fitted(votes: Comparisons, components: int | str) -> FittedModel:
     """K as asked, or as the data shows; one ranking for all where there are too few people for more."""
     K: Any = components if components == "auto" else min(int(components), votes.n_users)
     try:
@@ -72,10 +72,10 @@ def _fitted(votes: Comparisons, components: int | str) -> M4:
         return fit(votes, 1, seed=0, n_jobs=1, progress=_progress())
 
 
-def _foretold(
+def _predicted(
     before: tuple[int, int, bytes] | None, rows: Any, names: dict[int, str]
 ) -> tuple[float | None, int]:
-    """Of the later half of everybody's votes since the model before, the share that it foretells from what they said before."""
+    """Of the later half of everybody's votes since the model before, the share that it predicts from what they said before."""
     if before is None:
         return None, 0
     _, last, data = before

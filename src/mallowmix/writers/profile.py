@@ -6,17 +6,18 @@ import numpy as np
 
 from mallowmix.data.rankings import Rankings
 from mallowmix.errors import OptionError, check_at_least
+from mallowmix.model.fitted_model import as_fitted
 from mallowmix.model.mallows import sample_orders
 from mallowmix.model.sampling import draw_weights
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
 
-_STEP = 85
+_STEP = Step.PROFILE
 
 
 def sample_profile(model: Any, n_voters: int, *, seed: int = 0) -> Rankings:
     """Full rankings of so many voters: each draws weights θ from the population, a component by θ, and a ranking from it."""
     check_at_least("n_voters", n_voters, 1)
-    if getattr(model, "scores", None) is not None:
+    if as_fitted(model).bradley_terry is not None:
         raise OptionError(
             "This model has Bradley-Terry columns, which are no distribution of rankings: fit it with mallows columns."
         )

@@ -17,19 +17,19 @@ from mallowmix.assess.diagnose.disagreement import (
 )
 from mallowmix.assess.diagnose.influence import Activity, Influence, activity, most_influential
 from mallowmix.assess.diagnose.reliability import Reliability, reliability
-from mallowmix.assess.intervals.replicates import Progress
 from mallowmix.assess.intervals.user_scores import smooth_at
 from mallowmix.assess.simulated_error import ExpectedError, expected_error
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.text import list_of
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import check_at_least
-from mallowmix.infer.heldout.held_out_rows import ask
-from mallowmix.model.m4 import M4
+from mallowmix.infer.heldout.held_out_rows import predict_held_out
+from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.model.permutations import kendall
-from mallowmix.model.population_moments import dirichlet_moments
 from mallowmix.model.separability import novel_pairs
+from mallowmix.numerics.dirichlet import dirichlet_moments
 from mallowmix.numerics.randomness import as_key
+from mallowmix.typing import Progress
 
 _ALIKE = 0.15  # rankings that differ in fewer pairs are looked at
 _SWEEPS = 80
@@ -65,7 +65,7 @@ class Diagnosis:
         tell apart because people mix them alike
     alike : pairs of components with nearly the same ranking
     disagreement, polarising_pairs, polarising_items : see `assess.diagnose.disagreement`
-    reliability : foretold probabilities of comparisons held out of people's own (`assess.diagnose.reliability`)
+    reliability : predicted probabilities of comparisons held out of people's own (`assess.diagnose.reliability`)
     influential : the people who move the model most (`assess.diagnose.influence`); activity: how unequally people speak
     expected_error : by simulation (`assess.simulated_error`)
     """
@@ -96,7 +96,7 @@ class Diagnosis:
 
 
 def diagnose(
-    model: M4,
+    model: AnyModel,
     comparisons: Comparisons,
     *,
     held_out: Comparisons | None = None,
@@ -109,7 +109,7 @@ def diagnose(
     """Look a model over.
 
     comparisons : those that the model was learnt from
-    held_out : comparisons of other people, to judge foretold probabilities by; without them it is done by hiding half of
+    held_out : comparisons of other people, to judge predicted probabilities by; without them it is done by hiding half of
         everybody's own comparisons, which a model that has seen them judges a little too well
     simulations : how many times the data is drawn anew from the model to see what error to expect; 0 leaves that out
     top : how many pairs, items and people to name
@@ -118,7 +118,7 @@ def diagnose(
     check_at_least("simulations", simulations, 0)
     check_at_least("top", top, 1)
     seed, votes = int(as_key(seed)), comparisons.with_items(model.items)
-    mallows = getattr(model, "scores", None) is None  # the last two parts are about Mallows columns
+    mallows = as_fitted(model).bradley_terry is None  # the last two parts are about Mallows columns
     with threadpool_limits(1):
         error = _expected(model, votes, simulations if mallows else 0, seed, n_jobs, progress)
         pairs, items = polarising(model, top)
@@ -130,7 +130,9 @@ def diagnose(
             polarising_pairs=pairs,
             polarising_items=items,
             reliability=reliability(
-                ask(model, votes if held_out is None else held_out, seed=seed, n_jobs=n_jobs)
+                predict_held_out(
+                    model, votes if held_out is None else held_out, seed=seed, n_jobs=n_jobs
+                )
             ),
             influential=_influential(model, votes, top, seed, n_jobs) if mallows else (),
             activity=activity(votes),
@@ -139,7 +141,7 @@ def diagnose(
 
 
 def _expected(
-    model: M4, votes: Comparisons, simulations: int, seed: int, n_jobs: Any, progress: Any
+    model: AnyModel, votes: Comparisons, simulations: int, seed: int, n_jobs: Any, progress: Any
 ) -> ExpectedError | None:
     return (
         expected_error(model, votes, simulations, seed=seed, n_jobs=n_jobs, progress=progress)
@@ -149,7 +151,7 @@ def _expected(
 
 
 def _influential(
-    model: M4, votes: Comparisons, top: int, seed: int, n_jobs: int | None
+    model: AnyModel, votes: Comparisons, top: int, seed: int, n_jobs: int | None
 ) -> tuple[Influence, ...]:
     smooth = smooth_at(
         model.sigma,
@@ -163,7 +165,7 @@ def _influential(
     return most_influential(smooth, votes, top)
 
 
-def _separability(model: M4) -> tuple[float | None, tuple[NovelPair, ...]]:
+def _separability(model: AnyModel) -> tuple[float | None, tuple[NovelPair, ...]]:
     if model.n_components == 1:
         return None, ()
     names, found = [str(item) for item in model.items.tolist()], novel_pairs(model.beta())
@@ -176,13 +178,13 @@ def _separability(model: M4) -> tuple[float | None, tuple[NovelPair, ...]]:
     return min(1.0, float(np.max(found.lam))), pairs
 
 
-def _condition(model: M4) -> float:
+def _condition(model: AnyModel) -> float:
     a, R = dirichlet_moments(model.alpha)
     values = np.linalg.eigvalsh(R / np.outer(a, a))
     return float(values[-1] / values[0])
 
 
-def _alike(model: M4, error: ExpectedError | None) -> tuple[Alike, ...]:
+def _alike(model: AnyModel, error: ExpectedError | None) -> tuple[Alike, ...]:
     """Told apart: the distance is more than twice the sum of the errors to be expected of the two."""
     expected = error.kendall if error else (0.0,) * model.n_components
     found = []

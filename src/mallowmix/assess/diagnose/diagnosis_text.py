@@ -81,7 +81,7 @@ def _polarising(diagnosis: Any) -> list[str]:
 def _reliable(diagnosis: Any) -> list[str]:
     found = diagnosis.reliability
     if math.isnan(found.slope):
-        return ["Nothing was held out to judge foretold probabilities by."]
+        return ["Nothing was held out to judge predicted probabilities by."]
     off = (found.slope - 1) / found.slope_error if found.slope_error > 0 else 0.0
     judged = (
         "as sure as it should be"

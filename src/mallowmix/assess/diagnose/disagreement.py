@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.model.m4 import M4
-from mallowmix.model.population_moments import dirichlet_moments
-
-Array = NDArray[np.float64]
+from mallowmix.model.fitted_model import AnyModel
+from mallowmix.numerics.dirichlet import dirichlet_moments
+from mallowmix.typing import Array
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Parts(NamedTuple):
     between_people: Array
 
 
-def variance_parts(model: M4) -> Parts:
+def variance_parts(model: AnyModel) -> Parts:
     """The three parts for every pair of items."""
     beta = model.beta()  # (K, Q, Q)
     a, R = dirichlet_moments(model.alpha)
@@ -70,7 +68,7 @@ def variance_parts(model: M4) -> Parts:
     )
 
 
-def disagreement(model: M4, comparisons: Comparisons) -> Disagreement:
+def disagreement(model: AnyModel, comparisons: Comparisons) -> Disagreement:
     """The parts over all comparisons that were made, people counting as much as their user_weight says."""
     votes, parts = comparisons.with_items(model.items), variance_parts(model)
     weight = votes.weight * votes.user_weight[votes.user]
@@ -82,7 +80,7 @@ def disagreement(model: M4, comparisons: Comparisons) -> Disagreement:
 
 
 def polarising(
-    model: M4, top: int = 5
+    model: AnyModel, top: int = 5
 ) -> tuple[tuple[PolarisingPair, ...], tuple[PolarisingItem, ...]]:
     """The pairs and the items on which people differ most, most first; a pair begins with the one preferred."""
     parts, names = variance_parts(model), [str(item) for item in model.items.tolist()]

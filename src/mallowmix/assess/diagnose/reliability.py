@@ -1,14 +1,12 @@
-"""Are foretold probabilities right? Comparisons held out of people's own, by how sure the model was of them."""
+"""Are predicted probabilities right? Comparisons held out of people's own, by how sure the model was of them."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mallowmix.infer.heldout.held_out_rows import Asked
+from mallowmix.infer.heldout.held_out_rows import HeldOutRows
 
-Array = NDArray[np.float64]
 _BINS = 10
 
 
@@ -16,7 +14,7 @@ _BINS = 10
 class Bin:
     """Comparisons whose favourite had about the same probability: how often it was held to win, and how often it won."""
 
-    foretold: float
+    predicted: float
     observed: float
     n_comparisons: float
 
@@ -25,10 +23,10 @@ class Bin:
 class Reliability:
     """How well probabilities fit outcomes.
 
-    slope : of the outcome on the log-odds foretold, by logistic regression: 1 is right, below 1 the model is too sure, above it
+    slope : of the outcome on the log-odds predicted, by logistic regression: 1 is right, below 1 the model is too sure, above it
         not sure enough; slope_error is its standard error, clustered by person
     log_likelihood_per_comparison : of what was held out
-    table : favourites by their foretold probability, from ½ to 1
+    table : favourites by their predicted probability, from ½ to 1
     """
 
     slope: float
@@ -38,17 +36,17 @@ class Reliability:
     table: tuple[Bin, ...]
 
 
-def reliability(asked: Asked) -> Reliability:
+def reliability(held_out: HeldOutRows) -> Reliability:
     """Slope and table of held-out comparisons."""
-    total = float(asked.weight.sum())
-    score = float(asked.weight @ np.log(asked.probability))
-    slope, error = _slope(asked)
-    return Reliability(slope, error, score / total if total else math.nan, total, _table(asked))
+    total = float(held_out.weight.sum())
+    score = float(held_out.weight @ np.log(held_out.probability))
+    slope, error = _slope(held_out)
+    return Reliability(slope, error, score / total if total else math.nan, total, _table(held_out))
 
 
-def _slope(asked: Asked, n_iter: int = 50) -> tuple[float, float]:
+def _slope(held_out: HeldOutRows, n_iter: int = 50) -> tuple[float, float]:
     """The b that maximises Σ w log σ(b z), z the log-odds of what happened, by Newton; sandwich error over people."""
-    z, w = np.log(asked.probability) - np.log1p(-asked.probability), asked.weight
+    z, w = np.log(held_out.probability) - np.log1p(-held_out.probability), held_out.weight
     b = 1.0
     for _ in range(n_iter):
         lost = 1 / (1 + np.exp(b * z))  # 1 − σ(bz)
@@ -60,20 +58,23 @@ def _slope(asked: Asked, n_iter: int = 50) -> tuple[float, float]:
         if abs(step) < 1e-10:
             break
     lost = 1 / (1 + np.exp(b * z))
-    per_person = np.bincount(asked.user, w * lost * z)
+    per_person = np.bincount(held_out.user, w * lost * z)
     return b, float(np.sqrt(np.sum(per_person**2)) / (w @ (lost * (1 - lost) * z**2)))
 
 
-def _table(asked: Asked) -> tuple[Bin, ...]:
+def _table(held_out: HeldOutRows) -> tuple[Bin, ...]:
     """Bins of equal width in the favourite's probability; empty ones are left out."""
-    favourite, won = np.maximum(asked.probability, 1 - asked.probability), asked.probability >= 0.5
+    favourite, won = (
+        np.maximum(held_out.probability, 1 - held_out.probability),
+        held_out.probability >= 0.5,
+    )
     bins = np.minimum(((favourite - 0.5) * 2 * _BINS).astype(np.int64), _BINS - 1)
-    n = np.bincount(bins, asked.weight, _BINS)
-    foretold, observed = (
-        np.bincount(bins, asked.weight * favourite, _BINS),
-        np.bincount(bins, asked.weight * won, _BINS),
+    n = np.bincount(bins, held_out.weight, _BINS)
+    predicted, observed = (
+        np.bincount(bins, held_out.weight * favourite, _BINS),
+        np.bincount(bins, held_out.weight * won, _BINS),
     )
     return tuple(
-        Bin(float(foretold[b] / n[b]), float(observed[b] / n[b]), float(n[b]))
+        Bin(float(predicted[b] / n[b]), float(observed[b] / n[b]), float(n[b]))
         for b in np.flatnonzero(n)
     )

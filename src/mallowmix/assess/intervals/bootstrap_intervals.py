@@ -15,13 +15,12 @@ from mallowmix.assess.intervals.little_bootstraps import (
     is_large,
 )
 from mallowmix.assess.intervals.replicates import (
-    Progress,
     Replicates,
     counter,
     many,
     replicate_rankings,
+    replicate_start,
     replicate_weights,
-    start_of,
 )
 from mallowmix.assess.intervals.score_sums import sum_scores
 from mallowmix.assess.intervals.user_scores import one_step, phi_and_share, settle
@@ -33,13 +32,14 @@ from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import OptionError, check_at_least
 from mallowmix.learn.spectral.user_sample import sampled_share
-from mallowmix.model.m4 import M4
+from mallowmix.model.fit_options import SpectralOptions
+from mallowmix.model.fit_report import FitReport
+from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.model.mallows import gap_probabilities
-from mallowmix.numerics.randomness import as_key, generator
+from mallowmix.numerics.randomness import Step, as_key, generator
+from mallowmix.typing import Array, Positions, Progress
 
-Array = NDArray[np.float64]
-Places = NDArray[np.int32]
-_STEP = 105
+_STEP = Step.PHI_BIAS
 _SIMULATIONS = 4  # of b people: their error is b/n times as large for all n
 _TOP = "the interval is about where the likelihood is largest, and the model"
 _UNREFINED = f"{_TOP} was not brought there: fit with refine 'full'."
@@ -56,29 +56,29 @@ class Intervals:
     draws : the replicates: sigma (R, K, Q), phi (R, K), share (R, K)
     refined : whether the model was brought to where the likelihood is largest, which intervals of φ and shares are about
 
-    Places are discrete: an interval of places holds the estimate and at least the level of the replicates. Where a ranking is all
+    Positions are discrete: an interval of places holds the estimate and at least the level of the replicates. Where a ranking is all
     but known, most intervals are a place or two and cover more often than they say.
     """
 
     level: float
     items: Labels
-    position: Places
+    position: Positions
     phi: Array
     share: Array
     draws: Replicates
     refined: bool = True
 
     @cached_property
-    def _positions(self) -> tuple[Places, Places]:
+    def _positions(self) -> tuple[Positions, Positions]:
         return shortest_run(self.draws.sigma, self.position, self.level)
 
     @property
-    def position_low(self) -> Places:
+    def position_low(self) -> Positions:
         """(K, Q) the best place of each item that is still believable."""
         return self._positions[0]
 
     @property
-    def position_high(self) -> Places:
+    def position_high(self) -> Positions:
         """(K, Q) the worst."""
         return self._positions[1]
 
@@ -197,7 +197,7 @@ def _row(
 
 
 def intervals(
-    model: M4,
+    model: AnyModel,
     comparisons: Comparisons,
     replicates: int = 200,
     level: float = 0.9,
@@ -225,12 +225,13 @@ def intervals(
 
     Beyond 20,000 people or 6 million comparisons nothing is kept of most people. φ and shares are bootstrapped by two passes
     that add up scores (`assess.intervals.score_sums`): of everybody up to 6 million comparisons, else of people who made 4 million, as
-    many as `fit` learns φ from. Places come from bootstraps of five samples of at most 10,000 people, scaled to everybody and
+    many as `fit` learns φ from. Positions come from bootstraps of five samples of at most 10,000 people, scaled to everybody and
     rounded outwards (`assess.intervals.little_bootstraps`). The bias of φ is simulated for one sample of b people; for n it is b/n of that.
 
     Measured (docs/assess.md), 90% intervals of places and win rates reach their level; those of φ and the shares nearly do.
     """
-    check_request(model, replicates, level)
+    fitted = as_fitted(model)
+    check_request(fitted, replicates, level)
     seed = int(as_key(seed))
     votes = comparisons.with_items(model.items)
     with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
@@ -238,19 +239,26 @@ def intervals(
             draws = _of_sums(model, votes, replicates, seed, run, progress)
         else:
             draws = _of_everybody(model, _in_memory(votes), replicates, seed, run.n_jobs, progress)
-    refined = model.report.get("refine") == "full" or model.report.get("method") == "update"
+    refined = _is_refined(fitted.report)
     return Intervals(level, model.items, model.sigma, model.phi, model.share, draws, refined)
 
 
-def check_request(model: M4, replicates: int, level: float) -> None:
+def check_request(model: FittedModel, replicates: int, level: float) -> None:
     """Refuse what `intervals` cannot do, before any work."""
     check_at_least("replicates", replicates, 10)
     if not 0 < level < 1:
         raise OptionError(f"level is {level}; it must lie between 0 and 1, as 0.9 does.")
-    if getattr(model, "scores", None) is not None:
+    if model.bradley_terry is not None:
         raise OptionError(
-            "The model has Bradley–Terry columns; intervals are for Mallows columns: fit with the default ones."
+            "The model has Bradley–Terry components; intervals are for Mallows components: fit with the default ones."
         )
+
+
+def _is_refined(report: FitReport) -> bool:
+    """Whether the model was brought to where the likelihood is largest."""
+    options = report.options
+    full = isinstance(options, SpectralOptions) and options.refine == "full"
+    return full or report.method == "update"
 
 
 def _in_memory(votes: Any) -> Comparisons:
@@ -261,7 +269,7 @@ def _in_memory(votes: Any) -> Comparisons:
 
 
 def _of_everybody(
-    model: M4,
+    model: AnyModel,
     votes: Comparisons,
     replicates: int,
     seed: int,
@@ -269,8 +277,8 @@ def _of_everybody(
     progress: Progress | None,
 ) -> Replicates:
     """The Bayesian bootstrap: η* = η̂ + I⁻¹ Σ_m w_m (u_m − 1) s_m, less the bias of logit φ; rankings that u wants."""
-    engine, told = ThreadEngine(n_jobs), counter(progress, replicates)
-    start = start_of(model, votes, engine, seed=seed)
+    engine, advance = ThreadEngine(n_jobs), counter(progress, replicates)
+    start = replicate_start(model, votes, engine, seed=seed)
     smooth = settle(model, start.blocks, engine, seed=seed)
     simulated = simulate_phi(model, smooth, votes, seed=seed, n_jobs=n_jobs, progress=progress)
     u = replicate_weights(replicates, votes.n_users, seed=seed)
@@ -278,7 +286,7 @@ def _of_everybody(
         lambda r: replicate_rankings(start, smooth, u[r], seed=seed, draw=r),
         range(replicates),
         n_jobs,
-        told,
+        advance,
     )
     steps = one_step(smooth, (u - 1) * start.people @ smooth.scores)
     return Replicates(np.array(sigma), *phi_and_share(_moved(smooth.eta, steps, simulated, seed)))
@@ -294,7 +302,7 @@ def _moved(eta: Array, steps: Array, simulated: Simulated, seed: int) -> Array:
 
 
 def _of_sums(
-    model: M4, votes: Any, replicates: int, seed: int, run: Engine, progress: Progress | None
+    model: AnyModel, votes: Any, replicates: int, seed: int, run: Engine, progress: Progress | None
 ) -> Replicates:
     """The same of many people: φ and shares from sums over them, places from samples of them."""
     everybody = make_blocks(votes)
@@ -328,7 +336,9 @@ def _of_sums(
     return Replicates(sigma, *phi_and_share(_moved(smooth.eta, steps, simulated, seed)))
 
 
-def shortest_run(draws: Places, estimate: Places, level: float) -> tuple[Places, Places]:
+def shortest_run(
+    draws: Positions, estimate: Positions, level: float
+) -> tuple[Positions, Positions]:
     """The shortest run of places with `level` of the draws (R, …), of several the nearest to the estimate, widened to hold it."""
     R = len(draws)
     n = int(np.ceil(level * R - 1e-9))
@@ -341,7 +351,9 @@ def shortest_run(draws: Places, estimate: Places, level: float) -> tuple[Places,
     return np.minimum(low, estimate).astype(np.int32), np.maximum(high, estimate).astype(np.int32)
 
 
-def _win_rates(first: Places, second: Places, phi: Array, share: Array, n_items: int) -> Array:
+def _win_rates(
+    first: Positions, second: Positions, phi: Array, share: Array, n_items: int
+) -> Array:
     """(R,) Σ_k a_k β(σ_k(j) − σ_k(i); φ_k)."""
     rates = np.zeros(len(phi))
     for r in range(len(phi)):

@@ -1,4 +1,4 @@
-"""Places among more people than can be kept: ordinary bootstraps of a few small samples of people, scaled to everybody.
+"""Positions among more people than can be kept: ordinary bootstraps of a few small samples of people, scaled to everybody.
 
 A sample of b people is bootstrapped as if there were no others, and an item's move from its middle place there, times √(b/n), is
 its move among all n, rounded away from 0 (the b-out-of-n bootstrap of Bickel, Götze and van Zwet 1997, over several samples as in
@@ -10,26 +10,18 @@ order and one of the other. Rounded moves err on the safe side: what a sample le
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mallowmix.assess.intervals.replicates import (
-    Progress,
-    counter,
-    many,
-    replicate_rankings,
-    start_of,
-)
+from mallowmix.assess.intervals.replicates import counter, many, replicate_rankings, replicate_start
 from mallowmix.assess.intervals.user_scores import Smooth
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, Engine, Shard, ThreadEngine, make_shards, map_step
-from mallowmix.learn.spectral.user_sample import ENOUGH, people, sample_people, sampled_share
-from mallowmix.model.m4 import M4
-from mallowmix.numerics.randomness import generator
+from mallowmix.learn.spectral.user_sample import ENOUGH, people, sample_users, sampled_share
+from mallowmix.model.fitted_model import AnyModel
+from mallowmix.numerics.randomness import Step, generator
+from mallowmix.typing import Positions, Progress
 
-Array = NDArray[np.float64]
-Places = NDArray[np.int32]
-_SAMPLE, _WEIGHTS = 107, 108
+_SAMPLE, _WEIGHTS = Step.SUBSETS, Step.SUBSET_WEIGHTS
 # people up to whom everybody is bootstrapped: 200 replicates of them take some minutes, and weights
 # 32 MB
 MOST = 20_000
@@ -71,7 +63,7 @@ def _draw(shard: Shard, broadcast: tuple[float, list[int]]) -> list[list[Block]]
     """For each sample the shard's people in it, block by block; a block is read once."""
     share, seeds = broadcast
     drawn = [
-        [sample_people(block, share, seed) for seed in seeds]
+        [sample_users(block, share, seed) for seed in seeds]
         for block in (block.load() for block in shard.blocks)
     ]
     return [list(blocks) for blocks in zip(*drawn, strict=True)]
@@ -94,7 +86,7 @@ def as_comparisons(blocks: list[Block], items: Labels, users: Labels | None = No
 
 
 def draw_places(
-    model: M4,
+    model: AnyModel,
     smooth: Smooth,
     subsets: list[Comparisons],
     n_users: int,
@@ -103,22 +95,22 @@ def draw_places(
     seed: int = 0,
     n_jobs: int = 1,
     progress: Progress | None = None,
-) -> Places:
+) -> Positions:
     """(R, K, Q) places around the model's, as many from each sample; those of one draw need not be a ranking."""
-    told, draws = counter(progress, replicates), []
+    advance, draws = counter(progress, replicates), []
     for j, subset in enumerate(subsets):
-        start = start_of(model, subset, ThreadEngine(n_jobs), seed=seed)
+        start = replicate_start(model, subset, ThreadEngine(n_jobs), seed=seed)
 
-        def one(r: int, start: Any = start, b: int = subset.n_users) -> Places:
+        def one(r: int, start: Any = start, b: int = subset.n_users) -> Positions:
             u = generator(seed, _WEIGHTS, r).standard_exponential(b)
             return replicate_rankings(start, smooth, u, seed=seed, draw=r)
 
-        found = np.array(many(one, range(j, replicates, len(subsets)), n_jobs, told))
+        found = np.array(many(one, range(j, replicates, len(subsets)), n_jobs, advance))
         draws.append(around(model.sigma, found, np.sqrt(subset.n_users / n_users)))
     return np.concatenate(draws)
 
 
-def around(sigma: Places, draws: Places, scale: float) -> Places:
+def around(sigma: Positions, draws: Positions, scale: float) -> Positions:
     """σ̂ + ⌈√(b/n) · move⌉ away from 0, where an item moves from its median place in the draws (R, K, Q)."""
     move = draws - np.quantile(draws, 0.5, axis=0, method="inverted_cdf")
     scaled = np.sign(move) * np.ceil(np.abs(move) * scale - 1e-9)

@@ -13,15 +13,14 @@ from mallowmix.assess.intervals.user_scores import Smooth
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks
 from mallowmix.infer.weights import weights
-from mallowmix.learn.spectral.mallows_mstep import Columns
-from mallowmix.learn.spectral.monte_carlo_em import Chain, monte_carlo_em, start_chains
-from mallowmix.model.m4 import M4
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.learn.spectral.monte_carlo_em import Chain, monte_carlo_em, new_chains
+from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.permutations import kendall, match_components
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, child_seed, generator
+from mallowmix.typing import Array, Progress
 
-Array = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
-_STEP = 102
+_STEP = Step.REPLICATE_WEIGHTS
 # passes of a replicate: its rankings are near the model's, and the chains have settled
 _SETTLE, _AVERAGE, _SWEEPS = (1, 3, 3)
 
@@ -50,25 +49,27 @@ class Start(NamedTuple):
         return np.concatenate([block.user_weight for block in self.blocks])
 
 
-def start_of(model: M4, comparisons: Comparisons, engine: Engine, *, seed: int) -> Start:
+def replicate_start(
+    model: AnyModel, comparisons: Comparisons, engine: Engine, *, seed: int
+) -> Start:
     """Everybody's weights under the model, and two cycles of Gibbs sampling from there."""
     votes = comparisons.with_items(model.items)
     blocks = make_blocks(votes)
-    chains = start_chains(blocks, _by_block(weights(model, votes, n_jobs=engine.n_jobs), blocks))
-    columns = Columns(np.array(model.sigma), np.array(model.phi))
+    chains = new_chains(blocks, _by_block(weights(model, votes, n_jobs=engine.n_jobs), blocks))
+    components = MallowsComponents(np.array(model.sigma), np.array(model.phi))
     settled = monte_carlo_em(
         blocks,
-        columns,
+        components,
         np.array(model.alpha),
         chains,
         engine,
-        min_settle=1,
-        max_settle=1,
+        min_burn_in=1,
+        max_burn_in=1,
         min_average=1,
         max_average=1,
         seed=seed,
     )
-    return Start(blocks, columns.sigma, settled.chains)
+    return Start(blocks, components.sigma, settled.chains)
 
 
 def replicate_weights(replicates: int, n_users: int, *, seed: int) -> Array:
@@ -88,29 +89,29 @@ def replicate_rankings(
     ]
     outcome = monte_carlo_em(
         blocks,
-        Columns(start.sigma, smooth.phi),
+        MallowsComponents(start.sigma, smooth.phi),
         smooth.alpha,
         start.chains,
         ThreadEngine(1),
         sweeps=_SWEEPS,
-        min_settle=_SETTLE,
-        max_settle=_SETTLE,
+        min_burn_in=_SETTLE,
+        max_burn_in=_SETTLE,
         min_average=_AVERAGE,
         max_average=_AVERAGE,
-        seed=(seed + 1 + draw) % 2**64,
+        seed=child_seed(seed, Step.REPLICATE, draw),
     )
-    return in_order_of(outcome.columns.sigma, start.sigma)
+    return in_order_of(outcome.components.sigma, start.sigma)
 
 
 def many(
-    one: Callable[[int], Any], numbers: Iterable[int], n_jobs: int, told: Callable[[], None]
+    one: Callable[[int], Any], numbers: Iterable[int], n_jobs: int, advance: Callable[[], None]
 ) -> list[Any]:
     """one(n) of each number, several at a time; the answers do not depend on how many. `told` is called after each."""
     found = []
     with ThreadPoolExecutor(n_jobs) as pool:
         for answer in pool.map(one, numbers):
             found.append(answer)
-            told()
+            advance()
     return found
 
 
@@ -118,13 +119,13 @@ def counter(progress: Progress | None, total: int) -> Callable[[], None]:
     """What tells `progress` of one replicate more, each time that it is called."""
     done = 0
 
-    def told() -> None:
+    def advance() -> None:
         nonlocal done
         done += 1
         if progress:
             progress("replicates", done, total)
 
-    return told
+    return advance
 
 
 def in_order_of(sigma: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.int32]:

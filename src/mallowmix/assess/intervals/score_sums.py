@@ -7,7 +7,6 @@ replicates at once: R · 2K numbers leave a block, wherever it lives.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.assess.intervals.user_scores import (
     Smooth,
@@ -17,11 +16,11 @@ from mallowmix.assess.intervals.user_scores import (
     told_to_blocks,
 )
 from mallowmix.engine import Block, Engine, make_shards, reduce_step
-from mallowmix.learn.spectral.user_sample import sample_people
-from mallowmix.numerics.randomness import generator
+from mallowmix.learn.spectral.user_sample import sample_users
+from mallowmix.numerics.randomness import Step, child_seed, generator
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
-_STEP = 106
+_STEP = Step.SCORE_SUMS
 _FARTHEST = 0.5  # of a step in logit φ or log α, as in `settle`
 
 
@@ -46,10 +45,14 @@ def sum_scores(
     """
     smooth, weighted = near, np.empty(0)
     for wanted in (0, replicates):
-        told = told_to_blocks(
-            sigma, smooth.eta, smooth.alpha, sweeps=sweeps, seed=(seed + bool(wanted)) % 2**64
+        advance = told_to_blocks(
+            sigma,
+            smooth.eta,
+            smooth.alpha,
+            sweeps=sweeps,
+            seed=child_seed(seed, Step.SCORE_PASS, int(bool(wanted))),
         )
-        totals, _ = engine.reduce(_sums, make_shards(everybody), (told, share, wanted, seed))
+        totals, _ = engine.reduce(_sums, make_shards(everybody), (advance, share, wanted, seed))
         slope, cross, shown, weighted = totals
         smooth = Smooth(smooth.eta, np.empty((0, len(near.eta))), information_of(cross, shown))
         smooth = smooth._replace(
@@ -63,9 +66,9 @@ def _sums(
     block: Block, broadcast: tuple[Any, float, int, int], _: Any
 ) -> tuple[tuple[Array, ...], None]:
     """Σ w s, Σ w a bᵀ of the two stretches, Σ w s sᵀ, and of each replicate Σ w (u − 1) s with u ~ Exp(1)."""
-    told, share, replicates, seed = broadcast
-    block = sample_people(block, share, seed)
-    halves = block_scores(block, told)  # (people, 2, 2K)
+    advance, share, replicates, seed = broadcast
+    block = sample_users(block, share, seed)
+    halves = block_scores(block, advance)  # (people, 2, 2K)
     people, mean = block.user_weight[:, None], halves.mean(axis=1)
     u = generator(seed, _STEP, block.first_user).standard_exponential((replicates, block.n_users))
     sums = (

@@ -9,18 +9,17 @@ from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from mallowmix.engine import Block, Engine, map_step
-from mallowmix.model.m4 import M4
+from mallowmix.model import least_beta
+from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.mallows import beta_matrix
-from mallowmix.numerics.randomness import as_key, philox, splitmix
+from mallowmix.numerics.randomness import Step, as_key, child_seed, philox, splitmix
 from mallowmix.numerics.special import digamma
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
-_STEP, _BURN = 101, 30
-_FLOOR = 1e-4  # least β
+_STEP, _BURN = int(Step.USER_SCORES), 30
 _H = 1e-3  # step of the numerical derivative in logit φ
 _LEAST, _MOST = 1e-4, 1 - 1e-4  # of φ
 _NOISE = 0.1  # the information is at least this part of what both stretches together show
@@ -45,7 +44,7 @@ class Smooth(NamedTuple):
 
 
 def settle(
-    model: M4,
+    model: AnyModel,
     blocks: list[Block],
     engine: Engine,
     *,
@@ -64,7 +63,13 @@ def settle(
         eta = found.eta + np.clip(step, -0.5, 0.5)
         phi, alpha = _logistic(eta[: len(model.phi)]), np.exp(eta[len(model.phi) :])
         found = smooth_at(
-            model.sigma, phi, alpha, blocks, engine, sweeps=sweeps, seed=(seed + n + 1) % 2**64
+            model.sigma,
+            phi,
+            alpha,
+            blocks,
+            engine,
+            sweeps=sweeps,
+            seed=child_seed(seed, Step.SCORE_PASS, n),
         )
     return found
 
@@ -121,7 +126,11 @@ def _tables(sigma: Any, logit: Array) -> tuple[Array, Array]:
     beta, slope = [], []
     for row, x in zip(sigma, logit, strict=True):
         low, middle, high = (
-            np.clip(beta_matrix(row, float(_logistic(x + h))), _FLOOR, 1 - _FLOOR)
+            np.clip(
+                beta_matrix(row, float(_logistic(x + h))),
+                least_beta.INFERENCE,
+                1 - least_beta.INFERENCE,
+            )
             for h in (-_H, 0, _H)
         )
         beta.append(middle.ravel())

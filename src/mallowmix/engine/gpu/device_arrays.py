@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mallowmix.data.tie_halves import rows_users, tie_halves
 from mallowmix.engine.gpu.kernels import MOST_LANES, Kernels
-from mallowmix.engine.tie_halves import rows_users, tie_halves
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Comparisons of people that a model is asked for after it was told the others of theirs, with their foretold probabilities."""
+"""Held-out comparisons of users, row by row, with the probability that a model gave each when given the others."""
 
 from typing import Any, NamedTuple
 
@@ -6,52 +6,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
-from mallowmix.infer.collapsed_variational import views
-from mallowmix.infer.heldout.completion import foretold, split_block
-from mallowmix.model.m4 import M4
+from mallowmix.engine import Block, Engine, make_blocks, map_step
+from mallowmix.engine.selection import EngineName, using
+from mallowmix.infer.heldout.completion import predicted, split_block_rows
+from mallowmix.infer.prepared_model import prepare_members
+from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.randomness import as_key
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 
-
-class Asked(NamedTuple):
-    """Rows that were held out: whose, which ordered pair (winner · Q + loser), how often, and their foretold probability."""
+class HeldOutRows(NamedTuple):
+    """Rows that were held out: whose, which ordered pair (winner · Q + loser), how often, and their predicted probability."""
 
     user: NDArray[np.int64]
     pair: NDArray[np.int64]
     weight: Array
     probability: Array
 
-    def per_person(self, n_users: int) -> Array:
-        """(M, 2) each person's summed log-probability of what was held out, and how much that is."""
+    def per_user(self, n_users: int) -> Array:
+        """(M, 2) each user's summed log-probability of what was held out, and how much that is."""
         score = np.bincount(self.user, self.weight * np.log(self.probability), n_users)
-        return np.column_stack([score, np.bincount(self.user, self.weight, n_users)]).astype(
-            np.float64
-        )
+        n = np.bincount(self.user, self.weight, n_users)
+        return np.column_stack([score, n]).astype(np.float64)
 
 
-def ask(
-    model: M4,
+def predict_held_out(
+    model: ComponentModel,
     comparisons: Comparisons,
     *,
     given: float = 0.5,
     seed: int = 0,
     n_jobs: int | None = None,
-) -> Asked:
-    """Tell the model a part of everybody's comparisons and ask for the rest, as `infer.heldout.completion` does, row by row."""
+    engine: EngineName | Engine | None = None,
+) -> HeldOutRows:
+    """Give the model a part of every user's comparisons and predict the rest, as `infer.heldout.completion` does."""
     comparisons = comparisons.with_items(model.items)
-    parts = ThreadEngine(n_jobs).map(
-        _ask, make_blocks(comparisons), (views(model), given, as_key(seed))
-    )
-    return Asked(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    broadcast = (prepare_members(model), given, as_key(seed))
+    with using(engine, n_jobs) as run:
+        parts = run.map(_held_out, make_blocks(comparisons), broadcast)
+    return HeldOutRows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 @map_step("held-out rows")
-def _ask(block: Block, broadcast: Any) -> Asked:
-    fits, given, key = broadcast
-    told, asked = split_block(block, given, "comparisons", key)
-    rows = np.flatnonzero(asked > 0)
-    person = np.repeat(np.arange(block.n_users), np.diff(block.starts))[rows]
-    p = foretold(block, fits, told, person, block.pair[rows])
-    return Asked(block.first_user + person, block.pair[rows].astype(np.int64), asked[rows], p)
+def _held_out(block: Block, broadcast: Any) -> HeldOutRows:
+    members, given, key = broadcast
+    known, wanted = split_block_rows(block, given, "comparisons", key)
+    rows = np.flatnonzero(wanted > 0)
+    user = block.users_of_rows()[rows].astype(np.int64)
+    p = predicted(block, members, known, user, block.pair[rows])
+    return HeldOutRows(block.first_user + user, block.pair[rows].astype(np.int64), wanted[rows], p)

@@ -1,26 +1,21 @@
 """What every held-out likelihood shares: the result, its standard error over people, the least probability of a comparison."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.engine import MapStep
-from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import DataError
-from mallowmix.model.m4 import M4
+from mallowmix.model import least_beta
+from mallowmix.model.component_model import ComponentModel
+from mallowmix.numerics.clustered_error import clustered_ratio
+from mallowmix.typing import Array, Progress
 
-FLOOR = (
-    1e-4  # least β: at φ = 0 a comparison against every reference ranking would have probability 0
-)
 NOBODY = "nobody has any comparison of the model's items."
-Array = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -39,23 +34,28 @@ class Heldout:
 
 
 def summary(scores: Array, reason: str, details: dict[str, Any] | None = None) -> Heldout:
-    """The mean over comparisons, a ratio of sums over people: s.e.² = M/(M−1) Σ_m (s_m − r n_m)² / (Σ n_m)².
+    """The mean over comparisons, a ratio of sums over users, with its clustered standard error.
 
-    scores : (users, 2) each person's summed log-likelihood and number of comparisons; people with none do not count
-    reason : why nothing may be left, for the error that says so
+    Parameters
+    ----------
+    scores : (users, 2) array
+        Each user's summed log-likelihood and number of comparisons; users with none do not count.
+    reason : str
+        Why nothing may be left, for the error that says so.
+    details : dict
+        How the number was found.
     """
-    scores = scores[scores[:, 1] > 0]
-    if not len(scores):
+    n_users = int(np.count_nonzero(scores[:, 1] > 0))
+    if not n_users:
         raise DataError(f"Nothing is held out: {reason}")
-    s, n, M = scores[:, 0], scores[:, 1], len(scores)
-    mean = float(s.sum() / n.sum())
-    spread = np.sqrt(np.sum((s - mean * n) ** 2) * M / (M - 1)) / n.sum() if M > 1 else np.nan
-    return Heldout(mean, float(spread), float(n.sum()), M, details or {})
+    mean, error = clustered_ratio(scores[:, 0], scores[:, 1])
+    n = float(scores[:, 1].sum())
+    return Heldout(mean, error if n_users > 1 else np.nan, n, n_users, details or {})
 
 
-def floored_beta(model: M4) -> Array:
+def floored_beta(model: ComponentModel) -> Array:
     """(Q², K) β of ordered pairs, none below 10⁻⁴ and none above 1 − 10⁻⁴."""
-    beta = np.clip(model.beta(), FLOOR, 1 - FLOOR)
+    beta = np.clip(model.beta(), least_beta.INFERENCE, 1 - least_beta.INFERENCE)
     return np.ascontiguousarray(beta.reshape(model.n_components, -1).T)
 
 
@@ -63,17 +63,15 @@ def by_person(
     step: MapStep[Array],
     comparisons: Comparisons,
     broadcast: Any,
+    engine: Engine,
     *,
-    n_jobs: int | None,
-    progress: Progress | None,
     name: str,
     width: int,
-    engine: EngineName | Engine | None = None,
+    progress: Progress | None,
 ) -> Array:
-    """What a step says of each person, `width` numbers each."""
+    """What a step says of each user, `width` numbers each."""
     shown = partial(progress, name) if progress else None
-    with using(engine, n_jobs) as run:
-        parts = run.map(step, make_blocks(comparisons), broadcast, progress=shown)
+    parts = engine.map(step, make_blocks(comparisons), broadcast, progress=shown)
     return np.concatenate([np.empty((0, width)), *parts])
 
 

@@ -11,79 +11,58 @@ import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, map_step
-from mallowmix.engine.selection import EngineName
-from mallowmix.errors import check_at_least
+from mallowmix.engine.selection import EngineName, using
 from mallowmix.infer.heldout.annealing import anneal, log_likelihood
+from mallowmix.infer.heldout.heldout_options import ImportanceOptions
 from mallowmix.infer.heldout.heldout_scores import (
     NOBODY,
-    Array,
     Heldout,
-    Progress,
     by_person,
     floored_beta,
     log_mu_by_person,
     summary,
 )
-from mallowmix.model.m4 import M4
-from mallowmix.numerics.randomness import as_key, draw_log_dirichlet, philox
+from mallowmix.model.component_model import ComponentModel
+from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox
 from mallowmix.numerics.special import digamma, log_gamma
+from mallowmix.typing import Array, Progress
 
 _SCALES = np.array([1.0, 0.25, 0.1, 0.0])
-_DRAW, _ANNEAL = 64, 65
+_DRAW, _ANNEAL = int(Step.IMPORTANCE), int(Step.ANNEALING)
 _FITTING = (
     50  # steps of the variational fit: it is only where draws come from, it need not be exact
 )
 
 
 def importance(
-    model: M4,
+    model: ComponentModel,
     comparisons: Comparisons,
+    options: ImportanceOptions | None = None,
     *,
-    draws: int = 2000,
-    max_draws: int = 16_000,
-    least_ess: float = 100,
-    particles: int = 128,
     include_mu: bool = False,
     seed: int = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
     engine: EngineName | Engine | None = None,
+    progress: Progress | None = None,
 ) -> Heldout:
-    """The likelihood of all of everybody's comparisons, the weights θ integrated out over the model's Dirichlet prior.
+    """The likelihood of all of every user's comparisons, the weights θ integrated out over the model's Dirichlet prior.
 
-    draws, max_draws, least_ess : a person's draws are doubled until they are worth `least_ess` independent ones, (Σw)² / Σw², or
-        there are `max_draws`; whoever falls short then is annealed (`mallowmix.infer.heldout.annealing`)
-    particles : of each of the two annealings of such a person, whose probabilities are averaged
-    include_mu : add Σ weight · log μ, with μ estimated from the pair counts; else β alone
-
-    A comparison of weight w, whole or not, enters as p(w | θ)^w. β is kept in [10⁻⁴, 1 − 10⁻⁴], so that rankings followed without
-    fail (φ = 0) give finite numbers. `user_weight` plays no part. `details` holds the least and the median effective sample size
-    of people who were not annealed, the number of those who were, and the Monte-Carlo error of the answer.
+    A comparison of weight w, whole or not, enters as p(w | θ)^w. `user_weight` plays no part. `details` holds
+    the least and the median effective sample size of users who were not annealed, the number of those who
+    were, and the Monte-Carlo error of the answer.
     """
-    for name, value, least in (
-        ("draws", draws, 4),
-        ("max_draws", max_draws, draws),
-        ("least_ess", least_ess, 1),
-    ):
-        check_at_least(name, value, least)
-    check_at_least("particles", particles, 2)
+    chosen = options or ImportanceOptions()
     comparisons = comparisons.with_items(model.items)
-    n = comparisons.per_user()
-    broadcast = (
-        floored_beta(model),
-        model.alpha,
-        draws,
-        max_draws,
-        float(least_ess),
-        particles,
-        as_key(seed),
-    )
-    how = {"n_jobs": n_jobs, "progress": progress, "engine": engine}
-    found = by_person(_score, comparisons, broadcast, name="importance", width=4, **how)
+    n, least = comparisons.per_user(), float(chosen.min_ess)
+    sizes = (chosen.n_draws, chosen.max_draws, least, chosen.n_particles)
+    broadcast = (floored_beta(model), model.alpha, *sizes, as_key(seed))
+    with using(engine, n_jobs) as run:
+        found = by_person(
+            _score, comparisons, broadcast, run, name="importance", width=4, progress=progress
+        )
     score = found[:, 0] + (log_mu_by_person(comparisons) if include_mu else 0.0)
-    return summary(
-        np.column_stack([score, n]), NOBODY, _details(found[n > 0], float(n.sum()), least_ess)
-    )
+    details = _details(found[n > 0], float(n.sum()), least)
+    return summary(np.column_stack([score, n]), NOBODY, details)
 
 
 def _details(found: Array, n_comparisons: float, least_ess: float) -> dict[str, Any]:

@@ -6,109 +6,85 @@ the logarithm of the particles' weighted mean of p. (Wallach, Murray, Salakhutdi
 """
 
 import warnings
-from typing import Any, Literal
+from typing import Any
 
 import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, map_step
-from mallowmix.engine.selection import EngineName
-from mallowmix.errors import FitWarning, OptionError, check_at_least, check_choice
+from mallowmix.engine.selection import EngineName, using
+from mallowmix.errors import FitWarning
+from mallowmix.infer.heldout.heldout_options import LeftToRightOptions
 from mallowmix.infer.heldout.heldout_scores import (
     NOBODY,
-    Array,
     Heldout,
-    Progress,
     by_person,
     floored_beta,
     log_mu_by_person,
     summary,
 )
-from mallowmix.model.m4 import M4
-from mallowmix.numerics.randomness import as_key, philox, splitmix
+from mallowmix.model.component_model import ComponentModel
+from mallowmix.numerics.randomness import Step, as_key, philox, splitmix
+from mallowmix.typing import Array, Progress
 
-Form = Literal["filter", "mean-of-products", "product-of-means"]
 FORMS = ("filter", "mean-of-products", "product-of-means")
 _FILTER, _PRODUCT_OF_MEANS = 0, 2  # numbers of forms inside kernels
-_ORDER, _STEP = 62, 63
+_ORDER, _STEP = int(Step.TOKEN_ORDER), int(Step.PARTICLES)
 
 
 def left_to_right(
-    model: M4,
+    model: ComponentModel,
     comparisons: Comparisons,
+    options: LeftToRightOptions | None = None,
     *,
-    form: Form = "filter",
-    particles: int = 32,
-    max_particles: int | None = None,
-    tol: float = 1e-3,
-    moves: int = 2,
     include_mu: bool = False,
     seed: int = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
     engine: EngineName | Engine | None = None,
+    progress: Progress | None = None,
 ) -> Heldout:
-    """The likelihood of all of everybody's comparisons, the weights θ integrated out over the model's Dirichlet prior.
+    """The likelihood of all of every user's comparisons, the weights θ integrated out over the model's Dirichlet prior.
 
-    form : "filter" weighs the particles by what they foretold and resamples them when fewer than half are effective;
-        "mean-of-products" never resamples: right on average, but its noise grows with the number of comparisons;
-        "product-of-means" is what topic-model software often computes, the product over comparisons of plain means over
-        particles: too high or too low by an amount that no number of particles removes
-    particles, max_particles, tol : two independent runs are made and their probabilities averaged; both are repeated with twice
-        the particles (up to 1,024 unless told, more for fewer than 4,096 comparisons) until they differ by less than `tol` a
-        comparison, and so does the mean of logarithms from the logarithm of the mean: the noise of a person's run lowers its
-        logarithm, which adds up over people though the differences cancel
-    moves : Gibbs moves of randomly chosen earlier components, so many for each comparison; the filter makes them when it
-        resamples, the other forms before every comparison. The work is O(particles · comparisons · K · (1 + moves))
-    include_mu : add Σ weight · log μ, with μ estimated from the pair counts; else β alone
+    The filter weighs the particles by what they predicted and resamples them when fewer than half are
+    effective; it makes its Gibbs moves then, the other forms before every comparison. The work is
+    O(particles · comparisons · K · (1 + moves)).
 
-    A person's comparisons are taken in a random order that depends on the seed and the person's number alone. Weights: w
-    comparisons, where a fraction v counts v towards n_k and v log p towards the answer. That is a convention, `completion`'s too,
-    and another than the power p(w | θ)^v of `importance`: with weights of ½ throughout it can be .02 higher. β is kept in
-    [10⁻⁴, 1 − 10⁻⁴], so that rankings followed without fail (φ = 0) give finite numbers. `user_weight` plays no part.
+    A user's comparisons are taken in a random order that depends on the seed and the user's number alone.
+    Weights: w comparisons, where a fraction v counts v towards n_k and v log p towards the answer. That is a
+    convention, `completion`'s too, and another than the power p(w | θ)^v of `importance`: with weights of ½
+    throughout it can be .02 higher. `user_weight` plays no part.
     """
+    chosen = options or LeftToRightOptions()
     comparisons = comparisons.with_items(model.items)
     n = comparisons.per_user()
-    most = max(particles, _most(float(n.sum()))) if max_particles is None else max_particles
-    _check(form, particles, most, tol, moves)
-    common = (floored_beta(model), model.alpha, FORMS.index(form), moves, as_key(seed))
-    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "engine": engine}
-    R = particles
-    while True:
-        runs = by_person(
-            _two_runs, comparisons, (R, *common), name=f"{R} particles", width=2, **how
-        )
-        details = {"form": form, "particles": R, "moves": moves, **_agreement(runs, n)}
-        settled = max(details["difference"], details["noise_bias"]) < tol
-        if settled or most < 2 * R:
-            break
-        R *= 2
-    if not settled:
-        _warn(details, tol)
-    score = (
-        np.logaddexp(runs[:, 0], runs[:, 1])
-        - np.log(2)
-        + (log_mu_by_person(comparisons) if include_mu else 0.0)
-    )
+    R, most = chosen.n_particles, chosen.max_particles
+    most = max(R, _most(float(n.sum()))) if most is None else most
+    form = FORMS.index(chosen.form)
+    common = (floored_beta(model), model.alpha, form, chosen.n_moves, as_key(seed))
+    with using(engine, n_jobs) as run:
+        while True:
+            name = f"{R} particles"
+            runs = by_person(
+                _two_runs, comparisons, (R, *common), run, name=name, width=2, progress=progress
+            )
+            about = {"form": chosen.form, "particles": R, "moves": chosen.n_moves}
+            details = {**about, **_agreement(runs, n)}
+            agree = max(details["difference"], details["noise_bias"]) < chosen.tol
+            if agree or most < 2 * R:
+                break
+            R *= 2
+    if not agree:
+        _warn(details, chosen.tol)
+    score = np.logaddexp(runs[:, 0], runs[:, 1]) - np.log(2)
+    if include_mu:
+        score = score + log_mu_by_person(comparisons)
     return summary(np.column_stack([score, n]), NOBODY, details)
 
 
 def _most(n_comparisons: float) -> int:
     """The particles that doubling may reach: 1024, or as many as make 2²² pairs of a particle and a comparison, up to 2¹⁶."""
     return int(np.clip(2**22 / max(n_comparisons, 1), 1024, 65_536))
-
-
-def _check(form: str, particles: int, max_particles: int, tol: float, moves: int) -> None:
-    check_choice("form", form, FORMS)
-    check_at_least("particles", particles, 1)
-    check_at_least("moves", moves, 0)
-    if not tol > 0:
-        raise OptionError(f"tol is {tol}; it must be above 0.")
-    if max_particles < particles:
-        raise OptionError(
-            f"max_particles is {max_particles}, below particles, {particles}; raise it, or lower particles."
-        )
 
 
 def _agreement(runs: Array, n: Array) -> dict[str, float]:
@@ -194,9 +170,9 @@ def _run(code, piece, beta, alpha, R, form, moves, state):
         for i in range(R):
             if form != _FILTER and t > 0:
                 state = _gibbs(z[i], n[i], p, code, piece, beta, t, moves, state)
-            foretold, state = _draw(z[i], n[i], p, code, piece, beta, t, state)
-            foretold /= mass  # p = Σ_k β_(w),k (α_k + n_k) / (α₀ + n)
-            W[i] *= foretold if piece[t] == 1.0 else foretold ** piece[t]
+            predicted, state = _draw(z[i], n[i], p, code, piece, beta, t, state)
+            predicted /= mass  # p = Σ_k β_(w),k (α_k + n_k) / (α₀ + n)
+            W[i] *= predicted if piece[t] == 1.0 else predicted ** piece[t]
             total += W[i]
         mass += piece[t]
         log_p += np.log(total)

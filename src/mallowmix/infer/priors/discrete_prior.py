@@ -13,18 +13,18 @@ from typing import Literal
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step, parallel_sum
 from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least
-from mallowmix.infer.collapsed_variational import Lens, fold_in, lens
-from mallowmix.model.m4 import M4
-from mallowmix.numerics.randomness import generator
+from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.prepared_model import PreparedModel, prepare
+from mallowmix.model.fitted_model import AnyModel, as_fitted
+from mallowmix.numerics.randomness import Step, generator
+from mallowmix.typing import Array
 
-_STEP = 74
+_STEP = Step.PRIOR_POINTS
 _NEGLIGIBLE = 1e-6  # points less probable than this are left out in the end
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class DiscretePrior:
 
     def weights(
         self,
-        model: M4,
+        model: AnyModel,
         comparisons: Comparisons,
         *,
         unknown_items: Literal["error", "drop"] = "error",
@@ -70,25 +70,25 @@ class DiscretePrior:
     ) -> Array:
         """(M, K) posterior means of θ under this prior, exactly; someone without comparisons gets the prior's mean.
 
-        The model gives the columns and the evidence of a comparison; its own prior plays no part.
+        The model gives the columns and the likelihood weight of a comparison; its own prior plays no part.
         """
         if self.points.shape[1] != model.n_components:
             raise DataError(
                 f"The prior is over {self.points.shape[1]} components, the model has {model.n_components}."
             )
-        if model.calibration.spam > 0:
+        if as_fitted(model).calibration.spam_share > 0:
             raise OptionError(
                 "The model's calibration has a spam component, which a discrete prior does not have: leave it out."
             )
         comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
-        broadcast = (lens(model), self.points)
+        broadcast = (prepare(model), self.points)
         likelihood = ThreadEngine(n_jobs).map(_likelihood, make_blocks(comparisons), broadcast)
         parts = [_normalised(part * self.probabilities) @ self.points for part in likelihood]
         return np.concatenate([np.empty((0, model.n_components)), *parts])
 
 
 def fit_discrete(
-    view: Lens,
+    prepared: PreparedModel,
     blocks: list[Block],
     engine: Engine,
     *,
@@ -101,9 +101,9 @@ def fit_discrete(
 
     tol : EM ends when nothing more than `tol` nats a person could be gained
     """
-    check_at_least("n_points", n_points, 2 * len(view.alpha))
-    points = support(view, blocks, engine, n_points, seed)
-    likelihood = engine.map(_likelihood, blocks, (view, points))
+    check_at_least("n_points", n_points, 2 * len(prepared.alpha))
+    points = support(prepared, blocks, engine, n_points, seed)
+    likelihood = engine.map(_likelihood, blocks, (prepared, points))
     people = [(part, block.user_weight) for part, block in zip(likelihood, blocks, strict=True)]
     weight = sum(float(block.user_weight.sum()) for block in blocks)
     p, gap = np.full(len(points), 1 / len(points)), math.inf
@@ -125,19 +125,21 @@ def fit_discrete(
     return DiscretePrior(points[kept], p[kept] / p[kept].sum(), gap)
 
 
-def support(view: Lens, blocks: list[Block], engine: Engine, n_points: int, seed: int) -> Array:
+def support(
+    prepared: PreparedModel, blocks: list[Block], engine: Engine, n_points: int, seed: int
+) -> Array:
     """(J, K) the finest lattice of at most n_points with at least 4 steps an edge; else vertices, the prior mean and people."""
-    K = len(view.alpha)
+    K = len(prepared.alpha)
     steps = 1
     while K > 1 and math.comb(steps + K, K - 1) <= n_points:
         steps += 1
     if steps >= 4 or K == 1:
         return lattice(K, steps)
-    theta = engine.map(_known, blocks, view)
+    theta = engine.map(_known, blocks, prepared)
     everybody = np.concatenate(theta)
     count = min(len(everybody), n_points - K - 1)
     chosen = np.sort(generator(seed, _STEP).permutation(len(everybody))[:count])
-    return np.vstack([np.eye(K), view.alpha / view.alpha.sum(), everybody[chosen]])
+    return np.vstack([np.eye(K), prepared.alpha / prepared.alpha.sum(), everybody[chosen]])
 
 
 def lattice(K: int, steps: int) -> Array:
@@ -150,29 +152,33 @@ def lattice(K: int, steps: int) -> Array:
 
 
 @map_step("weights of known users")
-def _known(block: Block, view: Lens) -> Array:
+def _known(block: Block, prepared: PreparedModel) -> Array:
     """Posterior means of those of whom something is known."""
-    return fold_in(block, view._replace(vertex=0.0))[0][np.diff(block.starts) > 0]
+    return fold_in(block, prepared._replace(vertex_share=0.0))[0][np.diff(block.starts) > 0]
 
 
 @map_step("likelihood of points")
-def _likelihood(block: Block, broadcast: tuple[Lens, Array]) -> Array:
+def _likelihood(block: Block, broadcast: tuple[PreparedModel, Array]) -> Array:
     """(M, J) p(w_m | θ_j), the best point of each person 1."""
-    view, points = broadcast
+    prepared, points = broadcast
     codes, place = np.unique(block.pair, return_inverse=True)
     log_p = _log_likelihood(
-        block.starts, place, block.weight, np.log(view.beta[codes] @ points.T), view.evidence
+        block.starts,
+        place,
+        block.weight,
+        np.log(prepared.beta[codes] @ points.T),
+        prepared.likelihood_weight,
     )
     return np.exp(log_p - log_p.max(axis=1, keepdims=True))
 
 
 @nb.njit(cache=True, nogil=True)
-def _log_likelihood(starts, place, weight, log_p, evidence):
+def _log_likelihood(starts, place, weight, log_p, likelihood_weight):
     """(M, J) e Σ_n weight_n log Σ_k θ_jk β_(w_n),k."""
     out = np.zeros((len(starts) - 1, log_p.shape[1]))
     for m in range(len(out)):
         for row in range(starts[m], starts[m + 1]):
-            out[m] += evidence * weight[row] * log_p[place[row]]
+            out[m] += likelihood_weight * weight[row] * log_p[place[row]]
     return out
 
 

@@ -26,24 +26,31 @@ from mallowmix.engine import (
     reduce_step,
 )
 from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
-from mallowmix.infer.collapsed_variational import Lens, lens
+from mallowmix.infer.prepared_model import PreparedModel, prepare, prepare_components
 from mallowmix.infer.priors.discrete_prior import DiscretePrior, fit_discrete
 from mallowmix.infer.priors.vertex_prior import fit_both
-from mallowmix.learn.spectral.user_sample import sample_people, sampled_share
+from mallowmix.learn.spectral.user_sample import sample_users, sampled_share
+from mallowmix.model.bradley_terry_model import BradleyTerryModel
+from mallowmix.model.calibration import Calibration
+from mallowmix.model.ensemble import Ensemble
+from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.model.m4 import M4
-from mallowmix.numerics.dirichlet import dirichlet_from_moments
-from mallowmix.numerics.randomness import as_key, philox, splitmix
-from mallowmix.numerics.special import digamma
+from mallowmix.numerics.dirichlet import (
+    LEAST_ALPHA,
+    dirichlet_from_moments,
+    polya_slopes,
+    polya_step,
+)
+from mallowmix.numerics.randomness import Step, as_key, philox, splitmix
+from mallowmix.typing import Array
 
 KINDS = ("dirichlet", "vertices", "discrete", "both")
 Kind = Literal["dirichlet", "vertices", "discrete", "both"]
-Array = NDArray[np.float64]
-_STEP = 73
+_STEP = int(Step.PRIOR_SWEEP)
 _SWEEPS, _FIXED_POINT = 3, 10  # Gibbs sweeps and steps for α in a cycle
 _PEOPLE = (
     3000  # from so many the two parts are told apart: each has some hundred draws of θ in memory
 )
-_LEAST, _MOST = 1e-4, 1e3  # of an α
 # log α that still moves so much between the two halves of the averaged cycles has not settled
 _DRIFT = 0.2
 
@@ -58,7 +65,7 @@ class Chain(NamedTuple):
 
 @overload
 def fit_prior(
-    model: M4,
+    model: AnyModel,
     comparisons: Comparisons,
     kind: Literal["discrete"],
     *,
@@ -70,7 +77,7 @@ def fit_prior(
 ) -> DiscretePrior: ...
 @overload
 def fit_prior(
-    model: M4,
+    model: AnyModel,
     comparisons: Comparisons,
     kind: Literal["dirichlet", "vertices", "both"] = ...,
     *,
@@ -79,9 +86,9 @@ def fit_prior(
     n_points: int = ...,
     seed: int = ...,
     n_jobs: int | None = ...,
-) -> M4: ...
+) -> FittedModel: ...
 def fit_prior(
-    model: M4,
+    model: AnyModel,
     comparisons: Comparisons,
     kind: Kind = "dirichlet",
     *,
@@ -90,87 +97,93 @@ def fit_prior(
     n_points: int = 300,
     seed: int = 0,
     n_jobs: int | None = None,
-) -> M4 | DiscretePrior:
+) -> FittedModel | DiscretePrior:
     """The model with a prior learnt from these people; its columns stay as they are.
 
-    kind : "dirichlet" gives a new `alpha` and no vertex part; "vertices" sets `calibration.vertex` to 1 and `alpha` to the shares
-        (times the old sum); "both" gives `alpha` and `calibration.vertex`; "discrete" gives a `DiscretePrior` instead of a model
+    kind : "dirichlet" gives a new `alpha` and no vertex part; "vertices" sets `calibration.vertex_share` to 1 and `alpha` to the shares
+        (times the old sum); "both" gives `alpha` and `calibration.vertex_share`; "discrete" gives a `DiscretePrior` instead of a model
     n_cycles : Gibbs cycles of "dirichlet" and "both"; the answer is the mean over the last two thirds of them
     n_points : how many points "discrete" may have
 
-    The calibration's evidence holds (a comparison counts e) and its scale becomes 1, being part of what is learnt. Further fits
-    (`model.others`) get an `alpha` of their own. People count by `user_weight`; many people are sampled, as in `fit`, for the two
+    The calibration's likelihood weight holds (a comparison counts e) and its scale becomes 1, being part of what is learnt. Further fits
+    (`model.ensemble`) get an `alpha` of their own. People count by `user_weight`; many people are sampled, as in `fit`, for the two
     kinds that need Gibbs sweeps.
     """
     check_choice("kind", kind, KINDS)
     check_at_least("n_cycles", n_cycles, 6)
-    if model.calibration.spam > 0:
+    fitted = as_fitted(model)
+    if fitted.calibration.spam_share > 0:
         raise OptionError(
             "The model's calibration has a spam component, which is no part of a prior: fit the prior first, then calibrate."
         )
-    comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
+    comparisons = comparisons.with_items(fitted.items, unknown_items=unknown_items)
     blocks, engine = make_blocks(comparisons), ThreadEngine(n_jobs)
     if not comparisons.user_weight[comparisons.user].any():
         raise DataError(
             "Nobody has a comparison of the model's items that counts: a prior is learnt from people, so add some."
         )
     if kind == "discrete":
-        return fit_discrete(lens(model), blocks, engine, n_points=n_points, seed=seed)
-    fitted = [
-        _refit(one, blocks, engine, kind, n_cycles, seed) for one in (model, *_aligned(model))
+        return fit_discrete(prepare(fitted), blocks, engine, n_points=n_points, seed=seed)
+    found = [
+        _refit(member, fitted.calibration, blocks, engine, kind, n_cycles, seed)
+        for member in fitted.members
     ]
+    own, vertex_share = found[0]
+    members = (_with_alpha(m, a) for m, (a, _) in zip(fitted.ensemble, found[1:], strict=True))
+    bt = fitted.bradley_terry
     return replace(
-        fitted[0],
-        others=tuple(
-            replace(other, calibration=old.calibration) for other, old in _zip(fitted, model)
-        ),
+        fitted,
+        m4=replace(fitted.m4, alpha=own),
+        bradley_terry=None if bt is None else replace(bt, alpha=own),
+        calibration=replace(fitted.calibration, prior_scale=1.0, vertex_share=vertex_share),
+        ensemble=Ensemble(tuple(members)),
     )
 
 
-def _aligned(model: M4) -> list[M4]:
-    """The further fits, seen with the model's calibration as everywhere in inference."""
-    return [replace(other, calibration=model.calibration) for other in model.others]
-
-
-def _zip(fitted: list[M4], model: M4) -> list[tuple[M4, M4]]:
-    return list(zip(fitted[1:], model.others, strict=True))
+def _with_alpha(member: M4 | BradleyTerryModel, alpha: Array) -> M4 | BradleyTerryModel:
+    return replace(member, alpha=alpha)
 
 
 def _refit(
-    model: M4, blocks: list[Block], engine: Engine, kind: str, n_cycles: int, seed: int
-) -> M4:
-    view = lens(model)
+    member: M4 | BradleyTerryModel,
+    calibration: Calibration,
+    blocks: list[Block],
+    engine: Engine,
+    kind: str,
+    n_cycles: int,
+    seed: int,
+) -> tuple[Array, float]:
+    """α and the share of users at a vertex, for one member's components."""
+    prepared = prepare_components(member, calibration)
     if kind == "vertices":
-        alpha, vertex = model.alpha.sum() * np.maximum(_shares(view, blocks, engine), 1e-9), 1.0
-    else:
-        share = sampled_share(sum(float(block.weight.sum()) for block in blocks))
-        sample = [sample_people(block, share, seed) for block in blocks]
-        path = _monte_carlo(view, sample, engine, n_cycles, seed)
-        alpha, vertex = np.exp(path.mean(axis=0)), 0.0
-        if kind == "both":
-            n_people = sum(block.n_users for block in blocks)
-            few = [sample_people(block, min(share, _PEOPLE / n_people), seed) for block in blocks]
-            alpha, vertex = fit_both(view._replace(alpha=alpha), few, engine, seed=seed)
-        else:
-            _check_settled(path)
-    return replace(
-        model,
-        alpha=alpha,
-        calibration=replace(model.calibration, scale=1.0, vertex=vertex),
-        others=(),
-    )
+        shares = np.maximum(_shares(prepared, blocks, engine), 1e-9)
+        return member.alpha.sum() * shares, 1.0
+    share = sampled_share(sum(float(block.weight.sum()) for block in blocks))
+    sample = [sample_users(block, share, seed) for block in blocks]
+    path = _monte_carlo(prepared, sample, engine, n_cycles, seed)
+    alpha = np.exp(path.mean(axis=0))
+    if kind != "both":
+        _check_converged(path)
+        return alpha, 0.0
+    n_users = sum(block.n_users for block in blocks)
+    few = [sample_users(block, min(share, _PEOPLE / n_users), seed) for block in blocks]
+    return fit_both(prepared._replace(alpha=alpha), few, engine, seed=seed)
 
 
 # ---- vertices: a mixture of Mallows models --------------------------------------------------------------------------------
 
 
 def _shares(
-    view: Lens, blocks: list[Block], engine: Engine, max_iter: int = 10_000, tol: float = 1e-9
+    prepared: PreparedModel,
+    blocks: list[Block],
+    engine: Engine,
+    max_iter: int = 10_000,
+    tol: float = 1e-9,
 ) -> Array:
     """EM for the shares: a_k ← mean over people of Pr(k | comparisons) ∝ a_k Π_n β_(w_n),k^e."""
-    likelihood = engine.map(_vertex_likelihood, blocks, view)
+    likelihood = engine.map(_vertex_likelihood, blocks, prepared)
     people = [(part, block.user_weight) for part, block in zip(likelihood, blocks, strict=True)]
-    share = np.full(len(view.alpha), 1 / len(view.alpha))
+    share = np.full(len(prepared.alpha), 1 / len(prepared.alpha))
     for _ in range(max_iter):
         total = parallel_sum(partial(_responsibility, share=share), people, engine.n_jobs)
         new = total / total.sum()
@@ -186,9 +199,11 @@ def _shares(
 
 
 @map_step("likelihood of vertices")
-def _vertex_likelihood(block: Block, view: Lens) -> Array:
+def _vertex_likelihood(block: Block, prepared: PreparedModel) -> Array:
     """(M, K) everybody's likelihood under each component alone, the best one 1."""
-    log_p = _single(block.starts, block.pair, block.weight, np.log(view.beta), view.evidence)
+    log_p = _single(
+        block.starts, block.pair, block.weight, np.log(prepared.beta), prepared.likelihood_weight
+    )
     return np.exp(log_p - log_p.max(axis=1, keepdims=True))
 
 
@@ -198,12 +213,12 @@ def _responsibility(person: tuple[Array, Array], share: Array) -> Array:
 
 
 @nb.njit(cache=True, nogil=True)
-def _single(starts, pair, weight, log_beta, evidence):
+def _single(starts, pair, weight, log_beta, likelihood_weight):
     """(M, K) e Σ_n weight_n log β_(w_n),k."""
     out = np.zeros((len(starts) - 1, log_beta.shape[1]))
     for m in range(len(out)):
         for row in range(starts[m], starts[m + 1]):
-            out[m] += evidence * weight[row] * log_beta[pair[row]]
+            out[m] += likelihood_weight * weight[row] * log_beta[pair[row]]
     return out
 
 
@@ -211,30 +226,30 @@ def _single(starts, pair, weight, log_beta, evidence):
 
 
 def _monte_carlo(
-    view: Lens, blocks: list[Block], engine: Engine, n_cycles: int, seed: int
+    prepared: PreparedModel, blocks: list[Block], engine: Engine, n_cycles: int, seed: int
 ) -> Array:
     """Alternate: sweep over tokens given α, then move α given the tokens. Gives log α of the last two thirds of the cycles."""
     # a start from which the chains mix
-    alpha = np.maximum(view.share, 0.01) * np.clip(view.alpha.sum(), 0.5, 50.0)
+    alpha = np.maximum(prepared.share, 0.01) * np.clip(prepared.alpha.sum(), 0.5, 50.0)
     chains, path, key = None, [], as_key(seed)
     for cycle in range(n_cycles):
         (moments, total), chains = engine.reduce(
-            _sweep_block, blocks, (view._replace(alpha=alpha), cycle, key), chains
+            _sweep_block, blocks, (prepared._replace(alpha=alpha), cycle, key), chains
         )
         if cycle == 0:
             alpha = np.maximum(
-                dirichlet_from_moments(moments[0] / total, moments[1:] / total), _LEAST
+                dirichlet_from_moments(moments[0] / total, moments[1:] / total), LEAST_ALPHA
             )
         alpha = _moved(alpha, chains, engine)
         path.append(np.log(alpha))
     return np.array(path[n_cycles // 3 :])
 
 
-def _check_settled(path: Array) -> None:
+def _check_converged(path: Array) -> None:
     half = len(path) // 2
     drift = np.abs(path[half:].mean(axis=0) - path[:half].mean(axis=0))
     # an α at its floor: its logarithm means nothing
-    drift = drift[path.mean(axis=0) > np.log(10 * _LEAST)]
+    drift = drift[path.mean(axis=0) > np.log(10 * LEAST_ALPHA)]
     if np.any(drift > _DRIFT):
         warnings.warn(
             f"The prior still moved after {3 * len(path) // 2} cycles (log alpha by {drift.max():.2f}); raise n_cycles.",
@@ -247,24 +262,31 @@ def _moved(alpha: Array, chains: list[Chain], engine: Engine) -> Array:
     """Steps of Minka's fixed point α_k ← α_k Σ_m (ψ(n_mk + α_k) − ψ(α_k)) / Σ_m (ψ(n_m + α₀) − ψ(α₀))."""
     for _ in range(_FIXED_POINT):
         slopes = parallel_sum(partial(_chain_slopes, alpha=alpha), chains, engine.n_jobs)
-        alpha = np.clip(alpha * slopes[:-1] / max(slopes[-1], 1e-300), _LEAST, _MOST)
+        alpha = polya_step(alpha, slopes)
     return alpha
 
 
 def _chain_slopes(chain: Chain, alpha: Array) -> Array:
-    return _slopes(chain.counts, chain.weight, alpha)
+    return polya_slopes(chain.counts, chain.weight, alpha)
 
 
 @reduce_step("Gibbs sweep of a prior")
 def _sweep_block(
-    block: Block, broadcast: tuple[Lens, int, np.uint64], chain: Chain | None
+    block: Block, broadcast: tuple[PreparedModel, int, np.uint64], chain: Chain | None
 ) -> tuple[Any, Chain]:
     """Moments of θ (its mean, then θθᵀ) summed over people, and the sum of their weights."""
-    view, cycle, key = broadcast
+    prepared, cycle, key = broadcast
     z = np.full(int(np.ceil(block.weight).sum()), -1, np.int16) if chain is None else chain.z.copy()
-    data = (block.starts, block.pair, block.weight, view.beta, view.alpha, view.evidence)
+    data = (
+        block.starts,
+        block.pair,
+        block.weight,
+        prepared.beta,
+        prepared.alpha,
+        prepared.likelihood_weight,
+    )
     counts = _sweep(*data, z, _SWEEPS if cycle else 10 * _SWEEPS, cycle, block.first_user, key)
-    sums = (_moments(counts, view.alpha, block.user_weight), float(block.user_weight.sum()))
+    sums = (_moments(counts, prepared.alpha, block.user_weight), float(block.user_weight.sum()))
     return sums, Chain(z, counts, block.user_weight)
 
 
@@ -277,24 +299,7 @@ def _moments(counts: Array, alpha: Array, weight: Array) -> Array:
 
 
 @nb.njit(cache=True, nogil=True)
-def _slopes(counts, weight, alpha):
-    """(K + 1,) Σ_m weight_m (ψ(n_mk + α_k) − ψ(α_k)), and last the same for the sums over k."""
-    M, K = counts.shape
-    out, total = np.zeros(K + 1), alpha.sum()
-    at_alpha, at_total = np.array([digamma(a) for a in alpha]), digamma(total)
-    for m in range(M):
-        n = 0.0
-        for k in range(K):
-            n += counts[m, k]
-            if counts[m, k] > 0:
-                out[k] += weight[m] * (digamma(counts[m, k] + alpha[k]) - at_alpha[k])
-        if n > 0:
-            out[K] += weight[m] * (digamma(n + total) - at_total)
-    return out
-
-
-@nb.njit(cache=True, nogil=True)
-def _sweep(starts, pair, weight, beta, alpha, evidence, z, sweeps, cycle, first_user, key):
+def _sweep(starts, pair, weight, beta, alpha, likelihood_weight, z, sweeps, cycle, first_user, key):
     """(M, K) tokens after sweeps of p(z = k | rest) ∝ β_(w),k (α_k + n_k), every token counting e; a row of 2.5 has three."""
     M, K = len(starts) - 1, len(alpha)
     counts, n, p, first = np.zeros((M, K)), np.empty(K), np.empty(K), 0
@@ -308,7 +313,7 @@ def _sweep(starts, pair, weight, beta, alpha, evidence, z, sweeps, cycle, first_
             for row in range(starts[m], starts[m + 1]):
                 rest = weight[row]
                 while rest > 0.0:
-                    w = evidence * min(1.0, rest)
+                    w = likelihood_weight * min(1.0, rest)
                     rest -= 1.0
                     if sweep >= 0:
                         if z[token] >= 0:

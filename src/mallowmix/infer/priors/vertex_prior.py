@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, gammaln, logsumexp, psi
 
 from mallowmix.engine import Block, Engine, map_step, parallel_sum
-from mallowmix.infer.collapsed_variational import Lens, fold_in
-from mallowmix.numerics.randomness import as_key, draw_log_dirichlet, philox
+from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.prepared_model import PreparedModel
+from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox
 from mallowmix.numerics.special import log_gamma
+from mallowmix.typing import Array
 
-_STEP = 72
+_STEP = int(Step.VERTEX_PRIOR)
 _SCALES = np.array([1.0, 0.25, 0.1, 0.0])  # proposals Dir(α + s(γ − α)), and last Dir(1)
 _BOUNDS, _LOGIT = (np.log(1e-4), np.log(1e3)), (-14.0, 14.0)
-Array = NDArray[np.float64]
 
 
 class Draws(NamedTuple):
@@ -36,18 +36,23 @@ class Draws(NamedTuple):
 
 
 def fit_both(
-    view: Lens, blocks: list[Block], engine: Engine, *, n_draws: int = 200, seed: int = 0
+    prepared: PreparedModel,
+    blocks: list[Block],
+    engine: Engine,
+    *,
+    n_draws: int = 200,
+    seed: int = 0,
 ) -> tuple[Array, float]:
-    """α and v from a start at `view.alpha` and v = ½, by L-BFGS on log α and the logit of v."""
-    draws = engine.map(make_draws, blocks, (view, n_draws, as_key(seed)))
-    start = np.r_[np.clip(np.log(view.alpha), *_BOUNDS), 0.0]
+    """α and v from a start at `prepared.alpha` and v = ½, by L-BFGS on log α and the logit of v."""
+    draws = engine.map(make_draws, blocks, (prepared, n_draws, as_key(seed)))
+    start = np.r_[np.clip(np.log(prepared.alpha), *_BOUNDS), 0.0]
 
     def loss(x: Array) -> tuple[float, Array]:
         value, gradient = parallel_sum(partial(log_likelihood, x=x), draws, engine.n_jobs)
         total = sum(float(part.weight.sum()) for part in draws)
         return -value / total, -gradient / total
 
-    bounds = [_BOUNDS] * len(view.alpha) + [_LOGIT]
+    bounds = [_BOUNDS] * len(prepared.alpha) + [_LOGIT]
     x = minimize(
         loss,
         start,
@@ -60,16 +65,23 @@ def fit_both(
 
 
 @map_step("draws for a prior")
-def make_draws(block: Block, broadcast: tuple[Lens, int, np.uint64]) -> Draws:
+def make_draws(block: Block, broadcast: tuple[PreparedModel, int, np.uint64]) -> Draws:
     """Draws for a block; whoever has no comparison says nothing of the prior and is left out by a weight of 0."""
-    view, n_draws, key = broadcast
-    plain = view._replace(vertex=0.0)
+    prepared, n_draws, key = broadcast
+    plain = prepared._replace(vertex_share=0.0)
     theta, _ = fold_in(block, plain, max_iter=200, tol=1e-4)
     tokens = np.add.reduceat(np.r_[block.weight, 0.0], block.starts[:-1]) * (
         np.diff(block.starts) > 0
     )
-    gamma = theta * (view.alpha.sum() + view.evidence * tokens)[:, None]
-    data = (block.starts, block.pair, block.weight, view.beta, view.alpha, view.evidence)
+    gamma = theta * (prepared.alpha.sum() + prepared.likelihood_weight * tokens)[:, None]
+    data = (
+        block.starts,
+        block.pair,
+        block.weight,
+        prepared.beta,
+        prepared.alpha,
+        prepared.likelihood_weight,
+    )
     single, log_theta, log_ratio = _draw(*data, gamma, n_draws, block.first_user, key)
     return Draws(block.user_weight * (tokens > 0), single, log_theta, log_ratio)
 
@@ -98,7 +110,7 @@ def log_likelihood(part: Draws, x: Array) -> tuple[float, Array]:
 
 
 @nb.njit(cache=True, nogil=True)
-def _draw(starts, pair, weight, beta, alpha, evidence, gamma, n_draws, first_user, key):
+def _draw(starts, pair, weight, beta, alpha, likelihood_weight, gamma, n_draws, first_user, key):
     """Log p(w | component), log θ of the draws, and log p(w | θ) − log q(θ) − log S, q being the mixture of the proposals."""
     M, K = gamma.shape
     P = len(_SCALES) + 1
@@ -112,7 +124,7 @@ def _draw(starts, pair, weight, beta, alpha, evidence, gamma, n_draws, first_use
         x0, x1, _, _ = philox(0, first_user + m, _STEP, 0, key)
         state = (x0 << np.uint64(32)) | x1
         for row in range(starts[m], starts[m + 1]):
-            single[m] += evidence * weight[row] * np.log(beta[pair[row]])
+            single[m] += likelihood_weight * weight[row] * np.log(beta[pair[row]])
         for j in range(P):
             if j < P - 1:
                 shapes[j] = alpha + _SCALES[j] * np.maximum(gamma[m] - alpha, 0.0)
@@ -125,6 +137,6 @@ def _draw(starts, pair, weight, beta, alpha, evidence, gamma, n_draws, first_use
                 log_q[j] = log_norm[j] + np.sum((shapes[j] - 1.0) * log_theta[m, s])
             top, theta, log_p = log_q.max(), np.exp(log_theta[m, s]), 0.0
             for row in range(starts[m], starts[m + 1]):
-                log_p += evidence * weight[row] * np.log(np.sum(beta[pair[row]] * theta))
+                log_p += likelihood_weight * weight[row] * np.log(np.sum(beta[pair[row]] * theta))
             log_ratio[m, s] = log_p - (top + np.log(np.mean(np.exp(log_q - top)))) - np.log(n_draws)
     return single, log_theta, log_ratio

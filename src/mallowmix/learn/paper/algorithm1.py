@@ -1,21 +1,18 @@
 """Algorithm 1: the paper's method from end to end. Halves, novel pairs, ranking matrix, components, prior."""
 
 from functools import partial
-from typing import Any, Literal
 
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.labels import text_of
+from mallowmix.data.labels import Labels, text_of
 from mallowmix.engine import Engine
-from mallowmix.errors import FitError, check_choice
-from mallowmix.learn.paper.components_from_topics import Dispersion, components
+from mallowmix.errors import FitError
+from mallowmix.learn.paper.components_from_topics import components_from_topics
 from mallowmix.learn.paper.ddp import ddp_pairs
 from mallowmix.learn.paper.fast_anchor_words import anchor_pairs
-from mallowmix.learn.paper.neighbourhoods import Metric
 from mallowmix.learn.paper.novel_pairs import (
     NovelPairs,
-    Progress,
     candidate_pairs,
     check_enough,
     find_novel_pairs,
@@ -23,122 +20,92 @@ from mallowmix.learn.paper.novel_pairs import (
 from mallowmix.learn.paper.pair_moments import HalfMoments, Moments
 from mallowmix.learn.paper.ranking_matrix import RankingMatrix, estimate_ranking_matrix
 from mallowmix.learn.paper.recover import recover
+from mallowmix.model.fit_options import PAPER_ZETA, ProjectionsOptions
+from mallowmix.model.fit_report import FitReport, ProjectionsTrace
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
 from mallowmix.numerics.dirichlet import dirichlet_from_moments
-
-PAPER_ZETA = 0.05
-Vertices = Literal["projections", "ddp", "fast-anchor-words"]
-Regression = Literal["printed", "l2", "kl"]
+from mallowmix.typing import Progress
 
 
-def fit_projections(
+def algorithm_1(
     comparisons: Comparisons,
     n_components: int,
+    options: ProjectionsOptions | None = None,
     *,
-    vertices: Vertices = "projections",
-    regression: Regression = "printed",
-    n_projections: int | None = None,
-    zeta: float | Literal["auto"] = PAPER_ZETA,
-    tol: float = 1e-4,
-    metric: Metric | Literal["auto"] = "moment",
-    min_count: float = 0.0,
-    dispersion: Dispersion = "pooled",
     seed: int = 0,
     engine: Engine | None = None,
     progress: Progress | None = None,
-) -> M4:
-    """Learn an M4 as the paper does; the options are those of `find_novel_pairs`, `estimate_ranking_matrix` and `components`.
-
-    vertices, regression : other separable topic models in place of Algorithms 2 and 3, see `ranking_matrix_from`
-    """
-    (B, a, R), novel = ranking_matrix_from(
-        comparisons,
-        n_components,
-        vertices=vertices,
-        regression=regression,
-        n_projections=n_projections,
-        zeta=zeta,
-        tol=tol,
-        metric=metric,
-        min_count=min_count,
-        seed=seed,
-        engine=engine,
-        progress=progress,
-    )
-    sigma, phi, _ = components(B, dispersion=dispersion)
-    return M4(
-        sigma, phi, dirichlet_from_moments(a, R), comparisons.items, _report(novel, comparisons)
-    )
+) -> FittedModel:
+    """Learn an M4 as the paper does; the options name what may stand in the place of a step."""
+    chosen = options or ProjectionsOptions()
+    E = moments_of(comparisons, n_components, seed=seed, engine=engine)  # Lemma 2
+    novel = novel_pairs_of(E, n_components, chosen, seed=seed, progress=progress)  # Algorithm 2
+    B, a, R = ranking_matrix_of(E, novel, chosen)  # Algorithm 3
+    sigma, phi, _ = components_from_topics(B, dispersion=chosen.dispersion)  # Algorithm 4
+    m4 = M4(sigma, phi, dirichlet_from_moments(a, R), comparisons.items)
+    return FittedModel(m4, _report(novel, chosen, comparisons.items))
 
 
-def ranking_matrix_from(
-    comparisons: Comparisons,
-    n_components: int,
-    *,
-    vertices: Vertices = "projections",
-    regression: Regression = "printed",
-    n_projections: int | None = None,
-    zeta: float | Literal["auto"] = PAPER_ZETA,
-    tol: float = 1e-4,
-    metric: Metric | Literal["auto"] = "moment",
-    min_count: float = 0.0,
-    seed: int = 0,
-    engine: Engine | None = None,
-    progress: Progress | None = None,
-) -> tuple[RankingMatrix, NovelPairs]:
-    """Everything before Algorithm 4: B as the regression left it, with a and R, and the novel pairs that it rests on.
-
-    vertices : "projections" is Algorithm 2; "ddp" and "fast-anchor-words" are `learn.paper.ddp` and `learn.paper.fast_anchor_words`, which
-        take `min_count` of its options (and DDP ζ, where it is not the default)
-    regression : "printed" is Algorithm 3; "l2" and "kl" are RecoverL2 and RecoverKL (`learn.paper.recover`)
-    """
-    check_choice("vertices", vertices, ("projections", "ddp", "fast-anchor-words"))
-    check_choice("regression", regression, ("printed", "l2", "kl"))
+def moments_of(
+    comparisons: Comparisons, n_components: int, *, seed: int = 0, engine: Engine | None = None
+) -> HalfMoments:
+    """E from two halves of everybody's comparisons; someone must have made two."""
     E = HalfMoments(comparisons, seed=seed, engine=engine)
     if n_components > 1 and not E.scale:
         raise FitError(
             "Nobody made two comparisons, so nothing shows which choices go together: one component is all that can be learnt. "
             "Ask for one, or add comparisons by the same people."
         )
-    if vertices == "projections":
-        options = {
-            "n_projections": n_projections,
-            "zeta": zeta,
-            "metric": metric,
-            "min_count": min_count,
-        }
-        novel = find_novel_pairs(E, n_components, **options, seed=seed, progress=progress)
-    else:
-        novel = _other_vertices(E, n_components, vertices, zeta, min_count, seed)
-    matrix = (
-        estimate_ranking_matrix
-        if regression == "printed"
-        else partial(recover, divergence=regression)
-    )
-    return matrix(E, novel.pairs, tol=tol), novel
+    return E
 
 
-def _other_vertices(
-    E: Moments, K: int, vertices: str, zeta: float | str, min_count: float, seed: int
+def novel_pairs_of(
+    E: Moments,
+    n_components: int,
+    options: ProjectionsOptions,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> NovelPairs:
-    """DDP or FastAnchorWords in place of Algorithm 2; the paper's ζ is far below the noise of E, and is replaced."""
-    candidates, notes = candidate_pairs(E, min_count)
-    check_enough(candidates, K)
-    if vertices == "ddp":
-        pairs = ddp_pairs(
-            E, candidates, K, zeta=None if zeta in ("auto", PAPER_ZETA) else float(zeta)
+    """Algorithm 2, or what the options put in its place.
+
+    DDP and FastAnchorWords take `min_count` of its options; the paper's ζ is far below the noise of E, and
+    DDP replaces it.
+    """
+    if options.novel_pairs == "projections":
+        return find_novel_pairs(
+            E,
+            n_components,
+            n_projections=options.n_projections,
+            zeta=options.zeta,
+            metric=options.metric,
+            min_count=options.min_count,
+            seed=seed,
+            progress=progress,
         )
+    candidates, notes = candidate_pairs(E, options.min_count)
+    check_enough(candidates, n_components)
+    if options.novel_pairs == "ddp":
+        zeta = None if options.zeta in ("auto", PAPER_ZETA) else float(options.zeta)
+        pairs = ddp_pairs(E, candidates, n_components, zeta=zeta)
     else:
-        pairs = anchor_pairs(E, candidates, K, seed=seed)
+        pairs = anchor_pairs(E, candidates, n_components, seed=seed)
     return NovelPairs(pairs, np.zeros(0), 0.0, notes)
 
 
-def _report(novel: NovelPairs, comparisons: Comparisons) -> dict[str, Any]:
-    items = text_of(comparisons.items)
-    pairs = [[items[code // len(items)], items[code % len(items)]] for code in novel.pairs.tolist()]
-    angles = (
-        {"solid_angles": novel.solid_angles.tolist(), "zeta": novel.zeta}
-        if len(novel.solid_angles)
-        else {}
+def ranking_matrix_of(E: Moments, novel: NovelPairs, options: ProjectionsOptions) -> RankingMatrix:
+    """Algorithm 3, or what the options put in its place."""
+    if options.regression == "algorithm-3":
+        return estimate_ranking_matrix(E, novel.pairs, tol=options.tol)
+    return partial(recover, divergence=options.regression)(E, novel.pairs, tol=options.tol)
+
+
+def _report(novel: NovelPairs, options: ProjectionsOptions, items: Labels) -> FitReport:
+    names = text_of(items)
+    pairs = tuple((names[c // len(names)], names[c % len(names)]) for c in novel.pairs.tolist())
+    angles = tuple(novel.solid_angles.tolist())
+    trace = ProjectionsTrace(pairs, angles, novel.zeta if angles else None)
+    return FitReport(
+        method="projections", options=options, notes=tuple(novel.notes), projections=trace
     )
-    return {"novel_pairs": pairs, **angles, "notes": novel.notes}

@@ -1,15 +1,14 @@
 """Algorithm 4: turn any estimate of the ranking matrix B into Mallows components."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.errors import DataError, check_choice
-from mallowmix.model.mallows import MAX_PHI, fit_phi
+from mallowmix.model.dispersion import phi_of_beta, phi_of_neighbours
+from mallowmix.model.fit_options import Dispersion
 from mallowmix.model.permutations import sigma_of
-
-Dispersion = Literal["pooled", "ml", "printed"]
 
 
 class Components(NamedTuple):
@@ -20,7 +19,7 @@ class Components(NamedTuple):
     beta: NDArray[np.float64]  # (K, Q, Q)
 
 
-def components(B: ArrayLike, *, dispersion: Dispersion = "pooled") -> Components:
+def components_from_topics(B: ArrayLike, *, dispersion: Dispersion = "pooled") -> Components:
     """Reference rankings and dispersions from B, a (Q², K) matrix whose row i·Q + j is how much topic k puts on "i over j".
 
     By Lemma 1 any topic model over ordered pairs will do: give its topic-word matrix, topics as columns.
@@ -38,10 +37,9 @@ def components(B: ArrayLike, *, dispersion: Dispersion = "pooled") -> Components
     wins = ((beta > 0.5) + 0.5 * (beta == 0.5)) @ np.ones(Q)
     score = (beta * off_diagonal).sum(axis=2)
     order = np.stack([np.lexsort((np.arange(Q), -score[k], -wins[k])) for k in range(len(beta))])
-    phi = np.array(
-        [_dispersion(beta[k][np.ix_(order[k], order[k])], dispersion) for k in range(len(beta))]
-    )
-    return Components(sigma_of(order), phi, beta)
+    sigma = sigma_of(order)
+    phi = np.array([_dispersion(*each, dispersion) for each in zip(beta, sigma, strict=True)])
+    return Components(sigma, phi, beta)
 
 
 def conditional_beta(B: ArrayLike) -> NDArray[np.float64]:
@@ -59,14 +57,9 @@ def conditional_beta(B: ArrayLike) -> NDArray[np.float64]:
     return np.divide(B3, total, out=np.full_like(B3, 0.5), where=total > 0)
 
 
-def _dispersion(ranked: NDArray[np.float64], dispersion: Dispersion) -> float:
-    """φ from β with items in ranked order, so that neighbours stand beside the diagonal."""
-    neighbours = np.diagonal(ranked, 1)
-    if dispersion == "printed":
-        with np.errstate(divide="ignore"):
-            return float(np.clip(np.mean(1 / neighbours) - 1, 0, 1))
+def _dispersion(
+    beta: NDArray[np.float64], sigma: NDArray[np.int32], dispersion: Dispersion
+) -> float:
     if dispersion == "ml":
-        gaps = range(len(ranked))
-        return fit_phi([np.trace(ranked, g) for g in gaps], [np.trace(ranked, -g) for g in gaps])
-    mean = float(neighbours.mean())
-    return float(np.clip((1 - mean) / max(mean, 1e-12), 0, MAX_PHI))
+        return phi_of_beta(beta, sigma)
+    return phi_of_neighbours(beta, sigma, printed=dispersion == "printed")

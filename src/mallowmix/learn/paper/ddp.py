@@ -15,13 +15,13 @@ from mallowmix.errors import FitError
 from mallowmix.learn.paper.fast_anchor_words import furthest_rows
 from mallowmix.learn.paper.neighbourhoods import Distances
 from mallowmix.learn.paper.pair_moments import Moments
+from mallowmix.typing import Array
 
 _ENTRIES = 4_000_000  # of C held at a time
 _MOST = 2000  # corners looked at, those by the widest margin
 _LOWERED = 12  # how often ζ is halved until there are K vertices
 # ζ unless given: a part of the largest distances, from so many rows
 _PART, _QUANTILE, _ROWS = (0.3, 0.999, 256)
-Array = NDArray[np.float64]
 Gram = Callable[[NDArray[np.int64]], Array]  # places → their rows of C
 
 

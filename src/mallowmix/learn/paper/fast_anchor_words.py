@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.learn.paper.pair_moments import Moments
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
+from mallowmix.typing import Array
 
-_STEP = 37
+_STEP = Step.ANCHOR_WORDS
 _WIDTH = 300  # coordinates that rows are projected to at random, where they have more
-Array = NDArray[np.float64]
 
 
 def furthest_rows(points: Array, K: int) -> NDArray[np.int64]:

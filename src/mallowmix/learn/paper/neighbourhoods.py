@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from mallowmix.errors import check_choice
 from mallowmix.learn.paper.pair_moments import Moments
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
 
 Metric = Literal["moment", "euclidean", "projected"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
-_STEP = 22
+_STEP = Step.DISTANCES
 _CHUNK = 64  # rows of E held at a time
 _DIRECTIONS = 512  # a distance seen in so many is right to 1/√1024, 3%, either way
 _AUTO_ROWS = 256  # rows whose distances make up the quantile of zeta="auto"

@@ -1,6 +1,5 @@
 """Algorithm 2: find the novel pairs, the rows of E with the largest solid angles under random projections."""
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Literal, NamedTuple
 
@@ -10,10 +9,10 @@ from numpy.typing import NDArray
 from mallowmix.errors import FitError, OptionError, check_at_least, check_choice
 from mallowmix.learn.paper.neighbourhoods import METRICS, Balls, Distances, Metric, is_in
 from mallowmix.learn.paper.pair_moments import HalfMoments, Moments
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
+from mallowmix.typing import Progress
 
-Progress = Callable[[str, int, int], None]
-_STEP = 21
+_STEP = Step.PROJECTIONS
 _CHUNK = 64  # projections at a time
 _AHEAD = 4  # balls of so many ranks are found in one pass
 _LOWERED = 10  # how often ζ is lowered before it is set to 0

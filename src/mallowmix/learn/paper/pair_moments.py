@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, reduce_step
-from mallowmix.learn.paper.halves import Halves, split
+from mallowmix.learn.paper.halves import Halves, split_block
 from mallowmix.numerics.randomness import as_key
-
-Array = NDArray[np.float64]
+from mallowmix.typing import Array
 
 
 class Moments(Protocol):
@@ -112,7 +111,7 @@ def _inverse(counts: Array) -> Array:
 def _halve(
     block: Block, key: np.uint64, _: Any
 ) -> tuple[tuple[Array, Array, Array, float], Halves]:
-    halves = split(block, key)
+    halves = split_block(block, key)
     return _count(block.starts, block.pair, *halves, block.user_weight, block.n_items**2), halves
 
 

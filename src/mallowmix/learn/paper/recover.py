@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from mallowmix.learn.paper.pair_moments import Moments
 from mallowmix.learn.paper.ranking_matrix import RankingMatrix, from_mixtures
 from mallowmix.numerics.simplex_regression import clip_to_psd, simplex_least_squares
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 Divergence = Literal["l2", "kl"]
 _ROWS = 256  # rows of E held at a time
 _LEAST = 1e-9  # added to what the anchors expect, so that nothing is impossible

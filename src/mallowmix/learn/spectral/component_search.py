@@ -1,4 +1,4 @@
-"""New columns from the direct likelihood: where EM locks in, since expected counts favour the current σ, this goes on."""
+"""New components from the direct likelihood: where EM locks in, since expected counts favour the current σ, this goes on."""
 
 from collections.abc import Iterable
 
@@ -14,27 +14,30 @@ from mallowmix.learn.spectral.likelihood_tables import (
     likelihood,
     likelihood_by_phi,
 )
-from mallowmix.learn.spectral.mallows_mstep import Columns, peak
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.model.dispersion import best_phi
 from mallowmix.model.permutations import order_of, sigma_of
 
-Array = NDArray[np.float64]
 
-
-def polish_columns(
-    tables: Tables, columns: Columns, *, which: Iterable[int] | None = None, n_jobs: int = 1
-) -> Columns:
-    """New columns from the (K, P, nodes) tables of `learn.spectral.likelihood_tables`: σ_k by insertion, then φ_k, for all components or for some.
+def search_components(
+    tables: Tables,
+    components: MallowsComponents,
+    *,
+    which: Iterable[int] | None = None,
+    n_jobs: int = 1,
+) -> MallowsComponents:
+    """New components from the (K, P, nodes) tables of `learn.spectral.likelihood_tables`: σ_k by insertion, then φ_k, for all components or for some.
 
     Neither step lowers the tabulated likelihood of its component.
     """
     chosen = list(range(len(tables)) if which is None else which)
     found = parallel_map(
-        lambda k: _polish(tables[k], columns.sigma[k], float(columns.phi[k])), chosen, n_jobs
+        lambda k: _polish(tables[k], components.sigma[k], float(components.phi[k])), chosen, n_jobs
     )
-    sigma, phi = columns.sigma.copy(), columns.phi.copy()
+    sigma, phi = components.sigma.copy(), components.phi.copy()
     for k, (sigma_k, phi_k) in zip(chosen, found, strict=True):
         sigma[k], phi[k] = sigma_k, phi_k
-    return Columns(sigma, phi)
+    return MallowsComponents(sigma, phi)
 
 
 def _polish(
@@ -44,10 +47,7 @@ def _polish(
     before, after = gap_sums(table, old), gap_sums(table, new)
     better = likelihood(after, phi) >= likelihood(before, phi)  # gains were float32
     sigma, sums = (new, after) if better else (old, before)
-    guess = direct_phi(sums)  # between grid points a guess: taken where it is no worse than the old
+    guess = best_phi(
+        *likelihood_by_phi(sums)
+    )  # between grid points a guess: taken where it is no worse than the old
     return sigma, guess if likelihood(sums, guess) >= likelihood(sums, phi) else phi
-
-
-def direct_phi(sums: Array) -> float:
-    """The φ that maximises the tabulated likelihood: the best of a grid, then the peak of the parabola through its neighbours."""
-    return peak(*likelihood_by_phi(sums))

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from mallowmix.learn.paper.ddp import ddp
 from mallowmix.learn.paper.fast_anchor_words import fast_anchor_words
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 _SMOOTH = 15  # rows averaged into one vertex; fewer where there are few rows
-_STEP = 33
+_STEP = Step.CORNERS
 
 
 def smoothed_spa(rows: Array, K: int, seed: int = 0) -> Array:
@@ -66,7 +66,7 @@ def _mean_winners(rows: Array, wins: NDArray[np.intp], centres: Array) -> Array:
     return weight.T @ rows / weight.sum(axis=0)[:, None]
 
 
-HUNTERS: dict[str, Callable[[Array, int, int], Array]] = {
+CORNER_FINDERS: dict[str, Callable[[Array, int, int], Array]] = {
     "spa": smoothed_spa,
     "projections": projected_corners,
     "ddp": ddp,

@@ -1,57 +1,58 @@
-"""The default method: spectral starts from the signed pair moment, the better of two, refined on the direct likelihood."""
+"""The default estimator: spectral initialisations from the signed pair moment, the better of two, refined on the direct likelihood."""
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks
-from mallowmix.errors import FitError, check_choice
-from mallowmix.learn.spectral.corners import HUNTERS
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.errors import FitError
 from mallowmix.learn.spectral.initialisation import (
-    Start,
+    Initialisation,
     embed_pairs,
-    start_from_pairs,
-    start_from_people,
+    initialise_from_pairs,
+    initialise_from_users,
 )
-from mallowmix.learn.spectral.large_data import learn_from_everybody
-from mallowmix.learn.spectral.mallows_mstep import Columns, fit_column_phi
-from mallowmix.learn.spectral.monte_carlo_em import (
-    MonteCarlo,
-    Progress,
-    monte_carlo_em,
-    start_chains,
+from mallowmix.learn.spectral.large_data import learn_from_all_users
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em, new_chains
+from mallowmix.learn.spectral.number_of_components import (
+    ComponentCount,
+    count_components,
+    noise_edge,
 )
-from mallowmix.learn.spectral.number_of_components import estimate_rank, noise_edge
 from mallowmix.learn.spectral.signed_moment import (
-    PairStatistics,
     SignedMoment,
-    count_everybody,
+    count_all_pairs,
     count_pairs,
     leading_subspace,
-    pair_statistics,
 )
 from mallowmix.learn.spectral.split_merge import split_and_merge
 from mallowmix.learn.spectral.stability import half_distances
+from mallowmix.learn.spectral.subspace import PairStatistics, Subspace, pair_statistics
 from mallowmix.learn.spectral.user_sample import sample_blocks, sampled_share
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
+from mallowmix.model.dispersion import phi_of_counts
+from mallowmix.model.fit_options import SpectralOptions
+from mallowmix.model.fit_report import FitReport, SpectralTrace
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.kemeny import borda_order, insertion_search
+from mallowmix.typing import Array, Progress
 
-Refine = Literal["full", "short", "none"]
-Array = NDArray[np.float64]
 _ONE_MORE = 1.15  # the next eigenvalue is this much above the noise edge: there is a component more
 _LOOSE = 0.1  # halves that differ by more than this warn
-_START_STEPS = 6  # of variational EM, before a start is judged or refined
-_START_PHI = 0.8  # refinement begins with doubt: a small φ would lock the rankings in
+_EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
+_FIRST_PHI = 0.8  # refinement begins with doubt: a small φ would lock the rankings in
+_EXTRA = 8  # vectors of the subspace beyond the rank that is looked for
 
 
 @dataclass
 class Work:
-    """What the steps share: the people, the pairs, and what is reported in the end."""
+    """What the steps share: the users, the pairs, and what is reported in the end."""
 
     blocks: list[Block]
     pairs: PairStatistics
@@ -59,217 +60,260 @@ class Work:
     seed: int
     progress: Progress | None
     n_items: int
-    report: dict[str, Any] = field(default_factory=dict)
+    trace: SpectralTrace = field(default_factory=SpectralTrace)
+    notes: list[str] = field(default_factory=list)
+
+    def record(self, **values: object) -> None:
+        """Write down what a step saw."""
+        self.trace = replace(self.trace, **values)  # type: ignore[arg-type]
+
+    def show(self, step: str, done: int, total: int) -> None:
+        """Say how far the work is."""
+        if self.progress:
+            self.progress(step, done, total)
 
 
 def fit_spectral(
-    comparisons: Comparisons,
+    comparisons: Comparisons | StoredComparisons,
     n_components: int | Literal["auto"],
+    options: SpectralOptions | None = None,
     *,
-    refine: Refine = "full",
-    vertices: Literal["spa", "projections", "ddp", "fast-anchor-words"] = "spa",
     seed: int = 0,
     engine: Engine | None = None,
     progress: Progress | None = None,
-) -> M4:
+) -> FittedModel:
     """Learn an M4 near the statistical limit.
 
-    refine : "none" stops at the start from pairs, "short" after a few variational EM steps from the better of two starts, "full"
-        goes on with Monte-Carlo EM on the direct likelihood
-    vertices : how corners are found among the pairs: smoothed successive projections, random directions, or as other separable
-        topic models do (`learn.paper.ddp`, `learn.paper.fast_anchor_words`)
-    n_components : a number, or "auto": as many as the spectrum shows above its noise
+    Parameters
+    ----------
+    comparisons : Comparisons or StoredComparisons
+        What users preferred.
+    n_components : int or "auto"
+        A number, or as many as the spectrum shows above its noise.
+    options : SpectralOptions
+        How far to refine, and how corners are found.
+    seed, engine, progress
+        As in `fit`.
     """
-    check_choice("refine", refine, ("full", "short", "none"))
-    check_choice("vertices", vertices, tuple(HUNTERS))
-    engine = engine or ThreadEngine()
-    everybody = make_blocks(comparisons)
-    share = sampled_share(comparisons.n_comparisons)
-    blocks = sample_blocks(everybody, share, seed, engine)
-    counts = count_everybody(everybody, engine) if share < 1 else count_pairs(blocks, engine)
-    pairs = pair_statistics(counts, comparisons.n_items)
-    work = Work(
-        blocks,
-        pairs,
-        engine,
-        seed,
-        progress,
-        comparisons.n_items,
-        {"refine": refine, "sampled_share": share, "notes": []},
-    )
-    K = _number_of_components(work, n_components)
-    first, people = _starts(work, K, vertices, both=refine != "none")
-    if refine == "none":
-        return as_model(first.columns, first.alpha, comparisons, work)
-    best = _better_start(work, [start for start in (first, people) if start is not None])
-    if refine == "short":
-        return as_model(best.columns, best.alpha, comparisons, work)
+    chosen, run = options or SpectralOptions(), engine or ThreadEngine()
+    all_blocks = make_blocks(comparisons)
+    work = start_work(comparisons, all_blocks, run, seed, progress)
+    sampled = work.trace.sampled_share < 1
+    count = _count(work) if n_components == "auto" else None
+    K = count.n_components if count is not None else _checked_count(work, int(n_components))
+    both = chosen.refine != "none"
+    initialisations = _initialise(work, K, chosen.corners, both=both, known=count)
+    if chosen.refine == "none":
+        first = initialisations[0]
+        return as_model(first.components, first.alpha, comparisons, work, chosen)
+    best = _better(work, initialisations)
+    if chosen.refine == "short":
+        return as_model(best.components, best.alpha, comparisons, work, chosen)
     if K > 1:
-        _note_spectrum(work, K)
-    outcome = refine_start(work, best, everybody if share < 1 else None)
-    return as_model(outcome.columns, outcome.alpha, comparisons, work)
+        _note_spectrum(work, K, count)
+    outcome = refine(work, best, all_blocks if sampled else None)
+    return as_model(outcome.components, outcome.alpha, comparisons, work, chosen)
 
 
-def _number_of_components(work: Work, n_components: int | Literal["auto"]) -> int:
-    if n_components == "auto":
-        estimate = estimate_rank(work.blocks, work.pairs, work.engine, seed=work.seed)
-        work.report["auto"] = estimate.words()
-        work.report["noise_edge"] = estimate.edge
-        return estimate.n_components
-    if n_components - 1 > len(work.pairs.share):
+def start_work(
+    comparisons: Comparisons | StoredComparisons,
+    all_blocks: list[Block],
+    engine: Engine,
+    seed: int,
+    progress: Progress | None,
+) -> Work:
+    """The users to learn from (a sample of very many), and what the counts of pairs say of all of them."""
+    share = sampled_share(comparisons.n_comparisons)
+    blocks = sample_blocks(all_blocks, share, seed, engine)
+    counts = count_all_pairs(all_blocks, engine) if share < 1 else count_pairs(blocks, engine)
+    pairs = pair_statistics(counts, comparisons.n_items)
+    trace = SpectralTrace(sampled_share=share)
+    return Work(blocks, pairs, engine, seed, progress, comparisons.n_items, trace)
+
+
+def _count(work: Work) -> ComponentCount:
+    """How many components the spectrum shows."""
+    count = count_components(work.blocks, work.pairs, work.engine, seed=work.seed)
+    work.record(choice_of_k=count.sentence(), noise_edge=count.edge)
+    return count
+
+
+def _checked_count(work: Work, n_components: int) -> int:
+    n_pairs = len(work.pairs.share)
+    if n_components - 1 > n_pairs:
         raise FitError(
-            f"{work.n_items} items make {len(work.pairs.share)} pairs, which cannot tell {n_components} components apart: "
-            f"ask for at most {len(work.pairs.share) + 1}."
+            f"{work.n_items} items make {n_pairs} pairs, which cannot distinguish {n_components} components: "
+            f"ask for at most {n_pairs + 1}."
         )
     return n_components
 
 
-def _starts(work: Work, K: int, vertices: str, *, both: bool) -> tuple[Start, Start | None]:
-    """Steps 1 to 3: the subspace, and the starts from pairs and from people. One component needs neither."""
+def _initialise(
+    work: Work, K: int, corners: str, *, both: bool, known: ComponentCount | None
+) -> list[Initialisation]:
+    """Steps 1 to 3: the subspace, and initialisations from pairs and from users. One component needs neither."""
     if K == 1:
-        return _single(work), None
-    _tell(work, "spectrum", 0, 1)
-    subspace = leading_subspace(
-        SignedMoment(work.blocks, work.pairs, work.engine), K - 1, seed=work.seed
-    )
-    work.report |= {"spectrum": subspace.values.tolist(), "subspace_passes": subspace.passes}
-    if not (subspace.converged or both):  # refinement has a better test of its own: `_note_support`
-        work.report["notes"].append(
-            "The leading eigenvectors had not settled after the last pass: the data may not show this many components."
+        return [_single(work)]
+    work.show("spectrum", 0, 1)
+    subspace = _subspace(work, K, known)
+    work.record(spectrum=tuple(subspace.values.tolist()), subspace_passes=subspace.passes)
+    if not (subspace.converged or both):  # refinement has a better test of its own: `_note_halves`
+        work.notes.append(
+            "The leading eigenvectors had not converged after the last pass: the data may not show this many components."
         )
-    first = start_from_pairs(
-        embed_pairs(subspace, work.pairs, K - 1),
-        work.pairs,
-        work.n_items,
-        vertices=vertices,
-        seed=work.seed,
+    embedding = embed_pairs(subspace, work.pairs, K - 1)
+    first = initialise_from_pairs(
+        embedding, work.pairs, work.n_items, corners=corners, seed=work.seed
     )
-    _tell(work, "spectrum", 1, 1)
+    work.show("spectrum", 1, 1)
     if not both:
-        return first, None
-    return first, start_from_people(
+        return [first]
+    second = initialise_from_users(
         work.blocks, subspace, work.pairs, K - 1, work.engine, seed=work.seed
     )
+    return [first, second]
 
 
-def _single(work: Work) -> Start:
+def _subspace(work: Work, K: int, known: ComponentCount | None) -> Subspace:
+    """The leading K − 1 eigenpairs and a few more; the count of components has found them already."""
+    if known is not None:
+        return known.subspace.leading(K - 1 + _EXTRA)
+    A = SignedMoment(work.blocks, work.pairs, work.engine)
+    return leading_subspace(A, K - 1, extra=_EXTRA, seed=work.seed)
+
+
+def _single(work: Work) -> Initialisation:
     """One ranking for all: its items by wins, then insertion search."""
     Q = work.n_items
     wins = count_pairs(work.blocks, work.engine).reshape(Q, Q)
     sigma = sigma_of(insertion_search(wins, borda_order(wins)))
-    return Start("wins", Columns(sigma[None], np.array([fit_column_phi(wins, sigma)])), np.ones(1))
+    components = MallowsComponents(sigma[None], np.array([phi_of_counts(wins, sigma)]))
+    return Initialisation("wins", components, np.ones(1))
 
 
-def _better_start(work: Work, starts: list[Start]) -> Variational:
-    """Step 4: a few variational EM steps from each start; the higher bound, with its KL term, wins."""
+def _better(work: Work, initialisations: list[Initialisation]) -> Variational:
+    """Step 4: a few steps of variational EM from each; the higher bound, with its KL term, wins."""
     outcomes = []
-    for i, start in enumerate(starts):
-        K = len(start.alpha)
-        columns = Columns(start.columns.sigma, np.full(K, _START_PHI)) if K > 1 else start.columns
+    for i, each in enumerate(initialisations):
+        K, components = len(each.alpha), each.components
+        if K > 1:
+            components = MallowsComponents(components.sigma, np.full(K, _FIRST_PHI))
+        prior = each.alpha / each.alpha.sum()
         outcomes.append(
-            variational_em(
-                work.blocks,
-                columns,
-                start.alpha / start.alpha.sum(),
-                work.engine,
-                n_iter=_START_STEPS,
-            )
+            variational_em(work.blocks, components, prior, work.engine, n_iter=_EM_STEPS)
         )
-        _tell(work, "starts", i + 1, len(starts))
+        work.show("initialisations", i + 1, len(initialisations))
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
-    work.report |= {
-        "start": starts[best].name,
-        "elbo": {start.name: outcome.elbo for start, outcome in zip(starts, outcomes, strict=True)},
-    }
+    names = [each.name for each in initialisations]
+    bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
+    work.record(initialisation=names[best], elbo=tuple(bounds))
     return outcomes[best]
 
 
-def refine_start(
+def refine(
     work: Work,
-    start: Variational,
-    everybody: list[Block] | None,
+    first: Variational,
+    all_blocks: list[Block] | None,
     *,
-    min_settle: int = 4,
+    min_burn_in: int = 4,
     explore: bool = True,
 ) -> MonteCarlo:
-    """Steps 5 and 6 in one: Monte-Carlo EM on the direct likelihood; after a sample, a few passes over everybody.
+    """Steps 5 and 6 in one: Monte-Carlo EM on the direct likelihood; after a sample, a few passes over all users.
 
-    explore : look for better tops than the nearest where components came out alike (`learn.spectral.split_merge`)
+    Parameters
+    ----------
+    work : Work
+        The users.
+    first : Variational
+        Where to begin.
+    all_blocks : list of blocks
+        All users, where `work` has a sample of them.
+    min_burn_in : int
+        Cycles of Monte-Carlo EM before averaging may begin.
+    explore : bool
+        Look for better local optima where components came out alike (`learn.spectral.split_merge`).
     """
-    blocks = work.blocks
-    outcome = _climb(work, start, min_settle)
-    if explore and len(start.alpha) > 2:
-        outcome, foretold = split_and_merge(
-            blocks, outcome, lambda c, a: _climb_anew(work, c, a), work.engine, seed=work.seed
+    outcome = _ascend(work, first, min_burn_in)
+    if explore and len(first.alpha) > 2:
+        outcome, scores = split_and_merge(
+            work.blocks, outcome, lambda c, a: _ascend_anew(work, c, a), work.engine, seed=work.seed
         )
-        work.report |= {"foretold_halves": foretold}
-    work.report["moved"] = outcome.moved
-    if everybody is None:
-        distances = half_distances(
-            blocks, outcome.columns, [chain.theta for chain in outcome.chains], work.engine
-        )
+        work.record(predicted_halves=tuple(scores))
+    work.record(moved=tuple(outcome.moved))
+    if all_blocks is None:
+        theta = [chain.theta for chain in outcome.chains]
+        distances = half_distances(work.blocks, outcome.components, theta, work.engine)
     else:
-        options = {"seed": work.seed, "progress": work.progress}
-        outcome, distances = learn_from_everybody(
-            everybody, blocks, outcome, work.engine, **options
+        outcome, distances = learn_from_all_users(
+            all_blocks, work.blocks, outcome, work.engine, seed=work.seed, progress=work.progress
         )
-        work.report["moved_by_all"] = outcome.moved
-    _note_support(work, outcome, distances)
+        work.record(moved_by_all=tuple(outcome.moved))
+    _note_halves(work, outcome, distances)
     return outcome
 
 
-def _climb(work: Work, start: Variational, min_settle: int = 4) -> MonteCarlo:
-    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
-    chains = start_chains(work.blocks, theta)
-    options = {"min_settle": min_settle, "seed": work.seed, "progress": work.progress}
-    return monte_carlo_em(work.blocks, start.columns, start.alpha, chains, work.engine, **options)
-
-
-def _climb_anew(work: Work, columns: Columns, alpha: Array) -> MonteCarlo:
-    return _climb(
-        work, variational_em(work.blocks, columns, alpha, work.engine, n_iter=_START_STEPS)
+def _ascend(work: Work, first: Variational, min_burn_in: int = 4) -> MonteCarlo:
+    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in first.gamma]
+    return monte_carlo_em(
+        work.blocks,
+        first.components,
+        first.alpha,
+        new_chains(work.blocks, theta),
+        work.engine,
+        min_burn_in=min_burn_in,
+        seed=work.seed,
+        progress=work.progress,
     )
 
 
-def _note_spectrum(work: Work, K: int) -> None:
+def _ascend_anew(work: Work, components: MallowsComponents, alpha: Array) -> MonteCarlo:
+    return _ascend(
+        work, variational_em(work.blocks, components, alpha, work.engine, n_iter=_EM_STEPS)
+    )
+
+
+def _note_spectrum(work: Work, K: int, known: ComponentCount | None) -> None:
     """Say whether the spectrum shows fewer components than were asked for, or more."""
-    edge = noise_edge(work.blocks, work.pairs, work.engine, seed=work.seed)
-    values = np.array(work.report["spectrum"])
-    work.report["noise_edge"] = edge
+    if known is None:
+        edge = noise_edge(work.blocks, work.pairs, work.engine, seed=work.seed)
+        work.record(noise_edge=edge)
+    else:
+        edge = known.edge
+    values = np.array(work.trace.spectrum)
     shown = 1 + int(np.count_nonzero(values[: K - 1] > edge))
     if shown < K:
-        work.report["notes"].append(
+        work.notes.append(
             f"The spectrum shows only {shown} of the {K} components above its noise: the others may be guesses. "
             "Ask for fewer, or add people or comparisons."
         )
     elif len(values) >= K and values[K - 1] > _ONE_MORE * edge:
-        work.report["notes"].append(
-            f"The spectrum shows at least {K + 1} components; {K} were asked for."
-        )
+        work.notes.append(f"The spectrum shows at least {K + 1} components; {K} were asked for.")
 
 
-def _note_support(work: Work, outcome: MonteCarlo, distances: Array) -> None:
-    """Say which rankings two halves of the people would place differently: those the data does not pin down."""
-    order = np.argsort(-outcome.alpha, kind="stable")
-    distances = distances[order]
-    work.report["half_distances"] = distances.tolist()
-    loose = np.flatnonzero(distances > _LOOSE)
+def _note_halves(work: Work, outcome: MonteCarlo, distances: Array) -> None:
+    """Say which rankings two halves of the users would put in different orders: those the data does not pin down."""
+    ordered = distances[np.argsort(-outcome.alpha, kind="stable")]
+    work.record(half_distances=tuple(ordered.tolist()))
+    loose = np.flatnonzero(ordered > _LOOSE)
     if len(loose):
         names = ", ".join(str(k + 1) for k in loose[:10]) + (", …" if len(loose) > 10 else "")
-        work.report["notes"].append(
-            f"The data does not pin down component {names}: two halves of the people put {distances[loose].mean():.0%} of all "
+        work.notes.append(
+            f"The data does not pin down component {names}: two halves of the people put {ordered[loose].mean():.0%} of all "
             "pairs in different order. Ask for fewer components, or add comparisons."
         )
 
 
-def as_model(columns: Columns, alpha: Array, comparisons: Comparisons, work: Work) -> M4:
+def as_model(
+    components: MallowsComponents,
+    alpha: Array,
+    comparisons: Comparisons | StoredComparisons,
+    work: Work,
+    options: SpectralOptions,
+) -> FittedModel:
     """Components in the order of their shares."""
     order = np.argsort(-alpha, kind="stable")
-    return M4(
-        columns.sigma[order], columns.phi[order], alpha[order], comparisons.items, work.report
+    m4 = M4(components.sigma[order], components.phi[order], alpha[order], comparisons.items)
+    report = FitReport(
+        method="spectral", options=options, notes=tuple(work.notes), spectral=work.trace
     )
-
-
-def _tell(work: Work, step: str, done: int, total: int) -> None:
-    if work.progress:
-        work.progress(step, done, total)
+    return FittedModel(m4, report)

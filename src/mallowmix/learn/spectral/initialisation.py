@@ -1,7 +1,6 @@
 """Two starts for refinement, both from the spectral embedding: vertices among the pairs, and clusters among the people."""
 
 import warnings
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,22 +12,21 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from mallowmix.engine import Block, Engine, map_step, reduce_step
-from mallowmix.learn.spectral.corners import HUNTERS
-from mallowmix.learn.spectral.likelihood_tables import PHI_GRID
-from mallowmix.learn.spectral.mallows_mstep import Columns, fit_column_phi, peak
-from mallowmix.learn.spectral.signed_moment import PairStatistics, Subspace
-from mallowmix.model.mallows import gap_probabilities
-from mallowmix.model.permutations import order_of, sigma_of
+from mallowmix.learn.spectral.corners import CORNER_FINDERS
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.learn.spectral.subspace import PairStatistics, Subspace
+from mallowmix.model.dispersion import phi_of_counts, phi_of_curve
+from mallowmix.model.permutations import sigma_of
+from mallowmix.numerics.dirichlet import concentration_of_corners
 from mallowmix.numerics.kemeny import borda_order, insertion_search
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 
-
-class Start(NamedTuple):
+class Initialisation(NamedTuple):
     """Where refinement begins."""
 
     name: str
-    columns: Columns
+    components: MallowsComponents
     alpha: Array  # (K,)
 
 
@@ -38,22 +36,24 @@ def embed_pairs(subspace: Subspace, pairs: PairStatistics, rank: int) -> Array:
     return subspace.vectors[:, :rank] * values / np.sqrt(pairs.share)[:, None]
 
 
-def start_from_pairs(
-    F: Array, pairs: PairStatistics, n_items: int, *, vertices: str = "spa", seed: int = 0
-) -> Start:
+def initialise_from_pairs(
+    F: Array, pairs: PairStatistics, n_items: int, *, corners: str = "spa", seed: int = 0
+) -> Initialisation:
     """Novel pairs are corners: find K of them, write every pair as their mixture, rank items by their wins, fit φ to their β."""
     K = F.shape[1] + 1
     often = pairs.count >= 0.2 * np.median(pairs.count[pairs.count > 0])
     plus, minus = np.sqrt((1 - pairs.win) / pairs.win), -np.sqrt(pairs.win / (1 - pairs.win))
     rows = np.concatenate([F[often] * plus[often, None], F[often] * minus[often, None]])
-    corners = HUNTERS[vertices](rows, K, seed)
-    share = vertex_shares(corners)
-    beta = mixed_beta(F, pairs.win, corners, share)
+    found = CORNER_FINDERS[corners](rows, K, seed)
+    share = vertex_shares(found)
+    beta = mixed_beta(F, pairs.win, found, share)
     sigma, phi = np.empty((K, n_items), np.int32), np.empty(K)
     for k in range(K):
         sigma[k] = sigma_of(borda_order(_square(np.clip(beta[:, k], 0, 1), n_items)))
         phi[k] = phi_of_curve(_square(beta[:, k], n_items), sigma[k])
-    return Start("pairs", Columns(sigma, phi), concentration(corners, share) * share)
+    return Initialisation(
+        "pairs", MallowsComponents(sigma, phi), concentration_of_corners(found, share) * share
+    )
 
 
 def _square(beta: Array, n_items: int) -> Array:
@@ -62,29 +62,6 @@ def _square(beta: Array, n_items: int) -> Array:
     wins = np.full((n_items, n_items), 0.5)
     wins[low, high], wins[high, low] = beta, 1 - beta
     return wins
-
-
-def phi_of_curve(beta: Array, sigma: NDArray[np.int32]) -> float:
-    """The φ whose β(g) lies nearest to the mean β of all pairs g places apart: a mean of noisy β that were not clipped is right
-    where single ones are not.
-    """
-    Q, order = len(sigma), order_of(sigma)
-    ranked = beta[np.ix_(order, order)]
-    curve = np.array([np.mean(np.diagonal(ranked, g)) for g in range(1, Q)])
-    pairs = np.arange(Q - 1, 0, -1)
-    return peak(PHI_GRID, -((curve - _curves(Q)) ** 2 @ pairs))
-
-
-@lru_cache(maxsize=4)
-def _curves(n_items: int) -> Array:
-    """(grid, Q−1) β(g) by φ."""
-    return np.array([gap_probabilities(n_items, phi).win[1:] for phi in PHI_GRID])
-
-
-def concentration(corners: Array, share: Array) -> float:
-    """α₀ of the Dirichlet: corner k lies at squared distance (1 − a_k) / (a_k (α₀ + 1)) from the centre."""
-    ratio = float(np.sum((1 - share) / share) / max(np.sum(corners**2), 1e-300))
-    return float(np.clip(ratio - 1, 0.05, 50))
 
 
 def vertex_shares(vertices: Array) -> Array:
@@ -104,7 +81,7 @@ def mixed_beta(F: Array, win: Array, vertices: Array, share: Array) -> Array:
     return np.linalg.lstsq(system, right.T, rcond=1e-10)[0].T.astype(np.float64)
 
 
-def start_from_people(
+def initialise_from_users(
     blocks: list[Block],
     subspace: Subspace,
     pairs: PairStatistics,
@@ -112,7 +89,7 @@ def start_from_people(
     engine: Engine,
     *,
     seed: int = 0,
-) -> Start:
+) -> Initialisation:
     """Cluster people by the mean embedding of their comparisons, whitened; each cluster's counts give a ranking."""
     K, Q = rank + 1, blocks[0].n_items
     parts = engine.map(
@@ -121,18 +98,18 @@ def start_from_people(
     embedding, n = np.concatenate([e for e, _ in parts]), np.concatenate([n for _, n in parts])
     embedding = embedding / np.sqrt(np.maximum(subspace.values[:rank], 1e-12))
     people = np.concatenate([block.user_weight for block in blocks])
-    label = cluster_people(embedding, n, people, K, seed=seed)
+    label = cluster_users(embedding, n, people, K, seed=seed)
     edges = np.cumsum([0, *(block.n_users for block in blocks)])
     counts, _ = engine.reduce(_cluster_step, blocks, K, [label[a:b] for a, b in pairwise(edges)])
     wins = counts.reshape(K, Q, Q)
     sigma = np.stack([sigma_of(insertion_search(table, borda_order(table))) for table in wins])
-    phi = np.array([fit_column_phi(table, row) for table, row in zip(wins, sigma, strict=True)])
+    phi = np.array([phi_of_counts(table, row) for table, row in zip(wins, sigma, strict=True)])
     share = np.bincount(label[label >= 0], people[label >= 0], K)
     share = np.maximum(share / max(float(share.sum()), 1e-300), 0.2 / K)
-    return Start("people", Columns(sigma, phi), share / share.sum())
+    return Initialisation("people", MallowsComponents(sigma, phi), share / share.sum())
 
 
-def cluster_people(
+def cluster_users(
     embedding: Array, n: Array, people: Array, K: int, *, seed: int = 0
 ) -> NDArray[np.int64]:
     """(M,) the k-means cluster of each person; −1 for those who count for nothing or compared too little to be placed.

@@ -1,4 +1,4 @@
-"""After a sample, everybody: one pass over all people places the rankings; φ and α then settle on the sample.
+"""After a sample, all_blocks: one pass over all people places the rankings; φ and α then settle on the sample.
 
 A sample of a few million comparisons leaves the rankings nearly right, and says φ and α as closely as anyone needs. What more
 people tell is the order of neighbours. So everybody's θ is drawn once, from a fresh start, and the direct likelihood tabulated in
@@ -13,67 +13,68 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine, Shard, make_shards, reduce_step
 from mallowmix.engine.blocks import TOGETHER
-from mallowmix.learn.spectral.component_search import polish_columns
+from mallowmix.learn.spectral.component_search import search_components
 from mallowmix.learn.spectral.likelihood_tables import N_NODES, by_pair, tabulate
-from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
-from mallowmix.learn.spectral.monte_carlo_em import (
-    FLOOR,
-    MonteCarlo,
-    Progress,
-    groups,
-    monte_carlo_em,
-    sweep_people,
-)
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
+from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, monte_carlo_em, sweep_users
+from mallowmix.model import least_beta
 from mallowmix.model.permutations import kendall
-from mallowmix.numerics.randomness import as_key
+from mallowmix.numerics.randomness import Step, as_key, child_seed
+from mallowmix.typing import Array, Progress
 
-Array = NDArray[np.float64]
 SWEEPS = 10  # from a fresh start; after four, people still look too mixed
 _MOST_PASSES = 3
 
 
-class Everybody(NamedTuple):
-    """Where all people put the columns, and how far apart two halves of them would."""
+class AllUsers(NamedTuple):
+    """Where all people put the components, and how far apart two halves of them would."""
 
     outcome: MonteCarlo  # its chains are those of the sample
     distances: Array  # (K,)
 
 
-def learn_from_everybody(
-    everybody: list[Any],
+def learn_from_all_users(
+    all_blocks: list[Any],
     sample: list[Block],
     found: MonteCarlo,
     engine: Engine,
     *,
     seed: int = 0,
     progress: Progress | None = None,
-) -> Everybody:
-    """Move what was found on a sample to where everybody wants it.
+) -> AllUsers:
+    """Move what was found on a sample to where all_blocks wants it.
 
     One pass moves all components; where people mix many, two or three passes move a part of them each, since moving all at once
     overshoots.
     """
-    columns, K = found.columns, len(found.alpha)
+    components, K = found.components, len(found.alpha)
     theta = np.concatenate([chain.theta for chain in found.chains])
     n_passes = min(groups(float(np.sum(theta**2)), len(theta), K), _MOST_PASSES)
     moved = []
     for i in range(n_passes):
         told = _teller(progress, i, n_passes)
-        halves = tabulate_everybody(
-            everybody, columns, found.alpha, engine, seed=(seed + 1 + i) % 2**64, progress=told
+        halves = tabulate_all_users(
+            all_blocks,
+            components,
+            found.alpha,
+            engine,
+            seed=child_seed(seed, Step.ALL_USERS_PASS, i),
+            progress=told,
         )
         P = halves.shape[1] // 2
         whole = (halves[:, :P] + halves[:, P:]).astype(np.float32)
-        new = polish_columns(whole, columns, which=range(i, K, n_passes), n_jobs=engine.n_jobs)
-        moved.append(int(np.count_nonzero(new.sigma != columns.sigma)))
-        columns = new
+        new = search_components(
+            whole, components, which=range(i, K, n_passes), n_jobs=engine.n_jobs
+        )
+        moved.append(int(np.count_nonzero(new.sigma != components.sigma)))
+        components = new
     ends = [
-        polish_columns(half.astype(np.float32), columns, n_jobs=engine.n_jobs).sigma
+        search_components(half.astype(np.float32), components, n_jobs=engine.n_jobs).sigma
         for half in (halves[:, :P], halves[:, P:])
     ]
     distances = np.array([kendall(a, b) for a, b in zip(*ends, strict=True)])
-    return Everybody(
-        _settled(sample, found._replace(columns=columns), engine, seed, moved), distances
+    return AllUsers(
+        _settled(sample, found._replace(components=components), engine, seed, moved), distances
     )
 
 
@@ -82,13 +83,13 @@ def _settled(
 ) -> MonteCarlo:
     """φ and α from the sample, whose chains have run long enough, with the rankings held fixed."""
     options = {
-        "max_settle": 1,
+        "max_burn_in": 1,
         "min_average": 4,
         "max_average": 4,
         "move_sigma": False,
-        "seed": (seed + 1) % 2**64,
+        "seed": child_seed(seed, Step.ALL_USERS_END),
     }
-    settled = monte_carlo_em(sample, found.columns, found.alpha, found.chains, engine, **options)
+    settled = monte_carlo_em(sample, found.components, found.alpha, found.chains, engine, **options)
     return settled._replace(moved=moved)
 
 
@@ -97,12 +98,12 @@ def _teller(
 ) -> Callable[[int, int], None] | None:
     if progress is None:
         return None
-    return lambda done, total: progress("everybody", number * total + done, n_passes * total)
+    return lambda done, total: progress("all users", number * total + done, n_passes * total)
 
 
-def tabulate_everybody(
-    everybody: list[Any],
-    columns: Columns,
+def tabulate_all_users(
+    all_blocks: list[Any],
+    components: MallowsComponents,
     alpha: Array,
     engine: Engine,
     *,
@@ -110,8 +111,8 @@ def tabulate_everybody(
     progress: Callable[[int, int], None] | None = None,
 ) -> Array:
     """(K, 2P, nodes) the tables of `learn.spectral.likelihood_tables` from one draw of every θ: even people first, then odd ones."""
-    broadcast = (beta_table(columns, FLOOR), alpha, as_key(seed))
-    return engine.reduce(_shard_step, make_shards(everybody), broadcast, progress=progress)[0]
+    broadcast = (beta_table(components, least_beta.DIRECT_LIKELIHOOD), alpha, as_key(seed))
+    return engine.reduce(_shard_step, make_shards(all_blocks), broadcast, progress=progress)[0]
 
 
 @reduce_step("tabulate all users", takes_shards=True)
@@ -129,6 +130,6 @@ def _shard_step(
 
 def _tables(blocks: list[Block], beta: Array, alpha: Array, key: np.uint64) -> NDArray[np.float32]:
     Q, K = blocks[0].n_items, len(alpha)
-    theta = np.concatenate([sweep_people(block, beta, alpha, SWEEPS, key) for block in blocks])
+    theta = np.concatenate([sweep_users(block, beta, alpha, SWEEPS, key) for block in blocks])
     tables = np.zeros((K, Q * (Q - 1), N_NODES), np.float32)  # 2P of them
     return tabulate(by_pair(blocks, halves=True), beta, theta, tables)

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from mallowmix.engine import Block, parallel_map
+from mallowmix.model.dispersion import TABLE_GRID
 from mallowmix.model.mallows import gap_probabilities
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 Tables = NDArray[np.float32]  # (K, P, nodes)
 N_NODES = 15
 _EDGE = 7.0  # nodes reach from β = 9e-4 to 1 − 9e-4
 LOGITS = np.linspace(-_EDGE, _EDGE, N_NODES)
 NODES = 1 / (1 + np.exp(-LOGITS))
-PHI_GRID = np.r_[0.005, np.linspace(0.01, 0.99, 99)]
 SKIP = 0.005  # someone who follows a component less than this says nothing about it
 _PAIR_BLOCKS = 16
 _HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
@@ -90,14 +90,14 @@ def likelihood(sums: Array, phi: float) -> float:
 
 def likelihood_by_phi(sums: Array) -> tuple[Array, Array]:
     """A grid of φ, and the likelihood for each, the ranking held fixed."""
-    return PHI_GRID, _weights_by_phi(len(sums)) @ sums.ravel()
+    return TABLE_GRID, _weights_by_phi(len(sums)) @ sums.ravel()
 
 
 @lru_cache(maxsize=4)
 def _weights_by_phi(n_items: int) -> Array:
     """(grid, Q · nodes) spline weights of every gap."""
-    weights = np.empty((len(PHI_GRID), n_items * N_NODES))
-    for i, phi in enumerate(PHI_GRID):
+    weights = np.empty((len(TABLE_GRID), n_items * N_NODES))
+    for i, phi in enumerate(TABLE_GRID):
         weights[i] = _spline_weights(gap_probabilities(n_items, phi).win).ravel()
     return weights
 

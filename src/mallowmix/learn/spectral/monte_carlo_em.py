@@ -1,31 +1,31 @@
-"""Monte-Carlo EM over people's weights: Gibbs sweeps draw every θ, then the columns climb the direct likelihood."""
+"""Monte-Carlo EM over people's weights: Gibbs sweeps draw every θ, then the components climb the direct likelihood."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import psi
 
 from mallowmix.engine import Block, Engine, reduce_step
-from mallowmix.learn.spectral.component_search import direct_phi, polish_columns
+from mallowmix.learn.spectral.component_search import search_components
 from mallowmix.learn.spectral.likelihood_tables import (
     Tables,
     by_pair,
     gap_sums,
+    likelihood_by_phi,
     new_tables,
     tabulate,
 )
-from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.user_sample import people
-from mallowmix.numerics.randomness import as_key, log_gamma_draw, philox, splitmix
+from mallowmix.model import least_beta
+from mallowmix.model.dispersion import best_phi
+from mallowmix.numerics.dirichlet import polya_from_histogram
+from mallowmix.numerics.randomness import Step, as_key, log_gamma_draw, philox, splitmix
+from mallowmix.typing import Array, Progress
 
-FLOOR = 1e-3
-_STEP = 40
+_STEP = int(Step.GIBBS_SWEEP)
 MAX_TOKENS = 4096  # people with more tokens than this count as having so many, for α alone
-Array = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
 
 
 class Chain(NamedTuple):
@@ -38,13 +38,13 @@ class Chain(NamedTuple):
 class MonteCarlo(NamedTuple):
     """Where Monte-Carlo EM ended."""
 
-    columns: Columns
+    components: MallowsComponents
     alpha: Array
     chains: list[Chain]
     moved: list[int]  # items that changed place, a number a cycle
 
 
-def start_chains(blocks: list[Block], theta: list[Array]) -> list[Chain]:
+def new_chains(blocks: list[Block], theta: list[Array]) -> list[Chain]:
     """The first pass draws every token's component from the given weights. A row of weight 2.5 has three tokens: 1, 1 and ½."""
     small = np.min_scalar_type(theta[0].shape[1] - 1) if theta else np.uint8
     return [
@@ -55,43 +55,43 @@ def start_chains(blocks: list[Block], theta: list[Array]) -> list[Chain]:
 
 def monte_carlo_em(
     blocks: list[Block],
-    columns: Columns,
+    components: MallowsComponents,
     alpha: Array,
     chains: list[Chain],
     engine: Engine,
     *,
     sweeps: int = 5,
-    min_settle: int = 4,
-    max_settle: int = 12,
+    min_burn_in: int = 4,
+    max_burn_in: int = 12,
     min_average: int = 8,
     max_average: int = 24,
     move_sigma: bool = True,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> MonteCarlo:
-    """Alternate: draw θ given the columns, move the columns given θ, in cycles that touch every component once.
+    """Alternate: draw θ given the components, move the components given θ, in cycles that touch every component once.
 
-    θ is drawn, not estimated, so at rest the columns maximise the marginal likelihood. First cycles run until the rankings move
-    no less than in the cycle before (from `min_settle` to `max_settle` of them). Then the tables of successive draws are averaged
+    θ is drawn, not estimated, so at rest the components maximise the marginal likelihood. First cycles run until the rankings move
+    no less than in the cycle before (from `min_burn_in` to `max_burn_in` of them). Then the tables of successive draws are averaged
     (stochastic approximation, weights 1/(i+1), at least 0.15), which removes the noise of single draws: from `min_average` to
     `max_average` cycles, until no more than one place in fifty moves. Without `move_sigma` only φ and α move.
     """
-    run = _Run(blocks, columns, alpha, chains, engine, sweeps, seed)
+    run = _Run(blocks, components, alpha, chains, engine, sweeps, seed)
     run.move_sigma = move_sigma
-    places = columns.sigma.size
+    places = components.sigma.size
     moved: list[int] = []
-    for cycle in range(max_settle):
+    for cycle in range(max_burn_in):
         moved.append(run.cycle(gain=1.0))
-        _tell(progress, "settling", cycle + 1, max_settle)
+        _tell(progress, "settling", cycle + 1, max_burn_in)
         resting = moved[-1] < 0.3 * places and moved[-1] >= 0.7 * moved[max(0, cycle - 1)]
-        if cycle + 1 >= min_settle and (moved[-1] == 0 or resting):
+        if cycle + 1 >= min_burn_in and (moved[-1] == 0 or resting):
             break
     for i in range(max_average):
         moved.append(run.cycle(gain=max(1 / (i + 1), 0.15)))
         _tell(progress, "averaging", i + 1, max_average)
         if i + 1 >= min_average and moved[-1] <= 0.02 * places:
             break
-    return MonteCarlo(run.columns, run.alpha, run.chains, moved)
+    return MonteCarlo(run.components, run.alpha, run.chains, moved)
 
 
 def _tell(progress: Progress | None, step: str, done: int, total: int) -> None:
@@ -105,17 +105,17 @@ class _Run:
     def __init__(
         self,
         blocks,
-        columns: Columns,
+        components: MallowsComponents,
         alpha: Array,
         chains: list[Chain],
         engine: Engine,
         sweeps: int,
         seed: int,
     ):
-        self.blocks, self.columns, self.alpha, self.chains = blocks, columns, alpha, chains
+        self.blocks, self.components, self.alpha, self.chains = blocks, components, alpha, chains
         self.engine, self.sweeps, self.key, self.passes = engine, sweeps, as_key(seed), 0
         self.pairs = by_pair(blocks)
-        self.tables = new_tables(*columns.sigma.shape)
+        self.tables = new_tables(*components.sigma.shape)
         self.n_sizes = min(
             MAX_TOKENS, 2 + int(max((_most_tokens(block) for block in blocks), default=0))
         )
@@ -127,7 +127,7 @@ class _Run:
         """Move every component once, a group at a time; how many items changed place."""
         moved = 0
         for group in range(n_groups := self.n_groups):
-            beta = beta_table(self.columns, FLOOR)
+            beta = beta_table(self.components, least_beta.DIRECT_LIKELIHOOD)
             broadcast = (beta, self.alpha, self.sweeps, self.passes, self.key, self.n_sizes)
             (histogram, squares, n_people), self.chains = self.engine.reduce(
                 _step, self.blocks, broadcast, self.chains
@@ -140,16 +140,16 @@ class _Run:
             )
             which = range(group, len(self.alpha), n_groups)
             if self.move_sigma:
-                new = polish_columns(
-                    self.tables, self.columns, which=which, n_jobs=self.engine.n_jobs
+                new = search_components(
+                    self.tables, self.components, which=which, n_jobs=self.engine.n_jobs
                 )
             else:
-                new = _with_phi(self.tables, self.columns)
-            moved += int(np.count_nonzero(new.sigma != self.columns.sigma))
-            self.columns = new
+                new = _with_phi(self.tables, self.components)
+            moved += int(np.count_nonzero(new.sigma != self.components.sigma))
+            self.components = new
             # the first draws still remember their start, and would make everybody look too mixed
             if self.passes > 2:
-                self.alpha = polya_alpha(self.histogram, self.alpha)
+                self.alpha = polya_from_histogram(self.histogram, self.alpha)
             # Moving all components at once overshoots when people mix many: about two of those they mix may move together.
             self.n_groups = groups(squares, n_people, len(self.alpha))
         return moved
@@ -160,28 +160,12 @@ def groups(squares: float, n_people: float, n_components: int) -> int:
     return int(np.clip(round(n_people / max(squares, 1e-300) / 2), 1, n_components))
 
 
-def _with_phi(tables: Tables, columns: Columns) -> Columns:
+def _with_phi(tables: Tables, components: MallowsComponents) -> MallowsComponents:
     """The same rankings with the φ that their tables want."""
-    sums = (gap_sums(table, sigma) for table, sigma in zip(tables, columns.sigma, strict=True))
-    return Columns(columns.sigma, np.array([direct_phi(each) for each in sums]))
-
-
-def polya_alpha(histogram: Array, alpha: Array, n_iter: int = 100) -> Array:
-    """α of the Dirichlet-multinomial from histograms: row k counts people by their tokens in component k, the last by all tokens.
-
-    Minka's fixed point α_k ← α_k Σ_v h_k[v] (ψ(v + α_k) − ψ(α_k)) / Σ_v h[v] (ψ(v + α₀) − ψ(α₀)).
-    """
-    sizes = np.arange(histogram.shape[1])
-    used = np.flatnonzero(histogram.any(axis=0))
-    h, v = histogram[:, used], sizes[used]
-    for _ in range(n_iter):
-        rate = float(h[-1] @ (psi(v + alpha.sum()) - psi(alpha.sum())))
-        slope = np.einsum("kv,kv->k", h[:-1], psi(v + alpha[:, None]) - psi(alpha[:, None]))
-        new = np.clip(alpha * slope / max(rate, 1e-300), 1e-4, 1e3)
-        if np.max(np.abs(new - alpha) / alpha) < 1e-5:
-            return new
-        alpha = new
-    return alpha
+    sums = (gap_sums(table, sigma) for table, sigma in zip(tables, components.sigma, strict=True))
+    return MallowsComponents(
+        components.sigma, np.array([best_phi(*likelihood_by_phi(each)) for each in sums])
+    )
 
 
 @reduce_step("Gibbs sweep")
@@ -207,9 +191,9 @@ def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[tuple[Array, floa
     )
 
 
-def sweep_people(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.uint64) -> Array:
+def sweep_users(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.uint64) -> Array:
     """(people, K) a draw of everybody's θ, from a fresh start: the first sweep draws every token by the prior's shares."""
-    (chain,) = start_chains([block], [np.tile(alpha / alpha.sum(), (block.n_users, 1))])
+    (chain,) = new_chains([block], [np.tile(alpha / alpha.sum(), (block.n_users, 1))])
     rows = (block.starts, block.pair, block.weight)
     return _sweep(*rows, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)[0]
 

@@ -6,12 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine
-from mallowmix.learn.spectral.signed_moment import (
-    PairStatistics,
-    SignedMoment,
-    Subspace,
-    leading_subspace,
-)
+from mallowmix.learn.spectral.signed_moment import SignedMoment, leading_subspace
+from mallowmix.learn.spectral.subspace import PairStatistics, Subspace
+from mallowmix.numerics.randomness import Step, child_seed
 
 _MARGIN = 1.03  # the edge is at least this much above the noise
 _CLEAR = 1.15  # the last eigenvalue counted is beyond doubt when it is this much above the edge
@@ -21,7 +18,7 @@ _TOP, _SPREAD = (4, 4.7)
 _UNITS = 5.0  # four standard deviations of the largest: passed by chance about once in 3,000
 
 
-class RankEstimate(NamedTuple):
+class ComponentCount(NamedTuple):
     """K = 1 + the number of eigenvalues above the edge, and how clear the cut is."""
 
     n_components: int
@@ -29,7 +26,7 @@ class RankEstimate(NamedTuple):
     edge: float
     subspace: Subspace
 
-    def words(self) -> str:
+    def sentence(self) -> str:
         """How sure one can be, in a sentence."""
         k, above = self.n_components, self.values / self.edge
         if k == 1:
@@ -67,23 +64,23 @@ def noise_edge(
 def _null_spectrum(
     blocks: list[Block], pairs: PairStatistics, engine: Engine, seed: int, draw: int
 ) -> NDArray[np.float64]:
-    A = SignedMoment(blocks, pairs, engine, null_key=(seed + 1 + draw) % 2**64)
+    A = SignedMoment(blocks, pairs, engine, null_key=child_seed(seed, Step.NULL_SPECTRUM, draw))
     return leading_subspace(A, min(_TOP, len(pairs.share)), max_passes=10, seed=seed).values
 
 
-def estimate_rank(
+def count_components(
     blocks: list[Block],
     pairs: PairStatistics,
     engine: Engine,
     *,
     most: int = 32,
     seed: int = 0,
-) -> RankEstimate:
+) -> ComponentCount:
     """Count the eigenvalues above the noise edge, looking at up to `most` of them."""
     edge = noise_edge(blocks, pairs, engine, seed=seed)
     A = SignedMoment(blocks, pairs, engine)
     subspace = leading_subspace(A, min(most, len(pairs.share)), max_passes=12, tol=1e-3, seed=seed)
-    return RankEstimate(
+    return ComponentCount(
         1 + int(np.count_nonzero(subspace.values[:most] > edge)),
         subspace.values[:most],
         edge,

@@ -16,16 +16,16 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.tie_halves import tie_halves
 from mallowmix.engine import Block, Engine, make_shards, reduce_step
-from mallowmix.engine.tie_halves import tie_halves
 from mallowmix.learn.spectral.subspace import PairStatistics as PairStatistics
 from mallowmix.learn.spectral.subspace import Subspace as Subspace
 from mallowmix.learn.spectral.subspace import iterate_subspace
 from mallowmix.learn.spectral.subspace import pair_statistics as pair_statistics
-from mallowmix.numerics.randomness import as_key, generator, uniforms
+from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
+from mallowmix.typing import Array
 
-_STEP_START, _STEP_NULL = 30, 31
-Array = NDArray[np.float64]
+_STEP_START, _STEP_NULL = Step.SUBSPACE, int(Step.NULL_SIGNS)
 # a block's c_m, the signed sum of each row's tokens, and ¼ for halves of ties (or nothing)
 Rows = tuple[Array, NDArray[Any], Array]
 
@@ -36,7 +36,7 @@ def count_pairs(blocks: list[Block], engine: Engine) -> Array:
     return counts
 
 
-def count_everybody(blocks: list[Any], engine: Engine) -> Array:
+def count_all_pairs(blocks: list[Any], engine: Engine) -> Array:
     """The same, a shard at a time: for people who may live elsewhere."""
     counts, _ = engine.reduce(_count_step, make_shards(blocks))
     return counts

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.typing import Array
+
 _PRIOR = 0.5  # counts added to each direction of a pair
 _FLOOR = 0.01  # least share of a pair, in units of the mean share
-Array = NDArray[np.float64]
 
 
 class PairStatistics(NamedTuple):
@@ -28,6 +29,10 @@ class Subspace(NamedTuple):
     vectors: Array  # (P, b)
     passes: int
     converged: bool
+
+    def leading(self, n_vectors: int) -> "Subspace":
+        """The first eigenpairs alone."""
+        return self._replace(values=self.values[:n_vectors], vectors=self.vectors[:, :n_vectors])
 
 
 def pair_statistics(counts: Array, n_items: int, prior: float = _PRIOR) -> PairStatistics:

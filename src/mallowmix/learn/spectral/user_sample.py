@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine, Shard, make_shards, map_step
 from mallowmix.engine.blocks import block_edges
-from mallowmix.numerics.randomness import as_key, uniforms
+from mallowmix.numerics.randomness import Step, as_key, uniforms
 
-_STEP = 35
+_STEP = int(Step.USER_SAMPLE)
 # comparisons from which the subspace and the rankings are learnt; all others join at the end
 ENOUGH = 4_000_000
 
@@ -21,7 +21,7 @@ def sampled_share(n_comparisons: float) -> float:
     return min(1.0, ENOUGH / n_comparisons) if n_comparisons > 1.5 * ENOUGH else 1.0
 
 
-def sample_people(block: Block, share: float, seed: int) -> Block:
+def sample_users(block: Block, share: float, seed: int) -> Block:
     """Each person of the block with probability `share`; who is in depends on the seed and their number alone."""
     if share >= 1:
         return block
@@ -49,7 +49,7 @@ def sample_blocks(everybody: list[Any], share: float, seed: int, engine: Engine)
 
 @map_step("sample users")
 def _sample_step(shard: Shard, broadcast: tuple[float, int]) -> list[Block]:
-    return [sample_people(block.load(), *broadcast) for block in shard.blocks]
+    return [sample_users(block.load(), *broadcast) for block in shard.blocks]
 
 
 def _joined(parts: list[Block]) -> list[Block]:

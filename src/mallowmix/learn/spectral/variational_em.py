@@ -1,25 +1,25 @@
-"""Variational EM with Mallows columns: a few steps from a start, and the bound (ELBO) that says which start is better."""
+"""Variational EM with Mallows components: a few steps from a start, and the bound (ELBO) that says which start is better."""
 
 from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, polygamma, psi
 
 from mallowmix.engine import Block, Engine, reduce_step
-from mallowmix.learn.spectral.mallows_mstep import Columns, beta_table, update_columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table, update_components
+from mallowmix.model import least_beta
+from mallowmix.numerics.dirichlet import dirichlet_from_mean_log, log_normaliser
 from mallowmix.numerics.special import digamma, log_gamma
+from mallowmix.typing import Array
 
-FLOOR = 1e-4  # least β in EM
 _INNER = 3  # fixed-point steps of one person's γ a pass
-Array = NDArray[np.float64]
 
 
 class Variational(NamedTuple):
-    """The outcome of variational EM: columns, prior, each block's γ, and the bound after every iteration."""
+    """The outcome of variational EM: components, prior, each block's γ, and the bound after every iteration."""
 
-    columns: Columns
+    components: MallowsComponents
     alpha: Array
     gamma: list[Array]
     elbo: list[float]
@@ -27,7 +27,7 @@ class Variational(NamedTuple):
 
 def variational_em(
     blocks: list[Block],
-    columns: Columns,
+    components: MallowsComponents,
     alpha: Array,
     engine: Engine,
     *,
@@ -37,20 +37,24 @@ def variational_em(
     move_sigma: bool = True,
     move_alpha: bool = False,
 ) -> Variational:
-    """Alternate people (γ), then columns, then α if asked: it runs away to a flat prior while the columns are still wrong.
+    """Alternate people (γ), then components, then α if asked: it runs away to a flat prior while the components are still wrong.
 
     The bound never falls: each step raises it or leaves it.
     """
     history: list[float] = []
     state: list[Any] = list(gamma) if gamma is not None else [None] * len(blocks)
     for _ in range(n_iter):
-        table = beta_table(columns, FLOOR).astype(np.float32)
+        table = beta_table(components, least_beta.EXPECTED_COUNTS).astype(np.float32)
         (counts, elbo, sums), state = engine.reduce(_e_step, blocks, (table, alpha, inner), state)
-        history.append(float(elbo + sums[-1] * _log_normaliser(alpha)))
-        columns = update_columns(counts, columns, move_sigma=move_sigma, floor=FLOOR)
+        history.append(float(elbo + sums[-1] * log_normaliser(alpha)))
+        components = update_components(
+            counts, components, move_sigma=move_sigma, floor=least_beta.EXPECTED_COUNTS
+        )
         if move_alpha:
-            alpha = update_alpha(alpha, sums[:-1] / max(sums[-1], 1e-300))
-    return Variational(columns, alpha, [np.asarray(gamma, np.float64) for gamma in state], history)
+            alpha = dirichlet_from_mean_log(alpha, sums[:-1] / max(sums[-1], 1e-300))
+    return Variational(
+        components, alpha, [np.asarray(gamma, np.float64) for gamma in state], history
+    )
 
 
 def expected_counts(
@@ -71,28 +75,6 @@ def expected_counts(
 def fold(block: Block, table: NDArray[np.float32], alpha: Array, inner: int) -> Array:
     """(users, K) γ of the block's people for a (Q², K) table of β, after so many fixed-point steps."""
     return _e_step(block, (table, alpha, inner), None)[1]
-
-
-def _log_normaliser(alpha: Array) -> float:
-    return float(gammaln(alpha.sum()) - gammaln(alpha).sum())
-
-
-def update_alpha(alpha: Array, mean_log: Array, n_iter: int = 50) -> Array:
-    """Dirichlet maximum likelihood for given means of log θ_k: Newton's method with Minka's O(K) inverse, kept from 1e-4 to 1e3.
-
-    Where a limit binds, the step could end lower than it began: then α stays.
-    """
-    new = alpha
-    for _ in range(n_iter):
-        old = new
-        gradient = psi(old.sum()) - psi(old) + mean_log
-        z, q = polygamma(1, old.sum()), -polygamma(1, old)
-        b = np.sum(gradient / q) / (1 / z + np.sum(1 / q))
-        step = old - (gradient - b) / q
-        new = np.clip(np.where(step > 0, step, old / 2), 1e-4, 1e3)
-        if np.max(np.abs(new - old) / old) < 1e-6:
-            break
-    return max((alpha, new), key=lambda a: _log_normaliser(a) + float(a @ mean_log))
 
 
 @reduce_step("variational E-step")

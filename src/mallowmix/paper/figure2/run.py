@@ -13,18 +13,19 @@ from numpy.typing import NDArray
 
 from mallowmix._version import __version__
 from mallowmix.learn.paper.pair_moments import HalfMoments
+from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.m4 import M4
 from mallowmix.model.population_moments import (
     PopulationMoments,
-    dirichlet_moments,
     population_moments,
 )
 from mallowmix.model.separability import novel_pairs
+from mallowmix.numerics.dirichlet import dirichlet_moments
 from mallowmix.paper.experiment import Experiment, Report, Request, Row, digits, key, markdown_table
 from mallowmix.paper.pictures import save_picture
 from mallowmix.paper.theory.solid_angles import hull_coordinates, solid_angles
+from mallowmix.typing import Array
 
-Array = NDArray[np.float64]
 # λ = .019, and two of 20 rows stick out
 ORDERS, PHI, ALPHA, PER_USER = (("abcde", "bcdea", "dbace"), 0.1, 1 / 3, 100)
 REFERENCES = ", ".join(ORDERS)
@@ -48,7 +49,7 @@ class Task(NamedTuple):
 class Plane(NamedTuple):
     """The plane of the rows of E: its origin and axes in the W coordinates of a row, and everything in it."""
 
-    model: M4
+    model: AnyModel
     moments: PopulationMoments
     origin: Array  # (W,)
     axes: Array  # (2, W)
@@ -91,7 +92,7 @@ def plane() -> Plane:
     )
 
 
-def _roles(model: M4, pairs: NDArray[np.int64], exact: Array) -> list[str]:
+def _roles(model: AnyModel, pairs: NDArray[np.int64], exact: Array) -> list[str]:
     """Each component's novel pair; of the other rows, the one that sticks out most."""
     best = novel_pairs(model.beta())
     role = {

@@ -96,7 +96,7 @@ def _verdict(found: list[dict[str, str]]) -> str:
     return f"M4 is above TM in {above} of {len(margins)} comparisons, {ends} a comparison."
 
 
-_AFTER = """- *completion*: half of a person's comparisons, dealt at random, foretold from the other half, all new people;
+_AFTER = """- *completion*: half of a person's comparisons, dealt at random, predicted from the other half, all new people;
   *left-to-right*: all of a person's comparisons together, θ integrated out over the Dirichlet prior, by a particle
   filter.
 - *TM*: M4's own fit with φ = 0 and β ← (1 − ε)β + ε/2, ε chosen on training people, since without a floor a choice

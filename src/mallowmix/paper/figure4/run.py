@@ -1,7 +1,7 @@
 """Figure 4: held-out comparisons of MovieLens, new people told from those learnt from, M4 beside TM and others for several K.
 
 Learnt from the users numbered up to 4000, at most 300 comparisons of each, asked of the rest, on the 200 most rated films. Two
-estimates of the log-likelihood per comparison: document completion (half of a person's comparisons foretold from the other half),
+estimates of the log-likelihood per comparison: document completion (half of a person's comparisons predicted from the other half),
 and the likelihood of all of a person's comparisons together by left-to-right, the paper's kind, on some of the people, since it
 is slow.
 """
@@ -16,16 +16,20 @@ from scipy.special import logsumexp
 from mallowmix._version import __version__
 from mallowmix.assess.thinning import thinned
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.fit import fit
-from mallowmix.infer.collapsed_variational import lens
 from mallowmix.infer.heldout.completion import completion
+from mallowmix.infer.heldout.heldout_options import LeftToRightOptions
 from mallowmix.infer.heldout.heldout_scores import NOBODY, Heldout, floored_beta, summary
 from mallowmix.infer.heldout.left_to_right import left_to_right
-from mallowmix.model.m4 import M4
-from mallowmix.numerics.randomness import generator
-from mallowmix.paper.any_components import any_columns
+from mallowmix.infer.prepared_model import PreparedModel, prepare
+from mallowmix.model.fit_options import SpectralOptions
+from mallowmix.model.fit_report import ComponentsKind
+from mallowmix.model.fitted_model import AnyModel, FittedModel, with_scores
+from mallowmix.model.table_model import TableModel
+from mallowmix.numerics.randomness import Step, generator
 from mallowmix.paper.experiment import Experiment, Request, Row, key
 from mallowmix.paper.figure4.report import report
 from mallowmix.paper.movielens_files import read_films
@@ -36,7 +40,7 @@ from mallowmix.peers.tm import rounded as with_phi_0
 from mallowmix.readers.movielens import first_users, movielens_comparisons
 from mallowmix.readers.rating_forms import capped
 
-_STEP = 132
+_STEP = Step.FIGURE_4
 N_ITEMS, N_FIRST, KS, QUICK_KS = 200, 4000, (5, 10, 15, 20, 25), (5, 10)
 # people for left-to-right, of those with at most so many comparisons
 MOST_ASKED, MOST_COMPARISONS = (200, 600)
@@ -87,7 +91,7 @@ class People(NamedTuple):
     """Whom to learn from, whom to ask, and the few that left-to-right is run on."""
 
     learnt: Comparisons
-    asked: Comparisons
+    held_out: Comparisons
     few: Comparisons
 
 
@@ -124,19 +128,19 @@ def rows(todo: Iterable[Task], request: Request) -> Iterator[Row]:
 
 def read_people(request: Request, size: str) -> People:
     """The paper's split. Quick: some of the people to learn from."""
-    everybody, asked = first_users(
+    everybody, held_out = first_users(
         movielens_comparisons(read_films(request.data), N_ITEMS), N_FIRST
     )
     learnt = thinned(everybody, LEARNT_OF_ONE, "train", 0, np.arange(everybody.n_users)).kept
-    n = asked.per_user()
+    n = held_out.per_user()
     few = _some(
-        asked,
+        held_out,
         np.flatnonzero((n > 0) & (n <= MOST_COMPARISONS)),
         QUICK_ASKED if size == "quick" else MOST_ASKED,
     )
     if size == "quick":
         learnt = _some(learnt, np.arange(learnt.n_users), QUICK_LEARNT)
-    return People(capped(learnt, CAP), asked, few)
+    return People(capped(learnt, CAP), held_out, few)
 
 
 def _some(votes: Comparisons, among: np.ndarray, most: int) -> Comparisons:
@@ -149,8 +153,8 @@ class _Models:
 
     def __init__(self, request: Request) -> None:
         self.request, self.k = request, 0
-        self.m4: M4 | None = None
-        self.bt: M4 | None = None
+        self.m4: FittedModel | None = None
+        self.bt: FittedModel | None = None
         self.last: tuple[str, Any] = ("", None)
 
     def of(self, system: str, k: int, learnt: Comparisons) -> Any:
@@ -167,12 +171,12 @@ class _Models:
         if system == "mixture of Mallows":
             n_starts = 2 if self.request.quick else 5
             return (
-                MixtureOfMallows(n_starts=n_starts, n_iter=30, evidence=(1.0,))
+                MixtureOfMallows(n_starts=n_starts, n_iter=30, likelihood_weights=(1.0,))
                 .fit(learnt, self.k)
                 .model
             )
         if system.endswith("BTL"):
-            self.bt = self.bt or self._fit(learnt, columns="bt")
+            self.bt = self.bt or self._fit(learnt, "bradley-terry")
             return self.bt if system.startswith("mixed") else self._one_column_each(self.bt, learnt)
         return self._m4(learnt)
 
@@ -180,52 +184,61 @@ class _Models:
         """TM with its floor chosen on training people; rounded, it has the rankings of M4's fit."""
         if not rounded:
             fitted = TM(rounded=False, floor=FLOORS).fit(learnt, self.k)
-            return any_columns(fitted.items, fitted.fits[0])
-        eps = TM(floor=FLOORS, options={"refine": _refine(self.request)}).chosen_floor(
-            learnt, self.k, 0
-        )
-        return any_columns(learnt.items, floored(lens(with_phi_0(self._m4(learnt))), eps))
+            return _as_tables(fitted.items, fitted.fits[0])
+        chooser = TM(floor=FLOORS, method=_options(self.request))
+        eps = chooser.chosen_floor(learnt, self.k, 0)
+        return _as_tables(learnt.items, floored(prepare(with_phi_0(self._m4(learnt))), eps))
 
-    def _m4(self, learnt: Comparisons) -> M4:
+    def _m4(self, learnt: Comparisons) -> FittedModel:
         """M4's own fit, once for each K."""
         self.m4 = self.m4 or self._fit(learnt)
         return self.m4
 
-    def _one_column_each(self, mixed: M4, learnt: Comparisons) -> M4:
+    def _one_column_each(self, mixed: FittedModel, learnt: Comparisons) -> FittedModel:
         """EM for everybody's one column, from the columns of the mixed-membership fit."""
-        return at_vertices(
-            em(mixed, make_blocks(learnt), ThreadEngine(self.request.n_jobs), _EM_STEPS)
-        )
+        engine = ThreadEngine(self.request.n_jobs)
+        scores = em(mixed.components, make_blocks(learnt), engine, _EM_STEPS)
+        return at_vertices(with_scores(scores))
 
-    def _fit(self, learnt: Comparisons, **options: Any) -> M4:
+    def _fit(self, learnt: Comparisons, components: ComponentsKind = "mallows") -> FittedModel:
         request = self.request
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)
             return fit(
                 learnt,
                 self.k,
+                method=_options(request),
+                components=components,
                 n_jobs=request.n_jobs,
                 progress=request.progress,
-                refine=_refine(request),
-                **options,
             )
 
 
-def _refine(request: Request) -> str:
-    return "short" if request.quick else "full"
+def _options(request: Request) -> SpectralOptions:
+    return SpectralOptions(refine="short" if request.quick else "full")
+
+
+def _as_tables(items: Labels, prepared: PreparedModel) -> TableModel:
+    """A peer's fit, which keeps its β as (Q², K): TM's β, floored or as a regression left it, is no Mallows component."""
+    Q = len(items)
+    return TableModel(prepared.beta.T.reshape(-1, Q, Q), prepared.alpha, items)
 
 
 def _score(model: Any, people: People, method: str, request: Request) -> Any:
     if method == "completion":
-        return completion(model, people.asked, n_jobs=request.n_jobs)
+        return completion(model, people.held_out, n_jobs=request.n_jobs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
         return left_to_right(
-            model, people.few, max_particles=128, n_jobs=request.n_jobs, progress=request.progress
+            model,
+            people.few,
+            LeftToRightOptions(max_particles=128),
+            n_jobs=request.n_jobs,
+            progress=request.progress,
         )
 
 
-def together(model: M4, people: Comparisons) -> Heldout:
+def together(model: AnyModel, people: Comparisons) -> Heldout:
     """All of a person's comparisons together where everybody holds one component: log Σ_k a_k Π_n β_(w_n),k, no particles."""
     people = people.with_items(model.items)
     log_p = np.log(floored_beta(model))[people.pair] * people.weight[:, None]

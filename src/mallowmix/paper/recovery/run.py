@@ -1,20 +1,21 @@
 """How well planted rankings are recovered: the default method and its shorter forms, the oracle told θ, the printed method."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mallowmix._version import __version__
+from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import match_components
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
 from mallowmix.paper.planted_population import Population
+from mallowmix.typing import Progress
 
-Progress = Callable[[str, int, int], None]
 Row = dict[str, Any]
-_STEP = 90  # of the counter-based generator
+_STEP = Step.RECOVERY
 METHODS = ("none", "short", "full", "oracle", "printed")  # in the order in which they run
 # the printed method is slow and far off: two seeds, small populations
 _PRINTED_SEEDS, _PRINTED_USERS = (2, 3000)
@@ -117,8 +118,8 @@ def rows(
                 progress=progress,
             )
         about = {"setting": setting.name, **{name: getattr(setting, name) for name in _SIZES}}
-        asked = {"seed": seed, "method": method, "version": __version__}
-        yield about | asked | measures(population.truth, population.answer(method))
+        task = {"seed": seed, "method": method, "version": __version__}
+        yield about | task | measures(population.truth, population.answer(method))
 
 
 def planted(setting: Setting, seed: int) -> M4:
@@ -129,7 +130,7 @@ def planted(setting: Setting, seed: int) -> M4:
     return M4(sigma, np.full(K, setting.phi), np.full(K, setting.alpha), np.array(names, object))
 
 
-def measures(truth: M4, found: M4) -> Row:
+def measures(truth: AnyModel, found: AnyModel) -> Row:
     """How far the found model is off: rankings, dispersions, and the sum of α."""
     matched = match_components(found.sigma, truth.sigma)
     off = found.phi[matched.found] - truth.phi[matched.truth]

@@ -9,23 +9,24 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels
 from mallowmix.data.rankings import Rankings
+from mallowmix.data.splits import split_comparisons
+from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.m4 import M4
 from mallowmix.model.mallows import sample_orders
 from mallowmix.model.permutations import sigma_of
-from mallowmix.numerics.randomness import generator
-from mallowmix.peers.validation import deal
+from mallowmix.numerics.randomness import Step, generator
+from mallowmix.typing import Array
 
-_STEP = 134
+_STEP = Step.TABLE_1
 NEW = 2000  # people who are asked
-Array = NDArray[np.float64]
 
 
 class Population(NamedTuple):
     """What to learn from (comparisons or rankings), what is told and asked of new people, and the rankings behind it all."""
 
     train: Comparisons | Rankings
-    told: Comparisons
-    asked: Comparisons
+    given: Comparisons
+    held_out: Comparisons
     sigma: NDArray[np.int32]  # (K, Q)
 
 
@@ -35,8 +36,10 @@ def population(name: str, size: str, seed: int) -> Population:
     everybody, sigma = MODELS[name](2 if size == "quick" else 5, random, seed)
     M = everybody.n_users
     new = everybody.take_users(np.arange(M - NEW, M))
-    told, asked = deal(new.comparisons() if isinstance(new, Rankings) else new, "auto", 0.5, seed)
-    return Population(everybody.take_users(np.arange(M - NEW)), told, asked, sigma)
+    given, held_out = split_comparisons(
+        new.comparisons() if isinstance(new, Rankings) else new, "auto", 0.5, seed
+    )
+    return Population(everybody.take_users(np.arange(M - NEW)), given, held_out, sigma)
 
 
 def _references(Q: int, K: int, random: np.random.Generator) -> NDArray[np.int32]:
@@ -145,9 +148,9 @@ def _btl(
 ) -> tuple[Comparisons, NDArray[np.int32]]:
     """Everybody holds one of two Bradley–Terry columns (Q = 8) and makes 20 comparisons."""
     scores = _scores(8, 2, random)
-    sigma = sigma_of(np.argsort(-scores, axis=1))
-    model = M4(sigma, np.full(2, 0.5), np.ones(2), _labels(8), scores=scores)
-    return model.sample(1000 * scale + NEW, 20, prior="vertices", seed=seed).comparisons, sigma
+    model = BradleyTerryModel(scores, np.ones(2), _labels(8))
+    drawn = model.sample(1000 * scale + NEW, 20, prior="vertices", seed=seed)
+    return drawn.comparisons, model.sigma
 
 
 def _pl(scale: int, random: np.random.Generator, seed: int) -> tuple[Rankings, NDArray[np.int32]]:

@@ -32,7 +32,7 @@ from mallowmix.peers.plackett_luce import MixtureOfPL
 from mallowmix.peers.sparse_choice import SparseChoice
 from mallowmix.peers.tm import TM
 from mallowmix.peers.top_three import TwoMallowsTopThree
-from mallowmix.peers.validation import foretold
+from mallowmix.peers.validation import predicted_rows
 
 RECOVERED = 0.02
 COLUMNS = (
@@ -134,14 +134,14 @@ def measured(task: Task, drawn: Population) -> tuple[Any, ...]:
             warnings.simplefilter("ignore")
             fitted = peer.fit(data, len(drawn.sigma), seed=task.seed)
             seconds = time.perf_counter() - started
-            p = foretold(fitted, drawn.told, drawn.asked)
+            p = predicted_rows(fitted, drawn.given, drawn.held_out)
     except MallowmixError as error:
         return "", "", "", "", "", str(error)
     error = kendall_error(fitted.components, drawn.sigma)
-    asked = drawn.asked
+    held_out = drawn.held_out
     loss, spread = clustered(
-        np.bincount(asked.user, -asked.weight * np.log(p), asked.n_users).astype(float),
-        asked.per_user(),
+        np.bincount(held_out.user, -held_out.weight * np.log(p), held_out.n_users).astype(float),
+        held_out.per_user(),
     )
     return ("yes" if error <= RECOVERED else "no"), error, loss, spread, round(seconds, 2), ""
 

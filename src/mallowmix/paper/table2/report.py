@@ -52,7 +52,7 @@ def _line(found: list[dict[str, str]], system: str, variant: str, ks: list[int])
     )
 
 
-_BEFORE = """# Ratings of MovieLens foretold
+_BEFORE = """# Ratings of MovieLens predicted
 
 Root mean squared error on the test ratings of the 100 most rated films, in the split that the paper uses, beside the
 paper's Table 2. The standard error of such a number is about .005; differences between rows are surer, since all have the

@@ -1,4 +1,4 @@
-"""Table 2: how well ratings of MovieLens are foretold, the root mean squared error on the paper's test ratings.
+"""Table 2: how well ratings of MovieLens are predicted, the root mean squared error on the paper's test ratings.
 
 All is learnt from the training ratings, and what is tuned is tuned on a tenth of these, held out of what is told of people. The
 test ratings are looked at once, by the rows written here.
@@ -11,27 +11,27 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix._version import __version__
 from mallowmix.data.ratings import RatingTable, rating_table
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.fit import fit
 from mallowmix.infer.rating_prediction import predict_ratings
-from mallowmix.model.calibration import Calibration
-from mallowmix.model.m4 import M4
-from mallowmix.numerics.randomness import generator
+from mallowmix.model.ensemble import Ensemble
+from mallowmix.model.fitted_model import AnyModel, FittedModel
+from mallowmix.numerics.randomness import Step, generator
 from mallowmix.paper.experiment import Experiment, Request, Row, key
 from mallowmix.paper.table2.ratings_split import Columns, RatingsSplit, read_split
 from mallowmix.paper.table2.report import PRINTED, report
-from mallowmix.paper.table2.star_profiles import TRUST, learn_profiles, predict_stars, tastes
+from mallowmix.paper.table2.star_profiles import CALIBRATION, learn_profiles, predict_stars, tastes
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.bpmf import BPMF
 from mallowmix.peers.interface import rmse
 from mallowmix.peers.pmf import PMF
 from mallowmix.readers.rating_forms import capped, comparisons_from_ratings
+from mallowmix.typing import Array
 
-_STEP = 131
+_STEP = Step.TABLE_2
 N_ITEMS, KS = 100, (10, 15, 20)
 # a person counts for at most so many independent comparisons; fits whose predictions are averaged
 CAP, N_FITS = (8.0, 4)
@@ -53,7 +53,6 @@ VARIANTS = {
         "star profiles, rounded",
     ),
 }
-Array = NDArray[np.float64]
 
 
 class Task(NamedTuple):
@@ -111,7 +110,10 @@ class _Learnt:
         """(n,) stars of the test ratings' people and films."""
         if task.variant == "printed rule":
             return predict_ratings(
-                replace(self.models[task.system], others=()), self.train, self.ask, "printed"
+                replace(self.models[task.system], ensemble=Ensemble()),
+                self.train,
+                self.ask,
+                "printed",
             ).mode
         stars = self._real(task)
         return (
@@ -142,15 +144,16 @@ class _Learnt:
         return rating_table(self.train)
 
     @cached_property
-    def models(self) -> dict[str, M4]:
+    def models(self) -> dict[str, FittedModel]:
         """M4 from the training comparisons, and TM: the same rankings without dispersion."""
         model = learn_m4(self.train, self.of[1], self.request)
         return {"M4": model, "TM": without_dispersion(model)}
 
     def posterior(self, system: str) -> Array:
-        """The posterior rule's mean, with the tempering that foretells training ratings held out best."""
+        """The posterior rule's mean, with the tempering that predicts training ratings held out best."""
         trusted = replace(
-            self.models[system], calibration=replace(TRUST, spam=SPAM if system == "TM" else 0.0)
+            self.models[system],
+            calibration=replace(CALIBRATION, spam_share=SPAM if system == "TM" else 0.0),
         )
         return self._once(
             system, lambda: tempered(trusted, self.train, self.ask, self.request.n_jobs)
@@ -166,7 +169,7 @@ class _Learnt:
         return predict_stars(profiles, table, *table.numbers(*self.ask))
 
 
-def learn_m4(train: Columns, k: int, request: Request) -> M4:
+def learn_m4(train: Columns, k: int, request: Request) -> FittedModel:
     """Several fits of the training comparisons, everybody's say capped."""
     votes = capped(comparisons_from_ratings(*train), CAP)
     with warnings.catch_warnings():
@@ -174,20 +177,19 @@ def learn_m4(train: Columns, k: int, request: Request) -> M4:
         return fit(votes, k, n_fits=N_FITS, n_jobs=request.n_jobs, progress=request.progress)
 
 
-def without_dispersion(model: M4) -> M4:
+def without_dispersion(model: FittedModel) -> FittedModel:
     """TM: φ = 0 in every fit."""
-    others = tuple(replace(other, phi=np.zeros(other.n_components)) for other in model.others)
-    return replace(
-        model, phi=np.zeros(model.n_components), others=others, calibration=Calibration()
-    )
+    members = (replace(member, phi=np.zeros(member.n_components)) for member in model.ensemble)
+    m4 = replace(model.m4, phi=np.zeros(model.n_components))
+    return FittedModel(m4, model.report, ensemble=Ensemble(tuple(members)))
 
 
-def tempered(model: M4, train: Columns, ask: tuple[Any, Any], n_jobs: int | None) -> Array:
+def tempered(model: AnyModel, train: Columns, ask: tuple[Any, Any], n_jobs: int | None) -> Array:
     """The posterior rule with `a` chosen on a tenth of the training ratings, told of the other nine."""
     held = generator(0, _STEP).permutation(len(train[0])) < len(train[0]) // 10
-    told, asked = (tuple(column[rows] for column in train) for rows in (~held, held))
+    given, held_out = (tuple(column[rows] for column in train) for rows in (~held, held))
     errors = {
-        a: rmse(predict_ratings(model, told, asked[:2], a=a, n_jobs=n_jobs).mean, asked[2])
+        a: rmse(predict_ratings(model, given, held_out[:2], a=a, n_jobs=n_jobs).mean, held_out[2])
         for a in TEMPERS
     }
     return predict_ratings(

@@ -22,27 +22,27 @@ from threadpoolctl import threadpool_limits
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.ratings import RatingTable, find
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
-from mallowmix.infer.collapsed_variational import Lens, fold_in, views
+from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.model.calibration import Calibration
-from mallowmix.model.m4 import M4
-from mallowmix.numerics.randomness import generator
-from mallowmix.paper.experiment import Progress
+from mallowmix.model.fitted_model import AnyModel, as_fitted
+from mallowmix.numerics.randomness import Step, generator
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.interface import rmse
 from mallowmix.readers.rating_forms import comparisons_from_ratings
+from mallowmix.typing import Array, Progress
 
-_STEP = 130
+_STEP = Step.STAR_PROFILES
 # a tenth of the ratings are held out of what is told of people at a time; the first tenth also
 # tunes the rest
 N_FOLDS = 10
 # of the ridge, in ratings by people as far from the mean as people are on average
 PENALTIES = (30.0, 100.0, 300.0)
 # what a comparison made from ratings counts for; chosen on training ratings held out
-TRUST = Calibration(evidence=0.03, scale=4.0)
+CALIBRATION = Calibration(likelihood_weight=0.03, prior_scale=4.0)
 NOISE = 0.65  # the variance of a rating around its mean; only the ratios of γ and τ² to it matter
 # mean variance of a film's stars by tastes (γ), and τ²
 SCALES, GENEROSITY = ((0.1, 0.15, 0.2, 0.3, 0.45), (0.1, 0.2))
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +66,17 @@ class StarProfiles:
 
 
 def tastes(
-    model: M4,
+    model: AnyModel,
     table: RatingTable,
     *,
     seed: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Tastes:
-    """Everybody's θ through the model and its further fits, with `TRUST`."""
-    fits = views(replace(model, calibration=TRUST))
+    """Everybody's θ through the model and its further fits, with `CALIBRATION`."""
+    fits = prepare_members(replace(as_fitted(model), calibration=CALIBRATION))
     fold = generator(seed, _STEP).permutation(len(table)) % N_FOLDS
-    elsewhere = np.empty((len(table), sum(len(view.alpha) for view in fits)))
+    elsewhere = np.empty((len(table), sum(len(prepared.alpha) for prepared in fits)))
     for number in range(N_FOLDS):
         rows = fold == number
         elsewhere[rows] = _weights(model, table, ~rows, fits, n_jobs)[table.user[rows]]
@@ -86,10 +86,14 @@ def tastes(
 
 
 def _weights(
-    model: M4, table: RatingTable, rows: NDArray[np.bool_], fits: list[Lens], n_jobs: int | None
+    model: AnyModel,
+    table: RatingTable,
+    rows: NDArray[np.bool_],
+    fits: list[PreparedModel],
+    n_jobs: int | None,
 ) -> Array:
     """(M, D) posterior means of θ given some of the ratings; the prior's for who has no comparison among them."""
-    theta = np.tile(np.concatenate([view.prior_mean for view in fits]), (table.n_users, 1))
+    theta = np.tile(np.concatenate([prepared.prior_mean for prepared in fits]), (table.n_users, 1))
     labels = model.items[find(model.items, table.items, "item")[table.item[rows]]]
     votes: Comparisons = comparisons_from_ratings(
         table.user[rows], labels, table.level[rows]
@@ -100,23 +104,23 @@ def _weights(
 
 
 @map_step("weights for star profiles")
-def _placed(block: Block, fits: list[Lens]) -> Array:
+def _placed(block: Block, fits: list[PreparedModel]) -> Array:
     return np.concatenate(
-        [fold_in(block, view, max_iter=300, tol=1e-4)[0] for view in fits], axis=1
+        [fold_in(block, prepared, max_iter=300, tol=1e-4)[0] for prepared in fits], axis=1
     )
 
 
 def learn_profiles(table: RatingTable, people: Tastes) -> StarProfiles:
-    """Profiles from all ratings, with the penalty, γ and τ² that foretell the first fold best when it is left out."""
+    """Profiles from all ratings, with the penalty, γ and τ² that predict the first fold best when it is left out."""
     with threadpool_limits(1):
         first = people.fold == 0
-        told = replace(
+        given = replace(
             table, user=table.user[~first], item=table.item[~first], level=table.level[~first]
         )
-        asked = (table.user[first], table.item[first])
+        held_out = (table.user[first], table.item[first])
         errors = {
             (penalty, scale, tau): rmse(
-                predict_stars(_with(trial, scale, tau), told, *asked), table.rating[first]
+                predict_stars(_with(trial, scale, tau), given, *held_out), table.rating[first]
             )
             for penalty in PENALTIES
             for trial in [_profiles(table, people, ~first, penalty)]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.errors import DataError, check_at_least
-from mallowmix.numerics.randomness import generator
+from mallowmix.numerics.randomness import Step, generator
 
-_DIRECTIONS = 71  # step of the counter-based generator
+_DIRECTIONS = Step.SOLID_ANGLES
 _DIRECTIONS_AT_ONCE = 4096
 
 

@@ -55,16 +55,16 @@ export function stacks(found) {
 
 export function growth(fits) {
   const cell = (text) => el('td', { class: 'n' }, text);
-  const head = ['model', 'answers', 'people', 'tastes', 'foretold'].map((word, n) => el('th', { scope: 'col', class: n ? 'n' : '' }, word));
+  const head = ['model', 'answers', 'people', 'tastes', 'predicted'].map((word, n) => el('th', { scope: 'col', class: n ? 'n' : '' }, word));
   const row = (fit) => el('tr', null, el('th', { scope: 'row' }, String(fit.id)), cell(fit.votes.toLocaleString('en')), cell(String(fit.people)), cell(String(fit.components)),
-    cell(fit.foretold === null ? '–' : `${percent(fit.foretold)} of ${fit.foretold_of}`));
+    cell(fit.predicted === null ? '–' : `${percent(fit.predicted)} of ${fit.predicted_of}`));
   const table = el('div', { class: 'scroll' }, el('table', null, el('thead', null, el('tr', null, ...head)), el('tbody', null, ...[...fits].reverse().slice(0, 12).map(row))));
-  const told = fits.filter((fit) => fit.foretold !== null);
+  const told = fits.filter((fit) => fit.predicted !== null);
   if (told.length < 2) return table;
   const most = Math.max(...told.map((fit) => fit.votes)), x = (fit) => 50 + (640 * fit.votes) / most, y = (share) => 150 - 240 * (Math.max(share, 0.4) - 0.45);
-  return el('div', null, svg('svg', { class: 'chart', viewBox: '0 0 710 190', role: 'img', 'aria-label': 'How many answers were foretold, as answers came in' },
+  return el('div', null, svg('svg', { class: 'chart', viewBox: '0 0 710 190', role: 'img', 'aria-label': 'How many answers were predicted, as answers came in' },
     ...[0.5, 0.75, 1].map((share) => svg('g', null, svg('line', { class: 'grid', x1: 50, x2: 690, y1: y(share), y2: y(share) }), svg('text', { class: 'soft', x: 42, y: y(share) + 4, 'text-anchor': 'end' }, percent(share)))),
-    svg('polyline', { class: 'path', points: told.map((fit) => `${x(fit)},${y(fit.foretold)}`).join(' ') }),
-    ...told.map((fit) => svg('circle', { class: 'point', cx: x(fit), cy: y(fit.foretold), r: 4 }, svg('title', null, `${fit.votes} answers: ${percent(fit.foretold)}`))),
+    svg('polyline', { class: 'path', points: told.map((fit) => `${x(fit)},${y(fit.predicted)}`).join(' ') }),
+    ...told.map((fit) => svg('circle', { class: 'point', cx: x(fit), cy: y(fit.predicted), r: 4 }, svg('title', null, `${fit.votes} answers: ${percent(fit.predicted)}`))),
     svg('text', { class: 'soft', x: 690, y: 184, 'text-anchor': 'end' }, `${most.toLocaleString('en')} answers`)), table);
 }

@@ -24,11 +24,11 @@ async function shown() {
     byId('their-mixture').replaceChildren(mixture(weights.mixture));
     byId('their-ranking').replaceChildren(ranking(ranks.ranking));
     byId('shown').hidden = false;
-    await foretell();
+    await predict();
   } catch (error) { byId('wrong').textContent = error.message; }
 }
 
-async function foretell() {
+async function predict() {
   const one = byId('one').value, two = byId('two').value, out = byId('chance');
   if (one === two) { out.textContent = ''; return; }
   const { probabilities: [chance] } = await post('predict', { choices, pairs: [[one, two]] });
@@ -55,8 +55,8 @@ export async function prepare(model) {
   if (prepared) return;
   prepared = true;
   byId('someone').addEventListener('submit', (event) => { event.preventDefault(); shown(); });
-  byId('foretell').addEventListener('submit', (event) => event.preventDefault());
-  for (const id of ['one', 'two']) byId(id).addEventListener('change', foretell);
+  byId('predict').addEventListener('submit', (event) => event.preventDefault());
+  for (const id of ['one', 'two']) byId(id).addEventListener('change', predict);
   const crowd = Number(byId('explore').dataset.people) ? await get('crowd') : { people: [] };
   byId('pick-field').hidden = !crowd.people.length;
   byId('pick').append(...crowd.people.map((person) => el('option', { value: person }, person)));

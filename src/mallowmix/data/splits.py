@@ -1,0 +1,270 @@
+"""Every split of users, of items and of comparisons into parts: functions of the data and the seed alone.
+
+What is *given* of a user is what a model may look at; what is *held out* is what it must predict.
+"""
+
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.tie_halves import tie_halves
+from mallowmix.errors import OptionError
+from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
+from mallowmix.typing import Array
+
+SplitBy: TypeAlias = Literal["comparisons", "items"]
+_COMPLETION, _HALVES, _ITEM_HALVES = (
+    int(Step.COMPLETION),
+    int(Step.HALVES),
+    int(Step.ITEM_HALVES),
+)
+_LEAST_PART = 0.1  # of the comparisons must be given, and held out, or items are not what is split
+
+
+# ---- users ----
+
+
+def split_users(n_users: int, n_parts: int, *, seed: int, draw: int = 0) -> NDArray[np.int64]:
+    """(M,) the part of each user, 0 … n_parts − 1, at random; parts differ by one user at most."""
+    part = np.empty(n_users, np.int64)
+    part[generator(seed, Step.FOLDS, draw).permutation(n_users)] = np.arange(n_users) % n_parts
+    return part
+
+
+def counted_users(comparisons: Comparisons) -> Comparisons:
+    """Without the users who say nothing or whose weight is 0: they would make parts look larger than they are."""
+    counts = (comparisons.user_weight > 0) & (comparisons.per_user() > 0)
+    return comparisons if counts.all() else comparisons.take_users(counts)
+
+
+# ---- a user's comparisons ----
+
+
+def check_given(given: float) -> None:
+    """Raise an OptionError unless something is left to predict."""
+    if not 0 <= given < 1:
+        raise OptionError(
+            option="given",
+            value=given,
+            expected="at least 0 and below 1, so that something is left to predict",
+        )
+
+
+def split_comparisons(
+    comparisons: Comparisons, by: SplitBy | Literal["auto"], given: float, seed: int
+) -> tuple[Comparisons, Comparisons]:
+    """What is given and what is held out of every user, a function of the seed and their numbers alone.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        All that is known.
+    by : {"comparisons", "items", "auto"}
+        "comparisons" splits a user's comparisons one by one; "items" splits the items: comparisons among
+        the given ones are given, those among the others held out, the rest left out; "auto" is by items,
+        unless less than a tenth of the comparisons would then be given or held out.
+    given : float
+        The part that is given.
+    seed : int
+        The seed.
+    """
+    if by == "auto":
+        parts = split_comparisons(comparisons, "items", given, seed)
+        few = min(part.n_comparisons for part in parts) < _LEAST_PART * comparisons.n_comparisons
+        return split_comparisons(comparisons, "comparisons", given, seed) if few else parts
+    rows = (comparisons.starts(), comparisons.pair, comparisons.weight, comparisons.n_items)
+    parts = split_rows(*rows, by, given, 0, as_key(seed))
+    return with_weights(comparisons, parts[0]), with_weights(comparisons, parts[1])
+
+
+def split_rows(
+    starts: NDArray[np.int64],
+    pair: NDArray[np.integer],
+    weight: Array,
+    n_items: int,
+    by: SplitBy,
+    given: float,
+    first_user: int,
+    key: np.uint64,
+) -> tuple[Array, Array]:
+    """How much of each row's weight is given, and how much is held out, for rows of users as in `engine.blocks.Block`."""
+    if by == "comparisons":
+        kept = _given_comparisons(starts, weight, given, first_user, key)
+        return kept, weight - kept
+    side = _given_items(starts, pair, n_items, given, first_user, key)
+    return weight * (side == 1), weight * (side == 0)
+
+
+def with_weights(comparisons: Comparisons, weight: Array) -> Comparisons:
+    """The same users with these weights of their rows; rows of weight 0 go."""
+    keep = weight > 0
+    columns = {name: getattr(comparisons, name)[keep] for name in ("user", "winner", "loser")}
+    return replace(comparisons, **columns, weight=weight[keep])
+
+
+@nb.njit(cache=True, nogil=True)
+def _wanted(n, given, key, user):
+    """So many as n · given, rounded up or down at random so that it is right on average."""
+    coin, _ = uniforms(key, _COMPLETION, user, 0, 1)
+    return int(np.floor(n * given + coin))
+
+
+@nb.njit(cache=True, nogil=True)
+def _given_comparisons(starts, weight, given, first_user, key):
+    kept = np.zeros(len(weight))
+    for m in range(len(starts) - 1):
+        rows, user = slice(starts[m], starts[m + 1]), first_user + m
+        n = tokens(weight[rows])
+        take(weight[rows], n, _wanted(n, given, key, user), kept[rows], key, _COMPLETION, user)
+    return kept
+
+
+@nb.njit(cache=True, nogil=True)
+def _given_items(starts, pair, n_items, given, first_user, key):
+    """Of each row: 1 if both items are given, 0 if neither is, −1 if one is. A user's items are split in their order."""
+    side = np.full(len(pair), -1, np.int8)
+    seen, is_given = np.full(n_items, -1, np.int64), np.zeros(n_items, np.bool_)
+    for m in range(len(starts) - 1):
+        left = 0
+        for row in range(starts[m], starts[m + 1]):
+            for item in (pair[row] // n_items, pair[row] % n_items):
+                left += seen[item] != m
+                seen[item] = m
+        wanted = _wanted(left, given, key, first_user + m)
+        for item in range(n_items):
+            if seen[item] == m:
+                u, _ = uniforms(key, _COMPLETION, first_user + m, item, 2)
+                is_given[item] = u * left < wanted
+                wanted -= is_given[item]
+                left -= 1
+        for row in range(starts[m], starts[m + 1]):
+            i, j = is_given[pair[row] // n_items], is_given[pair[row] % n_items]
+            if i == j:
+                side[row] = i
+    return side
+
+
+# ---- two halves ----
+
+
+def first_half(
+    starts: NDArray[np.int64],
+    pair: NDArray[np.integer],
+    weight: Array,
+    n_items: int,
+    first_user: int,
+    key: np.uint64,
+) -> Array:
+    """How much of each row's weight lies in the first of two halves of each user's comparisons, as Lemma 2 asks.
+
+    The sizes differ by one at most, and chance decides which half gets the odd one. A row of weight w stands
+    for w comparisons, each of which falls in either half by itself; a fractional rest goes as one piece, and
+    the two halves of a tie go together (then sizes may differ by more).
+    """
+    first = _halve(starts, weight, first_user, key)
+    ties = tie_halves(starts, pair, weight, n_items)
+    if ties is not None:  # they are one answer, and must not be found in both halves
+        _join_ties(starts, pair, n_items, ties, first)
+    return first
+
+
+@nb.njit(cache=True, nogil=True)
+def _halve(starts, weight, first_user, key):
+    first = np.zeros(len(weight))
+    for m in range(len(starts) - 1):
+        rows, user = slice(starts[m], starts[m + 1]), first_user + m
+        n = tokens(weight[rows])
+        coin, _ = uniforms(key, _HALVES, user, 0, 1)
+        wanted = n // 2 + (1 if n % 2 == 1 and coin < 0.5 else 0)
+        take(weight[rows], n, wanted, first[rows], key, _HALVES, user)
+    return first
+
+
+@nb.njit(cache=True, nogil=True)
+def _join_ties(starts, pair, n_items, ties, first):
+    """The halves of a tie go where its later row's half went."""
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            winner, loser = pair[row] // n_items, pair[row] % n_items
+            if ties[row] > 0 and winner < loser:
+                mine = pair[starts[m] : starts[m + 1]]
+                other = starts[m] + np.searchsorted(mine, loser * n_items + winner)
+                whole = np.floor(first[row])
+                first[row] = whole + (first[other] - np.floor(first[other]))
+
+
+def split_items(comparisons: Comparisons, *, seed: int = 0) -> tuple[Comparisons, Comparisons]:
+    """Two sets of comparisons of the same users, in which nobody has an item in both; those across are left out.
+
+    Comparisons that come from one user's ratings or ranking share items, and so are not independent: tea
+    over milk and milk over water say that tea is over water. Comparisons from the two halves share no item
+    of the same user. Each of a user's items goes to either half with probability ½, by itself: about half
+    of the comparisons remain.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        What users preferred.
+    seed : int
+        The same seed gives the same split.
+
+    Returns
+    -------
+    tuple of two Comparisons
+        The two halves.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> one, other = mm.split_items(mm.load_dishes(n_users=50).comparisons, seed=1)
+    >>> one.n_users == other.n_users == 50
+    True
+    """
+    side = _item_sides(comparisons.user, comparisons.winner, comparisons.loser, as_key(seed))
+    first, second = (np.where(side == half, comparisons.weight, 0.0) for half in (0, 1))
+    return with_weights(comparisons, first), with_weights(comparisons, second)
+
+
+@nb.njit(cache=True, nogil=True)
+def _item_sides(user, winner, loser, key):
+    """Of each row: the half that both its items are in, or −1."""
+    side = np.full(len(user), -1, np.int8)
+    for row in range(len(user)):
+        u, _ = uniforms(key, _ITEM_HALVES, user[row], winner[row], 0)
+        v, _ = uniforms(key, _ITEM_HALVES, user[row], loser[row], 0)
+        if (u < 0.5) == (v < 0.5):
+            side[row] = 0 if u < 0.5 else 1
+    return side
+
+
+# ---- selection ----
+
+
+@nb.njit(cache=True, nogil=True)
+def tokens(weight):
+    """How many pieces rows of these weights stand for: whole comparisons, and a fractional rest as one piece."""
+    n = 0
+    for row in range(len(weight)):
+        n += int(np.ceil(weight[row]))
+    return n
+
+
+@nb.njit(cache=True, nogil=True)
+def take(weight, left, wanted, taken, key, step, user):
+    """Selection sampling: walk through a user's pieces, taking each with probability (still wanted) / (still to come)."""
+    token = 0
+    for row in range(len(weight)):
+        rest = weight[row]
+        while rest > 0:
+            u, _ = uniforms(key, step, user, token, 0)
+            piece = min(1.0, rest)
+            if u * left < wanted:
+                taken[row] += piece
+                wanted -= 1
+            rest -= piece
+            left -= 1
+            token += 1

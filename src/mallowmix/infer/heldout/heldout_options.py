@@ -1,0 +1,135 @@
+"""The options of the three methods of `heldout`, as frozen dataclasses."""
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+from mallowmix.data.splits import SplitBy, check_given
+from mallowmix.data.text import joined
+from mallowmix.errors import Option, OptionError, check_at_least, check_choice
+
+HeldoutMethod: TypeAlias = Literal["left-to-right", "importance", "completion"]
+ParticleForm: TypeAlias = Literal["filter", "mean-of-products", "product-of-means"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftToRightOptions:
+    """Options of "left-to-right": all of a user's comparisons, one after the other, by a filter of particles.
+
+    Parameters
+    ----------
+    form : {"filter", "mean-of-products", "product-of-means"}
+        "filter" resamples particles as it goes, so that its cost grows no faster than the comparisons do;
+        "mean-of-products" is right on average, but its noise grows with the number of comparisons;
+        "product-of-means" is what topic-model software often computes, the product over comparisons of
+        plain means over particles: too high or too low by an amount that no number of particles removes.
+    n_particles : int
+        How many to start with.
+    max_particles : int
+        Two independent runs are made and their probabilities averaged; both are repeated with twice the
+        particles, up to so many (1,024 unless given, more for fewer than 4,096 comparisons), until they
+        agree.
+    tol : float
+        When they do: the runs differ by less than `tol` a comparison, and so does the mean of logarithms
+        from the logarithm of the mean (the noise of a user's run lowers its logarithm, which adds up over
+        users though the differences cancel).
+    n_moves : int
+        Gibbs moves of randomly chosen earlier components, so many for each comparison.
+    """
+
+    form: ParticleForm = "filter"
+    n_particles: int = 32
+    max_particles: int | None = None
+    tol: float = 1e-3
+    n_moves: int = 2
+    method: ClassVar[HeldoutMethod] = "left-to-right"
+
+    def __post_init__(self) -> None:
+        check_choice("form", self.form, get_args(ParticleForm))
+        check_at_least("n_particles", self.n_particles, 1)
+        if self.max_particles is not None:
+            check_at_least("max_particles", self.max_particles, self.n_particles)
+        check_at_least("tol", self.tol, 0)
+        check_at_least("n_moves", self.n_moves, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportanceOptions:
+    """Options of "importance": all of a user's comparisons together, by draws of their weights.
+
+    Parameters
+    ----------
+    n_draws, max_draws, min_ess : int, int, float
+        A user's draws are doubled until they are worth `min_ess` independent ones, (Σw)² / Σw², or there are
+        `max_draws`; whoever falls short then is annealed (`infer.heldout.annealing`).
+    n_particles : int
+        Of each of the two annealings of such a user, whose probabilities are averaged.
+    """
+
+    n_draws: int = 2000
+    max_draws: int = 16_000
+    min_ess: float = 100
+    n_particles: int = 128
+    method: ClassVar[HeldoutMethod] = "importance"
+
+    def __post_init__(self) -> None:
+        check_at_least("n_draws", self.n_draws, 4)
+        check_at_least("max_draws", self.max_draws, self.n_draws)
+        check_at_least("min_ess", self.min_ess, 1)
+        check_at_least("n_particles", self.n_particles, 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompletionOptions:
+    """Options of "completion": part of a user's comparisons predicted from the rest.
+
+    Parameters
+    ----------
+    given : float
+        The part that the model is given, at least 0 and below 1.
+    split : {"comparisons", "items"}
+        "comparisons" holds out single comparisons at random; "items" holds out items, gives the comparisons
+        among the others and predicts those among the held-out ones, so that nothing predicted was seen.
+    """
+
+    given: float = 0.5
+    split: SplitBy = "comparisons"
+    method: ClassVar[HeldoutMethod] = "completion"
+
+    def __post_init__(self) -> None:
+        check_choice("split", self.split, get_args(SplitBy))
+        check_given(self.given)
+
+
+HeldoutOptions: TypeAlias = LeftToRightOptions | ImportanceOptions | CompletionOptions
+OPTIONS: dict[str, Any] = {
+    kind.method: kind for kind in (LeftToRightOptions, ImportanceOptions, CompletionOptions)
+}
+
+
+def as_heldout_options(method: HeldoutMethod | HeldoutOptions) -> HeldoutOptions:
+    """The options of a method that is named, or the options themselves."""
+    if isinstance(method, LeftToRightOptions | ImportanceOptions | CompletionOptions):
+        return method
+    check_choice("method", method, tuple(OPTIONS))
+    return OPTIONS[method]()
+
+
+def heldout_options_from(method: str, values: dict[str, Any]) -> HeldoutOptions:
+    """The options of a method from values by name; an option of another method is refused."""
+    check_choice("method", method, tuple(OPTIONS))
+    for name, value in values.items():
+        if name not in _names(OPTIONS[method]):
+            owners = [repr(each) for each, kind in OPTIONS.items() if name in _names(kind)]
+            expected = f"left out with the method {method!r}; it goes with {joined(owners)}"
+            raise OptionError(
+                Option(name),
+                f" is no option of the method {method!r}; it goes with {joined(owners)}.",
+                option=name,
+                value=value,
+                expected=expected,
+            )
+    return OPTIONS[method](**values)
+
+
+def _names(kind: Any) -> list[str]:
+    return [field.name for field in fields(kind)]

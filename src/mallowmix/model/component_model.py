@@ -1,0 +1,171 @@
+"""What follows from components alone: pairwise probabilities β, a prior of users' weights over them, and the items' labels."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import Labels, as_labels, check_distinct, text_of
+from mallowmix.errors import DataError
+from mallowmix.model.sampling import Sample, draw_population, pair_distribution
+
+
+class ComponentModel(ABC):
+    """K components over Q items: whatever has `items`, `alpha` and `beta()`.
+
+    Attributes
+    ----------
+    items : (Q,) labels
+        The items, in the order of their numbers.
+    alpha : (K,) array of float
+        Parameters of the Dirichlet prior of users' weights.
+    """
+
+    items: Labels
+    alpha: NDArray[np.float64]
+
+    @abstractmethod
+    def beta(self) -> NDArray[np.float64]:
+        """(K, Q, Q) ranking matrix: beta[k, i, j] is the probability that component k prefers i to j."""
+
+    @property
+    def n_components(self) -> int:
+        """K, the number of components."""
+        return len(self.alpha)
+
+    @property
+    def n_items(self) -> int:
+        """Q, the number of items."""
+        return len(self.items)
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """(K,) the mean weight of each component in the population, the paper's a."""
+        return self.alpha / self.alpha.sum()
+
+    def ranking_matrix(self, mu: ArrayLike | None = None) -> NDArray[np.float64]:
+        """(Q², K) the paper's B: μ_ij β_(i,j),k for ordered pairs i·Q + j; each column sums to one.
+
+        Parameters
+        ----------
+        mu : (Q, Q) array
+            How likely each unordered pair is compared, symmetric; uniform unless given.
+        """
+        K, Q = self.n_components, self.n_items
+        compared = np.zeros((Q, Q))
+        compared[np.triu_indices(Q, 1)] = pair_distribution(mu, Q)
+        B = (compared + compared.T) * self.beta()  # μ_ij = μ_ji, 0 on the diagonal
+        return B.reshape(K, Q * Q).T  # (Q², K)
+
+    def probability(self, theta: ArrayLike, winner: object, loser: object) -> NDArray[np.float64]:
+        """The probability that users with weights θ prefer `winner` to `loser`: Σ_k θ_k β_(i,j),k.
+
+        Parameters
+        ----------
+        theta : (K,) or (M, K) array
+            Weights, one row a user.
+        winner, loser : labels
+            Two items.
+        """
+        i, j = self.item_number(winner), self.item_number(loser)
+        weights = np.asarray(theta, np.float64)
+        if weights.shape[-1:] != (self.n_components,):
+            raise DataError(
+                f"theta has shape {weights.shape}; each row must hold {self.n_components} weights, one a component."
+            )
+        return weights @ self.beta()[:, i, j]
+
+    def item_number(self, label: object) -> int:
+        """The number of an item, by its label."""
+        try:
+            return text_of(self.items).index(str(label))
+        except ValueError:
+            raise DataError(
+                f"The model has no item {label!r}; it has {self.n_items} others."
+            ) from None
+
+    def log_likelihood(
+        self, comparisons: Comparisons, theta: ArrayLike, *, include_mu: bool = False
+    ) -> float:
+        """The likelihood: log p(w | θ) = Σ weight · log Σ_k θ_mk β_(w),k.
+
+        Parameters
+        ----------
+        comparisons : Comparisons
+            What users preferred.
+        theta : (M, K) array
+            Their weights, one row a user.
+        include_mu : bool
+            Add Σ weight · log μ_ij, the choice of which pairs to compare, with μ estimated from the
+            pair counts. It cancels between models and is left out otherwise.
+        """
+        comparisons = comparisons.with_items(self.items)
+        weights = np.ascontiguousarray(theta, np.float64)
+        if weights.shape != (comparisons.n_users, self.n_components):
+            raise DataError(
+                f"theta has shape {weights.shape}; it must be {(comparisons.n_users, self.n_components)}, one row a user."
+            )
+        rows = (comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight)
+        value = _log_likelihood(*rows, weights, self.beta())
+        return value + (_log_mu(comparisons) if include_mu else 0.0)
+
+    def sample(
+        self,
+        n_users: int,
+        per_user: int | ArrayLike,
+        *,
+        mu: ArrayLike | None = None,
+        prior: str | ArrayLike = "dirichlet",
+        seed: int = 0,
+    ) -> Sample:
+        """Draw a population and its comparisons from the model (see `model.sampling.draw_population`)."""
+        return draw_population(
+            self.beta(), self.alpha, self.items, n_users, per_user, mu=mu, prior=prior, seed=seed
+        )
+
+
+def checked_prior(alpha: Any, n_components: int) -> NDArray[np.float64]:
+    """α as a frozen (K,) array of finite numbers above 0."""
+    array = np.array(alpha, np.float64)
+    if array.shape != (n_components,) or not np.all(np.isfinite(array) & (array > 0)):
+        raise DataError(
+            f"alpha must hold {n_components} finite numbers above 0, one a component; got {array.tolist()}."
+        )
+    array.setflags(write=False)
+    return array
+
+
+def checked_items(items: Any, n_items: int) -> Labels:
+    """Labels as a frozen (Q,) array, all different."""
+    labels = as_labels(items)
+    if labels.shape != (n_items,):
+        raise DataError(
+            f"There are {n_items} items to be named, but items has the shape {labels.shape}."
+        )
+    check_distinct(labels, "item")
+    labels.setflags(write=False)
+    return labels
+
+
+@nb.njit(cache=True, nogil=True)
+def _log_likelihood(user, winner, loser, weight, theta, beta):
+    total = 0.0
+    for n in range(len(user)):
+        p = 0.0
+        for k in range(theta.shape[1]):
+            p += theta[user[n], k] * beta[k, winner[n], loser[n]]
+        total += weight[n] * math.log(p) if p > 0 else -np.inf
+    return total
+
+
+def _log_mu(comparisons: Comparisons) -> float:
+    Q = comparisons.n_items
+    low = np.minimum(comparisons.winner, comparisons.loser).astype(np.int64)
+    high = np.maximum(comparisons.winner, comparisons.loser)
+    counts = np.bincount(low * Q + high, comparisons.weight)
+    counts = counts[counts > 0]
+    return float(counts @ np.log(counts / counts.sum()))

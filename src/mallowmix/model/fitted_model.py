@@ -1,0 +1,136 @@
+"""FittedModel: what `fit` returns. The parameters, how they came about, and what predictions need besides."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.data.labels import Labels, text_of
+from mallowmix.errors import DataError
+from mallowmix.model.bradley_terry_model import BradleyTerryModel
+from mallowmix.model.calibration import Calibration
+from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.dispersion import phi_of_beta
+from mallowmix.model.ensemble import Ensemble
+from mallowmix.model.fit_report import FitReport
+from mallowmix.model.m4 import M4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedModel(ComponentModel):
+    """A fitted model; frozen. `sigma`, `phi`, `alpha`, `items` and what follows from them can be read directly.
+
+    Parameters
+    ----------
+    m4 : M4
+        Reference rankings, dispersions and prior.
+    report : FitReport
+        How the model came about.
+    calibration : Calibration
+        The likelihood weight of a comparison and the scale of the prior, in inference about a user.
+    ensemble : Ensemble
+        Further fits of the same data: predictions are averaged over them, everything else ignores them.
+    bradley_terry : BradleyTerryModel
+        Scores that took the place of the rankings, where they did; `m4` then holds the order of the items
+        by score and the nearest dispersions.
+    """
+
+    m4: M4
+    report: FitReport = field(default_factory=FitReport)
+    calibration: Calibration = field(default_factory=Calibration)
+    ensemble: Ensemble = field(default_factory=Ensemble)
+    bradley_terry: BradleyTerryModel | None = None
+
+    def __post_init__(self) -> None:
+        self.ensemble.check_items(self.m4.items)
+        bt = self.bradley_terry
+        if bt is None:
+            return
+        same = text_of(bt.items) == text_of(self.m4.items) and np.array_equal(
+            bt.alpha, self.m4.alpha
+        )
+        if not same:
+            raise DataError(
+                "The Bradley–Terry scores must be of the same components and items as the model."
+            )
+
+    @property
+    def components(self) -> M4 | BradleyTerryModel:
+        """What β comes from: the Bradley–Terry scores where there are any, else the Mallows components."""
+        return self.m4 if self.bradley_terry is None else self.bradley_terry
+
+    @property
+    def members(self) -> tuple[M4 | BradleyTerryModel, ...]:
+        """All models that predictions are averaged over, this one first."""
+        return (self.components, *self.ensemble)
+
+    @property
+    def sigma(self) -> NDArray[np.int32]:
+        """(K, Q) positions of the items, 0 is best."""
+        return self.m4.sigma
+
+    @property
+    def order(self) -> NDArray[np.int32]:
+        """(K, Q) items by position."""
+        return self.m4.order
+
+    @property
+    def phi(self) -> NDArray[np.float64]:
+        """(K,) dispersions."""
+        return self.m4.phi
+
+    @property
+    def alpha(self) -> NDArray[np.float64]:  # type: ignore[override]
+        """(K,) parameters of the Dirichlet prior."""
+        return self.m4.alpha
+
+    @property
+    def items(self) -> Labels:  # type: ignore[override]
+        """(Q,) the labels of the items."""
+        return self.m4.items
+
+    def beta(self) -> NDArray[np.float64]:
+        """(K, Q, Q) ranking matrix: beta[k, i, j] is the probability that component k prefers i to j."""
+        return self.components.beta()
+
+    def table(self, n_top: int | None = None) -> list[dict[str, Any]]:
+        """One row a component, largest share first: its number, share, dispersion, and its items best first."""
+        return self.m4.table(n_top)
+
+    def __repr__(self) -> str:
+        return repr(self.m4)
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        return self.m4._repr_html_()
+
+    def __eq__(self, other: object) -> bool:
+        names = ("m4", "report", "calibration", "ensemble", "bradley_terry")
+        return isinstance(other, FittedModel) and all(
+            getattr(self, name) == getattr(other, name) for name in names
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+AnyModel: TypeAlias = FittedModel | M4
+
+
+def as_fitted(model: AnyModel | BradleyTerryModel) -> FittedModel:
+    """A bare model as a fitted one: no report, no calibration, no ensemble."""
+    if isinstance(model, FittedModel):
+        return model
+    if isinstance(model, M4):
+        return FittedModel(model)
+    return with_scores(model)
+
+
+def with_scores(bt: BradleyTerryModel, fitted: FittedModel | None = None) -> FittedModel:
+    """A fitted model whose components are these scores; what it knows besides is that of `fitted`."""
+    beta, sigma = bt.beta(), bt.sigma
+    phi = np.array([phi_of_beta(table, row) for table, row in zip(beta, sigma, strict=True)])
+    m4 = M4(sigma, phi, bt.alpha, bt.items)
+    if fitted is None:
+        return FittedModel(m4, bradley_terry=bt)
+    return replace(fitted, m4=m4, bradley_terry=bt)
