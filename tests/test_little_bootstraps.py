@@ -128,7 +128,7 @@ def test_samples_hold_whole_people(votes, few_are_many):
 
 
 def test_blocks_are_comparisons_again(votes):
-    again = little.as_comparisons(make_blocks(votes), votes.items, votes.users)
+    again = little.comparisons_of_blocks(make_blocks(votes), votes.items, votes.users)
     assert again.fingerprint() == votes.fingerprint()
 
 

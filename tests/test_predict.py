@@ -185,9 +185,9 @@ def test_order_against_brute_force():
         assert [line.item for line in ranking] == [
             "abcdef"[i] for i in sorted(range(6), key=lambda i: -wins[i])
         ]
-        assert [line.rank for line in ranking] == [1, 2, 3, 4, 5, 6]
+        assert [line.position for line in ranking] == [1, 2, 3, 4, 5, 6]
         np.testing.assert_allclose(
-            [line.wins for line in ranking], sorted(wins, reverse=True), rtol=1e-9
+            [line.win_rate for line in ranking], sorted(wins, reverse=True), rtol=1e-9
         )
 
 
@@ -211,8 +211,8 @@ def test_rank_intervals_against_brute_force(calibration, level):
         for line in ranking:
             mine = sorted(row["abcdef".index(line.item)] for row in places)
             cut = (1 - level) / 2
-            assert line.low == min(mine[int(np.floor(cut * 199))], line.rank)
-            assert line.high == max(mine[int(np.ceil((1 - cut) * 199))], line.rank)
+            assert line.low == min(mine[int(np.floor(cut * 199))], line.position)
+            assert line.high == max(mine[int(np.ceil((1 - cut) * 199))], line.position)
             assert np.mean([line.low <= place <= line.high for place in mine]) >= level
 
 
@@ -230,14 +230,14 @@ def test_the_population_has_one_ranking_without_range():
     (ranking,) = mm.rank(TWO)
     wins = mean_wins(np.einsum("k,kij->ij", TWO.share, TWO.beta()))
     assert [line.item for line in ranking] == ["abcdef"[i] for i in np.argsort(-np.array(wins))]
-    assert all(line.low == line.rank == line.high for line in ranking)
+    assert all(line.low == line.position == line.high for line in ranking)
 
 
 def test_top_and_small_models():
     comparisons = TWO.sample(3, 6, seed=5).comparisons
-    full, top = mm.rank(TWO, comparisons), mm.rank(TWO, comparisons, top=2)
+    full, top = mm.rank(TWO, comparisons), mm.rank(TWO, comparisons, n_top=2)
     assert top == [ranking[:2] for ranking in full]
-    assert mm.rank(TWO, comparisons, top=99) == full
+    assert mm.rank(TWO, comparisons, n_top=99) == full
     pair = mm.M4([[0, 1], [1, 0]], [0.1, 0.1], [1.0, 1.0], "ab")
     votes = mm.Comparisons.from_arrays(["u"], ["b"], ["a"], [9])
     for calibration in (Calibration(), BOTH, Calibration(vertex_share=1)):

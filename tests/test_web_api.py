@@ -96,7 +96,7 @@ def test_a_whole_survey_and_its_result_are_those_of_the_library(client):
         )
     (ranking,) = mm.rank(DISHES.model, votes)
     assert [line["item"] for line in result["ranking"]] == [line.item for line in ranking]
-    crowd = {line.item: line.rank for line in mm.rank(DISHES.model)[0]}
+    crowd = {line.item: line.position for line in mm.rank(DISHES.model)[0]}
     assert all(line["crowd"] == crowd[line["item"]] for line in result["ranking"])
     agree = np.mean(
         [crowd[a.item] < crowd[b.item] for n, a in enumerate(ranking) for b in ranking[n + 1 :]]

@@ -7,8 +7,6 @@ from .assess.intervals.bootstrap_intervals import intervals as intervals
 from .assess.model_diff import compare_models as compare_models
 from .checks import check as check
 from .data.comparisons import Comparisons as Comparisons
-from .data.frames import predictions_frame as predictions_frame
-from .data.frames import weights_frame as weights_frame
 from .data.rankings import Rankings as Rankings
 from .data.splits import split_items as split_items
 from .datasets import load_dishes as load_dishes
@@ -27,8 +25,8 @@ from .infer.heldout.heldout_options import ImportanceOptions as ImportanceOption
 from .infer.heldout.heldout_options import LeftToRightOptions as LeftToRightOptions
 from .infer.next_pair import next_pair as next_pair
 from .infer.predict import predict as predict
-from .infer.predict import rank as rank
 from .infer.priors.fitted_prior import fit_prior as fit_prior
+from .infer.rank_items import rank as rank
 from .infer.rating_prediction import predict_ratings as predict_ratings
 from .infer.weights import weights as weights
 from .learn.paper.components_from_topics import components_from_topics as components_from_topics

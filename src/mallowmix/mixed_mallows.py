@@ -15,7 +15,7 @@ from mallowmix.errors import DataError, DataWarning
 from mallowmix.fitting.fit import fit
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.infer.predict import predict
-from mallowmix.infer.weights import weights
+from mallowmix.infer.weights import infer_weights
 from mallowmix.model.fit_options import FitOptions, MethodName
 from mallowmix.model.fit_report import ComponentsKind
 from mallowmix.model.fitted_model import FittedModel
@@ -100,7 +100,8 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def transform(self, X: Any) -> NDArray[np.float64]:
         """(M, K) each user's weights; rows sum to one."""
         check_is_fitted(self)
-        return weights(self.model_, self._comparisons(X, reset=False), n_jobs=self.n_jobs)
+        data = self._comparisons(X, reset=False).with_items(self.model_.items)
+        return infer_weights(self.model_, data, n_jobs=self.n_jobs)
 
     def predict_proba(self, X: Any, pairs: Any = None) -> NDArray[np.float64]:
         """(M, n) the probability that each user prefers the first of each pair to the second.
@@ -116,14 +117,16 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         comparisons = self._comparisons(X, reset=False)
         items = self.model_.items.tolist()
         if pairs is not None:
-            return predict(self.model_, comparisons, _labelled(pairs, items), n_jobs=self.n_jobs)
+            wanted = _labelled(pairs, items)
+            return predict(self.model_, comparisons, wanted, n_jobs=self.n_jobs).probability
         columns = np.stack(np.divmod(np.arange(len(items) ** 2), len(items)), axis=1)
         if not isinstance(X, Comparisons):
             columns = self._columns(X.shape[1], warn=False)[1]
         proper = columns[:, 0] != columns[:, 1]
         out = np.full((comparisons.n_users, len(columns)), 0.5)
         wanted = _labelled(columns[proper], items)
-        out[:, proper] = predict(self.model_, comparisons, wanted, n_jobs=self.n_jobs)
+        found = predict(self.model_, comparisons, wanted, n_jobs=self.n_jobs)
+        out[:, proper] = found.probability
         return out
 
     def score(self, X: Any, y: Any = None) -> float:

@@ -93,25 +93,11 @@ def _for_all(model: Any, people: Any, asked: Any, n_jobs: int | None) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    from mallowmix.infer.predict import predict as predict
+    from mallowmix.infer.predict import predict as predict_pairs
 
-    M, n = people.n_users, len(asked.pairs)
-    probability = predict(model, people, asked.pairs, n_jobs=n_jobs).ravel()
-    first, second = (
-        pa.array(side).take(pa.array(np.tile(np.arange(n), M)))
-        for side in zip(*asked.pairs, strict=True)
-    )
-    users = pa.array(people.users.tolist()).take(pa.array(np.repeat(np.arange(M), n)))
-    known = np.repeat(people.per_user() > 0, n)
-    return pa.table(
-        {
-            "user": users,
-            "first": first,
-            "second": second,
-            "probability": probability,
-            "known": known,
-        }
-    )
+    found = predict_pairs(model, people, asked.pairs, n_jobs=n_jobs)
+    known = np.repeat(people.per_user() > 0, len(asked.pairs))
+    return found.to_frame("pyarrow").append_column("known", pa.array(known))
 
 
 def _values(table: Any, asked: Any, output: Path | None) -> dict[str, Any]:

@@ -52,14 +52,14 @@ def rank(
     hush(quiet)
     try_table(output, model, votes)
     _check_whose(votes, user, output)
-    from mallowmix.infer.predict import rank as ranked
+    from mallowmix.infer.rank_items import rank as ranked
     from mallowmix.model.model_file import load
 
     fitted, people = load(model), None
     if votes is not None:
         people = _people(votes, user, read)
         people = people.with_items(fitted.items, unknown_items=unknown_items)
-    rankings = ranked(fitted, people, top=top, level=level, seed=seed, n_jobs=n_jobs)
+    rankings = ranked(fitted, people, n_top=top, level=level, seed=seed, n_jobs=n_jobs)
     if output is not None:
         write_table(_table(rankings, people), output)
     if json:
@@ -85,18 +85,8 @@ def _people(votes: Any, user: str | None, read: Reader) -> Any:
 
 
 def _table(rankings: Any, people: Any) -> Any:
-    import pyarrow as pa
-
-    names = ("rank", "item", "wins", "low", "high")
-    columns = {
-        name: [getattr(line, name) for ranking in rankings for line in ranking] for name in names
-    }
-    if people is None:
-        return pa.table(columns)
-    users = [
-        user for user, ranking in zip(people.users.tolist(), rankings, strict=True) for _ in ranking
-    ]
-    return pa.table({"user": users} | columns)
+    table = rankings.to_frame("pyarrow")
+    return table if people is not None else table.drop_columns(["user"])
 
 
 def _values(rankings: Any, people: Any, level: float, output: Path | None) -> dict[str, Any]:
@@ -119,21 +109,21 @@ def _tell(rankings: Any, people: Any, level: float, output: Path | None) -> None
 
 
 def _tell_one(ranking: Any, people: Any, level: float) -> None:
-    headings = ("rank", "item", "wins against another", *(() if people is None else ("places",)))
-    table = new_table(*headings, numeric=("rank", "wins against another", "places"))
+    headings = ("position", "item", "win rate", *(() if people is None else ("range",)))
+    table = new_table(*headings, numeric=("position", "win rate", "range"))
     for line in ranking:
-        places = f"{line.low}" if line.low == line.high else f"{line.low} to {line.high}"
+        span = f"{line.low}" if line.low == line.high else f"{line.low} to {line.high}"
         table.add_row(
-            str(line.rank),
+            str(line.position),
             safe(line.item),
-            percent(line.wins),
-            *([places] if people is not None else []),
+            percent(line.win_rate),
+            *([span] if people is not None else []),
         )
     say(f"{_whose(people)}:\n")
     screen().print(table)
     if people is not None:
         say(
-            f"\nPlaces: the range that holds an item's true place with {100 * level:g} %, by what is known of this person."
+            f"\nRange: of positions, which holds an item's true one with {100 * level:g} %, by what is known of this person."
         )
 
 

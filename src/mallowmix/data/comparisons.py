@@ -35,6 +35,7 @@ class Comparisons:
     items: Labels
     users: Labels
     user_weight: NDArray[np.float64]
+    frame_kind: str | None = None
 
     def __post_init__(self) -> None:
         for array in (
@@ -88,6 +89,7 @@ class Comparisons:
         items: Sequence[object] | Labels,
         users: Sequence[object] | Labels,
         user_weight: ArrayLike | None = None,
+        frame_kind: str | None = None,
     ) -> "Comparisons":
         """From numbers that already point into `items` and `users`, whose order is kept as given."""
         items, users = as_labels(items), as_labels(users)
@@ -104,9 +106,8 @@ class Comparisons:
         user, pair = np.divmod(key, Q * Q)
         winner, loser = np.divmod(pair, Q)
         user, winner, loser = user.astype(np.int32), winner.astype(np.int32), loser.astype(np.int32)
-        return cls(
-            user, winner, loser, merged, items, users, _checked_user_weight(user_weight, users)
-        )
+        weights = _checked_user_weight(user_weight, users)
+        return cls(user, winner, loser, merged, items, users, weights, frame_kind)
 
     @property
     def n_items(self) -> int:
@@ -175,6 +176,7 @@ class Comparisons:
             self.items,
             self.users[chosen],
             self.user_weight[chosen],
+            self.frame_kind,
         )
 
     def with_items(
@@ -203,6 +205,7 @@ class Comparisons:
             items,
             self.users,
             self.user_weight,
+            self.frame_kind,
         )
 
     def to_arrow(self) -> pa.Table:
@@ -217,8 +220,8 @@ class Comparisons:
         return pa.table(columns)
 
     def to_frame(self, like: Any = None) -> Any:
-        """`to_arrow` in the caller's kind of table: `like` is "pandas", "polars" or a table of the kind that is wanted."""
-        return as_frame(self.to_arrow(), like)
+        """`to_arrow` in the caller's kind of table: the kind it came from, or that `like` names ("pandas", "polars") or is."""
+        return as_frame(self.to_arrow(), self.frame_kind if like is None else like)
 
     def fingerprint(self) -> str:
         """A digest of the choices, the same for any order of the same rows."""

@@ -8,7 +8,7 @@ def warm() -> None:
     """Run every learner and reader of people on a tiny population, so that the first real call does not wait for a compiler."""
     from mallowmix.datasets import load_dishes
     from mallowmix.fitting.fit import fit
-    from mallowmix.infer.predict import rank
+    from mallowmix.infer.rank_items import rank
     from mallowmix.infer.weights import weights
     from mallowmix.model.mallows import sample_orders
     from mallowmix.model.mallows_likelihood import fit_rankings

@@ -7,21 +7,20 @@ A person's draws depend on the seed and on their own comparisons alone, not on w
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import OptionError, check_at_least
 from mallowmix.infer.collapsed_variational import fold_in, gather, vertex_posterior
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.tempered_draws import tempered_draws
+from mallowmix.infer.user_results import WeightIntervals
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox, splitmix
 from mallowmix.typing import Array
@@ -31,31 +30,9 @@ _BURN_IN, _THIN = 60, 3  # sweeps before the first draw, and from one draw to th
 _PEOPLE = 256  # whose draws are held at a time
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """Who follows what, and how sure that is; one row a person.
-
-    mean : (M, K) the posterior mean, as `weights` gives it
-    low, high : (M, K) ends of the interval that holds each weight with probability `level`
-    n_comparisons : (M,) how much is known of each; where it is 0, the row is the prior's
-    """
-
-    users: Labels
-    mean: Array
-    low: Array
-    high: Array
-    n_comparisons: Array
-    level: float
-
-    @property
-    def is_prior(self) -> NDArray[np.bool_]:
-        """(M,) people of whom nothing is known."""
-        return self.n_comparisons == 0
-
-
 def weight_intervals(
     model: ComponentModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     *,
     level: float = 0.9,
     n_draws: int = 400,
@@ -63,22 +40,47 @@ def weight_intervals(
     seed: int = 0,
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
-) -> Posterior:
-    """Weights of known or new people with intervals, each weight by itself, from draws of their posterior.
+) -> WeightIntervals:
+    """Weights of known or new users with intervals, each weight by itself, from draws of their posterior.
 
-    level : how probable it is that a weight lies in its interval
-    n_draws : how many draws an interval rests on
-    engine : as in `fit`
+    Parameters
+    ----------
+    model : FittedModel or M4
+        The components and the prior; its calibration holds here.
+    comparisons : Comparisons, or whatever `read_comparisons` takes
+        What is known of the users.
+    level : float
+        How probable it is that a weight lies in its interval.
+    n_draws : int
+        How many draws an interval rests on.
+    unknown_items : {"error", "drop"}
+        What to do with comparisons of items that the model does not know.
+    seed, n_jobs, engine
+        As in `fit`.
+
+    Returns
+    -------
+    WeightIntervals
+        Means and ends of intervals, (M, K) each; `to_frame` gives them with labels.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes(n_users=20)
+    >>> found = mm.weight_intervals(dishes.model, dishes.comparisons, level=0.5)
+    >>> bool((found.low <= found.high).all())
+    True
     """
     check_level(level)
     check_at_least("n_draws", n_draws, 10)
-    comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
+    data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)
     broadcast = (prepare(model), level, n_draws, as_key(seed), model.n_components)
     with using(engine, n_jobs) as run:
-        parts = run.map(_intervals, make_blocks(comparisons), broadcast)
+        parts = run.map(_intervals, make_blocks(data), broadcast)
     rows = np.concatenate([np.empty((0, 3, model.n_components)), *parts])
     mean, low, high = np.moveaxis(rows, 1, 0)
-    return Posterior(comparisons.users, mean, low, high, comparisons.per_user(), level)
+    n = data.per_user()
+    return WeightIntervals(data.users, mean, low, high, n, level, data.frame_kind)
 
 
 def check_level(level: float) -> None:

@@ -8,10 +8,12 @@ import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, make_blocks, reduce_step
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import FitWarning, check_at_least, check_choice
+from mallowmix.errors import FitWarning, Option, check_at_least, check_choice
 from mallowmix.infer.collapsed_variational import FARTHEST, fold_in, gather, leap
 from mallowmix.infer.prepared_model import PreparedModel, prepare
+from mallowmix.infer.user_results import Weights
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.typing import Array
 
@@ -20,7 +22,7 @@ Estimate = Literal["mean", "map"]
 
 def weights(
     model: ComponentModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     *,
     estimate: Estimate = "mean",
     unknown_items: Literal["error", "drop"] = "error",
@@ -28,34 +30,77 @@ def weights(
     tol: float = 1e-6,
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
-) -> Array:
-    """(M, K) the weights of known or new people, one row a user of `comparisons.users`; rows sum to one.
+) -> Weights:
+    """The weights of known or new users over the components.
 
-    estimate : "mean", the posterior mean (see `infer.collapsed_variational`), or "map", the mode by EM: θ_k ∝ α_k + Σ_n w_n r_nk with
-        r_nk ∝ β_(w_n),k θ_k, which is the mode of log-ratios of θ (that of θ itself lies on the edge whenever an α is below 1).
-        The mean predicts better; the mode is a little quicker and surer of itself
-    max_iter, tol : repeated until no weight moves by more than `tol`
-    engine : as in `fit`; comparisons from `store_comparisons` are read block by block
+    Parameters
+    ----------
+    model : FittedModel or M4
+        The components and the prior; its calibration holds here.
+    comparisons : Comparisons, or whatever `read_comparisons` takes
+        What is known of the users; comparisons from `store_comparisons` are read block by block.
+    estimate : {"mean", "map"}
+        The posterior mean (`infer.collapsed_variational`), or the mode by EM, θ_k ∝ α_k + Σ_n w_n r_nk with
+        r_nk ∝ β_(w_n),k θ_k, which is the mode of log-ratios of θ (that of θ itself lies on the edge
+        whenever an α is below 1). The mean predicts better; the mode is a little quicker and surer.
+    unknown_items : {"error", "drop"}
+        What to do with comparisons of items that the model does not know.
+    max_iter, tol : int, float
+        Repeated until no weight moves by more than `tol`.
+    n_jobs, engine
+        As in `fit`.
 
-    The model's calibration holds here; its spam component is left out and the others sum to one. Someone without comparisons gets
-    the prior mean. `user_weight` plays no part: it says how much a person counts for others. `posterior` adds intervals.
+    Returns
+    -------
+    Weights
+        (M, K), one row a user, rows sum to one; `to_frame` gives them with labels. Someone without
+        comparisons gets the prior mean; `weight_intervals` adds intervals.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes(n_users=20)
+    >>> theta = mm.weights(dishes.model, [("me", "ceviche", "lasagne"), ("me", "tabbouleh", "pizza")])
+    >>> theta.shape
+    (1, 3)
     """
+    data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)
+    theta = infer_weights(
+        model, data, estimate=estimate, max_iter=max_iter, tol=tol, n_jobs=n_jobs, engine=engine
+    )
+    return Weights(data.users, theta, data.frame_kind)
+
+
+def infer_weights(
+    model: ComponentModel,
+    comparisons: Comparisons,
+    *,
+    estimate: Estimate = "mean",
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
+) -> Array:
+    """(M, K) the weights alone, for comparisons of the model's items (`weights`)."""
     check_at_least("max_iter", max_iter, 1)
     check_choice("estimate", estimate, ("mean", "map"))
-    comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     broadcast = (prepare(model), estimate, max_iter, tol)
     with using(engine, n_jobs) as run:
-        moving, theta = run.reduce(_weights, make_blocks(comparisons), broadcast)
+        moving, parts = run.reduce(_weights, make_blocks(comparisons), broadcast)
     if moving:
         warnings.warn(
-            f"The weights of {moving} of {comparisons.n_users} users still moved by more than tol={tol:g} after {max_iter} "
-            "steps; raise max_iter or tol.",
-            FitWarning,
-            stacklevel=2,
+            FitWarning(
+                f"The weights of {moving} of {comparisons.n_users} users still moved by more than {tol:g} after {max_iter} "
+                "steps; raise ",
+                Option("max_iter"),
+                " or ",
+                Option("tol"),
+                ".",
+            ),
+            stacklevel=3,
         )
-    theta = np.concatenate(
-        [np.empty((0, model.n_components)), *(part[:, : model.n_components] for part in theta)]
-    )
+    K = model.n_components
+    theta = np.concatenate([np.empty((0, K)), *(part[:, :K] for part in parts)])
     return theta / theta.sum(axis=1, keepdims=True)
 
 

@@ -19,12 +19,12 @@ from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.model.fitted_model import FittedModel
+from mallowmix.model.pair_model import Pairs
 from mallowmix.model.permutations import order_of
 from mallowmix.numerics.randomness import Step
 from mallowmix.peers.amp import clear, find_cycles, tables, take_in, weighted_draws
 from mallowmix.peers.component_mixture import of_model, pair_numbers
-from mallowmix.peers.interface import Pairs
-from mallowmix.peers.required_data import as_comparisons
+from mallowmix.peers.required_data import known_comparisons
 from mallowmix.typing import Array
 
 _STEP = int(Step.AMP_USERS)
@@ -64,7 +64,7 @@ class FittedOneRanking:
     def _over(
         self, people: Any, first: NDArray[np.int64], second: NDArray[np.int64]
     ) -> tuple[Array, Array]:
-        people = as_comparisons(people).with_items(self.items, unknown_items="drop")
+        people = known_comparisons(people).with_items(self.items, unknown_items="drop")
         model = self.model
         S = np.stack([tables(model.n_items, phi) for phi in model.phi])
         sent = _Sent(

@@ -11,8 +11,8 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.errors import DataError
 from mallowmix.model.fit_options import SpectralOptions
+from mallowmix.model.pair_model import Pairs
 from mallowmix.peers.component_mixture import FittedMixture, of_model, pair_numbers
-from mallowmix.peers.interface import Pairs
 from mallowmix.peers.mixed_mallows_peer import fit_quietly
 from mallowmix.typing import Array
 

@@ -19,8 +19,8 @@ from mallowmix.errors import DataError
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.model.fitted_model import AnyModel
-from mallowmix.peers.interface import Pairs
-from mallowmix.peers.required_data import as_comparisons
+from mallowmix.model.pair_model import Pairs
+from mallowmix.peers.required_data import known_comparisons
 from mallowmix.typing import Array
 
 
@@ -55,7 +55,7 @@ class FittedMixture:
         return self._over(people, _probabilities, (self.fits, first * len(self.items) + second))
 
     def _over(self, people: Comparisons, step: Any, broadcast: Any) -> Array:
-        people = as_comparisons(people).with_items(self.items, unknown_items="drop")
+        people = known_comparisons(people).with_items(self.items, unknown_items="drop")
         return np.concatenate(ThreadEngine().map(step, make_blocks(people), broadcast))
 
 

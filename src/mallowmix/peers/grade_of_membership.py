@@ -33,7 +33,7 @@ from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import FittedMixture
 from mallowmix.peers.gom_chain import Chain, run_chain
 from mallowmix.peers.gom_relabel import relabelled
-from mallowmix.peers.required_data import as_comparisons
+from mallowmix.peers.required_data import known_comparisons
 from mallowmix.peers.stages import make_stages
 from mallowmix.peers.user_groups import group_people, net_wins
 
@@ -66,7 +66,7 @@ class GradeOfMembership:
         check_at_least("n_chains", self.n_chains, 1)
         check_at_least("n_components", n_components, 1)
         blocks, engine = make_stages(data, self.name), ThreadEngine()
-        points = net_wins(as_comparisons(data))
+        points = net_wins(known_comparisons(data))
         chains = []
         for c in range(self.n_chains):
             groups = group_people(points, n_components, child_seed(seed, Step.PEER_START, c))

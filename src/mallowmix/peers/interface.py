@@ -4,7 +4,6 @@ A peer's docstring says what data it needs and what it assumes. Those for rating
 over one or more draws of a score for (person, thing), and a person prefers i to j when i gets more stars.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -15,9 +14,8 @@ from scipy.special import ndtr
 from mallowmix.data.labels import Labels
 from mallowmix.data.ratings import RatingTable, find
 from mallowmix.errors import DataError
+from mallowmix.model.pair_model import Pairs
 from mallowmix.typing import Array
-
-Pairs = Iterable[tuple[object, object]]
 
 
 @runtime_checkable

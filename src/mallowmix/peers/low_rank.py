@@ -24,9 +24,9 @@ from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step, reduce_step
 from mallowmix.errors import OptionError, check_at_least
 from mallowmix.fitting.members import part_of
+from mallowmix.model.pair_model import Pairs
 from mallowmix.numerics.randomness import Step, child_seed, generator
 from mallowmix.peers.component_mixture import pair_numbers
-from mallowmix.peers.interface import Pairs
 from mallowmix.peers.validation import Trial, best, trial
 from mallowmix.typing import Array
 

@@ -21,9 +21,9 @@ from scipy.special import expit, logsumexp
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step, parallel_sum
+from mallowmix.model.pair_model import Pairs
 from mallowmix.peers.component_mixture import pair_numbers
-from mallowmix.peers.interface import Pairs
-from mallowmix.peers.required_data import as_comparisons, need_comparisons
+from mallowmix.peers.required_data import known_comparisons, need_comparisons
 from mallowmix.typing import Array
 
 _LOW, _HIGH = -4.0, 2.5  # of log γ
@@ -98,14 +98,14 @@ class FittedMPM:
 
     def adherence(self, people: Any) -> Array:
         """(M,) the most likely γ of each person, 1 where nothing is known of them."""
-        people = as_comparisons(people).with_items(self.items, unknown_items="drop")
+        people = known_comparisons(people).with_items(self.items, unknown_items="drop")
         parts = ThreadEngine().map(_adherence, make_blocks(people), (self.v, self.spread))
         return np.concatenate(parts)
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
         """(M, n) 1 / (1 + exp(−2 γ (v_i − v_j))), averaged over the posterior of γ."""
         first, second = pair_numbers(self.items, pairs)
-        people = as_comparisons(people).with_items(self.items, unknown_items="drop")
+        people = known_comparisons(people).with_items(self.items, unknown_items="drop")
         parts = ThreadEngine().map(_posterior, make_blocks(people), (self.v, self.spread))
         return np.concatenate(parts) @ expit(
             2 * np.exp(_GRID)[:, None] * (self.v[first] - self.v[second])

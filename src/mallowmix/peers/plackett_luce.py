@@ -20,11 +20,11 @@ from mallowmix.engine import Engine, ThreadEngine, map_step, reduce_step
 from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import FittedModel, with_scores
+from mallowmix.model.pair_model import Pairs
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import of_model, pair_numbers
-from mallowmix.peers.interface import Pairs
 from mallowmix.peers.mallows_mixture import at_vertices, shares
-from mallowmix.peers.required_data import as_comparisons, need_rankings
+from mallowmix.peers.required_data import known_comparisons, need_rankings
 from mallowmix.peers.stages import Stages, make_stages
 from mallowmix.peers.user_groups import group_people, net_wins
 from mallowmix.typing import Array
@@ -109,7 +109,7 @@ class FittedPL:
     def weights(self, people: Comparisons | Rankings) -> Array:
         """(M, K) the probability that each person holds each component."""
         if not isinstance(people, Rankings):
-            return of_model(self.model).weights(as_comparisons(people))
+            return of_model(self.model).weights(known_comparisons(people))
         sent = (np.array(self.scores), self.model.share)
         blocks = make_stages(_over_items(people, self.items), "Plackett–Luce")
         return np.concatenate(ThreadEngine().map(_weights, blocks, sent))

@@ -36,6 +36,6 @@ def need_full(system: Any, data: Any, instead: str) -> Rankings:
     return rankings
 
 
-def as_comparisons(people: Any) -> Comparisons:
+def known_comparisons(people: Any) -> Comparisons:
     """What is known of people, as comparisons."""
     return people.comparisons() if isinstance(people, Rankings) else people

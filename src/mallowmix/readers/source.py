@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.frames import frame_kind
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.row_checks import Policy
 from mallowmix.errors import DataWarning, FileError, OptionError, check_choice
@@ -86,7 +87,9 @@ def read(
     check_columns(columns, list(ROLE_NAMES))
     found = _read(source, format, columns, query, how)
     notes = () if format is not None else _recognised(found, columns or {}, _title(source))
-    return replace(found, said=format is not None, notes=(*notes, *found.notes))
+    comparisons = replace(found.comparisons, frame_kind=frame_kind(source))
+    all_notes = (*notes, *found.notes)
+    return replace(found, comparisons=comparisons, said=format is not None, notes=all_notes)
 
 
 def _how(options: Mapping[str, Any]) -> How:

@@ -15,7 +15,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users
 from mallowmix.errors import DataError, MallowmixWarning, OptionError, check_at_least
 from mallowmix.fitting.choose_k import Choice, choose_k
-from mallowmix.infer.weights import weights
+from mallowmix.infer.weights import infer_weights
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.typing import Array, Progress
 
@@ -72,7 +72,7 @@ def gather(
     common = {"seed": seed, "n_jobs": n_jobs}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)  # what limits the answer is in the report
-        theta = step("people", lambda: weights(model, votes, n_jobs=n_jobs))
+        theta = step("people", lambda: infer_weights(model, votes, n_jobs=n_jobs))
         looked = step(
             "diagnosis", lambda: diagnose(model, votes, simulations=simulations, top=TOP, **common)
         )

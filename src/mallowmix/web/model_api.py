@@ -37,11 +37,11 @@ def _model(site: Site) -> shapes.ModelOut:
     crowd = [
         {
             "item": str(line.item),
-            "place": line.rank,
+            "place": line.position,
             "low": line.low,
             "high": line.high,
-            "wins": line.wins,
-            "crowd": line.rank,
+            "wins": line.win_rate,
+            "crowd": line.position,
         }
         for line in fitted.crowd
     ]

@@ -14,8 +14,9 @@ from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.next_pair import most_telling, rough_information
-from mallowmix.infer.predict import RankedItem, rank
 from mallowmix.infer.prepared_model import PreparedModel, prepare
+from mallowmix.infer.rank_items import rank
+from mallowmix.infer.user_results import RankedItem
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.typing import Array
 

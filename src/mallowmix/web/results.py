@@ -6,7 +6,7 @@ import numpy as np
 
 from mallowmix.engine import Block
 from mallowmix.infer.gibbs_draws import weight_intervals
-from mallowmix.infer.predict import rank
+from mallowmix.infer.rank_items import rank
 from mallowmix.web.prepared_answers import Fitted
 
 LEVEL = 0.9
@@ -31,15 +31,15 @@ def mixture(fitted: Fitted, block: Block) -> list[dict[str, Any]]:
 
 def ranking(fitted: Fitted, block: Block, top: int | None = None) -> list[dict[str, Any]]:
     """The person's items, best first, with the range of each place and the crowd's place."""
-    crowd = {str(line.item): line.rank for line in fitted.crowd}
-    lines = rank(fitted.model, fitted.comparisons(block), level=LEVEL, top=top, n_jobs=1)[0]
+    crowd = {str(line.item): line.position for line in fitted.crowd}
+    lines = rank(fitted.model, fitted.comparisons(block), level=LEVEL, n_top=top, n_jobs=1)[0]
     return [
         {
             "item": str(line.item),
-            "place": line.rank,
+            "place": line.position,
             "low": line.low,
             "high": line.high,
-            "wins": line.wins,
+            "wins": line.win_rate,
             "crowd": crowd[str(line.item)],
         }
         for line in lines

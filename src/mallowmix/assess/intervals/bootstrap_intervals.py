@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mallowmix.assess.intervals.little_bootstraps import (
-    as_comparisons,
+    comparisons_of_blocks,
     draw_places,
     draw_subsets,
     is_large,
@@ -265,7 +265,9 @@ def _in_memory(votes: Any) -> Comparisons:
     """So few people are kept, wherever they came from."""
     if isinstance(votes, Comparisons):
         return votes
-    return as_comparisons([block.load() for block in make_blocks(votes)], votes.items, votes.users)
+    return comparisons_of_blocks(
+        [block.load() for block in make_blocks(votes)], votes.items, votes.users
+    )
 
 
 def _of_everybody(

@@ -53,7 +53,7 @@ def draw_subsets(
     seeds = [int(generator(seed, _SAMPLE, j).integers(2**63)) for j in range(SUBSETS)]
     parts = engine.map(_draw, make_shards(everybody), (share, seeds))
     return [
-        as_comparisons([block for part in parts for block in part[j]], comparisons.items)
+        comparisons_of_blocks([block for part in parts for block in part[j]], comparisons.items)
         for j in range(SUBSETS)
     ]
 
@@ -69,7 +69,9 @@ def _draw(shard: Shard, broadcast: tuple[float, list[int]]) -> list[list[Block]]
     return [list(blocks) for blocks in zip(*drawn, strict=True)]
 
 
-def as_comparisons(blocks: list[Block], items: Labels, users: Labels | None = None) -> Comparisons:
+def comparisons_of_blocks(
+    blocks: list[Block], items: Labels, users: Labels | None = None
+) -> Comparisons:
     """The people of consecutive blocks as comparisons in memory, numbered through where they have no names."""
     first = np.cumsum([0, *(block.n_users for block in blocks)])
     user = np.concatenate(

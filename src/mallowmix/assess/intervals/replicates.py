@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mallowmix.assess.intervals.user_scores import Smooth
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks
-from mallowmix.infer.weights import weights
+from mallowmix.infer.weights import infer_weights
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import Chain, monte_carlo_em, new_chains
 from mallowmix.model.fitted_model import AnyModel
@@ -55,7 +55,9 @@ def replicate_start(
     """Everybody's weights under the model, and two cycles of Gibbs sampling from there."""
     votes = comparisons.with_items(model.items)
     blocks = make_blocks(votes)
-    chains = new_chains(blocks, _by_block(weights(model, votes, n_jobs=engine.n_jobs), blocks))
+    chains = new_chains(
+        blocks, _by_block(infer_weights(model, votes, n_jobs=engine.n_jobs), blocks)
+    )
     components = MallowsComponents(np.array(model.sigma), np.array(model.phi))
     settled = monte_carlo_em(
         blocks,

@@ -66,6 +66,8 @@ class BlockOnDisk:
 class StoredComparisons:
     """What `Comparisons` is to a fit, for data that stays on disk; from `store_comparisons`, or by the name of its folder."""
 
+    frame_kind: str | None = None  # stored comparisons came from files
+
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         about = read_about(self.folder)

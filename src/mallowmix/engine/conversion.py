@@ -1,0 +1,23 @@
+"""Whatever `read_comparisons` takes, as comparisons: the one place where public functions convert what they are given."""
+
+from typing import Any, TypeAlias
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.readers.source import read_comparisons
+
+ComparisonsLike: TypeAlias = Any
+"""Comparisons, StoredComparisons, Rankings, a path, a dataframe, a mapping of columns, a list of tuples."""
+
+
+def as_comparisons(source: ComparisonsLike) -> Comparisons:
+    """Comparisons in memory; those that are stored are handed through (`StoredComparisons` has what functions need).
+
+    Parameters
+    ----------
+    source : Comparisons, StoredComparisons, or whatever `read_comparisons` takes
+        What users preferred.
+    """
+    if isinstance(source, Comparisons | StoredComparisons):
+        return source  # type: ignore[return-value]
+    return read_comparisons(source)
