@@ -14,6 +14,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.tie_halves import tie_halves
 from mallowmix.errors import OptionError
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
+from mallowmix.numerics.token_gibbs import token_count
 from mallowmix.typing import Array
 
 SplitBy: TypeAlias = Literal["comparisons", "items"]
@@ -118,7 +119,7 @@ def _given_comparisons(starts, weight, given, first_user, key):
     kept = np.zeros(len(weight))
     for m in range(len(starts) - 1):
         rows, user = slice(starts[m], starts[m + 1]), first_user + m
-        n = tokens(weight[rows])
+        n = token_count(weight[rows])
         take(weight[rows], n, _wanted(n, given, key, user), kept[rows], key, _COMPLETION, user)
     return kept
 
@@ -177,7 +178,7 @@ def _halve(starts, weight, first_user, key):
     first = np.zeros(len(weight))
     for m in range(len(starts) - 1):
         rows, user = slice(starts[m], starts[m + 1]), first_user + m
-        n = tokens(weight[rows])
+        n = token_count(weight[rows])
         coin, _ = uniforms(key, _HALVES, user, 0, 1)
         wanted = n // 2 + (1 if n % 2 == 1 and coin < 0.5 else 0)
         take(weight[rows], n, wanted, first[rows], key, _HALVES, user)
@@ -242,15 +243,6 @@ def _item_sides(user, winner, loser, key):
 
 
 # ---- selection ----
-
-
-@nb.njit(cache=True, nogil=True)
-def tokens(weight):
-    """How many pieces rows of these weights stand for: whole comparisons, and a fractional rest as one piece."""
-    n = 0
-    for row in range(len(weight)):
-        n += int(np.ceil(weight[row]))
-    return n
 
 
 @nb.njit(cache=True, nogil=True)

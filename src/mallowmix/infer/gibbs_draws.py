@@ -23,6 +23,7 @@ from mallowmix.infer.tempered_draws import tempered_draws
 from mallowmix.infer.user_results import WeightIntervals
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox, splitmix
+from mallowmix.numerics.token_gibbs import sweep_tokens
 from mallowmix.typing import Array
 
 _STEP = int(Step.WEIGHT_DRAWS)
@@ -190,39 +191,16 @@ def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, sin
 
 @nb.njit(cache=True, nogil=True)
 def _gibbs_draws(state, b, x, alpha, out):
-    """p(z = k | rest) ∝ β_(w),k (α_k + n_k), x tokens a row; then θ ~ Dirichlet(α + n). The new state."""
-    K, n, p, rows = len(alpha), np.zeros(len(alpha)), np.empty(len(alpha)), _tokens(x)
-    z = np.full(len(rows), -1)
-    for sweep in range(-_BURN_IN if len(rows) else 0, _THIN * len(out)):
-        for t in range(len(rows)):
-            if z[t] >= 0:
-                n[z[t]] -= 1.0
-            total = 0.0
-            for k in range(K):
-                total += b[rows[t], k] * (alpha[k] + n[k])
-                p[k] = total
-            state, u = splitmix(state)
-            k = 0
-            while k < K - 1 and u * total >= p[k]:
-                k += 1
-            z[t] = k
-            n[k] += 1.0
+    """Collapsed Gibbs sampling with x tokens a row; then θ ~ Dirichlet(α + n). The new state."""
+    n, p, rows = alpha.copy(), np.empty(len(alpha)), np.arange(len(x))
+    z = np.zeros(int(x.sum()), np.int64)
+    for sweep in range(-_BURN_IN if len(z) else 0, _THIN * len(out)):
+        state = sweep_tokens(rows, x, 1.0, b, n, sweep == -_BURN_IN, z, n, p, state)
         if sweep >= 0 and sweep % _THIN == 0:
             theta = out[sweep // _THIN]
-            state = draw_log_dirichlet(state, alpha + n, theta)
+            state = draw_log_dirichlet(state, n, theta)
             theta[:] = np.exp(theta)
     return state
-
-
-@nb.njit(cache=True, nogil=True)
-def _tokens(x):
-    """The row of each token: row n as often as x_n says."""
-    rows, t = np.empty(int(x.sum()), np.int64), 0
-    for row in range(len(x)):
-        for _ in range(int(x[row])):
-            rows[t] = row
-            t += 1
-    return rows
 
 
 @nb.njit(cache=True, nogil=True)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from mallowmix.engine import Engine, parallel_sum, reduce_step
-from mallowmix.numerics.randomness import Step, as_key, generator, log_gamma_draw, philox, splitmix
+from mallowmix.numerics.randomness import Step, as_key, generator, log_gamma_draw, splitmix
+from mallowmix.numerics.token_gibbs import user_stream
 from mallowmix.peers.plackett_luce import sums_of_choices
 from mallowmix.peers.stages import Stages
 from mallowmix.typing import Array
@@ -221,8 +222,7 @@ def _draw_choices(
     left, p = np.empty((Q + 1, K)), np.empty(K)
     n, N, at = 0, len(n_choices), 0
     for m in range(len(user_weight)):
-        x0, x1, _, _ = philox(0, first_user + m, _STEP, draw, key)
-        state = (x0 << np.uint64(32)) | x1
+        state = user_stream(key, first_user + m, _STEP, draw)
         while n < N and user[n] == m:
             first, length, w = starts[n], starts[n + 1] - starts[n], weight[n] * user_weight[m]
             for k in range(K):

@@ -15,8 +15,9 @@ from mallowmix.engine import Block, Engine, map_step
 from mallowmix.model import least_beta
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.mallows import beta_matrix
-from mallowmix.numerics.randomness import Step, as_key, child_seed, philox, splitmix
+from mallowmix.numerics.randomness import Step, as_key, child_seed, splitmix
 from mallowmix.numerics.special import digamma
+from mallowmix.numerics.token_gibbs import user_stream
 from mallowmix.typing import Array
 
 _STEP, _BURN = int(Step.USER_SCORES), 30
@@ -181,8 +182,7 @@ def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, 
     for k in range(K):
         at_alpha[k] = digamma(alpha[k])
     for m in range(M):
-        x0, x1, _, _ = philox(0, first_user + m, _STEP, 0, key)
-        state = (x0 << np.uint64(32)) | x1
+        state = user_stream(key, first_user + m, _STEP, 0)
         count, total_weight = 0, 0.0
         for row in range(starts[m], starts[m + 1]):
             count += int(np.ceil(weight[row]))

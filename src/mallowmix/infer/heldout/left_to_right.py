@@ -26,6 +26,7 @@ from mallowmix.infer.heldout.heldout_scores import (
 )
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.randomness import Step, as_key, philox, splitmix
+from mallowmix.numerics.token_gibbs import user_stream
 from mallowmix.typing import Array, Progress
 
 FORMS = ("filter", "mean-of-products", "product-of-means")
@@ -146,8 +147,7 @@ def _tokens(pair, weight, first, last, user, key):
             code[t], piece[t] = pair[row], min(1.0, rest)
             rest -= piece[t]
             t += 1
-    x0, x1, _, _ = philox(0, user, _ORDER, 0, key)
-    state = (x0 << np.uint64(32)) | x1
+    state = user_stream(key, user, _ORDER, 0)
     for t in range(count - 1, 0, -1):
         state, u = splitmix(state)
         s = int(u * (t + 1))

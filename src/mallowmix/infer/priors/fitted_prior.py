@@ -41,7 +41,8 @@ from mallowmix.numerics.dirichlet import (
     polya_slopes,
     polya_step,
 )
-from mallowmix.numerics.randomness import Step, as_key, philox, splitmix
+from mallowmix.numerics.randomness import Step, as_key
+from mallowmix.numerics.token_gibbs import count_tokens, sweep_tokens, token_count, user_stream
 from mallowmix.typing import Array
 
 KINDS = ("dirichlet", "vertices", "discrete", "both")
@@ -276,7 +277,7 @@ def _sweep_block(
 ) -> tuple[Any, Chain]:
     """Moments of θ (its mean, then θθᵀ) summed over people, and the sum of their weights."""
     prepared, cycle, key = broadcast
-    z = np.full(int(np.ceil(block.weight).sum()), -1, np.int16) if chain is None else chain.z.copy()
+    z = np.zeros(int(np.ceil(block.weight).sum()), np.int16) if chain is None else chain.z.copy()
     data = (
         block.starts,
         block.pair,
@@ -300,36 +301,21 @@ def _moments(counts: Array, alpha: Array, weight: Array) -> Array:
 
 @nb.njit(cache=True, nogil=True)
 def _sweep(starts, pair, weight, beta, alpha, likelihood_weight, z, sweeps, cycle, first_user, key):
-    """(M, K) tokens after sweeps of p(z = k | rest) ∝ β_(w),k (α_k + n_k), every token counting e; a row of 2.5 has three."""
+    """(M, K) tokens after Gibbs sweeps in which every token counts the likelihood weight; a row of 2.5 has three."""
     M, K = len(starts) - 1, len(alpha)
     counts, n, p, first = np.zeros((M, K)), np.empty(K), np.empty(K), 0
     for m in range(M):
-        x0, x1, _, _ = philox(0, first_user + m, _STEP, cycle, key)
-        state = (x0 << np.uint64(32)) | x1
+        state = user_stream(key, first_user + m, _STEP, cycle)
+        rows = slice(starts[m], starts[m + 1])
+        codes, w = pair[rows], weight[rows]
+        own = z[first : first + token_count(w)]
+        first += len(own)
         n[:] = alpha
-        token = first
-        for sweep in range(-1, sweeps):  # round −1 counts the tokens as they are
-            token = first
-            for row in range(starts[m], starts[m + 1]):
-                rest = weight[row]
-                while rest > 0.0:
-                    w = likelihood_weight * min(1.0, rest)
-                    rest -= 1.0
-                    if sweep >= 0:
-                        if z[token] >= 0:
-                            n[z[token]] = max(n[z[token]] - w, alpha[z[token]])
-                        total, k = 0.0, 0
-                        for j in range(K):
-                            total += beta[pair[row], j] * n[j]
-                            p[j] = total
-                        state, u = splitmix(state)
-                        while k < K - 1 and u * total >= p[k]:
-                            k += 1
-                        z[token] = k
-                    if z[token] >= 0:
-                        n[z[token]] += w
-                    token += 1
-        first = token
+        if cycle > 0:
+            count_tokens(w, likelihood_weight, own, n)
+        for s in range(sweeps):
+            fresh = cycle == 0 and s == 0
+            state = sweep_tokens(codes, w, likelihood_weight, beta, n, fresh, own, n, p, state)
         for k in range(K):
             counts[m, k] = n[k] - alpha[k] if n[k] - alpha[k] > 1e-9 else 0.0
     return counts

@@ -17,8 +17,9 @@ from scipy.special import expit, gammaln, logsumexp, psi
 from mallowmix.engine import Block, Engine, map_step, parallel_sum
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.prepared_model import PreparedModel
-from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox
+from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet
 from mallowmix.numerics.special import log_gamma
+from mallowmix.numerics.token_gibbs import user_stream
 from mallowmix.typing import Array
 
 _STEP = int(Step.VERTEX_PRIOR)
@@ -121,8 +122,7 @@ def _draw(starts, pair, weight, beta, alpha, likelihood_weight, gamma, n_draws, 
     )
     shapes, log_norm, log_q = np.ones((P, K)), np.empty(P), np.empty(P)
     for m in range(M):
-        x0, x1, _, _ = philox(0, first_user + m, _STEP, 0, key)
-        state = (x0 << np.uint64(32)) | x1
+        state = user_stream(key, first_user + m, _STEP, 0)
         for row in range(starts[m], starts[m + 1]):
             single[m] += likelihood_weight * weight[row] * np.log(beta[pair[row]])
         for j in range(P):

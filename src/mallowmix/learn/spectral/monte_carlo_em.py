@@ -21,7 +21,8 @@ from mallowmix.learn.spectral.user_sample import people
 from mallowmix.model import least_beta
 from mallowmix.model.dispersion import best_phi
 from mallowmix.numerics.dirichlet import polya_from_histogram
-from mallowmix.numerics.randomness import Step, as_key, log_gamma_draw, philox, splitmix
+from mallowmix.numerics.randomness import Step, as_key, log_gamma_draw
+from mallowmix.numerics.token_gibbs import count_tokens, sweep_tokens, token_count, user_stream
 from mallowmix.typing import Array, Progress
 
 _STEP = int(Step.GIBBS_SWEEP)
@@ -213,50 +214,31 @@ def _histogram(tokens: Array, block: Block, n_sizes: int = MAX_TOKENS) -> Array:
     return np.asarray(counts, np.float64).reshape(K1, n_sizes)
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
-def _pick(beta, share, u, p):
-    """K with probability ∝ β_k share_k, from a uniform: the first of the running sums above it."""
-    total, k = 0.0, 0
-    for j in range(len(p)):
-        total += beta[j] * share[j]
-        p[j] = total
-    u *= total
-    while k < len(p) - 1 and u >= p[k]:
-        k += 1
-    return k
-
-
 @nb.njit(cache=True, nogil=True, fastmath=True)
 def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, first_user):
-    """p(z = k | rest) ∝ β_(w),k (n_k + α_k); then θ ~ Dirichlet(α + n). One Philox word keys a person's stream in each pass.
+    """Gibbs sweeps over every user's tokens; then θ ~ Dirichlet(α + n). One Philox word keys a user's stream in each pass.
 
-    Returns everybody's θ and their tokens in each component.
+    The very first sweep draws every token by the given θ. Returns everybody's θ and their tokens in each
+    component.
     """
     K = len(alpha)
     drawn, tokens = np.empty((len(starts) - 1, K)), np.empty((len(starts) - 1, K))
     n, p = np.empty(K), np.empty(K)
-    first = 0  # token of the person
+    first = 0  # token of the user
     for m in range(len(starts) - 1):
-        x0, x1, _, _ = philox(0, first_user + m, _STEP, sweep, key)
-        state = (x0 << np.uint64(32)) | x1
+        state = user_stream(key, first_user + m, _STEP, sweep)
+        rows = slice(starts[m], starts[m + 1])
+        codes, w = pair[rows], weight[rows]
+        own = z[first : first + token_count(w)]
+        first += len(own)
         n[:] = alpha
-        for s in range(-1 if sweep > 0 else 0, sweeps):  # round −1 counts the tokens as they are
-            start, token = sweep == 0 and s == 0, first
-            for row in range(starts[m], starts[m + 1]):
-                code, left = pair[row], weight[row]
-                while left > 0.0:
-                    w = min(left, 1.0)
-                    if s < 0:
-                        n[z[token]] += w
-                    else:
-                        if not start:
-                            n[z[token]] -= w
-                        state, u = splitmix(state)
-                        z[token] = _pick(beta[code], theta[m] if start else n, u, p)
-                        n[z[token]] += w
-                    left -= w
-                    token += 1
-        first = token
+        if sweep > 0:
+            count_tokens(w, 1.0, own, n)
+        for s in range(sweeps):
+            if sweep == 0 and s == 0:
+                state = sweep_tokens(codes, w, 1.0, beta, theta[m], True, own, n, p, state)
+            else:
+                state = sweep_tokens(codes, w, 1.0, beta, n, False, own, n, p, state)
         top = -np.inf
         for k in range(K):
             tokens[m, k] = max(n[k] - alpha[k], 0.0)

@@ -1,0 +1,83 @@
+"""The token loop of collapsed Gibbs sampling, for one user: which component each token came from, given the others.
+
+A row of weight 2.5 stands for three tokens, of 1, 1 and ½. With n_k = α_k + what the user's other tokens add
+to component k, p(z = k | rest) ∝ β_(w),k n_k.
+
+Monte-Carlo EM, the draws of a user's weights and the chains of a prior all go through `sweep_tokens`. Two
+kernels keep loops of their own and share `pick_component` alone: users' scores add up every token's
+probabilities on the way (`assess.intervals.user_scores`), and the filter of left-to-right keeps many
+particles at once (`infer.heldout.left_to_right`).
+"""
+
+import numba as nb
+import numpy as np
+
+from mallowmix.numerics.randomness import philox, splitmix
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def user_stream(key, user, step, draw):
+    """A state of random numbers of its own for a user, a step and a draw."""
+    x0, x1, _, _ = philox(0, user, step, draw, key)
+    return (x0 << np.uint64(32)) | x1
+
+
+@nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
+def pick_component(beta, share, u, p):
+    """A component k with probability ∝ β_k share_k, from a uniform: the first of the running sums above it.
+
+    `p` holds the running sums afterwards.
+    """
+    total, k = 0.0, 0
+    for j in range(len(p)):
+        total += beta[j] * share[j]
+        p[j] = total
+    u *= total
+    while k < len(p) - 1 and u >= p[k]:
+        k += 1
+    return k
+
+
+@nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
+def sweep_tokens(codes, weight, unit, beta, share, fresh, z, n, p, state):
+    """One sweep over a user's tokens; `z` and `n` are changed in place. The new state.
+
+    codes, weight : rows of the user, as in a block; a token of weight w counts unit · w
+    share : what β is multiplied with: `n`, or anything that stands for it in a first sweep
+    fresh : whether the tokens have no component yet
+    """
+    token = 0
+    for row in range(len(codes)):
+        left = weight[row]
+        while left > 0.0:
+            w = unit * min(left, 1.0)
+            if not fresh:
+                n[z[token]] -= w
+            state, u = splitmix(state)
+            z[token] = pick_component(beta[codes[row]], share, u, p)
+            n[z[token]] += w
+            left -= min(left, 1.0)
+            token += 1
+    return state
+
+
+@nb.njit(cache=True, nogil=True)
+def token_count(weight):
+    """How many tokens rows of these weights stand for: whole comparisons, and a fractional rest as one."""
+    n = 0
+    for row in range(len(weight)):
+        n += int(np.ceil(weight[row]))
+    return n
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def count_tokens(weight, unit, z, n):
+    """Add a user's tokens, as they are, to `n`."""
+    token = 0
+    for row in range(len(weight)):
+        left = weight[row]
+        while left > 0.0:
+            w = min(left, 1.0)
+            n[z[token]] += unit * w
+            left -= w
+            token += 1
