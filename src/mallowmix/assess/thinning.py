@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable
-from mallowmix.data.splits import counted_users, take, tokens, with_weights
+from mallowmix.data.splits import counted_users, take, with_weights
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
+from mallowmix.numerics.token_gibbs import token_count
 from mallowmix.readers.rating_forms import count_pairs
 
 Part = Literal["train", "given", "held_out"]
@@ -127,7 +128,7 @@ def _kept(starts, weight, people, most, key, step):
     kept = np.zeros(len(weight))
     for m in range(len(starts) - 1):
         rows = slice(starts[m], starts[m + 1])
-        n = tokens(weight[rows])
+        n = token_count(weight[rows])
         take(weight[rows], n, min(n, most), kept[rows], key, step, people[m])
     return kept
 
