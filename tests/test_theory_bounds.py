@@ -8,8 +8,9 @@ import pytest
 
 from mallowmix.errors import OptionError
 from mallowmix.model.mallows import beta_matrix
-from mallowmix.model.population_moments import dirichlet_moments, population_moments
+from mallowmix.model.population_moments import population_moments
 from mallowmix.model.separability import separability
+from mallowmix.numerics.dirichlet import dirichlet_moments
 from mallowmix.paper.theory.bounds import (
     far_row_solid_angle,
     impurity,
@@ -19,9 +20,9 @@ from mallowmix.paper.theory.bounds import (
     sigma_min_bound,
     solid_angle_lambda,
     solid_angle_perturbation,
-    theorem2,
 )
 from mallowmix.paper.theory.solid_angles import corner_solid_angles
+from mallowmix.paper.theory.theorem2 import theorem2
 
 DIRECTIONS = 20_000
 
@@ -118,7 +119,7 @@ def test_solid_angle_perturbation_covers_its_worst_case():
 
 
 def test_without_the_radius_the_solid_angle_bound_fails():
-    """Errata E20 and E21 mended alone give √(2/π) c (K−1)/ρ_min + W exp(−c²/(8λ²K²ρ_max²)).
+    """Errata E20 and E21 corrected alone give √(2/π) c (K−1)/ρ_min + W exp(−c²/(8λ²K²ρ_max²)).
 
     λ → 0 drives it to 0, yet a row at twice the impurity keeps a constant part of the corner's angle.
     """
@@ -166,7 +167,7 @@ def test_solid_angle_lambda_is_the_largest_that_does():
     assert 0 < lam < 1
     assert solid_angle_perturbation(lam, 3, 2.0, 3.0, 1.2) <= 0.1
     assert solid_angle_perturbation(lam * (1 + 1e-9), 3, 2.0, 3.0, 1.2) > 0.1
-    assert solid_angle_lambda(0.3, 3, 2.0, 3.0, 1.2, share=1 / 9) < lam
+    assert solid_angle_lambda(0.3, 3, 2.0, 3.0, 1.2, fraction=1 / 9) < lam
     assert solid_angle_lambda(0.3, 3, 2.0, 3.0, 2.5) == 0
 
 
@@ -223,10 +224,9 @@ def test_sigma_min_bound_is_reached_by_equal_impurities():
 
 
 def test_regression_error_needs_independent_corners():
-    with pytest.raises(
-        OptionError, match="sigma_min is 0; the corners Y must be linearly independent"
-    ):
+    with pytest.raises(OptionError, match="corners Y must be linearly independent") as raised:
         regression_error(0.1, 0.1, 0)
+    assert (raised.value.option, raised.value.value) == ("sigma_min", 0)
 
 
 # --- third proposition: post-processing --------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ def test_theorem_2_corrected_lambda_is_the_largest_of_its_chain():
     assert found.q_min == corner_solid_angles(m.Y).q.min()
 
 
-def test_theorem_2_at_the_ends_and_what_it_refuses():
+def test_theorem_2_at_the_ends():
     one = population_moments(beta_matrix([1, 0, 2], 0.2)[None], *dirichlet_moments([1.0]))
     assert theorem2(one, 0.2, 10).lambda_corrected == 1
     assert post_processing_lambda(one, 0.2) == 1
@@ -359,11 +359,20 @@ def test_theorem_2_at_the_ends_and_what_it_refuses():
         *dirichlet_moments([1, 1]),
     )
     assert theorem2(rare, 0.1, 10).n_users == math.inf
-    with pytest.raises(OptionError, match="a delta between 0 and 1 and a phi below 1"):
-        theorem2(m, 1.0, 100)
-    with pytest.raises(OptionError, match="delta is 0 and"):
-        theorem2(m, 0.1, 100, delta=0)
-    with pytest.raises(OptionError, match="n_per_user is 0"):
-        theorem2(m, 0.1, 0)
-    with pytest.raises(OptionError, match=r"q_min is 0\.0"):
-        theorem2(m, 0.1, 100, q_min=0.0)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "arguments", "options"),
+    [
+        ("phi", 1.0, (1.0, 100), {}),
+        ("delta", 0, (0.1, 100), {"delta": 0}),
+        ("delta", 1, (0.1, 100), {"delta": 1}),
+        ("n_per_user", 0, (0.1, 0), {}),
+        ("q_min", 0.0, (0.1, 100), {"q_min": 0.0}),
+    ],
+)
+def test_theorem_2_refuses_options_out_of_range(option, value, arguments, options):
+    _, _, m = random_model(0)
+    with pytest.raises(OptionError, match=f"{option} is {value}; it must be ") as raised:
+        theorem2(m, *arguments, **options)
+    assert (raised.value.option, raised.value.value) == (option, value)

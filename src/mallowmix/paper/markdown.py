@@ -1,7 +1,30 @@
 """Tables and numbers of the experiments' pages, in Markdown."""
 
+import re
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import Any
+
+_WIDTH = 100  # of a page's lines, but for tables
+
+
+def wrap_markdown(text: str, indent: str = "") -> list[str]:
+    """Text in lines of a page's width; code in backticks is not broken.
+
+    Parameters
+    ----------
+    text : str
+        A paragraph, or an item of a list.
+    indent : str
+        What every line but the first begins with.
+
+    Returns
+    -------
+    list of str
+        The lines.
+    """
+    whole = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), text)
+    return [line.replace("\0", " ") for line in wrap(whole, _WIDTH, subsequent_indent=indent)]
 
 
 def markdown_table(heading: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

@@ -94,7 +94,12 @@ def _paint(figure: Any, rows: list[TextRow]) -> None:
         axes.set(ylim=(_LEAST_DRAWN / 1.5, 1))
         axes.grid(alpha=0.3)
     panels[0].set_ylabel("fraction of discordant pairs (0 is drawn at the bottom)")
-    panels[-1].legend(frameon=False, fontsize="x-small")
+    handles = {
+        label: handle
+        for axes in panels
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    panels[-1].legend(handles.values(), handles.keys(), frameon=False, fontsize="x-small")
 
 
 def _plot_methods(axes: Any, rows: list[TextRow], phi: float, colour: str) -> None:

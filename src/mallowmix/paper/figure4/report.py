@@ -1,10 +1,9 @@
 """Figure 4 in Markdown and as a picture: log-likelihood against K, and M4's margin over TM."""
 
-from textwrap import wrap
 from typing import Any
 
 from mallowmix.paper.experiment import ExperimentReport, TextRow
-from mallowmix.paper.markdown import decimal_text, markdown_table
+from mallowmix.paper.markdown import decimal_text, markdown_table, wrap_markdown
 from mallowmix.paper.pictures import save_picture
 
 SCORING_METHODS = ("completion", "left-to-right")
@@ -72,13 +71,13 @@ def _line(rows: list[TextRow], method: str, k: int, systems: list[str]) -> tuple
 
 def _before(rows: list[TextRow]) -> str:
     """What was done, in lines of a page's width."""
-    text = _WHAT + (_QUICK if rows[0]["size"] == "quick" else "")
+    text = f"{_WHAT} {_QUICK}" if rows[0]["size"] == "quick" else _WHAT
     subset = next((row for row in rows if row["method"] == "left-to-right"), None)
     if subset:
         text += f" Left-to-right: {subset['users']} of the new people, who made at most 600"
         text += " comparisons each."
     return "\n".join(
-        ["# New people's comparisons of films", "", *wrap(f"{text} {_PAPER}", 100), ""]
+        ["# New people's comparisons of films", "", *wrap_markdown(f"{text} {_PAPER}"), ""]
     )
 
 
@@ -86,9 +85,10 @@ _WHAT = """\
 Log-likelihood per held-out comparison (β alone; μ cancels between systems; a coin has −.6931) on
 MovieLens: the 200 most rated films, learnt from the users numbered up to 4000; held out are the
 others."""
-_QUICK = """ This is the quick version: 1,500 people to learn from, fits that stop early (`short`),
-and no TM without rounding. Bradley–Terry scores are learnt further from such a fit, which is part
-of why they are ahead of it here."""
+_QUICK = """\
+This is the quick version: 1,500 people to learn from, fits that stop early (`short`), and no TM
+without rounding. Bradley–Terry scores are learnt further from such a fit, which is part of why
+they are ahead of it here."""
 _PAPER = """\
 The paper prints no numbers: its Figure 4 is empty in its source. Its claim is that M4 is above TM
 for every K. Written by `mallowmix reproduce fig4`."""

@@ -1,13 +1,12 @@
 """Table 1 in Markdown and as a picture: the paper's properties, and what each system reached."""
 
 from collections.abc import Sequence
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from mallowmix.paper.experiment import ExperimentReport, TextRow
-from mallowmix.paper.markdown import decimal_text, markdown_table
+from mallowmix.paper.markdown import decimal_text, markdown_table, wrap_markdown
 from mallowmix.paper.pictures import save_picture
 from mallowmix.paper.table1.mixtures import RANKING_MIXTURES
 
@@ -84,7 +83,9 @@ def _before(rows: list[TextRow]) -> str:
     if errors:
         low, high = (decimal_text(value, 3) for value in (min(errors), max(errors)))
         text += f" Log-losses have standard errors of {low} to {high} over people."
-    return "\n".join(["# The ranking mixtures of Table 1", "", *wrap(f"{text} {_PAPER}", 100), ""])
+    return "\n".join(
+        ["# The ranking mixtures of Table 1", "", *wrap_markdown(f"{text} {_PAPER}"), ""]
+    )
 
 
 _WHAT = """\
@@ -106,7 +107,7 @@ _AFTER = """\
 def _refusals(rows: list[TextRow]) -> Sequence[str]:
     refused = [row for row in rows if row["note"] and row["seed"] == "0"]
     texts = [f"  - {row['system']} on data of {row['data']}: “{row['note']}”" for row in refused]
-    lines = [line for text in texts for line in wrap(text, 100, subsequent_indent="    ")]
+    lines = [line for text in texts for line in wrap_markdown(text, "    ")]
     return lines or ["  (none)"]
 
 

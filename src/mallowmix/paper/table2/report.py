@@ -51,8 +51,8 @@ _BEFORE = """\
 
 Root mean squared error on the test ratings of the 100 most rated films, in the split that the
 paper uses, beside the paper's Table 2. The standard error of such a number is about .005;
-differences between rows are surer, since all have the same test ratings. Written by `mallowmix
-reproduce table2`.
+differences between rows are surer, since all have the same test ratings. Written by
+`mallowmix reproduce table2`.
 """
 _AFTER = """\
 - *PMF, BPMF*: with the settings of the published code. PMF's number depends on the seed: it
