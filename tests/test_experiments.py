@@ -8,6 +8,7 @@ import pytest
 import mallowmix as mm
 from mallowmix import paper
 from mallowmix.paper.experiment import Experiment, Request
+from mallowmix.paper.markdown import decimal_text, markdown_table, wrap_markdown
 from mallowmix.paper.registry import EXPERIMENTS
 from mallowmix.paper.result_log import read_log
 
@@ -88,3 +89,14 @@ def test_the_stored_page_is_what_the_report_writes_of_the_stored_rows(file):
     assert len(rows) == len(found)
     page = (RESULTS / f"{file}.md").read_text(encoding="utf-8")
     assert experiment.report(rows, tasks).markdown == page
+
+
+def test_numbers_tables_and_lines_of_the_pages():
+    numbers = [decimal_text(x) for x in (0.5, -0.25, 1.04914, None, "")]
+    assert numbers == [".5000", "-.2500", "1.0491", "–", "–"]
+    assert markdown_table(("a", "b"), [("1", "2")]) == "| a | b |\n|---|---:|\n| 1 | 2 |"
+    text = "word " * 18 + "`mallowmix reproduce fig2` writes it"
+    assert wrap_markdown(text, "  ") == [
+        ("word " * 18).strip(),
+        "  `mallowmix reproduce fig2` writes it",
+    ]

@@ -1,4 +1,6 @@
-"""The paper's experiments by command: on a small stand-in for MovieLens, with numbers checked by hand or by other means."""
+"""The paper's experiments by command: on a small stand-in for MovieLens, with numbers checked by
+hand or by other means.
+"""
 
 import csv
 import math
@@ -25,7 +27,6 @@ from mallowmix.paper.figure4 import fitted_systems, movielens_split
 from mallowmix.paper.figure4 import run as figure4
 from mallowmix.paper.figure4.report import SCORING_METHODS
 from mallowmix.paper.footnote import run as footnote
-from mallowmix.paper.markdown import decimal_text, markdown_table
 from mallowmix.paper.movielens_files import MOVIELENS_SHA256, MOVIELENS_URL, read_films
 from mallowmix.paper.table1 import populations
 from mallowmix.paper.table1 import run as table1
@@ -46,7 +47,7 @@ def table_of(path) -> list[dict[str, str]]:
 
 
 def check_files(folder, name, columns):
-    """All three files are there, the table says where it comes from, and a second run adds no row."""
+    """All three files are there, and the page says where it comes from."""
     rows = table_of(folder / f"{name}.csv")
     assert tuple(rows[0]) == columns
     assert f"`mallowmix reproduce {name}`" in (folder / f"{name}.md").read_text(encoding="utf-8")
@@ -54,12 +55,12 @@ def check_files(folder, name, columns):
     return rows
 
 
-# ------------------------------------------------------------------------------------------------------------ the footnote
+# --- the footnote ---------------------------------------------------------------------------------
 
 
 def test_footnote_is_within_chance_of_the_paper(tmp_path, monkeypatch):
-    """Four differences of means of 200 draws and of the paper's 1000, the seed fixed: another seed would pass 3.5 standard errors
-    once in 500.
+    """Four differences of means of 200 draws and of the paper's 1000, the seed fixed: another seed
+    would pass 3.5 standard errors once in 500.
     """
     monkeypatch.setattr(footnote, "_QUICK_DRAWS", 200)
     said, _ = run("reproduce", "footnote", "--quick", "-o", tmp_path)
@@ -75,7 +76,7 @@ def test_footnote_is_within_chance_of_the_paper(tmp_path, monkeypatch):
         assert float(row["lemma3_bound"]) < 0
 
 
-# ---------------------------------------------------------------------------------------------------------------- figure 2
+# --- figure 2 -------------------------------------------------------------------------------------
 
 
 def test_planar_solid_angles_of_a_square_a_triangle_and_a_cloud():
@@ -116,7 +117,7 @@ def test_figure_2_from_more_users_is_nearer(tmp_path, monkeypatch):
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------- figure 3
+# --- figure 3 -------------------------------------------------------------------------------------
 
 
 def test_references_from_films_are_rankings_that_differ(films, monkeypatch):
@@ -150,7 +151,7 @@ def test_figure_3(films, tmp_path, monkeypatch):
     figure3._from_movielens.cache_clear()
 
 
-# ---------------------------------------------------------------------------------------------------------------- figure 4
+# --- figure 4 -------------------------------------------------------------------------------------
 
 
 def test_tables_score_as_the_model_that_they_are_taken_from():
@@ -189,11 +190,13 @@ def test_figure_4(films, tmp_path, monkeypatch):
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------- table 1
+# --- table 1 --------------------------------------------------------------------------------------
 
 
 def test_table_1(tmp_path, monkeypatch):
-    """Three of the systems, few new people: what is recovered, what is refused and why; every system has its model."""
+    """Three of the systems, few new people: what is recovered, what is refused and why; every
+    system has its model.
+    """
     own = {mixture.own_model for mixture in RANKING_MIXTURES.values()}
     assert own == set(populations.PLANTED_MODELS)
     assert sum(mixture.printed is not None for mixture in RANKING_MIXTURES.values()) == 7
@@ -224,7 +227,7 @@ def test_table_1(tmp_path, monkeypatch):
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------- table 2
+# --- table 2 --------------------------------------------------------------------------------------
 
 
 def test_the_paper_s_table():
@@ -254,7 +257,7 @@ def test_table_2(films, tmp_path, monkeypatch):
     assert "holds 6 of 13 rows already" in said and (tmp_path / "table2.csv").read_bytes() == whole
 
 
-# ------------------------------------------------------------------------------------------------------------------- words
+# --- words ----------------------------------------------------------------------------------------
 
 
 def test_data_that_is_missing_or_has_no_test_part(tmp_path, monkeypatch):
@@ -289,14 +292,3 @@ def test_ratings_are_fetched_where_pooch_is_there(films, tmp_path, monkeypatch):
         "could not be fetched from http://www.cs.toronto.edu" in said
         and "(division by zero). Name a folder" in said
     )
-
-
-def test_small_things():
-    assert [decimal_text(x) for x in (0.5, -0.25, 1.04914, None, "")] == [
-        ".5000",
-        "-.2500",
-        "1.0491",
-        "–",
-        "–",
-    ]
-    assert markdown_table(("a", "b"), [("1", "2")]) == "| a | b |\n|---|---:|\n| 1 | 2 |"

@@ -38,7 +38,9 @@ def test_star_profiles_predict_as_the_conditional_mean_of_the_joint_normal():
 
 
 def test_weights_elsewhere_do_not_see_the_rating_itself(tmp_path):
-    """Turn the ratings of one fold upside down: the weights that stand beside that fold's ratings do not change."""
+    """Turn the ratings of one fold upside down: the weights that stand beside that fold's ratings
+    do not change.
+    """
     train = read_ratings_split(write_moviedata(tmp_path), N_FILMS).train
     table = rating_table(train, scale=[1, 2, 3, 4, 5])
     model = mm.M4.from_orders(

@@ -1,4 +1,6 @@
-"""The population quantities behind the guarantees: B̄, R̄, Y and what is read off them, entry by entry from Lemma 2."""
+"""The population quantities behind the guarantees: B̄, R̄, Y and what is read off them, entry by
+entry from Lemma 2.
+"""
 
 import itertools
 import math
