@@ -14,7 +14,7 @@ from mallowmix.data.rankings import Rankings
 from mallowmix.errors import DataError, FitError
 from mallowmix.model.mallows import sample_orders
 from mallowmix.model.permutations import sigma_of
-from mallowmix.paper.table1.populations import population
+from mallowmix.paper.table1.populations import population_of_model
 from mallowmix.paper.table1.run import kendall_error
 from mallowmix.peers.amp_em import MixtureOfRankings
 from mallowmix.peers.grade_of_membership import GradeOfMembership
@@ -256,7 +256,7 @@ def test_own_model_is_recovered(peer, model):
     with 20 pairs of 8; 600 exact rankings of 10; 1000 rankings of 8; 300 people with 30 pairs of 10. None of 20 other seeds fails
     in any of the eight, so a new seed would fail with a probability below .15 (95 % confidence); this seed is fixed.
     """
-    drawn = population(model, "quick", 0)
+    drawn = population_of_model(model, "quick", 0)
     data = (
         drawn.train.comparisons()
         if isinstance(drawn.train, Rankings) and peer.needs == "comparisons"

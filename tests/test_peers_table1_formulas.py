@@ -12,7 +12,7 @@ from mallowmix.data.rankings import Rankings
 from mallowmix.engine import ThreadEngine
 from mallowmix.errors import DataError, FitError, FitWarning
 from mallowmix.model.permutations import match_components, sigma_of
-from mallowmix.paper.table1.populations import population
+from mallowmix.paper.table1.populations import population_of_model
 from mallowmix.paper.table1.run import kendall_error
 from mallowmix.peers.amp import closure, draw_consistent
 from mallowmix.peers.amp_people import FittedOneRanking
@@ -360,7 +360,7 @@ def test_a_component_s_move_leaves_its_conditional_alone():
 
 @pytest.fixture(scope="module")
 def ranked():
-    drawn = population("grade of membership PL", "quick", 0)
+    drawn = population_of_model("grade of membership PL", "quick", 0)
     return drawn, GradeOfMembership(n_burn=200, n_draws=100, thin=2).fit(drawn.train, 2, seed=0)
 
 
@@ -394,7 +394,7 @@ def test_chains_are_xarray_and_diagnostics_arviz(ranked):
 
 
 def test_chains_that_have_not_met_are_told():
-    drawn = population("grade of membership PL", "quick", 1)
+    drawn = population_of_model("grade of membership PL", "quick", 1)
     with pytest.warns(
         FitWarning,
         match=r"R-hat is .* the chains have not come together\. Raise n_burn and n_draws",

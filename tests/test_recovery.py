@@ -1,8 +1,10 @@
-"""The recovery experiment: the oracle against enumeration, a small twin of the table, and runs that stop and go on."""
+"""The recovery experiment: the oracle against enumeration, a small twin of the table, and runs that
+stop and go on.
+"""
 
 import csv
 import itertools
-from pathlib import Path
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -13,26 +15,31 @@ from mallowmix.engine import make_blocks
 from mallowmix.engine.threads import ThreadEngine
 from mallowmix.errors import FileError
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
-from mallowmix.paper.oracle import components_given_weights, log_likelihood
+from mallowmix.paper.experiment import Request
+from mallowmix.paper.markdown import error_text
+from mallowmix.paper.oracle import components_given_weights, likelihood_given_weights
+from mallowmix.paper.planted_population import RecoveryError, recovery_error
 from mallowmix.paper.recovery import run as recovery
-from mallowmix.paper.recovery.report import draw, markdown, met, short, summarise, words
-from mallowmix.paper.recovery.run import (
-    COLUMNS,
-    SETTINGS,
-    Setting,
-    measures,
-    planted,
-    quick_tasks,
-    rows,
-    tasks,
+from mallowmix.paper.recovery.planted_settings import PLANTED_SETTINGS, PlantedSetting
+from mallowmix.paper.recovery.report import (
+    RECOVERY_METHODS,
+    limits_met,
+    recovery_markdown,
+    report,
+    summarise_recovery,
 )
+from mallowmix.paper.recovery.run import EXPERIMENT, recovery_tasks
 from mallowmix.paper.result_log import append_row, read_log
 
-SMALL = Setting(300, 0.2, 0.01, n_items=20, n_components=3, per_user=60)
-TINY = Setting(60, 0.3, 0.2, n_items=6, n_components=2, per_user=20)
+SMALL = PlantedSetting(300, 0.2, 0.01, n_items=20, n_components=3, per_user=60)
+TINY = PlantedSetting(60, 0.3, 0.2, n_items=6, n_components=2, per_user=20)
 
 
-# ------------------------------------------------------------------------------------------------------------ the oracle
+def rows(tasks, **options):
+    return EXPERIMENT.rows(tasks, Request(**options))
+
+
+# --- the oracle -----------------------------------------------------------------------------------
 
 
 def test_the_oracle_is_as_likely_as_the_best_of_all_rankings():
@@ -63,65 +70,63 @@ def test_the_oracle_is_as_likely_as_the_best_of_all_rankings():
 
 
 def test_the_oracles_likelihood_is_that_of_the_model():
-    truth = planted(TINY, 0)
+    truth = TINY.model(0)
     votes, theta = truth.sample(60, 20, seed=0)
-    value = log_likelihood(
+    value = likelihood_given_weights(
         make_blocks(votes), theta, MallowsComponents(truth.sigma, truth.phi), ThreadEngine()
     )
     # β is kept above .001
     assert value == pytest.approx(truth.log_likelihood(votes, theta), rel=1e-4)
 
 
-# --------------------------------------------------------------------------------------------------------------- the rows
+# --- the rows -------------------------------------------------------------------------------------
 
 
 def test_the_small_twin_of_the_table():
-    """Twenty seeds gave no error for short, full and the oracle, and .0066 for none on average; the seeds are fixed."""
-    table = list(rows(tasks([SMALL], 2)))
+    """Twenty seeds gave no error for short, full and the oracle, and .0066 for none on average; the
+    seeds are fixed.
+    """
+    table = list(rows(recovery_tasks([SMALL], 2)))
     error = {
         method: np.mean([row["error"] for row in table if row["method"] == method])
-        for method in recovery.METHODS
+        for method in RECOVERY_METHODS
     }
     assert (
         error["full"] == error["oracle"] == 0
-        and error["short"] < error["none"] < 0.05 < error["printed"]
+        and error["short"] < error["none"] < 0.05 < error["paper"]
     )
     for row in table:
-        assert tuple(row) == COLUMNS
+        assert tuple(row) == EXPERIMENT.columns
         assert (row["version"], row["n_users"], row["phi"]) == (mm.__version__, 300, 0.2)
         if row["method"] == "full":
             assert abs(row["phi_bias"]) < 0.05 and 0.7 < row["alpha_ratio"] < 1.4
 
 
 def test_rows_are_a_function_of_the_seed():
-    todo = tasks([TINY], 2, printed=False)
+    todo = recovery_tasks([TINY], 2, with_paper=False)
     first, second = list(rows(todo, n_jobs=1)), list(rows(todo, n_jobs=2))
     assert first == second
     assert first[0]["phi_bias"] != first[4]["phi_bias"]  # another seed, another population
 
 
 def test_an_oracle_row_alone_is_the_same_as_after_the_others():
-    todo = tasks([TINY], 1, printed=False)
+    todo = recovery_tasks([TINY], 1, with_paper=False)
     alone = next(rows([task for task in todo if task.method == "oracle"]))
     assert alone == next(row for row in rows(todo) if row["method"] == "oracle")
 
 
-def test_measures_by_hand():
+def test_the_recovery_error_by_hand():
     truth = mm.M4.from_orders(["abc", "cba"], [0.1, 0.3], [0.5, 0.5])
     found = mm.M4.from_orders(["cba", "bac"], [0.4, 0.3], [1.0, 0.5])
-    assert measures(truth, found) == pytest.approx(
-        {
-            "error": (1 / 3 + 0) / 2,
-            "phi_bias": (0.2 + 0.1) / 2,
-            "phi_worst": 0.2,
-            "alpha_ratio": 1.5,
-        }
+    by_hand = RecoveryError(
+        error=(1 / 3 + 0) / 2, phi_bias=(0.2 + 0.1) / 2, phi_worst=0.2, alpha_ratio=1.5
     )
+    assert asdict(recovery_error(truth, found)) == pytest.approx(asdict(by_hand))
 
 
 def test_what_is_run():
-    everything, quick = tasks(), quick_tasks()
-    assert len(SETTINGS) == 13 and len({setting.name for setting in SETTINGS}) == 13
+    everything, quick = (EXPERIMENT.tasks(Request(quick=quick)) for quick in (False, True))
+    assert len(PLANTED_SETTINGS) == 13 and len({setting.name for setting in PLANTED_SETTINGS}) == 13
     assert len({task.key for task in everything}) == len(everything) == 13 * 5 * 4 + 10 * 2
     assert {task.seed for task in quick} == {0} and {task.method for task in quick} == {
         "none",
@@ -130,16 +135,16 @@ def test_what_is_run():
         "oracle",
     }
     assert len(quick) == 10 * 4 and max(task.setting.n_users for task in quick) == 3000
-    assert {task.setting for task in everything if task.method == "printed"} == {
+    assert {task.setting for task in everything if task.method == "paper"} == {
         task.setting for task in quick
     }
 
 
-# -------------------------------------------------------------------------------------------------------------- the files
+# --- the files ------------------------------------------------------------------------------------
 
 
 def test_a_run_that_stopped_goes_on_and_writes_the_same_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr(recovery, "SETTINGS", (TINY,))
+    monkeypatch.setattr(recovery, "PLANTED_SETTINGS", (TINY,))
     said, _ = run("reproduce", "recovery", "--quick", "-o", tmp_path / "a")
     whole = (tmp_path / "a" / "recovery.csv").read_bytes()
     assert (
@@ -155,16 +160,14 @@ def test_a_run_that_stopped_goes_on_and_writes_the_same_bytes(tmp_path, monkeypa
     for name in ("recovery.csv", "recovery.md", "recovery.png"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert (tmp_path / "a" / "recovery.png").read_bytes().startswith(b"\x89PNG")
-    monkeypatch.setattr(
-        recovery, "rows", lambda todo, **_: pytest.fail("ran again") if list(todo) else iter(())
-    )
+    monkeypatch.setattr(recovery, "_population", lambda *_: pytest.fail("ran again"))
     run("reproduce", "recovery", "--quick", "-o", tmp_path / "a", "-q")
     assert (tmp_path / "a" / "recovery.csv").read_bytes() == whole
 
 
 def test_rows_of_another_version_are_not_taken_for_ours(tmp_path, monkeypatch):
-    monkeypatch.setattr(recovery, "SETTINGS", (TINY,))
-    row = next(rows(quick_tasks()[:1]))
+    monkeypatch.setattr(recovery, "PLANTED_SETTINGS", (TINY,))
+    row = next(rows(recovery_tasks([TINY], 1)[:1]))
     append_row(tmp_path / "recovery.csv", row | {"version": "0.0.1", "error": 0.5})
     run("reproduce", "recovery", "--quick", "-o", tmp_path, "-q")
     with (tmp_path / "recovery.csv").open() as file:
@@ -175,25 +178,23 @@ def test_rows_of_another_version_are_not_taken_for_ours(tmp_path, monkeypatch):
 
 def test_messages(tmp_path):
     _, said = run("reproduce", "figure9", "-o", tmp_path, code=2)
-    assert (
-        "There is no experiment 'figure9'; there is recovery, footnote, fig2, fig3, fig4, table1, table2."
-        in said
-    )
+    names = "recovery, footnote, fig2, fig3, fig4, table1, table2"
+    assert f"There is no experiment 'figure9'; there is {names}." in said
     (tmp_path / "recovery.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(FileError, match="other components than this version writes"):
-        read_log(tmp_path / "recovery.csv", COLUMNS)
-    assert read_log(tmp_path / "none.csv", COLUMNS) == []
+    with pytest.raises(FileError, match="other columns than this version writes"):
+        read_log(tmp_path / "recovery.csv", EXPERIMENT.columns)
+    assert read_log(tmp_path / "none.csv", EXPERIMENT.columns) == []
     (tmp_path / "file").write_text("")
     _, said = run("reproduce", "recovery", "-o", tmp_path / "file", code=1)
     assert "cannot be used as a folder" in said
 
 
-# ---------------------------------------------------------------------------------------------------------------- the table
+# --- the table ------------------------------------------------------------------------------------
 
 
 def test_the_table_says_what_was_met(tmp_path):
     usual = {
-        "setting": SETTINGS[5].name,
+        "setting": PLANTED_SETTINGS[5].name,
         "phi_bias": "0.01",
         "phi_worst": "0.02",
         "alpha_ratio": "1",
@@ -202,21 +203,20 @@ def test_the_table_says_what_was_met(tmp_path):
         usual | {"method": method, "error": error}
         for method, error in (("full", ".001"), ("full", ".002"), ("oracle", ".001"))
     ]
-    (line,) = summarise(table, SETTINGS)
+    (line,) = summarise_recovery(table, PLANTED_SETTINGS)
     assert line.n_seeds == 2 and line.error == pytest.approx({"full": 0.0015, "oracle": 0.001})
-    assert line.goal == pytest.approx(1.3 * 0.001 + 0.0002) and met(line) == "target, goal"
-    assert (
-        "| M = 3,000, φ = 0.5 | .0016 | **.0015** | .0010 | .0015 | – | – | – | target, goal | +0.0100 |"
-        in markdown([line])
-    )
-    (worse,) = summarise([row | {"error": ".01"} for row in table[:2]], SETTINGS)
-    assert worse.goal is None and met(worse) == "not the target"
-    draw([line, worse], tmp_path / "a.png")
-    assert Path(tmp_path / "a.png").stat().st_size > 5000
+    assert line.goal == pytest.approx(1.3 * 0.001 + 0.0002) and limits_met(line) == "target, goal"
+    errors = ".0016 | **.0015** | .0010 | .0015 | – | – | –"
+    expected = f"| M = 3,000, φ = 0.5 | {errors} | target, goal | +0.0100 |"
+    assert expected in recovery_markdown([line])
+    (worse,) = summarise_recovery([row | {"error": ".01"} for row in table[:2]], PLANTED_SETTINGS)
+    assert worse.goal is None and limits_met(worse) == "not the target"
+    report(table, recovery_tasks(PLANTED_SETTINGS, 1)).draw(tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size > 5000
 
 
 def test_numbers_and_names_in_short():
-    assert [short(value) for value in (0, 0.00004, 0.0016, 0.0161, 0.371, None)] == [
+    assert [error_text(value) for value in (0, 0.00004, 0.0016, 0.0161, 0.371, None)] == [
         "0",
         ".00004",
         ".0016",
@@ -224,6 +224,6 @@ def test_numbers_and_names_in_short():
         ".371",
         "–",
     ]
-    assert words(SETTINGS[10]) == "α = 1 each, M = 3,000, φ = 0.5"
-    assert words(SETTINGS[12]) == "N = 10, M = 100,000, φ = 0.5"
-    assert [setting.has_goal for setting in SETTINGS].count(False) == 2
+    assert PLANTED_SETTINGS[10].words == "α = 1 each, M = 3,000, φ = 0.5"
+    assert PLANTED_SETTINGS[12].words == "N = 10, M = 100,000, φ = 0.5"
+    assert [setting.has_goal for setting in PLANTED_SETTINGS].count(False) == 2

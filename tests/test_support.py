@@ -47,7 +47,7 @@ def test_a_component_that_nobody_follows_is_far_apart_and_the_others_are_not():
 
 def test_the_distance_is_that_of_two_separate_polishes():
     """The slow twin: the two halves as data of their own, each polished by its own pass."""
-    from mallowmix.paper.oracle import _climb
+    from mallowmix.paper.oracle import _ascend
 
     truth = planted(2, phi=0.6)
     votes, theta = truth.sample(300, 20, seed=2)
@@ -56,7 +56,7 @@ def test_the_distance_is_that_of_two_separate_polishes():
     for odd in (0, 1):
         people = np.arange(300) % 2 == odd
         part = make_blocks(votes.take_users(people))
-        halves.append(_climb(part, theta[people], start, ThreadEngine(), max_rounds=1))
+        halves.append(_ascend(part, theta[people], start, ThreadEngine(), max_rounds=1))
     expected = [kendall(a, b) for a, b in zip(halves[0].sigma, halves[1].sigma, strict=True)]
     assert min(expected) > 0
     assert distances(truth, votes, theta).tolist() == expected

@@ -1,4 +1,6 @@
-"""Definition 1, Proposition 3, Lemma 3 and the separability footnote, each against an oracle of its own; solid angles."""
+"""Definition 1, Proposition 3, Lemma 3 and the separability footnote, each against an oracle of its
+own; solid angles.
+"""
 
 import itertools
 import math
@@ -24,10 +26,10 @@ from mallowmix.model.separability import (
     separability,
     separability_probability,
 )
-from mallowmix.paper.theory import solid_angles
 from mallowmix.paper.theory.solid_angles import (
     corner_solid_angles,
     hull_coordinates,
+    solid_angles,
     triangle_solid_angles,
 )
 
@@ -111,8 +113,9 @@ def test_separability_says_what_is_wrong():
 
 @pytest.mark.parametrize(("phi", "printed"), [(0, 0.933), (0.1, 0.870), (0.2, 0.793), (0.5, 0.426)])
 def test_footnote_probability_of_separability(phi, printed):
-    """Q = 100, K = 10, λ = 0.05. Both numbers rest on 1000 draws, so their difference has √2 times the standard error of one;
-    three of those: a right program fails one value with probability 0.27% (this seed is fixed).
+    """Q = 100, K = 10, λ = 0.05. Both numbers rest on 1000 draws, so their difference has √2 times
+    the standard error of one; three of those: a right program fails one value with probability
+    0.27% (this seed is fixed).
     """
     found = separability_probability(100, 10, phi, threshold=0.05, draws=1000, seed=0)
     assert abs(found.probability - printed) <= 3 * math.sqrt(2 * printed * (1 - printed) / 1000)
@@ -139,7 +142,9 @@ def test_separability_probability_equals_its_slow_twin(phi):
 
 
 def test_references_are_uniform_and_independent():
-    """χ² over the 36 pairs of rankings of three items, 35 degrees of freedom; 72.0 is passed with probability 0.0002."""
+    """χ² over the 36 pairs of rankings of three items, 35 degrees of freedom; 72.0 is passed with
+    probability 0.0002.
+    """
     draws = 7200
     seen = [_references(3, 2, draw, np.uint64(1)).T.tobytes() for draw in range(draws)]
     _, counts = np.unique(seen, return_counts=True)
@@ -167,7 +172,9 @@ def test_proposition_3(phi):
 
 
 def test_proposition_3_is_tight_to_a_factor_of_gap_over_gap_plus_one():
-    """The odds are at most (g/(g+1)) Lφ^{L−1}, g = L − 1, and reach it as φ → 0: by exact fractions for gaps up to 59."""
+    """The odds are at most (g/(g+1)) Lφ^{L−1}, g = L − 1, and reach it as φ → 0: by exact fractions
+    for gaps up to 59.
+    """
     for gap, phi in itertools.product(
         [1, 2, 7, 30, 59], [Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(999, 1000)]
     ):
@@ -222,7 +229,9 @@ def test_margins_at_the_ends():
 
 @pytest.mark.parametrize(("L", "K"), [(3, 2), (4, 2), (3, 3)])
 def test_lemma_3_group_probability_by_enumeration(L, K):
-    """p₁: the first and last of a group in σ_1 are the last and first in σ_2 … σ_K; σ_1 may be held fixed."""
+    """p₁: the first and last of a group in σ_1 are the last and first in σ_2 … σ_K; σ_1 may be held
+    fixed.
+    """
     rankings = list(itertools.permutations(range(L)))
     hits = sum(
         all(r[0] == L - 1 and r[-1] == 0 for r in others)
@@ -236,7 +245,9 @@ def test_lemma_3_group_probability_by_enumeration(L, K):
 
 
 def test_erratum_17_the_printed_lemma_3_needs_whole_groups():
-    """L = 3, Q = 5, K = 2: one group, which fails with probability 5/6 (1 of 6 rankings turns first and last around)."""
+    """L = 3, Q = 5, K = 2: one group, which fails with probability 5/6 (1 of 6 rankings turns first
+    and last around).
+    """
     reversing = sum(r[0] == 2 and r[2] == 0 for r in itertools.permutations(range(3))) / 6
     printed_failure = (1 - lemma3_bound(5, 2, 0.1, 0.05, printed=True)) / 2
     assert required_margin(0.1, 0.05) == 3
@@ -250,7 +261,9 @@ def test_erratum_17_the_printed_lemma_3_needs_whole_groups():
     [(10, 2, 0.0, 0.0), (40, 3, 0.0, 0.0), (8, 2, 0.1, 0.2), (30, 2, 0.1, 0.05)],
 )
 def test_lemma_3_bounds_the_probability(Q, K, phi, lam):
-    """The estimate may fall three standard errors below the bound: one false alarm in 740, were the bound tight."""
+    """The estimate may fall three standard errors below the bound: one false alarm in 740, were the
+    bound tight.
+    """
     bound = lemma3_bound(Q, K, phi, lam)
     assert bound > 0.5  # otherwise the test says little
     estimate = separability_probability(Q, K, phi, threshold=lam, draws=2000)
@@ -283,7 +296,9 @@ def test_sampled_solid_angles_of_triangles(seed):
 
 @pytest.mark.parametrize("K", [2, 4, 7])
 def test_sampled_solid_angles_of_a_regular_simplex(K):
-    """1/K each, by symmetry; within 4.5 standard errors, false alarms 1 in 150,000 a corner. An inner point gets nothing."""
+    """1/K each, by symmetry; within 4.5 standard errors, false alarms 1 in 150,000 a corner. An
+    inner point gets nothing.
+    """
     points = np.vstack([np.eye(K), np.full(K, 1 / K)])
     found = solid_angles(points, n_directions=40_000)
     assert np.all(np.abs(found.q[:K] - 1 / K) < 4.5 * math.sqrt(1 / K * (1 - 1 / K) / 40_000))

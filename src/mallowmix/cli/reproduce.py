@@ -1,8 +1,9 @@
 """`mallowmix reproduce`: run an experiment again; its rows, a table and a picture into a folder."""
 
-from importlib import import_module
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,17 +13,12 @@ from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.shell import hush, say, screen
 from mallowmix.errors import FileError, OptionError
+from mallowmix.paper.registry import EXPERIMENTS
 
-EXPERIMENTS = {  # name: its module in `mallowmix.paper`, and what it is
-    "recovery": ("recovery.report", "planted rankings found again"),
-    "footnote": ("footnote.run", "how often random references are separable"),
-    "fig2": ("figure2.run", "the geometry of three components"),
-    "fig3": ("figure3.run", "error against the number of people"),
-    "fig4": ("figure4.run", "held-out comparisons of MovieLens"),
-    "table1": ("table1.run", "the ranking mixtures of Table 1, each on its own model and on M4's"),
-    "table2": ("table2.run", "ratings of MovieLens predicted"),
-}
-_NAMES = "; ".join(f"{name} ({about})" for name, (_, about) in EXPERIMENTS.items())
+if TYPE_CHECKING:
+    from mallowmix.paper.experiment import Experiment, ExperimentReport, ExperimentTask, Request
+
+_NAMES = "; ".join(f"{name} ({entry.about})" for name, entry in EXPERIMENTS.items())
 
 
 def reproduce(
@@ -31,7 +27,7 @@ def reproduce(
         bool,
         typer.Option(
             "--quick",
-            help="A smaller twin of the experiment, in minutes; of table2, the largest K alone.",
+            help="A smaller version of the experiment, in minutes; of table2, the largest K only.",
         ),
     ] = False,
     seeds: Annotated[
@@ -47,7 +43,7 @@ def reproduce(
         typer.Option(
             metavar="FOLDER",
             envvar="MALLOWMIX_DATA",
-            help="Where MovieLens lies, for fig3, fig4 and table2; the others need no data.",
+            help="The folder with MovieLens, for fig3, fig4 and table2; the others need no data.",
             show_default=False,
         ),
     ] = None,
@@ -60,11 +56,18 @@ def reproduce(
     n_jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run an experiment of the paper: rows into a CSV file, a table, a picture. Run again, it goes on where it stopped."""
+    """Run an experiment of the paper: rows into a CSV file, a table, a picture.
+
+    Run again, it continues where it stopped.
+    """
     hush(quiet)
     if experiment not in EXPERIMENTS:
+        names = ", ".join(EXPERIMENTS)
         raise OptionError(
-            f"There is no experiment {experiment!r}; there is {', '.join(EXPERIMENTS)}."
+            f"There is no experiment {experiment!r}; there is {names}.",
+            option="experiment",
+            value=experiment,
+            expected=f"one of {names}",
         )
     _make_folder(output)
     try_outputs(*(output / f"{experiment}.{ending}" for ending in ("csv", "md", "png")))
@@ -82,52 +85,67 @@ def _make_folder(folder: Path) -> None:
         ) from None
 
 
-def run(name: str, request: Any, folder: Path, *, quiet: bool = False) -> None:
-    """Run what the CSV file does not hold yet, row by row; then the table and the picture of all that was asked for."""
-    from dataclasses import replace
+def run(name: str, request: "Request", folder: Path, *, quiet: bool = False) -> None:
+    """Compute the rows that the CSV file does not have yet, then write the page and the picture.
 
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+    request : Request
+        How it is to be run.
+    folder : Path
+        Where the three files are.
+    quiet : bool
+        Whether to print nothing.
+    """
     from mallowmix.paper.result_log import append_row, read_log
 
-    experiment = import_module(f"mallowmix.paper.{EXPERIMENTS[name][0]}").EXPERIMENT
-    path, todo = folder / f"{name}.csv", experiment.tasks(request)
+    experiment = EXPERIMENTS[name].load()
+    path, tasks = folder / f"{name}.csv", experiment.tasks(request)
     done = {experiment.key_of(row) for row in read_log(path, experiment.columns)}
-    left = [task for task in todo if task.key not in done]
-    if not quiet and len(left) < len(todo):
-        say(f"{path} holds {len(todo) - len(left)} of {len(todo)} rows already.")
+    left = [task for task in tasks if task.key not in done]
+    if not quiet and len(left) < len(tasks):
+        say(f"{path} holds {len(tasks) - len(left)} of {len(tasks)} rows already.")
     with progress(hidden=quiet) as report:
-        for number, row in enumerate(
-            experiment.rows(left, replace(request, progress=report)), start=1
-        ):
+        rows = experiment.rows(left, replace(request, progress=report))
+        for number, row in enumerate(rows, start=1):
             append_row(path, row)
             if report:
                 report(name, number, len(left))
             elif not quiet:
-                say(f"{number} of {len(left)}: {experiment.said(row)}")
-    _tell(name, experiment, todo, folder, quiet)
+                say(f"{number} of {len(left)}: {experiment.describe(row)}")
+    _write_report(name, experiment, tasks, folder, quiet)
 
 
-def _tell(name: str, experiment: Any, todo: list[Any], folder: Path, quiet: bool) -> None:
-    """The page and the picture, from the rows of the file in the order in which they were asked for."""
+def _write_report(
+    name: str,
+    experiment: "Experiment",
+    tasks: "Sequence[ExperimentTask]",
+    folder: Path,
+    quiet: bool,
+) -> None:
+    """The page and the picture, from the rows of the file in the order of the tasks."""
     from mallowmix.paper.result_log import read_log
 
     found = {
         experiment.key_of(row): row for row in read_log(folder / f"{name}.csv", experiment.columns)
     }
-    report = experiment.report([found[task.key] for task in todo if task.key in found], todo)
-    writers = {
-        folder / f"{name}.md": lambda place: place.write_text(report.markdown, encoding="utf-8"),
-        folder / f"{name}.png": report.draw,
-    }
-    write_all(writers)
+    rows = [found[task.key] for task in tasks if task.key in found]
+    report = experiment.report(rows, list(tasks))
+    write_all(
+        {
+            folder / f"{name}.md": lambda path: path.write_text(report.markdown, encoding="utf-8"),
+            folder / f"{name}.png": report.draw,
+        }
+    )
     if not quiet:
-        screen().print(_shown(report))
-        say(
-            f"\nWrote {', '.join(str(folder / f'{name}.{ending}') for ending in ('csv', 'md', 'png'))}."
-        )
+        screen().print(_screen_table(report))
+        files = ", ".join(str(folder / f"{name}.{ending}") for ending in ("csv", "md", "png"))
+        say(f"\nWrote {files}.")
 
 
-def _shown(report: Any) -> Any:
-    """The table for the screen."""
+def _screen_table(report: "ExperimentReport") -> Any:
     table = new_table(*report.heading, numeric=tuple(report.heading[1:]))
     for line in report.lines:
         table.add_row(*line)

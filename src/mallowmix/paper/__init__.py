@@ -1,1 +1,1 @@
-"""The experiments behind the tables and figures: one module each, rows out."""
+"""The paper's experiments, a folder for each figure or table, and the bounds of its theory."""

@@ -1,4 +1,4 @@
-"""What every experiment is: numbers to find, one row each, then a table in words and a picture."""
+"""What every experiment is: tasks, one row of numbers for each, and a report of all rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,11 +9,26 @@ from mallowmix._version import __version__
 from mallowmix.typing import Progress
 
 Row = dict[str, Any]
+TextRow = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Request:
-    """How an experiment is asked for: its quick twin or the whole, where real data lies, how many threads, who is told."""
+    """How an experiment is to be run.
+
+    Parameters
+    ----------
+    quick : bool
+        Whether to run the quick version: fewer seeds, users or values of K.
+    data : Path, optional
+        The folder with MovieLens; where it is None, the one that MALLOWMIX_DATA names.
+    n_seeds : int
+        The number of seeds of each setting, where an experiment has several.
+    n_jobs : int, optional
+        The number of threads; all cores where it is None.
+    progress : callable, optional
+        Called as ``progress(step, done, total)``.
+    """
 
     quick: bool = False
     data: Path | None = None
@@ -22,17 +37,27 @@ class Request:
     progress: Progress | None = None
 
 
-class Task(Protocol):
-    """One row to find."""
+class ExperimentTask(Protocol):
+    """One row to compute."""
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What its row is known by: the text of the experiment's key columns, then the version."""
+        """What identifies its row: the key columns as text, then the version."""
         ...
 
 
-class Report(NamedTuple):
-    """What is said of the rows: a page of Markdown, a picture, and a table for the screen (heading, lines)."""
+class ExperimentReport(NamedTuple):
+    """What is reported of the rows.
+
+    Parameters
+    ----------
+    markdown : str
+        The page.
+    draw : callable
+        Called as ``draw(path)``; writes the picture as PNG.
+    heading, lines : sequence of str, sequence of sequences of str
+        The table for the screen.
+    """
 
     markdown: str
     draw: Callable[[Path], None]
@@ -42,42 +67,52 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment as functions. Rows are dictionaries with these columns; those of `key` and the version tell them apart.
+    """An experiment as functions.
 
-    tasks : everything that a request asks for
-    rows : one row a task, in their order, each as soon as it is known
-    said : a row in a few words
-    report : of the rows found (as text, from the file) and what was asked for
+    Parameters
+    ----------
+    columns : sequence of str
+        The columns of a row.
+    key : sequence of str
+        The columns that, with the version, tell rows apart.
+    tasks : callable
+        ``tasks(request)`` is the list of everything to compute, each an `ExperimentTask`.
+    rows : callable
+        ``rows(tasks, request)`` yields one row for each task, in their order, when it is known.
+    describe : callable
+        ``describe(row)`` is a row in a few words.
+    report : callable
+        ``report(rows, tasks)``, the rows as text, from the file, is an `ExperimentReport`.
     """
 
     columns: Sequence[str]
     key: Sequence[str]
     tasks: Callable[[Request], list[Any]]
     rows: Callable[[Iterable[Any], Request], Iterator[Row]]
-    said: Callable[[Mapping[str, Any]], str]
-    report: Callable[[list[dict[str, str]], list[Any]], Report]
+    describe: Callable[[Mapping[str, Any]], str]
+    report: Callable[[list[TextRow], list[Any]], ExperimentReport]
 
     def key_of(self, row: Mapping[str, str]) -> tuple[str, ...]:
-        """What a row of the file is known by."""
+        """What identifies a row of the file."""
         return tuple(row[name] for name in (*self.key, "version"))
 
 
-def key(*values: Any) -> tuple[str, ...]:
-    """The key of a task: its values as the file has them, and the version."""
+def task_key(*values: Any) -> tuple[str, ...]:
+    """What identifies the row of a task.
+
+    Parameters
+    ----------
+    *values : object
+        The values of the key columns.
+
+    Returns
+    -------
+    tuple of str
+        The values as text, then the version.
+
+    Examples
+    --------
+    >>> task_key("M4", 5)[:2]
+    ('M4', '5')
+    """
     return (*(str(value) for value in values), __version__)
-
-
-def markdown_table(heading: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown, its first column to the left and the others to the right."""
-    rule = "|---|" + "---:|" * (len(heading) - 1)
-    return "\n".join(
-        [f"| {' | '.join(heading)} |", rule, *(f"| {' | '.join(line)} |" for line in lines)]
-    )
-
-
-def digits(value: Any, places: int = 4) -> str:
-    """.8241 for 0.8241 and a dash for nothing."""
-    if value in (None, ""):
-        return "–"
-    text = f"{float(value):.{places}f}"
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text

@@ -8,7 +8,17 @@ from typing import Any
 def save_picture(
     path: Path, paint: Callable[[Any], None], size: tuple[float, float] = (8, 5)
 ) -> None:
-    """Make a figure, let `paint(figure)` draw on it, and write it as PNG without a trace of time or machine."""
+    """Draw a figure and write it as PNG, without the time or the machine.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    paint : callable
+        Called as ``paint(figure)`` with an empty matplotlib figure.
+    size : tuple of float
+        Width and height in inches.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,17 +1,28 @@
-"""Rows in a CSV file that grows one by one, so that a long run can stop anywhere and go on from there."""
+"""Rows in a CSV file that grows one by one, so that a long run can stop and continue."""
 
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from mallowmix.errors import FileError
-
-Row = dict[str, Any]
+from mallowmix.errors import FileError, Option
+from mallowmix.paper.experiment import Row, TextRow
 
 
-def read_log(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of an earlier run, as text; a last line that was cut short is dropped from the file. No file, no rows."""
+def read_log(path: Path, columns: Sequence[str]) -> list[TextRow]:
+    """Read the rows of earlier runs; a last line that was cut short is removed from the file.
+
+    Parameters
+    ----------
+    path : Path
+        The CSV file; where there is none, there are no rows.
+    columns : sequence of str
+        The columns that it must have.
+
+    Returns
+    -------
+    list of dict
+        The rows, as text.
+    """
     if not path.exists():
         return []
     text = path.read_text(encoding="utf-8")
@@ -21,14 +32,24 @@ def read_log(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     lines = csv.DictReader(whole.splitlines())
     if whole and list(lines.fieldnames or ()) != list(columns):
         raise FileError(
-            f"{path} has other columns than this version writes ({', '.join(columns)}). "
-            "Move it away, or name another folder with -o."
+            f"{path} has other columns than this version writes ({', '.join(columns)}). ",
+            "Move it away, or name another folder with ",
+            Option("output"),
+            ".",
         )
     return list(lines)
 
 
 def append_row(path: Path, row: Row) -> None:
-    """Add one row, and the heading before the first; it is on its way to the disk when this returns."""
+    """Add one row to the file, and the heading before the first.
+
+    Parameters
+    ----------
+    path : Path
+        The CSV file.
+    row : dict
+        The values by column.
+    """
     try:
         with path.open("a", encoding="utf-8", newline="") as file:
             lines = csv.DictWriter(file, list(row), lineterminator="\n")

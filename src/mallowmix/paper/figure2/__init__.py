@@ -1,1 +1,1 @@
-"""Figure 2."""
+"""Figure 2: the geometry of three components."""

@@ -1,1 +1,1 @@
-"""Figure 3."""
+"""Figure 3: error against the number of users."""

@@ -1,109 +1,113 @@
-"""Figure 3 in Markdown and as a picture: error against the number of people, one panel for each kind of references."""
+"""Figure 3 in Markdown and as a picture: error against the number of users."""
 
 from typing import Any
 
 import numpy as np
 
-from mallowmix.paper.experiment import Report, digits, markdown_table
+from mallowmix.paper.experiment import ExperimentReport, TextRow
+from mallowmix.paper.markdown import decimal_text, error_text, markdown_table
 from mallowmix.paper.pictures import save_picture
-from mallowmix.paper.recovery.report import short
 
-_LEAST = 1e-5  # an error of 0 is drawn here
-_WORDS = {"full": "ours", "oracle": "oracle told θ", "printed": "printed method"}
-_STYLES = {"full": "o-", "oracle": "x:", "printed": "s--"}
+_LEAST_DRAWN = 1e-5  # an error of 0 is drawn here
+_METHOD_WORDS = {"full": "ours", "oracle": "oracle given θ", "paper": "paper's method"}
+_STYLES = {"full": "o-", "oracle": "x:", "paper": "s--"}
 _COLOURS = ("#08306b", "#4292c6", "#2ca02c", "#d62728")
-_KINDS = {"movielens": "MovieLens", "random": "random"}
+_REFERENCES_WORDS = {"movielens": "MovieLens", "random": "random"}
 
 
-def report(found: list[dict[str, str]], todo: list[Any]) -> Report:
-    """A line a population, the means over seeds."""
-    heading = ("references", "φ", "M", "λ", *_WORDS.values(), "seeds")
-    lines = [
-        _line(found, *about)
-        for about in dict.fromkeys((row["references"], row["phi"], row["people"]) for row in found)
-    ]
+def report(rows: list[TextRow], tasks: list[Any]) -> ExperimentReport:
+    """A line for each population, the means over seeds.
+
+    Parameters
+    ----------
+    rows : list of dict
+        The rows, as text.
+    tasks : list of Figure3Task
+        What was to be run.
+
+    Returns
+    -------
+    ExperimentReport
+        The page, the picture and the table.
+    """
+    heading = ("references", "φ", "M", "λ", *_METHOD_WORDS.values(), "seeds")
+    populations: dict[tuple[str, str, str], list[TextRow]] = {}
+    for row in rows:
+        populations.setdefault((row["references"], row["phi"], row["users"]), []).append(row)
+    lines = [_line(*about, mine) for about, mine in populations.items()]
     text = "\n".join([_BEFORE, markdown_table(heading, lines), "", _AFTER])
-    return Report(
-        text,
-        lambda path: save_picture(path, lambda figure: _paint(figure, found), (11, 5)),
-        heading,
-        lines,
-    )
+
+    def draw(path: Any) -> None:
+        save_picture(path, lambda figure: _paint(figure, rows), (11, 5))
+
+    return ExperimentReport(text, draw, heading, lines)
 
 
-def _line(found: list[dict[str, str]], references: str, phi: str, people: str) -> tuple[str, ...]:
-    here = [
-        row
-        for row in found
-        if (row["references"], row["phi"], row["people"]) == (references, phi, people)
-    ]
-    lam = np.mean([float(row["separability"]) for row in here])
-    errors = [short(_mean(here, method)) for method in _WORDS]
-    return (
-        _KINDS[references],
-        phi,
-        f"{int(people):,}",
-        digits(lam, 3),
-        *errors,
-        str(len({row["seed"] for row in here})),
-    )
+def _line(references: str, phi: str, n_users: str, rows: list[TextRow]) -> tuple[str, ...]:
+    lam = np.mean([float(row["separability"]) for row in rows])
+    errors = [error_text(_mean(rows, method)) for method in _METHOD_WORDS]
+    about = (_REFERENCES_WORDS[references], phi, f"{int(n_users):,}", decimal_text(lam, 3))
+    return (*about, *errors, str(len({row["seed"] for row in rows})))
 
 
-def _mean(rows: list[dict[str, str]], method: str) -> float | None:
+def _mean(rows: list[TextRow], method: str) -> float | None:
     values = [float(row["error"]) for row in rows if row["method"] == method]
     return float(np.mean(values)) if values else None
 
 
-_BEFORE = """# Error against the number of people
+_BEFORE = """\
+# Error against the number of people
 
-Q = 100 items, K = 10 components, N = 300 comparisons a person, α = .1 each, every pair asked equally often. Error: the
-fraction of discordant pairs after matching, the mean over components and seeds (a random ranking scores .5). If the
-paper's distance counts unordered pairs and is divided by Q(Q − 1), as its text reads, our number is twice the paper's.
-Its Figure 3 is empty in its source: there are only its statements to hold against. Written by `mallowmix reproduce fig3`.
+Q = 100 items, K = 10 components, N = 300 comparisons a person, α = .1 each, every pair compared
+equally often. Error: the fraction of discordant pairs after matching, the mean over components
+and seeds (a random ranking scores .5). If the paper's distance counts unordered pairs and is
+divided by Q(Q − 1), as its text reads, our number is twice the paper's. Its Figure 3 is empty in
+its source: there are only its statements to compare with. Written by `mallowmix reproduce fig3`.
 """
 _AFTER = """\
-- *references, MovieLens*: people clustered by their ratings (k-means of stars less the films' usual ones), a cluster's
-  films by mean rating; of 20 starts of the clustering, the one whose λ is nearest to the paper's 0, .01, .05, .20.
-  *random*: uniform, other ones for each seed.
-- *λ*: the least for which the planted β is λ-separable; 1 or more: some component has no novel pair.
-- *ours*: `fit` as it comes; *oracle told θ*: the most likely rankings when everyone's weights are known; *printed
-  method*: Algorithms 1 to 4.
-- The paper says that the error goes to 0 for φ ≤ .2 and to a small number above 0 for φ = .5, by the printed method. What
-  we see of that method is errors above a tenth at these numbers of people, whatever φ. The default method comes near the
-  oracle on random references, and from a thousand people on also on the MovieLens ones, which are more alike; with 300
-  people it mixes some of those up.
+- *references, MovieLens*: people clustered by their ratings (k-means of stars less the films'
+  mean), a cluster's films by mean rating; of 20 initialisations of the clustering, the one whose
+  λ is nearest to the paper's 0, .01, .05, .20. *random*: uniform, other ones for each seed.
+- *λ*: the least for which the planted β is λ-separable; 1 or more: some component has no novel
+  pair.
+- *ours*: `fit` with its default options; *oracle given θ*: the most likely rankings when the
+  weights of all people are known; *paper's method*: Algorithms 1 to 4, misprints corrected.
+- The paper says that the error of its method goes to 0 for φ ≤ .2 and to a small number above 0
+  for φ = .5. What we see of that method is errors above a tenth at these numbers of people,
+  whatever φ. The default method comes near the oracle on random references, and from a thousand
+  people on also on the MovieLens ones, which are more alike; with 300 people it mixes some of
+  those up.
 """
 
 
-def _paint(figure: Any, found: list[dict[str, str]]) -> None:
-    kinds = list(dict.fromkeys(row["references"] for row in found))
-    phis = sorted({float(row["phi"]) for row in found})
+def _paint(figure: Any, rows: list[TextRow]) -> None:
+    """One panel for each kind of references."""
+    kinds = list(dict.fromkeys(row["references"] for row in rows))
+    phis = sorted({float(row["phi"]) for row in rows})
     panels = np.atleast_1d(figure.subplots(1, len(kinds), sharey=True))
     for axes, kind in zip(panels, kinds, strict=True):
-        for (number, phi), method in (
-            (pair, method) for pair in enumerate(phis) for method in _WORDS
-        ):
-            here = [row for row in found if row["references"] == kind and float(row["phi"]) == phi]
-            sizes = sorted({int(row["people"]) for row in here if row["method"] == method})
-            means = [
-                _mean([row for row in here if int(row["people"]) == size], method) for size in sizes
-            ]
-            label = f"{_WORDS[method]}, φ = {phi:g}"
-            if sizes:
-                axes.plot(
-                    sizes,
-                    np.maximum(np.array(means, np.float64), _LEAST),
-                    _STYLES[method],
-                    color=_COLOURS[number % 4],
-                    label=label,
-                )
-        axes.set(
-            title=f"{_KINDS[kind]} references",
-            xscale="log",
-            yscale="log",
-            xlabel="people M",
-            ylim=(_LEAST / 1.5, 1),
-        )
+        for number, phi in enumerate(phis):
+            mine = [row for row in rows if (row["references"], float(row["phi"])) == (kind, phi)]
+            _plot_methods(axes, mine, phi, _COLOURS[number % 4])
+        title = f"{_REFERENCES_WORDS[kind]} references"
+        axes.set(title=title, xscale="log", yscale="log", xlabel="people M")
+        axes.set(ylim=(_LEAST_DRAWN / 1.5, 1))
         axes.grid(alpha=0.3)
     panels[0].set_ylabel("fraction of discordant pairs (0 is drawn at the bottom)")
-    panels[-1].legend(frameon=False, fontsize="x-small")
+    handles = {
+        label: handle
+        for axes in panels
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    panels[-1].legend(handles.values(), handles.keys(), frameon=False, fontsize="x-small")
+
+
+def _plot_methods(axes: Any, rows: list[TextRow], phi: float, colour: str) -> None:
+    """A line for each method."""
+    for method, words in _METHOD_WORDS.items():
+        sizes = sorted({int(row["users"]) for row in rows if row["method"] == method})
+        means = [_mean([row for row in rows if int(row["users"]) == n], method) for n in sizes]
+        if sizes:
+            errors = np.maximum(np.array(means, np.float64), _LEAST_DRAWN)
+            label = f"{words}, φ = {phi:g}"
+            axes.plot(sizes, errors, _STYLES[method], color=colour, label=label)

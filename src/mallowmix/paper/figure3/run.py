@@ -1,105 +1,96 @@
-"""Figure 3: the error of the reference rankings against the number of people, for four dispersions."""
+"""Figure 3: the error of the reference rankings against the number of users, for four φ."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from mallowmix._version import __version__
 from mallowmix.model.m4 import M4
 from mallowmix.model.separability import separability
-from mallowmix.paper.experiment import Experiment, Request, Row, key
+from mallowmix.paper.experiment import Experiment, Request, Row, task_key
+from mallowmix.paper.figure3.references import (
+    REFERENCE_PHIS,
+    movielens_references,
+    random_references,
+)
 from mallowmix.paper.figure3.report import report
 from mallowmix.paper.movielens_files import read_films
-from mallowmix.paper.planted_population import Population
-from mallowmix.paper.recovery.run import measures
-from mallowmix.paper.references import PHIS, Sigma, movielens_references, random_references
+from mallowmix.paper.planted_population import PlantedPopulation, planted_model, recovery_error
+from mallowmix.typing import Positions
 
-Q, K, N, ALPHA = 100, 10, 300, 0.1
-PEOPLE, QUICK_PEOPLE = (300, 1000, 3000, 10_000, 30_000), (300, 1000)
-METHODS = ("full", "oracle", "printed")
-KINDS = ("movielens", "random")
-COLUMNS = ("references", "phi", "people", "seed", "method", "error", "separability", "version")
+_Q, _K, _N, _ALPHA = 100, 10, 300, 0.1
+_N_USERS, _QUICK_N_USERS = (300, 1000, 3000, 10_000, 30_000), (300, 1000)
+_METHODS = ("full", "oracle", "paper")
+_REFERENCES = ("movielens", "random")
+_KEY = ("references", "phi", "users", "seed", "method")
+_COLUMNS = (*_KEY, "error", "separability", "version")
 
 
-class Task(NamedTuple):
-    """Whose references, the dispersion, how many people, and who is asked to find the references."""
+class Figure3Task(NamedTuple):
+    """Which references, the dispersion, the number of users, and the method that recovers them."""
 
     references: str
     phi: float
-    people: int
+    users: int
     seed: int
     method: str
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What its row is known by."""
-        return key(*self)
+        """What identifies its row."""
+        return task_key(*self)
 
 
-def tasks(request: Request) -> list[Task]:
-    """All methods of a population together. Quick: one seed, few people, two dispersions."""
-    sizes, phis, seeds = (
-        (QUICK_PEOPLE, PHIS[::3], 1) if request.quick else (PEOPLE, PHIS, request.n_seeds)
-    )
-    populations = [
-        (kind, phi, people, s)
-        for kind in KINDS
-        for people in sizes
+def _tasks(request: Request) -> list[Figure3Task]:
+    """All methods of a population together. Quick: one seed, few users, two dispersions."""
+    sizes, phis, seeds = (_N_USERS, REFERENCE_PHIS, request.n_seeds)
+    if request.quick:
+        sizes, phis, seeds = (_QUICK_N_USERS, REFERENCE_PHIS[::3], 1)
+    return [
+        Figure3Task(references, phi, n_users, seed, method)
+        for references in _REFERENCES
+        for n_users in sizes
         for phi in phis
-        for s in range(seeds)
+        for seed in range(seeds)
+        for method in _METHODS
     ]
-    return [Task(*population, method) for population in populations for method in METHODS]
 
 
-def rows(todo: Iterable[Task], request: Request) -> Iterator[Row]:
-    """One row a task; a population is drawn once for its tasks."""
-    population, of = None, None
-    for task in todo:
-        if population is None or of != task[:4]:
-            of, truth = task[:4], planted(task, request.data)
-            population = Population(
-                truth,
-                task.people,
-                N,
-                seed=task.seed,
-                n_jobs=request.n_jobs,
-                progress=request.progress,
-            )
-        error = measures(population.truth, population.answer(task.method))["error"]
-        yield dict(
-            zip(
-                COLUMNS,
-                (*task, error, separability(population.truth.beta()), __version__),
-                strict=True,
-            )
-        )
+def _rows(tasks: Iterable[Figure3Task], request: Request) -> Iterator[Row]:
+    """One row for each task; a population is drawn once for its tasks."""
+    population, drawn = None, None
+    for task in tasks:
+        if population is None or drawn != task[:4]:
+            population, drawn = _population(task, request), task[:4]
+        truth = population.truth
+        error = recovery_error(truth, population.estimate(task.method)).error
+        values = (*task, error, separability(truth.beta()), __version__)
+        yield dict(zip(_COLUMNS, values, strict=True))
 
 
-def planted(task: Task, data: Path | None) -> M4:
-    """The model behind a population."""
-    sigma = (
-        _from_movielens(data)
-        if task.references == "movielens"
-        else random_references(Q, K, task.seed)
+def _population(task: Figure3Task, request: Request) -> PlantedPopulation:
+    truth, n_jobs = _planted(task, request.data), request.n_jobs
+    return PlantedPopulation(
+        truth, task.users, _N, seed=task.seed, n_jobs=n_jobs, progress=request.progress
     )
-    names = [f"{i:0{len(str(Q))}d}" for i in range(Q)]
-    return M4(sigma, np.full(K, task.phi), np.full(K, ALPHA), np.array(names, object))
+
+
+def _planted(task: Figure3Task, data: Path | None) -> M4:
+    """The model behind a population."""
+    from_films = task.references == "movielens"
+    sigma = _from_movielens(data) if from_films else random_references(_Q, _K, task.seed)
+    return planted_model(sigma, task.phi, _ALPHA)
 
 
 @cache
-def _from_movielens(data: Path | None) -> Sigma:
-    return movielens_references(read_films(data), Q, K)
+def _from_movielens(data: Path | None) -> Positions:
+    return movielens_references(read_films(data), _Q, _K)
 
 
-def said(row: Mapping[str, Any]) -> str:
-    """A row in a few words."""
-    about = f"{row['references']} references, φ = {row['phi']:g}, M = {row['people']:,}, seed {row['seed']}"
-    return f"{about}, {row['method']}: {row['error']:.5f}"
+def _describe(row: Mapping[str, Any]) -> str:
+    population = f"φ = {row['phi']:g}, M = {row['users']:,}, seed {row['seed']}"
+    return f"{row['references']} references, {population}, {row['method']}: {row['error']:.5f}"
 
 
-EXPERIMENT = Experiment(
-    COLUMNS, ("references", "phi", "people", "seed", "method"), tasks, rows, said, report
-)
+EXPERIMENT = Experiment(_COLUMNS, _KEY, _tasks, _rows, _describe, report)

@@ -1,1 +1,1 @@
-"""Figure 4."""
+"""Figure 4: held-out comparisons of MovieLens."""

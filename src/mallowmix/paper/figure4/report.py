@@ -1,11 +1,12 @@
-"""Figure 4 in Markdown and as a picture: log-likelihood per comparison against K, and M4's margin over TM."""
+"""Figure 4 in Markdown and as a picture: log-likelihood against K, and M4's margin over TM."""
 
-from textwrap import wrap
 from typing import Any
 
-from mallowmix.paper.experiment import Report, digits, markdown_table
+from mallowmix.paper.experiment import ExperimentReport, TextRow
+from mallowmix.paper.markdown import decimal_text, markdown_table, wrap_markdown
 from mallowmix.paper.pictures import save_picture
 
+SCORING_METHODS = ("completion", "left-to-right")
 _STYLES = {
     "M4": ("o-", "#08306b"),
     "TM": ("s-", "#b5651d"),
@@ -17,78 +18,85 @@ _STYLES = {
 }
 
 
-def report(found: list[dict[str, str]], todo: list[Any]) -> Report:
-    """A line a method and K, a column a system."""
-    systems = list(dict.fromkeys(row["system"] for row in found))
+def report(rows: list[TextRow], tasks: list[Any]) -> ExperimentReport:
+    """A line for each scoring method and K, a column for each system.
+
+    Parameters
+    ----------
+    rows : list of dict
+        The rows, as text.
+    tasks : list of Figure4Task
+        What was to be run.
+
+    Returns
+    -------
+    ExperimentReport
+        The page, the picture and the table.
+    """
+    systems = list(dict.fromkeys(row["system"] for row in rows))
     heading = ("scored by", "K", *systems, "M4 above TM")
-    methods = dict.fromkeys(row["method"] for row in found)
-    lines = [_line(found, method, k, systems) for method in methods for k in _ks(found)]
-    text = "\n".join(
-        [_before(found), markdown_table(heading, lines), "", _verdict(found), "", _AFTER]
-    )
-    return Report(
-        text,
-        lambda path: save_picture(path, lambda figure: _paint(figure, found), (11, 4.6)),
-        heading,
-        lines,
-    )
+    methods = dict.fromkeys(row["method"] for row in rows)
+    lines = [_line(rows, method, k, systems) for method in methods for k in _ks(rows)]
+    parts = [_before(rows), markdown_table(heading, lines), "", _verdict(rows), "", _AFTER]
+
+    def draw(path: Any) -> None:
+        save_picture(path, lambda figure: _paint(figure, rows), (11, 4.6))
+
+    return ExperimentReport("\n".join(parts), draw, heading, lines)
 
 
-def _ks(found: list[dict[str, str]]) -> list[int]:
-    return sorted({int(row["k"]) for row in found} - {1})
+def _ks(rows: list[TextRow]) -> list[int]:
+    return sorted({int(row["k"]) for row in rows} - {1})
 
 
-def _value(found: list[dict[str, str]], system: str, method: str, k: int) -> float | None:
+def _value(rows: list[TextRow], system: str, method: str, k: int) -> float | None:
     """The log-likelihood; one ranking is the same at all K."""
     k = 1 if system == "one ranking" else k
-    values = [
-        row["log_likelihood"]
-        for row in found
-        if (row["system"], row["method"], int(row["k"])) == (system, method, k)
-    ]
-    return float(values[0]) if values else None
+    for row in rows:
+        if (row["system"], row["method"], int(row["k"])) == (system, method, k):
+            return float(row["log_likelihood"])
+    return None
 
 
-def _margin(found: list[dict[str, str]], method: str, k: int) -> float | None:
-    ours, theirs = (_value(found, system, method, k) for system in ("M4", "TM"))
+def _margin(rows: list[TextRow], method: str, k: int) -> float | None:
+    ours, theirs = (_value(rows, system, method, k) for system in ("M4", "TM"))
     return ours - theirs if ours is not None and theirs is not None else None
 
 
-def _line(found: list[dict[str, str]], method: str, k: int, systems: list[str]) -> tuple[str, ...]:
-    margin = _margin(found, method, k)
-    values = [digits(_value(found, system, method, k)) for system in systems]
+def _line(rows: list[TextRow], method: str, k: int, systems: list[str]) -> tuple[str, ...]:
+    margin = _margin(rows, method, k)
+    values = [decimal_text(_value(rows, system, method, k)) for system in systems]
     return (method, str(k), *values, f"{margin:+.4f}" if margin is not None else "–")
 
 
-def _before(found: list[dict[str, str]]) -> str:
+def _before(rows: list[TextRow]) -> str:
     """What was done, in lines of a page's width."""
-    few = next((row for row in found if row["method"] == "left-to-right"), None)
-    said = _WHAT + (_QUICK if found[0]["size"] == "quick" else "")
-    said += (
-        f" Left-to-right: {few['users']} of the new people, who made at most 600 comparisons each."
-        if few
-        else ""
-    )
+    text = f"{_WHAT} {_QUICK}" if rows[0]["size"] == "quick" else _WHAT
+    subset = next((row for row in rows if row["method"] == "left-to-right"), None)
+    if subset:
+        text += f" Left-to-right: {subset['users']} of the new people, who made at most 600"
+        text += " comparisons each."
     return "\n".join(
-        ["# New people's comparisons of films", "", *wrap(f"{said} {_PAPER}", 122), ""]
+        ["# New people's comparisons of films", "", *wrap_markdown(f"{text} {_PAPER}"), ""]
     )
 
 
-_WHAT = """Log-likelihood per held-out comparison (β alone; μ cancels between systems; a coin has −.6931) on MovieLens: the 200
-most rated films, learnt from the users numbered up to 4000, asked of the others."""
-_QUICK = """ This is the quick twin: 1,500 people to learn from, fits that stop early (`short`), and no TM without rounding.
-Bradley–Terry scores are learnt on from such a fit, which is part of why they are ahead of it here."""
-_PAPER = """The paper prints no numbers: its Figure 4 is empty in its source. Its claim is that M4 is above TM for every K.
-Written by `mallowmix reproduce fig4`."""
+_WHAT = """\
+Log-likelihood per held-out comparison (β alone; μ cancels between systems; a coin has −.6931) on
+MovieLens: the 200 most rated films, learnt from the users numbered up to 4000; held out are the
+others."""
+_QUICK = """\
+This is the quick version: 1,500 people to learn from, fits that stop early (`short`), and no TM
+without rounding. Bradley–Terry scores are learnt further from such a fit, which is part of why
+they are ahead of it here."""
+_PAPER = """\
+The paper prints no numbers: its Figure 4 is empty in its source. Its claim is that M4 is above TM
+for every K. Written by `mallowmix reproduce fig4`."""
 
 
-def _verdict(found: list[dict[str, str]]) -> str:
-    margins = [
-        margin
-        for method in ("completion", "left-to-right")
-        for k in _ks(found)
-        if (margin := _margin(found, method, k))
-    ]
+def _verdict(rows: list[TextRow]) -> str:
+    pairs = [(method, k) for method in SCORING_METHODS for k in _ks(rows)]
+    margins = [margin for pair in pairs if (margin := _margin(rows, *pair)) is not None]
     if not margins:
         return "M4 and TM were not both run."
     above = sum(margin > 0 for margin in margins)
@@ -96,33 +104,34 @@ def _verdict(found: list[dict[str, str]]) -> str:
     return f"M4 is above TM in {above} of {len(margins)} comparisons, {ends} a comparison."
 
 
-_AFTER = """- *completion*: half of a person's comparisons, dealt at random, predicted from the other half, all new people;
-  *left-to-right*: all of a person's comparisons together, θ integrated out over the Dirichlet prior, by a particle
-  filter.
-- *TM*: M4's own fit with φ = 0 and β ← (1 − ε)β + ε/2, ε chosen on training people, since without a floor a choice
-  against all K rankings has probability 0; *not rounded*: β as Algorithm 3 leaves it, with the same kind of floor.
-- *mixtures*: everybody holds one component, learnt by EM; all of a person's comparisons together are then a sum over K
-  components, exact without particles. (The mixture with one ranking a person, the tensor method and the systems for
-  rankings are not here: too slow at 200 films, at most 64 items, no rankings.)
-- At most 300 comparisons of a person are learnt from, drawn at random, and everybody's say in learning is capped at 20
-  comparisons' worth (`mallowmix.readers.rating_forms.capped`).
-- A person's comparisons here come from one set of ratings, so they are far from independent: all systems are surer of a
-  person than they should be.
+_AFTER = """\
+- *completion*: half of a person's comparisons, split at random, predicted from the other half,
+  all new people; *left-to-right*: all of a person's comparisons together, θ integrated out over
+  the Dirichlet prior, by a particle filter.
+- *TM*: M4's own fit with φ = 0 and β ← (1 − ε)β + ε/2, ε chosen on training people, since without
+  a floor a choice against all K rankings has probability 0; *not rounded*: β as Algorithm 3
+  leaves it, with the same kind of floor.
+- *mixtures*: every person has one component, learnt by EM; all of a person's comparisons together
+  are then a sum over K components, exact without particles. (The mixture with one ranking a
+  person, the tensor method and the systems for rankings are not here: too slow at 200 films, at
+  most 64 items, no rankings.)
+- At most 300 comparisons of a person are learnt from, drawn at random, and the user weight is
+  capped, so that nobody counts for more than 20 comparisons
+  (`mallowmix.readers.rating_forms.capped`).
+- A person's comparisons here come from one set of ratings, so they are far from independent: all
+  systems are surer of a person than they should be.
 """
 
 
-def _paint(figure: Any, found: list[dict[str, str]]) -> None:
-    for axes, method in zip(figure.subplots(1, 2), ("completion", "left-to-right"), strict=True):
+def _paint(figure: Any, rows: list[TextRow]) -> None:
+    ks = _ks(rows)
+    panels = figure.subplots(1, 2)
+    for axes, method in zip(panels, SCORING_METHODS, strict=True):
         for system, (style, colour) in _STYLES.items():
-            points = [
-                (k, value)
-                for k in _ks(found)
-                if (value := _value(found, system, method, k)) is not None
-            ]
+            values = [(k, _value(rows, system, method, k)) for k in ks]
+            points = [(k, value) for k, value in values if value is not None]
             if points:
                 axes.plot(*zip(*points, strict=True), style, color=colour, label=system)
-        axes.set(
-            title=method, xlabel="K", xticks=_ks(found), ylabel="log-likelihood per comparison"
-        )
+        axes.set(title=method, xlabel="K", xticks=ks, ylabel="log-likelihood per comparison")
         axes.grid(alpha=0.3)
-    axes.legend(frameon=False, fontsize="small")
+    panels[-1].legend(frameon=False, fontsize="small")

@@ -1,1 +1,1 @@
-"""Planted rankings found again: our own table."""
+"""Recovery of planted rankings: our own table."""

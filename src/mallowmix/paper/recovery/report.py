@@ -1,205 +1,224 @@
-"""The recovery table in Markdown and as a picture: targets, ours, the oracle told θ, and the printed method."""
+"""The recovery table in Markdown and as a picture: targets, ours, the oracle given θ, the paper."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mallowmix.paper.experiment import Experiment, Report, Request, Row
-from mallowmix.paper.recovery import run as recovery
-from mallowmix.paper.recovery.run import COLUMNS, METHODS, Setting, Task
+from mallowmix.paper.experiment import ExperimentReport, TextRow
+from mallowmix.paper.markdown import error_text
+from mallowmix.paper.pictures import save_picture
+from mallowmix.paper.recovery.planted_settings import PlantedSetting
 
-_LEAST = 1e-5  # an error of 0 is drawn here
+RECOVERY_METHODS = ("none", "short", "full", "oracle", "paper")  # in the order in which they run
+_LEAST_DRAWN = 1e-5  # an error of 0 is drawn here
 _MARKS = {  # of the picture: marker, colour, words
     "target": ("|", "black", "target (at most)"),
-    "printed": ("s", "#b5651d", "the printed method"),
+    "paper": ("s", "#b5651d", "the paper's method"),
     "none": ("v", "#9ecae1", "ours, refine none"),
     "short": ("d", "#4292c6", "ours, refine short"),
     "full": ("o", "#08306b", "ours, refine full"),
-    "oracle": ("x", "#2ca02c", "oracle told θ"),
+    "oracle": ("x", "#2ca02c", "oracle given θ"),
 }
 
 
-class Line(NamedTuple):
-    """A setting: the means over its seeds."""
+class RecoveryLine(NamedTuple):
+    """A setting: the means over its seeds.
 
-    setting: Setting
-    n_seeds: int  # of the full method
-    error: dict[str, float]  # by method, where it was run
+    Parameters
+    ----------
+    setting : PlantedSetting
+        The population.
+    n_seeds : int
+        Of the default method.
+    error : dict of str to float
+        By method, where it was run.
+    phi_bias, phi_worst, alpha_ratio : float
+        Of the default method.
+    goal : float, optional
+        1.3 times the oracle's error on the same seeds, and .0002.
+    """
+
+    setting: PlantedSetting
+    n_seeds: int
+    error: dict[str, float]
     phi_bias: float
     phi_worst: float
     alpha_ratio: float
-    goal: float | None  # 1.3 times the oracle's error on the same seeds, and .0002
+    goal: float | None
 
 
-def summarise(rows: Iterable[Mapping[str, Any]], settings: Iterable[Setting]) -> list[Line]:
-    """One line a setting that has been run, in the order of the settings."""
+def report(rows: list[TextRow], tasks: list[Any]) -> ExperimentReport:
+    """The table, the picture, and for the screen the errors only.
+
+    Parameters
+    ----------
+    rows : list of dict
+        The rows, as text.
+    tasks : list of RecoveryTask
+        What was to be run.
+
+    Returns
+    -------
+    ExperimentReport
+        The page, the picture and the table.
+    """
+    lines = summarise_recovery(rows, dict.fromkeys(task.setting for task in tasks))
+    heading = ("setting", "target", "ours", "oracle given θ", "goal", "paper's method", "met")
+
+    def draw(path: Any) -> None:
+        save_picture(path, lambda figure: _paint(figure, lines), (9, 1.6 + 0.4 * len(lines)))
+
+    screen = [_screen_line(line) for line in lines]
+    return ExperimentReport(recovery_markdown(lines), draw, heading, screen)
+
+
+def summarise_recovery(
+    rows: Iterable[Mapping[str, Any]], settings: Iterable[PlantedSetting]
+) -> list[RecoveryLine]:
+    """The means over seeds.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        The rows, as text or numbers.
+    settings : iterable of PlantedSetting
+        The settings, in the order in which they are to stand.
+
+    Returns
+    -------
+    list of RecoveryLine
+        One for each setting that the default method was run on.
+    """
     table = list(rows)
     lines = [
-        _line(setting, [row for row in table if row["setting"] == setting.name])
+        _summarised(setting, [row for row in table if row["setting"] == setting.name])
         for setting in settings
     ]
     return [line for line in lines if line.n_seeds]
 
 
-def _line(setting: Setting, table: list[Mapping[str, Any]]) -> Line:
-    by_method = {method: [row for row in table if row["method"] == method] for method in METHODS}
-    error = {method: _mean(chosen, "error") for method, chosen in by_method.items() if chosen}
+def _summarised(setting: PlantedSetting, rows: list[Mapping[str, Any]]) -> RecoveryLine:
+    by_method = {m: [row for row in rows if row["method"] == m] for m in RECOVERY_METHODS}
+    error = {method: _mean(mine, "error") for method, mine in by_method.items() if mine}
     full = by_method["full"]
     goal = 1.3 * error["oracle"] + 0.0002 if "oracle" in error and setting.has_goal else None
+    bias, ratio = _mean(full, "phi_bias"), _mean(full, "alpha_ratio")
     worst = max((float(row["phi_worst"]) for row in full), default=np.nan)
-    return Line(
-        setting, len(full), error, _mean(full, "phi_bias"), worst, _mean(full, "alpha_ratio"), goal
-    )
+    return RecoveryLine(setting, len(full), error, bias, worst, ratio, goal)
 
 
 def _mean(rows: list[Mapping[str, Any]], name: str) -> float:
     return float(np.mean([float(row[name]) for row in rows])) if rows else np.nan
 
 
-def markdown(lines: list[Line]) -> str:
-    """The table, with what its columns mean."""
-    errors = "target | ours | oracle told θ | goal | `short` | `none` | printed method"
+def recovery_markdown(lines: list[RecoveryLine]) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    lines : list of RecoveryLine
+        The settings.
+
+    Returns
+    -------
+    str
+        The table, with what its columns mean.
+    """
+    errors = "target | ours | oracle given θ | goal | `short` | `none` | paper's method"
     heading = f"| setting | {errors} | met | φ bias | φ worst | Σα ratio | seeds |"
     rule = "|---|" + "---:|" * 7 + "---|" + "---:|" * 4
-    return "\n".join([_BEFORE, heading, rule, *map(_markdown_row, lines), "", _AFTER])
+    return "\n".join([_BEFORE, heading, rule, *map(_markdown_line, lines), "", _AFTER])
 
 
-_BEFORE = """# Recovery of planted rankings
+_BEFORE = """\
+# Recovery of planted rankings
 
-Error is the fraction of discordant pairs after matching, the mean over seeds; a random ranking scores .5.
-Unless said, Q = 100 items, K = 10 components with uniformly drawn reference rankings, N = 300 comparisons a person,
-α = .1 each, every pair asked equally often. Written by `mallowmix reproduce recovery`.
+Error is the fraction of discordant pairs after matching, the mean over seeds; a random ranking
+scores .5. Unless said, Q = 100 items, K = 10 components with uniformly drawn reference rankings,
+N = 300 comparisons a person, α = .1 each, every pair compared equally often. Written by
+`mallowmix reproduce recovery`.
 """
-_AFTER = """- *ours*: `fit` as it comes (method `spectral`, refine `full`); `short` and `none` stop earlier.
-- *oracle told θ*: the most likely rankings when everyone's true weights are known, on the same data.
+_AFTER = """\
+- *ours*: `fit` with its default options (method `spectral`, refine `full`); `short` and `none`
+  stop earlier.
+- *oracle given θ*: the most likely rankings when the true weights of all people are known, on the
+  same data.
 - *goal*: 1.3 times the oracle + .0002, where N ≥ 50 and α ≤ .1.
-- *printed method*: Algorithms 1 to 4 of the paper (method `projections`), for up to 3,000 people, two seeds.
+- *paper's method*: Algorithms 1 to 4 of the paper (method `projections`), misprints corrected,
+  for up to 3,000 people, two seeds.
 - *met*: whether ours is within the target, and within the goal.
-- *φ bias*: mean of φ found − φ planted; *φ worst*: the largest absolute difference of any component and seed;
-  *Σα ratio*: found over planted.
+- *φ bias*: mean of φ found − φ planted; *φ worst*: the largest absolute difference of any
+  component and seed; *Σα ratio*: found over planted.
 """
 
 
-def words(setting: Setting) -> str:
-    """What sets a setting apart, in the paper's letters."""
-    usual = Setting()
-    said = [
-        f"{letter} = {getattr(setting, name):g}"
-        for letter, name in (("K", "n_components"), ("Q", "n_items"), ("N", "per_user"))
-        if getattr(setting, name) != getattr(usual, name)
-    ]
-    alpha = [f"α = {setting.alpha:g} each"] if setting.alpha != usual.alpha else []
-    return ", ".join([*said, *alpha, f"M = {setting.n_users:,}", f"φ = {setting.phi:g}"])
-
-
-def _markdown_row(line: Line) -> str:
-    error = {method: short(line.error.get(method)) for method in METHODS}
-    numbers = (
-        f"{line.phi_bias:+.4f} | {line.phi_worst:.4f} | {line.alpha_ratio:.3f} | {line.n_seeds}"
+def _markdown_line(line: RecoveryLine) -> str:
+    error = {method: error_text(line.error.get(method)) for method in RECOVERY_METHODS}
+    cells = (
+        line.setting.words,
+        error_text(line.setting.target),
+        f"**{error['full']}**",
+        error["oracle"],
+        error_text(line.goal),
+        error["short"],
+        error["none"],
+        error["paper"],
+        limits_met(line),
+        f"{line.phi_bias:+.4f}",
+        f"{line.phi_worst:.4f}",
+        f"{line.alpha_ratio:.3f}",
+        str(line.n_seeds),
     )
-    cells = f"{short(line.setting.target)} | **{error['full']}** | {error['oracle']} | {short(line.goal)}"
-    others = f"{error['short']} | {error['none']} | {error['printed']}"
-    return f"| {words(line.setting)} | {cells} | {others} | {met(line)} | {numbers} |"
+    return f"| {' | '.join(cells)} |"
 
 
-def met(line: Line) -> str:
-    """Which of its limits the default method keeps."""
+def limits_met(line: RecoveryLine) -> str:
+    """Which of its limits the default method keeps.
+
+    Parameters
+    ----------
+    line : RecoveryLine
+        A setting.
+
+    Returns
+    -------
+    str
+        Like "target, not the goal".
+    """
+    limits = ((line.setting.target, "target"), (line.goal, "goal"))
+    known = [(limit, name) for limit, name in limits if limit is not None]
     ours = line.error["full"]
-    kept = [
-        (limit, name)
-        for limit, name in ((line.setting.target, "target"), (line.goal, "goal"))
-        if limit is not None
-    ]
-    return ", ".join(name if ours <= limit else f"not the {name}" for limit, name in kept)
+    return ", ".join(name if ours <= limit else f"not the {name}" for limit, name in known)
 
 
-def short(value: float | None) -> str:
-    """.0016 for 0.0016, and a dash for nothing."""
-    if value is None:
-        return "–"
-    digits = 5 if 0 < value < 0.00095 else 4 if value < 0.0995 else 3
-    return f"{value:.{digits}f}".lstrip("0") if value else "0"
+def _screen_line(line: RecoveryLine) -> tuple[str, ...]:
+    error, setting = line.error, line.setting
+    errors = (setting.target, error["full"], error.get("oracle"), line.goal, error.get("paper"))
+    return (setting.words, *map(error_text, errors), limits_met(line))
 
 
-def draw(lines: list[Line], path: Path) -> None:
-    """A row a setting, a mark a method, error on a logarithmic axis."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 1.6 + 0.4 * len(lines)), layout="constrained")
+def _paint(figure: Any, lines: list[RecoveryLine]) -> None:
+    """A row for each setting, a mark for each method, error on a logarithmic axis."""
     axes = figure.subplots()
-    for name, (marker, colour, said) in _MARKS.items():
-        points = [
-            (value, y) for y, line in enumerate(lines) if (value := _value(line, name)) is not None
+    for name, (marker, colour, words) in _MARKS.items():
+        values = [
+            line.setting.target if name == "target" else line.error.get(name) for line in lines
         ]
+        points = [(value, y) for y, value in enumerate(values) if value is not None]
         if points:
             x, y = zip(*points, strict=True)
-            size = 16 if name == "target" else 7
-            axes.plot(
-                np.maximum(x, _LEAST),
-                y,
-                marker,
-                color=colour,
-                label=said,
-                markersize=size,
-                markeredgewidth=2 if marker in "x|" else 0,
-            )
+            size, edge = 16 if name == "target" else 7, 2 if marker in "x|" else 0
+            style = {"color": colour, "label": words, "markersize": size, "markeredgewidth": edge}
+            axes.plot(np.maximum(x, _LEAST_DRAWN), y, marker, **style)
     axes.set(
         xscale="log",
         xlabel="fraction of discordant pairs (0 is drawn at the left edge)",
-        xlim=(_LEAST / 1.5, 1),
+        xlim=(_LEAST_DRAWN / 1.5, 1),
         ylim=(len(lines) - 0.5, -0.5),
     )
-    axes.set_yticks(range(len(lines)), [words(line.setting) for line in lines])
+    axes.set_yticks(range(len(lines)), [line.setting.words for line in lines])
     axes.grid(axis="both", alpha=0.3)
     axes.legend(
         loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=3, frameon=False, fontsize="small"
     )
-    FigureCanvasAgg(figure).print_png(str(path), metadata={"Software": None})
-
-
-def _value(line: Line, name: str) -> float | None:
-    return line.setting.target if name == "target" else line.error.get(name)
-
-
-def tasks(request: Request) -> list[Task]:
-    """What is run: everything for so many seeds, or the quick twin."""
-    return recovery.quick_tasks() if request.quick else recovery.tasks(n_seeds=request.n_seeds)
-
-
-def rows(todo: Iterable[Task], request: Request) -> Iterator[Row]:
-    """One row a task."""
-    return recovery.rows(todo, n_jobs=request.n_jobs, progress=request.progress)
-
-
-def said(row: Mapping[str, Any]) -> str:
-    """A row in a few words."""
-    return f"{row['setting']} seed {row['seed']} {row['method']}: {row['error']:.5f}"
-
-
-def report(found: list[dict[str, str]], todo: list[Task]) -> Report:
-    """The table, the picture, and for the screen the errors alone."""
-    lines = summarise(found, dict.fromkeys(task.setting for task in todo))
-    heading = ("setting", "target", "ours", "oracle told θ", "goal", "printed method", "met")
-    return Report(
-        markdown(lines),
-        lambda path: draw(lines, path),
-        heading,
-        [_screen_row(line) for line in lines],
-    )
-
-
-def _screen_row(line: Line) -> tuple[str, ...]:
-    errors = (
-        line.setting.target,
-        line.error["full"],
-        line.error.get("oracle"),
-        line.goal,
-        line.error.get("printed"),
-    )
-    return (words(line.setting), *map(short, errors), met(line))
-
-
-EXPERIMENT = Experiment(COLUMNS, ("setting", "seed", "method"), tasks, rows, said, report)

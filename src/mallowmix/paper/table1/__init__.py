@@ -1,1 +1,1 @@
-"""Table 1."""
+"""Table 1: the ranking mixtures."""

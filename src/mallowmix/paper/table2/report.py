@@ -1,97 +1,91 @@
-"""Table 2 in Markdown and as a picture: the paper's errors beside ours, with a word on what each row is."""
+"""Table 2 in Markdown and as a picture: the paper's errors beside ours."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from mallowmix.paper.experiment import Report, digits, markdown_table
+from mallowmix.paper.experiment import ExperimentReport, TextRow
+from mallowmix.paper.markdown import decimal_text, markdown_table
 from mallowmix.paper.pictures import save_picture
 
-_PAPER = {  # (system, variant): errors at K = 10, 15, 20
-    ("PMF", "real"): (1.0491, 0.9127, 0.9250),
-    ("BPMF", "real"): (0.8254, 0.8236, 0.8213),
-    ("BPMF", "rounded"): (0.8723, 0.8734, 0.8678),
-    ("TM", "printed rule"): (0.8840, 0.8780, 0.8721),
-    ("M4", "printed rule"): (0.8509, 0.8296, 0.8241),
-}
-PRINTED = {
-    (*about, k): value
-    for about, values in _PAPER.items()
-    for k, value in zip((10, 15, 20), values, strict=True)
-}
 _COLOURS = {"PMF": "#7f7f7f", "BPMF": "#2ca02c", "TM": "#b5651d", "M4": "#08306b"}
 
 
-def report(found: list[dict[str, str]], todo: list[Any]) -> Report:
-    """One line a system and variant, one column a K."""
-    ks = sorted({int(row["k"]) for row in found} - {0})
-    heading = (
-        "system",
-        "prediction",
-        *(f"K = {k}{whose}" for k in ks for whose in ("", ", paper")),
-    )
-    about = dict.fromkeys((row["system"], row["variant"]) for row in found)
-    lines = [_line(found, *names, ks) for names in about]
+def report(rows: list[TextRow], tasks: list[Any]) -> ExperimentReport:
+    """A line for each system and variant, a column for each K.
+
+    Parameters
+    ----------
+    rows : list of dict
+        The rows, as text.
+    tasks : list of Table2Task
+        What was to be run.
+
+    Returns
+    -------
+    ExperimentReport
+        The page, the picture and the table.
+    """
+    ks = sorted({int(row["k"]) for row in rows} - {0})
+    errors = [f"K = {k}{whose}" for k in ks for whose in ("", ", paper")]
+    heading = ("system", "prediction", *errors)
+    about = dict.fromkeys((row["system"], row["variant"]) for row in rows)
+    lines = [_line(rows, *names, ks) for names in about]
     text = "\n".join([_BEFORE, markdown_table(heading, lines), "", _AFTER])
-    return Report(
-        text,
-        lambda path: save_picture(path, lambda figure: _paint(figure, found), (9, 5)),
-        heading,
-        lines,
-    )
+
+    def draw(path: Any) -> None:
+        save_picture(path, lambda figure: _paint(figure, rows), (9, 5))
+
+    return ExperimentReport(text, draw, heading, lines)
 
 
-def _line(found: list[dict[str, str]], system: str, variant: str, ks: list[int]) -> tuple[str, ...]:
-    cells = {
-        int(row["k"]): row for row in found if (row["system"], row["variant"]) == (system, variant)
-    }
-    numbers = [cells.get(k, cells.get(0)) for k in ks]  # what has no K is the same at all
-    return (
-        system,
-        variant,
-        *(digits(row[name] if row else "") for row in numbers for name in ("rmse", "paper")),
-    )
+def _line(rows: list[TextRow], system: str, variant: str, ks: list[int]) -> tuple[str, ...]:
+    mine = [row for row in rows if (row["system"], row["variant"]) == (system, variant)]
+    by_k = {int(row["k"]): row for row in mine}
+    cells = [by_k.get(k, by_k.get(0)) for k in ks]  # what has no K is the same at all
+    errors = [row[name] if row else "" for row in cells for name in ("rmse", "paper")]
+    return (system, variant, *map(decimal_text, errors))
 
 
-_BEFORE = """# Ratings of MovieLens predicted
+_BEFORE = """\
+# Ratings of MovieLens predicted
 
-Root mean squared error on the test ratings of the 100 most rated films, in the split that the paper uses, beside the
-paper's Table 2. The standard error of such a number is about .005; differences between rows are surer, since all have the
-same test ratings. Written by `mallowmix reproduce table2`.
+Root mean squared error on the test ratings of the 100 most rated films, in the split that the
+paper uses, beside the paper's Table 2. The standard error of such a number is about .005;
+differences between rows are surer, since all have the same test ratings. Written by
+`mallowmix reproduce table2`.
 """
-_AFTER = """- *PMF, BPMF*: with the settings of the published code. PMF's number hangs on the seed: it overfits so small a matrix.
-- *printed rule*: the paper's, the number of stars that makes the person's comparisons with the film most probable, ties
-  ignored; from one fit. We do not come near the paper's numbers with it, for TM or for M4. It multiplies dozens of
-  comparisons that come from one set of ratings as if they were independent, and drops most of them at the person's
-  commonest number of stars, which it then chooses far too often. An integer prediction with an error of .8241 would need
-  a real-valued one near .78, where BPMF has .82.
-- *posterior*: the same comparisons, tempered and with a prior from the person's histogram (`predict_ratings`), four fits
-  averaged; the mean, or that rounded.
-- *star profiles*: what following a taste adds to each film's stars, learnt by regression on people's weights; a person's
-  stars then say how much of each taste they have (`mallowmix.paper.table2.star_profiles`). The tastes, and so which films
-  are alike, come from M4's comparisons.
-- What is tuned is tuned on a tenth of the training ratings, held out of what is told of people (the components, learnt
-  from all training ratings, have seen them). The test ratings were looked at once, by this table.
+_AFTER = """\
+- *PMF, BPMF*: with the settings of the published code. PMF's number depends on the seed: it
+  overfits so small a matrix.
+- *printed rule*: the paper's, the number of stars that makes the person's comparisons with the
+  film most probable, ties ignored; from one fit. We do not come near the paper's numbers with it,
+  for TM or for M4. It multiplies dozens of comparisons that come from one set of ratings as if
+  they were independent, and drops most of them at the person's commonest number of stars, which
+  it then chooses far too often. An integer prediction with an error of .8241 would need a
+  real-valued one near .78, where BPMF has .82.
+- *posterior*: the same comparisons, tempered and with a prior from the person's histogram
+  (`predict_ratings`), four fits averaged; the mean, or that rounded.
+- *star profiles*: what following a component adds to each film's stars, learnt by regression on
+  people's weights; a person's stars then say how much of each component they have
+  (`mallowmix.paper.table2.star_profiles`). The components, and so which films are alike, come
+  from M4's comparisons.
+- What is tuned is tuned on a tenth of the training ratings, held out of what is given of people
+  (the components, learnt from all training ratings, have seen them). The test ratings were used
+  once, by this table.
 """
 
 
-def _paint(figure: Any, found: list[dict[str, str]]) -> None:
+def _paint(figure: Any, rows: list[TextRow]) -> None:
+    """The largest K, and what has no K."""
     axes = figure.subplots()
-    lines = [
-        row for row in found if row["k"] == max((r["k"] for r in found), key=int) or row["k"] == "0"
-    ]
+    largest = max((row["k"] for row in rows), key=int)
+    lines = [row for row in rows if row["k"] in (largest, "0")]
     for y, row in enumerate(lines):
-        axes.plot(
-            float(row["rmse"]), y, "o", color=_COLOURS.get(row["system"], "black"), markersize=8
-        )
+        colour = _COLOURS.get(row["system"], "black")
+        axes.plot(float(row["rmse"]), y, "o", color=colour, markersize=8)
         if row["paper"]:
-            axes.plot(
-                float(row["paper"]),
-                y,
-                "x",
-                color=_COLOURS.get(row["system"], "black"),
-                markersize=9,
-                markeredgewidth=2,
-            )
+            style = {"markersize": 9, "markeredgewidth": 2}
+            axes.plot(float(row["paper"]), y, "x", color=colour, **style)
     axes.set_yticks(range(len(lines)), [_words(row) for row in lines])
     axes.set(
         xlabel="root mean squared error on test ratings (dot: here; cross: the paper)",

@@ -1,14 +1,14 @@
-"""Stars from tastes: what following a taste adds to each film's stars, and what a person's own ratings then say of the next one.
+"""Star profiles: what following a component adds to each film's stars.
 
-M4 gives every person weights θ over its tastes. A film has as many stars as usual, plus the person's generosity, plus what the
-tastes add:
+M4 gives every user weights θ over its components. A film has its usual stars, plus the user's
+generosity, plus what the components add:
 
     r_mi = c_i + b_m + Σ_k t_mk S_k(i) + noise,    b_m ~ N(0, τ²),    t_m ~ N(0, γ Cov θ)
 
-S_k(i), the star profile of taste k, is learnt by ridge regression of the stars that film i got on its raters' θ, each person's θ
-coming from their ratings of other films alone. t_m plays the part of θ_m less its mean, and is inferred from the person's stars.
-All is normal, so that the prediction is exact: a person's other ratings weighted by how alike the tastes find two films,
-C = S Cov(θ) Sᵀ.
+S_k(i), the star profile of component k, is learnt by ridge regression of the stars that film i got
+on its raters' θ, each user's θ given their ratings of other films only. t_m stands for θ_m less its
+mean, and is inferred from the user's stars. All is normal, so that the prediction is exact: a
+user's other ratings, weighted by the covariance of two films, C = S Cov(θ) Sᵀ.
 """
 
 from dataclasses import dataclass, replace
@@ -19,168 +19,135 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.ratings import RatingTable, find
-from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
-from mallowmix.infer.collapsed_variational import fold_in
-from mallowmix.infer.prepared_model import PreparedModel, prepare_members
-from mallowmix.model.calibration import Calibration
-from mallowmix.model.fitted_model import AnyModel, as_fitted
-from mallowmix.numerics.randomness import Step, generator
+from mallowmix.data.ratings import RatingTable
+from mallowmix.paper.table2.fold_weights import N_RATING_FOLDS, FoldWeights
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.interface import rmse
-from mallowmix.readers.rating_forms import comparisons_from_ratings
-from mallowmix.typing import Array, Progress
+from mallowmix.typing import Array
 
-_STEP = Step.STAR_PROFILES
-# a tenth of the ratings are held out of what is told of people at a time; the first tenth also
-# tunes the rest
-N_FOLDS = 10
-# of the ridge, in ratings by people as far from the mean as people are on average
-PENALTIES = (30.0, 100.0, 300.0)
-# what a comparison made from ratings counts for; chosen on training ratings held out
-CALIBRATION = Calibration(likelihood_weight=0.03, prior_scale=4.0)
-NOISE = 0.65  # the variance of a rating around its mean; only the ratios of γ and τ² to it matter
-# mean variance of a film's stars by tastes (γ), and τ²
-SCALES, GENEROSITY = ((0.1, 0.15, 0.2, 0.3, 0.45), (0.1, 0.2))
-
-
-@dataclass(frozen=True, eq=False)
-class Tastes:
-    """People's θ, all fits side by side (D columns): given all their ratings, and for each rating given those in other folds."""
-
-    everything: Array  # (M, D)
-    elsewhere: Array  # (n, D)
-    fold: NDArray[np.int64]  # (n,)
+# of the ridge, in ratings by users as far from the mean as users are on average
+_PENALTIES = (30.0, 100.0, 300.0)
+# the variance of a rating around its mean; only the ratios of γ and τ² to it matter
+RATING_NOISE = 0.65
+# candidates for γ, the mean variance of a film's stars by components, and for τ²
+_SCALES, _GENEROSITIES = ((0.1, 0.15, 0.2, 0.3, 0.45), (0.1, 0.2))
 
 
 @dataclass(frozen=True, eq=False)
 class StarProfiles:
-    """What is learnt of the films: c, and C = S Cov(θ) Sᵀ scaled to a mean variance of 1; γ, τ², their error."""
+    """What is learnt of the films.
 
-    center: Array  # (Q,)
-    alike: Array  # (Q, Q)
+    Parameters
+    ----------
+    center : (Q,) array of float
+        The usual stars c.
+    covariance : (Q, Q) array of float
+        C = S Cov(θ) Sᵀ, scaled to a mean variance of 1.
+    scale, generosity : float
+        γ and τ².
+    held_out_rmse : float
+        The error on the fold that they were tuned on.
+    """
+
+    center: Array
+    covariance: Array
     scale: float = 0.2
     generosity: float = 0.2
     held_out_rmse: float = np.nan
 
 
-def tastes(
-    model: AnyModel,
-    table: RatingTable,
-    *,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Tastes:
-    """Everybody's θ through the model and its further fits, with `CALIBRATION`."""
-    fits = prepare_members(replace(as_fitted(model), calibration=CALIBRATION))
-    fold = generator(seed, _STEP).permutation(len(table)) % N_FOLDS
-    elsewhere = np.empty((len(table), sum(len(prepared.alpha) for prepared in fits)))
-    for number in range(N_FOLDS):
-        rows = fold == number
-        elsewhere[rows] = _weights(model, table, ~rows, fits, n_jobs)[table.user[rows]]
-        if progress:
-            progress("tastes", number + 1, N_FOLDS)
-    return Tastes(_weights(model, table, np.ones(len(table), bool), fits, n_jobs), elsewhere, fold)
+def learn_profiles(table: RatingTable, weights: FoldWeights) -> StarProfiles:
+    """Learn profiles from all ratings.
 
+    Parameters
+    ----------
+    table : RatingTable
+        The ratings.
+    weights : FoldWeights
+        The weights of its users.
 
-def _weights(
-    model: AnyModel,
-    table: RatingTable,
-    rows: NDArray[np.bool_],
-    fits: list[PreparedModel],
-    n_jobs: int | None,
-) -> Array:
-    """(M, D) posterior means of θ given some of the ratings; the prior's for who has no comparison among them."""
-    theta = np.tile(np.concatenate([prepared.prior_mean for prepared in fits]), (table.n_users, 1))
-    labels = model.items[find(model.items, table.items, "item")[table.item[rows]]]
-    votes: Comparisons = comparisons_from_ratings(
-        table.user[rows], labels, table.level[rows]
-    ).with_items(model.items)
-    parts = ThreadEngine(n_jobs).map(_placed, make_blocks(votes), fits)
-    theta[votes.users.astype(np.int64)] = np.concatenate(parts)
-    return theta
-
-
-@map_step("weights for star profiles")
-def _placed(block: Block, fits: list[PreparedModel]) -> Array:
-    return np.concatenate(
-        [fold_in(block, prepared, max_iter=300, tol=1e-4)[0] for prepared in fits], axis=1
-    )
-
-
-def learn_profiles(table: RatingTable, people: Tastes) -> StarProfiles:
-    """Profiles from all ratings, with the penalty, γ and τ² that predict the first fold best when it is left out."""
+    Returns
+    -------
+    StarProfiles
+        With the penalty, γ and τ² that predict the first fold best when it is held out.
+    """
     with threadpool_limits(1):
-        first = people.fold == 0
-        given = replace(
-            table, user=table.user[~first], item=table.item[~first], level=table.level[~first]
-        )
-        held_out = (table.user[first], table.item[first])
-        errors = {
-            (penalty, scale, tau): rmse(
-                predict_stars(_with(trial, scale, tau), given, *held_out), table.rating[first]
-            )
-            for penalty in PENALTIES
-            for trial in [_profiles(table, people, ~first, penalty)]
-            for scale, tau in product(SCALES, GENEROSITY)
-        }
+        errors = _tuning_errors(table, weights)
         penalty, scale, generosity = best = min(errors, key=errors.__getitem__)
-        return _with(
-            _profiles(table, people, np.ones(len(table), bool), penalty),
-            scale,
-            generosity,
-            errors[best],
-        )
+        profiles = _profiles(table, weights, np.ones(len(table), bool), penalty)
+        return replace(profiles, scale=scale, generosity=generosity, held_out_rmse=errors[best])
 
 
-def _with(
-    profiles: StarProfiles, scale: float, generosity: float, error: float = np.nan
-) -> StarProfiles:
-    return replace(profiles, scale=scale, generosity=generosity, held_out_rmse=error)
+def _tuning_errors(
+    table: RatingTable, weights: FoldWeights
+) -> dict[tuple[float, float, float], float]:
+    """The error on the first fold, held out, by (penalty, γ, τ²)."""
+    first = weights.fold == 0
+    given = replace(
+        table, user=table.user[~first], item=table.item[~first], level=table.level[~first]
+    )
+    errors = {}
+    for penalty in _PENALTIES:
+        profiles = _profiles(table, weights, ~first, penalty)
+        for scale, generosity in product(_SCALES, _GENEROSITIES):
+            trial = replace(profiles, scale=scale, generosity=generosity)
+            stars = predict_stars(trial, given, table.user[first], table.item[first])
+            errors[penalty, scale, generosity] = rmse(stars, table.rating[first])
+    return errors
 
 
 def _profiles(
-    table: RatingTable, people: Tastes, rows: NDArray[np.bool_], penalty: float
+    table: RatingTable, weights: FoldWeights, rows: NDArray[np.bool_], penalty: float
 ) -> StarProfiles:
     """Learn c and C from some of the rows."""
     _, b_item, mean = Bias().biases(table, rows, 4.0, 2.0)
-    X = people.elsewhere - people.elsewhere[rows].mean(axis=0)
+    usual = mean + b_item
+    X = weights.elsewhere - weights.elsewhere[rows].mean(axis=0)
     penalty = penalty * X[rows].var(axis=0).mean()
-    rest = (
-        table.rating
-        - mean
-        - b_item[table.item]
-        - _generosity_elsewhere(table, people, rows, mean + b_item)
-    )
+    generosity = _generosity_elsewhere(table, weights, rows, usual)
+    rest = table.rating - mean - b_item[table.item] - generosity
     S, center = np.zeros((table.n_items, X.shape[1])), np.empty(table.n_items)
     for i in range(table.n_items):
         mine = rows & (table.item == i)
         slopes = ridge(X[mine], rest[mine], penalty)
-        S[i], center[i] = slopes[:-1], mean + b_item[i] + slopes[-1]
-    alike = S @ np.atleast_2d(np.cov(people.everything, rowvar=False)) @ S.T
-    return StarProfiles(center, alike * (table.n_items / max(np.trace(alike), 1e-12)))
+        S[i], center[i] = slopes[:-1], usual[i] + slopes[-1]
+    covariance = S @ np.atleast_2d(np.cov(weights.overall, rowvar=False)) @ S.T
+    return StarProfiles(center, covariance * (table.n_items / max(np.trace(covariance), 1e-12)))
 
 
 def _generosity_elsewhere(
-    table: RatingTable, people: Tastes, rows: NDArray[np.bool_], usual: Array
+    table: RatingTable, weights: FoldWeights, rows: NDArray[np.bool_], usual: Array
 ) -> Array:
-    """(n,) b_m of each rating's person from their ratings in other folds: Σ (r − usual) / (n + 4)."""
+    """(n,) b_m of each rating's user, from other folds: Σ (r − usual) / (n + 4)."""
     e = (table.rating - usual[table.item]) * rows
-    cell = table.user.astype(np.int64) * N_FOLDS + people.fold
+    cell = table.user.astype(np.int64) * N_RATING_FOLDS + weights.fold
     totals, counts = (
-        np.bincount(cell, values, table.n_users * N_FOLDS).reshape(-1, N_FOLDS)
+        np.bincount(cell, values, table.n_users * N_RATING_FOLDS).reshape(-1, N_RATING_FOLDS)
         for values in (e, rows * 1.0)
     )
     others = (totals.sum(axis=1, keepdims=True) - totals) / (
         counts.sum(axis=1, keepdims=True) - counts + 4.0
     )
-    return others[table.user, people.fold]
+    return others[table.user, weights.fold]
 
 
 def ridge(X: Array, y: Array, penalty: float) -> Array:
-    """(D + 1,) the w that minimises |y − X w − w₀|² + penalty |w|² + 2 w₀², the intercept last."""
+    """The w that minimises |y − X w − w₀|² + penalty |w|² + 2 w₀².
+
+    Parameters
+    ----------
+    X : (n, D) array of float
+        The regressors.
+    y : (n,) array of float
+        The response.
+    penalty : float
+        Of the slopes.
+
+    Returns
+    -------
+    (D + 1,) array of float
+        The slopes, then the intercept w₀.
+    """
     X = np.column_stack([X, np.ones(len(X))])
     P = np.diag(np.r_[np.full(X.shape[1] - 1, penalty), 2.0])
     return np.linalg.solve(X.T @ X + P, X.T @ y).astype(np.float64)
@@ -189,11 +156,23 @@ def ridge(X: Array, y: Array, penalty: float) -> Array:
 def predict_stars(
     profiles: StarProfiles, table: RatingTable, user: NDArray[np.integer], item: NDArray[np.integer]
 ) -> Array:
-    """(n,) stars of films by people, both as the table numbers them (−1 for who or what it does not know): the posterior mean.
+    """The posterior mean of ratings, c_i + k_iJ (K_JJ + noise I)⁻¹ (r_J − c_J), K = γ C + τ².
 
-    c_i + k_iJ (K_JJ + noise I)⁻¹ (r_J − c_J) over the films J that the person rated, K = γ C + τ².
+    Parameters
+    ----------
+    profiles : StarProfiles
+        What is learnt of the films.
+    table : RatingTable
+        The users' ratings r_J of the films J.
+    user, item : (n,) array of int
+        Numbers in the table; −1 for a user or film that it does not have.
+
+    Returns
+    -------
+    (n,) array of float
+        The stars, within the scale.
     """
-    K = profiles.scale * profiles.alike + profiles.generosity
+    K = profiles.scale * profiles.covariance + profiles.generosity
     order = np.argsort(user, kind="stable")
     data = (table.starts(), table.item.astype(np.int64), table.rating, profiles.center, K)
     out = np.empty(len(order))
@@ -203,7 +182,7 @@ def predict_stars(
 
 @nb.njit(cache=True, nogil=True)
 def _posterior_means(user, item, starts, rated, rating, center, K):
-    """(n,) of targets sorted by person; the system of a person's ratings is solved once."""
+    """(n,) of targets sorted by user; the system of a user's ratings is solved once."""
     out, weight, last = np.empty(len(user)), np.empty(0), -1
     for t in range(len(user)):
         m, i = user[t], item[t]
@@ -216,7 +195,7 @@ def _posterior_means(user, item, starts, rated, rating, center, K):
             for a in range(len(J)):
                 e[a] = rating[starts[m] + a] - center[J[a]]
                 for b in range(len(J)):
-                    A[a, b] = K[J[a], J[b]] + NOISE * (a == b)
+                    A[a, b] = K[J[a], J[b]] + RATING_NOISE * (a == b)
             weight, last = np.linalg.solve(A, e), m
         for a in range(len(J)):
             out[t] += K[i, J[a]] * weight[a]
