@@ -19,7 +19,7 @@ import mallowmix as mm
 from benchmarks.planted import Setting, count_matrix
 from benchmarks.record import timed
 from mallowmix.engine import ThreadEngine, make_blocks
-from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
 
 Array = NDArray[np.float64]
@@ -231,7 +231,11 @@ def _one_run(
     K, Q = setting.n_components, setting.n_items
     sigma = np.stack([random.permutation(Q) for _ in range(K)]).astype(np.int32)
     run = variational_em(
-        blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, setting.alpha), engine, n_iter=n_iter
+        blocks,
+        MallowsComponents(sigma, np.full(K, 0.8)),
+        np.full(K, setting.alpha),
+        engine,
+        n_iter=n_iter,
     )
     for _ in range(5):
         before = run.elbo[-1]

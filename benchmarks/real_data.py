@@ -26,15 +26,17 @@ from threadpoolctl import threadpool_limits
 import mallowmix as mm
 from mallowmix.engine import Block, ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixError, MallowmixWarning
-from mallowmix.infer.heldout.completion import completion, predicted_rows, split_block
+from mallowmix.infer.heldout.completion import completion, split_block_rows
+from mallowmix.infer.heldout.heldout_options import CompletionOptions
 from mallowmix.infer.heldout.heldout_scores import Heldout, summary
 from mallowmix.infer.prepared_model import prepare_members
-from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import monte_carlo_em, new_chains
 from mallowmix.learn.spectral.user_sample import people
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
 from mallowmix.model.fit_options import ProjectionsOptions, SpectralOptions
 from mallowmix.numerics.randomness import as_key
+from mallowmix.peers.validation import predicted_rows
 from mallowmix.readers.movielens import first_users, movielens_comparisons, read_movielens
 from mallowmix.readers.rating_forms import capped
 
@@ -47,7 +49,11 @@ def random_start(blocks: list[Block], K: int, seed: int) -> Variational:
     random = np.random.default_rng(seed)
     sigma = np.stack([random.permutation(blocks[0].n_items) for _ in range(K)]).astype(np.int32)
     return variational_em(
-        blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, 1 / K), ThreadEngine(), n_iter=40
+        blocks,
+        MallowsComponents(sigma, np.full(K, 0.8)),
+        np.full(K, 1 / K),
+        ThreadEngine(),
+        n_iter=40,
     )
 
 
@@ -154,7 +160,7 @@ def measure(name: str, train: mm.Comparisons, test: mm.Comparisons, K: int, seed
     row |= {"start": model.report.spectral.initialisation, "moved": model.report.spectral.moved}
     found = {
         "random": completion(model, test),
-        "films": completion(model, test, split="items"),
+        "films": completion(model, test, CompletionOptions(split="items")),
         "either": with_either_held_out(model, test),
     }
     return row | {
@@ -170,7 +176,7 @@ def with_either_held_out(model: mm.M4, test: mm.Comparisons) -> Heldout:
     """Half of each person's films are dealt out as in `completion`; all comparisons but those between two told ones are asked."""
     fits, scores = prepare_members(model), []
     for block in make_blocks(test):
-        given, _ = split_block(block, 0.5, "items", as_key(0))
+        given, _ = split_block_rows(block, 0.5, "items", as_key(0))
         rows, person = np.flatnonzero(given == 0), people(block)
         log_p = np.log(predicted_rows(block, fits, given, person[rows], block.pair[rows]))
         sums = [

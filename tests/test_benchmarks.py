@@ -20,7 +20,7 @@ from benchmarks.record import about, load, repeated, save, timed
 from benchmarks.steps import seconds_by_step
 from mallowmix.engine import make_blocks
 from mallowmix.errors import DataWarning
-from mallowmix.infer.heldout.completion import split_block
+from mallowmix.infer.heldout.completion import split_block_rows
 from mallowmix.numerics.randomness import as_key
 
 ROOT = Path(__file__).parents[1]
@@ -421,7 +421,9 @@ def test_either_held_out_asks_all_but_what_is_told():
     model = mm.M4([range(6)], [0.5], [1.0], range(6))
     votes = model.sample(20, 30, seed=1).comparisons
     found = with_either_held_out(model, votes)
-    told = sum(split_block(block, 0.5, "items", as_key(0))[0].sum() for block in make_blocks(votes))
+    told = sum(
+        split_block_rows(block, 0.5, "items", as_key(0))[0].sum() for block in make_blocks(votes)
+    )
     assert 0 < told == votes.n_comparisons - found.n_comparisons
-    strict = mm.completion(model, votes, split="items")
+    strict = mm.completion(model, votes, mm.CompletionOptions(split="items"))
     assert found.n_comparisons > strict.n_comparisons > 0

@@ -11,7 +11,7 @@ import mallowmix as mm
 from mallowmix.engine import ThreadEngine
 from mallowmix.errors import DataError, OptionError
 from mallowmix.infer.heldout.completion import completion
-from mallowmix.learn.bradley_terry_components import best_scores, with_scores
+from mallowmix.learn.bradley_terry_components import best_scores, learn_scores
 from mallowmix.model.permutations import match_components
 
 
@@ -85,7 +85,7 @@ def test_planted_scores_are_found_and_predict_better_than_mallows_columns():
 def test_the_bytes_do_not_depend_on_threads():
     votes = planted().sample(300, 30, seed=1).comparisons
     model = mm.fit(votes, 2)
-    one, three = (with_scores(model, votes, ThreadEngine(n_jobs)) for n_jobs in (1, 3))
+    one, three = (learn_scores(model, votes, ThreadEngine(n_jobs)) for n_jobs in (1, 3))
     assert one.scores.tobytes() == three.scores.tobytes()
 
 

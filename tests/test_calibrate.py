@@ -10,6 +10,7 @@ from command_line import run
 from mallowmix.cli.calibrate import in_words
 from mallowmix.errors import DataError, OptionError
 from mallowmix.infer.heldout.completion import completion
+from mallowmix.infer.heldout.heldout_options import CompletionOptions
 from mallowmix.model.calibration import Calibration
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.model_file import dumps, loads
@@ -37,7 +38,7 @@ def test_repeated_comparisons_count_for_less():
     assert found.report.calibration.loss_after < found.report.calibration.loss_before
     fresh = repeated(TRUTH.sample(300, 40, seed=8).comparisons, 5)
     better, before = (
-        completion(model, fresh, split="items").log_likelihood_per_comparison
+        completion(model, fresh, CompletionOptions(split="items")).log_likelihood_per_comparison
         for model in (found, TRUTH)
     )
     assert better > before

@@ -20,7 +20,7 @@ from mallowmix.engine.out_of_core.store import store_comparisons
 from mallowmix.engine.selection import make_engine
 from mallowmix.errors import MallowmixWarning, OptionError
 from mallowmix.learn.spectral.large_data import tabulate_all_users
-from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.signed_moment import _count_step
 from mallowmix.model.fit_options import SpectralOptions
 from planted import error, planted
@@ -177,7 +177,10 @@ def test_engines_by_name():
 def test_halves_add_up_to_everybody(votes):
     """The tables of even and of odd people, against tables of each half alone: the same draws, so the same sums of logarithms."""
     blocks = mm.engine.make_blocks(votes)
-    columns, alpha = Columns(np.array(TRUTH.sigma), np.array(TRUTH.phi)), np.array(TRUTH.alpha)
+    columns, alpha = (
+        MallowsComponents(np.array(TRUTH.sigma), np.array(TRUTH.phi)),
+        np.array(TRUTH.alpha),
+    )
     halves = tabulate_all_users(blocks, columns, alpha, ThreadEngine(2), seed=4)
     P = 45
     assert halves.shape == (2, 2 * P, 15)

@@ -13,21 +13,20 @@ from hypothesis import strategies as st
 
 import oracles
 from mallowmix.errors import DataError, OptionError
+from mallowmix.model.dispersion import fit_phi, phi_from_distance
 from mallowmix.model.mallows import (
     MAX_PHI,
     beta_matrix,
     check_phi,
     expected_distance,
-    fit_phi,
-    fit_rankings,
     gap_probabilities,
     log_gap_probabilities,
     log_pmf,
     log_z,
-    phi_from_distance,
     pmf,
     sample_orders,
 )
+from mallowmix.model.mallows_likelihood import fit_rankings
 from strategies import NEAR_ONE, dispersions, inner_dispersions, rankings
 
 THIRD = Fraction(1, 3)

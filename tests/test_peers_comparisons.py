@@ -23,7 +23,7 @@ from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer
 from mallowmix.peers.separable import Separable
 from mallowmix.peers.systems import SYSTEMS
 from mallowmix.peers.tm import TM
-from mallowmix.peers.validation import best, deal, loss, predicted_rows, trial
+from mallowmix.peers.validation import best, loss, predicted_rows, trial
 from tests.planted import blocks_of, error, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")

@@ -17,8 +17,8 @@ from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
 from mallowmix.model import model_file as storage
 from mallowmix.model.fit_options import ProjectionsOptions
 from mallowmix.model.permutations import match_components
-from mallowmix.model.population_moments import dirichlet_moments
 from mallowmix.model.separability import separability
+from mallowmix.numerics.dirichlet import dirichlet_moments
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::mallowmix.errors.DataWarning"),

@@ -18,7 +18,7 @@ from mallowmix.assess.one_ranking_gain import against_one
 from mallowmix.data.splits import split_users
 from mallowmix.data.text import joined
 from mallowmix.errors import DataError, FileError, OptionError
-from mallowmix.infer.heldout.held_out_rows import ask
+from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from mallowmix.model.permutations import kendall
 from mallowmix.report import gather, make_report
 from mallowmix.report import report_text as words
@@ -159,7 +159,7 @@ def test_predictions_are_judged_by_people_that_were_not_learnt_from(dishes):
     found = against_one(dishes.model, votes, seed=3)
     new = split_users(votes.n_users, 3, seed=3) == 0
     one, tastes = (mm.fit(votes.take_users(~new), k, seed=3) for k in (1, 3))
-    asked = [ask(model, votes.take_users(new), seed=3) for model in (tastes, one)]
+    asked = [predict_held_out(model, votes.take_users(new), seed=3) for model in (tastes, one)]
     right = [np.average(a.probability > 0.5, weights=a.weight) for a in asked]
     assert np.allclose([found.tastes.accuracy, found.one.accuracy], right)
     assert np.isclose(found.right, right[0] - right[1]) and found.right > 5 * found.right_error > 0

@@ -13,8 +13,8 @@ from mallowmix.learn.paper.pair_moments import PopulationMoments
 from mallowmix.learn.paper.recover import mixture_weights, recover
 from mallowmix.model.fit_options import ProjectionsOptions
 from mallowmix.model.permutations import match_components
-from mallowmix.model.population_moments import dirichlet_moments
 from mallowmix.model.separability import separability
+from mallowmix.numerics.dirichlet import dirichlet_moments
 from tests.planted import error, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")

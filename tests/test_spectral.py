@@ -12,7 +12,6 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, FitError, FitWarning, OptionError
 from mallowmix.fitting.fit import fit
 from mallowmix.learn.spectral import estimator as spectral
-from mallowmix.learn.spectral.estimator import user_sample as sample
 from mallowmix.learn.spectral.signed_moment import leading_subspace
 from mallowmix.model import model_file as storage
 from mallowmix.model.fit_options import ProjectionsOptions, SpectralOptions
@@ -271,7 +270,7 @@ def test_an_unsettled_subspace_is_told(votes, monkeypatch):
 
 def test_large_data_is_learnt_from_a_sample_and_finished_by_all(monkeypatch):
     """As if 8,000 comparisons were enough to learn from, and there were 40,000."""
-    monkeypatch.setattr(sample, "ENOUGH", 8000)
+    monkeypatch.setattr(user_sample, "ENOUGH", 8000)
     truth = planted(15, 3, 0.2, seed=1)
     data = truth.sample(1000, 40, seed=1).comparisons
     model = fit(data, 3, n_jobs=2)

@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 from mallowmix.learn.spectral.corners import CORNER_FINDERS
 from mallowmix.learn.spectral.initialisation import (
     cluster_users,
-    concentration,
+    concentration_of_corners,
     embed_pairs,
     initialise_from_pairs,
     initialise_from_users,
     mixed_beta,
     vertex_shares,
 )
-from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI
 from mallowmix.learn.spectral.signed_moment import SignedMoment, count_pairs, leading_subspace
 from mallowmix.learn.spectral.subspace import Subspace, pair_statistics
-from mallowmix.model.dispersion import phi_of_curve
+from mallowmix.model.dispersion import LEAST_PHI, phi_of_curve
 from mallowmix.model.mallows import beta_matrix
 from mallowmix.model.permutations import match_components
 from planted import blocks_of, exact_moment, exact_pairs, planted
@@ -77,7 +76,7 @@ def test_corners_shares_concentration_and_beta_are_exact(alpha):
     _, beta, pairs, subspace = ideal(alpha=alpha, seed=K, mu=uneven(24, K))
     corners = corners_of(beta, pairs, subspace, K)
     np.testing.assert_allclose(vertex_shares(corners), a, rtol=1e-6)
-    assert concentration(corners, a) == pytest.approx(alpha.sum(), rel=1e-6)
+    assert concentration_of_corners(corners, a) == pytest.approx(alpha.sum(), rel=1e-6)
     F = embed_pairs(subspace, pairs, K - 1)
     np.testing.assert_allclose(mixed_beta(F, pairs.win, corners, a), beta, atol=1e-6)
 
@@ -92,7 +91,7 @@ def test_shares_and_concentration_of_any_dirichlet(weights, total):
     # the first eigenvalue is 0
     corners = (vectors * np.sqrt(np.maximum(values, 0)) / a[:, None])[:, 1:]
     np.testing.assert_allclose(vertex_shares(corners), a, atol=1e-8)
-    assert concentration(corners, a) == pytest.approx(total, rel=1e-6)
+    assert concentration_of_corners(corners, a) == pytest.approx(total, rel=1e-6)
 
 
 def test_shares_stay_above_their_floor_and_beta_solves_its_equations():

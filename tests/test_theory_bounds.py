@@ -8,8 +8,9 @@ import pytest
 
 from mallowmix.errors import OptionError
 from mallowmix.model.mallows import beta_matrix
-from mallowmix.model.population_moments import dirichlet_moments, population_moments
+from mallowmix.model.population_moments import population_moments
 from mallowmix.model.separability import separability
+from mallowmix.numerics.dirichlet import dirichlet_moments
 from mallowmix.paper.theory.bounds import (
     far_row_solid_angle,
     impurity,

@@ -8,8 +8,9 @@ import pytest
 
 from mallowmix.errors import DataError
 from mallowmix.model.mallows import beta_matrix
-from mallowmix.model.population_moments import dirichlet_moments, population_moments
+from mallowmix.model.population_moments import population_moments
 from mallowmix.model.separability import separability
+from mallowmix.numerics.dirichlet import dirichlet_moments
 
 
 def test_population_moments_follow_lemma_2_entry_by_entry():
