@@ -279,9 +279,6 @@ class TestConstruction:
     def test_equality(self):
         assert tastes() == tastes()
         assert tastes() != M4(tastes().sigma, [0.1, 0.2], tastes().alpha, tastes().items)
-        assert tastes() != M4(
-            tastes().sigma, tastes().phi, tastes().alpha, tastes().items, {"seed": 1}
-        )
         assert tastes() != M4(tastes().sigma, tastes().phi, tastes().alpha, ["a", "b", "c"])
         assert tastes() != 1
 

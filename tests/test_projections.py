@@ -147,8 +147,7 @@ def operations(M, N, K, Q):
     algorithm_1(
         planted(1, Q, K, 0.1).sample(M, N, seed=1).comparisons,
         K,
-        zeta="auto",
-        min_count=0.2,
+        ProjectionsOptions(zeta="auto", min_count=0.2),
         engine=engine,
     )
     return np.array([engine.applied, engine.crossed])
@@ -244,14 +243,15 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads_and_another
 def test_a_fit_says_what_was_done():
     comparisons = SMALL.sample(300, 15, seed=1).comparisons
     report = fit(comparisons, 2, method=ProjectionsOptions(zeta=0.1), seed=5).report
-    assert report["method"] == "projections"
-    assert report["options"] == {"zeta": 0.1}
-    assert (report["seed"], report["users"], report["comparisons"]) == (5, 300, 4500)
-    assert report["fingerprint"] == comparisons.fingerprint()
-    assert len(report["novel_pairs"]) == len(report["solid_angles"]) == 2
+    assert report.method == "projections"
+    assert report.options == ProjectionsOptions(zeta=0.1)
+    assert (report.seed, report.n_users, report.n_comparisons) == (5, 300, 4500)
+    assert report.fingerprint == comparisons.fingerprint()
+    assert report.spectral is None and report.projections.zeta == 0.1
+    assert len(report.projections.novel_pairs) == len(report.projections.solid_angles) == 2
     assert all(
         winner in comparisons.items and loser in comparisons.items
-        for winner, loser in report["novel_pairs"]
+        for winner, loser in report.projections.novel_pairs
     )
 
 

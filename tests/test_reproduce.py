@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from mallowmix.paper.any_components import AnyColumns
 from scipy.io import savemat
 
 import mallowmix as mm
@@ -17,6 +16,7 @@ from mallowmix.data.ratings import rating_table
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.infer.heldout.left_to_right import left_to_right
 from mallowmix.model.separability import separability
+from mallowmix.model.table_model import TableModel
 from mallowmix.paper import references
 from mallowmix.paper.experiment import Request, digits, markdown_table
 from mallowmix.paper.figure2 import run as geometry
@@ -175,7 +175,7 @@ def test_figure_3(films, tmp_path, monkeypatch):
 def test_any_columns_score_as_the_model_they_are_taken_from():
     model = mm.M4.from_orders(["abcd", "dcba"], [0.3, 0.5], [0.5, 0.5])
     votes = model.sample(40, 10, seed=1).comparisons
-    twin = AnyColumns(model.items, model.beta(), model.alpha)
+    twin = TableModel(model.beta(), model.alpha, model.items)
     assert completion(twin, votes) == completion(model, votes)  # type: ignore[arg-type]
     options = {"particles": 8, "max_particles": 8, "tol": 10.0}
     assert left_to_right(twin, votes, **options) == left_to_right(model, votes, **options)  # type: ignore[arg-type]

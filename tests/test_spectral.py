@@ -12,6 +12,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, FitError, FitWarning, OptionError
 from mallowmix.fitting.fit import fit
 from mallowmix.learn.spectral import estimator as spectral
+from mallowmix.learn.spectral import user_sample
 from mallowmix.learn.spectral.signed_moment import leading_subspace
 from mallowmix.model import model_file as storage
 from mallowmix.model.fit_options import ProjectionsOptions, SpectralOptions

@@ -61,7 +61,7 @@ def uneven(Q, seed=0):
 @pytest.mark.parametrize("mu", [None, uneven(24)], ids=["even", "uneven"])
 def test_the_exact_embedding_gives_back_the_model(hunter, mu):
     sigma, _, pairs, subspace = ideal(mu=mu)
-    start = initialise_from_pairs(embed_pairs(subspace, pairs, 2), pairs, 24, vertices=hunter)
+    start = initialise_from_pairs(embed_pairs(subspace, pairs, 2), pairs, 24, corners=hunter)
     match = match_components(start.components.sigma, sigma)
     assert not match.kendall.any()
     np.testing.assert_allclose(start.alpha[match.found], ALPHA, rtol=1e-6)

@@ -24,10 +24,10 @@ from mallowmix.model.separability import (
     separability,
     separability_probability,
 )
-from mallowmix.paper.theory import solid_angles
 from mallowmix.paper.theory.solid_angles import (
     corner_solid_angles,
     hull_coordinates,
+    solid_angles,
     triangle_solid_angles,
 )
 
