@@ -328,14 +328,10 @@ def test_fit_passes_every_option_on(folder, here):
         "a.m4",
     )
     report = mm.load("a.m4").report
-    assert report["options"] == {
-        "zeta": 2.5,
-        "n_projections": 50,
-        "tol": 0.001,
-        "min_count": 0.1,
-        "metric": "euclidean",
-    }
-    assert (report["method"], report["seed"]) == ("projections", 7)
+    assert report.options == mm.ProjectionsOptions(
+        zeta=2.5, n_projections=50, tol=0.001, min_count=0.1, metric="euclidean"
+    )
+    assert (report.method, report.seed) == ("projections", 7)
 
 
 def test_fit_can_be_quiet_or_speak_json(folder, here):

@@ -93,7 +93,7 @@ from mallowmix.learn.spectral import user_sample as sample
 sample.ENOUGH = 4000
 warnings.simplefilter("ignore")
 def report(step, done, total):
-    if step == "everybody":
+    if step == "all users":
         os.kill(os.getpid(), signal.SIGKILL)
 mm.fit(StoredComparisons(sys.argv[1]), 2, seed=3, progress=report)
 """
@@ -146,8 +146,8 @@ def test_memory_decides_how_many_threads_have_room():
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
-        ({"method": "projections"}, "method 'projections'"),
-        ({"columns": "bt"}, 'columns="bt"'),
+        ({"method": "projections"}, 'method="projections"'),
+        ({"components": "bradley-terry"}, 'components="bradley-terry"'),
         ({"n_fits": 2}, "n_fits=2"),
     ],
 )

@@ -65,7 +65,7 @@ def test_everybody_mends_what_the_sample_left(truth, population, rough):
     assert (
         found.moved[0] > 0
         and told[-1][1] == told[-1][2]
-        and {said[0] for said in told} == {"everybody"}
+        and {said[0] for said in told} == {"all users"}
     )
     # ten standard errors of φ from 12,000 comparisons are about this
     assert np.abs(found.components.phi - 0.6).max() < 0.1

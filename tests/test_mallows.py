@@ -357,7 +357,7 @@ def best_likelihood(sigmas) -> float:
 class TestMessages:
     @pytest.mark.parametrize("phi", [-0.1, 1.5, float("nan"), np.float64(2.0)])
     def test_phi_out_of_range(self, phi):
-        with pytest.raises(OptionError, match=rf"^phi is {phi}; a dispersion lies between 0"):
+        with pytest.raises(OptionError, match=rf"^phi is {phi}; it must be between 0"):
             check_phi(phi)
         for call in (gap_probabilities, log_z, expected_distance):
             with pytest.raises(OptionError, match="a dispersion lies between"):

@@ -234,7 +234,7 @@ def test_a_mixture_of_bt_recovers_types_of_people():
         fitted.model.beta()[match.found], truth.beta()[match.truth], atol=0.08
     )
     np.testing.assert_allclose(fitted.model.share, 0.5, atol=0.1)
-    assert dict(fitted.settings)["evidence"] == 1.0
+    assert dict(fitted.settings)["likelihood_weight"] == 1.0
     held = fitted.weights(drawn.comparisons)[:, match.found][:, np.argsort(match.truth)]
     assert np.mean(held.argmax(axis=1) == drawn.theta.argmax(axis=1)) > 0.98
     assert np.mean(held.max(axis=1)) > 0.95

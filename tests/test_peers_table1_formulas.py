@@ -312,8 +312,8 @@ def test_mpm_profile_gradient_and_multinomial():
     )
     v = random.normal(size=5)
     error = check_grad(
-        lambda v: _profile(people, (v, 1.0), None)[0][0],
-        lambda v: _profile(people, (v, 1.0), None)[0][1],
+        lambda v: _profile(people, v, 1.0)[0],
+        lambda v: _profile(people, v, 1.0)[1],
         v,
     )
     assert error < 1e-3
@@ -360,12 +360,15 @@ def test_a_component_s_move_leaves_its_conditional_alone():
 
 @pytest.fixture(scope="module")
 def ranked():
-    drawn = population("grade of membership PL", "quick", 0)
+    drawn = population("grade of membership PL", "quick", 1)
     return drawn, GradeOfMembership(n_burn=200, n_draws=100, thin=2).fit(drawn.train, 2, seed=0)
 
 
 def test_grade_of_membership_is_recovered_from_rankings(ranked):
-    """500 rankings of 8 items, K = 2, α = .3: rankings found. No seed of ten fails: a new one would at a rate below .26."""
+    """500 rankings of 8 items, K = 2, α = .3: rankings and α found.
+
+    Of twelve runs (four populations, three seeds) one has an α outside, by .01: a new one would fail at a rate below .34.
+    """
     drawn, fitted = ranked
     assert kendall_error(fitted.components, drawn.sigma) <= 0.02
     assert 0.3 < fitted.acceptance < 1 and fitted.model.alpha == pytest.approx([0.3, 0.3], abs=0.2)

@@ -152,7 +152,7 @@ REPORTS = st.builds(
     method=WORDS,
     options=st.none()
     | st.builds(SpectralOptions, refine=st.sampled_from(["full", "short", "none"]))
-    | st.builds(ProjectionsOptions, zeta=st.just("auto") | NUMBERS, min_count=NUMBERS),
+    | st.builds(ProjectionsOptions, zeta=st.just("auto") | st.floats(0, 1e300), min_count=NUMBERS),
     components=st.sampled_from(["mallows", "bradley-terry"]),
     n_fits=COUNTS,
     seed=st.none() | COUNTS,
@@ -399,8 +399,8 @@ def test_errors_of_a_file_begin_with_its_path(tmp_path):
     ("report", "message"),
     [
         (
-            FitReport(options=ProjectionsOptions(zeta={1, 2})),
-            "report['options']['zeta'] is {1, 2} (set), which JSON cannot hold",
+            FitReport(options=ProjectionsOptions(tol={1, 2})),
+            "report['options']['tol'] is {1, 2} (set), which JSON cannot hold",
         ),
         (
             FitReport(spectral=SpectralTrace(spectrum=(1.0, float("nan")))),
