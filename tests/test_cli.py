@@ -113,7 +113,7 @@ def test_the_reference_page_is_what_the_app_says():
     written = (DOCS / "cli.md").read_text(encoding="utf-8")
     assert make_cli.page() == written, "run python docs/make_cli.py"
     assert (
-        "| `-k`, `--components` NUMBER\\|auto | How many shared rankings to learn. Required. |"
+        "| `-k`, `--n-components` NUMBER\\|auto | How many shared rankings to learn. Required. |"
         in written
     )
 

@@ -19,6 +19,7 @@ from mallowmix.data.splits import split_users
 from mallowmix.data.text import joined
 from mallowmix.errors import DataError, FileError, OptionError
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
+from mallowmix.model.fitted_model import as_fitted
 from mallowmix.model.permutations import kendall
 from mallowmix.report import gather, make_report
 from mallowmix.report import report_text as words
@@ -325,7 +326,7 @@ def test_any_number_of_tastes(K):
     assert ("apart" in said) == (K > 1) and f"Taste {K}" in said["tastes"]
 
 
-def test_little_data_and_bradley_terry_columns():
+def test_little_data_and_bradley_terry_components():
     votes = mm.read_comparisons([("u", "a", "b")])
     model = mm.M4.from_orders([["a", "b"], ["b", "a"]], 0.3, 1.0)
     text = Text(make_report(model, votes).html())
@@ -334,7 +335,7 @@ def test_little_data_and_bradley_terry_columns():
         and "Be careful" in text.of("short")
         and "annot tell" in text.of("number")
     )
-    scored = dataclasses.replace(model, scores=np.array([[1.0, 0], [0, 1.0]]))
+    scored = as_fitted(mm.BradleyTerryModel([[1.0, 0], [0, 1.0]], model.alpha, model.items))
     assert gather(scored, votes, choose=False).intervals is None
 
 

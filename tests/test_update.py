@@ -81,7 +81,7 @@ def test_new_items_find_their_places():
     assert old.n_items == 24
     updated = mm.update(old, votes)
     assert updated.items.tolist() == votes.items.tolist() == truth.items.tolist()
-    assert updated.report.update.new_items == [f"item{i:02d}" for i in range(6)]
+    assert updated.report.update.new_items == tuple(f"item{i:02d}" for i in range(6))
     match = match_components(updated.sigma, truth.sigma)
     assert match.kendall.mean() <= 1.25 * error(mm.fit(votes, 4), truth) + 0.001
     assert np.abs(updated.sigma[match.found, :6] - truth.sigma[match.truth, :6]).mean() < 1
