@@ -360,9 +360,9 @@ class TestMessages:
         with pytest.raises(OptionError, match=rf"^phi is {phi}; it must be between 0"):
             check_phi(phi)
         for call in (gap_probabilities, log_z, expected_distance):
-            with pytest.raises(OptionError, match="a dispersion lies between"):
+            with pytest.raises(OptionError, match="it must be between 0"):
                 call(4, phi)
-        with pytest.raises(OptionError, match="a dispersion lies between"):
+        with pytest.raises(OptionError, match="it must be between 0"):
             log_pmf([1, 0], [0, 1], phi)
 
     def test_sampling(self):
