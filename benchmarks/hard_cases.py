@@ -12,7 +12,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,6 @@ class Case:
     activity: Callable[[int, int], Any] | None = None
     mu: Callable[[np.random.Generator], Any] | None = None
     asked: int = K
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 def zipf_activity(n_users: int, per_user: int) -> np.ndarray:
@@ -114,7 +113,7 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
     votes = draw(case, truth, seed).comparisons.with_items(truth.items)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MallowmixWarning)
-        found = mm.fit(votes, case.asked, seed=seed, **case.options)
+        found = mm.fit(votes, case.asked, seed=seed)
     matched = match_components(found.sigma, truth.sigma)
     values = np.concatenate([found.phi, found.alpha])
     return {
@@ -129,7 +128,7 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
     }
 
 
-def signs(votes: mm.Comparisons, found: mm.M4, seed: int) -> dict[str, Any]:
+def signs(votes: mm.Comparisons, found: mm.FittedModel, seed: int) -> dict[str, Any]:
     """What a fit could look at without knowing the truth."""
     blocks, engine = make_blocks(votes), ThreadEngine()
     rank = count_components(

@@ -14,16 +14,17 @@ import csv
 import json
 import time
 import warnings
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
-from scipy.special import expit
 
 import mallowmix as mm
 from mallowmix.errors import MallowmixWarning
 from mallowmix.infer.predict import predict_each
 from mallowmix.learn.bradley_terry_components import best_scores
+from mallowmix.model.fit_report import ComponentsKind
 from mallowmix.peers.systems import SYSTEMS
 from mallowmix.readers.movielens import movielens_comparisons, read_movielens
 
@@ -123,40 +124,34 @@ def rival_losses(
     return mean_losses(table[held_out_rows.user, which], held_out_rows)
 
 
-def one_ranking(train: mm.Comparisons) -> mm.M4:
+def one_ranking(train: mm.Comparisons) -> mm.BradleyTerryModel:
     """One Bradley–Terry ranking for all, as a model of one component."""
     wins = np.zeros((train.n_items, train.n_items))
     np.add.at(wins, (train.winner, train.loser), train.weight)
     scores = best_scores(wins, ridge=1.0)
-    sigma = np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
-    assert np.allclose(
-        expit(scores[:, None] - scores[None]).sum(axis=1).argsort(), scores.argsort()
-    )
-    return mm.M4(sigma[None], [0.5], [1.0], train.items, scores=scores[None])
+    return mm.BradleyTerryModel(scores[None], [1.0], train.items)
 
 
 def measure(
-    votes: mm.Comparisons, K: int, n_fits: int, seed: int, rated: bool, columns: str
+    votes: mm.Comparisons, K: int, n_fits: int, seed: int, rated: bool, components: ComponentsKind
 ) -> dict:
     """One split: the losses of every person under each system."""
     train, given, held_out_rows = split(votes, seed, rated)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        several = mm.fit(train, K, n_fits=n_fits, columns=columns)
+        several = mm.fit(train, K, n_fits=n_fits, components=components)
         ours = mm.calibrate(several, train)
     seconds = time.perf_counter() - start
     found = {
         "one ranking": one_ranking(train),
-        "one fit": replace(several, others=()),
+        "one fit": replace(several, ensemble=mm.Ensemble()),
         "several fits": several,
         "calibrated": ours,
     }
     table = {name: losses(model, given, held_out_rows) for name, model in found.items()}
     asked_of = ~np.isnan(table["one ranking"])
-    calibration = {
-        name: getattr(ours.calibration, name) for name in ("evidence", "scale", "vertex", "spam")
-    }
+    calibration = asdict(ours.calibration)
     people = {"people": [str(name) for name in given.users[asked_of].tolist()]}
     about = {"seed": seed, "seconds": seconds, "calibration": calibration}
     return about | people | {n: v[asked_of].tolist() for n, v in table.items()}
@@ -213,12 +208,12 @@ def main() -> None:
     parser.add_argument("--movielens", type=Path, help="the folder of MovieLens 1M")
     parser.add_argument("--items", type=int, nargs="+", default=[100, 200])
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--fits", type=int, default=8)
-    parser.add_argument("--columns", default="mallows")
+    parser.add_argument("--n-fits", type=int, default=8)
+    parser.add_argument("--components", default="mallows", choices=get_args(ComponentsKind))
     parser.add_argument("--rivals", nargs="*", default=[], choices=list(SYSTEMS), metavar="SYSTEM")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    tasks, settings = [], f"{options.columns}, {options.fits} fits"
+    tasks, settings = [], f"{options.components}, {options.n_fits} fits"
     if options.llmfao:
         votes = llmfao(options.llmfao)
         tasks += [(f"llmfao, K={K}, {settings}", votes, K, False) for K in (2, 3)]
@@ -233,14 +228,14 @@ def main() -> None:
         rows = table.get(name, {}).get("rows", [])
         for seed in range(options.seeds):
             if seed == len(rows):
-                rows.append(measure(votes, K, options.fits, seed, rated, options.columns))
+                rows.append(measure(votes, K, options.n_fits, seed, rated, options.components))
             known = rows[seed].setdefault("rivals", {})
             known |= {
                 other: measure_rival(votes, K, seed, rated, other)
                 for other in options.rivals
                 if other not in known
             }
-            table[name] = summary(rows) | {"K": K, "n_fits": options.fits, "rows": rows}
+            table[name] = summary(rows) | {"K": K, "n_fits": options.n_fits, "rows": rows}
             options.out.parent.mkdir(exist_ok=True)
             options.out.write_text(json.dumps(table) + "\n", encoding="utf-8")
             print(

@@ -283,7 +283,7 @@ SECTIONS = (
         """
 Topic models of other packages are given the ordered pairs as words, the true α, and two threads. Each trains until the
 likelihood of people whom it has not seen (half of their comparisons given, the other half predicted) has not risen by 0.0001 a
-comparison for three checks; then Algorithm 4 (`mallowmix.components`) reads the rankings off its topics. The clock leaves out the
+comparison for three checks; then Algorithm 4 (`mallowmix.components_from_topics`) reads the rankings off its topics. The clock leaves out the
 checks, the conversion of the data, and everything after the best check. "At most" marks a peer that was still improving when its
 time was over. `projections` is the paper's method. EM from random starts, the best of up to three by its bound, is there for its
 error alone.

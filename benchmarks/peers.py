@@ -1,6 +1,6 @@
 """What one would use instead: topic models of other packages on ordered pairs as words, and EM from random rankings.
 
-By Lemma 1 a topic model over the words "i over j" estimates the ranking matrix B; Algorithm 4 (`mallowmix.components`) then reads
+By Lemma 1 a topic model over the words "i over j" estimates the ranking matrix B; Algorithm 4 (`mallowmix.components_from_topics`) then reads
 rankings off it. Each package trains until the likelihood of people it has not seen stops improving. The peers are given every
 advantage that costs nothing: the true α, data in their own form before the clock starts, held-out people who are not taken from
 their training data, and a clock that leaves out the checks and stops at the best of them.
@@ -19,7 +19,7 @@ import mallowmix as mm
 from benchmarks.planted import Setting, count_matrix
 from benchmarks.record import timed
 from mallowmix.engine import ThreadEngine, make_blocks
-from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
 
 Array = NDArray[np.float64]
@@ -231,11 +231,15 @@ def _one_run(
     K, Q = setting.n_components, setting.n_items
     sigma = np.stack([random.permutation(Q) for _ in range(K)]).astype(np.int32)
     run = variational_em(
-        blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, setting.alpha), engine, n_iter=n_iter
+        blocks,
+        MallowsComponents(sigma, np.full(K, 0.8)),
+        np.full(K, setting.alpha),
+        engine,
+        n_iter=n_iter,
     )
     for _ in range(5):
         before = run.elbo[-1]
-        run = variational_em(blocks, run.columns, run.alpha, engine, n_iter=10, gamma=run.gamma)
+        run = variational_em(blocks, run.components, run.alpha, engine, n_iter=10, gamma=run.gamma)
         if run.elbo[-1] - before < 1e-4 * abs(before):
             break
     return run

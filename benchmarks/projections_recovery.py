@@ -16,6 +16,7 @@ import numpy as np
 
 import mallowmix as mm
 from mallowmix.errors import MallowmixWarning
+from mallowmix.model.fit_options import ProjectionsOptions
 from mallowmix.model.permutations import match_components
 from mallowmix.model.separability import separability
 
@@ -34,7 +35,7 @@ def planted(
     )
 
 
-def shared_rows(truth: mm.M4, fitted: mm.M4) -> int:
+def shared_rows(truth: mm.M4, fitted: mm.FittedModel) -> int:
     """How many accepted rows belong to a component that has another accepted row already."""
     pairs = [(int(i), int(j)) for i, j in fitted.report.projections.novel_pairs]
     owners = [int(np.argmax(truth.share * truth.beta()[:, i, j])) for i, j in pairs]
@@ -45,7 +46,7 @@ def measure(truth: mm.M4, comparisons: mm.Comparisons, setting: dict) -> dict:
     """One fit: its error, and whether two novel pairs belong to the same component."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        fitted = mm.fit(comparisons, truth.n_components, method="projections", seed=0, **setting)
+        fitted = mm.fit(comparisons, truth.n_components, method=ProjectionsOptions(**setting))
     error = float(match_components(fitted.sigma, truth.sigma).kendall.mean())
     return {
         "kendall": error,

@@ -17,7 +17,7 @@ import json
 import subprocess
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,20 +26,22 @@ from threadpoolctl import threadpool_limits
 import mallowmix as mm
 from mallowmix.engine import Block, ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixError, MallowmixWarning
-from mallowmix.infer.heldout.completion import completion, predicted_rows, split_block
+from mallowmix.infer.heldout.completion import completion, predicted, split_block_rows
+from mallowmix.infer.heldout.heldout_options import CompletionOptions
 from mallowmix.infer.heldout.heldout_scores import Heldout, summary
 from mallowmix.infer.prepared_model import prepare_members
-from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import monte_carlo_em, new_chains
-from mallowmix.learn.spectral.user_sample import people
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
-from mallowmix.model.fit_options import ProjectionsOptions, SpectralOptions
+from mallowmix.model.fit_options import FitOptions, ProjectionsOptions, SpectralOptions
+from mallowmix.model.fit_report import SpectralTrace
 from mallowmix.numerics.randomness import as_key
 from mallowmix.readers.movielens import first_users, movielens_comparisons, read_movielens
 from mallowmix.readers.rating_forms import capped
+from mallowmix.typing import Array
 
 RESULTS = Path(__file__).parent / "results" / "real_data.json"
-Fit = Callable[[mm.Comparisons, int, int], mm.M4]
+Fit = Callable[[mm.Comparisons, int, int], mm.FittedModel]
 
 
 def random_start(blocks: list[Block], K: int, seed: int) -> Variational:
@@ -47,28 +49,43 @@ def random_start(blocks: list[Block], K: int, seed: int) -> Variational:
     random = np.random.default_rng(seed)
     sigma = np.stack([random.permutation(blocks[0].n_items) for _ in range(K)]).astype(np.int32)
     return variational_em(
-        blocks, Columns(sigma, np.full(K, 0.8)), np.full(K, 1 / K), ThreadEngine(), n_iter=40
+        blocks,
+        MallowsComponents(sigma, np.full(K, 0.8)),
+        np.full(K, 1 / K),
+        ThreadEngine(),
+        n_iter=40,
     )
 
 
-def random_em(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
+def model_of(
+    components: MallowsComponents,
+    alpha: Array,
+    comparisons: mm.Comparisons,
+    moved: Sequence[int] = (),
+) -> mm.FittedModel:
+    """What EM ended with, and the items that moved on the way."""
+    m4 = mm.M4(components.sigma, components.phi, alpha, comparisons.items)
+    return mm.FittedModel(m4, mm.FitReport(spectral=SpectralTrace(moved=tuple(moved))))
+
+
+def random_em(comparisons: mm.Comparisons, K: int, seed: int) -> mm.FittedModel:
     """EM from random rankings, and 10 more steps that also fit the prior."""
     blocks = make_blocks(comparisons)
     with threadpool_limits(1):
         start = random_start(blocks, K, seed)
         end = variational_em(
             blocks,
-            start.columns,
+            start.components,
             start.alpha,
             ThreadEngine(),
             n_iter=10,
             gamma=start.gamma,
             move_alpha=True,
         )
-    return mm.M4(end.columns.sigma, end.columns.phi, end.alpha, comparisons.items)
+    return model_of(end.components, end.alpha, comparisons)
 
 
-def random_refined(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
+def random_refined(comparisons: mm.Comparisons, K: int, seed: int) -> mm.FittedModel:
     """EM from random rankings, then the very refinement that `spectral` ends with: what is left is the worth of the start."""
     blocks = make_blocks(comparisons)
     with threadpool_limits(1):
@@ -76,24 +93,21 @@ def random_refined(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
         theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in start.gamma]
         end = monte_carlo_em(
             blocks,
-            start.columns,
+            start.components,
             start.alpha,
             new_chains(blocks, theta),
             ThreadEngine(),
             seed=seed,
         )
-    return mm.M4(
-        end.columns.sigma, end.columns.phi, end.alpha, comparisons.items, {"moved": end.moved}
-    )
+    return model_of(end.components, end.alpha, comparisons, end.moved)
 
 
-def fitted(cap: float | None = None, **options: object) -> Fit:
+def fitted(method: FitOptions | None = None, *, n_fits: int = 1, cap: float | None = None) -> Fit:
     """`mallowmix.fit` with these options, people with more than `cap` comparisons counting as if they had so many."""
 
-    def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
-        return mm.fit(
-            comparisons if cap is None else capped(comparisons, cap), K, seed=seed, **options
-        )
+    def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.FittedModel:
+        data = comparisons if cap is None else capped(comparisons, cap)
+        return mm.fit(data, K, method=method or SpectralOptions(), n_fits=n_fits, seed=seed)
 
     return run
 
@@ -101,7 +115,7 @@ def fitted(cap: float | None = None, **options: object) -> Fit:
 def calibrated(n_fits: int = 1) -> Fit:
     """`mallowmix.fit`, averaged over fits if more than one, then `mallowmix.calibrate` on the same people (see there how)."""
 
-    def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.M4:
+    def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.FittedModel:
         return mm.calibrate(
             mm.fit(comparisons, K, seed=seed, n_fits=n_fits), comparisons, seed=seed
         )
@@ -109,8 +123,6 @@ def calibrated(n_fits: int = 1) -> Fit:
     return run
 
 
-_PRINTED = {"method": "projections"}
-_EUCLIDEAN = {"method": "projections", "metric": "euclidean"}
 METHODS: dict[str, Fit] = {
     "spectral": fitted(),
     "spectral, calibrated": calibrated(),
@@ -119,15 +131,13 @@ METHODS: dict[str, Fit] = {
     "EM from random rankings": random_em,
     "EM from random rankings, refined": random_refined,
     "spectral, people capped at 300": fitted(cap=300),
-    "spectral, refine=short": fitted(method=SpectralOptions(refine="short")),
-    "spectral, refine=none": fitted(method=SpectralOptions(refine="none")),
-    "projections, printed distance": fitted(**_PRINTED),
-    "projections, printed, filtered": fitted(
-        **_PRINTED, method=ProjectionsOptions(min_count=0.2, zeta="auto")
-    ),
-    "projections, euclidean": fitted(**_EUCLIDEAN),
+    "spectral, refine=short": fitted(SpectralOptions(refine="short")),
+    "spectral, refine=none": fitted(SpectralOptions(refine="none")),
+    "projections, printed distance": fitted(ProjectionsOptions()),
+    "projections, printed, filtered": fitted(ProjectionsOptions(min_count=0.2, zeta="auto")),
+    "projections, euclidean": fitted(ProjectionsOptions(metric="euclidean")),
     "projections, euclidean, filtered": fitted(
-        **_EUCLIDEAN, method=ProjectionsOptions(min_count=0.2, zeta="auto")
+        ProjectionsOptions(metric="euclidean", min_count=0.2, zeta="auto")
     ),
 }
 
@@ -151,10 +161,11 @@ def measure(name: str, train: mm.Comparisons, test: mm.Comparisons, K: int, seed
         "phi": model.phi.tolist(),
         "alpha0": float(model.alpha.sum()),
     }
-    row |= {"start": model.report.spectral.initialisation, "moved": model.report.spectral.moved}
+    trace = model.report.spectral or SpectralTrace()
+    row |= {"start": trace.initialisation, "moved": list(trace.moved)}
     found = {
         "random": completion(model, test),
-        "films": completion(model, test, split="items"),
+        "films": completion(model, test, CompletionOptions(split="items")),
         "either": with_either_held_out(model, test),
     }
     return row | {
@@ -166,19 +177,19 @@ def measure(name: str, train: mm.Comparisons, test: mm.Comparisons, K: int, seed
     }
 
 
-def with_either_held_out(model: mm.M4, test: mm.Comparisons) -> Heldout:
-    """Half of each person's films are dealt out as in `completion`; all comparisons but those between two told ones are asked."""
+def with_either_held_out(model: mm.FittedModel | mm.M4, test: mm.Comparisons) -> Heldout:
+    """Half of each person's films are given as in `completion`; all comparisons but those between two given ones are predicted."""
     fits, scores = prepare_members(model), []
     for block in make_blocks(test):
-        given, _ = split_block(block, 0.5, "items", as_key(0))
-        rows, person = np.flatnonzero(given == 0), people(block)
-        log_p = np.log(predicted_rows(block, fits, given, person[rows], block.pair[rows]))
+        given, _ = split_block_rows(block, 0.5, "items", as_key(0))
+        rows, person = np.flatnonzero(given == 0), block.users_of_rows()
+        log_p = np.log(predicted(block, fits, given, person[rows], block.pair[rows]))
         sums = [
             np.bincount(person[rows], block.weight[rows] * value, block.n_users)
             for value in (log_p, np.ones(len(rows)))
         ]
         scores.append(np.column_stack(sums))
-    return summary(np.concatenate(scores), "nobody has a comparison that was not told.")
+    return summary(np.concatenate(scores), "nobody has a comparison that was not given.")
 
 
 def line(row: dict) -> str:

@@ -25,7 +25,8 @@ def kendall_distance(sigma: Ranking, other: Ranking) -> int:
     count = 0
     for i in range(len(sigma)):
         for j in range(i + 1, len(sigma)):
-            count += (sigma[i] < sigma[j]) != (other[i] < other[j])
+            # plain numbers: the answer is kept, also for callers whose positions are not numpy's
+            count += int((sigma[i] < sigma[j]) != (other[i] < other[j]))
     return count
 
 

@@ -4,7 +4,9 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -18,9 +20,11 @@ from benchmarks.planted import Setting, count_matrix, draw, error_of, truth_of
 from benchmarks.real_data import with_either_held_out
 from benchmarks.record import about, load, repeated, save, timed
 from benchmarks.steps import seconds_by_step
-from mallowmix.engine import make_blocks
+from mallowmix.engine import ThreadEngine, make_blocks
+from mallowmix.engine import threads as threads_engine
+from mallowmix.engine.engine import STEPS, MapStep
 from mallowmix.errors import DataWarning
-from mallowmix.infer.heldout.completion import split_block
+from mallowmix.infer.heldout.completion import split_block_rows
 from mallowmix.numerics.randomness import as_key
 
 ROOT = Path(__file__).parents[1]
@@ -141,7 +145,7 @@ def test_each_peer_learns_an_easy_population(name):
 
 def test_em_from_random_starts_learns_an_easy_population():
     run = peers.random_start_em(draw(TINY, 300), TINY, cap=10)
-    assert error_of(run.columns.sigma, truth_of(TINY)) <= 0.1
+    assert error_of(run.components.sigma, truth_of(TINY)) <= 0.1
 
 
 # ------------------------------------------------------------------------------------------------------------- the benchmarks
@@ -293,18 +297,88 @@ def test_allowed_memory():
     assert growth.allowed_bytes({"items": 100, "comparisons": 1e6}, 10) == 40e6 + 100 * 9900 * 10
 
 
+class Clock:
+    """A clock that goes on when it is told to, and at no other time."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    def pass_by(self, seconds):
+        self.now += seconds
+
+
+def in_module(name, code, **known):
+    """Functions that stand, by their file, in a module of mallowmix."""
+    file = Path(mm.__file__).parent / name
+    exec(compile(code, str(file), "exec"), known)
+    return known
+
+
 def test_steps_add_up_to_the_whole():
-    """Nothing is counted twice, neither passes nor functions that call each other: the sum is the time that the call took."""
-    comparisons = draw(TINY, 200)
-    steps = {}
+    """Nothing is counted twice, neither passes nor functions that call each other: the sum is the time that the call took.
 
-    def fit():
-        steps.update(seconds_by_step(lambda: mm.fit(comparisons, 2, n_jobs=1)))
+    What numpy does counts for who calls it, a step for its pass and not for its module.
+    """
+    clock = Clock()
+    spend = clock.pass_by  # as numpy would: no code of mallowmix
+    inner = in_module("learn/inner.py", "def step(block, _):\n    spend(4)\n", spend=spend)
+    blocks = make_blocks(draw(TINY, 3))
+    middle = in_module(
+        "learn/middle.py",
+        "def middle(engine, n):\n"
+        "    spend(16)\n"
+        "    if n:\n"
+        "        engine.map(step, blocks)\n"
+        "        middle(engine, n - 1)\n",
+        spend=spend,
+        step=MapStep("some pass", inner["step"]),
+        blocks=blocks,
+    )
+    outer = in_module(
+        "fitting/outer.py",
+        "def outer(engine):\n    spend(1)\n    middle(engine, 2)\n    spend(8)\n",
+        spend=spend,
+        middle=middle["middle"],
+    )
 
-    total, _ = timed(fit)
-    assert 0.5 * total < sum(steps.values()) <= total
-    assert all(seconds >= -1e-3 for seconds in steps.values())
-    assert steps["everything else"] < 0.5 * total
+    def call():
+        spend(32)
+        outer["outer"](ThreadEngine(1))
+
+    assert seconds_by_step(call, clock) == {
+        "learn.middle": 3 * 16,
+        "everything else": 32,
+        "pass: some pass": 2 * 4 * len(blocks),
+        "fitting.outer": 9,
+    }
+    assert clock.now == 48 + 32 + 8 * len(blocks) + 9
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_passes_of_a_fit_have_the_names_of_their_steps(monkeypatch, n_jobs):
+    """A second for every block that a step is given, and none for anything else: the passes are the whole."""
+    clock, seen = Clock(), Counter()
+    lock = Lock()
+
+    def slow(run):
+        def one(step, block, *rest):
+            with lock:
+                clock.pass_by(1)
+                seen[f"pass: {step.name}"] += 1
+            return run(step, block, *rest)
+
+        return one
+
+    for name in ("run_map", "run_reduce"):
+        monkeypatch.setattr(threads_engine, name, slow(getattr(threads_engine, name)))
+    found = seconds_by_step(lambda: mm.fit(draw(TINY, 200), 2, n_jobs=n_jobs), clock)
+    passes = {name: seconds for name, seconds in found.items() if name.startswith("pass: ")}
+    assert passes == seen and len(passes) > 3
+    assert {name.removeprefix("pass: ") for name in passes} <= set(STEPS)
+    assert sum(found.values()) == sum(passes.values()) == clock.now
 
 
 def test_the_clock_takes_the_median_and_hides_warnings_about_data(recwarn):
@@ -421,7 +495,9 @@ def test_either_held_out_asks_all_but_what_is_told():
     model = mm.M4([range(6)], [0.5], [1.0], range(6))
     votes = model.sample(20, 30, seed=1).comparisons
     found = with_either_held_out(model, votes)
-    told = sum(split_block(block, 0.5, "items", as_key(0))[0].sum() for block in make_blocks(votes))
+    told = sum(
+        split_block_rows(block, 0.5, "items", as_key(0))[0].sum() for block in make_blocks(votes)
+    )
     assert 0 < told == votes.n_comparisons - found.n_comparisons
-    strict = mm.completion(model, votes, split="items")
+    strict = mm.completion(model, votes, mm.CompletionOptions(split="items"))
     assert found.n_comparisons > strict.n_comparisons > 0

@@ -13,6 +13,7 @@ from mallowmix.errors import OptionError
 from mallowmix.fitting.k_rules import Evidence, difference, ratio, recommend
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
+from mallowmix.infer.heldout.heldout_options import CompletionOptions
 from tests.command_line import run
 from tests.planted import planted
 
@@ -163,7 +164,7 @@ def test_asking_agrees_with_completion():
     model = planted(10, 3, 0.4, 0.3)
     votes = model.sample(60, 25, seed=3).comparisons
     held_out = predict_held_out(model, votes, given=0.4, seed=7, n_jobs=1)
-    whole = completion(model, votes, given=0.4, seed=7)
+    whole = completion(model, votes, CompletionOptions(given=0.4), seed=7)
     s, n = held_out.per_user(60).sum(axis=0)
     assert n == whole.n_comparisons and s / n == pytest.approx(
         whole.log_likelihood_per_comparison, abs=1e-12

@@ -113,7 +113,7 @@ def test_the_reference_page_is_what_the_app_says():
     written = (DOCS / "cli.md").read_text(encoding="utf-8")
     assert make_cli.page() == written, "run python docs/make_cli.py"
     assert (
-        "| `-k`, `--components` NUMBER\\|auto | How many shared rankings to learn. Required. |"
+        "| `-k`, `--n-components` NUMBER\\|auto | How many shared rankings to learn. Required. |"
         in written
     )
 
@@ -328,14 +328,10 @@ def test_fit_passes_every_option_on(folder, here):
         "a.m4",
     )
     report = mm.load("a.m4").report
-    assert report["options"] == {
-        "zeta": 2.5,
-        "n_projections": 50,
-        "tol": 0.001,
-        "min_count": 0.1,
-        "metric": "euclidean",
-    }
-    assert (report["method"], report["seed"]) == ("projections", 7)
+    assert report.options == mm.ProjectionsOptions(
+        zeta=2.5, n_projections=50, tol=0.001, min_count=0.1, metric="euclidean"
+    )
+    assert (report.method, report.seed) == ("projections", 7)
 
 
 def test_fit_can_be_quiet_or_speak_json(folder, here):

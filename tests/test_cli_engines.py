@@ -87,7 +87,7 @@ def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is
         (["--memory", "2GB", "--calibrate"], "--calibrate needs the votes in memory"),
         (
             ["--memory", "2GB", "--method", "projections"],
-            "method 'projections' needs the comparisons in memory",
+            "needs the comparisons in memory: read them with read_comparisons, or leave it out.",
         ),
         (
             ["--engine", "disk", "--scheduler", "tcp://127.0.0.1:9"],

@@ -29,21 +29,21 @@ def files(tmp_path_factory):
 @pytest.mark.parametrize(
     ("words", "method", "options"),
     [
-        ((), "left-to-right", {}),
+        ((), mm.LeftToRightOptions(), {}),
         (
-            ("--form", "product-of-means", "--particles", 64),
-            "left-to-right",
-            {"form": "product-of-means", "particles": 64},
+            ("--form", "product-of-means", "--n-particles", 64),
+            mm.LeftToRightOptions(form="product-of-means", n_particles=64),
+            {},
         ),
         (
             ("--method", "importance", "--seed", 3, "--include-mu"),
-            "importance",
+            mm.ImportanceOptions(),
             {"seed": 3, "include_mu": True},
         ),
         (
             ("--method", "completion", "--given", 0.3, "--split", "items"),
-            "completion",
-            {"given": 0.3, "split": "items"},
+            mm.CompletionOptions(given=0.3, split="items"),
+            {},
         ),
     ],
 )
@@ -51,7 +51,7 @@ def test_json_holds_what_the_library_says(files, words, method, options):
     out, _ = run("heldout", *files, *words, "--json")
     values = json.loads(out)
     found = mm.heldout(TWO, mm.read_comparisons(files[1]), method, **options)
-    assert values.pop("method") == method
+    assert values.pop("method") == method.method
     assert values == {
         "log_likelihood_per_comparison": found.log_likelihood_per_comparison,
         "standard_error": found.standard_error,
@@ -80,7 +80,7 @@ def test_words_put_the_coin_beside_it(files):
 
 
 def test_too_few_particles_are_a_note(files):
-    _, notes = run("heldout", *files, "--particles", 1, "--max-particles", 2)
+    _, notes = run("heldout", *files, "--n-particles", 1, "--max-particles", 2)
     assert "Note: With 2 particles two runs differ by" in notes and "raise --max-particles" in notes
 
 
@@ -95,7 +95,7 @@ def test_annealing_is_said(tmp_path):
         tmp_path / "v.parquet",
         "--method",
         "importance",
-        "--particles",
+        "--n-particles",
         8,
     )
     assert re.search(
@@ -127,7 +127,7 @@ def test_unknown_items(files, tmp_path):
             "--method is 'chib'; it must be one of 'left-to-right', 'importance', 'completion'",
         ),
         (("--form", "mean"), "--form is 'mean'; it must be one of"),
-        (("--particles", "0"), "0 is too small; it must be at least 1"),
+        (("--n-particles", "0"), "0 is too small; it must be at least 1"),
         (
             ("--given", "0.5"),
             "--given is no option of --method left-to-right; it goes with completion.",
@@ -138,8 +138,8 @@ def test_unknown_items(files, tmp_path):
         ),
         (("--method", "completion", "--include-mu"), "--include-mu goes with the methods"),
         (
-            ("--particles", "64", "--max-particles", "8"),
-            "--max-particles is 8, below particles, 64",
+            ("--n-particles", "64", "--max-particles", "8"),
+            "max-particles is 8; it must be at least 64",
         ),
     ],
 )

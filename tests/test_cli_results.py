@@ -15,6 +15,7 @@ import mallowmix as mm
 from command_line import run
 from mallowmix.cli.model_text import components_table, novel_pairs, safe
 from mallowmix.cli.shell import screen
+from mallowmix.model.fit_report import FitReport
 from mallowmix.model.separability import lemma3_bound, separability_probability
 
 
@@ -37,7 +38,11 @@ def two_tastes():
 
 def test_show_json(two_tastes):
     shown = json.loads(run("show", "tastes.m4", "--json")[0])
-    assert (shown["n_components"], shown["n_items"], shown["report"]) == (2, 5, {})
+    assert (shown["n_components"], shown["n_items"], shown["report"]) == (
+        2,
+        5,
+        FitReport().to_dict(),
+    )
     first, second = shown["components"]  # largest share first
     assert (first["component"], first["share"], first["phi"], first["alpha"]) == (
         2,
@@ -244,7 +249,7 @@ def test_demo_shows_the_planted_beside_the_found():
     assert re.search(r"u001 +│ +3% \| +\d+% ", said)  # planted | found
     assert "mallowmix fit kept/dishes/votes.csv -k 3" in said
     assert mm.read_comparisons("kept/dishes/votes.csv") == dishes.comparisons
-    assert mm.load("kept/dishes/truth.m4") == dishes.model
+    assert mm.load("kept/dishes/truth.m4").m4 == dishes.model
     assert mm.load("kept/dishes/model.m4").n_components == 3
 
 

@@ -51,7 +51,7 @@ def test_update_names_the_new_items():
 def test_update_speaks_json():
     said, _ = run("update", "model.m4", "votes.parquet", "-o", "new.m4", "--json")
     assert json.loads(said) == json.loads(run("show", "new.m4", "--json")[0]) | {"output": "new.m4"}
-    assert json.loads(said)["report"]["of"]["method"] == "spectral"
+    assert json.loads(said)["report"]["update"]["method"] == "spectral"
 
 
 def test_the_help_says_that_all_that_should_count_must_be_given():

@@ -13,6 +13,7 @@ from mallowmix.assess.prediction_task import make_task
 from mallowmix.assess.resource_meter import Meter, resident
 from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, OptionError
+from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.baselines import BradleyTerry, Coin
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.validation import predicted_rows
@@ -116,10 +117,10 @@ def test_ratings_are_dealt_before_comparisons_are_made(ratings):
 
 
 def test_the_table_is_what_the_systems_predict(votes, found):
-    """Every number of one row, by hand, from the same deals; people who are asked in both deals are one cluster."""
+    """Every number of one row, by hand, from the same splits; people of whom something is held out in both are one cluster."""
     sums = {}
-    for seed in range(2):
-        task = make_task(votes, "people", 0.5, seed)
+    for n in range(2):
+        task = make_task(votes, "people", 0.5, child_seed(0, Step.COMPARE_SPLIT, n))
         p = predicted_rows(BradleyTerry().fit(task.train), task.given, task.held_out)
         for m, w, q in zip(task.people[task.held_out.user], task.held_out.weight, p, strict=True):
             n, loss, right = sums.get(m, (0, 0, 0))
@@ -182,8 +183,9 @@ def test_ratings_bring_systems_for_ratings_and_their_error(ratings):
     found = mm.compare(ratings, 2, systems=["m4-one", "bias", "coin"])
     rows = {row.system: row for row in found.table}
     assert rows["coin"].rmse is None and rows["m4-one"].log_loss < 0.6
-    task = make_task(rating_table(ratings), "people", 0.5, 0)
-    predicted = Bias().fit(task.ratings.train, seed=0).predict(*task.ratings.held_out[:2])
+    split, learn = (child_seed(0, step, 0) for step in (Step.COMPARE_SPLIT, Step.COMPARE_FIT))
+    task = make_task(rating_table(ratings), "people", 0.5, split)
+    predicted = Bias().fit(task.ratings.train, seed=learn).predict(*task.ratings.held_out[:2])
     assert rows["bias"].rmse == pytest.approx(
         np.sqrt(np.mean((predicted - task.ratings.held_out[2]) ** 2))
     )

@@ -9,8 +9,9 @@ from scipy.integrate import quad
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import make_blocks
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.heldout.completion import completion, split_block
-from mallowmix.infer.heldout.heldout_scores import FLOOR
+from mallowmix.infer.heldout.completion import completion, split_block_rows
+from mallowmix.infer.heldout.heldout_options import CompletionOptions
+from mallowmix.model import least_beta
 from mallowmix.model.m4 import M4
 from mallowmix.numerics.randomness import as_key
 from oracles import chi_square_p
@@ -20,7 +21,9 @@ TWO = M4.from_orders([list("abcd"), list("dcba")], phi=[0.3, 0.5], alpha=[0.4, 0
 
 def told_and_asked(comparisons, *, given=0.5, split="comparisons", seed=0):
     """Each row's weight told and asked, over all blocks."""
-    parts = [split_block(block, given, split, as_key(seed)) for block in make_blocks(comparisons)]
+    parts = [
+        split_block_rows(block, given, split, as_key(seed)) for block in make_blocks(comparisons)
+    ]
     return np.concatenate([known for known, _ in parts]), np.concatenate(
         [wanted for _, wanted in parts]
     )
@@ -65,7 +68,7 @@ def test_two_components_agree_with_quadrature(given):
             for side, weight in enumerate((known[row], wanted[row])):
                 words[side] += [(comparisons.winner[row], comparisons.loser[row])] * round(weight)
         total += quadrature(TWO, *words)
-    found = completion(TWO, comparisons, given=given)
+    found = completion(TWO, comparisons, CompletionOptions(given=given))
     assert found.n_comparisons == wanted.sum()
     assert found.log_likelihood_per_comparison == pytest.approx(
         total / wanted.sum(), abs=2e-3 if given else 1e-9
@@ -75,7 +78,7 @@ def test_two_components_agree_with_quadrature(given):
 @pytest.mark.parametrize("split", ["comparisons", "items"])
 def test_a_coin_has_minus_log_2(split):
     coin = M4.from_orders([list("abcd"), list("bdac")], phi=1.0)
-    found = completion(coin, TWO.sample(20, 10, seed=0).comparisons, split=split)
+    found = completion(coin, TWO.sample(20, 10, seed=0).comparisons, CompletionOptions(split=split))
     assert found.log_likelihood_per_comparison == pytest.approx(-math.log(2), abs=1e-12)
     assert found.standard_error == pytest.approx(0, abs=1e-12)
 
@@ -125,7 +128,7 @@ def test_certain_rankings_do_not_give_minus_infinity():
     certain = M4.from_orders([list("ab")], phi=0.0)
     against = Comparisons.from_arrays(["u"] * 4, ["b"] * 4, ["a"] * 4)
     assert completion(certain, against).log_likelihood_per_comparison == pytest.approx(
-        math.log(FLOOR)
+        math.log(least_beta.INFERENCE)
     )
     # one person: not known
     assert (
@@ -219,13 +222,13 @@ def test_threads_weights_and_the_order_of_items_do_not_matter():
 def test_what_cannot_be_asked():
     comparisons = TWO.sample(5, 4, seed=0).comparisons
     with pytest.raises(OptionError, match=r"given is 1\.0; it must be at least 0 and below 1"):
-        completion(TWO, comparisons, given=1.0)
+        completion(TWO, comparisons, CompletionOptions(given=1.0))
     with pytest.raises(
         OptionError, match="split is 'films'; it must be one of 'comparisons', 'items'"
     ):
-        completion(TWO, comparisons, split="films")
+        completion(TWO, comparisons, CompletionOptions(split="films"))
     alone = Comparisons.from_arrays(["u"], ["a"], ["b"])
     with pytest.raises(DataError, match="Nothing is held out: nobody has enough comparisons"):
-        completion(M4.from_orders([list("ab")], 0.1), alone, split="items")
+        completion(M4.from_orders([list("ab")], 0.1), alone, CompletionOptions(split="items"))
     with pytest.raises(DataError, match="items are unknown"):
         completion(M4.from_orders([list("ab")], 0.1), comparisons)

@@ -20,7 +20,7 @@ from mallowmix.engine.out_of_core.store import store_comparisons
 from mallowmix.engine.selection import make_engine
 from mallowmix.errors import MallowmixWarning, OptionError
 from mallowmix.learn.spectral.large_data import tabulate_all_users
-from mallowmix.learn.spectral.mallows_mstep import Columns
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.signed_moment import _count_step
 from mallowmix.model.fit_options import SpectralOptions
 from planted import error, planted
@@ -93,7 +93,7 @@ from mallowmix.learn.spectral import user_sample as sample
 sample.ENOUGH = 4000
 warnings.simplefilter("ignore")
 def report(step, done, total):
-    if step == "everybody":
+    if step == "all users":
         os.kill(os.getpid(), signal.SIGKILL)
 mm.fit(StoredComparisons(sys.argv[1]), 2, seed=3, progress=report)
 """
@@ -146,8 +146,8 @@ def test_memory_decides_how_many_threads_have_room():
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
-        ({"method": "projections"}, "method 'projections'"),
-        ({"columns": "bt"}, 'columns="bt"'),
+        ({"method": "projections"}, 'method="projections"'),
+        ({"components": "bradley-terry"}, 'components="bradley-terry"'),
         ({"n_fits": 2}, "n_fits=2"),
     ],
 )
@@ -177,7 +177,10 @@ def test_engines_by_name():
 def test_halves_add_up_to_everybody(votes):
     """The tables of even and of odd people, against tables of each half alone: the same draws, so the same sums of logarithms."""
     blocks = mm.engine.make_blocks(votes)
-    columns, alpha = Columns(np.array(TRUTH.sigma), np.array(TRUTH.phi)), np.array(TRUTH.alpha)
+    columns, alpha = (
+        MallowsComponents(np.array(TRUTH.sigma), np.array(TRUTH.phi)),
+        np.array(TRUTH.alpha),
+    )
     halves = tabulate_all_users(blocks, columns, alpha, ThreadEngine(2), seed=4)
     P = 45
     assert halves.shape == (2, 2 * P, 15)

@@ -7,7 +7,6 @@ from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.spectral.large_data import learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.monte_carlo_em import (
-    FLOOR,
     MonteCarlo,
     groups,
     monte_carlo_em,
@@ -15,6 +14,7 @@ from mallowmix.learn.spectral.monte_carlo_em import (
     sweep_users,
 )
 from mallowmix.learn.spectral.user_sample import sample_blocks
+from mallowmix.model import least_beta
 from mallowmix.model.m4 import M4
 from mallowmix.numerics.randomness import as_key
 from planted import error, planted
@@ -65,7 +65,7 @@ def test_everybody_mends_what_the_sample_left(truth, population, rough):
     assert (
         found.moved[0] > 0
         and told[-1][1] == told[-1][2]
-        and {said[0] for said in told} == {"everybody"}
+        and {said[0] for said in told} == {"all users"}
     )
     # ten standard errors of φ from 12,000 comparisons are about this
     assert np.abs(found.components.phi - 0.6).max() < 0.1
@@ -93,7 +93,9 @@ def test_only_phi_and_alpha_move(truth, rough):
 
 def test_fresh_draws_are_of_the_posterior(truth, population):
     """Mean squared weights of everybody, E Σ θ² = (α + 1) / (Kα + 1): .75 ± .01 (5 standard errors are .014)."""
-    beta = beta_table(MallowsComponents(np.array(truth.sigma), np.array(truth.phi)), FLOOR)
+    beta = beta_table(
+        MallowsComponents(np.array(truth.sigma), np.array(truth.phi)), least_beta.DIRECT_LIKELIHOOD
+    )
     blocks = make_blocks(population.comparisons)
     drawn = np.concatenate(
         [sweep_users(block, beta, np.full(3, 0.2), 40, as_key(3)) for block in blocks]

@@ -116,13 +116,14 @@ def test_evidence_and_scale():
     np.testing.assert_allclose(found.alpha, fit_prior(truth, votes).alpha, rtol=0.5)
 
 
-def test_further_fits_get_priors_of_their_own():
+def test_members_get_priors_of_their_own():
     truth = planted(8, 2, alpha=[0.2, 0.6], seed=6)
     votes = truth.sample(200, 20, seed=2).comparisons
     other = replace(flat(truth), sigma=truth.sigma[::-1], phi=truth.phi[::-1])
     fitted = fit_prior(FittedModel(flat(truth), ensemble=Ensemble((other,))), votes, n_cycles=30)
-    np.testing.assert_allclose(fitted.others[0].alpha[::-1], fitted.alpha, rtol=0.3)
-    assert fitted.others[0].calibration == Calibration()
+    (member,) = fitted.ensemble
+    np.testing.assert_allclose(member.alpha[::-1], fitted.alpha, rtol=0.3)
+    assert fitted.calibration == Calibration()
 
 
 # ---- vertices ----
@@ -319,4 +320,4 @@ def test_what_cannot_be_is_refused():
 
 def test_a_prior_that_has_not_settled_says_so():
     with pytest.warns(FitWarning, match="still moved after 12 cycles .* raise n_cycles"):
-        prior._check_settled(np.linspace(0, 3, 8)[:, None])
+        prior._check_converged(np.linspace(0, 3, 8)[:, None])

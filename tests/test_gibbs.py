@@ -17,7 +17,7 @@ from mallowmix.learn.spectral.monte_carlo_em import (
     _sweep,
     monte_carlo_em,
     new_chains,
-    polya_alpha,
+    polya_from_histogram,
 )
 from oracles import chi_square_p
 from planted import blocks_of, planted
@@ -185,15 +185,15 @@ def test_alpha_is_the_dirichlet_multinomial_maximum_likelihood(alpha):
         )
 
     best = np.exp(minimize(cost, np.zeros(len(alpha)), method="BFGS").x)
-    found = polya_alpha(histogram, np.ones(len(alpha)))
+    found = polya_from_histogram(histogram, np.ones(len(alpha)))
     np.testing.assert_allclose(found, best, rtol=0.03)
     for _ in range(5):
-        found = polya_alpha(histogram, found)
+        found = polya_from_histogram(histogram, found)
     np.testing.assert_allclose(found, best, rtol=2e-3)
 
 
 def test_alpha_of_nobody_is_small_and_finite():
-    found = polya_alpha(np.zeros((3, 10)), np.ones(2))
+    found = polya_from_histogram(np.zeros((3, 10)), np.ones(2))
     assert np.isfinite(found).all() and (found > 0).all()
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from mallowmix.engine import Block, make_blocks
-from mallowmix.learn.paper.halves import split
+from mallowmix.learn.paper.halves import split_block
 from mallowmix.model.m4 import M4
 from mallowmix.numerics.randomness import as_key
 
@@ -37,7 +37,7 @@ people = st.lists(st.lists(st.integers(1, 5), max_size=8), min_size=1, max_size=
 @given(people, st.integers(0, 2**64 - 1), st.integers(0, 10**6))
 def test_every_comparison_is_in_one_half_and_sizes_differ_by_one_at_most(weights, seed, first_user):
     block = block_of(weights, first_user=first_user)
-    first, second = split(block, as_key(seed))
+    first, second = split_block(block, as_key(seed))
     assert (first + second).tolist() == block.weight.tolist()
     for half in (first, second):
         assert (half >= 0).all()
@@ -53,7 +53,7 @@ def test_every_comparison_is_in_one_half_and_sizes_differ_by_one_at_most(weights
 )
 def test_a_fractional_rest_goes_as_one_piece(weights, seed):
     block = block_of(weights)
-    first, second = split(block, as_key(seed))
+    first, second = split_block(block, as_key(seed))
     # exactly: every piece is a multiple of the last digit
     assert (first + second).tolist() == block.weight.tolist()
     for whole, one in zip(block.weight, first, strict=True):
@@ -69,14 +69,14 @@ def test_a_fractional_rest_goes_as_one_piece(weights, seed):
 def test_each_comparison_is_in_the_first_half_with_probability_one_half():
     """Also the only one of a person, and the odd one of three. Fails by chance with rate 6 · 1e-6."""
     for n in (1, 2, 3):
-        first, _ = split(block_of([[1] * n] * 20_000), as_key(5))
+        first, _ = split_block(block_of([[1] * n] * 20_000), as_key(5))
         for token in range(n):
             assert binomtest(int(first[token::n].sum()), 20_000, 0.5).pvalue > 1e-6
 
 
 def test_two_comparisons_share_a_half_as_seldom_as_equal_halves_allow():
     """Of n = 4, two given ones are together with probability (n/2 − 1)/(n − 1) = 1/3. Fails by chance with rate 6e-6."""
-    first, _ = split(block_of([[1] * 4] * 20_000), as_key(6))
+    first, _ = split_block(block_of([[1] * 4] * 20_000), as_key(6))
     tokens = first.reshape(-1, 4)
     for i in range(4):
         for j in range(i):
@@ -86,7 +86,7 @@ def test_two_comparisons_share_a_half_as_seldom_as_equal_halves_allow():
 
 def test_people_are_split_independently():
     """Neighbours' only comparisons fall together half of the time. Fails by chance with rate 1e-6."""
-    first, _ = split(block_of([[1]] * 20_001), as_key(7))
+    first, _ = split_block(block_of([[1]] * 20_001), as_key(7))
     assert binomtest(int((first[1:] == first[:-1]).sum()), 20_000, 0.5).pvalue > 1e-6
 
 
@@ -94,17 +94,17 @@ def test_people_are_split_independently():
 def test_an_integer_weight_is_that_many_rows(weights, seed):
     expanded = block_of([[1] * sum(user) for user in weights])
     rows = np.repeat(np.arange(sum(map(len, weights))), [w for user in weights for w in user])
-    first, _ = split(block_of(weights), as_key(seed))
-    one_by_one, _ = split(expanded, as_key(seed))
+    first, _ = split_block(block_of(weights), as_key(seed))
+    one_by_one, _ = split_block(expanded, as_key(seed))
     assert first.tolist() == np.bincount(rows, one_by_one, len(first)).tolist()
 
 
 @given(people, st.integers(0, 6), st.integers(0, 99))
 def test_where_blocks_are_cut_does_not_matter(weights, cut, seed):
-    whole = split(block_of(weights), as_key(seed))
+    whole = split_block(block_of(weights), as_key(seed))
     parts = [block_of(weights[:cut]), block_of(weights[cut:], first_user=min(cut, len(weights)))]
     assert (
-        np.concatenate([split(part, as_key(seed)).first for part in parts]).tolist()
+        np.concatenate([split_block(part, as_key(seed)).first for part in parts]).tolist()
         == whole.first.tolist()
     )
 
@@ -123,7 +123,7 @@ def test_the_order_of_rows_does_not_matter_and_the_seed_does():
 
     def halves(data, seed):
         return np.concatenate(
-            [split(block, as_key(seed)).first for block in make_blocks(data)]
+            [split_block(block, as_key(seed)).first for block in make_blocks(data)]
         ).tobytes()
 
     assert halves(comparisons, 1) == halves(again, 1)
@@ -133,7 +133,7 @@ def test_the_order_of_rows_does_not_matter_and_the_seed_does():
 def test_the_halves_of_a_tie_stay_together():
     """Rows 0 over 1 and 1 over 0 of weight ½ (or 1½) each, beside whole ones, for many people."""
     pairs = [[0 * 100 + 1, 0 * 100 + 2, 1 * 100 + 0, 2 * 100 + 1]] * 200
-    first, _ = split(block_of([[0.5, 1, 1.5, 1]] * 200, pairs), as_key(3))
+    first, _ = split_block(block_of([[0.5, 1, 1.5, 1]] * 200, pairs), as_key(3))
     part = (first - np.floor(first)).reshape(200, 4)
     assert (part[:, 0] == part[:, 2]).all() and 50 < (part[:, 0] == 0.5).sum() < 150
     assert not part[:, [1, 3]].any()

@@ -8,6 +8,7 @@ import pytest
 import mallowmix as mm
 from mallowmix.errors import DataError, OptionError
 from mallowmix.infer.heldout.completion import completion
+from mallowmix.infer.heldout.heldout_options import heldout_options_from
 from mallowmix.infer.heldout.heldout_scores import Heldout
 from mallowmix.infer.heldout.importance import importance
 from mallowmix.infer.heldout.left_to_right import left_to_right
@@ -29,7 +30,9 @@ def test_each_method_is_its_function(method, function):
 def test_the_method_is_left_to_right_unless_said():
     assert mm.heldout(TWO, PEOPLE) == left_to_right(TWO, PEOPLE)
     assert (
-        mm.heldout(TWO, PEOPLE, form="product-of-means", particles=64).details["form"]
+        mm.heldout(
+            TWO, PEOPLE, mm.LeftToRightOptions(form="product-of-means", n_particles=64)
+        ).details["form"]
         == "product-of-means"
     )
 
@@ -115,6 +118,22 @@ def test_what_cannot_be_asked():
             "method is 'gibbs'; it must be one of 'left-to-right', 'importance', 'completion'",
         ),
         (
+            "completion",
+            {"include_mu": True},
+            "include_mu goes with the methods left-to-right and importance",
+        ),
+        ("importance", {"unknown_items": "keep"}, "unknown_items is 'keep'"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            mm.heldout(TWO, PEOPLE, method, **options)
+
+
+def test_options_by_name_are_those_of_their_method():
+    assert heldout_options_from("left-to-right", {"n_moves": 1}) == mm.LeftToRightOptions(n_moves=1)
+    assert heldout_options_from("importance", {"n_draws": 9}) == mm.ImportanceOptions(n_draws=9)
+    assert heldout_options_from("completion", {}) == mm.CompletionOptions()
+    for method, options, message in (
+        (
             "importance",
             {"form": "filter"},
             "form is no option of the method 'importance'; it goes with 'left-to-right'",
@@ -126,10 +145,10 @@ def test_what_cannot_be_asked():
         ),
         (
             "completion",
-            {"include_mu": True},
-            "include_mu goes with the methods left-to-right and importance",
+            {"n_particles": 2},
+            "n_particles is no option of the method 'completion'; "
+            "it goes with 'left-to-right' and 'importance'",
         ),
-        ("importance", {"unknown_items": "keep"}, "unknown_items is 'keep'"),
     ):
         with pytest.raises(OptionError, match=message):
-            mm.heldout(TWO, PEOPLE, method, **options)
+            heldout_options_from(method, options)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import mallowmix as mm
 from mallowmix.assess.intervals import bootstrap_intervals as intervals_module
-from mallowmix.assess.intervals.bootstrap_intervals import little_bootstraps as little
+from mallowmix.assess.intervals import little_bootstraps as little
 from mallowmix.assess.intervals.score_sums import sum_scores
 from mallowmix.assess.intervals.user_scores import settle
 from mallowmix.engine import ThreadEngine, make_blocks

@@ -9,16 +9,13 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from mallowmix.learn.spectral.mallows_mstep import (
-    LEAST_PHI,
-    MOST_PHI,
     MallowsComponents,
     beta_table,
     expected_log_likelihood,
-    fit_column_phi,
-    peak,
+    phi_of_counts,
     update_components,
 )
-from mallowmix.model.mallows import fit_phi
+from mallowmix.model.dispersion import LEAST_PHI, MOST_PHI, best_phi, fit_phi
 from oracles import beta
 from planted import planted
 from strategies import rankings
@@ -82,7 +79,7 @@ def test_phi_is_the_maximum_likelihood(phi, seed):
     counts = drawn[np.ix_(sigma, sigma)] * (1 - np.eye(20))
     wins = [sum(drawn[r, r + g] for r in range(20 - g)) for g in range(20)]
     losses = [sum(drawn[r + g, r] for r in range(20 - g)) for g in range(20)]
-    assert fit_column_phi(counts, sigma) == pytest.approx(
+    assert phi_of_counts(counts, sigma) == pytest.approx(
         np.clip(fit_phi(wins, losses), LEAST_PHI, MOST_PHI), abs=2e-3
     )
 
@@ -93,7 +90,7 @@ def test_phi_against_a_search_on_sums_over_all_rankings(case, floor):
     """No φ that scipy finds is better by more than a thousandth of a nat for each hundred comparisons."""
     counts, sigma = case
     found = log_likelihood(
-        counts, sigma, fit_column_phi(counts, np.array(sigma), floor=floor), floor
+        counts, sigma, phi_of_counts(counts, np.array(sigma), floor=floor), floor
     )
     best = -minimize_scalar(
         lambda phi: -log_likelihood(counts, sigma, phi, floor),
@@ -105,9 +102,9 @@ def test_phi_against_a_search_on_sums_over_all_rankings(case, floor):
 
 def test_counts_without_a_loss_give_the_least_phi_and_no_counts_the_largest():
     upper = np.triu(np.ones((5, 5)), 1)
-    assert fit_column_phi(upper, np.arange(5)) == LEAST_PHI
-    assert fit_column_phi(upper, np.arange(5)[::-1].copy()) == MOST_PHI
-    assert fit_column_phi(np.zeros((5, 5)), np.arange(5)) == MOST_PHI  # nothing seen, nothing known
+    assert phi_of_counts(upper, np.arange(5)) == LEAST_PHI
+    assert phi_of_counts(upper, np.arange(5)[::-1].copy()) == MOST_PHI
+    assert phi_of_counts(np.zeros((5, 5)), np.arange(5)) == MOST_PHI  # nothing seen, nothing known
 
 
 @given(counts_and_ranking, dispersions, st.booleans(), st.sampled_from([0.0, 1e-4]))
@@ -165,8 +162,8 @@ def test_the_inputs_stay_as_they_were():
 def test_the_peak_of_a_curve():
     grid = np.array([0.0, 0.1, 0.3, 0.4, 0.8])
     # exact for a parabola, on any grid
-    assert peak(grid, -((grid - 0.27) ** 2)) == pytest.approx(0.27)
-    assert peak(grid, grid) == 0.8 and peak(grid, -grid) == 0.0
-    assert peak(grid, np.zeros(5)) == 0.8
+    assert best_phi(grid, -((grid - 0.27) ** 2)) == pytest.approx(0.27)
+    assert best_phi(grid, grid) == 0.8 and best_phi(grid, -grid) == 0.0
+    assert best_phi(grid, np.zeros(5)) == 0.8
     # never beyond the neighbours
-    assert 0.1 <= peak(grid, np.array([-1e9, -1.0, 0.0, -1e-12, -5.0])) <= 0.4
+    assert 0.1 <= best_phi(grid, np.array([-1e9, -1.0, 0.0, -1e-12, -5.0])) <= 0.4

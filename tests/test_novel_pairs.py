@@ -18,8 +18,9 @@ from mallowmix.learn.paper.novel_pairs import (
     find_novel_pairs,
 )
 from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
-from mallowmix.model.m4 import M4, separability
-from mallowmix.model.population_moments import dirichlet_moments
+from mallowmix.model.m4 import M4
+from mallowmix.model.separability import separability
+from mallowmix.numerics.dirichlet import dirichlet_moments
 from mallowmix.numerics.randomness import generator
 from oracles import algorithm2, dense_distances
 

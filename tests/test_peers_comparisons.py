@@ -11,6 +11,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 import mallowmix as mm
+from mallowmix.data.splits import split_comparisons
 from mallowmix.errors import DataError, OptionError
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.model.permutations import match_components
@@ -23,14 +24,14 @@ from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer
 from mallowmix.peers.separable import Separable
 from mallowmix.peers.systems import SYSTEMS
 from mallowmix.peers.tm import TM
-from mallowmix.peers.validation import best, deal, loss, predicted_rows, trial
+from mallowmix.peers.validation import best, loss, predicted_rows, trial
 from tests.planted import blocks_of, error, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
-QUICK = {"refine": "short"}
+QUICK = mm.SpectralOptions(refine="short")
 PEERS = [
-    MixedMallowsPeer(options=QUICK),
-    TM(floor=(0.1, 0.3), options=QUICK),
+    MixedMallowsPeer(method=QUICK),
+    TM(floor=(0.1, 0.3), method=QUICK),
     TM(rounded=False, floor=(0.2,), name="TM, un-rounded"),
     Separable("ddp", "l2", name="DDP"),
     Separable("fast-anchor-words", "kl", name="FAW + KL"),
@@ -123,8 +124,8 @@ def test_every_system_by_name_is_a_peer_with_a_name_of_its_own():
 
 def test_m4_is_what_fit_and_predict_give(small):
     _, votes, people = small
-    model = mm.fit(votes, 2, seed=4, n_fits=2, **QUICK)
-    fitted = MixedMallowsPeer(n_fits=2, options=QUICK).fit(votes, 2, seed=4)
+    model = mm.fit(votes, 2, seed=4, n_fits=2, method=QUICK)
+    fitted = MixedMallowsPeer(n_fits=2, method=QUICK).fit(votes, 2, seed=4)
     assert fitted.model == model
     pairs = [("i000", "i001"), ("i004", "i002")]
     np.testing.assert_allclose(
@@ -133,7 +134,7 @@ def test_m4_is_what_fit_and_predict_give(small):
     np.testing.assert_allclose(fitted.weights(people), mm.weights(model, people))
     calibrated = mm.calibrate(model, votes, seed=4)
     assert (
-        MixedMallowsPeer(n_fits=2, calibrated=True, options=QUICK).fit(votes, 2, seed=4).model
+        MixedMallowsPeer(n_fits=2, calibrated=True, method=QUICK).fit(votes, 2, seed=4).model
         == calibrated
     )
 
@@ -141,8 +142,8 @@ def test_m4_is_what_fit_and_predict_give(small):
 def test_tm_is_m4_with_single_rankings_and_a_floor(small):
     """β is 1 − ε/2 and ε/2 off the diagonal, in the order of the fit; a posterior mean of θ mixes them."""
     _, votes, people = small
-    fitted = TM(floor=(0.2,), options=QUICK).fit(votes, 2, seed=4)
-    model = mm.fit(votes, 2, seed=4, **QUICK)
+    fitted = TM(floor=(0.2,), method=QUICK).fit(votes, 2, seed=4)
+    model = mm.fit(votes, 2, seed=4, method=QUICK)
     assert np.array_equal(fitted.model.sigma, model.sigma) and not fitted.model.phi.any()
     for k in range(2):
         for i in range(8):
@@ -212,8 +213,7 @@ def test_mixed_membership_btl_recovers_its_columns():
     scores = np.array(
         [np.linspace(2, -2, 8), np.random.default_rng(0).permutation(np.linspace(2, -2, 8))]
     )
-    sigma = np.argsort(np.argsort(-scores, axis=1), axis=1)
-    truth = mm.M4(sigma, [0.5, 0.5], [0.2, 0.2], [f"i{i}" for i in range(8)], scores=scores)
+    truth = mm.BradleyTerryModel(scores, [0.2, 0.2], [f"i{i}" for i in range(8)])
     fitted = MixedBTL().fit(truth.sample(800, 40, seed=1).comparisons, 2)
     match = match_components(fitted.model.sigma, truth.sigma)
     np.testing.assert_allclose(
@@ -226,8 +226,7 @@ def test_a_mixture_of_bt_recovers_types_of_people():
     scores = np.array(
         [np.linspace(2, -2, 8), np.random.default_rng(0).permutation(np.linspace(2, -2, 8))]
     )
-    sigma = np.argsort(np.argsort(-scores, axis=1), axis=1)
-    truth = mm.M4(sigma, [0.5, 0.5], [1, 1], [f"i{i}" for i in range(8)], scores=scores)
+    truth = mm.BradleyTerryModel(scores, [1, 1], [f"i{i}" for i in range(8)])
     drawn = truth.sample(600, 40, prior="vertices", seed=1)
     fitted = MixtureOfBT(likelihood_weights=(1.0, 0.25)).fit(drawn.comparisons, 2)
     match = match_components(fitted.model.sigma, truth.sigma)
@@ -235,7 +234,7 @@ def test_a_mixture_of_bt_recovers_types_of_people():
         fitted.model.beta()[match.found], truth.beta()[match.truth], atol=0.08
     )
     np.testing.assert_allclose(fitted.model.share, 0.5, atol=0.1)
-    assert dict(fitted.settings)["evidence"] == 1.0
+    assert dict(fitted.settings)["likelihood_weight"] == 1.0
     held = fitted.weights(drawn.comparisons)[:, match.found][:, np.argsort(match.truth)]
     assert np.mean(held.argmax(axis=1) == drawn.theta.argmax(axis=1)) > 0.98
     assert np.mean(held.max(axis=1)) > 0.95
@@ -386,7 +385,7 @@ def test_low_rank_refuses_empty_grids(small):
 def test_bradley_terry_recovers_scores_and_is_a_maximum():
     """20,000 comparisons of 6 items: a score has a standard error near .04. With little regularisation the gradient vanishes."""
     scores = np.linspace(1.5, -1.5, 6)
-    truth = mm.M4([np.arange(6)], [0.5], [1.0], list("abcdef"), scores=scores[None])
+    truth = mm.BradleyTerryModel(scores[None], [1.0], list("abcdef"))
     votes = truth.sample(200, 100, seed=1).comparisons
     fitted = BradleyTerry(alpha=1e-6).fit(votes)
     found = fitted.components[0] - fitted.components[0].mean()
@@ -451,22 +450,22 @@ def test_what_is_told_and_asked_shares_no_item_and_nobody_learns_from_who_is_ask
             set(part.winner[part.user == m]) | set(part.loser[part.user == m]) for part in held[1:]
         )
         assert not given & held_out
-    given, held_out = deal(votes, "comparisons", 0.5, 1)
+    given, held_out = split_comparisons(votes, "comparisons", 0.5, 1)
     assert given.n_comparisons + held_out.n_comparisons == votes.n_comparisons
 
 
-def test_where_items_cannot_be_dealt_comparisons_are():
+def test_where_items_cannot_be_split_comparisons_are():
     """Everybody compares two things alone, again and again: no pair is left whose items are both held out."""
     votes = mm.Comparisons.from_arrays(["u", "v"], ["a", "b"], ["b", "a"], [10, 10])
-    given, held_out = deal(votes, "auto", 0.5, 0)
+    given, held_out = split_comparisons(votes, "auto", 0.5, 0)
     assert given.n_comparisons == held_out.n_comparisons == 10
 
 
 def test_predicted_probabilities_are_those_of_what_happened(small):
     """Against one call a person; the loss is the mean over people of each one's mean."""
     _, votes, people = small
-    fitted = MixedMallowsPeer(options=QUICK).fit(votes, 2)
-    given, held_out = deal(people, "comparisons", 0.5, 3)
+    fitted = MixedMallowsPeer(method=QUICK).fit(votes, 2)
+    given, held_out = split_comparisons(people, "comparisons", 0.5, 3)
     p, items, means = predicted_rows(fitted, given, held_out), votes.items.tolist(), []
     for m in range(5):
         rows = held_out.user == m
@@ -482,8 +481,8 @@ def test_predicted_probabilities_are_those_of_what_happened(small):
 
 def test_the_best_setting_is_the_one_with_the_least_loss(small):
     _, votes, people = small
-    given, held_out = deal(people, "comparisons", 0.5, 3)
-    good, coin = MixedMallowsPeer(options=QUICK).fit(votes, 2), Coin().fit(votes)
+    given, held_out = split_comparisons(people, "comparisons", 0.5, 3)
+    good, coin = MixedMallowsPeer(method=QUICK).fit(votes, 2), Coin().fit(votes)
     assert (
         best(["coin", "m4"], lambda name: good if name == "m4" else coin, given, held_out) == "m4"
     )

@@ -360,7 +360,7 @@ def test_a_component_s_move_leaves_its_conditional_alone():
 
 @pytest.fixture(scope="module")
 def ranked():
-    drawn = population_of_model("grade of membership PL", "quick", 0)
+    drawn = population_of_model("grade of membership PL", "quick", 1)
     return drawn, GradeOfMembership(n_burn=200, n_draws=100, thin=2).fit(drawn.train, 2, seed=0)
 
 

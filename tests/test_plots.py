@@ -11,7 +11,7 @@ from mallowmix.assess.diagnose.disagreement import Disagreement, polarising
 from mallowmix.assess.diagnose.reliability import reliability
 from mallowmix.errors import DataError
 from mallowmix.fitting.choose_k import Choice, KRow
-from mallowmix.infer.heldout.held_out_rows import ask
+from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from mallowmix.plots import plot_choice, plot_intervals, plot_reliability, safe_label
 from mallowmix.plots.plot_style import colour
 from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
@@ -63,7 +63,7 @@ def test_intervals_and_reliability(tmp_path):
         str(model.items[i]) for i in model.order[1]
     ]
     assert np.array_equal(axes.lines[0].get_xdata(), np.arange(1, 7))
-    judged = reliability(ask(model, votes))
+    judged = reliability(predict_held_out(model, votes))
     points = plot_reliability(judged).axes[0].collections[0].get_offsets()
     assert np.allclose(points, [(row.predicted, row.observed) for row in judged.table])
     figure.savefig(tmp_path / "intervals.png")

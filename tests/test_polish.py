@@ -8,10 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from mallowmix.learn.spectral.component_search import direct_phi, search_components
+from mallowmix.learn.spectral.component_search import search_components
 from mallowmix.learn.spectral.insertion_search import insert_by_gap
-from mallowmix.learn.spectral.likelihood_tables import NODES, gap_sums, likelihood
+from mallowmix.learn.spectral.likelihood_tables import (
+    NODES,
+    gap_sums,
+    likelihood,
+    likelihood_by_phi,
+)
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.model.dispersion import best_phi
 from oracles import beta
 from planted import planted
 from test_insertion import value_of
@@ -101,7 +107,7 @@ def test_phi_is_where_the_tabulated_likelihood_is_largest(told):
         best = minimize_scalar(
             lambda phi, sums=sums: -likelihood(sums, phi), bounds=(0.006, 0.98), method="bounded"
         ).x
-        assert direct_phi(sums) == pytest.approx(best, abs=2e-3)
+        assert best_phi(*likelihood_by_phi(sums)) == pytest.approx(best, abs=2e-3)
 
 
 def test_a_component_nobody_follows_keeps_its_ranking_and_gets_the_largest_phi():

@@ -101,13 +101,11 @@ def test_the_population():
     )
 
 
-def test_further_fits_are_averaged_and_use_the_models_calibration():
+def test_members_are_averaged_and_use_the_models_calibration():
     comparisons = TWO.sample(6, 9, seed=3).comparisons
-    other = replace(OTHER, calibration=Calibration(likelihood_weight=0.01))
-    model = FittedModel(TWO, calibration=BOTH, ensemble=Ensemble((other,)))
+    model = FittedModel(TWO, calibration=BOTH, ensemble=Ensemble((OTHER,)))
     alone = [
-        mm.predict(FittedModel(fit, calibration=BOTH, ensemble=Ensemble(())), comparisons, PAIRS)
-        for fit in (TWO, OTHER)
+        mm.predict(FittedModel(fit, calibration=BOTH), comparisons, PAIRS) for fit in (TWO, OTHER)
     ]
     np.testing.assert_allclose(
         mm.predict(model, comparisons, PAIRS), np.mean(alone, axis=0), rtol=1e-12

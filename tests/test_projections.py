@@ -15,10 +15,10 @@ from mallowmix.learn.paper.novel_pairs import find_novel_pairs
 from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
 from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
 from mallowmix.model import model_file as storage
-from mallowmix.model.fit_options import ProjectionsOptions
+from mallowmix.model.fit_options import ProjectionsOptions, options_from
 from mallowmix.model.permutations import match_components
-from mallowmix.model.population_moments import dirichlet_moments
 from mallowmix.model.separability import separability
+from mallowmix.numerics.dirichlet import dirichlet_moments
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::mallowmix.errors.DataWarning"),
@@ -36,8 +36,8 @@ def planted(seed, Q, K, phi, alpha=0.1):
     )
 
 
-def fit(comparisons, K, **options):
-    return mm.fit(comparisons, K, method="projections", **options)
+def fit(comparisons, K, method="projections", **options):
+    return mm.fit(comparisons, K, method=method, **options)
 
 
 def kendall(found, truth):
@@ -147,8 +147,7 @@ def operations(M, N, K, Q):
     algorithm_1(
         planted(1, Q, K, 0.1).sample(M, N, seed=1).comparisons,
         K,
-        zeta="auto",
-        min_count=0.2,
+        ProjectionsOptions(zeta="auto", min_count=0.2),
         engine=engine,
     )
     return np.array([engine.applied, engine.crossed])
@@ -209,7 +208,7 @@ def test_an_order_preserving_relabelling_gives_the_same_arrays():
 
 def test_any_relabelling_gives_the_same_rankings_where_they_are_recovered():
     comparisons = SMALL.sample(3000, 40, seed=1).comparisons
-    options = {"zeta": "auto", "min_count": 0.2}
+    options = {"method": ProjectionsOptions(zeta="auto", min_count=0.2)}
     one = fit(comparisons, 2, **options)
     assert kendall(one, SMALL) == 0
     user, winner, loser, weight = labelled(comparisons)
@@ -244,14 +243,15 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads_and_another
 def test_a_fit_says_what_was_done():
     comparisons = SMALL.sample(300, 15, seed=1).comparisons
     report = fit(comparisons, 2, method=ProjectionsOptions(zeta=0.1), seed=5).report
-    assert report["method"] == "projections"
-    assert report["options"] == {"zeta": 0.1}
-    assert (report["seed"], report["users"], report["comparisons"]) == (5, 300, 4500)
-    assert report["fingerprint"] == comparisons.fingerprint()
-    assert len(report["novel_pairs"]) == len(report["solid_angles"]) == 2
+    assert report.method == "projections"
+    assert report.options == ProjectionsOptions(zeta=0.1)
+    assert (report.seed, report.n_users, report.n_comparisons) == (5, 300, 4500)
+    assert report.fingerprint == comparisons.fingerprint()
+    assert report.spectral is None and report.projections.zeta == 0.1
+    assert len(report.projections.novel_pairs) == len(report.projections.solid_angles) == 2
     assert all(
         winner in comparisons.items and loser in comparisons.items
-        for winner, loser in report["novel_pairs"]
+        for winner, loser in report.projections.novel_pairs
     )
 
 
@@ -281,7 +281,7 @@ def test_more_components_than_people_says_so():
     comparisons = SMALL.sample(3, 50).comparisons
     with pytest.raises(
         DataError,
-        match=r"4 components cannot be told apart from 3 users: .* Lower the number of components",
+        match=r"4 components cannot be distinguished by 3 users: .* Lower the number of components",
     ):
         fit(comparisons, 4)
 
@@ -316,7 +316,6 @@ def test_user_weight_zero_is_as_if_the_person_were_not_there():
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"zetta": 1}, OptionError, "has no option 'zetta'"),
         (
             {"n_components": 2.5},
             OptionError,
@@ -338,11 +337,34 @@ def test_user_weight_zero_is_as_if_the_person_were_not_there():
         ({"seed": 2**64}, OptionError, "seed is 18446744073709551616; it must be a whole number"),
         ({"method": "magic"}, OptionError, "method is 'magic'; it must be one of"),
         ({"n_jobs": 0}, OptionError, "n_jobs is 0; it must be at least 1"),
-        ({"zeta": "wide"}, OptionError, "zeta is 'wide'; it must be a number of at least 0"),
-        ({"dispersion": "none"}, OptionError, "dispersion is 'none'; it must be one of"),
     ],
 )
 def test_wrong_options_say_what_is_wanted(options, error, says):
     options = {"n_components": 2, "method": "projections"} | options
     with pytest.raises(error, match=says):
         mm.fit(SMALL.sample(20, 15).comparisons, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"zeta": "wide"}, "zeta is 'wide'; it must be a number of at least 0"),
+        ({"zeta": -0.1}, "zeta is -0.1; it must be a number of at least 0"),
+        ({"zeta": True}, "zeta is True; it must be a number of at least 0"),
+        ({"dispersion": "none"}, "dispersion is 'none'; it must be one of"),
+        ({"metric": "near"}, "metric is 'near'; it must be one of"),
+        ({"n_projections": 0}, "n_projections is 0; it must be at least 1"),
+    ],
+)
+def test_options_of_the_method_are_checked_when_they_are_made(options, says):
+    with pytest.raises(OptionError, match=says):
+        ProjectionsOptions(**options)
+    with pytest.raises(OptionError, match=says):
+        options_from("projections", options)
+
+
+def test_an_option_that_is_none():
+    with pytest.raises(TypeError, match="zetta"):
+        ProjectionsOptions(zetta=1)
+    with pytest.raises(OptionError, match=r"zetta is 1; it must be left out: .* has the options"):
+        options_from("projections", {"zetta": 1})

@@ -25,7 +25,7 @@ def parts(comparisons):
 def test_planted_components_are_counted(Q, K, M, N, phi):
     estimate = count_components(*parts(planted(Q, K, phi, seed=4).sample(M, N, seed=4).comparisons))
     assert estimate.n_components == K
-    assert f"{K} components" in estimate.words() and "the cut is clear" in estimate.words()
+    assert f"{K} components" in estimate.sentence() and "the cut is clear" in estimate.sentence()
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ NOTHING = Subspace(np.zeros(1), np.zeros((1, 1)), 0, True)
 )
 def test_words(values, words):
     K = 1 + sum(value > 1 for value in values)
-    assert ComponentCount(K, np.array(values), 1.0, NOTHING).words() == words
+    assert ComponentCount(K, np.array(values), 1.0, NOTHING).sentence() == words

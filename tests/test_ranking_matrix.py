@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
 from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
 from mallowmix.model.m4 import M4
-from mallowmix.model.population_moments import dirichlet_moments
+from mallowmix.numerics.dirichlet import dirichlet_moments
 
 
 def separable(seed, Q=8, K=3):

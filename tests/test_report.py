@@ -18,7 +18,8 @@ from mallowmix.assess.one_ranking_gain import against_one
 from mallowmix.data.splits import split_users
 from mallowmix.data.text import joined
 from mallowmix.errors import DataError, FileError, OptionError
-from mallowmix.infer.heldout.held_out_rows import ask
+from mallowmix.infer.heldout.held_out_rows import predict_held_out
+from mallowmix.model.fitted_model import as_fitted
 from mallowmix.model.permutations import kendall
 from mallowmix.report import gather, make_report
 from mallowmix.report import report_text as words
@@ -159,7 +160,7 @@ def test_predictions_are_judged_by_people_that_were_not_learnt_from(dishes):
     found = against_one(dishes.model, votes, seed=3)
     new = split_users(votes.n_users, 3, seed=3) == 0
     one, tastes = (mm.fit(votes.take_users(~new), k, seed=3) for k in (1, 3))
-    asked = [ask(model, votes.take_users(new), seed=3) for model in (tastes, one)]
+    asked = [predict_held_out(model, votes.take_users(new), seed=3) for model in (tastes, one)]
     right = [np.average(a.probability > 0.5, weights=a.weight) for a in asked]
     assert np.allclose([found.tastes.accuracy, found.one.accuracy], right)
     assert np.isclose(found.right, right[0] - right[1]) and found.right > 5 * found.right_error > 0
@@ -325,7 +326,7 @@ def test_any_number_of_tastes(K):
     assert ("apart" in said) == (K > 1) and f"Taste {K}" in said["tastes"]
 
 
-def test_little_data_and_bradley_terry_columns():
+def test_little_data_and_bradley_terry_components():
     votes = mm.read_comparisons([("u", "a", "b")])
     model = mm.M4.from_orders([["a", "b"], ["b", "a"]], 0.3, 1.0)
     text = Text(make_report(model, votes).html())
@@ -334,7 +335,7 @@ def test_little_data_and_bradley_terry_columns():
         and "Be careful" in text.of("short")
         and "annot tell" in text.of("number")
     )
-    scored = dataclasses.replace(model, scores=np.array([[1.0, 0], [0, 1.0]]))
+    scored = as_fitted(mm.BradleyTerryModel([[1.0, 0], [0, 1.0]], model.alpha, model.items))
     assert gather(scored, votes, choose=False).intervals is None
 
 

@@ -1,5 +1,8 @@
 """The benchmark of scale on a small twin: shards are what was planted, stages measure, ratios are what they say."""
 
+from itertools import count
+from types import SimpleNamespace
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -47,11 +50,18 @@ def test_the_same_seed_writes_the_same_shards(folder, tmp_path):
     )
 
 
-def test_stages_measure_and_ratios_add_up(folder, tmp_path):
+def test_stages_measure_and_ratios_add_up(folder, tmp_path, monkeypatch):
+    """By a clock that goes on by a second whenever it is read: what is measured is how often that was."""
+    monkeypatch.setattr(scale, "time", SimpleNamespace(perf_counter=count(step=1.0).__next__))
     row = {"comparisons": 20_000}
     for name in ("scan", "store", "none"):
         row[name] = scale.stage(name, folder, "300MB", SETTING, 20_000)
-        assert row[name]["seconds"] > 0 and row[name]["peak"] >= row[name]["before"] > 10**7
+        assert row[name]["peak"] >= row[name]["before"] > 10**7
+    # the median of three scans; the store, with its fingerprint inside; the fit, with every pass inside
+    assert row["scan"]["each"] == [1.0] * 3 and row["scan"]["seconds"] == 1.0
+    assert row["store"]["fingerprint in"] == 1.0 and row["store"]["seconds"] == 3.0
+    n_passes = sum(row["none"]["passes"].values()) + row["none"]["sample"]
+    assert n_passes > 2 and row["none"]["seconds"] == 2 * n_passes + 1
     assert (
         row["store"]["rows"] == StoredComparisons(folder / "votes.blocks").n_rows
         and row["none"]["error"] < 0.2

@@ -13,8 +13,8 @@ from mallowmix.learn.paper.pair_moments import PopulationMoments
 from mallowmix.learn.paper.recover import mixture_weights, recover
 from mallowmix.model.fit_options import ProjectionsOptions
 from mallowmix.model.permutations import match_components
-from mallowmix.model.population_moments import dirichlet_moments
 from mallowmix.model.separability import separability
+from mallowmix.numerics.dirichlet import dirichlet_moments
 from tests.planted import error, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
@@ -121,28 +121,30 @@ def test_kl_weights_match_a_general_optimiser(unexpected):
         assert -q @ np.log(c @ A + 1e-9) <= best + 1e-6
 
 
-@pytest.mark.parametrize("vertices", ["projections", "ddp", "fast-anchor-words"])
-@pytest.mark.parametrize("regression", ["printed", "l2", "kl"])
-def test_all_can_be_chosen_in_fit_and_the_model_says_so(vertices, regression):
+@pytest.mark.parametrize("novel_pairs", ["projections", "ddp", "fast-anchor-words"])
+@pytest.mark.parametrize("regression", ["algorithm-3", "l2", "kl"])
+def test_all_can_be_chosen_in_fit_and_the_model_says_so(novel_pairs, regression):
     """Q = 10, K = 2, φ = .1, 2000 people of 50 comparisons; fixed data and seed."""
     truth = planted(10, 2, 0.1, 0.1, seed=2)
     votes = truth.sample(2000, 50, seed=2).comparisons
-    options = {"vertices": vertices, "regression": regression, "min_count": 0.2, "zeta": "auto"}
-    model = mm.fit(votes, 2, method="projections", **options)
+    options = ProjectionsOptions(
+        novel_pairs=novel_pairs, regression=regression, min_count=0.2, zeta="auto"
+    )
+    model = mm.fit(votes, 2, method=options)
     assert error(model, truth) < 0.05
-    assert model.report["options"] == options
+    assert model.report.options == options
     assert len(model.report.projections.novel_pairs) == 2
-    assert ("solid_angles" in model.report) == (vertices == "projections")
+    assert bool(model.report.projections.solid_angles) == (novel_pairs == "projections")
 
 
 def test_names_that_there_are_not():
     votes = planted(5, 2).sample(50, 10, seed=1).comparisons
     with pytest.raises(
         OptionError,
-        match="vertices is 'corners'; it must be one of 'projections', 'ddp', 'fast-anchor-words'",
+        match="novel_pairs is 'corners'; it must be one of 'projections', 'ddp', 'fast-anchor-words'",
     ):
         mm.fit(votes, 2, method=ProjectionsOptions(novel_pairs="corners"))
     with pytest.raises(
-        OptionError, match="regression is 'l1'; it must be one of 'printed', 'l2', 'kl'"
+        OptionError, match="regression is 'l1'; it must be one of 'algorithm-3', 'l2', 'kl'"
     ):
         mm.fit(votes, 2, method=ProjectionsOptions(regression="l1"))

@@ -1,4 +1,4 @@
-"""Further fits: of parts of the data, for predictions alone."""
+"""Members of an ensemble: further fits of parts of the data, for predictions alone."""
 
 import numpy as np
 import pytest
@@ -16,22 +16,18 @@ TRUTH = mm.M4.from_orders(["abcdefgh", "hbgdface"], 0.3, 0.3)
 VOTES = TRUTH.sample(150, 60, seed=1).comparisons
 
 
-def test_the_first_fit_is_the_fit_and_the_others_are_only_for_predictions():
+def test_the_first_fit_is_the_fit_and_members_are_only_for_predictions():
     model, several = mm.fit(VOTES, 2, seed=4), mm.fit(VOTES, 2, n_fits=4, seed=4)
-    assert len(several.others) == 3 and [other.n_components for other in several.others] == [
-        1,
-        3,
-        2,
-    ]
+    assert [member.n_components for member in several.ensemble] == [1, 3, 2]
     for name in ("sigma", "phi", "alpha"):
         assert np.array_equal(getattr(several, name), getattr(model, name))
     assert mm.weights(several, VOTES).tolist() == mm.weights(model, VOTES).tolist()
     people, pairs = VOTES.take_users([0, 7]), [("a", "b"), ("h", "c")]
-    each = [mm.predict(fit, people, pairs) for fit in (model, *several.others)]
+    each = [mm.predict(fit, people, pairs) for fit in (model, *several.ensemble)]
     np.testing.assert_allclose(
         mm.predict(several, people, pairs), np.mean(each, axis=0), atol=1e-12
     )
-    assert mm.load.__module__ and several.report["options"] == {"n_fits": 4}
+    assert several.report.n_fits == 4 and several.report.options == model.report.options
 
 
 def test_the_same_bytes_again_and_on_any_number_of_threads():
@@ -40,9 +36,9 @@ def test_the_same_bytes_again_and_on_any_number_of_threads():
     )
 
 
-def test_others_must_fit():
+def test_members_must_be_of_the_same_items():
     other = mm.M4.from_orders(["abc"])
-    with pytest.raises(ValueError, match="others must be models of the same items"):
+    with pytest.raises(ValueError, match="members of an ensemble must be of the same items"):
         FittedModel(TRUTH, ensemble=Ensemble((other,)))
     with pytest.raises(OptionError, match="n_fits is 0; it must be at least 1"):
         mm.fit(VOTES, 2, n_fits=0)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -121,15 +122,16 @@ def test_scaling_every_weight_changes_nothing(size, phi):
     blocks, engine = blocks_of(
         planted(6, 2, phi, 1e-3 if phi == 0 else 0.1).sample(40, 8, seed=1).comparisons
     )
-    blocks = [SimpleNamespace(**vars(b), n_users=b.n_users) for b in blocks]
-    for block in blocks:
-        block.weight = np.ones(len(block.pair))
-    pairs = pair_statistics(count_pairs(blocks, engine), 6)
-    whole = dense(SignedMoment(blocks, pairs, engine))
-    for block in blocks:
-        block.weight = np.full(len(block.pair), size)
+    ones, parts = (
+        [replace(block, weight=np.full(len(block.pair), each)) for block in blocks]
+        for each in (1.0, size)
+    )
+    pairs = pair_statistics(count_pairs(ones, engine), 6)
     np.testing.assert_allclose(
-        dense(SignedMoment(blocks, pairs, engine)), whole, rtol=1e-4, atol=1e-6
+        dense(SignedMoment(parts, pairs, engine)),
+        dense(SignedMoment(ones, pairs, engine)),
+        rtol=1e-4,
+        atol=1e-6,
     )
 
 

@@ -12,10 +12,11 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, FitError, FitWarning, OptionError
 from mallowmix.fitting.fit import fit
 from mallowmix.learn.spectral import estimator as spectral
-from mallowmix.learn.spectral.estimator import user_sample as sample
+from mallowmix.learn.spectral import user_sample
 from mallowmix.learn.spectral.signed_moment import leading_subspace
 from mallowmix.model import model_file as storage
-from mallowmix.model.fit_options import ProjectionsOptions, SpectralOptions
+from mallowmix.model.fit_options import SpectralOptions, options_from
+from mallowmix.model.fit_report import FitReport
 from mallowmix.model.m4 import M4
 from oracles import labelled_rows
 from planted import error, planted
@@ -203,22 +204,23 @@ def test_a_weight_of_a_person_is_so_many_people():
 
 def test_the_report_is_plain_json_and_says_what_was_done(votes):
     report = storage.loads(votes[1]).report
-    assert json.loads(json.dumps(report)) == report
-    assert report["method"] == "spectral" and report["refine"] == "full" and report["seed"] == 5
-    assert report["start"] in ("pairs", "people") and set(report["elbo"]) == {"pairs", "people"}
-    best = {name: history[-1] for name, history in report["elbo"].items()}
-    assert report["start"] == max(best, key=best.get)
-    for history in report["elbo"].values():
+    plain = report.to_dict()
+    assert json.loads(json.dumps(plain)) == plain and FitReport.from_dict(plain) == report
+    assert report.method == "spectral" and report.options.refine == "full" and report.seed == 5
+    trace, elbo = report.spectral, dict(report.spectral.elbo)
+    assert trace.initialisation in ("pairs", "people") and set(elbo) == {"pairs", "people"}
+    best = {name: history[-1] for name, history in elbo.items()}
+    assert trace.initialisation == max(best, key=best.get)
+    for history in elbo.values():
         assert np.diff(history).min() > -1e-9 * abs(history[0])
-    assert len(report["spectrum"]) >= 2 and report["spectrum"] == sorted(
-        report["spectrum"], reverse=True
-    )
-    assert all(isinstance(n, int) for n in report["moved"]) and report["sampled_share"] == 1
-    assert report["comparisons"] == 6000 and report["users"] == 150
+    assert len(trace.spectrum) >= 2
+    assert list(trace.spectrum) == sorted(trace.spectrum, reverse=True)
+    assert all(isinstance(n, int) for n in trace.moved) and trace.sampled_share == 1
+    assert report.n_comparisons == 6000 and report.n_users == 150
 
 
 def test_the_report_knows_nothing_of_time_or_machine(votes):
-    words = json.dumps(storage.loads(votes[1]).report).lower()
+    words = json.dumps(storage.loads(votes[1]).report.to_dict()).lower()
     for word in ("second", "time", "n_jobs", "thread", "cpu", "host", "date"):
         assert word not in words
 
@@ -227,7 +229,7 @@ def test_progress_is_told(votes):
     told = []
     quiet_fit(votes[0], 3, progress=lambda *step: told.append(step))
     steps = [name for name, *_ in told]
-    assert {"spectrum", "starts", "settling", "averaging"} <= set(steps)
+    assert {"spectrum", "initialisations", "settling", "averaging"} <= set(steps)
     assert all(0 <= done <= total for _, done, total in told)
 
 
@@ -238,18 +240,18 @@ def test_options_are_checked(votes):
     ):
         fit(data, 3, method=SpectralOptions(refine="much"))
     with pytest.raises(
-        OptionError, match="vertices is 'corners'; it must be one of 'spa', 'projections', 'ddp'"
+        OptionError, match="corners is 'corners'; it must be one of 'spa', 'projections', 'ddp'"
     ):
         fit(data, 3, method=SpectralOptions(corners="corners"))
-    with pytest.raises(OptionError, match="method 'spectral' has no option 'zeta'"):
-        fit(data, 3, method=ProjectionsOptions(zeta=0.1))
+    with pytest.raises(OptionError, match=r"zeta is 0\.1; it must be left out: method 'spectral'"):
+        options_from("spectral", {"zeta": 0.1})
 
 
 def test_more_components_than_pairs_can_tell_apart():
     data = planted(3, 2).sample(40, 10, seed=0).comparisons
     with pytest.raises(
         FitError,
-        match="3 items make 3 pairs, which cannot tell 5 components apart: ask for at most 4",
+        match="3 items make 3 pairs, which cannot distinguish 5 components: ask for at most 4",
     ):
         quiet_fit(data, 5)
     assert is_sound(quiet_fit(data, 4), 4, 3)
@@ -257,21 +259,21 @@ def test_more_components_than_pairs_can_tell_apart():
 
 def test_more_components_than_people():
     data = planted(6, 2).sample(3, 30, seed=0).comparisons
-    with pytest.raises(DataError, match="4 components cannot be told apart from 3 users"):
+    with pytest.raises(DataError, match="4 components cannot be distinguished by 3 users"):
         quiet_fit(data, 4)
     assert is_sound(quiet_fit(data, 3), 3, 6)
 
 
 def test_an_unsettled_subspace_is_told(votes, monkeypatch):
     monkeypatch.setattr(spectral, "leading_subspace", partial(leading_subspace, max_passes=1))
-    with pytest.warns(FitWarning, match="had not settled after the last pass"):
+    with pytest.warns(FitWarning, match="had not converged after the last pass"):
         model = fit(votes[0], 3, method=SpectralOptions(refine="none"))
-    assert any("had not settled" in note for note in model.report.notes)
+    assert any("had not converged" in note for note in model.report.notes)
 
 
 def test_large_data_is_learnt_from_a_sample_and_finished_by_all(monkeypatch):
     """As if 8,000 comparisons were enough to learn from, and there were 40,000."""
-    monkeypatch.setattr(sample, "ENOUGH", 8000)
+    monkeypatch.setattr(user_sample, "ENOUGH", 8000)
     truth = planted(15, 3, 0.2, seed=1)
     data = truth.sample(1000, 40, seed=1).comparisons
     model = fit(data, 3, n_jobs=2)

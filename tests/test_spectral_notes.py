@@ -16,7 +16,7 @@ def notes_of(comparisons, K):
 
 
 def test_the_right_number_of_components_gives_no_note():
-    assert notes_of(VOTES, 4) == []
+    assert notes_of(VOTES, 4) == ()
 
 
 def test_too_many_components_are_said_to_be_guesses():
@@ -57,7 +57,7 @@ def test_people_without_weight_do_not_count_as_people():
     votes = Comparisons.from_arrays(
         ["u", "v", "v"], ["a", "b", "c"], ["b", "a", "a"], user_weight={"u": 0, "v": 1}
     )
-    with pytest.raises(DataError, match="2 components cannot be told apart from 1 users"):
+    with pytest.raises(DataError, match="2 components cannot be distinguished by 1 users"):
         fit(votes, 2)
 
 

@@ -4,23 +4,22 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mallowmix.learn.spectral.corners import CORNER_FINDERS
 from mallowmix.learn.spectral.initialisation import (
     cluster_users,
-    concentration,
+    concentration_of_corners,
     embed_pairs,
     initialise_from_pairs,
     initialise_from_users,
     mixed_beta,
     vertex_shares,
 )
-from mallowmix.learn.spectral.mallows_mstep import LEAST_PHI
 from mallowmix.learn.spectral.signed_moment import SignedMoment, count_pairs, leading_subspace
 from mallowmix.learn.spectral.subspace import Subspace, pair_statistics
-from mallowmix.model.dispersion import phi_of_curve
+from mallowmix.model.dispersion import LEAST_PHI, phi_of_curve
 from mallowmix.model.mallows import beta_matrix
 from mallowmix.model.permutations import match_components
 from planted import blocks_of, exact_moment, exact_pairs, planted
@@ -62,7 +61,7 @@ def uneven(Q, seed=0):
 @pytest.mark.parametrize("mu", [None, uneven(24)], ids=["even", "uneven"])
 def test_the_exact_embedding_gives_back_the_model(hunter, mu):
     sigma, _, pairs, subspace = ideal(mu=mu)
-    start = initialise_from_pairs(embed_pairs(subspace, pairs, 2), pairs, 24, vertices=hunter)
+    start = initialise_from_pairs(embed_pairs(subspace, pairs, 2), pairs, 24, corners=hunter)
     match = match_components(start.components.sigma, sigma)
     assert not match.kendall.any()
     np.testing.assert_allclose(start.alpha[match.found], ALPHA, rtol=1e-6)
@@ -77,7 +76,7 @@ def test_corners_shares_concentration_and_beta_are_exact(alpha):
     _, beta, pairs, subspace = ideal(alpha=alpha, seed=K, mu=uneven(24, K))
     corners = corners_of(beta, pairs, subspace, K)
     np.testing.assert_allclose(vertex_shares(corners), a, rtol=1e-6)
-    assert concentration(corners, a) == pytest.approx(alpha.sum(), rel=1e-6)
+    assert concentration_of_corners(corners, a) == pytest.approx(alpha.sum(), rel=1e-6)
     F = embed_pairs(subspace, pairs, K - 1)
     np.testing.assert_allclose(mixed_beta(F, pairs.win, corners, a), beta, atol=1e-6)
 
@@ -87,12 +86,13 @@ def test_corners_shares_concentration_and_beta_are_exact(alpha):
 def test_shares_and_concentration_of_any_dirichlet(weights, total):
     """Corner k of a Dirichlet lies at e_k C^½ / a_k, C its covariance: turned at random, and cut to K − 1 dimensions."""
     a = np.array(weights) / np.sum(weights)
+    assume(a.min() > 0.2 / len(a))  # below that, shares are held at their least value
     C = (np.diag(a) - np.outer(a, a)) / (total + 1)
     values, vectors = np.linalg.eigh(C)
     # the first eigenvalue is 0
     corners = (vectors * np.sqrt(np.maximum(values, 0)) / a[:, None])[:, 1:]
     np.testing.assert_allclose(vertex_shares(corners), a, atol=1e-8)
-    assert concentration(corners, a) == pytest.approx(total, rel=1e-6)
+    assert concentration_of_corners(corners, a) == pytest.approx(total, rel=1e-6)
 
 
 def test_shares_stay_above_their_floor_and_beta_solves_its_equations():

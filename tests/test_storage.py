@@ -12,20 +12,53 @@ from safetensors import safe_open
 from safetensors.numpy import save as save_tensors
 
 from mallowmix.errors import DataError, FileError, ModelFileError
-from mallowmix.model import model_file as storage
+from mallowmix.model import model_file, old_formats
+from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.calibration import Calibration
+from mallowmix.model.ensemble import Ensemble
+from mallowmix.model.fit_options import ProjectionsOptions, SpectralOptions
+from mallowmix.model.fit_report import (
+    CalibrationTrace,
+    FitReport,
+    ProjectionsTrace,
+    SpectralTrace,
+    UpdateOrigin,
+)
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
 from mallowmix.model.model_file import dumps, load, loads, save
 
-REPORT = {
-    "method": "projections",
-    "seed": 3,
-    "notes": ["ä", None, True, 1.5],
-    "options": {"zeta": 0.05, "n_projections": 450},
-}
-MODEL = M4(
-    np.array([[0, 1, 2], [2, 0, 1]]), [0.1, 0.25], [0.3, 1 / 3], ["tea", "Käse", "milk"], REPORT
+REPORT = FitReport(
+    method="projections",
+    options=ProjectionsOptions(zeta=0.07, n_projections=450),
+    seed=3,
+    n_comparisons=12.5,
+    notes=("ä", "b"),
+    projections=ProjectionsTrace((("tea", "Käse"),), (0.25,), 0.07),
 )
+# what the report is in the file, written by hand
+IN_FILE = {
+    "method": "projections",
+    "options": {
+        "method": "projections",
+        "novel_pairs": "projections",
+        "regression": "algorithm-3",
+        "n_projections": 450,
+        "zeta": 0.07,
+        "tol": 1e-4,
+        "metric": "moment",
+        "min_count": 0.0,
+        "dispersion": "pooled",
+    },
+    "components": "mallows",
+    "n_fits": 1,
+    "seed": 3,
+    "n_comparisons": 12.5,
+    "notes": ["ä", "b"],
+    "projections": {"novel_pairs": [["tea", "Käse"]], "solid_angles": [0.25], "zeta": 0.07},
+}
+PARAMETERS = M4([[0, 1, 2], [2, 0, 1]], [0.1, 0.25], [0.3, 1 / 3], ["tea", "Käse", "milk"])
+MODEL = FittedModel(PARAMETERS, REPORT)
 DATA = dumps(MODEL)
 
 
@@ -54,13 +87,13 @@ TENSORS = {
     "phi": np.array([0.1, 0.25]),
     "alpha": np.array([0.3, 1 / 3]),
 }
-PLAIN = {"evidence": 1.0, "scale": 1.0, "vertex": 0.0, "spam": 0.0}
+PLAIN = {"likelihood_weight": 1.0, "prior_scale": 1.0, "vertex_share": 0.0, "spam_share": 0.0}
 HEADER = {
-    "format": 2,
+    "format": 3,
     "items": ["tea", "Käse", "milk"],
-    "report": REPORT,
+    "report": IN_FILE,
     "calibration": PLAIN,
-    "others": [],
+    "n_members": 0,
 }
 
 
@@ -87,13 +120,56 @@ def test_any_safetensors_reader_can_open_it(tmp_path):
         "calibration",
         "format",
         "items",
-        "others",
+        "n_members",
         "report",
         "sha256",
     ] and header["items"] == ["tea", "Käse", "milk"]
 
 
-@settings(max_examples=30, deadline=None)
+def several(values):
+    return st.lists(values, max_size=3).map(tuple)
+
+
+WORDS = st.text(max_size=4)
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+COUNTS = st.integers(0, 2**63)
+TRACES = st.builds(
+    SpectralTrace,
+    NUMBERS,
+    several(NUMBERS),
+    st.none() | NUMBERS,
+    st.none() | COUNTS,
+    st.none() | WORDS,
+    st.none() | WORDS,
+    several(st.tuples(WORDS, several(NUMBERS))),
+    several(COUNTS),
+    several(COUNTS),
+    several(NUMBERS),
+    several(NUMBERS),
+)
+REPORTS = st.builds(
+    FitReport,
+    method=WORDS,
+    options=st.none()
+    | st.builds(SpectralOptions, refine=st.sampled_from(["full", "short", "none"]))
+    | st.builds(ProjectionsOptions, zeta=st.just("auto") | st.floats(0, 1e300), min_count=NUMBERS),
+    components=st.sampled_from(["mallows", "bradley-terry"]),
+    n_fits=COUNTS,
+    seed=st.none() | COUNTS,
+    n_users=st.none() | COUNTS,
+    n_comparisons=st.none() | NUMBERS,
+    fingerprint=st.none() | WORDS,
+    log_likelihood=st.none() | NUMBERS,
+    notes=several(WORDS),
+    spectral=st.none() | TRACES,
+    projections=st.none()
+    | st.builds(ProjectionsTrace, several(st.tuples(WORDS, WORDS)), several(NUMBERS)),
+    update=st.none() | st.builds(UpdateOrigin, WORDS, COUNTS, st.none() | WORDS, several(WORDS)),
+    calibration=st.none() | st.builds(CalibrationTrace, WORDS, COUNTS, NUMBERS, NUMBERS),
+)
+
+
+@settings(max_examples=60, deadline=None)
 @given(data=st.data(), K=st.integers(1, 4), Q=st.integers(2, 6))
 def test_any_model_survives(data, K, Q):
     draw = data.draw
@@ -101,27 +177,14 @@ def test_any_model_survives(data, K, Q):
     phi = draw(st.lists(st.floats(0, 1), min_size=K, max_size=K))
     alpha = draw(st.lists(st.floats(1e-300, 1e300), min_size=K, max_size=K))
     items = draw(st.lists(st.text(max_size=4), min_size=Q, max_size=Q, unique=True))
-    numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-    values = st.recursive(
-        st.none() | st.booleans() | numbers | st.text(max_size=4),
-        lambda value: st.lists(value, max_size=2),
-        max_leaves=3,
-    )
-    model = M4(
-        np.array(sigma),
-        phi,
-        alpha,
-        items,
-        draw(st.dictionaries(st.text(max_size=4), values, max_size=3)),
-    )
+    model = FittedModel(M4(np.array(sigma), phi, alpha, items), draw(REPORTS))
     assert loads(dumps(model)) == model
     assert dumps(loads(dumps(model))) == dumps(model)
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path):
-    backwards = M4(MODEL.sigma, MODEL.phi, MODEL.alpha, MODEL.items, dict(reversed(REPORT.items())))
-    fortran = M4(np.asfortranarray(MODEL.sigma), MODEL.phi, MODEL.alpha, MODEL.items, REPORT)
-    assert dumps(backwards) == dumps(fortran) == DATA
+    fortran = M4(np.asfortranarray(MODEL.sigma), MODEL.phi, MODEL.alpha, MODEL.items)
+    assert dumps(FittedModel(fortran, FitReport.from_dict(IN_FILE))) == DATA
     for name in ("here.m4", "there.m4"):
         save(MODEL, tmp_path / name)
         assert (tmp_path / name).read_bytes() == DATA
@@ -129,7 +192,8 @@ def test_the_same_model_gives_the_same_bytes(tmp_path):
 
 def test_labels_become_text():
     model = M4(np.array([[0, 1]]), [0.1], [1.0], [10, 9])
-    assert loads(dumps(model)).items.tolist() == ["10", "9"] and loads(dumps(model)) == model
+    assert loads(dumps(model)).items.tolist() == ["10", "9"]
+    assert loads(dumps(model)) == FittedModel(model)
 
 
 @pytest.mark.parametrize("size", [0, 5, 8, 9, 100, len(DATA) - 40, len(DATA) - 1])
@@ -205,7 +269,7 @@ def test_a_file_of_a_newer_version():
     data = save_tensors({"other": np.zeros(2)}, metadata={"mallowmix": '{"format":7,"anything":1}'})
     assert (
         said(data)
-        == "x.m4 was written by a newer mallowmix (format 7, this one reads up to 2): upgrade mallowmix."
+        == "x.m4 was written by a newer mallowmix (format 7, this one reads up to 3): upgrade mallowmix."
     )
 
 
@@ -217,67 +281,61 @@ def test_a_version_that_never_was(version):
 def test_an_older_version_stays_readable():
     """Format 0 had no report."""
     model = loads(by_hand({"format": 0, "items": HEADER["items"]}, TENSORS))
-    assert model == M4(MODEL.sigma, MODEL.phi, MODEL.alpha, MODEL.items, {})
+    assert model == FittedModel(PARAMETERS)
     assert "was altered" in said(
         by_hand({"format": 0, "items": HEADER["items"]}, TENSORS).replace(b"milk", b"silk")
     )
 
 
 def test_versions_are_upgraded_one_after_the_other(monkeypatch):
-    monkeypatch.setattr(storage, "FORMAT", 4)
-    monkeypatch.setitem(
-        storage._UPGRADES, 2, lambda header: {**header, "format": 3, "report": {"steps": ["2"]}}
-    )
-    monkeypatch.setitem(
-        storage._UPGRADES,
-        3,
-        lambda header: {
-            **header,
-            "format": 4,
-            "report": {"steps": [*header["report"]["steps"], "3"]},
-        },
-    )
-    assert loads(by_hand({"format": 0, "items": HEADER["items"]}, TENSORS)).report == {
-        "steps": ["2", "3"]
-    }
+    def step(version):
+        def upgrade(header, tensors):
+            notes = [*header["report"].get("notes", []), str(version)]
+            report = {**header["report"], "notes": notes}
+            return {**header, "format": version + 1, "report": report}, tensors
+
+        return upgrade
+
+    monkeypatch.setattr(model_file, "FORMAT", 5)
+    monkeypatch.setitem(old_formats._STEPS, 3, step(3))
+    monkeypatch.setitem(old_formats._STEPS, 4, step(4))
+    found = loads(by_hand({"format": 0, "items": HEADER["items"]}, TENSORS))
+    assert found.report.notes == ("3", "4")
 
 
 def test_format_1_knew_no_calibration():
-    model = loads(by_hand({"format": 1, "items": HEADER["items"], "report": REPORT}, TENSORS))
-    assert model == MODEL and model.calibration == Calibration() and model.others == ()
+    report = {"method": "projections", "seed": 3, "options": {"zeta": 0.07, "n_projections": 450}}
+    model = loads(by_hand({"format": 1, "items": HEADER["items"], "report": report}, TENSORS))
+    assert model.m4 == PARAMETERS and model.calibration == Calibration()
+    assert len(model.ensemble) == 0
+    assert (model.report.method, model.report.seed) == ("projections", 3)
+    assert model.report.options == REPORT.options
 
 
-def test_scores_calibration_and_further_fits_survive():
-    other = M4(
-        MODEL.sigma[:, ::-1],
-        [0.9, 0.2],
-        [1, 2],
-        MODEL.items,
-        {"seed": 3},
-        scores=[[0.5, 1, -2], [0, 0, 1]],
-    )
+def test_scores_calibration_and_members_survive():
+    items, alpha = MODEL.items, MODEL.alpha
+    member = BradleyTerryModel([[0.5, 1, -2], [0, 0, 1]], [1, 2], items)
     model = replace(
         MODEL,
-        scores=[[1, 2.5, 3], [0, -1, 0]],
+        bradley_terry=BradleyTerryModel([[1, 2.5, 3], [0, -1, 0]], alpha, items),
         calibration=Calibration(0.25, 3, 0.5, 0.1),
-        others=(other, MODEL),
+        ensemble=Ensemble((member, PARAMETERS)),
     )
     found = loads(dumps(model))
     assert found == model and dumps(found) == dumps(model)
-    assert (
-        found.others[0].scores.tolist() == [[0.5, 1, -2], [0, 0, 1]]
-        and found.others[1].scores is None
-    )
+    assert found.members == (model.bradley_terry, member, PARAMETERS)
     for changed in (
-        replace(model, others=()),
-        replace(model, scores=None),
+        replace(model, ensemble=Ensemble()),
+        replace(model, ensemble=Ensemble((PARAMETERS, member))),
+        replace(model, bradley_terry=None),
         replace(model, calibration=Calibration()),
+        replace(model, report=replace(REPORT, seed=4)),
     ):
         assert found != changed
 
 
 def test_every_older_version_has_an_upgrade():
-    assert sorted(storage._UPGRADES) == list(range(storage.FORMAT))
+    assert sorted(old_formats._STEPS) == list(range(model_file.FORMAT))
 
 
 def test_a_file_that_holds_no_valid_model():
@@ -291,12 +349,26 @@ def test_a_file_that_holds_no_valid_model():
         (HEADER, {name: TENSORS[name] for name in ("sigma", "phi")}, "it lacks 'alpha'"),
         ({name: HEADER[name] for name in HEADER if name != "items"}, TENSORS, "it lacks 'items'"),
         (
-            {**HEADER, "calibration": {"evidence": -1.0}},
+            {**HEADER, "calibration": {"likelihood_weight": -1.0}},
             TENSORS,
-            "evidence of the calibration is -1.0; it must be",
+            "likelihood_weight is -1.0; it must be",
         ),
         ({**HEADER, "calibration": {"charm": 1.0}}, TENSORS, "charm"),
-        ({**HEADER, "others": [{}]}, TENSORS, "it lacks 'other_1.sigma'"),
+        ({**HEADER, "n_members": 1}, TENSORS, "it lacks 'member_1.alpha'"),
+        ({**HEADER, "n_members": "2"}, TENSORS, "'str' object cannot be"),
+        ({**HEADER, "report": {"charm": 1}}, TENSORS, "report has an entry 'charm'"),
+        ({**HEADER, "report": {"seed": "3"}}, TENSORS, "report.seed is '3', which does not fit"),
+        ({**HEADER, "report": {"notes": [1]}}, TENSORS, "report.notes[0] is 1"),
+        (
+            {**HEADER, "report": {"spectral": {"moved": [0.5]}}},
+            TENSORS,
+            "report.spectral.moved[0] is 0.5",
+        ),
+        (
+            {**HEADER, "report": {"options": {"method": "spectral", "zeta": 1}}},
+            TENSORS,
+            "zeta is 1; it must be left out",
+        ),
     ]:
         text = said(by_hand(header, tensors))
         assert text.startswith("x.m4 is not a valid model: ") and message in text
@@ -327,29 +399,32 @@ def test_errors_of_a_file_begin_with_its_path(tmp_path):
     ("report", "message"),
     [
         (
-            {"options": {"n_jobs": {1, 2}}},
-            "report['options']['n_jobs'] is {1, 2} (set), which JSON cannot hold",
+            FitReport(options=ProjectionsOptions(tol={1, 2})),
+            "report['options']['tol'] is {1, 2} (set), which JSON cannot hold",
         ),
-        ({"loss": [1.0, float("nan")]}, "report['loss'][1] is nan (float), which JSON cannot hold"),
-        ({"seed": np.int64(3)}, "report['seed'] is np.int64(3) (int64), which JSON cannot hold"),
-        ({"x": {1: 2}}, "report['x'] has the key 1; keys must be text."),
+        (
+            FitReport(spectral=SpectralTrace(spectrum=(1.0, float("nan")))),
+            "report['spectral']['spectrum'][1] is nan (float), which JSON cannot hold",
+        ),
+        (
+            FitReport(seed=np.int64(3)),
+            "report['seed'] is np.int64(3) (int64), which JSON cannot hold",
+        ),
+        (
+            FitReport(notes=({1: "x"},)),
+            "report['notes'][0] has the key 1; keys must be text.",
+        ),
     ],
 )
 def test_a_report_that_is_not_json_is_refused_and_nothing_is_written(tmp_path, report, message):
     path = tmp_path / "x.m4"
     path.write_text("as it was")
     with pytest.raises(DataError) as caught:
-        save(M4(MODEL.sigma, MODEL.phi, MODEL.alpha, MODEL.items, report), path)
+        save(FittedModel(PARAMETERS, report), path)
     assert str(caught.value).startswith("The model cannot be saved: ") and message in str(
         caught.value
     )
     assert path.read_text() == "as it was"
-
-
-def test_tuples_in_a_report_are_kept_as_lists():
-    assert loads(
-        dumps(M4(MODEL.sigma, MODEL.phi, MODEL.alpha, MODEL.items, {"x": (1, (2,))}))
-    ).report == {"x": [1, [2]]}
 
 
 def test_an_interrupted_save_leaves_the_old_model(tmp_path, monkeypatch):

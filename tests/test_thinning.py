@@ -13,6 +13,7 @@ from mallowmix.assess.resource_meter import Meter, resident
 from mallowmix.assess.thinning import rated, some_people, thinned
 from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, DataWarning, OptionError
+from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers import validation
 from mallowmix.peers.component_mixture import of_model
 from mallowmix.peers.validation import predicted_rows
@@ -236,7 +237,8 @@ def test_so_many_people_at_random(votes, ratings):
 def test_notes_say_what_was_left_out(votes, ratings):
     found = mm.compare(votes, 2, systems=["coin"], n_people=60, most_per_user=5, n_seeds=2)
     assert found.n_people <= 60 and found.n_comparisons <= 5 * 20 * 2
-    tasks = [make_task(some_people(votes, 60, 0), "people", 0.5, seed, 5) for seed in (0, 1)]
+    seeds = [child_seed(0, Step.COMPARE_SPLIT, n) for n in range(2)]
+    tasks = [make_task(some_people(votes, 60, 0), "people", 0.5, seed, 5) for seed in seeds]
     kept, made = sum(task.kept for task in tasks), sum(task.made for task in tasks)
     assert found.notes[-1] == (
         f"Thinned at random to at most 5 comparisons of a person in a part: {kept:,.12g} of {made:,.12g} comparisons were kept."

@@ -9,6 +9,7 @@ import mallowmix as mm
 from mallowmix.engine.threads import ThreadEngine
 from mallowmix.errors import DataWarning, OptionError
 from mallowmix.fitting.update import with_new_items
+from mallowmix.model.fit_report import UpdateOrigin
 from mallowmix.model.model_file import dumps
 from mallowmix.model.permutations import kendall, match_components
 
@@ -80,7 +81,7 @@ def test_new_items_find_their_places():
     assert old.n_items == 24
     updated = mm.update(old, votes)
     assert updated.items.tolist() == votes.items.tolist() == truth.items.tolist()
-    assert updated.report.update.new_items == [f"item{i:02d}" for i in range(6)]
+    assert updated.report.update.new_items == tuple(f"item{i:02d}" for i in range(6))
     match = match_components(updated.sigma, truth.sigma)
     assert match.kendall.mean() <= 1.25 * error(mm.fit(votes, 4), truth) + 0.001
     assert np.abs(updated.sigma[match.found, :6] - truth.sigma[match.truth, :6]).mean() < 1
@@ -146,19 +147,10 @@ def test_the_report_says_where_the_model_comes_from():
     votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
     model = mm.fit(votes.take_users(range(40)), 2, seed=3)
     report = mm.update(model, votes, seed=4).report
-    assert (report["method"], report["seed"], report["users"], report["new_items"]) == (
-        "update",
-        4,
-        60,
-        [],
-    )
-    assert report["of"] == {
-        "method": "spectral",
-        "seed": 3,
-        "fingerprint": model.report.fingerprint,
-    }
-    assert report["fingerprint"] == votes.fingerprint()
-    json.dumps(dict(report), allow_nan=False)
+    assert (report.method, report.seed, report.n_users) == ("update", 4, 60)
+    assert report.update == UpdateOrigin("spectral", 3, model.report.fingerprint, ())
+    assert report.fingerprint == votes.fingerprint()
+    json.dumps(report.to_dict(), allow_nan=False)
 
 
 def test_progress_is_told():

@@ -15,7 +15,8 @@ from scipy.stats import dirichlet
 
 from mallowmix.engine import ThreadEngine
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
-from mallowmix.learn.spectral.variational_em import FLOOR, update_alpha, variational_em
+from mallowmix.learn.spectral.variational_em import dirichlet_from_mean_log, variational_em
+from mallowmix.model import least_beta
 from oracles import beta
 from planted import blocks_of, planted, tiny_population
 
@@ -29,7 +30,7 @@ def beta_by_counting(components):
         beta(tuple(sigma.tolist()), phi)
         for sigma, phi in zip(components.sigma, components.phi.tolist(), strict=True)
     ]
-    return np.clip(tables, FLOOR, 1 - FLOOR)
+    return np.clip(tables, least_beta.EXPECTED_COUNTS, 1 - least_beta.EXPECTED_COUNTS)
 
 
 def words_of(comparisons, m):
@@ -188,7 +189,7 @@ def test_alpha_is_the_dirichlet_maximum_likelihood(alpha):
     """Given the mean logarithms of draws, against a search by scipy over log α."""
     alpha = np.array(alpha)
     logs = np.log(np.maximum(np.random.default_rng(0).dirichlet(alpha, 500), 1e-200)).mean(axis=0)
-    found = update_alpha(np.ones(len(alpha)), logs)
+    found = dirichlet_from_mean_log(np.ones(len(alpha)), logs)
 
     def cost(log_alpha):
         a = np.exp(log_alpha)
@@ -206,4 +207,8 @@ def test_alpha_stays_where_its_limit_would_lower_the_likelihood():
     def value(a):
         return gammaln(a.sum()) - gammaln(a).sum() + a @ logs
 
-    assert value(np.array([1000.0, 1000.0])) < value(start) <= value(update_alpha(start, logs))
+    assert (
+        value(np.array([1000.0, 1000.0]))
+        < value(start)
+        <= value(dirichlet_from_mean_log(start, logs))
+    )

@@ -173,7 +173,7 @@ def _check_sizes(comparisons: Data, n_components: int | str, options: FitOptions
     if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer):
         raise OptionError(
             option="n_components",
-            value=repr(n_components) if isinstance(n_components, str) else n_components,
+            value=n_components,
             expected='a whole number of at least 1, or "auto" with method "spectral"',
         )
     check_at_least("n_components", n_components, 1)

@@ -1,6 +1,7 @@
 """The options of the two methods of `fit`, as frozen dataclasses: what one can turn, and nothing else."""
 
 from dataclasses import asdict, dataclass, fields
+from numbers import Real
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from mallowmix.errors import OptionError, check_at_least, check_choice
@@ -84,7 +85,15 @@ class ProjectionsOptions:
         check_choice("regression", self.regression, get_args(Regression))
         check_choice("metric", self.metric, (*get_args(Metric), "auto"))
         check_choice("dispersion", self.dispersion, get_args(Dispersion))
+        check_zeta(self.zeta)
         check_at_least("n_projections", 1 if self.n_projections is None else self.n_projections, 1)
+
+
+def check_zeta(zeta: object) -> None:
+    """Raise an OptionError unless ζ is a number of at least 0, or "auto"."""
+    number = isinstance(zeta, Real) and not isinstance(zeta, bool)
+    if zeta != "auto" and not (number and zeta >= 0):  # type: ignore[operator]
+        raise OptionError(option="zeta", value=zeta, expected='a number of at least 0, or "auto"')
 
 
 FitOptions: TypeAlias = SpectralOptions | ProjectionsOptions

@@ -36,7 +36,7 @@ from mallowmix.typing import Array
 
 _STEP = int(Step.TRIPLES)
 MOST_ITEMS = 64  # the table of pairs of pairs has (Q² / 2)² entries
-_INSTEAD = "Use the mixture of Bradley–Terry columns by EM (mixture-bt)."
+_INSTEAD = "Use the mixture of Bradley–Terry components by EM (mixture-bt)."
 
 
 @dataclass(frozen=True)

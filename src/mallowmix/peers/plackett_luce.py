@@ -59,7 +59,7 @@ class MixtureOfPL:
         rankings = need_rankings(
             self,
             data,
-            "Use a mixture of Bradley–Terry columns (mixture-bt), which is the same for pairs.",
+            "Use a mixture of Bradley–Terry components (mixture-bt), which is the same for pairs.",
         )
         return FittedPL(
             pl_model(self.learnt(rankings, n_components, seed), rankings.items, self.name)

@@ -46,9 +46,15 @@ class LeftToRightOptions:
     def __post_init__(self) -> None:
         check_choice("form", self.form, get_args(ParticleForm))
         check_at_least("n_particles", self.n_particles, 1)
-        if self.max_particles is not None:
-            check_at_least("max_particles", self.max_particles, self.n_particles)
-        check_at_least("tol", self.tol, 0)
+        if self.max_particles is not None and not self.max_particles >= self.n_particles:
+            raise OptionError(
+                option="max_particles",
+                value=self.max_particles,
+                expected=f"at least {self.n_particles}",
+                hint=("Raise it, or lower ", Option("n_particles"), "."),
+            )
+        if not self.tol > 0:
+            raise OptionError(option="tol", value=self.tol, expected="above 0")
         check_at_least("n_moves", self.n_moves, 0)
 
 

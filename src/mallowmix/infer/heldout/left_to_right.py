@@ -105,7 +105,7 @@ def _agreement(runs: Array, n: Array) -> dict[str, float]:
 def _warn(details: dict[str, Any], tol: float) -> None:
     warnings.warn(
         f"With {details['particles']} particles two runs differ by {details['difference']:.2g} a comparison and their noise "
-        f"lowers the answer by about {details['noise_bias']:.2g}, not both below tol={tol:g}; raise max_particles, moves or tol.",
+        f"lowers the answer by about {details['noise_bias']:.2g}, not both below tol={tol:g}; raise max_particles, n_moves or tol.",
         FitWarning,
         stacklevel=4,
     )

@@ -1,14 +1,14 @@
 """Algorithm 2: find the novel pairs, the rows of E with the largest solid angles under random projections."""
 
-from numbers import Real
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.errors import FitError, OptionError, check_at_least, check_choice
+from mallowmix.errors import FitError, check_at_least, check_choice
 from mallowmix.learn.paper.neighbourhoods import METRICS, Balls, Distances, Metric, is_in
 from mallowmix.learn.paper.pair_moments import HalfMoments, Moments
+from mallowmix.model.fit_options import check_zeta
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Progress
 
@@ -55,7 +55,7 @@ def find_novel_pairs(
     P = 150 * n_components if n_projections is None else n_projections
     check_at_least("n_projections", P, 1)
     check_at_least("min_count", min_count, 0)
-    _check_zeta(zeta)
+    check_zeta(zeta)
     candidates, notes = candidate_pairs(E, min_count)
     check_enough(candidates, n_components)
     distances = Distances(
@@ -129,14 +129,6 @@ def _checked_metric(
             'estimated (its E_ii are all 0): give metric="projected", or take the default method.'
         )
     return metric
-
-
-def _check_zeta(zeta: object) -> None:
-    if zeta == "auto":
-        return
-    if isinstance(zeta, bool) or not isinstance(zeta, Real):
-        raise OptionError(f'zeta is {zeta!r}; it must be a number of at least 0, or "auto".')
-    check_at_least("zeta", float(zeta), 0)
 
 
 def candidate_pairs(E: Moments, min_count: float) -> tuple[NDArray[np.int64], list[str]]:
