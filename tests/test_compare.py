@@ -44,7 +44,7 @@ def ratings():
 
 @pytest.fixture(scope="module")
 def found(votes):
-    return mm.compare(votes, 2, systems=FEW, n_seeds=2)
+    return mm.compare(votes, 2, systems=FEW, n_splits=2)
 
 
 # ---- the protocol ----
@@ -245,7 +245,7 @@ def test_the_command(tmp_path, votes):
         2,
         "--systems",
         "bradley-terry,coin,bias",
-        "--seeds",
+        "--n-splits",
         2,
     )
     said, _ = run(*words, "-o", tmp_path / "out")

@@ -187,7 +187,7 @@ def test_the_command(tmp_path):
         3,
     )
     run("fit", votes, "-k", 2, "-o", model)
-    said, _ = run("intervals", model, votes, "--replicates", 20, "-o", table)
+    said, _ = run("intervals", model, votes, "--n-replicates", 20, "-o", table)
     assert "places are certain at this level" in said and "90 %" in said
     with table.open() as file:
         rows = list(csv.DictReader(file))
@@ -199,7 +199,7 @@ def test_the_command(tmp_path):
         "low",
         "high",
     }
-    printed, _ = run("intervals", model, votes, "--replicates", 20, "--json")
+    printed, _ = run("intervals", model, votes, "--n-replicates", 20, "--json")
     values = json.loads(printed)
     assert values["level"] == 0.9 and float(rows[0]["low"]) == values["intervals"][0]["low"]
     assert (

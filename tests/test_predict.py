@@ -235,9 +235,9 @@ def test_the_population_has_one_ranking_without_range():
 
 def test_top_and_small_models():
     comparisons = TWO.sample(3, 6, seed=5).comparisons
-    full, top = mm.rank(TWO, comparisons), mm.rank(TWO, comparisons, top=2)
+    full, top = mm.rank(TWO, comparisons), mm.rank(TWO, comparisons, n_top=2)
     assert top == [ranking[:2] for ranking in full]
-    assert mm.rank(TWO, comparisons, top=99) == full
+    assert mm.rank(TWO, comparisons, n_top=99) == full
     pair = mm.M4([[0, 1], [1, 0]], [0.1, 0.1], [1.0, 1.0], "ab")
     votes = mm.Comparisons.from_arrays(["u"], ["b"], ["a"], [9])
     for calibration in (Calibration(), BOTH, Calibration(vertex_share=1)):

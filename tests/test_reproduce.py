@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from mallowmix.paper.any_components import AnyColumns
 from scipy.io import savemat
 
 import mallowmix as mm
@@ -17,7 +18,6 @@ from mallowmix.infer.heldout.completion import completion
 from mallowmix.infer.heldout.left_to_right import left_to_right
 from mallowmix.model.separability import separability
 from mallowmix.paper import references
-from mallowmix.paper.any_components import AnyColumns
 from mallowmix.paper.experiment import Request, digits, markdown_table
 from mallowmix.paper.figure2 import run as geometry
 from mallowmix.paper.figure2.run import planar_solid_angles, plane

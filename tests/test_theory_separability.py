@@ -84,7 +84,7 @@ def test_separability_of_exact_rankings_is_zero_or_one():
 def test_one_component_is_separable():
     assert separability(beta_matrix([1, 0, 2], 0.3)[None]) == 0
     assert is_separable(beta_matrix([1, 0, 2], 0.3)[None], 0.0)
-    assert separability_probability(5, 1, 0.5, draws=10).probability == 1
+    assert separability_probability(5, 1, 0.5, n_draws=10).probability == 1
 
 
 def test_is_separable_is_a_threshold_on_lambda():
@@ -114,7 +114,7 @@ def test_footnote_probability_of_separability(phi, printed):
     """Q = 100, K = 10, λ = 0.05. Both numbers rest on 1000 draws, so their difference has √2 times the standard error of one;
     three of those: a right program fails one value with probability 0.27% (this seed is fixed).
     """
-    found = separability_probability(100, 10, phi, threshold=0.05, draws=1000, seed=0)
+    found = separability_probability(100, 10, phi, threshold=0.05, n_draws=1000, seed=0)
     assert abs(found.probability - printed) <= 3 * math.sqrt(2 * printed * (1 - printed) / 1000)
     assert found.standard_error == pytest.approx(
         math.sqrt(found.probability * (1 - found.probability) / 1000)
@@ -134,7 +134,7 @@ def test_separability_probability_equals_its_slow_twin(phi):
     ]
     assert 0 < sum(slow) < draws or phi == 0.6
     assert separability_probability(
-        8, 3, phi, threshold=0.1, draws=draws, seed=4
+        8, 3, phi, threshold=0.1, n_draws=draws, seed=4
     ).probability == np.mean(slow)
 
 
@@ -150,11 +150,11 @@ def test_references_are_uniform_and_independent():
 def test_separability_probability_reports_progress_and_depends_on_the_seed_alone():
     calls = []
     first = separability_probability(
-        20, 4, 0.2, draws=250, seed=3, progress=lambda done, total: calls.append((done, total))
+        20, 4, 0.2, n_draws=250, seed=3, progress=lambda done, total: calls.append((done, total))
     )
     assert calls == [(100, 250), (200, 250), (250, 250)]
-    assert first == separability_probability(20, 4, 0.2, draws=250, seed=3)
-    assert first != separability_probability(20, 4, 0.2, draws=250, seed=4)
+    assert first == separability_probability(20, 4, 0.2, n_draws=250, seed=3)
+    assert first != separability_probability(20, 4, 0.2, n_draws=250, seed=4)
 
 
 @pytest.mark.parametrize("phi", PHIS)
@@ -253,7 +253,7 @@ def test_lemma_3_bounds_the_probability(Q, K, phi, lam):
     """The estimate may fall three standard errors below the bound: one false alarm in 740, were the bound tight."""
     bound = lemma3_bound(Q, K, phi, lam)
     assert bound > 0.5  # otherwise the test says little
-    estimate = separability_probability(Q, K, phi, threshold=lam, draws=2000)
+    estimate = separability_probability(Q, K, phi, threshold=lam, n_draws=2000)
     assert estimate.probability + 3 * estimate.standard_error >= bound
     assert lemma3_bound(Q, K, phi, lam, margin=exact_margin(phi, lam)) >= bound
 

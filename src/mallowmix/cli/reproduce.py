@@ -10,7 +10,7 @@ from mallowmix.cli.model_text import new_table
 from mallowmix.cli.option_values import Jobs, Quiet, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
-from mallowmix.cli.shell import hush, say, screen
+from mallowmix.cli.shell import keep_quiet, say, screen
 from mallowmix.errors import FileError, OptionError
 
 EXPERIMENTS = {  # name: its module in `mallowmix.paper`, and what it is
@@ -25,7 +25,7 @@ EXPERIMENTS = {  # name: its module in `mallowmix.paper`, and what it is
 _NAMES = "; ".join(f"{name} ({about})" for name, (_, about) in EXPERIMENTS.items())
 
 
-def reproduce(
+def reproduce_command(
     experiment: Annotated[str, typer.Argument(help=f"Which one: {_NAMES}.", show_default=False)],
     quick: Annotated[
         bool,
@@ -34,7 +34,7 @@ def reproduce(
             help="A smaller twin of the experiment, in minutes; of table2, the largest K alone.",
         ),
     ] = False,
-    seeds: Annotated[
+    n_seeds: Annotated[
         int,
         typer.Option(
             help="How many seeds for each setting (recovery, fig3, table1).",
@@ -61,16 +61,19 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Run an experiment of the paper: rows into a CSV file, a table, a picture. Run again, it goes on where it stopped."""
-    hush(quiet)
+    keep_quiet(quiet)
     if experiment not in EXPERIMENTS:
         raise OptionError(
-            f"There is no experiment {experiment!r}; there is {', '.join(EXPERIMENTS)}."
+            f"There is no experiment {experiment!r}; there is {', '.join(EXPERIMENTS)}.",
+            option="experiment",
+            value=experiment,
+            expected=f"one of {', '.join(EXPERIMENTS)}",
         )
     _make_folder(output)
     try_outputs(*(output / f"{experiment}.{ending}" for ending in ("csv", "md", "png")))
     from mallowmix.paper.experiment import Request
 
-    run(experiment, Request(quick, data, seeds, n_jobs), output, quiet=quiet)
+    run(experiment, Request(quick, data, n_seeds, n_jobs), output, quiet=quiet)
 
 
 def _make_folder(folder: Path) -> None:

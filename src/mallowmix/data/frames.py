@@ -27,7 +27,9 @@ def _backend(like: Any) -> Any:
     if isinstance(like, str):
         if like not in ("pandas", "polars", "pyarrow", "modin", "cudf"):
             raise OptionError(
-                f"like is {like!r}; it must be a table, or one of 'pandas', 'polars', 'pyarrow', 'modin', 'cudf'."
+                option="like",
+                value=like,
+                expected="a table, or one of 'pandas', 'polars', 'pyarrow', 'modin', 'cudf'",
             )
         return like
     frame = nw.from_native(like, pass_through=True)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
-from mallowmix.errors import DataError, check_at_least
+from mallowmix.errors import DataError, check_at_least, check_level
 from mallowmix.infer.collapsed_variational import fold_in
-from mallowmix.infer.gibbs_draws import check_level, draw, pieces, without_spam
+from mallowmix.infer.gibbs_draws import draw, pieces, without_spam
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.randomness import as_key
@@ -115,9 +115,7 @@ def pair_codes(model: ComponentModel, pairs: Pairs) -> NDArray[np.int64]:
     for n, pair in enumerate(pairs, 1):
         first, second = (_found(number, label, n) for label in _two(pair, n))
         if first == second:
-            raise DataError(
-                f"Pair {n} asks for {pair[0]!r} against itself: give two different items."
-            )
+            raise DataError(f"Pair {n} compares {pair[0]!r} with itself: give two different items.")
         codes.append(first * model.n_items + second)
     return np.array(codes, np.int64)
 
@@ -133,7 +131,8 @@ def _found(number: dict[str, int], label: object, n: int) -> int:
         return number[str(label)]
     except KeyError:
         raise DataError(
-            f"Pair {n}: the model has no item {label!r}; it has {len(number)} others. Mend the name, or leave the pair out."
+            f"Pair {n}: the model has no item {label!r}; it has {len(number)} others. "
+            "Correct the name, or leave the pair out."
         ) from None
 
 
@@ -149,7 +148,7 @@ def rank(
     model: ComponentModel,
     comparisons: Comparisons | None = None,
     *,
-    top: int | None = None,
+    n_top: int | None = None,
     level: float = 0.9,
     n_draws: int = 200,
     unknown_items: Literal["error", "drop"] = "error",
@@ -159,23 +158,23 @@ def rank(
     """Everybody's whole ranking, best first: items by the probability that they win against another item, taken at random.
 
     comparisons : what is known of the people, one ranking each; None asks for the population's
-    top : so many items of each ranking
+    n_top : so many items of each ranking
     level : how probable it is that an item's place lies from `low` to `high`, over what is not known of θ. The model itself is
         taken for certain (for that, see `intervals`); the population's θ is its mean, so its places have no range
     """
     check_level(level)
     check_at_least("n_draws", n_draws, 10)
-    if top is not None:
-        check_at_least("top", top, 1)
+    if n_top is not None:
+        check_at_least("n_top", n_top, 1)
     fits = [(prepared, _win_rates(prepared, model.n_items)) for prepared in prepare_members(model)]
     if comparisons is None:
         wins = np.mean([prepared.prior_mean @ rates for prepared, rates in fits], axis=0)
         places = _places(wins[None])[0]
-        return [_ranking(model, wins, places, places, top)]
+        return [_ranking(model, wins, places, places, n_top)]
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     broadcast = (fits, level, max(10, -(-n_draws // len(fits))), as_key(seed))
     parts = ThreadEngine(n_jobs).map(_rank, make_blocks(comparisons), broadcast)
-    return [_ranking(model, wins, low, high, top) for part in parts for wins, low, high in part]
+    return [_ranking(model, wins, low, high, n_top) for part in parts for wins, low, high in part]
 
 
 @map_step("rank items")
@@ -225,10 +224,10 @@ def _places(wins: Array) -> Array:
 
 
 def _ranking(
-    model: ComponentModel, wins: Array, low: Array, high: Array, top: int | None
+    model: ComponentModel, wins: Array, low: Array, high: Array, n_top: int | None
 ) -> list[RankedItem]:
     items = model.items.tolist()
-    order = np.argsort(-np.round(wins, 12), kind="stable")[:top]
+    order = np.argsort(-np.round(wins, 12), kind="stable")[:n_top]
     return [
         RankedItem(items[i], n, float(wins[i]), int(low[i]), int(high[i]))
         for n, i in enumerate(order, 1)

@@ -9,7 +9,7 @@ import numpy as np
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, make_blocks, reduce_step
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import FitWarning, check_at_least, check_choice
+from mallowmix.errors import FitWarning, Option, check_at_least, check_choice
 from mallowmix.infer.collapsed_variational import FARTHEST, fold_in, gather, leap
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.model.component_model import ComponentModel
@@ -48,9 +48,15 @@ def weights(
         moving, theta = run.reduce(_weights, make_blocks(comparisons), broadcast)
     if moving:
         warnings.warn(
-            f"The weights of {moving} of {comparisons.n_users} users still moved by more than tol={tol:g} after {max_iter} "
-            "steps; raise max_iter or tol.",
-            FitWarning,
+            FitWarning(
+                f"The weights of {moving} of {comparisons.n_users} users still moved by more than ",
+                Option("tol", tol),
+                f" after {max_iter} steps; raise ",
+                Option("max_iter"),
+                " or ",
+                Option("tol"),
+                ".",
+            ),
             stacklevel=2,
         )
     theta = np.concatenate(

@@ -1,9 +1,9 @@
-"""What a server is told when it starts: names, limits, when to refit; checked once, then never changed."""
+"""What a server is given when it starts: names, limits, when to refit; checked once, then never changed."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from mallowmix.errors import OptionError, check_at_least
+from mallowmix.errors import Option, OptionError, check_at_least
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 _SHORTEST_TOKEN = 12
@@ -50,6 +50,10 @@ class Settings:
             check_at_least("n_components", self.n_components, 1)
         if self.admin_token is not None and len(self.admin_token) < _SHORTEST_TOKEN:
             raise OptionError(
-                f"The admin token has {len(self.admin_token)} characters; give at least {_SHORTEST_TOKEN}, such as the output of "
-                "`openssl rand -hex 16`."
+                Option("admin_token"),
+                f" has {len(self.admin_token)} characters; it must have at least {_SHORTEST_TOKEN}, "
+                "such as the output of `openssl rand -hex 16`.",
+                option="admin_token",
+                value="***",  # a secret
+                expected=f"at least {_SHORTEST_TOKEN} characters",
             )

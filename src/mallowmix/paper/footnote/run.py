@@ -36,7 +36,7 @@ def rows(todo: Iterable[Task], request: Request) -> Iterator[Row]:
         tell = request.progress
         report = (lambda done, total, tell=tell: tell("draws", done, total)) if tell else None
         found = separability_probability(
-            Q, K, task.phi, threshold=THRESHOLD, draws=task.draws, progress=report
+            Q, K, task.phi, threshold=THRESHOLD, n_draws=task.draws, progress=report
         )
         yield {
             "phi": task.phi,
