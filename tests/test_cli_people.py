@@ -172,7 +172,7 @@ def test_predictions_as_json(files, tmp_path):
             "has the columns 'one', 'two': call those of the two items first, second (item_a, item_b; left, right;",
         ),
         ("first,second\na,x\n", "Pair 1: the model has no item 'x'; it has 4 others"),
-        ("first,second\na,b\na,a\n", "Pair 2 asks for 'a' against itself"),
+        ("first,second\na,b\na,a\n", "Pair 2 compares 'a' with itself"),
         ("first,second\na,\n", "pairs.csv line 2 lacks a value: give two items"),
         ("first,second\na\n", "pairs.csv line 2 has 1 field where the header has 2"),
         ("", "pairs.csv is empty"),
@@ -185,10 +185,7 @@ def test_bad_pairs(files, tmp_path, text, message):
 
 
 def test_pairs_are_asked_for(files):
-    assert (
-        "There are no pairs to ask about: name a file with --pairs"
-        in run("predict", *files, code=2)[1]
-    )
+    assert "There are no pairs to predict: name a file" in run("predict", *files, code=2)[1]
     assert (
         "There is no file nowhere.csv"
         in run("predict", *files, "--pairs", "nowhere.csv", code=1)[1]
@@ -249,7 +246,10 @@ def test_a_wrong_name_brings_the_nearest(files):
 
 def test_whose_ranking(files):
     assert "Whose ranking is wanted? Name somebody with --user" in run("rank", *files, code=2)[1]
-    assert "--user u07 needs a file of votes" in run("rank", files[0], "--user", "u07", code=2)[1]
+    assert (
+        "--user u07 needs a file of comparisons"
+        in run("rank", files[0], "--user", "u07", code=2)[1]
+    )
     assert (
         "--level is 2.0; it must be between 0 and 1"
         in run("rank", *files, "--user", "u07", "--level", 2, code=2)[1]
@@ -299,11 +299,11 @@ def test_nothing_left_to_ask(files, tmp_path):
             ("weights", "--estimate", "mode"),
             "--estimate is 'mode'; it must be one of 'mean', 'map'",
         ),
-        (("weights", "--intervals", "--estimate", "map"), "--intervals go with --estimate mean"),
+        (("weights", "--intervals", "--estimate", "map"), "--intervals goes with --estimate mean"),
         (("weights", "--intervals", "--level", "1"), "--level is 1.0; it must be between 0 and 1"),
         (
             ("weights", "-o", "w.txt"),
-            "the ending '.txt' does not tell how to write it; use .parquet or .csv",
+            "the ending '.txt' does not say how to write it; use .parquet or .csv",
         ),
         (("rank", "--user", "u01", "--n-top", "0"), "0 is too small; it must be at least 1"),
         (("next-pair", "--user", "u01", "-n", "0"), "0 is too small; it must be at least 1"),

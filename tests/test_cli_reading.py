@@ -139,7 +139,7 @@ def test_messages_speak_of_options():
         (
             1,
             "check pairs.csv",
-            "--columns user=... names it). Pass --one-user to treat all rows as one person's",
+            "--columns user=NAME names it). Pass --one-user to treat all rows as one person's",
         ),
         (2, "check plain.csv --format votes", "--format is 'votes'; it must be one of"),
         (2, "check plain.csv --ties keep", "--ties is 'keep'; it must be one of"),
@@ -215,7 +215,7 @@ def test_a_profile_of_voters():
 def test_what_convert_refuses():
     mm.save(mm.M4.from_orders(["ab"], 0.2), "tastes.m4")
     for code, words, expected in [
-        (2, "plain.csv out.xlsx", "does not tell how to write it"),
+        (2, "plain.csv out.xlsx", "does not say how to write it"),
         (2, "plain.csv out.soc --to battles", "and --to preflib go together"),
         (2, "plain.csv out.csv --to preflib", "and --to preflib go together"),
         (2, "plain.csv out.csv --to votes", "it must be one of"),

@@ -203,10 +203,10 @@ def test_separability_keeps_the_order_and_agrees_with_the_library():
     )
     values = json.loads(run(*words, "--json")[0])
     assert (
-        values["items"],
-        values["components"],
+        values["n_items"],
+        values["n_components"],
         values["threshold"],
-        values["draws"],
+        values["n_draws"],
         values["seed"],
     ) == (30, 2, 0.1, 50, 3)
     for row, phi in zip(values["results"], (0.5, 0.0, 1.0), strict=True):
