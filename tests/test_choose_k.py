@@ -248,5 +248,7 @@ def test_the_command_refuses_odd_numbers(votes, tmp_path):
     assert (
         "cannot be used as a folder" in run("choose-k", votes, "-o", tmp_path / "file", code=1)[1]
     )
-    assert "-o names a folder" in run("choose-k", votes, "-o", tmp_path / "model.m4", code=2)[1]
+    assert (
+        "--output names a folder" in run("choose-k", votes, "-o", tmp_path / "model.m4", code=2)[1]
+    )
     assert not (tmp_path / "model.m4").exists()

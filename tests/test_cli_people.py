@@ -303,7 +303,7 @@ def test_nothing_left_to_ask(files, tmp_path):
         (("weights", "--intervals", "--level", "1"), "--level is 1.0; it must be between 0 and 1"),
         (
             ("weights", "-o", "w.txt"),
-            "the ending '.txt' does not say how to write it; use .parquet or .csv",
+            "the ending '.txt' does not tell how to write it; use .parquet or .csv",
         ),
         (("rank", "--user", "u01", "--n-top", "0"), "0 is too small; it must be at least 1"),
         (("next-pair", "--user", "u01", "-n", "0"), "0 is too small; it must be at least 1"),

@@ -215,7 +215,7 @@ def test_a_profile_of_voters():
 def test_what_convert_refuses():
     mm.save(mm.M4.from_orders(["ab"], 0.2), "tastes.m4")
     for code, words, expected in [
-        (2, "plain.csv out.xlsx", "does not say how to write it"),
+        (2, "plain.csv out.xlsx", "does not tell how to write it"),
         (2, "plain.csv out.soc --to battles", "and --to preflib go together"),
         (2, "plain.csv out.csv --to preflib", "and --to preflib go together"),
         (2, "plain.csv out.csv --to votes", "it must be one of"),

@@ -152,7 +152,7 @@ def test_messages(tmp_path):
     for source, kind, says in cases:
         with pytest.raises(kind, match=says):
             mm.compare_groups(MODEL, votes, source)
-    with pytest.raises(OptionError, match="no column 'y'"):
+    with pytest.raises(OptionError, match="by is 'y', but"):
         mm.compare_groups(MODEL, votes, {"user": users, "x": users}, by="y")
     with pytest.raises(DataError, match="30 different values; cut it into 20 groups"):
         mm.compare_groups(MODEL, votes, {"user": users, "x": users}, by="x")

@@ -128,7 +128,7 @@ def test_options_are_checked(small):
     votes, model, _ = small
     with pytest.raises(OptionError, match="replicates is 2; it must be at least 10"):
         mm.intervals(model, votes, 2)
-    with pytest.raises(OptionError, match=r"level is 1.5; it must lie between 0 and 1"):
+    with pytest.raises(OptionError, match=r"level is 1.5; it must be between 0 and 1"):
         mm.intervals(model, votes, 20, 1.5)
 
 

@@ -60,7 +60,7 @@ def test_a_folder_without_parquet_files(tmp_path, name):
 
 def test_an_unknown_ending(tmp_path):
     assert csv_says(tmp_path, "x", name="votes.xlsx") == (
-        "votes.xlsx: the ending '.xlsx' does not say what it is; mallowmix reads .csv, .tsv, .jsonl (each also with .gz or "
+        "votes.xlsx: the ending '.xlsx' does not tell what it is; mallowmix reads .csv, .tsv, .jsonl (each also with .gz or "
         ".zst), .parquet, a folder of .parquet files, .sqlite, .duckdb, PrefLib's .soc, .soi, .toc, .toi, and MovieLens' .mat "
         "and .dat."
     )

@@ -326,7 +326,7 @@ def test_what_a_form_cannot_hold_is_said():
 
 def test_only_endings_that_can_be_written(tmp_path):
     for name in ("a.txt", "a.parquet.gz", "a"):
-        with pytest.raises(OptionError, match="does not say how to write it"):
+        with pytest.raises(OptionError, match="does not tell how to write it"):
             check_writable(tmp_path / name)
 
 

@@ -164,18 +164,18 @@ class TestMessages:
             (
                 {"per_user": 0},
                 OptionError,
-                r"^per_user is 0 for everybody; draw at least one comparison",
+                r"^per_user is 0; it must be above 0 for at least one user",
             ),
             (
                 {"per_user": [1, 2]},
                 OptionError,
-                r"^per_user must be one whole number, or one for each of the 3 users; got .*\(2,\)",
+                r"^per_user is \[1, 2\]; it must be one whole number, or one for each of the 3 users",
             ),
-            ({"per_user": 1.5}, OptionError, r"^per_user must be one whole number"),
+            ({"per_user": 1.5}, OptionError, r"^per_user is 1.5; it must be one whole number"),
             (
                 {"prior": "gauss"},
                 OptionError,
-                r'^prior is \'gauss\'; it must be "dirichlet", "vertices", "logistic-normal"',
+                r"^prior is 'gauss'; it must be 'dirichlet', 'vertices', 'logistic-normal'",
             ),
             (
                 {"prior": [[1, 0]]},

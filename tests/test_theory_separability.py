@@ -101,7 +101,9 @@ def test_separability_says_what_is_wrong():
         separability(np.ones((3, 3)))
     with pytest.raises(DataError, match="negative or missing"):
         separability(np.full((2, 3, 3), np.nan))
-    with pytest.raises(OptionError, match=r"lam is 1; a degree of separability lies in \[0, 1\)"):
+    with pytest.raises(
+        OptionError, match=r"lam is 1; it must be at least 0 \(exactly separable\) and below 1"
+    ):
         is_separable(np.ones((1, 2, 2)), 1)
     with pytest.raises(OptionError, match=r"threshold is -0\.1"):
         separability_probability(5, 2, 0.1, threshold=-0.1)
@@ -212,9 +214,9 @@ def test_margins_are_the_smallest_that_do(phi, lam):
 def test_margins_at_the_ends():
     assert required_margin(0.0, 0.0) == exact_margin(0.0, 0.0) == printed_margin(0.0, 0.0) == 2
     for margin in (required_margin, exact_margin, printed_margin):
-        with pytest.raises(OptionError, match="phi is 1: pure chance"):
+        with pytest.raises(OptionError, match="for pure chance no margin is enough"):
             margin(1.0, 0.1)
-        with pytest.raises(OptionError, match=r"lam is 0 and phi is 0\.2"):
+        with pytest.raises(OptionError, match=r"lam is 0; it must be above 0: .* phi is 0\.2"):
             margin(0.2, 0.0)
     with pytest.raises(OptionError, match="margin is 1; it must be at least 2"):
         proposition3_bound(0.1, 1)

@@ -235,7 +235,7 @@ def test_so_many_people_at_random(votes, ratings):
 
 def test_notes_say_what_was_left_out(votes, ratings):
     found = mm.compare(votes, 2, systems=["coin"], n_users=60, max_per_user=5, n_splits=2)
-    assert found.n_people <= 60 and found.n_comparisons <= 5 * 20 * 2
+    assert found.n_users <= 60 and found.n_comparisons <= 5 * 20 * 2
     tasks = [make_task(some_people(votes, 60, 0), "people", 0.5, seed, 5) for seed in (0, 1)]
     kept, made = sum(task.kept for task in tasks), sum(task.made for task in tasks)
     assert found.notes[-1] == (
@@ -258,7 +258,7 @@ def test_much_to_learn_from_is_said_to_take_long(votes, monkeypatch):
 
 
 def test_options_out_of_range(votes):
-    with pytest.raises(OptionError, match="n_people is 2; it must be at least 3"):
+    with pytest.raises(OptionError, match="n_users is 2; it must be at least 3"):
         mm.compare(votes, 2, n_users=2)
     with pytest.raises(OptionError, match="most_per_user is 0; it must be at least 1"):
         mm.compare(votes, 2, max_per_user=0)

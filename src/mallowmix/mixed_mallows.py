@@ -168,8 +168,8 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             if pairs.shape != (width, 2) or np.any(pairs < 0):
                 raise DataError(
                     Option("pairs"),
-                    f" has the shape {pairs.shape}; it must hold {width} couples (i, j) of item "
-                    "numbers, one for each column.",
+                    f" must hold {width} couples (i, j) of item numbers, one a column; "
+                    f"got shape {pairs.shape}.",
                 )
             return int(pairs.max()) + 1, pairs
         Q = max(2, round(width**0.5))
@@ -183,9 +183,9 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             warnings.warn(
                 DataWarning(
                     f"X has {width} columns, which is not Q² for any Q: they are taken for the first "
-                    f"ordered pairs of {Q} items. Give what each column compares with ",
+                    f"ordered pairs of {Q} items. Give ",
                     Option("pairs"),
-                    ".",
+                    ", a couple (i, j) for each column, to say what they are.",
                 ),
                 stacklevel=4,
             )

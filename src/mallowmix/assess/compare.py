@@ -182,7 +182,7 @@ def _named(systems: Sequence[str] | None, given: str) -> list[str]:
     if not systems:
         raise OptionError(
             Option("systems"),
-            " is empty; name at least one.",
+            " is empty; name one at least.",
             option="systems",
             value=(),
             expected="at least one name",

@@ -87,7 +87,7 @@ def _task(data: Comparisons, split: By, share_given: float, seed: int, most: int
     if data.n_users < 3:
         raise DataError(
             f"There are {data.n_users} people with comparisons; to learn from some and predict others, "
-            "give at least three."
+            "give three at least."
         )
     new = split_users(data.n_users, 3, seed=seed) == 0
     others = data.take_users(new)

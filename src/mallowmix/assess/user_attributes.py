@@ -23,7 +23,7 @@ def read_attributes(source: Any, users: Labels, *, user: str = "user") -> Attrib
     columns = _columns(source)
     if user not in columns:
         raise DataError(
-            f"The attributes have no column {user!r}, only {', '.join(map(repr, columns))}. "
+            f"The attributes have no column {user!r}; they have {', '.join(map(repr, columns))}. "
             "Say which one holds the users, as in ",
             Option("user", str(next(iter(columns), "NAME"))),
             ".",

@@ -46,7 +46,7 @@ def check_table_name(path: Path) -> None:
     """Raise an OptionError unless the ending says in which form to write a table."""
     if path.suffix.lower() not in TABLES:
         raise OptionError(
-            f"{path}: the ending {path.suffix!r} does not say how to write it; "
+            f"{path}: the ending {path.suffix!r} does not tell how to write it; "
             f"use {' or '.join(TABLES)}.",
             option="output",
             value=path,

@@ -100,7 +100,7 @@ def _check(kind: str, votes: Any, output: Path) -> None:
         )
     if output.suffix.lower() not in ENDINGS:
         raise OptionError(
-            f"{output}: the ending {output.suffix!r} does not say how to draw it; "
+            f"{output}: the ending {output.suffix!r} does not tell how to draw it; "
             f"use {', '.join(ENDINGS)}.",
             option="output",
             value=output,

@@ -295,7 +295,7 @@ def _by_user(user_weight: Mapping[Any, float], users: Labels) -> list[float]:
     if not isinstance(user_weight, Mapping):
         raise DataError(
             Option("user_weight"),
-            f" is a {type(user_weight).__name__}; it must be a mapping from each user to a number.",
+            f" is a {type(user_weight).__name__}; give a mapping from each user to a number.",
         )
     by_text = {str(name): weight for name, weight in user_weight.items()}
     lacking = [text for text in text_of(users) if text not in by_text]

@@ -145,7 +145,9 @@ def _levels(column: pa.ChunkedArray, scale: Scale) -> tuple[NDArray[np.int32], N
     if scale is None:
         if numbers is None:
             raise DataError(
-                "The ratings are labels: list them from worst to best with ", Option("scale"), "."
+                "The ratings are labels: say with ",
+                Option("scale"),
+                " which there are, from worst to best.",
             )
         values, level = np.unique(numbers, return_inverse=True)
         if not np.all(np.isfinite(values)):

@@ -162,7 +162,7 @@ def _check_sizes(comparisons: Data, n_components: int | str, options: FitOptions
     if not comparisons.user_weight.any():
         raise DataError(
             Option("user_weight"),
-            " is 0 for every user: nobody is left to learn from. Give some user a weight above 0.",
+            " is 0 for everybody: nobody is left to learn from. Give someone a weight above 0.",
         )
     if comparisons.n_comparisons > MOST_COMPARISONS:
         raise DataError(

@@ -85,8 +85,8 @@ def draw_weights(
     ):
         raise DataError(
             Option("prior"),
-            f" has the shape {theta.shape}; it must be {n_users} rows of {len(alpha)} weights "
-            "that sum to one.",
+            f" must be {n_users} rows of {len(alpha)} weights that sum to one; "
+            f"got shape {theta.shape}.",
         )
     return theta
 
@@ -136,8 +136,8 @@ def pair_distribution(mu: ArrayLike | None, n_items: int) -> NDArray[np.float64]
     ):
         raise DataError(
             Option("mu"),
-            f" has the shape {matrix.shape}; it must be a symmetric ({n_items}, {n_items}) matrix of "
-            "finite numbers of at least 0.",
+            f" must be a symmetric ({n_items}, {n_items}) matrix of finite numbers of at least 0; "
+            f"got shape {matrix.shape}.",
         )
     weights = matrix[np.triu_indices(n_items, 1)]
     if not weights.any():

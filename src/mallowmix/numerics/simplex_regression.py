@@ -58,7 +58,9 @@ def simplex_least_squares(G: Array, C: Array, *, tol: float = 1e-4, max_iter: in
             f"The simplex regression stopped after {max_iter} steps with {len(open_rows)} of "
             f"{n_rows} rows not within ",
             Option("tol", tol),
-            "; raise it, or see whether the novel pairs are nearly the same.",
+            "; raise ",
+            Option("tol"),
+            ", or see whether the novel pairs are nearly the same.",
         ),
         stacklevel=2,
     )

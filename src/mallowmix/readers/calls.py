@@ -6,13 +6,13 @@ from typing import Any
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.row_checks import Policy
 from mallowmix.readers.reading import BothBad, PerUser, ReadOptions, Ties, Unlisted, Zero
-from mallowmix.readers.source import Columns, comparisons_as
+from mallowmix.readers.source import ColumnNames, comparisons_as
 
 
 def read_battles(
     source: Any,
     *,
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     query: str | None = None,
     self_pairs: Policy = "error",
     missing: Policy = "error",
@@ -55,7 +55,7 @@ def read_battles(
 def read_ratings(
     source: Any,
     *,
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     query: str | None = None,
     missing: Policy = "error",
     ties: Ties | None = None,
@@ -91,7 +91,7 @@ def read_ratings(
 def read_rankings(
     source: Any,
     *,
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     query: str | None = None,
     missing: Policy = "error",
     ties: Ties | None = None,
@@ -153,7 +153,7 @@ def read_preflib(
 def read_best_worst(
     source: Any,
     *,
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     query: str | None = None,
     missing: Policy = "error",
     one_user: bool = False,
@@ -179,7 +179,7 @@ def read_best_worst(
 def read_bayesmallows(
     source: Any,
     *,
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     query: str | None = None,
     self_pairs: Policy = "error",
     missing: Policy = "error",
@@ -199,7 +199,7 @@ def read_bayesmallows(
 def read_choix(
     source: Any,
     *,
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     query: str | None = None,
     self_pairs: Policy = "error",
     missing: Policy = "error",
@@ -225,7 +225,7 @@ def read_choix(
 def read_implicit(
     source: Any,
     *,
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     query: str | None = None,
     missing: Policy = "error",
     one_user: bool = False,

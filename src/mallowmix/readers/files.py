@@ -50,7 +50,7 @@ def _open_file(path: Path, query: str | None) -> Input:
     if path.name.lower().endswith(".parquet"):
         return open_parquet(path)
     raise FileError(
-        f"{path}: the ending {path.suffix!r} does not say what it is; mallowmix reads {READABLE}."
+        f"{path}: the ending {path.suffix!r} does not tell what it is; mallowmix reads {READABLE}."
     )
 
 

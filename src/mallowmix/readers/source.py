@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.rankings import Rankings
@@ -23,14 +23,14 @@ from mallowmix.readers.reading import BothBad, PerUser, Reading, ReadOptions, Ti
 from mallowmix.readers.sql import ABOUT_QUERY, hidden, is_url, open_url
 from mallowmix.readers.tables import open_table
 
-Columns = Mapping[str, Any]
+ColumnNames: TypeAlias = Mapping[str, Any]  # our name → theirs
 
 
 def read_comparisons(
     source: Any,
     *,
     format: str | None = None,
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     query: str | None = None,
     self_pairs: Policy = "error",
     missing: Policy = "error",
@@ -118,7 +118,7 @@ def read(
     source: Any,
     *,
     format: str | None = None,
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     query: str | None = None,
     self_pairs: Policy = "error",
     missing: Policy = "error",
@@ -168,7 +168,7 @@ def read(
 def comparisons_as(
     format: str | None,
     source: Any,
-    columns: Columns | None,
+    columns: ColumnNames | None,
     query: str | None,
     options: ReadOptions,
 ) -> Comparisons:
@@ -182,7 +182,7 @@ def comparisons_as(
 def read_as(
     format: str | None,
     source: Any,
-    columns: Columns | None,
+    columns: ColumnNames | None,
     query: str | None,
     options: ReadOptions,
 ) -> Reading:
@@ -198,7 +198,7 @@ def read_as(
 def _read(
     source: Any,
     format: str | None,
-    columns: Columns | None,
+    columns: ColumnNames | None,
     query: str | None,
     options: ReadOptions,
 ) -> Reading:
@@ -218,7 +218,7 @@ def _read(
 def _read_path(
     source: Any,
     format: str | None,
-    columns: Columns | None,
+    columns: ColumnNames | None,
     query: str | None,
     options: ReadOptions,
 ) -> Reading:
@@ -239,7 +239,7 @@ def _read_path(
     return read_preflib_file(path, options)
 
 
-def _check_no_columns(columns: Columns | None, without: str) -> None:
+def _check_no_columns(columns: ColumnNames | None, without: str) -> None:
     if columns is not None:
         raise OptionError(
             Option("columns"),
@@ -251,7 +251,7 @@ def _check_no_columns(columns: Columns | None, without: str) -> None:
 
 
 def _read_table(
-    table: Input, format: str | None, columns: Columns | None, options: ReadOptions
+    table: Input, format: str | None, columns: ColumnNames | None, options: ReadOptions
 ) -> Reading:
     if format in FILES:
         raise OptionError(
@@ -274,7 +274,7 @@ def _title(source: Any) -> str:
     return "The table"
 
 
-def _recognised(found: Reading, columns: Columns, title: str) -> tuple[DataWarning, ...]:
+def _recognised(found: Reading, columns: ColumnNames, title: str) -> tuple[DataWarning, ...]:
     """What the source was taken for, where that is not plain."""
     plain = all(theirs in (ours, columns.get(ours)) for ours, theirs in found.taken.items())
     if found.form == "comparisons" and plain:

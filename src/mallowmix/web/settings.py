@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mallowmix.errors import Option, OptionError, check_at_least
+from mallowmix.errors import OptionError, check_at_least
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 _SHORTEST_TOKEN = 12
@@ -50,9 +50,8 @@ class Settings:
             check_at_least("n_components", self.n_components, 1)
         if self.admin_token is not None and len(self.admin_token) < _SHORTEST_TOKEN:
             raise OptionError(
-                Option("admin_token"),
-                f" has {len(self.admin_token)} characters; it must have at least {_SHORTEST_TOKEN}, "
-                "such as the output of `openssl rand -hex 16`.",
+                f"The admin token has {len(self.admin_token)} characters; give at least "
+                f"{_SHORTEST_TOKEN}, such as the output of `openssl rand -hex 16`.",
                 option="admin_token",
                 value="***",  # a secret
                 expected=f"at least {_SHORTEST_TOKEN} characters",

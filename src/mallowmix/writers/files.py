@@ -27,7 +27,7 @@ def check_writable(path: Path) -> None:
         compressed and not unpacked_name(path).endswith(WRITABLE[:3])
     ):
         raise OptionError(
-            f"{path}: the ending {path.suffix!r} does not say how to write it; "
+            f"{path}: the ending {path.suffix!r} does not tell how to write it; "
             f"use {', '.join(WRITABLE)}.",
             option="path",
             value=path,
