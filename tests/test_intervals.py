@@ -207,6 +207,6 @@ def test_the_command(tmp_path):
         in run("intervals", model, votes, "-o", tmp_path / "x.txt", code=2)[1]
     )
     assert (
-        "--level is 2.0; it must lie between 0 and 1"
+        "--level is 2.0; it must be between 0 and 1"
         in run("intervals", model, votes, "--level", "2", code=2)[1]
     )

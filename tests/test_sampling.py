@@ -192,7 +192,7 @@ class TestMessages:
             ({"mu": np.triu(np.ones((4, 4)))}, DataError, r"^mu must be a symmetric"),
             ({"mu": -np.ones((4, 4))}, DataError, r"^mu must be a symmetric"),
             ({"mu": np.full((4, 4), np.inf)}, DataError, r"^mu must be a symmetric"),
-            ({"mu": np.eye(4)}, DataError, r"^mu is 0 for every pair; some pair must be asked"),
+            ({"mu": np.eye(4)}, DataError, r"^mu is 0 for every pair; it must be above 0 for some pair"),
             ({"seed": -1}, OptionError, r"^seed is -1; it must be a whole number"),
         ],
     )

@@ -216,7 +216,7 @@ def test_margins_at_the_ends():
     for margin in (required_margin, exact_margin, printed_margin):
         with pytest.raises(OptionError, match="for pure chance no margin is enough"):
             margin(1.0, 0.1)
-        with pytest.raises(OptionError, match=r"lam is 0; it must be above 0: .* phi is 0\.2"):
+        with pytest.raises(OptionError, match=r"lam is 0.0; it must be above 0: .*phi is 0\.2"):
             margin(0.2, 0.0)
     with pytest.raises(OptionError, match="margin is 1; it must be at least 2"):
         proposition3_bound(0.1, 1)

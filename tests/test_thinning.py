@@ -260,7 +260,7 @@ def test_much_to_learn_from_is_said_to_take_long(votes, monkeypatch):
 def test_options_out_of_range(votes):
     with pytest.raises(OptionError, match="n_users is 2; it must be at least 3"):
         mm.compare(votes, 2, n_users=2)
-    with pytest.raises(OptionError, match="most_per_user is 0; it must be at least 1"):
+    with pytest.raises(OptionError, match="max_per_user is 0; it must be at least 1"):
         mm.compare(votes, 2, max_per_user=0)
 
 
