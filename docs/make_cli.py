@@ -20,15 +20,15 @@ An error is one sentence. Files are written whole or not at all: an existing one
 and Ctrl-C leaves what was there.
 
 ```console
-$ mallowmix simulate votes.csv --items 12 --components 2 --users 400 --per-user 40 --phi 0.1 --seed 1 --truth truth.m4
+$ mallowmix simulate votes.csv --n-items 12 -k 2 --n-users 400 --per-user 40 --phi 0.1 --seed 1 --truth truth.m4
 $ mallowmix check votes.csv
 $ mallowmix fit votes.csv -k 2 -o model.m4 --method projections --zeta auto --min-count 0.2 --seed 0
 $ mallowmix show model.m4 --csv > rankings.csv
 $ mallowmix evaluate model.m4 --truth truth.m4 --json
 $ mallowmix heldout model.m4 votes.csv --method completion
 $ mallowmix weights model.m4 votes.csv -o weights.parquet
-$ mallowmix rank model.m4 votes.csv --user u007 --top 5
-$ mallowmix next model.m4 votes.csv --user u007
+$ mallowmix rank model.m4 votes.csv --user u007 --n-top 5
+$ mallowmix next-pair model.m4 votes.csv --user u007
 $ mallowmix update model.m4 votes.csv -o newer.m4
 ```
 
@@ -64,7 +64,7 @@ _JSON = {
         "`user` (null: the population), `n_comparisons`, `level`, `output` and `ranking`, each line with `item`, `rank`, `wins` "
         "(the probability of winning against another item), `low`, `high`; for many people `n_users` in place of a ranking"
     ),
-    "`next`": (
+    "`next-pair`": (
         "`user` and `questions`, each with `first`, `second`, `information` (in nats) and `probability` (that the first is "
         "preferred)"
     ),
@@ -73,22 +73,22 @@ _JSON = {
         "`mallowmix.fitting.choose_k.KRow`"
     ),
     "`compare`": (
-        "`split`, `n_components`, `n_seeds`, `n_people`, `n_comparisons`, `notes` and `table`, best system first: the fields of "
+        "`split`, `n_components`, `n_splits`, `n_users`, `n_comparisons`, `notes` and `table`, best system first: the fields of "
         "`mallowmix.assess.compare.SystemScore` (null where there is nothing to say; `failed` says why there is no result)"
     ),
     "`intervals`": (
-        "`level`, `replicates`, `notes` (a sentence where an estimate lies outside its interval) and `intervals`, each with "
+        "`level`, `n_replicates`, `notes` (a sentence where an estimate lies outside its interval) and `intervals`, each with "
         "`quantity` (share, phi or position), `component`, `item` (null but for positions), `estimate`, `low`, `high`"
     ),
     "`diagnose`": "the fields of `mallowmix.assess.diagnose.diagnosis.Diagnosis`",
-    "`groups`": (
+    "`compare-groups`": (
         "`level`, `shares` (`attribute`, `group`, `n_people`, `component`, `share`, `low`, `high`) and `tests` (`attribute`, "
         "`n_groups`, `n_people`, `statistic`, `p_value`, `p_holm`)"
     ),
-    "`diff`": "the fields of `mallowmix.assess.model_diff.Changes`, and `kendall`, the mean over `couples`",
+    "`compare-models`": "the fields of `mallowmix.assess.model_diff.Changes`, and `kendall`, the mean over `couples`",
     "`check`": "the fields of `mallowmix.checks.DataReport`",
     "`separability`": (
-        "`items`, `components`, `threshold`, `draws`, `seed` and `results`, in the order given, each with `phi`, `probability`, "
+        "`n_items`, `n_components`, `threshold`, `n_draws`, `seed` and `results`, in the order given, each with `phi`, `probability`, "
         "`standard_error`, `lemma3_bound` (null where the lemma does not apply; below 0 it says nothing)"
     ),
 }

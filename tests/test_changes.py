@@ -78,10 +78,12 @@ def test_the_command(tmp_path):
         mm.M4.from_orders(["fabcde", "fedcba"], phi=[0.2, 0.3], alpha=[0.5, 0.5]),
         tmp_path / "new.m4",
     )
-    assert "f 6 → 1" in run("diff", tmp_path / "old.m4", tmp_path / "new.m4")[0]
+    assert "f 6 → 1" in run("compare-models", tmp_path / "old.m4", tmp_path / "new.m4")[0]
     assert (
-        run("diff", tmp_path / "old.m4", tmp_path / "old.m4")[0]
+        run("compare-models", tmp_path / "old.m4", tmp_path / "old.m4")[0]
         == "The two models are identical.\n"
     )
-    values = json.loads(run("diff", tmp_path / "old.m4", tmp_path / "new.m4", "--json")[0])
+    values = json.loads(
+        run("compare-models", tmp_path / "old.m4", tmp_path / "new.m4", "--json")[0]
+    )
     assert values["couples"][0]["moved"][0]["item"] == "f" and not values["identical"]

@@ -197,7 +197,7 @@ def test_options_are_checked():
         with pytest.raises(OptionError, match=says):
             mm.choose_k(votes, ks)
     with pytest.raises(OptionError, match="folds is 1; it must be at least 2"):
-        mm.choose_k(votes, [1], folds=1)
+        mm.choose_k(votes, [1], n_folds=1)
 
 
 # --------------------------------------------------------------------------------------------------------------- command line
@@ -229,7 +229,7 @@ def test_the_command_writes_a_table_a_picture_and_json(votes, tmp_path):
     import csv
     import json
 
-    said, _ = run("choose-k", votes, "--k", "2-3", "-o", tmp_path / "choice")
+    said, _ = run("choose-k", votes, "-k", "2-3", "-o", tmp_path / "choice")
     assert "2: a third taste" in said and "log-likelihood" in said
     with (tmp_path / "choice" / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -238,16 +238,18 @@ def test_the_command_writes_a_table_a_picture_and_json(votes, tmp_path):
     assert kept["k"] == 2 and kept["reason"] in said
     assert float(rows[0]["agreement"]) == kept["table"][0]["agreement"]
     assert (tmp_path / "choice" / "choice.png").read_bytes().startswith(b"\x89PNG")
-    printed, _ = run("choose-k", votes, "--k", "2,3", "--json")
+    printed, _ = run("choose-k", votes, "-k", "2,3", "--json")
     assert json.loads(printed) == kept
 
 
 def test_the_command_refuses_odd_numbers(votes, tmp_path):
-    assert "'5-2' runs backwards" in run("choose-k", votes, "--k", "5-2", code=2)[1]
-    assert "'x' is not a whole number" in run("choose-k", votes, "--k", "x", code=2)[1]
+    assert "'5-2' runs backwards" in run("choose-k", votes, "-k", "5-2", code=2)[1]
+    assert "'x' is not a whole number" in run("choose-k", votes, "-k", "x", code=2)[1]
     (tmp_path / "file").write_text("")
     assert (
         "cannot be used as a folder" in run("choose-k", votes, "-o", tmp_path / "file", code=1)[1]
     )
-    assert "-o names a folder" in run("choose-k", votes, "-o", tmp_path / "model.m4", code=2)[1]
+    assert (
+        "--output names a folder" in run("choose-k", votes, "-o", tmp_path / "model.m4", code=2)[1]
+    )
     assert not (tmp_path / "model.m4").exists()

@@ -77,21 +77,21 @@ def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is
         ),
         (
             ["--memory", "lots"],
-            "--memory is 'lots'; write a number and a unit, as in 2GB or 512MB.",
+            "--memory is 'lots'; it must be a number and a unit, as in 2GB or 512MB.",
         ),
         (
             ["--engine", "threads", "--memory", "2GB"],
             "--memory, --cache and several files are for data on disk",
         ),
-        (["--memory", "2GB", "--ties", "half"], "--ties needs the votes in memory"),
-        (["--memory", "2GB", "--calibrate"], "--calibrate needs the votes in memory"),
+        (["--memory", "2GB", "--ties", "half"], "--ties needs the comparisons in memory"),
+        (["--memory", "2GB", "--calibrate"], "--calibrate needs the comparisons in memory"),
         (
             ["--memory", "2GB", "--method", "projections"],
-            "needs the comparisons in memory: read them with read_comparisons, or leave it out.",
+            "--method projections needs the comparisons in memory",
         ),
         (
             ["--engine", "disk", "--scheduler", "tcp://127.0.0.1:9"],
-            "scheduler goes with the engine dask, not with disk.",
+            "--scheduler goes with --engine dask, not with disk.",
         ),
     ],
 )

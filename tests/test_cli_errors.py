@@ -1,4 +1,7 @@
-"""The command line when something is wrong: one sentence, the right exit code, no traceback, no half-written file."""
+"""The command line when something is wrong: one sentence, the right exit code, no traceback, no half-written file.
+
+What the sentences say is tested in test_messages.py; here, what they are made of.
+"""
 
 import os
 import select
@@ -11,12 +14,14 @@ from shlex import split
 
 import numpy as np
 import pytest
+import typer.main
 from typer.testing import CliRunner
 
 import mallowmix as mm
-from mallowmix.cli import app, outputs
-from mallowmix.cli.shell import EXIT_CODES, explain, in_options
-from mallowmix.errors import DataError, FileError, OptionError
+from mallowmix.cli import app, outputs, shell
+from mallowmix.cli.option_names import option_names
+from mallowmix.cli.shell import EXIT_CODES, explain
+from mallowmix.errors import DataError, FileError, FitError, ModelFileError, OptionError
 
 MAIN = [sys.executable, "-c", "from mallowmix.cli import main; main()"]
 VOTES = "user,winner,loser\n" + "".join(
@@ -58,173 +63,176 @@ def run(*words, code):
     return lines[0].removeprefix("Error: ")
 
 
-BAD_VOTES = [
-    ("nowhere.csv", "There is no file nowhere.csv: check the name and the folder."),
-    ("folder", "folder is a folder without .parquet files in it"),
-    ("binary.csv", "binary.csv is not a text file"),
-    ("binary.parquet", "binary.parquet is not a whole Parquet file"),
-    ("votes.bin", "the ending '.bin' does not tell what it is"),
-    (
-        "column.csv",
-        "column.csv has no column 'winner', only 'user', 'better', 'loser': say which one holds the winner with --columns w",
-    ),
-    ("lines.csv", r"lines.csv line 5 has 2 fields where the header has 3 (and 9 more such lines)"),
-    (
-        "self.csv",
-        "self.csv line 2: user 'u' compares 'a' with itself. Drop such rows, or pass --self-pairs drop.",
-    ),
-    ("gap.csv", "gap.csv line 2: the loser is missing. Fill such rows in, or pass --missing drop."),
-    ("empty.csv", "empty.csv is empty"),
-]
+@pytest.fixture
+def raised(monkeypatch):
+    """The errors that end the commands of a test."""
+    errors = []
+
+    def listening(error):
+        errors.append(error)
+        return explain(error)
+
+    monkeypatch.setattr(shell, "explain", listening)
+    return errors
 
 
-@pytest.mark.parametrize(("name", "sentence"), BAD_VOTES, ids=[name for name, _ in BAD_VOTES])
+BAD_VOTES = {
+    "nowhere.csv": FileError,
+    "folder": FileError,
+    "binary.csv": FileError,
+    "binary.parquet": FileError,
+    "votes.bin": FileError,
+    "column.csv": DataError,
+    "lines.csv": FileError,
+    "self.csv": DataError,
+    "gap.csv": DataError,
+    "empty.csv": FileError,
+}
+
+
+@pytest.mark.parametrize("name", BAD_VOTES)
 @pytest.mark.parametrize("command", [("check",), ("fit", "-k", "1")], ids=["check", "fit"])
-def test_bad_votes(command, name, sentence):
-    assert sentence in run(command[0], name, *command[1:], code=1)
+def test_bad_votes(command, name, raised):
+    assert name in run(command[0], name, *command[1:], code=1)
+    assert [type(error) for error in raised] == [BAD_VOTES[name]]
 
 
-BAD_MODELS = [
-    ("nowhere.m4", "There is no model file nowhere.m4"),
-    ("binary.m4", "binary.m4 is not a model file"),
-    ("good.csv", "good.csv is not a model file"),
-    ("short.m4", "short.m4 is cut short"),
-    ("folder", "folder cannot be read"),
-]
-
-
-@pytest.mark.parametrize(("name", "sentence"), BAD_MODELS, ids=[name for name, _ in BAD_MODELS])
-def test_bad_models(name, sentence):
-    assert sentence in run("show", name, code=1)
-    assert sentence in run("evaluate", name, "--truth", "good.m4", code=1)
-    assert sentence in run("evaluate", "good.m4", "--truth", name, "--json", code=1)
+@pytest.mark.parametrize("name", ["nowhere.m4", "binary.m4", "good.csv", "short.m4", "folder"])
+def test_bad_models(name, raised):
+    for words in (
+        ("show", name),
+        ("evaluate", name, "--truth", "good.m4"),
+        ("evaluate", "good.m4", "--truth", name, "--json"),
+    ):
+        assert name in run(*words, code=1)
+    assert {type(error) for error in raised} == {ModelFileError}
 
 
 OTHERS = [
-    (
-        1,
-        "evaluate good.m4 --truth other.m4",
-        "good.m4 and other.m4 are not about the same items: 'c' is only in good.m4",
-    ),
-    (1, "fit good.csv -k 1 -o no/such.m4", "there is no folder"),
-    (1, "fit good.csv -k 1 -o folder", "it is a folder; give the name of a file"),
-    (1, "fit good.csv -k 21", "21 components cannot be told apart from 20 users"),
-    (1, "fit good.csv -k 20 --method projections", "lower the number of components"),
-    (1, "simulate no/votes.csv", "there is no folder"),
-    (1, "simulate v.csv --truth no/t.m4", "there is no folder"),
-    (1, "simulate v.csv --weights no/w.csv", "there is no folder"),
-    (1, "demo --output good.csv", "good.csv cannot be used as a folder"),
-    (1, "demo --output good.csv/inside", "good.csv/inside cannot be used as a folder"),
-    (2, "fit good.csv -k 0", "-k is 0; it must be at least 1."),
-    (2, "fit good.csv -k two", "'two' is not a whole number (nor the word auto)"),
-    (2, "fit good.csv", "Missing option '-k' / '--components'. See mallowmix fit --help."),
-    (2, "fit", "Missing argument"),
-    (2, "fit good.csv -k 1 -o good.csv", "good.csv is named twice"),
-    (2, "fit good.csv -k 1 --method guess", "--method is 'guess'; it must be one of"),
-    (
-        2,
-        "fit good.csv -k 1 --method projections --refine full",
-        "method 'projections' has no option 'refine'",
-    ),
-    (2, "fit good.csv -k 1 --seed -1", "--seed is -1; it must be a whole number from 0"),
-    (2, "fit good.csv -k 1 --seed one", "--seed"),
-    (2, "fit good.csv -k 1 --n-jobs 0", "'--n-jobs': 0 is too small; it must be at least 1."),
-    (2, "fit good.csv -k 1 --zeta nan", "'--zeta': 'nan' is not a finite number."),
-    (2, "fit good.csv -k 1 --zeta large", "'--zeta': 'large' is not a number."),
-    (
-        2,
-        "fit good.csv -k 1 --method projections --zeta -1",
-        "--zeta is -1.0; it must be at least 0.",
-    ),
-    (2, "fit good.csv -k 1 --tol inf", "'--tol': 'inf' is not a finite number."),
-    (
-        2,
-        "fit good.csv -k 1 --method projections --min-count -1",
-        "--min-count is -1.0; it must be at least 0.",
-    ),
-    (2, "fit good.csv -k 1 --n-projections 1.5", "'--n-projections': '1.5' is not a whole number."),
-    (2, "fit good.csv -k 1 --method projections --metric miles", "metric"),
-    (
-        2,
-        "fit good.csv -k 1 --self-pairs keep",
-        "--self-pairs is 'keep'; it must be one of 'error', 'drop'.",
-    ),
-    (
-        2,
-        "fit good.csv -k 1 --missing keep",
-        "--missing is 'keep'; it must be one of 'error', 'drop'.",
-    ),
-    (
-        2,
-        "fit good.csv -k 1 --columns winner",
-        "'winner' does not fit: write our name, =, yours, each once",
-    ),
-    (2, "fit good.csv -k 1 --columns user=a,user=b", "'user=b' does not fit"),
-    (2, "fit good.csv -k 1 --columns judge=user", "--columns has the key 'judge'"),
-    (
-        2,
-        "check good.csv --columns user=winner,winner=winner",
-        "--columns gives user and winner the same column 'winner'; they must differ.",
-    ),
-    (2, "show good.m4 --json --csv", "--json and --csv exclude each other: ask for one."),
-    (2, "show good.m4 --top 0", "'--top': 0 is too small; it must be at least 1."),
-    (2, "evaluate good.m4", "Missing option '--truth'. See mallowmix evaluate --help."),
-    (
-        2,
-        "simulate votes.txt",
-        "votes.txt: the ending '.txt' does not tell how to write it; use .parquet or .csv.",
-    ),
-    (2, "simulate v.csv --weights w.m4", "the ending '.m4' does not tell how to write it"),
-    (2, "simulate v.csv --truth v.csv", "v.csv is named twice"),
-    (2, "simulate v.csv --phi 1.5", "--phi is 1.5; a dispersion lies between 0"),
-    (2, "simulate v.csv --phi -0.1", "--phi is -0.1; a dispersion lies between 0"),
-    (
-        2,
-        "simulate v.csv --phi 0.1,0.2",
-        "--phi has 2 numbers for 3 components; give one, or one for each.",
-    ),
-    (2, "simulate v.csv --phi 0.1,,0.2", "'--phi': '' is not a number."),
-    (2, "simulate v.csv --alpha 0", "--alpha is 0; Dirichlet parameters must be above 0."),
-    (2, "simulate v.csv --alpha nan", "'--alpha': 'nan' is not a finite number."),
-    (2, "simulate v.csv --alpha 1,1,1,1", "--alpha has 4 numbers for 3 components"),
-    (2, "simulate v.csv --items 1", "'--items': 1 is too small; it must be at least 2."),
-    (2, "simulate v.csv --users 0", "'--users': 0 is too small; it must be at least 1."),
-    (2, "simulate v.csv --per-user some", "'--per-user': 'some' is not a whole number."),
-    (2, "simulate v.csv --prior flat", "--prior is 'flat'; it must be"),
-    (2, "separability --phi 0,2", "--phi is 2.0; a dispersion lies between 0"),
-    (
-        2,
-        "separability --threshold 1",
-        "--threshold is 1.0; a degree of separability lies in [0, 1)",
-    ),
-    (2, "separability --threshold nan", "'--threshold': 'nan' is not a finite number."),
-    (2, "separability --draws 0", "'--draws': 0 is too small; it must be at least 1."),
-    (2, "guess", "No such command 'guess'. See mallowmix --help."),
-    (2, "--guess", "No such option: --guess"),
-    (2, "show good.m4 --guess", "No such option: --guess"),
+    ("evaluate good.m4 --truth other.m4", DataError),
+    ("fit good.csv -k 1 -o no/such.m4", FileError),
+    ("fit good.csv -k 1 -o folder", FileError),
+    ("fit good.csv -k 21", DataError),
+    ("fit good.csv -k 20 --method projections", FitError),
+    ("simulate no/votes.csv", FileError),
+    ("simulate v.csv --truth no/t.m4", FileError),
+    ("simulate v.csv --weights no/w.csv", FileError),
+    ("demo --output good.csv", FileError),
+    ("demo --output good.csv/inside", FileError),
+]
+
+
+@pytest.mark.parametrize(("command", "kind"), OTHERS, ids=[command for command, _ in OTHERS])
+def test_what_the_files_or_the_data_refuse(command, kind, raised):
+    run(*split(command), code=1)
+    assert [type(error) for error in raised] == [kind]
+
+
+WRONG_OPTIONS = [  # a command, the option that is wrong by the library's name, its value
+    ("fit good.csv -k 0", "n_components", 0),
+    ("fit good.csv -k auto --method projections", "n_components", "auto"),
+    ("fit good.csv -k 1 -o good.csv", "output", Path("good.csv")),
+    ("fit good.csv -k 1 --method guess", "method", "guess"),
+    ("fit good.csv -k 1 --method projections --refine full", "refine", "full"),
+    ("fit good.csv -k 1 --seed -1", "seed", -1),
+    ("fit good.csv -k 1 --method projections --zeta -1", "zeta", -1.0),
+    ("fit good.csv -k 1 --method projections --min-count -1", "min_count", -1.0),
+    ("fit good.csv -k 1 --method projections --metric miles", "metric", "miles"),
+    ("fit good.csv -k 1 --components bt", "components", "bt"),
+    ("fit good.csv -k 1 --self-pairs keep", "self_pairs", "keep"),
+    ("fit good.csv -k 1 --missing keep", "missing", "keep"),
+    ("fit good.csv -k 1 --columns judge=user", "columns", {"judge": "user"}),
+    ("check good.csv --columns user=a,winner=a", "columns", {"user": "a", "winner": "a"}),
+    ("check good.csv --query SELECT", "query", "SELECT"),
+    ("check good.csv --top-items 3", "top_items", 3),
+    ("show good.m4 --json --csv", "csv", True),
+    ("simulate votes.txt", "output", Path("votes.txt")),
+    ("simulate v.csv --weights w.m4", "output", Path("w.m4")),
+    ("simulate v.csv --truth v.csv", "output", Path("v.csv")),
+    ("simulate v.csv --phi 1.5", "phi", 1.5),
+    ("simulate v.csv --phi -0.1", "phi", -0.1),
+    ("simulate v.csv --phi 0.1,0.2", "phi", [0.1, 0.2]),
+    ("simulate v.csv --alpha 0", "alpha", 0.0),
+    ("simulate v.csv --prior flat", "prior", "flat"),
+    ("separability --phi 0,2", "phi", 2.0),
+    ("separability --threshold 1", "threshold", 1.0),
+    ("weights good.m4 good.csv --estimate map --intervals", "intervals", True),
+    ("rank good.m4 --user u1", "user", "u1"),
+    ("compare good.csv -k 1 --given 1", "given", 1.0),
+    ("report good.m4 good.csv --n-replicates 3", "n_replicates", 3),
+    ("convert good.csv out.csv --n-voters 5", "n_voters", 5),
 ]
 
 
 @pytest.mark.parametrize(
-    ("code", "command", "sentence"), OTHERS, ids=[command for _, command, _ in OTHERS]
+    ("command", "option", "value"), WRONG_OPTIONS, ids=[command for command, *_ in WRONG_OPTIONS]
 )
-def test_one_sentence_and_the_right_code(code, command, sentence):
-    assert sentence in run(*command.split(), code=code)
+def test_a_wrong_option_is_known_by_its_name_and_value(command, option, value, raised):
+    run(*split(command), code=2)
+    (error,) = raised
+    assert isinstance(error, OptionError)
+    assert (error.option, error.value) == (option, value) and error.expected
 
 
-def test_auto_is_passed_to_fit_which_has_the_last_word(monkeypatch):
+UNREADABLE = [  # what click itself refuses, before the library sees it; and what the sentence names
+    ("fit good.csv -k two", "'-k'"),
+    ("fit good.csv", "'-k'"),
+    ("fit", "'VOTES'"),
+    ("fit good.csv -k 1 --seed one", "'--seed'"),
+    ("fit good.csv -k 1 --n-jobs 0", "'--n-jobs'"),
+    ("fit good.csv -k 1 --zeta nan", "'--zeta'"),
+    ("fit good.csv -k 1 --zeta large", "'--zeta'"),
+    ("fit good.csv -k 1 --tol inf", "'--tol'"),
+    ("fit good.csv -k 1 --n-projections 1.5", "'--n-projections'"),
+    ("fit good.csv -k 1 --columns winner", "'--columns'"),
+    ("fit good.csv -k 1 --columns user=a,user=b", "'--columns'"),
+    ("show good.m4 --n-top 0", "'--n-top'"),
+    ("evaluate good.m4", "'--truth'"),
+    ("simulate v.csv --phi 0.1,,0.2", "'--phi'"),
+    ("simulate v.csv --alpha nan", "'--alpha'"),
+    ("simulate v.csv --n-items 1", "'--n-items'"),
+    ("simulate v.csv --n-users 0", "'--n-users'"),
+    ("simulate v.csv --per-user some", "'--per-user'"),
+    ("separability --threshold nan", "'--threshold'"),
+    ("separability --n-draws 0", "'--n-draws'"),
+    ("guess", "'guess'"),
+    ("--guess", "--guess"),
+    ("show good.m4 --guess", "--guess"),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "named"), UNREADABLE, ids=[command for command, _ in UNREADABLE]
+)
+def test_what_cannot_be_read_is_named_and_the_help_pointed_to(command, named):
+    sentence = run(*split(command), code=2)
+    assert named in sentence and "--help." in sentence
+
+
+def test_auto_is_passed_to_fit_which_has_the_last_word(monkeypatch, raised):
     asked = []
 
-    def refuse(comparisons, n_components, **options):
-        asked.append((n_components, sorted(options)))
-        raise OptionError("n_components is 'auto'; it must be a whole number of at least 1.")
+    def refuse(comparisons, n_components, *, method, **options):
+        asked.append((n_components, method, sorted(options)))
+        raise OptionError(option="n_components", value=n_components, expected="something else")
 
     monkeypatch.setattr("mallowmix.fitting.fit.fit", refuse)
-    assert run("fit", "good.csv", "-k", "auto", "--refine", "full", code=2).startswith(
-        "-k is 'auto'"
-    )
-    # what was not given is not passed
-    assert asked == [("auto", ["engine", "progress", "refine", "seed"])]
+    run("fit", "good.csv", "-k", "auto", "--refine", "short", code=2)
+    expected = ["components", "engine", "n_fits", "progress", "seed"]
+    assert asked == [("auto", mm.SpectralOptions(refine="short"), expected)]
+    assert raised[0].value == "auto"
+
+
+def test_every_command_writes_its_options_as_they_are_typed():
+    """By the library's names: a parameter of a command is called as the option of the function."""
+    commands = typer.main.get_command(app).commands
+    for command in commands.values():
+        for name, written in option_names(command).items():
+            assert written in ("-k", f"--{name.replace('_', '-')}"), (command.name, name)
+    assert option_names(commands["fit"])["n_components"] == "-k"
+    assert option_names(commands["choose-k"])["ks"] == "-k"
+    assert option_names(commands["simulate"])["n_items"] == "--n-items"
+    assert "votes" not in option_names(commands["fit"]), "an argument is no option"
 
 
 # -------------------------------------------------------------------------------------------------- bugs, limits, Ctrl-C
@@ -368,27 +376,3 @@ def test_a_reader_that_leaves_early_is_no_error():
     process.stdout.close()
     assert process.stderr.read() == b"" and process.wait(30) == 141
     process.stderr.close()
-
-
-def test_messages_speak_of_options():
-    assert (
-        in_options('Drop such rows, or pass self_pairs="drop".')
-        == "Drop such rows, or pass --self-pairs drop."
-    )
-    assert (
-        in_options("n_projections is 0; it must be at least 1.")
-        == "--n-projections is 0; it must be at least 1."
-    )
-    assert in_options("self_pairs is 'x'; it must be …") == "--self-pairs is 'x'; it must be …"
-    assert (
-        in_options("150 (most_per_user=150) or (n_people=3000)")
-        == "150 (--most-per-user 150) or (--people 3000)"
-    )
-    assert in_options("systems is 'x'; it must …") == "--systems is 'x'; it must …"
-    assert (
-        in_options('(its E_ii are all 0): give metric="projected", or …')
-        == "(its E_ii are all 0): give --metric projected, or …"
-    )
-    assert in_options('as in columns={"winner": "better"}.') == "as in --columns winner=better."
-    assert in_options("votes.csv: the seed is missing") == "votes.csv: the seed is missing"
-    assert in_options("lower n_components or min_count") == "lower -k or --min-count"

@@ -130,16 +130,19 @@ def test_unknown_items(files, tmp_path):
         (("--n-particles", "0"), "0 is too small; it must be at least 1"),
         (
             ("--given", "0.5"),
-            "--given is no option of --method left-to-right; it goes with completion.",
+            "--given is no option of --method left-to-right; it goes with 'completion'.",
         ),
         (
             ("--method", "completion", "--given", "1"),
             "--given is 1.0; it must be at least 0 and below 1",
         ),
-        (("--method", "completion", "--include-mu"), "--include-mu goes with the methods"),
+        (
+            ("--method", "completion", "--include-mu"),
+            "--include-mu is no option of --method completion",
+        ),
         (
             ("--n-particles", "64", "--max-particles", "8"),
-            "max-particles is 8; it must be at least 64",
+            "--max-particles is 8; it must be at least 64.",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""`weights`, `predict`, `rank`, `next` on the command line: the numbers in files, JSON and words; mistakes in one sentence."""
+"""`weights`, `predict`, `rank`, `next-pair` on the command line: the numbers in files, JSON and words; mistakes in one sentence."""
 
 import csv
 import json
@@ -172,7 +172,7 @@ def test_predictions_as_json(files, tmp_path):
             "has the columns 'one', 'two': call those of the two items first, second (item_a, item_b; left, right;",
         ),
         ("first,second\na,x\n", "Pair 1: the model has no item 'x'; it has 4 others"),
-        ("first,second\na,b\na,a\n", "Pair 2 asks for 'a' against itself"),
+        ("first,second\na,b\na,a\n", "Pair 2 compares 'a' with itself"),
         ("first,second\na,\n", "pairs.csv line 2 lacks a value: give two items"),
         ("first,second\na\n", "pairs.csv line 2 has 1 field where the header has 2"),
         ("", "pairs.csv is empty"),
@@ -185,10 +185,7 @@ def test_bad_pairs(files, tmp_path, text, message):
 
 
 def test_pairs_are_asked_for(files):
-    assert (
-        "There are no pairs to ask about: name a file with --pairs"
-        in run("predict", *files, code=2)[1]
-    )
+    assert "There are no pairs to predict: name a file" in run("predict", *files, code=2)[1]
     assert (
         "There is no file nowhere.csv"
         in run("predict", *files, "--pairs", "nowhere.csv", code=1)[1]
@@ -210,9 +207,9 @@ def test_one_persons_ranking(files, votes):
             rf"{line.rank} │ {line.item} +│ +{100 * line.wins:.1f} % │ +{places}\b", said
         )
     values = json.loads(
-        run("rank", *files, "--user", "u07", "--top", 2, "--level", 0.5, "--json")[0]
+        run("rank", *files, "--user", "u07", "--n-top", 2, "--level", 0.5, "--json")[0]
     )
-    (top,) = mm.rank(TWO, votes.of("u07"), top=2, level=0.5)
+    (top,) = mm.rank(TWO, votes.of("u07"), n_top=2, level=0.5)
     assert values["ranking"] == [vars(line) for line in top]
     assert (values["user"], values["n_comparisons"], values["level"]) == ("u07", 5.0, 0.5)
 
@@ -224,21 +221,21 @@ def test_the_population_and_everybody(files, votes):
     assert values["user"] is None and [line["item"] for line in values["ranking"]] == [
         line.item for line in mm.rank(TWO)[0]
     ]
-    said, _ = run("rank", *files, "-o", "all.csv", "--top", 1)
+    said, _ = run("rank", *files, "-o", "all.csv", "--n-top", 1)
     rows = rows_of("all.csv")
     assert (
         list(rows[0]) == ["user", "rank", "item", "wins", "low", "high"]
         and "Wrote all.csv: 25 rankings." in said
     )
     assert [row["item"] for row in rows] == [
-        ranking[0].item for ranking in mm.rank(TWO, votes, top=1)
+        ranking[0].item for ranking in mm.rank(TWO, votes, n_top=1)
     ]
     run("rank", files[0], "-o", "anybody.parquet", "--quiet")
     assert pq.read_table("anybody.parquet").column_names == ["rank", "item", "wins", "low", "high"]
 
 
 def test_a_wrong_name_brings_the_nearest(files):
-    for command in ("rank", "next"):
+    for command in ("rank", "next-pair"):
         _, error = run(command, *files, "--user", "u7", code=1)
         assert "votes.parquet has no user 'u7': did you mean 'u17' or 'u07'?" in error
         assert (
@@ -249,7 +246,10 @@ def test_a_wrong_name_brings_the_nearest(files):
 
 def test_whose_ranking(files):
     assert "Whose ranking is wanted? Name somebody with --user" in run("rank", *files, code=2)[1]
-    assert "--user u07 needs a file of votes" in run("rank", files[0], "--user", "u07", code=2)[1]
+    assert (
+        "--user u07 needs a file of comparisons"
+        in run("rank", files[0], "--user", "u07", code=2)[1]
+    )
     assert (
         "--level is 2.0; it must be between 0 and 1"
         in run("rank", *files, "--user", "u07", "--level", 2, code=2)[1]
@@ -266,14 +266,14 @@ def test_a_person_whose_items_are_all_unknown(files, tmp_path):
 
 
 def test_the_next_questions(files, votes):
-    values = json.loads(run("next", *files, "--user", "u07", "--n", 2, "--json")[0])
+    values = json.loads(run("next-pair", *files, "--user", "u07", "-n", 2, "--json")[0])
     found = mm.next_pair(TWO, votes.of("u07"), n_best=2)
     assert values == {"user": "u07", "questions": [vars(question) for question in found]}
-    said, _ = run("next", *files, "--user", "u07", "--n", 2)
+    said, _ = run("next-pair", *files, "--user", "u07", "-n", 2)
     assert f"{found[0].information:.4f}" in said and "The most telling question first" in said
-    somebody = json.loads(run("next", files[0], "--json")[0])
+    somebody = json.loads(run("next-pair", files[0], "--json")[0])
     assert somebody["user"] is None and len(somebody["questions"]) == 3
-    assert "A person is named by both" in run("next", files[0], "--user", "u07", code=2)[1]
+    assert "A person is named by both" in run("next-pair", files[0], "--user", "u07", code=2)[1]
 
 
 def test_nothing_left_to_ask(files, tmp_path):
@@ -281,9 +281,12 @@ def test_nothing_left_to_ask(files, tmp_path):
     (tmp_path / "v.csv").write_text("\n".join(["user,winner,loser", *rows]) + "\n")
     assert (
         "Every pair has been answered: there is nothing left to ask."
-        in run("next", files[0], "v.csv", "--user", "u")[0]
+        in run("next-pair", files[0], "v.csv", "--user", "u")[0]
     )
-    assert json.loads(run("next", files[0], "v.csv", "--user", "u", "--json")[0])["questions"] == []
+    assert (
+        json.loads(run("next-pair", files[0], "v.csv", "--user", "u", "--json")[0])["questions"]
+        == []
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------- mistakes
@@ -296,14 +299,14 @@ def test_nothing_left_to_ask(files, tmp_path):
             ("weights", "--estimate", "mode"),
             "--estimate is 'mode'; it must be one of 'mean', 'map'",
         ),
-        (("weights", "--intervals", "--estimate", "map"), "--intervals go with --estimate mean"),
+        (("weights", "--intervals", "--estimate", "map"), "--intervals goes with --estimate mean"),
         (("weights", "--intervals", "--level", "1"), "--level is 1.0; it must be between 0 and 1"),
         (
             ("weights", "-o", "w.txt"),
             "the ending '.txt' does not tell how to write it; use .parquet or .csv",
         ),
-        (("rank", "--user", "u01", "--top", "0"), "0 is too small; it must be at least 1"),
-        (("next", "--user", "u01", "--n", "0"), "0 is too small; it must be at least 1"),
+        (("rank", "--user", "u01", "--n-top", "0"), "0 is too small; it must be at least 1"),
+        (("next-pair", "--user", "u01", "-n", "0"), "0 is too small; it must be at least 1"),
         (
             ("predict", "--pairs", "p.csv", "--unknown-items", "keep", "-o", "p.csv"),
             "p.csv is named twice",

@@ -43,14 +43,14 @@ READS = (
     "weights",
     "predict",
     "rank",
-    "next",
+    "next-pair",
     "choose-k",
     "compare",
     "intervals",
 )
 
 
-@pytest.mark.parametrize("command", [*READS, "diagnose", "groups", "convert"])
+@pytest.mark.parametrize("command", [*READS, "diagnose", "compare-groups", "convert"])
 def test_every_command_that_reads_votes_has_the_same_options(command):
     """Its own help shows them all, in a panel of their own."""
     said, _ = run(command, "--help")
@@ -63,7 +63,7 @@ def test_recognised_forms_are_said_and_named_ones_are_not():
     _, notes = run("check", "battles.csv")
     assert (
         "Note: battles.csv was read as battles (left from 'model_a'" in notes
-        and "--format battles says so yourself." in notes
+        and "pass --format battles to say so yourself." in notes
     )
     assert "Note: 1 of 5 battles are ties and were left out; --ties half counts each" in notes
     assert (
@@ -139,7 +139,7 @@ def test_messages_speak_of_options():
         (
             1,
             "check pairs.csv",
-            "--columns user=... names it). Pass --one-user to treat all rows as one person's",
+            "--columns user=NAME names it). Pass --one-user to treat all rows as one person's",
         ),
         (2, "check plain.csv --format votes", "--format is 'votes'; it must be one of"),
         (2, "check plain.csv --ties keep", "--ties is 'keep'; it must be one of"),
@@ -201,10 +201,10 @@ def test_there_and_back(form, ending):
 
 def test_a_profile_of_voters():
     mm.save(mm.M4.from_orders(["abcd", "dcba"], 0.2), "tastes.m4")
-    said, _ = run("convert", "tastes.m4", "profile.soc", "--voters", "50", "--seed", "3")
+    said, _ = run("convert", "tastes.m4", "profile.soc", "--n-voters", "50", "--seed", "3")
     assert said == "Wrote profile.soc: 50 voters, as preflib.\n"
     assert mm.read_preflib("profile.soc").n_comparisons == 50 * 6
-    run("convert", "tastes.m4", "again.soc", "--voters", "50", "--seed", "3", "-q")
+    run("convert", "tastes.m4", "again.soc", "--n-voters", "50", "--seed", "3", "-q")
     orders = [
         [line for line in Path(name).read_text().splitlines() if "#" not in line]
         for name in ("profile.soc", "again.soc")
@@ -220,8 +220,8 @@ def test_what_convert_refuses():
         (2, "plain.csv out.csv --to preflib", "and --to preflib go together"),
         (2, "plain.csv out.csv --to votes", "it must be one of"),
         (2, "plain.csv plain.csv", "is named twice"),
-        (2, "plain.csv out.csv --voters 5", "--voters goes with a model file"),
-        (2, "tastes.m4 out.soc", "say how many voters to draw from its population with --voters"),
+        (2, "plain.csv out.csv --n-voters 5", "--n-voters goes with a model file"),
+        (2, "tastes.m4 out.soc", "say how many voters to draw from its population with --n-voters"),
         (1, "plain.csv out.soc", "The comparisons of user 'b' are not those of one ranking"),
         (
             1,

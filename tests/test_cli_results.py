@@ -54,7 +54,7 @@ def test_show_json(two_tastes):
     assert first["items"] == list("edcba")
     assert second["novel_pair"]["winner"] == "a" and second["novel_pair"]["loser"] == "e"
     assert first["novel_pair"]["lambda"] == 0  # with φ = 0 the others never do
-    assert json.loads(run("show", "tastes.m4", "--json", "--top", "2")[0])["components"][0][
+    assert json.loads(run("show", "tastes.m4", "--json", "--n-top", "2")[0])["components"][0][
         "items"
     ] == ["e", "d"]
 
@@ -69,14 +69,14 @@ def test_show_csv(two_tastes):
         ("2", 0.75, 0.25),
         ("1", 0.25, 0.0),
     }
-    assert run("show", "tastes.m4", "--csv", "--top", "1")[0].splitlines()[1:] == [
+    assert run("show", "tastes.m4", "--csv", "--n-top", "1")[0].splitlines()[1:] == [
         "2,0.75,0.25,1,e",
         "1,0.25,0.0,1,a",
     ]
 
 
 def test_show_in_words(two_tastes):
-    said, _ = run("show", "tastes.m4", "--top", "2")
+    said, _ = run("show", "tastes.m4", "--n-top", "2")
     assert "2 components over 5 items." in said
     assert re.search(r"2 │ 75\.0 % │ 0\.250 │ top +e > d", said) and re.search(
         r"bottom +b > a", said
@@ -192,7 +192,7 @@ def test_separability_prints_the_footnote():
     """The paper's .933/.870/.793/.426; the seed is fixed, others would stray beyond 4 standard errors once in 4,000 times."""
     said, _ = run(
         *split(
-            "separability --items 100 --components 10 --phi 0,0.1,0.2,0.5 --threshold 0.05 --draws 400"
+            "separability --n-items 100 -k 10 --phi 0,0.1,0.2,0.5 --threshold 0.05 --n-draws 400"
         )
     )
     # the only numbers with three places
@@ -204,18 +204,18 @@ def test_separability_prints_the_footnote():
 
 def test_separability_keeps_the_order_and_agrees_with_the_library():
     words = split(
-        "separability --items 30 --components 2 --phi 0.5,0,1 --threshold 0.1 --draws 50 --seed 3"
+        "separability --n-items 30 -k 2 --phi 0.5,0,1 --threshold 0.1 --n-draws 50 --seed 3"
     )
     values = json.loads(run(*words, "--json")[0])
     assert (
-        values["items"],
-        values["components"],
+        values["n_items"],
+        values["n_components"],
         values["threshold"],
-        values["draws"],
+        values["n_draws"],
         values["seed"],
     ) == (30, 2, 0.1, 50, 3)
     for row, phi in zip(values["results"], (0.5, 0.0, 1.0), strict=True):
-        p, error = separability_probability(30, 2, phi, threshold=0.1, draws=50, seed=3)
+        p, error = separability_probability(30, 2, phi, threshold=0.1, n_draws=50, seed=3)
         assert (row["phi"], row["probability"], row["standard_error"]) == (phi, p, error)
     assert values["results"][1]["lemma3_bound"] == lemma3_bound(30, 2, 0.0, 0.1)
     assert values["results"][2]["lemma3_bound"] is None  # pure chance has no margin

@@ -45,7 +45,7 @@ def ratings():
 
 @pytest.fixture(scope="module")
 def found(votes):
-    return mm.compare(votes, 2, systems=FEW, n_seeds=2)
+    return mm.compare(votes, 2, systems=FEW, n_splits=2)
 
 
 # ---- the protocol ----
@@ -133,7 +133,7 @@ def test_the_table_is_what_the_systems_predict(votes, found):
     assert (row.low, row.high) == pytest.approx((mean - 1.96 * error, mean + 1.96 * error))
     assert row.accuracy == pytest.approx(right.sum() / n.sum())
     assert row.log_loss_by_person == pytest.approx(np.mean(loss / n))
-    assert (found.n_people, found.n_comparisons) == (len(n), n.sum())
+    assert (found.n_users, found.n_comparisons) == (len(n), n.sum())
 
 
 def test_the_best_comes_first_and_the_others_are_behind_it(found):
@@ -175,7 +175,7 @@ def test_a_system_that_fails_is_a_row_with_its_reason(votes, monkeypatch):
     assert [(row.system, row.failed) for row in found.table] == [
         ("coin", None),
         ("borda", "no luck"),
-        ("bias", "This system learns from ratings, dealt by people or by items."),
+        ("bias", "This system learns from ratings, split by people or by items."),
     ]
 
 
@@ -198,7 +198,7 @@ def test_options_out_of_range(votes):
         ({"systems": []}, "systems is empty; name one at least"),
         ({"split": "rows"}, "split is 'rows'; it must be one of 'people', 'items', 'comparisons'"),
         ({"given": 1.0}, "given is 1.0; it must be at least 0 and below 1"),
-        ({"n_seeds": 0}, "n_seeds is 0; it must be at least 1"),
+        ({"n_splits": 0}, "n_splits is 0; it must be at least 1"),
     ):
         with pytest.raises(OptionError, match=message):
             mm.compare(votes, 2, **options)
@@ -247,13 +247,13 @@ def test_the_command(tmp_path, votes):
         2,
         "--systems",
         "bradley-terry,coin,bias",
-        "--seeds",
+        "--n-splits",
         2,
     )
     said, _ = run(*words, "-o", tmp_path / "out")
     assert "bradley-terry: Bradley–Terry (choix)" in said and "0.6931" in said
     assert "bias: user + item bias gave no result. This system learns from ratings" in said
-    assert "Held out by people:" in said and ", in 2 deals; K = 2." in said
+    assert "Held out by people:" in said and ", in 2 splits; K = 2." in said
     rows = list(csv.DictReader((tmp_path / "out" / "table.csv").open()))
     assert [row["system"] for row in rows] == ["bradley-terry", "coin", "bias"]
     assert (tmp_path / "out" / "compared.png").stat().st_size > 5000

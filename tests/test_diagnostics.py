@@ -172,7 +172,7 @@ def test_more_people_have_less_error():
 
 
 def test_the_whole_diagnosis(votes):
-    found = mm.diagnose(MODEL, votes, simulations=1)
+    found = mm.diagnose(MODEL, votes, n_simulations=1)
     beta = MODEL.beta()
     for pair in found.novel_pairs:
         i, j = MODEL.item_number(pair.winner), MODEL.item_number(pair.loser)
@@ -191,7 +191,7 @@ def test_the_whole_diagnosis(votes):
 
 def test_components_too_alike_are_named(votes):
     twin = mm.M4([MODEL.sigma[0], MODEL.sigma[0]], [0.4, 0.4], [0.5, 0.5], MODEL.items)
-    found = mm.diagnose(twin, votes, simulations=0)
+    found = mm.diagnose(twin, votes, n_simulations=0)
     assert (
         found.alike[0].kendall == 0
         and not found.alike[0].told_apart
@@ -210,22 +210,22 @@ def test_a_loud_person_is_named():
     votes = replace(votes, user_weight=np.r_[200.0, np.ones(29)])
     assert (
         "Without them the model would differ by a standard error"
-        in mm.diagnose(truth, votes, simulations=0).words()
+        in mm.diagnose(truth, votes, n_simulations=0).words()
     )
 
 
 def test_held_out_people_and_options(votes):
     other = MODEL.sample(50, 20, seed=77).comparisons
-    found = mm.diagnose(MODEL, votes, held_out=other, simulations=0)
+    found = mm.diagnose(MODEL, votes, held_out=other, n_simulations=0)
     assert found.reliability == reliability(predict_held_out(MODEL, other))
     with pytest.raises(OptionError, match="simulations is -1"):
-        mm.diagnose(MODEL, votes, simulations=-1)
+        mm.diagnose(MODEL, votes, n_simulations=-1)
 
 
 def test_one_component_and_any_number_of_threads(votes):
     one = mm.M4(MODEL.sigma[:1], [0.4], [1.0], MODEL.items)
-    found = mm.diagnose(one, votes, simulations=1, n_jobs=1)
-    assert found == mm.diagnose(one, votes, simulations=1, n_jobs=3)
+    found = mm.diagnose(one, votes, n_simulations=1, n_jobs=1)
+    assert found == mm.diagnose(one, votes, n_simulations=1, n_jobs=3)
     assert "There is one component" in found.words()
 
 
@@ -245,10 +245,19 @@ def test_the_command(tmp_path):
         "--truth",
         model,
     )
-    assert "- Of all disagreement" in run("diagnose", model, votes, "--simulations", 1)[0]
+    assert "- Of all disagreement" in run("diagnose", model, votes, "--n-simulations", 1)[0]
     values = json.loads(
         run(
-            "diagnose", model, votes, "--simulations", 0, "--top", 2, "--held-out", votes, "--json"
+            "diagnose",
+            model,
+            votes,
+            "--n-simulations",
+            0,
+            "--n-top",
+            2,
+            "--held-out",
+            votes,
+            "--json",
         )[0]
     )
     assert len(values["polarising_pairs"]) == 2 and values["expected_error"] is None

@@ -34,7 +34,12 @@ def test_false_alarms_come_at_the_stated_rate():
         group = np.arange(60) < 18
         votes = people(60, seed, np.where(group, 30, 10))
         found = mm.compare_groups(
-            MODEL, votes, {"user": votes.users, "old": group}, permutations=49, seed=seed, n_jobs=1
+            MODEL,
+            votes,
+            {"user": votes.users, "old": group},
+            n_permutations=49,
+            seed=seed,
+            n_jobs=1,
         )
         alarms += found.tests[0].p_value <= 0.1
     assert binom.ppf(0.001, 60, 0.1) <= alarms <= binom.ppf(0.999, 60, 0.1)
@@ -103,7 +108,7 @@ def test_any_table_gives_the_same(tmp_path):
         str(tmp_path / "people.parquet"),
     ]
     first, *others = [
-        mm.compare_groups(MODEL, votes, source, permutations=49) for source in sources
+        mm.compare_groups(MODEL, votes, source, n_permutations=49) for source in sources
     ]
     assert all(other == first for other in others)
 
@@ -117,7 +122,7 @@ def test_missing_values_and_strangers_are_left_out():
     )
     assert values == {"x": ["a", None, None, None, "b", None]}
     found = mm.compare_groups(
-        MODEL, votes, {"user": users, "x": ["a", "a", None, "b", "c", "c"]}, permutations=19
+        MODEL, votes, {"user": users, "x": ["a", "a", None, "b", "c", "c"]}, n_permutations=19
     )
     assert {(row.group, row.n_people) for row in found.shares} == {("a", 2), ("b", 1), ("c", 2)}
     alone = [row for row in found.shares if row.group == "b"]
@@ -126,7 +131,9 @@ def test_missing_values_and_strangers_are_left_out():
 
 def test_one_group_cannot_be_tested():
     votes = people(6)
-    found = mm.compare_groups(MODEL, votes, {"user": votes.users, "x": ["a"] * 6}, permutations=19)
+    found = mm.compare_groups(
+        MODEL, votes, {"user": votes.users, "x": ["a"] * 6}, n_permutations=19
+    )
     assert found.tests[0].p_value is None and "no two groups" in found.words()
 
 
@@ -145,7 +152,7 @@ def test_messages(tmp_path):
     for source, kind, says in cases:
         with pytest.raises(kind, match=says):
             mm.compare_groups(MODEL, votes, source)
-    with pytest.raises(OptionError, match="no column 'y'"):
+    with pytest.raises(OptionError, match="by is 'y', but"):
         mm.compare_groups(MODEL, votes, {"user": users, "x": users}, by="y")
     with pytest.raises(DataError, match="30 different values; cut it into 20 groups"):
         mm.compare_groups(MODEL, votes, {"user": users, "x": users}, by="x")
@@ -174,7 +181,7 @@ def test_the_command(tmp_path):
         "person,side\n" + "".join(f"{user},{'ab'[n % 2]}\n" for n, user in enumerate(users))
     )
     words = (
-        "groups",
+        "compare-groups",
         model,
         votes,
         "--attributes",
@@ -183,7 +190,7 @@ def test_the_command(tmp_path):
         "person",
         "--by",
         "side",
-        "--permutations",
+        "--n-permutations",
         99,
     )
     said, _ = run(*words, "-o", out)
@@ -193,4 +200,6 @@ def test_the_command(tmp_path):
     )
     values = json.loads(run(*words, "--json")[0])
     assert len(values["shares"]) == 4 and 0 < values["tests"][0]["p_value"] <= 1
-    assert "no column 'user'" in run("groups", model, votes, "--attributes", table, code=1)[1]
+    assert (
+        "no column 'user'" in run("compare-groups", model, votes, "--attributes", table, code=1)[1]
+    )

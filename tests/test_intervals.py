@@ -128,7 +128,7 @@ def test_options_are_checked(small):
     votes, model, _ = small
     with pytest.raises(OptionError, match="replicates is 2; it must be at least 10"):
         mm.intervals(model, votes, 2)
-    with pytest.raises(OptionError, match=r"level is 1.5; it must lie between 0 and 1"):
+    with pytest.raises(OptionError, match=r"level is 1.5; it must be between 0 and 1"):
         mm.intervals(model, votes, 20, 1.5)
 
 
@@ -187,7 +187,7 @@ def test_the_command(tmp_path):
         3,
     )
     run("fit", votes, "-k", 2, "-o", model)
-    said, _ = run("intervals", model, votes, "--replicates", 20, "-o", table)
+    said, _ = run("intervals", model, votes, "--n-replicates", 20, "-o", table)
     assert "places are certain at this level" in said and "90 %" in said
     with table.open() as file:
         rows = list(csv.DictReader(file))
@@ -199,7 +199,7 @@ def test_the_command(tmp_path):
         "low",
         "high",
     }
-    printed, _ = run("intervals", model, votes, "--replicates", 20, "--json")
+    printed, _ = run("intervals", model, votes, "--n-replicates", 20, "--json")
     values = json.loads(printed)
     assert values["level"] == 0.9 and float(rows[0]["low"]) == values["intervals"][0]["low"]
     assert (
@@ -207,6 +207,6 @@ def test_the_command(tmp_path):
         in run("intervals", model, votes, "-o", tmp_path / "x.txt", code=2)[1]
     )
     assert (
-        "--level is 2.0; it must lie between 0 and 1"
+        "--level is 2.0; it must be between 0 and 1"
         in run("intervals", model, votes, "--level", "2", code=2)[1]
     )

@@ -226,9 +226,9 @@ def test_the_command(votes, few_are_many, tmp_path, monkeypatch):
     stored_in(tmp_path, votes.take_users(range(610)))
     mm.save(TRUTH, "model.m4")
     files = [f"votes/part-{i}.parquet" for i in range(3)]
-    run("intervals", "model.m4", "votes", "--replicates", 10, "-o", "memory.csv", "-q")
+    run("intervals", "model.m4", "votes", "--n-replicates", 10, "-o", "memory.csv", "-q")
     said, _ = run(
-        "intervals", "model.m4", *files, "--replicates", 10, "-o", "disk.csv", "--memory", "300MB"
+        "intervals", "model.m4", *files, "--n-replicates", 10, "-o", "disk.csv", "--memory", "300MB"
     )
     assert (tmp_path / "memory.csv").read_bytes() == (
         tmp_path / "disk.csv"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from mallowmix.errors import FileError
+from mallowmix.errors import FileError, Option
 from mallowmix.readers.movielens import first_users, movielens_comparisons, read_movielens
 from oracles import labelled_rows
 
@@ -100,18 +100,16 @@ def test_comparisons_and_the_first_users(tmp_path):
 
 def test_without_a_folder_the_message_says_how_to_get_one():
     with pytest.raises(
-        FileError,
-        match=r"No folder .* get MovieLens 1M from grouplens\.org.*--data DIR.*MALLOWMIX_DATA",
-    ):
+        FileError, match=r"No folder .* get MovieLens 1M from grouplens\.org"
+    ) as caught:
         read_movielens()
+    assert Option("data") in caught.value.parts and "MALLOWMIX_DATA" in str(caught.value)
 
 
 def test_a_folder_that_is_not_there_or_is_empty(tmp_path):
     with pytest.raises(FileError, match=r"nowhere is not there\. .*grouplens\.org"):
         read_movielens(tmp_path / "nowhere")
-    with pytest.raises(
-        FileError, match=r"has neither moviedata\.mat nor ratings\.dat in it\. .*--data DIR"
-    ):
+    with pytest.raises(FileError, match=r"has neither moviedata\.mat nor ratings\.dat in it\. "):
         read_movielens(tmp_path)
     (tmp_path / "ratings.txt").write_text("1::2::3::4\n")
     with pytest.raises(FileError, match=r"the ending '\.txt' is neither \.mat nor \.dat"):

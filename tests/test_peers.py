@@ -269,5 +269,5 @@ def test_shrinkage_is_chosen_by_held_out_ratings():
     peer = Bias(shrinkage=(0.1, 1000.0))
     assert peer.chosen(noise, 0)[0] == 1000.0
     assert peer.chosen(clear, 0)[0] == 0.1
-    with pytest.raises(OptionError, match="shrinkage is \\(\\); give one or more numbers"):
+    with pytest.raises(OptionError, match="shrinkage is \\(\\); it must be one or more numbers"):
         Bias(shrinkage=()).fit(noise)

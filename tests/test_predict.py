@@ -126,7 +126,7 @@ def test_unknown_items_and_bad_pairs():
     with pytest.raises(DataError, match="Pair 2: the model has no item 'x'; it has 6 others"):
         mm.predict(TWO, None, [("a", "b"), ("a", "x")])
     with pytest.raises(
-        DataError, match="Pair 1 asks for 'a' against itself: give two different items"
+        DataError, match="Pair 1 compares 'a' with itself: give two different items"
     ):
         mm.predict(TWO, None, [("a", "a")])
     for pair in ("ab", ("a", "b", "c"), 7):
@@ -252,7 +252,7 @@ def test_top_and_small_models():
 
 def test_options_are_checked():
     for options, message in (
-        ({"top": 0}, "top is 0"),
+        ({"n_top": 0}, "n_top is 0"),
         ({"level": 0}, "level is 0"),
         ({"n_draws": 3}, "n_draws is 3"),
     ):

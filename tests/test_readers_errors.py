@@ -102,7 +102,7 @@ def test_an_empty_file(tmp_path):
 def test_a_header_without_the_needed_columns(tmp_path):
     expected = (
         "{} has no column 'winner', only 'user', 'better', 'worse': say which one holds the winner with "
-        'columns={{"winner": "..."}} in Python or --columns winner=... on the command line.'
+        'columns={{"winner": "NAME"}}.'
     )
     assert csv_says(tmp_path, "user,better,worse\nann,tea,milk\n", DataError) == expected.format(
         "votes.csv"

@@ -88,7 +88,7 @@ def test_what_is_left_out_without_a_word_is_said():
     said = [str(note.message) for note in notes]
     assert said[0] == (
         "The table was read as battles (left from 'model_a', right from 'model_b', outcome from 'winner', user from 'judge'); "
-        'format="battles" says so yourself.'
+        'pass format="battles" to say so yourself.'
     )
     assert said[1].startswith('1 of 3 battles are ties and were left out; ties="half" counts each')
     assert said[2].startswith(
@@ -112,11 +112,26 @@ def test_plain_comparisons_need_no_word():
 
 def test_without_people_one_user_must_insist():
     pairs = [("x", "y"), ("y", "z")]
-    with pytest.raises(DataError, match="so it needs a column of people"):
+    with pytest.raises(DataError, match="so it needs a column of users"):
         mm.read_choix(pairs)
     assert mm.read_choix(pairs, one_user=True) == mm.Comparisons.from_arrays(
         ["everybody"] * 2, ["x", "y"], ["y", "z"]
     )
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"item": ["x", "y"], "rank": [1, 2]},
+        {"ranking": ["x > y"]},
+        {"rank_1": ["x"], "rank_2": ["y"]},
+        {"x": [1], "y": [2]},
+    ],
+    ids=", ".join,
+)
+def test_one_user_may_have_given_rankings_of_any_shape(table):
+    expected = mm.Comparisons.from_arrays(["everybody"], ["x"], ["y"])
+    assert mm.read_rankings(table, one_user=True) == expected
 
 
 # ------------------------------------------------------------------------------------------------- ratings and rankings

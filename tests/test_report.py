@@ -86,7 +86,7 @@ def dishes():
 def report(dishes):
     """Everything in it, as quick as it goes."""
     return make_report(
-        dishes.model, dishes.comparisons, replicates=10, simulations=1, title="Dishes"
+        dishes.model, dishes.comparisons, n_replicates=10, n_simulations=1, title="Dishes"
     )
 
 
@@ -218,7 +218,7 @@ def test_tastes_have_shares_places_with_intervals_and_a_telling_line(report, tex
 
 def test_numbers_are_those_computed_elsewhere(report, text, dishes):
     votes, model = dishes.comparisons, dishes.model
-    parts = mm.diagnose(model, votes, simulations=0).disagreement
+    parts = mm.diagnose(model, votes, n_simulations=0).disagreement
     for share in (parts.between_people, parts.within_person, parts.within_taste):
         assert f"{100 * share:.0f} %" in text.of("noise")
     theta = mm.weights(model, votes)
@@ -228,7 +228,7 @@ def test_numbers_are_those_computed_elsewhere(report, text, dishes):
     judged = against_one(model, votes)
     assert f"{100 * judged.tastes.accuracy:.1f}" in text.of("predicted")
     assert f"{100 * judged.one.accuracy:.1f}" in text.of("predicted")
-    pair = mm.diagnose(model, votes, simulations=0).polarising_pairs[0]
+    pair = mm.diagnose(model, votes, n_simulations=0).polarising_pairs[0]
     assert f"People split most over {pair.item} and {pair.other}" in text.of("short")
     apart = [
         f"{100 * kendall(model.sigma[k], model.sigma[other]):.0f}"
@@ -336,7 +336,7 @@ def test_little_data_and_bradley_terry_components():
         and "annot tell" in text.of("number")
     )
     scored = as_fitted(mm.BradleyTerryModel([[1.0, 0], [0, 1.0]], model.alpha, model.items))
-    assert gather(scored, votes, choose=False).intervals is None
+    assert gather(scored, votes, choose_k=False).intervals is None
 
 
 def test_no_votes_and_wrong_options_are_refused(dishes):
@@ -344,7 +344,7 @@ def test_no_votes_and_wrong_options_are_refused(dishes):
     with pytest.raises(DataError, match="no comparisons to report on"):
         make_report(dishes.model, nothing)
     with pytest.raises(OptionError, match="must be 0, for no intervals, or at least 10"):
-        make_report(dishes.model, dishes.comparisons, replicates=3)
+        make_report(dishes.model, dishes.comparisons, n_replicates=3)
 
 
 def test_a_missing_extra_is_said_before_the_work(dishes, monkeypatch):
@@ -461,7 +461,9 @@ def test_the_command_writes_one_page(files):
 def test_the_command_refuses_before_it_works(files):
     words_ = ("report", files / "model.m4", files / "votes.parquet")
     assert "ends in .html" in run(*words_, "-o", files / "tastes.pdf", code=2)[1]
-    assert "at least 10" in run(*words_, "-o", files / "tastes.html", "--replicates", 5, code=2)[1]
+    assert (
+        "at least 10" in run(*words_, "-o", files / "tastes.html", "--n-replicates", 5, code=2)[1]
+    )
     assert not (files / "tastes.html").exists()
 
 

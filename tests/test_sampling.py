@@ -164,18 +164,18 @@ class TestMessages:
             (
                 {"per_user": 0},
                 OptionError,
-                r"^per_user is 0 for everybody; draw at least one comparison",
+                r"^per_user is 0; it must be above 0 for at least one user",
             ),
             (
                 {"per_user": [1, 2]},
                 OptionError,
-                r"^per_user must be one whole number, or one for each of the 3 users; got .*\(2,\)",
+                r"^per_user is \[1, 2\]; it must be one whole number, or one for each of the 3 users",
             ),
-            ({"per_user": 1.5}, OptionError, r"^per_user must be one whole number"),
+            ({"per_user": 1.5}, OptionError, r"^per_user is 1.5; it must be one whole number"),
             (
                 {"prior": "gauss"},
                 OptionError,
-                r'^prior is \'gauss\'; it must be "dirichlet", "vertices", "logistic-normal"',
+                r"^prior is 'gauss'; it must be 'dirichlet', 'vertices', 'logistic-normal'",
             ),
             (
                 {"prior": [[1, 0]]},
@@ -192,7 +192,11 @@ class TestMessages:
             ({"mu": np.triu(np.ones((4, 4)))}, DataError, r"^mu must be a symmetric"),
             ({"mu": -np.ones((4, 4))}, DataError, r"^mu must be a symmetric"),
             ({"mu": np.full((4, 4), np.inf)}, DataError, r"^mu must be a symmetric"),
-            ({"mu": np.eye(4)}, DataError, r"^mu is 0 for every pair; some pair must be asked"),
+            (
+                {"mu": np.eye(4)},
+                DataError,
+                r"^mu is 0 for every pair; it must be above 0 for some pair",
+            ),
             ({"seed": -1}, OptionError, r"^seed is -1; it must be a whole number"),
         ],
     )

@@ -391,12 +391,12 @@ def test_sizes(text, nbytes):
 
 @pytest.mark.parametrize("text", ["2 hours", "", "GB", "-1GB", "1e9999"])
 def test_what_is_no_size(text):
-    with pytest.raises(OptionError, match="write a number and a unit, as in 2GB"):
+    with pytest.raises(OptionError, match="it must be a number and a unit, as in 2GB"):
         as_bytes(text)
 
 
 def test_too_little_memory():
-    with pytest.raises(OptionError, match="memory is 10MB; at least 256MB are needed"):
+    with pytest.raises(OptionError, match="memory is '10MB'; it must be at least 256MB"):
         check_memory("10MB")
 
 

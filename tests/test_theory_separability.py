@@ -86,7 +86,7 @@ def test_separability_of_exact_rankings_is_zero_or_one():
 def test_one_component_is_separable():
     assert separability(beta_matrix([1, 0, 2], 0.3)[None]) == 0
     assert is_separable(beta_matrix([1, 0, 2], 0.3)[None], 0.0)
-    assert separability_probability(5, 1, 0.5, draws=10).probability == 1
+    assert separability_probability(5, 1, 0.5, n_draws=10).probability == 1
 
 
 def test_is_separable_is_a_threshold_on_lambda():
@@ -103,7 +103,9 @@ def test_separability_says_what_is_wrong():
         separability(np.ones((3, 3)))
     with pytest.raises(DataError, match="negative or missing"):
         separability(np.full((2, 3, 3), np.nan))
-    with pytest.raises(OptionError, match=r"lam is 1; a degree of separability lies in \[0, 1\)"):
+    with pytest.raises(
+        OptionError, match=r"lam is 1; it must be at least 0 \(exactly separable\) and below 1"
+    ):
         is_separable(np.ones((1, 2, 2)), 1)
     with pytest.raises(OptionError, match=r"threshold is -0\.1"):
         separability_probability(5, 2, 0.1, threshold=-0.1)
@@ -117,7 +119,7 @@ def test_footnote_probability_of_separability(phi, printed):
     the standard error of one; three of those: a right program fails one value with probability
     0.27% (this seed is fixed).
     """
-    found = separability_probability(100, 10, phi, threshold=0.05, draws=1000, seed=0)
+    found = separability_probability(100, 10, phi, threshold=0.05, n_draws=1000, seed=0)
     assert abs(found.probability - printed) <= 3 * math.sqrt(2 * printed * (1 - printed) / 1000)
     assert found.standard_error == pytest.approx(
         math.sqrt(found.probability * (1 - found.probability) / 1000)
@@ -137,7 +139,7 @@ def test_separability_probability_equals_its_slow_twin(phi):
     ]
     assert 0 < sum(slow) < draws or phi == 0.6
     assert separability_probability(
-        8, 3, phi, threshold=0.1, draws=draws, seed=4
+        8, 3, phi, threshold=0.1, n_draws=draws, seed=4
     ).probability == np.mean(slow)
 
 
@@ -155,11 +157,11 @@ def test_references_are_uniform_and_independent():
 def test_separability_probability_reports_progress_and_depends_on_the_seed_alone():
     calls = []
     first = separability_probability(
-        20, 4, 0.2, draws=250, seed=3, progress=lambda done, total: calls.append((done, total))
+        20, 4, 0.2, n_draws=250, seed=3, progress=lambda done, total: calls.append((done, total))
     )
     assert calls == [(100, 250), (200, 250), (250, 250)]
-    assert first == separability_probability(20, 4, 0.2, draws=250, seed=3)
-    assert first != separability_probability(20, 4, 0.2, draws=250, seed=4)
+    assert first == separability_probability(20, 4, 0.2, n_draws=250, seed=3)
+    assert first != separability_probability(20, 4, 0.2, n_draws=250, seed=4)
 
 
 @pytest.mark.parametrize("phi", PHIS)
@@ -219,9 +221,9 @@ def test_margins_are_the_smallest_that_do(phi, lam):
 def test_margins_at_the_ends():
     assert required_margin(0.0, 0.0) == exact_margin(0.0, 0.0) == printed_margin(0.0, 0.0) == 2
     for margin in (required_margin, exact_margin, printed_margin):
-        with pytest.raises(OptionError, match="phi is 1: pure chance"):
+        with pytest.raises(OptionError, match="for pure chance no margin is enough"):
             margin(1.0, 0.1)
-        with pytest.raises(OptionError, match=r"lam is 0 and phi is 0\.2"):
+        with pytest.raises(OptionError, match=r"lam is 0.0; it must be above 0: .*phi is 0\.2"):
             margin(0.2, 0.0)
     with pytest.raises(OptionError, match="margin is 1; it must be at least 2"):
         proposition3_bound(0.1, 1)
@@ -266,7 +268,7 @@ def test_lemma_3_bounds_the_probability(Q, K, phi, lam):
     """
     bound = lemma3_bound(Q, K, phi, lam)
     assert bound > 0.5  # otherwise the test says little
-    estimate = separability_probability(Q, K, phi, threshold=lam, draws=2000)
+    estimate = separability_probability(Q, K, phi, threshold=lam, n_draws=2000)
     assert estimate.probability + 3 * estimate.standard_error >= bound
     assert lemma3_bound(Q, K, phi, lam, margin=exact_margin(phi, lam)) >= bound
 

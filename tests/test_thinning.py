@@ -235,8 +235,8 @@ def test_so_many_people_at_random(votes, ratings):
 
 
 def test_notes_say_what_was_left_out(votes, ratings):
-    found = mm.compare(votes, 2, systems=["coin"], n_people=60, most_per_user=5, n_seeds=2)
-    assert found.n_people <= 60 and found.n_comparisons <= 5 * 20 * 2
+    found = mm.compare(votes, 2, systems=["coin"], n_users=60, max_per_user=5, n_splits=2)
+    assert found.n_users <= 60 and found.n_comparisons <= 5 * 20 * 2
     seeds = [child_seed(0, Step.COMPARE_SPLIT, n) for n in range(2)]
     tasks = [make_task(some_people(votes, 60, 0), "people", 0.5, seed, 5) for seed in seeds]
     kept, made = sum(task.kept for task in tasks), sum(task.made for task in tasks)
@@ -254,16 +254,16 @@ def test_much_to_learn_from_is_said_to_take_long(votes, monkeypatch):
     monkeypatch.setattr(compare_module, "_MANY", 1000)
     with pytest.warns(
         DataWarning,
-        match=r"There are 1,\d+ comparisons to learn from, .*most_per_user=150.*n_people=3000",
+        match=r"There are 1,\d+ comparisons to learn from, .*max_per_user=150.*n_users=3000",
     ):
         mm.compare(votes, 2, systems=["coin"])
 
 
 def test_options_out_of_range(votes):
-    with pytest.raises(OptionError, match="n_people is 2; it must be at least 3"):
-        mm.compare(votes, 2, n_people=2)
-    with pytest.raises(OptionError, match="most_per_user is 0; it must be at least 1"):
-        mm.compare(votes, 2, most_per_user=0)
+    with pytest.raises(OptionError, match="n_users is 2; it must be at least 3"):
+        mm.compare(votes, 2, n_users=2)
+    with pytest.raises(OptionError, match="max_per_user is 0; it must be at least 1"):
+        mm.compare(votes, 2, max_per_user=0)
 
 
 def test_fewer_people_at_a_time_are_predicted_the_same(votes, monkeypatch):
@@ -293,14 +293,14 @@ def write(path, names, columns):
 
 def test_the_command_takes_so_many(tmp_path, ratings):
     path = write(tmp_path / "stars.csv", ["user", "item", "rating"], ratings)
-    words = ("compare", path, "-k", 2, "--systems", "coin", "--people", 30, "--most-per-user", 20)
+    words = ("compare", path, "-k", 2, "--systems", "coin", "--n-users", 30, "--max-per-user", 20)
     said, _ = run(*words)
     assert (
         "Thinned at random to at most 20 comparisons of a person, and 6 for each of their ratings"
         in " ".join(said.split())
     )
     values = json.loads(run(*words, "--json")[0])
-    found = mm.compare(ratings, 2, systems=["coin"], n_people=30, most_per_user=20)
+    found = mm.compare(ratings, 2, systems=["coin"], n_users=30, max_per_user=20)
     assert (
         values["notes"] == list(found.notes)
         and values["n_comparisons"] == found.n_comparisons <= 200
@@ -323,10 +323,10 @@ def test_the_command_says_that_equal_ratings_are_left_out(tmp_path, ratings):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--people", "2"), "2 is too small; it must be at least 3."),
-        (("--people", "many"), "'many' is not a whole number."),
-        (("--most-per-user", "0"), "0 is too small; it must be at least 1."),
-        (("--most-per-user", "1.5"), "'1.5' is not a whole number."),
+        (("--n-users", "2"), "2 is too small; it must be at least 3."),
+        (("--n-users", "many"), "'many' is not a whole number."),
+        (("--max-per-user", "0"), "0 is too small; it must be at least 1."),
+        (("--max-per-user", "1.5"), "'1.5' is not a whole number."),
     ],
 )
 def test_the_command_says_what_is_wrong(tmp_path, ratings, words, message):

@@ -250,7 +250,7 @@ def test_newcomers_from_one_address_are_limited(tmp_path):
 
 def test_an_address_that_is_taken_is_said_in_words():
     taken = pytest.raises(
-        OptionError, match=r"cannot be listened on: .*in use.* Choose another with --port"
+        OptionError, match=r"cannot be listened on: .*in use.* Choose another with port"
     )
     with listening("127.0.0.1", 0) as line, taken:
         listening("127.0.0.1", line.getsockname()[1])

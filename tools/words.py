@@ -60,7 +60,9 @@ def banned_words(root: Path, file: Path) -> Iterator[tuple[int, str, str]]:
     words = dict(EVERYWHERE)
     if not where.startswith(PLAIN):
         words |= LIBRARY
-    pattern = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(f'({word})' for word in words)})(?![A-Za-z])", re.I)
+    pattern = re.compile(
+        rf"(?<![A-Za-z])(?:{'|'.join(f'({word})' for word in words)})(?![A-Za-z])", re.I
+    )
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         if ALLOWED in line:
             continue

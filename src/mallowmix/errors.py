@@ -18,7 +18,7 @@ and the HTTP API each write it in their own way. The text of a message is never 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,15 @@ class Option:
 Part: TypeAlias = str | Option
 
 
+@runtime_checkable
+class Scalar(Protocol):
+    """A number of NumPy, whose repr is not what one would write."""
+
+    def item(self) -> object:
+        """The same as a number of Python."""
+        ...
+
+
 def python_literal(value: object) -> str:
     """A value as one would write it in Python, texts in double quotes."""
     if isinstance(value, str):
@@ -60,7 +69,7 @@ def python_literal(value: object) -> str:
     if isinstance(value, Mapping):
         entries = (f"{python_literal(a)}: {python_literal(b)}" for a, b in value.items())
         return "{" + ", ".join(entries) + "}"
-    return repr(value)
+    return repr(value.item() if isinstance(value, Scalar) else value)
 
 
 def written(parts: Iterable[Part], write: Callable[[Option], str] = str) -> str:
@@ -183,3 +192,9 @@ def check_at_least(option: str, value: float, least: float) -> None:
     """Raise an OptionError unless `value` is a number of at least `least`."""
     if not value >= least:
         raise OptionError(option=option, value=value, expected=f"at least {least}")
+
+
+def check_level(value: float) -> None:
+    """Raise an OptionError unless `value` can be the level of an interval."""
+    if not 0 < value < 1:
+        raise OptionError(option="level", value=value, expected="between 0 and 1, as in 0.9")

@@ -11,7 +11,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.errors import DataError, DataWarning
+from mallowmix.errors import DataError, DataWarning, Option
 from mallowmix.fitting.fit import fit
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.infer.predict import predict
@@ -153,7 +153,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         keep = winner != loser
         if reset and not keep.all():
             warnings.warn(
-                "Columns that compare an item with itself are ignored.", DataWarning, stacklevel=3
+                DataWarning("Columns that compare an item with itself are ignored."), stacklevel=3
             )
         counts = np.asarray(matrix[users, columns]).ravel()
         if reset and not keep.any():
@@ -170,7 +170,9 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             pairs = np.asarray(self.pairs, np.int64)
             if pairs.shape != (width, 2) or np.any(pairs < 0):
                 raise DataError(
-                    f"pairs must hold {width} couples (i, j) of item numbers, one a column; got shape {pairs.shape}."
+                    Option("pairs"),
+                    f" must hold {width} couples (i, j) of item numbers, one a column; "
+                    f"got shape {pairs.shape}.",
                 )
             return int(pairs.max()) + 1, pairs
         Q = max(2, round(width**0.5))
@@ -182,9 +184,12 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             Q -= 1
         if warn:
             warnings.warn(
-                f"X has {width} columns, which is not Q² for any Q: they are taken for the first ordered pairs of {Q} items. "
-                "Give pairs=[(i, j), …] to say what the columns are.",
-                DataWarning,
+                DataWarning(
+                    f"X has {width} columns, which is not Q² for any Q: they are taken for the first "
+                    f"ordered pairs of {Q} items. Give ",
+                    Option("pairs"),
+                    ", a couple (i, j) for each column, to say what they are.",
+                ),
                 stacklevel=4,
             )
         winner, loser = np.nonzero(~np.eye(Q, dtype=bool))

@@ -1,7 +1,8 @@
 """`compare`: M4 and other systems on the same held-out comparisons. Log-loss, accuracy, calibration, time and memory of each.
 
-Every system learns from the same people and is told and asked the same of the others (`assess.prediction_task`). Intervals are over
-people: the comparisons of one person stand or fall together.
+Every system learns from the same people and predicts the same held-out comparisons of the others
+from the same given ones (`assess.prediction_task`). Intervals are over people: the comparisons of
+one person stand or fall together.
 """
 
 import math
@@ -21,7 +22,15 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable, rating_table
-from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least, check_choice
+from mallowmix.data.splits import check_given
+from mallowmix.errors import (
+    DataError,
+    DataWarning,
+    Option,
+    OptionError,
+    check_at_least,
+    check_choice,
+)
 from mallowmix.infer.heldout.held_out_rows import HeldOutRows
 from mallowmix.infer.rating_prediction import predict_ratings
 from mallowmix.numerics.clustered_error import clustered_ratio
@@ -46,8 +55,8 @@ class SystemScore:
     accuracy, accuracy_low, accuracy_high : the share of comparisons whose likelier side won; even odds count one half
     slope, slope_error : calibration: 1 is right, below 1 too sure of itself, above 1 not sure enough (None: always even odds)
     rmse : of held-out ratings, where there are ratings and the system predicts them
-    seconds, megabytes : to learn and to predict, mean over seeds; memory above what was there before
-    settings : what the system chose by validation, in the last seed
+    seconds, megabytes : to learn and to predict, mean over splits; memory above what was there before
+    settings : what the system chose by validation, in the last split
     failed : why there is no result
     """
 
@@ -78,8 +87,8 @@ class Compared:
     table: tuple[SystemScore, ...]
     split: str
     n_components: int
-    n_seeds: int
-    n_people: int
+    n_splits: int
+    n_users: int
     n_comparisons: float
     notes: tuple[str, ...] = ()
 
@@ -91,7 +100,7 @@ class Compared:
 
 
 class _Run(NamedTuple):
-    """What one system predicted in one seed, and what it took."""
+    """What one system predicted in one split, and what it took."""
 
     probability: Array
     rmse: float | None
@@ -107,9 +116,9 @@ def compare(
     systems: Sequence[str] | None = None,
     split: By = "people",
     given: float = 0.5,
-    n_people: int | None = None,
-    most_per_user: int | None = None,
-    n_seeds: int = 1,
+    n_users: int | None = None,
+    max_per_user: int | None = None,
+    n_splits: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Compared:
@@ -119,26 +128,24 @@ def compare(
     n_components : K, for the systems that have components
     systems : names from `mallowmix.peers.systems.SYSTEMS`; all that apply unless given, but for those in `ON_REQUEST`
     split : "people", "items" or "comparisons": what is held out (`mallowmix.assess.prediction_task`)
-    given : the part of a person's items (or comparisons) that is told
-    n_people : so many people, at random, the same in all deals; everybody unless given
-    most_per_user : at most so many comparisons of a person, at random, in each part: to learn from, told and asked. All unless
-        given, but 150 of ratings, and of who gave n never more than 6 n. Systems for ratings and rankings learn from theirs whole
-    n_seeds : so many deals, of seeds `seed`, `seed` + 1, …; people of all deals make up one interval
+    given : the part of a person's items (or comparisons) that is given, the rest being predicted
+    n_users : so many people, at random, the same in all splits; everybody unless given
+    max_per_user : at most so many comparisons of a person, at random, in each part: to learn from, given and held out. All
+        unless given, but 150 of ratings, and of who gave n never more than 6 n. Systems for ratings and rankings learn from
+        theirs whole
+    n_splits : so many random splits; people of all of them make up one interval
     progress : called as progress(system, done, total)
 
     A system that fails becomes a row that says why.
     """
     check_choice("split", split, ("people", "items", "comparisons"))
     check_at_least("n_components", n_components, 1)
-    check_at_least("n_seeds", n_seeds, 1)
-    check_at_least("n_people", 3 if n_people is None else n_people, 3)
-    check_at_least("most_per_user", 1 if most_per_user is None else most_per_user, 1)
-    if not 0 <= given < 1:
-        raise OptionError(
-            f"given is {given}; it must be at least 0 and below 1, so that something is left to predict."
-        )
+    check_at_least("n_splits", n_splits, 1)
+    check_at_least("n_users", 3 if n_users is None else n_users, 3)
+    check_at_least("max_per_user", 1 if max_per_user is None else max_per_user, 1)
+    check_given(given)
     data = some_people(
-        data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_people, seed
+        data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_users, seed
     )
     rankings = data if isinstance(data, Rankings) else None
     table = data.comparisons() if isinstance(data, Rankings) else data
@@ -147,8 +154,8 @@ def compare(
         "rankings" if rankings else "comparisons" if isinstance(data, Comparisons) else "ratings",
     )
     tasks = [
-        make_task(table, split, given, child_seed(seed, Step.COMPARE_SPLIT, n), most_per_user)
-        for n in range(n_seeds)
+        make_task(table, split, given, child_seed(seed, Step.COMPARE_SPLIT, n), max_per_user)
+        for n in range(n_splits)
     ]
     _warn_of_time(tasks[0].train)
     runs = _all_runs(
@@ -159,7 +166,7 @@ def compare(
     return replace(
         found,
         notes=found.notes
-        + thinning_note(made, kept, most_per_user, of_ratings=isinstance(table, RatingTable)),
+        + thinning_note(made, kept, max_per_user, of_ratings=isinstance(table, RatingTable)),
     )
 
 
@@ -173,16 +180,27 @@ def _named(systems: Sequence[str] | None, given: str) -> list[str]:
     for name in systems:
         check_choice("systems", name, tuple(SYSTEMS))
     if not systems:
-        raise OptionError("systems is empty; name one at least.")
+        raise OptionError(
+            Option("systems"),
+            " is empty; name one at least.",
+            option="systems",
+            value=(),
+            expected="at least one name",
+        )
     return list(dict.fromkeys(systems))
 
 
 def _warn_of_time(train: Comparisons) -> None:
     if train.n_comparisons > _MANY:
         warnings.warn(
-            f"There are {train.n_comparisons:,.12g} comparisons to learn from, which takes long. At most 150 of a person "
-            "(most_per_user=150) or 3,000 people (n_people=3000) often tell the systems apart as well.",
-            DataWarning,
+            DataWarning(
+                f"There are {train.n_comparisons:,.12g} comparisons to learn from, which takes long. "
+                "At most 150 of a person (",
+                Option("max_per_user", 150),
+                ") or 3,000 people (",
+                Option("n_users", 3000),
+                ") often tell the systems apart as well.",
+            ),
             stacklevel=3,
         )
 
@@ -232,12 +250,12 @@ def _to_learn_from(needs: str, task: Task, rankings: Rankings | None) -> Any:
     """What a system learns from, in the form that it needs."""
     if needs == "rankings":
         if rankings is None:
-            raise DataError("This system learns from rankings, dealt by people.")
+            raise DataError("This system learns from rankings, split by people.")
         number = {text: m for m, text in enumerate(text_of(rankings.users))}
         return rankings.take_users([number[text] for text in text_of(task.train.users)])
     if needs == "ratings":
         if task.ratings is None:
-            raise DataError("This system learns from ratings, dealt by people or by items.")
+            raise DataError("This system learns from ratings, split by people or by items.")
         return task.ratings.train
     return task.train
 

@@ -50,7 +50,7 @@ def _telling(beta: Array, k: int, names: list[str]) -> Telling | None:
     )
 
 
-def agreed(model: AnyModel, top: int = 5) -> tuple[Agreed, ...]:
+def agreed(model: AnyModel, n_top: int = 5) -> tuple[Agreed, ...]:
     """The choices that all components make most surely, min_k β_(i,j),k largest first, every item in one of them at most."""
     beta, names = model.beta(), text_of(model.items)
     least = beta.min(axis=0)  # (Q, Q)
@@ -58,7 +58,7 @@ def agreed(model: AnyModel, top: int = 5) -> tuple[Agreed, ...]:
     found, used = [], set()
     for n in np.argsort(-least[winner, loser], kind="stable"):
         i, j = int(winner[n]), int(loser[n])
-        if not {i, j} & used and len(found) < top:
+        if not {i, j} & used and len(found) < n_top:
             used |= {i, j}
             found.append(
                 Agreed(names[i], names[j], float(least[i, j]), float(model.share @ beta[:, i, j]))

@@ -11,7 +11,14 @@ from scipy.stats import t as student
 
 from mallowmix.assess.user_attributes import read_attributes
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least
+from mallowmix.errors import (
+    DataError,
+    DataWarning,
+    Option,
+    OptionError,
+    check_at_least,
+    check_level,
+)
 from mallowmix.infer.weights import weights
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.numerics.randomness import Step, as_key, generator
@@ -78,7 +85,7 @@ def compare_groups(
     by: str | Sequence[str] | None = None,
     user: str = "user",
     level: float = 0.9,
-    permutations: int = 1999,
+    n_permutations: int = 1999,
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> Groups:
@@ -88,18 +95,17 @@ def compare_groups(
     by : the columns to group by; all with at most 20 different values unless given
     user : the name of the column that holds the users
     level : of the intervals: mean ± t · s.e. over the people of a group, each an independent draw
-    permutations : how many times the groups are dealt out anew to the people
+    n_permutations : how many times the groups are assigned anew to the people, at random
 
     Everybody's weights are their posterior means under the model. Those of people who said little stay near the model's prior,
     and so do the shares of their group: the truth may differ by more. People without comparisons or without a value are left out.
 
     The test: Σ_k Σ_g (m_gk − m_k)² / s.e.²_gk, with m_k the mean of the groups weighted by 1 / s.e.², against its values when
-    groups are dealt out at random. Its p-value is exact when weights do not depend on the group, and nearly so when groups differ
+    groups are assigned at random. Its p-value is exact when weights do not depend on the group, and nearly so when groups differ
     only in how precisely their people are known (the statistic is studentised). p_holm holds for all attributes together.
     """
-    if not 0 < level < 1:
-        raise OptionError(f"level is {level}; it must lie between 0 and 1, as 0.9 does.")
-    check_at_least("permutations", permutations, 19)
+    check_level(level)
+    check_at_least("n_permutations", n_permutations, 19)
     values = read_attributes(attributes, comparisons.users, user=user)
     chosen = _chosen(values, by)
     said = (comparisons.per_user() > 0) & (comparisons.user_weight > 0)
@@ -112,7 +118,7 @@ def compare_groups(
         )
         moments = _moments(theta[known], comparisons.user_weight[known])
         shares += _shares(name, names.tolist(), group, moments, theta.shape[1], level)
-        tests.append(_test(name, len(names), group, moments, permutations, int(as_key(seed))))
+        tests.append(_test(name, len(names), group, moments, n_permutations, int(as_key(seed))))
     return Groups(level, tuple(shares), tuple(_with_holm(tests)))
 
 
@@ -121,7 +127,12 @@ def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None)
     for name in wanted or []:
         if name not in values:
             raise OptionError(
-                f"The attributes have no column {name!r}; they have {', '.join(map(repr, values))}."
+                Option("by"),
+                f" is {name!r}, but the attributes have only the columns "
+                f"{', '.join(map(repr, values))}.",
+                option="by",
+                value=name,
+                expected=f"one of {', '.join(map(repr, values))}",
             )
         if _n_values(values[name]) > MOST_GROUPS:
             raise DataError(
@@ -132,8 +143,9 @@ def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None)
     many = [name for name in values if _n_values(values[name]) > MOST_GROUPS]
     if many:
         warnings.warn(
-            f"Left out, having more than {MOST_GROUPS} different values: {', '.join(many)}.",
-            DataWarning,
+            DataWarning(
+                f"Left out, having more than {MOST_GROUPS} different values: {', '.join(many)}."
+            ),
             stacklevel=3,
         )
     chosen = [name for name in values if name not in many and _n_values(values[name])]
@@ -195,7 +207,7 @@ def _shares(
 
 
 def _test(
-    name: str, n_groups: int, group: Any, moments: Array, permutations: int, seed: int
+    name: str, n_groups: int, group: Any, moments: Array, n_permutations: int, seed: int
 ) -> GroupTest:
     """Groups of one person cannot be studentised, and are left out."""
     sizes = np.bincount(group, minlength=n_groups)
@@ -206,11 +218,11 @@ def _test(
     rows, random = moments[keep], generator(seed, _STEP)
     seen = _statistic(_sums(dealt, rows, dealt.max() + 1))
     as_large = 1
-    for _ in range(permutations):
+    for _ in range(n_permutations):
         as_large += _statistic(_sums(random.permutation(dealt), rows, dealt.max() + 1)) >= seen * (
             1 - 1e-12
         )
-    return GroupTest(name, n_groups, len(group), seen, as_large / (permutations + 1), None)
+    return GroupTest(name, n_groups, len(group), seen, as_large / (n_permutations + 1), None)
 
 
 def _statistic(sums: Array) -> float:

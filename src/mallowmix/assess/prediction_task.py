@@ -72,7 +72,8 @@ def make_task(
     task = deal_out(data, split, share_given, seed, most)  # type: ignore[arg-type]
     if not len(task.held_out):
         raise DataError(
-            "Nothing is left to ask: people have too few comparisons to be told some and asked others."
+            "Nothing is held out: people have too few comparisons for some to be given and others "
+            "held out."
         )
     return task
 
@@ -85,7 +86,8 @@ def _task(data: Comparisons, split: By, share_given: float, seed: int, most: int
         return _thinned_task(None, given, held_out, everybody, everybody, most, seed)
     if data.n_users < 3:
         raise DataError(
-            f"There are {data.n_users} people with comparisons; to learn from some and ask others, give three at least."
+            f"There are {data.n_users} people with comparisons; to learn from some and predict others, "
+            "give three at least."
         )
     new = split_users(data.n_users, 3, seed=seed) == 0
     others = data.take_users(new)

@@ -36,13 +36,13 @@ class ExpectedError:
     kendall: tuple[float, ...]
     phi: float
     share: float
-    simulations: int
+    n_simulations: int
 
 
 def expected_error(
     model: AnyModel,
     comparisons: Comparisons,
-    simulations: int = 5,
+    n_simulations: int = 5,
     *,
     seed: int = 0,
     n_jobs: int | None = None,
@@ -53,17 +53,17 @@ def expected_error(
     Who was asked what, and how often, stays as it was. Starting at the truth leaves out the errors of a start from nothing.
     """
     distances, phis, shares = [], [], []
-    for n in range(simulations):
+    for n in range(n_simulations):
         found = _learn_on(model, draw_again(model, comparisons, seed=seed, draw=n), seed, n_jobs)
         matching = match_components(found.sigma, model.sigma)
         distances.append(matching.kendall)
         phis.append(np.abs(found.phi[matching.found] - model.phi).mean())
         shares.append(np.abs(found.share[matching.found] - model.share).mean())
         if progress:
-            progress("simulations", n + 1, simulations)
+            progress("simulations", n + 1, n_simulations)
     mean = np.mean(distances, axis=0)
     return ExpectedError(
-        tuple(mean.tolist()), float(np.mean(phis)), float(np.mean(shares)), simulations
+        tuple(mean.tolist()), float(np.mean(phis)), float(np.mean(shares)), n_simulations
     )
 
 
@@ -79,7 +79,7 @@ def simulate_phi(
     model: AnyModel,
     smooth: Smooth,
     comparisons: Comparisons,
-    simulations: int = 8,
+    n_simulations: int = 8,
     *,
     part: float = 1.0,
     seed: int = 0,
@@ -97,21 +97,21 @@ def simulate_phi(
     The widening is that of the spread about the mean of each round, in standard errors that take the rankings for known: from 1
     to 3, and drawn towards 1 as eight more errors of that size would do.
     """
-    first, eta = max(1, simulations // 2), smooth.eta
+    first, eta = max(1, n_simulations // 2), smooth.eta
     errors, scaled = [], []
-    for n in range(first + simulations):
+    for n in range(first + n_simulations):
         if n == first:
             eta = eta - part * np.repeat(np.mean(errors, axis=(0, 2)), model.n_components)
         error, standard_error = _simulate(model, eta, comparisons, n, seed, n_jobs)
         errors.append(error)
         scaled.append(error[0] / standard_error)
         if progress:
-            progress("bias", n + 1, first + simulations)
+            progress("bias", n + 1, first + n_simulations)
     means = np.mean(errors[first:], axis=2)[:, 0]
     widening = _widening([np.array(scaled[:first]), np.array(scaled[first:])])
     return Simulated(
         part * float(means.mean()),
-        part * float(np.std(means, ddof=1) / np.sqrt(simulations)),
+        part * float(np.std(means, ddof=1) / np.sqrt(n_simulations)),
         widening,
     )
 

@@ -77,12 +77,12 @@ def rated(
     )
 
 
-def some_people(data: Data, n_people: int | None, seed: int) -> Data:
+def some_people(data: Data, n_users: int | None, seed: int) -> Data:
     """So many people, at random, of those who count for anything; all where they are no more."""
     counted: Any = counted_users(data) if isinstance(data, Comparisons) else data
-    if n_people is None or counted.n_users <= n_people:
+    if n_users is None or counted.n_users <= n_users:
         return counted
-    drawn = np.sort(generator(seed, _PEOPLE).choice(counted.n_users, n_people, replace=False))
+    drawn = np.sort(generator(seed, _PEOPLE).choice(counted.n_users, n_users, replace=False))
     taken: Any = (
         _of_people(counted, drawn)
         if isinstance(counted, RatingTable)

@@ -10,7 +10,7 @@ import narwhals as nw
 import pyarrow.parquet
 
 from mallowmix.data.labels import Labels, text_of
-from mallowmix.errors import DataError, FileError, OptionError
+from mallowmix.errors import DataError, FileError, Option, OptionError
 
 Attributes = dict[str, list[str | None]]
 
@@ -23,7 +23,10 @@ def read_attributes(source: Any, users: Labels, *, user: str = "user") -> Attrib
     columns = _columns(source)
     if user not in columns:
         raise DataError(
-            f"The attributes have no column {user!r}; they have {', '.join(map(repr, columns))}. Rename the one of people."
+            f"The attributes have no column {user!r}; they have {', '.join(map(repr, columns))}. "
+            "Say which one holds the users, as in ",
+            Option("user", str(next(iter(columns), "NAME"))),
+            ".",
         )
     names = [str(name) for name in columns.pop(user)]
     if len(set(names)) < len(names):
@@ -62,7 +65,11 @@ def _columns(source: Any) -> dict[str, list[Any]]:
         frame = nw.from_native(source)
     except TypeError:
         raise OptionError(
-            f"Attributes cannot be read from a {type(source).__name__}: give a path, a dataframe, or a mapping of columns."
+            f"Attributes cannot be read from a {type(source).__name__}: "
+            "give a path, a dataframe, or a mapping of columns.",
+            option="attributes",
+            value=source,
+            expected="a path, a dataframe, or a mapping of columns",
         ) from None
     whole = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     return {name: whole.get_column(name).to_list() for name in whole.columns}

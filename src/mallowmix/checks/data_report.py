@@ -97,7 +97,7 @@ def check(comparisons: Comparisons | Reading, n_components: int | None = None) -
 def warn_about(comparisons: Comparisons, *, stacklevel: int = 2) -> None:
     """Give each warning of the data report as a DataWarning; `stacklevel` as in `warnings.warn`, 2 being whoever calls this."""
     for concern in concerns_of(_limits(comparisons)):
-        warnings.warn(concern.warning, DataWarning, stacklevel=stacklevel)
+        warnings.warn(DataWarning(concern.warning), stacklevel=stacklevel)
 
 
 def _sizes(votes: Comparisons, reading: Reading | None) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say, say_json
+from mallowmix.cli.shell import keep_quiet, say, say_json
 
 
 @reads_votes
-def calibrate(
+def calibrate_command(
     model: Model,
     votes: Votes,
     output: Annotated[
@@ -29,7 +29,7 @@ def calibrate(
         str,
         typer.Option(
             metavar="auto|items|comparisons",
-            help="What is told of a person: comparisons among some of their items, or some of their comparisons.",
+            help="What is given of a person: comparisons among some of their items, or some of their comparisons.",
         ),
     ] = "auto",
     spam: Annotated[
@@ -43,11 +43,11 @@ def calibrate(
 ) -> None:
     """Calibrate a model, so that its predictions about a person hold up.
 
-    Part of each person's comparisons is told, the rest predicted; what one comparison counts for and how wide the prior is are
+    Part of each person's comparisons is given, the rest predicted; what one comparison counts for and how wide the prior is are
     set so that the predicting is best. Best with people whom the model has not seen; with the votes that it was learnt from,
     models are learnt from two thirds of the people and judged on the others.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     target = output or model
     try_outputs(target, inputs=[votes])
     from mallowmix.model.model_file import load
@@ -63,13 +63,27 @@ def calibrate(
 
 
 def calibrated(
-    model: Any, comparisons: Any, seed: int, n_jobs: int | None, quiet: bool, **options: Any
+    model: Any,
+    comparisons: Any,
+    seed: int,
+    n_jobs: int | None,
+    quiet: bool,
+    split: Any = "auto",
+    spam: bool = False,
 ) -> Any:
     """The library's `calibrate`, with a bar."""
-    from mallowmix.fitting.calibrate import calibrate as learn
+    from mallowmix.fitting.calibrate import calibrate
 
     with progress(hidden=quiet) as report:
-        return learn(model, comparisons, seed=seed, n_jobs=n_jobs, progress=report, **options)
+        return calibrate(
+            model,
+            comparisons,
+            split=split,
+            spam=spam,
+            seed=seed,
+            n_jobs=n_jobs,
+            progress=report,
+        )
 
 
 def calibration_values(model: Any) -> dict[str, Any]:

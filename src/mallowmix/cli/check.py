@@ -11,13 +11,13 @@ from mallowmix.cli.shell import say, say_json, screen
 
 
 @reads_votes
-def check(
+def check_command(
     votes: Votes,
-    components: Annotated[
+    n_components: Annotated[
         int | None,
         typer.Option(
             "-k",
-            "--components",
+            "--n-components",
             parser=at_least(1),
             metavar="NUMBER",
             help="Also say whether this data can support so many shared rankings.",
@@ -30,7 +30,7 @@ def check(
     """Look at comparisons before a fit: how much there is, what limits the answer, what to do."""
     from mallowmix.checks import check
 
-    report = check(read.reading(votes), components)
+    report = check(read.reading(votes), n_components)
     if json:
         say_json(report.to_dict())
         return

@@ -10,8 +10,8 @@ from mallowmix.cli.option_values import Jobs, Json, Quiet, Seed, at_least
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.errors import FileError, OptionError
+from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.errors import FileError, Option, OptionError
 
 _FILES = ("table.csv", "choice.json", "choice.png")
 _OF_FILES = (".csv", ".html", ".json", ".m4", ".parquet", ".png", ".tsv")
@@ -37,13 +37,13 @@ def counts(text: str) -> Counts:
 
 
 @reads_votes
-def choose_k(
+def choose_k_command(
     votes: Votes,
-    k: Annotated[
+    ks: Annotated[
         Counts,
         typer.Option(
             "-k",
-            "--k",
+            "--ks",
             parser=counts,
             metavar="FROM-TO",
             help="Which numbers to try: 2-12, or 2,4,8.",
@@ -59,10 +59,10 @@ def choose_k(
             show_default=False,
         ),
     ] = None,
-    folds: Annotated[
+    n_folds: Annotated[
         int,
         typer.Option(
-            help="People are dealt into so many parts, each predicted from the others.",
+            help="People are split into so many parts, each predicted from the others.",
             parser=at_least(2),
             metavar="NUMBER",
         ),
@@ -84,12 +84,23 @@ def choose_k(
     Three things are looked at: how well new people are predicted, whether the rankings are found again in both halves of the
     people, and which eigenvalues rise above the noise.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     places = _places(output)
     try_outputs(*places.values(), inputs=[votes])
 
     comparisons = read(votes)
-    choice = _chosen(comparisons, k, quiet, folds=folds, refine=refine, seed=seed, n_jobs=n_jobs)
+    from mallowmix.fitting.choose_k import choose_k
+
+    with progress(hidden=quiet) as report:
+        choice = choose_k(
+            comparisons,
+            ks,
+            n_folds=n_folds,
+            refine=refine,  # type: ignore[arg-type]
+            seed=seed,
+            n_jobs=n_jobs,
+            progress=report,
+        )
     if places:
         _write(choice, places)
     if json:
@@ -105,7 +116,11 @@ def _places(folder: Path | None) -> dict[str, Path]:
         return {}
     if folder.suffix in _OF_FILES:
         raise OptionError(
-            f"-o names a folder, and {folder} looks like a file: give it a name without {folder.suffix}."
+            Option("output"),
+            f" names a folder, and {folder} looks like a file: give it a name without {folder.suffix}.",
+            option="output",
+            value=folder,
+            expected="the name of a folder",
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -114,13 +129,6 @@ def _places(folder: Path | None) -> dict[str, Path]:
             f"{folder} cannot be used as a folder: {error.strerror or error}."
         ) from None
     return {name: folder / name for name in _FILES}
-
-
-def _chosen(comparisons: Any, k: Counts, quiet: bool, **options: Any) -> Any:
-    from mallowmix.fitting.choose_k import choose_k as choose
-
-    with progress(hidden=quiet) as report:
-        return choose(comparisons, k, progress=report, **options)
 
 
 def _tell(choice: Any) -> None:

@@ -4,70 +4,79 @@ Nothing here or in a command's module imports numpy at its top, so that `--help`
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from mallowmix._version import __version__
-from mallowmix.cli.calibrate import calibrate
-from mallowmix.cli.check import check
-from mallowmix.cli.choose_k import choose_k
-from mallowmix.cli.compare import compare
-from mallowmix.cli.convert import convert
-from mallowmix.cli.demo import demo
-from mallowmix.cli.diagnose import diagnose
-from mallowmix.cli.diff import diff
-from mallowmix.cli.evaluate import evaluate
-from mallowmix.cli.fit import fit
-from mallowmix.cli.groups import groups
-from mallowmix.cli.heldout import heldout
-from mallowmix.cli.intervals import intervals
-from mallowmix.cli.next import next as next_questions
-from mallowmix.cli.plot import plot
-from mallowmix.cli.predict import predict
-from mallowmix.cli.rank import rank
-from mallowmix.cli.report import report
-from mallowmix.cli.reproduce import reproduce
-from mallowmix.cli.separability import separability
-from mallowmix.cli.serve import serve
-from mallowmix.cli.shell import EXIT_CODES, plain_words
-from mallowmix.cli.show import show
-from mallowmix.cli.simulate import simulate
-from mallowmix.cli.update import update
-from mallowmix.cli.weights import weights
+from mallowmix.cli.calibrate import calibrate_command
+from mallowmix.cli.check import check_command
+from mallowmix.cli.choose_k import choose_k_command
+from mallowmix.cli.compare import compare_command
+from mallowmix.cli.compare_groups import compare_groups_command
+from mallowmix.cli.compare_models import compare_models_command
+from mallowmix.cli.convert import convert_command
+from mallowmix.cli.demo import demo_command
+from mallowmix.cli.diagnose import diagnose_command
+from mallowmix.cli.evaluate import evaluate_command
+from mallowmix.cli.fit import fit_command
+from mallowmix.cli.heldout import heldout_command
+from mallowmix.cli.intervals import intervals_command
+from mallowmix.cli.next_pair import next_pair_command
+from mallowmix.cli.plot import plot_command
+from mallowmix.cli.predict import predict_command
+from mallowmix.cli.rank import rank_command
+from mallowmix.cli.report import report_command
+from mallowmix.cli.reproduce import reproduce_command
+from mallowmix.cli.separability import separability_command
+from mallowmix.cli.serve import serve_command
+from mallowmix.cli.shell import EXIT_CODES, plain_words, speak_as
+from mallowmix.cli.show import show_command
+from mallowmix.cli.simulate import simulate_command
+from mallowmix.cli.update import update_command
+from mallowmix.cli.weights import weights_command
 
 _EPILOG = (
     "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
 )
-_COMMANDS = (
-    fit,
-    update,
-    calibrate,
-    show,
-    check,
-    convert,
-    evaluate,
-    heldout,
-    weights,
-    predict,
-    rank,
-    next_questions,
-    simulate,
-    separability,
-    demo,
-    reproduce,
-    choose_k,
-    compare,
-    intervals,
-    diagnose,
-    groups,
-    diff,
-    report,
-    plot,
-    serve,
-)
+_COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help text
+    "fit": fit_command,
+    "update": update_command,
+    "calibrate": calibrate_command,
+    "show": show_command,
+    "check": check_command,
+    "convert": convert_command,
+    "evaluate": evaluate_command,
+    "heldout": heldout_command,
+    "weights": weights_command,
+    "predict": predict_command,
+    "rank": rank_command,
+    "next-pair": next_pair_command,
+    "simulate": simulate_command,
+    "separability": separability_command,
+    "demo": demo_command,
+    "reproduce": reproduce_command,
+    "choose-k": choose_k_command,
+    "compare": compare_command,
+    "intervals": intervals_command,
+    "diagnose": diagnose_command,
+    "compare-groups": compare_groups_command,
+    "compare-models": compare_models_command,
+    "report": report_command,
+    "plot": plot_command,
+    "serve": serve_command,
+}
+
+
+class Command(TyperCommand):
+    """A command, in whose names errors and warnings are written."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it."""
+        speak_as(self)
+        return super().invoke(ctx)
 
 
 class Group(TyperGroup):
@@ -101,8 +110,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in _COMMANDS:
-    app.command()(_command)
+for _name, _function in _COMMANDS.items():
+    app.command(_name, cls=Command)(_function)
 
 
 def _version(asked: bool) -> None:

@@ -11,7 +11,7 @@ from mallowmix.cli.option_values import Json, Quiet, Seed, at_least, number
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.shell import keep_quiet, say, say_json, screen
 from mallowmix.errors import DataWarning, FileError
 
 _FILES = ("table.csv", "compared.json", "compared.png")
@@ -27,13 +27,13 @@ def names(text: str) -> Names:
 
 
 @reads_votes
-def compare(
+def compare_command(
     votes: Votes,
-    components: Annotated[
+    n_components: Annotated[
         int,
         typer.Option(
             "-k",
-            "--components",
+            "--n-components",
             parser=at_least(1),
             metavar="NUMBER",
             help="How many components, for the systems that have them.",
@@ -61,10 +61,10 @@ def compare(
         typer.Option(
             parser=number,
             metavar="NUMBER",
-            help="The part of a person's items (or comparisons) that is told.",
+            help="The part of a person's items (or comparisons) that is given; the rest is predicted.",
         ),
     ] = 0.5,
-    people: Annotated[
+    n_users: Annotated[
         int | None,
         typer.Option(
             parser=at_least(3),
@@ -73,20 +73,20 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    most_per_user: Annotated[
+    max_per_user: Annotated[
         int | None,
         typer.Option(
             parser=at_least(1),
             metavar="NUMBER",
-            help="At most so many comparisons of a person, at random, in each part: to learn from, told, asked. All unless "
+            help="At most so many comparisons of a person, at random, in each part: to learn from, given, held out. All unless "
             "given, but 150 where comparisons are made of ratings, and of n ratings never more than 6 n.",
             show_default=False,
         ),
     ] = None,
-    seeds: Annotated[
+    n_splits: Annotated[
         int,
         typer.Option(
-            parser=at_least(1), metavar="NUMBER", help="Deal out so many times, and pool."
+            parser=at_least(1), metavar="NUMBER", help="Split at random so many times, and pool."
         ),
     ] = 1,
     output: Annotated[
@@ -110,16 +110,25 @@ def compare(
     read as ratings: comparisons are made of them, and systems for ratings join in; with rankings, systems for rankings do. A
     system that fails becomes a row that says why.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     places = _places(output)
     try_outputs(*places.values(), inputs=[votes])
     data = _read(votes, read)
-    options = {"systems": systems, "split": split, "given": given, "n_seeds": seeds, "seed": seed}
-    options |= {"n_people": people, "most_per_user": most_per_user}
-    from mallowmix.assess.compare import compare as measure
+    from mallowmix.assess.compare import compare
 
     with progress(hidden=quiet) as report:
-        found = measure(data, components, progress=report, **options)
+        found = compare(
+            data,
+            n_components,
+            systems=systems,
+            split=split,  # type: ignore[arg-type]
+            given=given,
+            n_users=n_users,
+            max_per_user=max_per_user,
+            n_splits=n_splits,
+            seed=seed,
+            progress=report,
+        )
     if places:
         _write(found, places)
     if json:
@@ -144,8 +153,10 @@ def _read(votes: Any, read: Reader) -> Any:
     """Ratings as ratings, rankings as rankings, whatever else as comparisons."""
     found = read.reading(votes)
     if found.ratings is not None and found.ties == "half":
-        note = "Pairs are made of ratings anew, after the deal: equal ratings are left out all the same."
-        warnings.warn(note, DataWarning, stacklevel=2)
+        note = DataWarning(
+            "Pairs are made of ratings anew, after the split: equal ratings are left out all the same."
+        )
+        warnings.warn(note, stacklevel=2)
     return next(
         form for form in (found.ratings, found.rankings, found.comparisons) if form is not None
     )
@@ -177,10 +188,10 @@ def _tell(found: Any, places: dict[str, Path]) -> None:
         if row.failed is not None:
             say(f"\n{row.system}: {row.name} gave no result. {row.failed}")
     made = counted(found.n_comparisons, "comparison", "comparisons")
-    deals = "" if found.n_seeds == 1 else f", in {found.n_seeds} deals"
-    people = counted(found.n_people, "person", "people")
+    splits = "" if found.n_splits == 1 else f", in {found.n_splits} splits"
+    people = counted(found.n_users, "person", "people")
     say(
-        f"\nHeld out by {found.split}: {made} of {people}{deals}; K = {found.n_components}. Intervals and ± are over people."
+        f"\nHeld out by {found.split}: {made} of {people}{splits}; K = {found.n_components}. Intervals and ± are over people."
     )
     for note in found.notes:
         say(note)

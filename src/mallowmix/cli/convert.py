@@ -9,15 +9,15 @@ from mallowmix.cli.model_text import counted, sizes
 from mallowmix.cli.option_values import Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.read_options import AS_GIVEN, FORMATS, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say
-from mallowmix.errors import OptionError
+from mallowmix.cli.shell import keep_quiet, say
+from mallowmix.errors import Option, OptionError
 
 _TO = FORMATS.replace("|movielens", "")
 _PREFLIB = (".soc", ".soi", ".toc", ".toi")
 
 
 @reads_votes
-def convert(
+def convert_command(
     votes: Votes,
     output: Annotated[
         Path,
@@ -35,7 +35,7 @@ def convert(
             show_default=False,
         ),
     ] = None,
-    voters: Annotated[
+    n_voters: Annotated[
         int | None,
         typer.Option(
             parser=at_least(1),
@@ -52,14 +52,18 @@ def convert(
 
     Rankings, ratings and PrefLib can only hold comparisons that come from one ranking a person.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     form = _form(output, to)
     try_outputs(output, inputs=[votes])
     if isinstance(votes, Path) and votes.suffix.lower() == ".m4":
-        said = _write_profile(votes, output, form, voters, seed)
-    elif voters is not None:
+        said = _write_profile(votes, output, form, n_voters, seed)
+    elif n_voters is not None:
         raise OptionError(
-            "--voters goes with a model file (.m4): voters are drawn from its population."
+            Option("n_voters"),
+            " goes with a model file (.m4): voters are drawn from its population.",
+            option="n_voters",
+            value=n_voters,
+            expected="left out, unless a model is converted",
         )
     else:
         said = _write_votes(read(votes), output, form)
@@ -76,7 +80,14 @@ def _form(output: Path, to: str | None) -> str:
     form = to or ("preflib" if is_preflib else "comparisons")
     check_choice("to", form, tuple(_TO.split("|")))
     if is_preflib != (form == "preflib"):
-        raise OptionError(f"{output}: {', '.join(_PREFLIB)} and --to preflib go together.")
+        raise OptionError(
+            f"{output}: the endings {', '.join(_PREFLIB)} and ",
+            Option("to", "preflib"),
+            " go together.",
+            option="to",
+            value=form,
+            expected="'preflib' for these endings, and for no others",
+        )
     if not is_preflib:
         check_writable(output)
     return form
@@ -93,21 +104,26 @@ def _write_votes(comparisons: Any, output: Path, form: str) -> str:
     return sizes(comparisons)
 
 
-def _write_profile(model: Path, output: Path, form: str, voters: int | None, seed: int) -> str:
+def _write_profile(model: Path, output: Path, form: str, n_voters: int | None, seed: int) -> str:
     from mallowmix.model.model_file import load
     from mallowmix.writers import preflib_text, sample_profile, table_of, write_table
 
-    if voters is None:
+    if n_voters is None:
         raise OptionError(
-            f"{model} is a model: say how many voters to draw from its population with --voters."
+            f"{model} is a model: say how many voters to draw from its population with ",
+            Option("n_voters"),
+            ".",
+            option="n_voters",
+            value=None,
+            expected="a number of voters",
         )
-    profile = sample_profile(load(model), voters, seed=seed)
+    profile = sample_profile(load(model), n_voters, seed=seed)
     if form == "preflib":
         _write_text(preflib_text(profile, output.name, f"Voters drawn from {model.name}"), output)
     else:
         table = table_of(profile.comparisons(), form)
         write_all({output: lambda place: write_table(table, place, output)})
-    return counted(voters, "voter", "voters")
+    return counted(n_voters, "voter", "voters")
 
 
 def _write_text(text: str, output: Path) -> None:

@@ -1,12 +1,11 @@
 """`mallowmix demo`: what six hundred people like to eat. What was planted, beside what was found."""
 
-import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.evaluate import compare
+from mallowmix.cli.evaluate import against_truth
 from mallowmix.cli.model_text import chain, new_table, percent
 from mallowmix.cli.outputs import model_writer, table_writer, try_outputs, votes_table, write_all
 from mallowmix.cli.progress_bar import progress
@@ -16,7 +15,7 @@ from mallowmix.errors import FileError
 _TOP, _PEOPLE = 5, 5
 
 
-def demo(
+def demo_command(
     output: Annotated[
         Path | None,
         typer.Option(
@@ -39,7 +38,7 @@ def demo(
     size = f"{votes.n_users} people made {votes.n_comparisons:,.0f} choices between two of {votes.n_items} dishes"
     say(f"{size}; each of them mixes {len(dishes.tastes)} tastes.\n")
     model = _fitted(votes)
-    matched = compare(model, dishes.model)
+    matched = against_truth(model, dishes.model)
     _tell_tastes(dishes, model, matched)
     _tell_people(dishes, model, matched)
     if output is not None:
@@ -60,10 +59,8 @@ def _make_folder(folder: Path) -> None:
 def _fitted(votes: Any) -> Any:
     from mallowmix.fitting.fit import fit
 
-    by_projections = inspect.signature(fit).parameters["method"].default == "projections"
-    options: dict[str, Any] = {"zeta": "auto", "min_count": 0.2} if by_projections else {}
     with progress() as report:
-        return fit(votes, 3, seed=0, progress=report, **options)
+        return fit(votes, 3, seed=0, progress=report)
 
 
 def _tell_tastes(dishes: Any, model: Any, matched: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """`mallowmix diagnose`: what a model rests on and how far it can be trusted."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -9,11 +9,11 @@ from mallowmix.cli.model_text import safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say, say_json
+from mallowmix.cli.shell import keep_quiet, say, say_json
 
 
 @reads_votes
-def diagnose(
+def diagnose_command(
     model: Model,
     votes: Votes,
     held_out: Annotated[
@@ -23,7 +23,7 @@ def diagnose(
             show_default=False,
         ),
     ] = None,
-    simulations: Annotated[
+    n_simulations: Annotated[
         int,
         typer.Option(
             help="How often data is drawn anew to see what error to expect; 0: not at all.",
@@ -31,10 +31,9 @@ def diagnose(
             metavar="NUMBER",
         ),
     ] = 5,
-    named: Annotated[
+    n_top: Annotated[
         int,
         typer.Option(
-            "--top",
             help="How many pairs, items and people --json names.",
             parser=at_least(1),
             metavar="NUMBER",
@@ -50,28 +49,26 @@ def diagnose(
 
     VOTES are the comparisons that the model was learnt from.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     from mallowmix.model.model_file import load
 
     loaded, comparisons = load(model), read(votes)
     others = read(held_out) if held_out else None
-    options = {
-        "held_out": others,
-        "simulations": simulations,
-        "top": named,
-        "seed": seed,
-        "n_jobs": n_jobs,
-    }
-    found = _found(loaded, comparisons, options, quiet)
+    from mallowmix.assess.diagnose.diagnosis import diagnose
+
+    with progress(hidden=quiet) as report:
+        found = diagnose(
+            loaded,
+            comparisons,
+            held_out=others,
+            n_simulations=n_simulations,
+            n_top=n_top,
+            seed=seed,
+            n_jobs=n_jobs,
+            progress=report,
+        )
     if json:
         say_json(found.to_dict())
     elif not quiet:
         for line in found.words().splitlines():
             say(f"- {safe(line)}")
-
-
-def _found(loaded: Any, comparisons: Any, options: dict[str, Any], quiet: bool) -> Any:
-    from mallowmix.assess.diagnose.diagnosis import diagnose as look_over
-
-    with progress(hidden=quiet) as report:
-        return look_over(loaded, comparisons, progress=report, **options)

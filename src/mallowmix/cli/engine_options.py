@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from mallowmix.errors import OptionError
+from mallowmix.errors import Option, OptionError
 
 PANEL = "Large data"
 _PASSING = "passing"  # an empty file in a folder that a command made for itself
@@ -26,7 +26,7 @@ def _option(help: str, metavar: str) -> Any:
 EngineOption: TypeAlias = Annotated[
     Any,
     _option(
-        "Threads; data on disk; a cluster; a card. The first three give the same bytes.",
+        "Threads; data on disk; a cluster; a GPU. The first three give the same bytes.",
         "threads|disk|dask|gpu",
     ),
 ]
@@ -81,12 +81,20 @@ class Place:
         from mallowmix.errors import check_choice
 
         if self.engine is not None:
-            check_choice("--engine", self.engine, ENGINES)
+            check_choice("engine", self.engine, ENGINES)
         if self.memory is not None:
             check_memory(self.memory)
         if self.engine == "threads" and (self.memory or self.cache or self.more):
             raise OptionError(
-                "--memory, --cache and several files are for data on disk: leave --engine threads out."
+                Option("memory"),
+                ", ",
+                Option("cache"),
+                " and several files are for data on disk: leave ",
+                Option("engine", "threads"),
+                " out.",
+                option="engine",
+                value="threads",
+                expected="left out where data is kept on disk",
             )
 
     @contextmanager
@@ -105,8 +113,8 @@ class Place:
 
 @contextmanager
 def comparisons_of(votes: Any, read: Any, place: Place, n_jobs: int | None) -> Iterator[Any]:
-    """The comparisons in memory, or on disk; a folder that nobody named or made before is removed when the work is done, and left
-    by a kill.
+    """The comparisons in memory, or on disk; a folder that nobody named or made before is removed
+    when the work is done or an option turns out wrong, and left by a kill.
     """
     if not place.on_disk:
         yield read(votes)
@@ -121,8 +129,16 @@ def comparisons_of(votes: Any, read: Any, place: Place, n_jobs: int | None) -> I
     )
     if place.cache is None and not was_there:
         passing.touch()
-    yield stored
-    if place.cache is None and passing.exists():
+    try:
+        yield stored
+    except OptionError:  # found out late: no work is lost
+        _remove_passing(folder, place)
+        raise
+    _remove_passing(folder, place)
+
+
+def _remove_passing(folder: Path, place: Place) -> None:
+    if place.cache is None and (folder / _PASSING).exists():
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -136,8 +152,17 @@ def _reading(read: Any) -> dict[str, Any]:
     }
     for name in said:
         if name not in _ON_DISK:
-            option = f"--{name.replace('_', '-')}"
             raise OptionError(
-                f"{option} needs the votes in memory: leave --engine, --memory and --cache out, or write comparisons."
+                Option(name),
+                " needs the comparisons in memory: leave ",
+                Option("engine"),
+                ", ",
+                Option("memory"),
+                " and ",
+                Option("cache"),
+                " out, or write comparisons.",
+                option=name,
+                value=said[name],
+                expected="left out where comparisons are kept on disk",
             )
     return said

@@ -11,7 +11,7 @@ from mallowmix.cli.shell import say, say_json, screen
 from mallowmix.errors import DataError
 
 
-def evaluate(
+def evaluate_command(
     model: Model,
     truth: Annotated[
         Path,
@@ -25,14 +25,14 @@ def evaluate(
     from mallowmix.model.model_file import load
 
     found, true = load(model), load(truth)
-    values = compare(found, true, str(model), str(truth))
+    values = against_truth(found, true, str(model), str(truth))
     if json:
         say_json(values)
     else:
         _tell(found, true, values)
 
 
-def compare(
+def against_truth(
     found: Any, true: Any, found_name: str = "The model", true_name: str = "the truth"
 ) -> dict[str, Any]:
     """Match the components and measure how far each is off; they are numbered from 1 and come in the order of the truth."""

@@ -31,12 +31,12 @@ from mallowmix.cli.option_values import (
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say, say_json, screen
-from mallowmix.errors import OptionError
+from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.errors import Option, OptionError
 
 
 @reads_votes
-def fit(
+def fit_command(
     votes: Votes,
     n_components: Annotated[
         Any,
@@ -147,12 +147,12 @@ def fit(
     scheduler: Scheduler = None,
     cache: Cache = None,
     read: Reader = AS_GIVEN,
-    top: Top = None,
+    n_top: Top = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Learn the shared rankings from comparisons; write a model file and show them."""
-    hush(quiet)
+    keep_quiet(quiet)
     target = output or Path(default_name(votes))
     try_outputs(target, inputs=[votes])
     place = Place(engine, memory, scheduler, cache, tuple(more or ()))
@@ -161,7 +161,11 @@ def fit(
     given = {name: value for name, value in named.items() if value is not None}
     if calibrate and place.on_disk:
         raise OptionError(
-            "--calibrate needs the votes in memory: calibrate afterwards, with a part of them."
+            Option("calibrate"),
+            " needs the comparisons in memory: calibrate afterwards, with a part of them.",
+            option="calibrate",
+            value=calibrate,
+            expected="left out where comparisons are kept on disk",
         )
     with place.running(n_jobs) as run, comparisons_of(votes, read, place, n_jobs) as comparisons:
         model = _fitted(
@@ -171,9 +175,9 @@ def fit(
             model = calibrated(model, comparisons, seed, n_jobs, quiet)
         write_all({target: model_writer(model)})
     if json:
-        say_json(model_values(model, top) | {"output": str(target)})
+        say_json(model_values(model, n_top) | {"output": str(target)})
     elif not quiet:
-        _tell(model, comparisons, votes, target, top)
+        _tell(model, comparisons, votes, target, n_top)
 
 
 def default_name(votes: Any) -> str:
@@ -197,12 +201,12 @@ def _fitted(
     engine: Any,
     quiet: bool,
 ) -> Any:
-    from mallowmix.fitting.fit import fit as learn
+    from mallowmix.fitting.fit import fit
     from mallowmix.model.fit_options import options_from
 
     options = options_from(method, given)
     with progress(hidden=quiet) as report:
-        return learn(
+        return fit(
             comparisons,
             n_components,
             method=options,
@@ -214,13 +218,13 @@ def _fitted(
         )
 
 
-def _tell(model: Any, comparisons: Any, votes: Any, target: Path, top: int | None) -> None:
+def _tell(model: Any, comparisons: Any, votes: Any, target: Path, n_top: int | None) -> None:
     say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.")
     trace = model.report.spectral
     if trace is not None and trace.choice_of_k is not None:
         say(f"Why this many: {trace.choice_of_k}")
     say("")
-    screen().print(components_table(model, top))
+    screen().print(components_table(model, n_top))
     if model.report.calibration is not None:
         say(f"\n{in_words(model)}")
     say(f"\nWrote {target}. See it again with: mallowmix show {target}")

@@ -18,14 +18,14 @@ from mallowmix.cli.model_text import counted, new_table
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least, number
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.shell import keep_quiet, say, say_json, screen
 
 _METHODS = "left-to-right|importance|completion"
 _FORMS = "filter|mean-of-products|product-of-means"
 
 
 @reads_votes
-def heldout(
+def heldout_command(
     model: Model,
     votes: Votes,
     method: Annotated[
@@ -70,7 +70,7 @@ def heldout(
             parser=number,
             metavar="NUMBER",
             show_default=False,
-            help="completion: the part that is told (0.5).",
+            help="completion: the part that is given (0.5).",
         ),
     ] = None,
     split: Annotated[
@@ -79,7 +79,7 @@ def heldout(
             parser=str,
             metavar="comparisons|items",
             show_default=False,
-            help="completion: what is dealt out, single comparisons or items (comparisons).",
+            help="completion: what is held out, single comparisons or items (comparisons).",
         ),
     ] = None,
     include_mu: Annotated[
@@ -107,8 +107,8 @@ def heldout(
     json: Json = False,
 ) -> None:
     """Say how likely a model finds comparisons, per comparison: of people it was not fitted to, this tells models apart."""
-    hush(quiet)
-    from mallowmix.infer.heldout.heldout_likelihood import heldout as score
+    keep_quiet(quiet)
+    from mallowmix.infer.heldout.heldout_likelihood import heldout
     from mallowmix.infer.heldout.heldout_options import heldout_options_from
     from mallowmix.model.model_file import load
 
@@ -127,7 +127,7 @@ def heldout(
         comparisons_of(votes, read, place, n_jobs) as comparisons,
         progress(hidden=quiet) as report,
     ):
-        found = score(
+        found = heldout(
             fitted,
             comparisons,
             options,

@@ -19,15 +19,15 @@ from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, Top, at_
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.shell import keep_quiet, say, say_json, screen
 
 
 @reads_votes
-def intervals(
+def intervals_command(
     model: Model,
     votes: Votes,
     more: More = None,
-    replicates: Annotated[
+    n_replicates: Annotated[
         int,
         typer.Option(
             help="How many times people are weighted anew.", parser=at_least(10), metavar="NUMBER"
@@ -55,7 +55,7 @@ def intervals(
     scheduler: Scheduler = None,
     cache: Cache = None,
     read: Reader = AS_GIVEN,
-    top: Top = None,
+    n_top: Top = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -64,7 +64,7 @@ def intervals(
     VOTES are the comparisons that the model was learnt from. Places count from 1, and 1 is best. Of more than 20,000 people
     sums are kept, and samples.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     outputs = [output] if output else []
     for path in outputs:
         check_table_name(path)
@@ -73,29 +73,29 @@ def intervals(
     from mallowmix.model.model_file import load
 
     fitted, place = load(model), Place(engine, memory, scheduler, cache, tuple(more or ()))
-    check_request(fitted, replicates, level)
+    check_request(fitted, n_replicates, level)
     with place.running(n_jobs) as run, comparisons_of(votes, read, place, n_jobs) as comparisons:
-        found = _found(fitted, comparisons, replicates, level, seed, run, quiet)
+        found = _found(fitted, comparisons, n_replicates, level, seed, run, quiet)
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})
     if json:
         rows = [_plain(row) for row in found.table()]
         say_json(
-            {"level": level, "replicates": replicates, "intervals": rows, "notes": found.notes}
+            {"level": level, "n_replicates": n_replicates, "intervals": rows, "notes": found.notes}
         )
     elif not quiet:
-        _tell(found, level, top or TOP)
+        _tell(found, level, n_top or TOP)
         say(f"\nWrote {output}." if output else "")
 
 
 def _found(
-    model: Any, comparisons: Any, replicates: int, level: float, seed: int, run: Any, quiet: bool
+    model: Any, comparisons: Any, n_replicates: int, level: float, seed: int, run: Any, quiet: bool
 ) -> Any:
-    from mallowmix.assess.intervals.bootstrap_intervals import intervals as bootstrap
+    from mallowmix.assess.intervals.bootstrap_intervals import intervals
 
     with progress(hidden=quiet) as report:
-        return bootstrap(
-            model, comparisons, replicates, level, seed=seed, engine=run, progress=report
+        return intervals(
+            model, comparisons, n_replicates, level, seed=seed, engine=run, progress=report
         )
 
 

@@ -49,7 +49,7 @@ def chain(items: list[Any]) -> str:
     return " > ".join(map(safe, items))
 
 
-def components_table(model: Any, top: int | None = None) -> Table:
+def components_table(model: Any, n_top: int | None = None) -> Table:
     """One row a component, largest share first: share, dispersion, the ends of its ranking, and what sets it apart."""
     table = new_table(
         "component", "share", "phi", "ranking, best first", numeric=("component", "share", "phi")
@@ -58,19 +58,19 @@ def components_table(model: Any, top: int | None = None) -> Table:
     pairs = novel_pairs(model)
     for row in model.table():
         said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
-        ends = Group(_ends(row["items"], top or TOP), said)
+        ends = Group(_ends(row["items"], n_top or TOP), said)
         table.add_row(str(row["component"]), percent(row["share"]), f"{row['phi']:.3f}", ends)
     return table
 
 
-def _ends(items: list[Any], top: int) -> Table:
+def _ends(items: list[Any], n_top: int) -> Table:
     """Both ends of a ranking, or all of it where it is short."""
     ends = Table.grid(padding=(0, 2, 0, 0))
-    if len(items) <= 2 * top:
+    if len(items) <= 2 * n_top:
         ends.add_row(chain(items))
     else:
-        ends.add_row(Text("top", style="dim"), chain(items[:top]))
-        ends.add_row(Text("bottom", style="dim"), chain(items[-top:]))
+        ends.add_row(Text("top", style="dim"), chain(items[:n_top]))
+        ends.add_row(Text("bottom", style="dim"), chain(items[-n_top:]))
     return ends
 
 
@@ -99,14 +99,14 @@ def _in_words(pair: dict[str, Any] | None, n_components: int) -> str:
     return f"the people who put {safe(pair['winner'])} over {safe(pair['loser'])} {when}"
 
 
-def model_values(model: Any, top: int | None = None) -> dict[str, Any]:
+def model_values(model: Any, n_top: int | None = None) -> dict[str, Any]:
     """The model as plain JSON values: sizes, components (largest share first), and how it came about."""
     pairs = novel_pairs(model)
     return {
         "n_components": model.n_components,
         "n_items": model.n_items,
         "components": [
-            _component_values(model, row, pairs[row["component"] - 1]) for row in model.table(top)
+            _component_values(model, row, pairs[row["component"] - 1]) for row in model.table(n_top)
         ],
         "report": model.report.to_dict(),
     }

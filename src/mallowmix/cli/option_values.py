@@ -7,8 +7,6 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from mallowmix.errors import OptionError
-
 
 class Numbers(tuple[float, ...]):
     """One or more finite numbers."""
@@ -86,13 +84,6 @@ def words_for(text: str) -> dict[str, str]:
     return words
 
 
-def one_form(**asked: bool) -> None:
-    """Raise an OptionError if two forms of output are asked for at once."""
-    both = [f"--{name}" for name, value in asked.items() if value]
-    if len(both) > 1:
-        raise OptionError(f"{' and '.join(both)} exclude each other: ask for one.")
-
-
 Model: TypeAlias = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
 Seed: TypeAlias = Annotated[
     int, typer.Option(help="The same seed gives the same result.", metavar="NUMBER")
@@ -115,6 +106,7 @@ Quiet: TypeAlias = Annotated[
 Top: TypeAlias = Annotated[
     int | None,
     typer.Option(
+        "--n-top",
         help="How many items to show of each component.",
         parser=at_least(1),
         metavar="NUMBER",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mallowmix.cli.shell import written
+from mallowmix.cli.shell import files_written
 from mallowmix.data.atomic_write import replacing
 from mallowmix.errors import OptionError
 
@@ -23,7 +23,12 @@ def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
     taken = [path.resolve() for path in inputs if isinstance(path, Path)]
     for path in outputs:
         if path.resolve() in taken:
-            raise OptionError(f"{path} is named twice: give every input and output its own name.")
+            raise OptionError(
+                f"{path} is named twice: give every input and output its own name.",
+                option="output",
+                value=path,
+                expected="a name of its own",
+            )
         taken.append(path.resolve())
         with contextlib.suppress(_Tried), replacing(path):
             raise _Tried
@@ -34,14 +39,18 @@ def write_all(writers: Mapping[Path, Writer]) -> None:
     with contextlib.ExitStack() as places:
         for path, write in writers.items():
             write(places.enter_context(replacing(path)))
-    written.extend(writers)
+    files_written.extend(writers)
 
 
 def check_table_name(path: Path) -> None:
     """Raise an OptionError unless the ending says in which form to write a table."""
     if path.suffix.lower() not in TABLES:
         raise OptionError(
-            f"{path}: the ending {path.suffix!r} does not tell how to write it; use {' or '.join(TABLES)}."
+            f"{path}: the ending {path.suffix!r} does not tell how to write it; "
+            f"use {' or '.join(TABLES)}.",
+            option="output",
+            value=path,
+            expected=f"a name that ends in {' or '.join(TABLES)}",
         )
 
 

@@ -10,7 +10,7 @@ from mallowmix.cli.option_values import Jobs, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
-from mallowmix.cli.shell import hush, say
+from mallowmix.cli.shell import keep_quiet, say
 from mallowmix.errors import OptionError
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -20,7 +20,7 @@ _KINDS = "|".join(OF_A_MODEL + WITH_VOTES)
 
 
 @reads_votes
-def plot(
+def plot_command(
     kind: Annotated[str, typer.Argument(help="What to draw.", metavar=_KINDS, show_default=False)],
     model: Model,
     votes: MaybeVotes = None,
@@ -32,7 +32,7 @@ def plot(
             help="A .png, .svg or .pdf file; the kind's name and .png unless given.",
         ),
     ] = None,
-    top: Annotated[
+    n_top: Annotated[
         int | None,
         typer.Option(
             help="How many items or pairs to draw.",
@@ -47,7 +47,7 @@ def plot(
             help="Of which taste to draw intervals.", parser=at_least(1), metavar="NUMBER"
         ),
     ] = 1,
-    replicates: Annotated[
+    n_replicates: Annotated[
         int,
         typer.Option(
             help="For intervals: how many times people are weighted anew.",
@@ -64,7 +64,7 @@ def plot(
 
     The first four kinds need a model alone, the others the comparisons it was learnt from, too.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     output = output or Path(f"{kind}.png")
     _check(kind, votes, output)
     try_outputs(output, inputs=[model, votes])
@@ -72,9 +72,9 @@ def plot(
 
     loaded = load(model)
     with progress(hidden=quiet) as told:
-        options = {"replicates": replicates, "seed": seed, "n_jobs": n_jobs, "progress": told}
+        options = {"n_replicates": n_replicates, "seed": seed, "n_jobs": n_jobs, "progress": told}
         if kind in OF_A_MODEL:
-            figure = _of_a_model(kind, loaded, top)
+            figure = _of_a_model(kind, loaded, n_top)
         else:
             figure = _with_votes(
                 kind, loaded, read(votes).with_items(loaded.items), component, options
@@ -93,19 +93,29 @@ def plot(
 def _check(kind: str, votes: Any, output: Path) -> None:
     if kind not in OF_A_MODEL + WITH_VOTES:
         raise OptionError(
-            f"There is no picture {kind!r}: choose one of {', '.join(OF_A_MODEL + WITH_VOTES)}."
+            f"There is no picture {kind!r}: choose one of {', '.join(OF_A_MODEL + WITH_VOTES)}.",
+            option="kind",
+            value=kind,
+            expected=f"one of {', '.join(OF_A_MODEL + WITH_VOTES)}",
         )
     if output.suffix.lower() not in ENDINGS:
         raise OptionError(
-            f"{output}: the ending {output.suffix!r} does not tell how to draw it; use {', '.join(ENDINGS)}."
+            f"{output}: the ending {output.suffix!r} does not tell how to draw it; "
+            f"use {', '.join(ENDINGS)}.",
+            option="output",
+            value=output,
+            expected=f"a name that ends in {', '.join(ENDINGS)}",
         )
     if kind in WITH_VOTES and votes is None:
         raise OptionError(
-            f"A picture of {kind} needs the comparisons too: mallowmix plot {kind} model.m4 votes.csv."
+            f"A picture of {kind} needs the comparisons too: mallowmix plot {kind} model.m4 votes.csv.",
+            option="votes",
+            value=None,
+            expected="the comparisons that the model was learnt from",
         )
 
 
-def _of_a_model(kind: str, model: Any, top: int | None) -> Any:
+def _of_a_model(kind: str, model: Any, n_top: int | None) -> Any:
     from mallowmix import plots
 
     draw: dict[str, Callable[..., Any]] = {
@@ -114,7 +124,7 @@ def _of_a_model(kind: str, model: Any, top: int | None) -> Any:
         "pairs": plots.plot_pairs,
         "distances": plots.plot_distances,
     }
-    return draw[kind](model, **({"top": top} if top and kind != "distances" else {}))
+    return draw[kind](model, **({"n_top": n_top} if n_top and kind != "distances" else {}))
 
 
 def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict[str, Any]) -> Any:
@@ -126,13 +136,17 @@ def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict
     from mallowmix.infer.heldout.held_out_rows import predict_held_out
     from mallowmix.infer.weights import weights
 
-    replicates, told, common = (
-        options["replicates"],
+    n_replicates, told, common = (
+        options["n_replicates"],
         options["progress"],
         {name: options[name] for name in ("seed", "n_jobs")},
     )
     if component > model.n_components:
-        raise OptionError(f"--component is {component}, but the model has {model.n_components}.")
+        raise OptionError(
+            option="component",
+            value=component,
+            expected=f"at most {model.n_components}, the number of components of the model",
+        )
     draw: dict[str, Callable[[], Any]] = {
         "mixtures": lambda: plots.plot_mixtures(
             weights(model, votes, n_jobs=options["n_jobs"]), options["seed"]
@@ -145,7 +159,7 @@ def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict
             reliability(predict_held_out(model, votes, **common))
         ),
         "intervals": lambda: plots.plot_intervals(
-            intervals(model, votes, replicates, progress=told, **common), component
+            intervals(model, votes, n_replicates, progress=told, **common), component
         ),
         "choice": lambda: plots.plot_choice(
             choose_k(votes, range(1, model.n_components + 3), progress=told, **common)

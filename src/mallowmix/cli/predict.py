@@ -8,20 +8,20 @@ import typer
 from mallowmix.cli.model_text import counted, new_table, percent, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.shell import keep_quiet, say, say_json, screen
 from mallowmix.cli.user_options import SHOWN, UnknownItems, try_table, write_table
-from mallowmix.errors import OptionError
+from mallowmix.errors import Option, OptionError
 
 
 @reads_votes
-def predict(
+def predict_command(
     model: Model,
     votes: Votes,
     pairs: Annotated[
         Path | None,
         typer.Option(
             help="A table (.csv, .tsv, .parquet) with the columns first, second (or item_a, item_b; left, right; winner, loser) "
-            "and, if each row is for one person, user. Without user, everybody in VOTES is asked about every pair.",
+            "and, if each row is for one person, user. Without user, every pair is predicted for everybody in VOTES.",
             show_default=False,
         ),
     ] = None,
@@ -44,10 +44,15 @@ def predict(
 
     Someone who is not in VOTES gets what the whole population would say, and `known` is false.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     if pairs is None:
         raise OptionError(
-            "There are no pairs to ask about: name a file with --pairs, with the columns first and second."
+            "There are no pairs to predict: name a file with the columns first and second with ",
+            Option("pairs"),
+            ".",
+            option="pairs",
+            value=None,
+            expected="a file of pairs",
         )
     try_table(output, model, votes, pairs)
     from mallowmix.model.model_file import load

@@ -9,17 +9,17 @@ import typer
 from mallowmix.cli.model_text import counted, new_table, percent, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
-from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.shell import keep_quiet, say, say_json, screen
 from mallowmix.cli.user_options import Level, UnknownItems, User, person, try_table, write_table
-from mallowmix.errors import OptionError
+from mallowmix.errors import Option, OptionError
 
 
 @reads_votes
-def rank(
+def rank_command(
     model: Model,
     votes: MaybeVotes = None,
     user: User = None,
-    top: Annotated[
+    n_top: Annotated[
         int | None,
         typer.Option(
             help="How many items, best first; all unless given.",
@@ -49,7 +49,7 @@ def rank(
 
     Without VOTES it is the ranking of the population.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     try_table(output, model, votes)
     _check_whose(votes, user, output)
     from mallowmix.infer.rank_items import rank as ranked
@@ -59,7 +59,7 @@ def rank(
     if votes is not None:
         people = _people(votes, user, read)
         people = people.with_items(fitted.items, unknown_items=unknown_items)
-    rankings = ranked(fitted, people, n_top=top, level=level, seed=seed, n_jobs=n_jobs)
+    rankings = ranked(fitted, people, n_top=n_top, level=level, seed=seed, n_jobs=n_jobs)
     if output is not None:
         write_table(_table(rankings, people), output)
     if json:
@@ -71,11 +71,22 @@ def rank(
 def _check_whose(votes: Any, user: str | None, output: Path | None) -> None:
     if votes is None and user is not None:
         raise OptionError(
-            f"--user {user} needs a file of votes after the model: without it nothing is known of anybody."
+            Option("user", user),
+            " needs a file of comparisons after the model: without it nothing is known of anybody.",
+            option="user",
+            value=user,
+            expected="given together with a file of comparisons",
         )
     if votes is not None and user is None and output is None:
         raise OptionError(
-            "Whose ranking is wanted? Name somebody with --user, or write everybody's with -o."
+            "Whose ranking is wanted? Name somebody with ",
+            Option("user"),
+            ", or write everybody's with ",
+            Option("output"),
+            ".",
+            option="user",
+            value=None,
+            expected="the name of a user",
         )
 
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from mallowmix.cli.option_values import at_least, column_names, words_for
-from mallowmix.errors import DataWarning
 
 PANEL = "How to read the votes"
 FORMATS = (
@@ -64,7 +63,7 @@ class Reader:
 
         found = read(votes.url if isinstance(votes, Address) else votes, **self.options)
         for note in found.notes:
-            warnings.warn(note, DataWarning, stacklevel=2)
+            warnings.warn(note, stacklevel=2)
         return found
 
 
@@ -131,7 +130,7 @@ OPTIONS = {
         "Rankings: nothing is known of what is not listed, or it is below what is (top-k).",
         "unknown|below",
     ),
-    "zero": _option("Rankings: what the place 0 means.", "error|missing|best"),
+    "zero": _option("Rankings: what the position 0 means.", "error|missing|best"),
 }
 
 

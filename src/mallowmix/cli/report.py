@@ -10,21 +10,21 @@ from mallowmix.cli.option_values import Jobs, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say
+from mallowmix.cli.shell import keep_quiet, say
 from mallowmix.errors import OptionError
 
 _ENDINGS = (".html", ".htm")
 
 
 @reads_votes
-def report(
+def report_command(
     model: Model,
     votes: Votes,
     output: Annotated[Path, typer.Option("-o", "--output", help="The page, one HTML file.")] = Path(
         "report.html"
     ),
     title: Annotated[str, typer.Option(help="Its heading.")] = "What people like",
-    replicates: Annotated[
+    n_replicates: Annotated[
         int,
         typer.Option(
             help="How many times people are weighted anew for intervals, 10 or more; 0: no intervals.",
@@ -36,7 +36,7 @@ def report(
     refit: Annotated[
         bool, typer.Option(help="Judge predictions by people whom the model has not seen.")
     ] = True,
-    simulations: Annotated[
+    n_simulations: Annotated[
         int,
         typer.Option(
             help="How often data is drawn anew to see what error to expect; 0: not at all.",
@@ -60,31 +60,36 @@ def report(
 
     VOTES are the comparisons that the model was learnt from. The page is one file, works offline, and names no person.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     if output.suffix.lower() not in _ENDINGS:
-        raise OptionError(f"{output}: a report is a page; give a name that ends in .html.")
+        raise OptionError(
+            f"{output}: a report is a page; give a name that ends in .html.",
+            option="output",
+            value=output,
+            expected="a name that ends in .html",
+        )
     try_outputs(output, inputs=[model, votes])
-    options = {
-        "replicates": replicates,
-        "choose": choose_k,
-        "refit": refit,
-        "simulations": simulations,
-    }
-    if quick:
-        options = {"replicates": 0, "choose": False, "refit": False, "simulations": 0}
-    found = _made(model, read(votes), title, options | {"seed": seed, "n_jobs": n_jobs}, quiet)
+    from mallowmix.model.model_file import load
+    from mallowmix.report import make_report
+
+    comparisons = read(votes)
+    with progress(hidden=quiet) as told:
+        found = make_report(
+            load(model),
+            comparisons,
+            title=title,
+            n_replicates=0 if quick else n_replicates,
+            choose_k=choose_k and not quick,
+            refit=refit and not quick,
+            n_simulations=0 if quick else n_simulations,
+            seed=seed,
+            n_jobs=n_jobs,
+            progress=told,
+        )
     html = found.html()
     write_all({output: lambda place: place.write_text(html, encoding="utf-8", newline="\n")})
     if not quiet:
         _tell(found, output)
-
-
-def _made(model: Path, comparisons: Any, title: str, options: dict[str, Any], quiet: bool) -> Any:
-    from mallowmix.model.model_file import load
-    from mallowmix.report import make_report
-
-    with progress(hidden=quiet) as told:
-        return make_report(load(model), comparisons, title=title, progress=told, **options)
 
 
 def _tell(found: Any, output: Path) -> None:

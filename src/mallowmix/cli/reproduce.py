@@ -11,7 +11,7 @@ from mallowmix.cli.model_text import new_table
 from mallowmix.cli.option_values import Jobs, Quiet, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
-from mallowmix.cli.shell import hush, say, screen
+from mallowmix.cli.shell import keep_quiet, say, screen
 from mallowmix.errors import FileError, OptionError
 from mallowmix.paper.registry import EXPERIMENTS
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NAMES = "; ".join(f"{name} ({entry.about})" for name, entry in EXPERIMENTS.items())
 
 
-def reproduce(
+def reproduce_command(
     experiment: Annotated[str, typer.Argument(help=f"Which one: {_NAMES}.", show_default=False)],
     quick: Annotated[
         bool,
@@ -30,7 +30,7 @@ def reproduce(
             help="A smaller version of the experiment, in minutes; of table2, the largest K only.",
         ),
     ] = False,
-    seeds: Annotated[
+    n_seeds: Annotated[
         int,
         typer.Option(
             help="How many seeds for each setting (recovery, fig3, table1).",
@@ -60,7 +60,7 @@ def reproduce(
 
     Run again, it continues where it stopped.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     if experiment not in EXPERIMENTS:
         names = ", ".join(EXPERIMENTS)
         raise OptionError(
@@ -73,7 +73,7 @@ def reproduce(
     try_outputs(*(output / f"{experiment}.{ending}" for ending in ("csv", "md", "png")))
     from mallowmix.paper.experiment import Request
 
-    run(experiment, Request(quick, data, seeds, n_jobs), output, quiet=quiet)
+    run(experiment, Request(quick, data, n_seeds, n_jobs), output, quiet=quiet)
 
 
 def _make_folder(folder: Path) -> None:

@@ -12,14 +12,18 @@ from mallowmix.cli.shell import say, say_json, screen
 from mallowmix.errors import OptionError
 
 
-def separability(
-    items: Annotated[
+def separability_command(
+    n_items: Annotated[
         int, typer.Option(help="Q, the number of items.", parser=at_least(2), metavar="NUMBER")
     ] = 100,
-    components: Annotated[
+    n_components: Annotated[
         int,
         typer.Option(
-            help="K, the number of random reference rankings.", parser=at_least(1), metavar="NUMBER"
+            "-k",
+            "--n-components",
+            help="K, the number of random reference rankings.",
+            parser=at_least(1),
+            metavar="NUMBER",
         ),
     ] = 10,
     phi: Annotated[
@@ -38,7 +42,7 @@ def separability(
             help="λ: the others may follow a novel pair this many times as often.",
         ),
     ] = "0.05",
-    draws: Annotated[
+    n_draws: Annotated[
         int,
         typer.Option(
             help="How many random sets of rankings.", parser=at_least(1), metavar="NUMBER"
@@ -48,22 +52,22 @@ def separability(
     json: Json = False,
 ) -> None:
     """Estimate how often random rankings are separable, which is what the paper's method needs."""
-    rows = _rows(items, components, phi, threshold, draws, seed)
+    rows = _rows(n_items, n_components, phi, threshold, n_draws, seed)
     if json:
         sizes = {
-            "items": items,
-            "components": components,
+            "n_items": n_items,
+            "n_components": n_components,
             "threshold": threshold,
-            "draws": draws,
+            "n_draws": n_draws,
             "seed": seed,
         }
         say_json(sizes | {"results": rows})
     else:
-        _tell(items, components, threshold, draws, rows)
+        _tell(n_items, n_components, threshold, n_draws, rows)
 
 
 def _rows(
-    n_items: int, n_components: int, phis: Numbers, threshold: float, draws: int, seed: int
+    n_items: int, n_components: int, phis: Numbers, threshold: float, n_draws: int, seed: int
 ) -> list[dict[str, Any]]:
     from mallowmix.model.separability import separability_probability
 
@@ -80,7 +84,7 @@ def _rows(
                 n_components,
                 phi,
                 threshold=threshold,
-                draws=draws,
+                n_draws=n_draws,
                 seed=seed,
                 progress=tick,
             )
@@ -102,10 +106,10 @@ def _bound(n_items: int, n_components: int, phi: float, threshold: float) -> flo
 
 
 def _tell(
-    n_items: int, n_components: int, threshold: float, draws: int, rows: list[dict[str, Any]]
+    n_items: int, n_components: int, threshold: float, n_draws: int, rows: list[dict[str, Any]]
 ) -> None:
     say(
-        f"{draws:,} times, {n_components} random rankings of {n_items} items: how often does every one of them have a pair that "
+        f"{n_draws:,} times, {n_components} random rankings of {n_items} items: how often does every one of them have a pair that "
         f"the others follow at most {threshold:g} times as often?\n"
     )
     headings = ("phi", "probability", "standard error", "Lemma 3 promises")

@@ -7,12 +7,12 @@ import typer
 
 from mallowmix.cli.option_values import at_least, count_or_auto, number
 from mallowmix.cli.shell import say
-from mallowmix.errors import FileError, OptionError
+from mallowmix.errors import FileError, Option, OptionError
 
 _VOTES, _MINUTES = 200, 10.0  # after which a survey from nothing learns again
 
 
-def serve(
+def serve_command(
     model: Annotated[
         Path | None, typer.Argument(help="A model file to begin with.", show_default=False)
     ] = None,
@@ -61,11 +61,11 @@ def serve(
         bool,
         typer.Option("--propose", help="Let participants propose items; an admin lets them in."),
     ] = False,
-    components: Annotated[
+    n_components: Annotated[
         Any,
         typer.Option(
-            "--components",
             "-k",
+            "--n-components",
             metavar="NUMBER|auto",
             parser=count_or_auto,
             help="How many tastes a refit learns.",
@@ -116,7 +116,12 @@ def serve(
     """
     if model is None and items is None and not Path(votes).exists() and "://" not in votes:
         raise OptionError(
-            "There is nothing to ask about: name a model file, or a list of items with --items."
+            "There is nothing to ask about: name a model file, or a list of items with ",
+            Option("items"),
+            ".",
+            option="items",
+            value=None,
+            expected="a list of items, where there is no model",
         )
     _check_extra()
     from mallowmix.web.settings import LOOPBACK, Settings
@@ -127,7 +132,7 @@ def serve(
         questions=questions,
         refit_votes=(0 if model else _VOTES) if refit_votes is None else refit_votes,
         refit_minutes=(0.0 if model else _MINUTES) if refit_minutes is None else refit_minutes,
-        n_components=components,
+        n_components=n_components,
         propose=propose,
         admin_token=admin_token,
         rate=rate,

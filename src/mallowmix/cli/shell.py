@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import re
 import sys
 import traceback
 import warnings
@@ -15,7 +14,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from mallowmix.errors import MallowmixError, MallowmixWarning, OptionError
+from mallowmix.cli.option_names import as_typed, option_names
+from mallowmix.errors import MallowmixError, MallowmixWarning, OptionError, written
 
 EXIT_CODES = {
     0: "all went well",
@@ -28,7 +28,8 @@ EXIT_CODES = {
 DEBUG = "MALLOWMIX_DEBUG"
 _PIPE_WIDTH = 120  # columns of a table that goes into a file or a pipe
 
-written: list[Path] = []  # the files that the running command has put in their places
+files_written: list[Path] = []  # by the running command
+_names: dict[str, str] = {}  # how the running command writes each option
 
 
 class Screen(Console):
@@ -63,7 +64,8 @@ def _complain(kind: str, style: str, message: str) -> None:
 @contextlib.contextmanager
 def plain_words() -> Iterator[None]:
     """Run a command: warnings become notes, and whatever ends it becomes a sentence and an exit code, never a traceback."""
-    written.clear()
+    files_written.clear()
+    _names.clear()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # φ on a screen that lacks it is no reason to fail
@@ -73,6 +75,19 @@ def plain_words() -> Iterator[None]:
         sys.stdout.flush()
     except BaseException as error:
         raise SystemExit(explain(error)) from None
+
+
+def speak_as(command: Any) -> None:
+    """From now on, messages name options as this command does."""
+    _names.clear()
+    _names.update(option_names(command))
+
+
+def in_own_names(message: Any) -> str:
+    """An error or a warning of the library as text, in the names of the running command."""
+    if not isinstance(message, MallowmixError | MallowmixWarning):
+        return str(message)
+    return written(message.parts, lambda option: as_typed(option, _names))
 
 
 @contextlib.contextmanager
@@ -90,14 +105,14 @@ def _once(usual: Callable[..., Any]) -> Callable[..., Any]:
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if not issubclass(category, MallowmixWarning):
             usual(message, category, *where, **more)
-        elif str(message) not in seen:
-            seen.add(str(message))
-            _complain("Note: ", "bold yellow", in_options(str(message)))
+        elif (said := in_own_names(message)) not in seen:
+            seen.add(said)
+            _complain("Note: ", "bold yellow", said)
 
     return show
 
 
-def hush(quiet: bool) -> None:
+def keep_quiet(quiet: bool) -> None:
     """For the rest of the command, show no notes."""
     if quiet:
         warnings.simplefilter("ignore", MallowmixWarning)
@@ -125,7 +140,7 @@ def _sentence(error: BaseException) -> tuple[int, str]:
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return 130, _interrupted()
     if isinstance(error, MallowmixError):
-        return 2 if isinstance(error, OptionError) else 1, in_options(str(error))
+        return 2 if isinstance(error, OptionError) else 1, in_own_names(error)
     if isinstance(error, MemoryError):
         return (
             1,
@@ -140,9 +155,9 @@ def _sentence(error: BaseException) -> tuple[int, str]:
 
 
 def _interrupted() -> str:
-    if not written:
+    if not files_written:
         return "Interrupted; nothing was written."
-    return f"Interrupted; {' and '.join(map(str, written))} had been written already."
+    return f"Interrupted; {' and '.join(map(str, files_written))} had been written already."
 
 
 def _usage(error: Any) -> str:
@@ -164,60 +179,3 @@ def _explain_system(error: OSError) -> int:
         "Error: ", "bold red", f"{where}{error.strerror or error}; mallowmix could not go on."
     )
     return 1
-
-
-_NAMES = {
-    "n_components": "-k",
-    "n_users": "--users",
-    "n_items": "--items",
-    "n_fits": "--fits",
-    "n_people": "--people",
-} | {
-    name: "--" + name.replace("_", "-")
-    for name in (
-        *(
-            "n_projections",
-            "min_count",
-            "self_pairs",
-            "per_user",
-            "unknown_items",
-            "max_particles",
-            "include_mu",
-        ),
-        *("both_bad", "top_items", "most_per_user"),
-    )
-}
-_SAID = (  # how the library says it, how the command line does
-    (r"columns=\{[^}]*\} in Python or (--columns \S+) on the command line", r"\1"),
-    (r'columns=\{"(\w+)": "([^"]*)"\}', r"--columns \1=\2"),
-    (r"^columns (?=has|gives)", "--columns "),
-    (
-        r'\b(self_pairs|missing|unknown_items|refine|zeta|metric|ties|both_bad|unlisted|zero|format)="([\w-]+)"',
-        r"--\1 \2",
-    ),
-    (r'\bquery="([^"]*)"', r"--query '\1'"),
-    (r'\boutcomes=\{"([^"]*)": "(\w+)"\}', r"--outcomes \1=\2"),
-    (r"\bone_user=True", "--one-user"),
-    (r"\b(top_items|most_per_user|n_people)=(\d+)", r"\1 \2"),  # and the name as below
-    (
-        r"^(method|seed|n_jobs|zeta|tol|metric|refine|phi|alpha|prior|missing|draws|threshold) is ",
-        r"--\1 is ",
-    ),
-    (r"^(format|ties|zero|unlisted|outcomes|query) (?=is |gives )", r"--\1 "),
-    (
-        r"^(form|particles|given|split|estimate|level|folds|simulations|replicates|permutations|systems|memory) is ",
-        r"--\1 is ",
-    ),
-    (
-        r"is no option of the method '([\w-]+)'; it goes with '([\w-]+)'",
-        r"is no option of --method \1; it goes with \2",
-    ),
-    (r"^columns is '", "--kind is '"),
-)
-
-
-def in_options(message: str) -> str:
-    """A message of the library as the command line would say it: self_pairs="drop" is --self-pairs drop here."""
-    for said, instead in _SAID:
-        message = re.sub(said, instead, message)
-    return re.sub(rf"(?:--)?\b({'|'.join(_NAMES)})\b", lambda found: _NAMES[found[1]], message)

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.model_text import components_table, counted, model_values
-from mallowmix.cli.option_values import Json, Model, Top, one_form
+from mallowmix.cli.option_values import Json, Model, Top
 from mallowmix.cli.shell import say, say_json, screen
+from mallowmix.errors import Option, OptionError
 
 
-def show(
+def show_command(
     model: Model,
     json: Json = False,
     csv: Annotated[
@@ -21,26 +22,35 @@ def show(
             help="Print a row for each component and item: component,share,phi,position,item.",
         ),
     ] = False,
-    top: Top = None,
+    n_top: Top = None,
 ) -> None:
     """Show the shared rankings of a model: shares, dispersions, items, and what sets each apart."""
-    one_form(json=json, csv=csv)
+    if json and csv:
+        raise OptionError(
+            Option("json"),
+            " and ",
+            Option("csv"),
+            " exclude each other: pass one.",
+            option="csv",
+            value=csv,
+            expected="left out where JSON is printed",
+        )
     from mallowmix.model.model_file import load
 
     loaded = load(model)
     if json:
-        say_json(model_values(loaded, top))
+        say_json(model_values(loaded, n_top))
     elif csv:
-        _print_csv(loaded, top)
+        _print_csv(loaded, n_top)
     else:
-        _tell(loaded, top)
+        _tell(loaded, n_top)
 
 
-def _tell(model: Any, top: int | None) -> None:
+def _tell(model: Any, n_top: int | None) -> None:
     say(
         f"{counted(model.n_components, 'component', 'components')} over {model.n_items:,} items{_origin(model.report)}.\n"
     )
-    screen().print(components_table(model, top))
+    screen().print(components_table(model, n_top))
 
 
 def _origin(report: Any) -> str:
@@ -52,9 +62,9 @@ def _origin(report: Any) -> str:
     return f", learned from {made} by {people} (method {report.method}, seed {report.seed})"
 
 
-def _print_csv(model: Any, top: int | None) -> None:
+def _print_csv(model: Any, n_top: int | None) -> None:
     lines = csv.writer(sys.stdout, lineterminator="\n")
     lines.writerow(("component", "share", "phi", "position", "item"))
-    for row in model.table(top):
+    for row in model.table(n_top):
         for position, item in enumerate(row["items"], start=1):  # 1 is best
             lines.writerow((row["component"], row["share"], row["phi"], position, item))

@@ -18,11 +18,11 @@ from mallowmix.cli.outputs import (
     weights_table,
     write_all,
 )
-from mallowmix.cli.shell import hush, say
+from mallowmix.cli.shell import keep_quiet, say
 from mallowmix.errors import DataWarning
 
 
-def simulate(
+def simulate_command(
     out: Annotated[
         Path,
         typer.Argument(
@@ -104,7 +104,7 @@ def simulate(
     quiet: Quiet = False,
 ) -> None:
     """Draw random reference rankings and people who mix them; write their comparisons and, if asked, the truth."""
-    hush(quiet)
+    keep_quiet(quiet)
     for table in filter(None, (out, weights)):
         check_table_name(table)
     try_outputs(*filter(None, (out, truth, weights)))
@@ -144,4 +144,4 @@ def _note_absent(comparisons: Any, out: Path) -> None:
     if absent:
         words = "items were" if absent > 1 else "item was"
         message = f"{absent} {words} never drawn into a comparison: who reads {out} cannot know of them. Draw more comparisons."
-        warnings.warn(message, DataWarning, stacklevel=2)
+        warnings.warn(DataWarning(message), stacklevel=2)

@@ -10,13 +10,13 @@ from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, Top
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.shell import keep_quiet, say, say_json, screen
 
 _NAMED = 5  # new items named before "and … more"
 
 
 @reads_votes
-def update(
+def update_command(
     model: Model,
     votes: Votes,
     output: Annotated[
@@ -31,7 +31,7 @@ def update(
     seed: Seed = 0,
     n_jobs: Jobs = None,
     read: Reader = AS_GIVEN,
-    top: Top = None,
+    n_top: Top = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -40,7 +40,7 @@ def update(
     A model remembers rankings, not votes: give old and new comparisons in one file if both should count, the new ones alone if
     the old are out of date. Items that the model does not know are added to every ranking.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     target = output or model
     try_outputs(target, inputs=[votes])
     from mallowmix.model.model_file import load
@@ -50,24 +50,24 @@ def update(
     updated = _updated(before, comparisons, seed, n_jobs, quiet)
     write_all({target: model_writer(updated)})
     if json:
-        say_json(model_values(updated, top) | {"output": str(target)})
+        say_json(model_values(updated, n_top) | {"output": str(target)})
     elif not quiet:
-        _tell(updated, comparisons, votes, target, top)
+        _tell(updated, comparisons, votes, target, n_top)
 
 
 def _updated(before: Any, comparisons: Any, seed: int, n_jobs: int | None, quiet: bool) -> Any:
-    from mallowmix.fitting.update import update as learn_on
+    from mallowmix.fitting.update import update
 
     with progress(hidden=quiet) as report:
-        return learn_on(before, comparisons, seed=seed, n_jobs=n_jobs, progress=report)
+        return update(before, comparisons, seed=seed, n_jobs=n_jobs, progress=report)
 
 
-def _tell(model: Any, comparisons: Any, votes: Any, target: Path, top: int | None) -> None:
+def _tell(model: Any, comparisons: Any, votes: Any, target: Path, n_top: int | None) -> None:
     say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.")
     new = list(model.report.update.new_items)
     if new:
         more = f" and {len(new) - _NAMED:,} more" if len(new) > _NAMED else ""
         say(f"New to the model: {', '.join(map(safe, new[:_NAMED]))}{more}.")
     say("")
-    screen().print(components_table(model, top))
+    screen().print(components_table(model, n_top))
     say(f"\nWrote {target}. See it again with: mallowmix show {target}")

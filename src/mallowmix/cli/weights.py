@@ -17,13 +17,13 @@ from mallowmix.cli.model_text import counted, new_table, percent, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import weights_table
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.shell import keep_quiet, say, say_json, screen
 from mallowmix.cli.user_options import SHOWN, Level, UnknownItems, try_table, write_table
-from mallowmix.errors import OptionError
+from mallowmix.errors import Option, OptionError
 
 
 @reads_votes
-def weights(
+def weights_command(
     model: Model,
     votes: Votes,
     output: Annotated[
@@ -57,11 +57,17 @@ def weights(
     json: Json = False,
 ) -> None:
     """Say how much of each shared ranking every person follows: those the model was learnt from, or new ones."""
-    hush(quiet)
+    keep_quiet(quiet)
     try_table(output, model, votes)
     if intervals and estimate == "map":
         raise OptionError(
-            "--intervals go with --estimate mean: they are about the whole posterior, not its most likely point."
+            Option("intervals"),
+            " goes with ",
+            Option("estimate", "mean"),
+            ": intervals are about the whole posterior, not its most likely point.",
+            option="intervals",
+            value=intervals,
+            expected="left out with the estimate 'map'",
         )
     from mallowmix.model.model_file import load
 
@@ -82,10 +88,10 @@ def _found(
 ) -> tuple[Any, Any]:
     """Everybody's weights, and the ends of their intervals where a level is given."""
     from mallowmix.infer.gibbs_draws import weight_intervals
-    from mallowmix.infer.weights import weights as fold_in
+    from mallowmix.infer.weights import weights
 
     if level is None:
-        return fold_in(model, people, estimate=estimate, engine=run), None  # type: ignore[arg-type]
+        return weights(model, people, estimate=estimate, engine=run), None  # type: ignore[arg-type]
     found = weight_intervals(model, people, level=level, seed=seed, engine=run)
     return found.mean, (found.low, found.high)
 

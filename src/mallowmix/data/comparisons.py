@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels, as_labels, check_distinct, encode_groups, text_of
 from mallowmix.data.row_checks import Policy, Where, checked_columns
-from mallowmix.errors import DataError, check_choice
+from mallowmix.errors import DataError, Option, check_choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,9 @@ class Comparisons:
         new_number[chosen] = np.arange(len(chosen))
         if np.count_nonzero(new_number >= 0) < len(chosen):
             raise DataError(
-                "A user is named twice; give each once, and say with user_weight how much each counts."
+                "A user is named twice; give each once, and how much each counts with ",
+                Option("user_weight"),
+                ".",
             )
         rows = new_number[self.user] >= 0
         return Comparisons.from_codes(
@@ -195,7 +197,9 @@ class Comparisons:
             unknown = self.items[compared[number[compared] < 0]]
             raise DataError(
                 f"{len(unknown)} of the {self.n_items} items are unknown: {_shown(unknown)}. "
-                'Leave their comparisons out with unknown_items="drop", or fit a model that knows them.'
+                "Leave their comparisons out with ",
+                Option("unknown_items", "drop"),
+                ", or fit a model that knows them.",
             )
         return Comparisons.from_codes(
             self.user[keep],
@@ -293,14 +297,17 @@ def _chosen(numbers: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.int
 def _by_user(user_weight: Mapping[Any, float], users: Labels) -> list[float]:
     if not isinstance(user_weight, Mapping):
         raise DataError(
-            f"user_weight is a {type(user_weight).__name__}; give a mapping from each user to a number."
+            Option("user_weight"),
+            f" is a {type(user_weight).__name__}; give a mapping from each user to a number.",
         )
     by_text = {str(name): weight for name, weight in user_weight.items()}
     lacking = [text for text in text_of(users) if text not in by_text]
     if lacking:
         others = f" (and {len(lacking) - 1:,} more like it)" if len(lacking) > 1 else ""
         raise DataError(
-            f"user_weight has no entry for user {lacking[0]!r}{others}. Give every user a number, 1 for the usual."
+            Option("user_weight"),
+            f" has no entry for user {lacking[0]!r}{others}. "
+            "Give every user a number, 1 for the usual.",
         )
     return [by_text[text] for text in text_of(users)]
 
@@ -310,15 +317,19 @@ def _checked_user_weight(user_weight: ArrayLike | None, users: Labels) -> NDArra
         weights = np.ones(len(users)) if user_weight is None else np.array(user_weight, np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            "user_weight holds something that is not a number. Give every user a finite number of at least 0."
+            Option("user_weight"),
+            " holds something that is not a number. Give every user a finite number of at least 0.",
         ) from None
     if weights.shape != users.shape:
         raise DataError(
-            f"user_weight has the shape {weights.shape} for {len(users)} users; there must be one number each."
+            Option("user_weight"),
+            f" has the shape {weights.shape} for {len(users)} users; there must be one number each.",
         )
     for m in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[:1]:
         raise DataError(
-            f"user_weight of user {users.tolist()[m]!r} is {weights[m]:g}; it must be a finite number of at least 0."
+            Option("user_weight"),
+            f" of user {users.tolist()[m]!r} is {weights[m]:g}; "
+            "it must be a finite number of at least 0.",
         )
     return weights
 

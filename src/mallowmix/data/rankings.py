@@ -16,7 +16,7 @@ from mallowmix.data.ranking_entries import (
     sorted_entries,
     with_the_rest,
 )
-from mallowmix.errors import DataError, check_choice
+from mallowmix.errors import DataError, Option, check_choice
 
 Ties: TypeAlias = Literal["drop", "half", "error"]
 Unlisted: TypeAlias = Literal["unknown", "below"]
@@ -256,7 +256,11 @@ class Rankings:
         check_choice("ties", ties, ("drop", "half", "error"))
         if ties == "error" and self.has_ties:
             raise DataError(
-                'Some rankings have ties. Pass ties="drop" or ties="half" to turn them into comparisons.'
+                "Some rankings have ties. Pass ",
+                Option("ties", "drop"),
+                " or ",
+                Option("ties", "half"),
+                " to turn them into comparisons.",
             )
         ranking, winner, loser, share = ordered_pairs(
             self.starts, self.item, self.place, ties == "half"
@@ -296,5 +300,5 @@ def _flattened(orders: Iterable[Sequence[object]]) -> _Flat:
 def _numbers(name: str, values: ArrayLike | None, count: int) -> NDArray[np.float64]:
     numbers = np.ones(count) if values is None else np.array(values, np.float64)
     if numbers.shape != (count,) or not np.all(np.isfinite(numbers) & (numbers >= 0)):
-        raise DataError(f"{name} must hold {count} finite numbers of at least 0, one each.")
+        raise DataError(Option(name), f" must hold {count} finite numbers of at least 0, one each.")
     return numbers

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mallowmix.data.labels import Labels, as_arrow, as_column, encode, pc, text_of
-from mallowmix.errors import DataError, OptionError
+from mallowmix.errors import DataError, Option, OptionError
 
 _NAMES = {"user": ("user",), "item": ("item",), "rating": ("rating", "stars")}
 Scale = Sequence[Any] | Mapping[Any, float] | None
@@ -145,7 +145,9 @@ def _levels(column: pa.ChunkedArray, scale: Scale) -> tuple[NDArray[np.int32], N
     if scale is None:
         if numbers is None:
             raise DataError(
-                "The ratings are labels: say with scale which there are, from worst to best."
+                "The ratings are labels: say with ",
+                Option("scale"),
+                " which there are, from worst to best.",
             )
         values, level = np.unique(numbers, return_inverse=True)
         if not np.all(np.isfinite(values)):
@@ -194,7 +196,9 @@ def _scale_values(
         values = np.arange(1.0, len(names) + 1)
     if len(names) < 2 or len(set(map(str, names))) < len(names) or not np.all(np.diff(values) > 0):
         raise OptionError(
-            f"scale is {scale!r}; it must have at least two different levels, from worst to best."
+            option="scale",
+            value=scale,
+            expected="at least two different levels, from worst to best",
         )
     return names, values
 
@@ -206,7 +210,9 @@ def _as_numbers(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
         return pc.cast(column, pa.float64()).to_numpy()
     except pa.ArrowException:
         raise DataError(
-            f"The ratings have the type {column.type}; give numbers, or labels and a scale."
+            f"The ratings have the type {column.type}; give numbers, or labels and a ",
+            Option("scale"),
+            ".",
         ) from None
 
 

@@ -8,11 +8,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mallowmix.data.labels import alike, as_arrow, as_column, pc
-from mallowmix.errors import DataError, check_choice
+from mallowmix.errors import DataError, Option, Part, check_choice
 
 Policy: TypeAlias = Literal["error", "drop"]
 Where: TypeAlias = Callable[[int], str]
 Mask: TypeAlias = NDArray[np.bool_]
+
+# what to do about a row that cannot be used, as the last parts of a message
+FILL_OR_DROP: tuple[Part, ...] = ("Fill such rows in, or pass ", Option("missing", "drop"), ".")
+DROP_SELF_PAIRS: tuple[Part, ...] = ("Drop such rows, or pass ", Option("self_pairs", "drop"), ".")
+WEIGHTS_ARE_COUNTS = "Weights are counts of at least 0."
 
 
 class Columns(NamedTuple):
@@ -108,7 +113,7 @@ def _present(
     for name, gap in lacking.items():
         if gap.any() and missing == "error":
             raise DataError(
-                f'{where(_first(gap))}: the {name} is missing{_more(gap)}. Fill such rows in, or pass missing="drop".'
+                f"{where(_first(gap))}: the {name} is missing{_more(gap)}. ", *FILL_OR_DROP
             )
     return ~np.logical_or.reduce(list(lacking.values()))
 
@@ -132,7 +137,7 @@ def _positive(weights: NDArray[np.float64] | None, keep: Mask, where: Where) -> 
         if bad.any():
             row = _first(bad)
             raise DataError(
-                f"{where(row)}: the weight {weights[row]:g} {what}{_more(bad)}. Weights are counts of at least 0."
+                f"{where(row)}: the weight {weights[row]:g} {what}{_more(bad)}. {WEIGHTS_ARE_COUNTS}"
             )
     return weights > 0
 
@@ -147,7 +152,8 @@ def _unequal(
         row = _first(same)
         raise DataError(
             f"{where(row)}: user {user[row].as_py()!r} compares {winner[row].as_py()!r} with itself"
-            f'{_more(same)}. Drop such rows, or pass self_pairs="drop".'
+            f"{_more(same)}. ",
+            *DROP_SELF_PAIRS,
         )
     return ~same
 

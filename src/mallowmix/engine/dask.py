@@ -121,7 +121,12 @@ def _client(client: Any, workers: int) -> tuple[Any, bool]:
         from distributed import Client
         from distributed.deploy.subprocess import SubprocessCluster
     except ImportError:
-        raise OptionError("The engine dask needs Dask: pip install 'mallowmix[dask]'.") from None
+        raise OptionError(
+            "The engine dask needs Dask: pip install 'mallowmix[dask]'.",
+            option="engine",
+            value="dask",
+            expected="an engine whose packages are installed",
+        ) from None
     if isinstance(client, Client):
         return client, False
     if client is None:
@@ -132,5 +137,8 @@ def _client(client: Any, workers: int) -> tuple[Any, bool]:
         return Client(client, timeout=10), False
     except (OSError, ValueError) as error:
         raise OptionError(
-            f"No Dask scheduler answers at {client} ({error}): start one with `dask scheduler`."
+            f"No Dask scheduler answers at {client} ({error}): start one with `dask scheduler`.",
+            option="scheduler",
+            value=client,
+            expected="the address of a running scheduler",
         ) from None

@@ -22,7 +22,9 @@ def as_bytes(size: str | float) -> int:
     """The number of bytes that a size such as "2GB" means."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", str(size).lower())
     if match is None or match[2] not in _UNITS:
-        raise OptionError(f"memory is {size!r}; write a number and a unit, as in 2GB or 512MB.")
+        raise OptionError(
+            option="memory", value=size, expected="a number and a unit, as in 2GB or 512MB"
+        )
     return int(float(match[1]) * _UNITS[match[2]])
 
 
@@ -31,6 +33,8 @@ def check_memory(size: str | float) -> int:
     nbytes = as_bytes(size)
     if nbytes < LEAST_MEMORY:
         raise OptionError(
-            f"memory is {size}; at least {LEAST_MEMORY // 10**6}MB are needed for a few blocks and their sums."
+            option="memory",
+            value=size,
+            expected=f"at least {LEAST_MEMORY // 10**6}MB, for a few blocks and their sums",
         )
     return nbytes

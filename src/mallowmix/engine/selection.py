@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from mallowmix.engine.engine import Engine
 from mallowmix.engine.threads import ThreadEngine
-from mallowmix.errors import OptionError, check_choice
+from mallowmix.errors import Option, OptionError, check_choice
 
 EngineName: TypeAlias = Literal["threads", "disk", "dask", "gpu"]
 ENGINES: tuple[str, ...] = get_args(EngineName)
@@ -61,7 +61,15 @@ def make_engine(
     )
     check_choice("engine", name, ENGINES)
     if scheduler is not None and name != "dask":
-        raise OptionError(f"scheduler goes with the engine dask, not with {name}.")
+        raise OptionError(
+            Option("scheduler"),
+            " goes with ",
+            Option("engine", "dask"),
+            f", not with {name}.",
+            option="scheduler",
+            value=scheduler,
+            expected="left out, or given with the engine dask",
+        )
     if name == "disk":
         from mallowmix.engine.out_of_core.disk import DiskEngine
 

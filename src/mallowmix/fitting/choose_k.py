@@ -15,7 +15,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users, split_users
 from mallowmix.data.text import percent, table_of
 from mallowmix.engine import ThreadEngine, make_blocks
-from mallowmix.errors import MallowmixWarning, OptionError, check_at_least
+from mallowmix.errors import MallowmixWarning, Option, OptionError, check_at_least, shown_value
 from mallowmix.fitting.fit import fit
 from mallowmix.fitting.k_rules import Evidence, difference, ratio, recommend
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
@@ -120,7 +120,7 @@ def choose_k(
     comparisons: Comparisons,
     ks: Iterable[int] = range(1, 9),
     *,
-    folds: int = 3,
+    n_folds: int = 3,
     refine: Literal["short", "full"] = "short",
     seed: int = 0,
     n_jobs: int | None = None,
@@ -129,7 +129,7 @@ def choose_k(
     """Recommend a number of components, K, with its reason.
 
     ks : the numbers to try, as far as people and items allow; one component is always tried too, as what more must beat
-    folds : people are dealt into so many parts, each predicted by a model learnt from the others
+    n_folds : people are split into so many parts, each predicted by a model learnt from the others
     refine : how far each model is refined (`fit`); "short" tells numbers apart as well as "full", in a third of the time
     seed, n_jobs, progress : as in `fit`
 
@@ -138,7 +138,7 @@ def choose_k(
     Of the supported numbers the smallest is recommended that predicts as well as the best of them, to one standard error of the
     difference, paired by person.
     """
-    wanted = _checked(ks, folds)
+    wanted = _checked(ks, n_folds)
     seed = int(as_key(seed))
     warn_about(comparisons, stacklevel=3)
     people = counted_users(comparisons)
@@ -150,7 +150,7 @@ def choose_k(
             (),
         )
     tried = [k for k in sorted({1, *wanted}) if k <= _most(people)]
-    work = _Work(people, folds, refine, seed, n_jobs, progress, (folds + 2) * len(tried))
+    work = _Work(people, n_folds, refine, seed, n_jobs, progress, (n_folds + 2) * len(tried))
     spectrum = _spectrum(work, tried[-1])
     found = [_evidence(work, k, spectrum) for k in tried]
     k, reason, certain = recommend(found, spectrum.n_components)
@@ -165,7 +165,7 @@ class _Work:
     """The people, how to cut and learn, and how many of the models are done."""
 
     people: Comparisons
-    folds: int
+    n_folds: int
     refine: Literal["short", "full"]
     seed: int
     n_jobs: int | None
@@ -190,17 +190,25 @@ class _Work:
         return model
 
 
-def _checked(ks: Iterable[int], folds: int) -> list[int]:
-    check_at_least("folds", folds, 2)
+def _checked(ks: Iterable[int], n_folds: int) -> list[int]:
+    check_at_least("n_folds", n_folds, 2)
     numbers = list(ks)
     for k in numbers:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise OptionError(
-                f"ks holds {k!r}; the numbers of components to try must be whole and at least 1."
+                Option("ks"),
+                f" holds {shown_value(k)}; the numbers of components to try must be whole and at least 1.",
+                option="ks",
+                value=k,
+                expected="whole numbers of at least 1",
             )
     if not numbers:
         raise OptionError(
-            "ks is empty; give the numbers of components to try, such as range(1, 9)."
+            Option("ks"),
+            " is empty; give the numbers of components to try, such as 1 to 8.",
+            option="ks",
+            value=(),
+            expected="at least one number of components",
         )
     return [int(k) for k in numbers]
 
@@ -229,9 +237,9 @@ def _evidence(work: _Work, k: int, spectrum: ComponentCount) -> Evidence:
 
 def _held_out(work: _Work, k: int) -> tuple[Array, list[float]]:
     """(M, 2) everybody's score when held out, weighted by user_weight, and the smallest share in each fold's model."""
-    fold = split_users(work.people.n_users, work.folds, seed=work.seed)
+    fold = split_users(work.people.n_users, work.n_folds, seed=work.seed)
     scores, shares = np.zeros((work.people.n_users, 2)), []
-    for f in range(work.folds):
+    for f in range(work.n_folds):
         model = work.learn(fold != f, k)
         held_out = predict_held_out(
             model, work.people.take_users(fold == f), seed=work.seed, n_jobs=work.n_jobs

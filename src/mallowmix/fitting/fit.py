@@ -151,7 +151,7 @@ def _check_stored(options: FitOptions, components: str, n_fits: int) -> None:
         if value != possible:
             raise OptionError(
                 Option(option, value),
-                " needs the comparisons in memory: read them with read_comparisons, or leave it out.",
+                " needs the comparisons in memory: leave it out, or do not keep them on disk.",
                 option=option,
                 value=value,
                 expected=repr(possible),
@@ -161,7 +161,8 @@ def _check_stored(options: FitOptions, components: str, n_fits: int) -> None:
 def _check_sizes(comparisons: Data, n_components: int | str, options: FitOptions) -> None:
     if not comparisons.user_weight.any():
         raise DataError(
-            "user_weight is 0 for everybody: nobody is left to learn from. Give someone a weight above 0."
+            Option("user_weight"),
+            " is 0 for everybody: nobody is left to learn from. Give someone a weight above 0.",
         )
     if comparisons.n_comparisons > MOST_COMPARISONS:
         raise DataError(
@@ -174,7 +175,7 @@ def _check_sizes(comparisons: Data, n_components: int | str, options: FitOptions
         raise OptionError(
             option="n_components",
             value=n_components,
-            expected='a whole number of at least 1, or "auto" with method "spectral"',
+            expected="a whole number of at least 1, or 'auto' with the method 'spectral'",
         )
     check_at_least("n_components", n_components, 1)
     _check_count(n_components, int(np.count_nonzero(comparisons.user_weight)))
@@ -188,6 +189,8 @@ def _check_count(n_components: int, n_users: int) -> None:
         )
     if n_components > n_users:
         raise DataError(
-            f"{n_components} components cannot be distinguished by {n_users:,} users: there must be a person for each at least. "
-            "Lower the number of components, or add people."
+            f"{n_components} components cannot be distinguished by {n_users:,} users: there must be at "
+            "least one for each. Lower ",
+            Option("n_components"),
+            ", or add users.",
         )

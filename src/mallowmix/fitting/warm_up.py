@@ -23,7 +23,7 @@ def warm() -> None:
         weights(model, dishes.comparisons, estimate="map")
         rank(model, dishes.comparisons.take_users([0]), n_draws=10)
         fit_rankings(sample_orders(list(range(14)), 0.5, 5))
-        separability_probability(10, 2, 0.1, draws=2)
+        separability_probability(10, 2, 0.1, n_draws=2)
 
 
 if __name__ == "__main__":

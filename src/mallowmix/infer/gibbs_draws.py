@@ -16,7 +16,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import OptionError, check_at_least
+from mallowmix.errors import check_at_least, check_level
 from mallowmix.infer.collapsed_variational import fold_in, gather, vertex_posterior
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.tempered_draws import tempered_draws
@@ -82,12 +82,6 @@ def weight_intervals(
     mean, low, high = np.moveaxis(rows, 1, 0)
     n = data.per_user()
     return WeightIntervals(data.users, mean, low, high, n, level, data.frame_kind)
-
-
-def check_level(level: float) -> None:
-    """Raise an OptionError unless a level is strictly between 0 and 1."""
-    if not 0 < level < 1:
-        raise OptionError(f"level is {level}; it must be between 0 and 1, as in 0.9.")
 
 
 def weight_draws(

@@ -64,7 +64,8 @@ def next_pair(
     check_at_least("n_draws", n_draws, 2)
     if comparisons.n_users != 1:
         raise DataError(
-            f"next_pair asks one person; these are comparisons of {comparisons.n_users}. Take one with .of(user)."
+            f"The next pair is for one user; these are comparisons of {comparisons.n_users}. "
+            "Take one with .of(user)."
         )
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     prepared, Q, items = prepare(model), model.n_items, model.items.tolist()

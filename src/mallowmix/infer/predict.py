@@ -141,9 +141,7 @@ def pair_codes(model: ComponentModel, pairs: Pairs) -> NDArray[np.int64]:
     for n, pair in enumerate(pairs, 1):
         first, second = (_found(number, label, n) for label in _two(pair, n))
         if first == second:
-            raise DataError(
-                f"Pair {n} asks for {pair[0]!r} against itself: give two different items."
-            )
+            raise DataError(f"Pair {n} compares {pair[0]!r} with itself: give two different items.")
         codes.append(first * model.n_items + second)
     return np.array(codes, np.int64)
 
@@ -159,7 +157,8 @@ def _found(number: dict[str, int], label: object, n: int) -> int:
         return number[str(label)]
     except KeyError:
         raise DataError(
-            f"Pair {n}: the model has no item {label!r}; it has {len(number)} others. Mend the name, or leave the pair out."
+            f"Pair {n}: the model has no item {label!r}; it has {len(number)} others. "
+            "Correct the name, or leave the pair out."
         ) from None
 
 

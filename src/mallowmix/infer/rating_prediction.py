@@ -91,7 +91,9 @@ def predict_ratings(
         check_at_least(name, value, 0)
     if c == 0:
         raise OptionError(
-            f"c is {c}; it must be above 0, so that every level that occurs is possible for everybody."
+            option="c",
+            value=c,
+            expected="above 0, so that every level that occurs is possible for every user",
         )
     table = rating_table(ratings, scale=scale)
     user, item = _targets(table, model, targets)
@@ -126,9 +128,10 @@ def _targets(
     unknown = int(np.count_nonzero(item < 0))
     if unknown:
         warnings.warn(
-            f"{unknown:,} of {len(item):,} targets are of things that the model does not know; "
-            "they get the person's own histogram, whatever the thing.",
-            DataWarning,
+            DataWarning(
+                f"{unknown:,} of {len(item):,} targets are of things that the model does not know; "
+                "they get the person's own histogram, whatever the thing."
+            ),
             stacklevel=3,
         )
     return user, item

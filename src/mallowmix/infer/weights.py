@@ -90,8 +90,9 @@ def infer_weights(
     if moving:
         warnings.warn(
             FitWarning(
-                f"The weights of {moving} of {comparisons.n_users} users still moved by more than {tol:g} after {max_iter} "
-                "steps; raise ",
+                f"The weights of {moving} of {comparisons.n_users} users still moved by more than ",
+                Option("tol", tol),
+                f" after {max_iter} steps; raise ",
                 Option("max_iter"),
                 " or ",
                 Option("tol"),

@@ -4,7 +4,8 @@ from dataclasses import asdict, dataclass, fields
 from numbers import Real
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from mallowmix.errors import OptionError, check_at_least, check_choice
+from mallowmix.data.text import joined
+from mallowmix.errors import Option, OptionError, check_at_least, check_choice
 
 MethodName: TypeAlias = Literal["spectral", "projections"]
 Refine: TypeAlias = Literal["full", "short", "none"]
@@ -114,15 +115,23 @@ def as_options(method: str | FitOptions) -> FitOptions:
 def options_from(method: str, values: dict[str, Any]) -> FitOptions:
     """The options of a method from values by name; an option of the other method is refused."""
     check_choice("method", method, tuple(OPTIONS))
-    known = [field.name for field in fields(OPTIONS[method])]
     for name, value in values.items():
-        if name not in known:
+        if name not in _names(OPTIONS[method]):
+            owners = [repr(other) for other in OPTIONS if name in _names(OPTIONS[other])]
             raise OptionError(
+                Option(name),
+                " is no option of ",
+                Option("method", method),
+                f"; it goes with {joined(owners)}.",
                 option=name,
                 value=value,
-                expected=f"left out: method {method!r} has the options {', '.join(known)}",
+                expected=f"left out with the method {method!r}",
             )
     return OPTIONS[method](**values)
+
+
+def _names(kind: type[SpectralOptions] | type[ProjectionsOptions]) -> list[str]:
+    return [field.name for field in fields(kind)]
 
 
 def plain_options(options: FitOptions) -> dict[str, Any]:

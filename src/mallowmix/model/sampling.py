@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
-from mallowmix.errors import DataError, OptionError, check_at_least
+from mallowmix.errors import DataError, Option, OptionError, check_at_least
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 
 _THETA, _TOKENS = int(Step.WEIGHTS), int(Step.COMPARISONS)
@@ -73,7 +73,9 @@ def draw_weights(
             weights = np.exp(logits - logits.max(axis=1, keepdims=True))
             return weights / weights.sum(axis=1, keepdims=True)
         raise OptionError(
-            f'prior is {prior!r}; it must be "dirichlet", "vertices", "logistic-normal", or an array of weights.'
+            option="prior",
+            value=prior,
+            expected="'dirichlet', 'vertices', 'logistic-normal', or an array of weights",
         )
     theta = np.array(prior, np.float64)
     if (
@@ -82,7 +84,9 @@ def draw_weights(
         or not np.allclose(theta.sum(axis=1), 1)
     ):
         raise DataError(
-            f"prior must be {n_users} rows of {len(alpha)} weights that sum to one; got shape {theta.shape}."
+            Option("prior"),
+            f" must be {n_users} rows of {len(alpha)} weights that sum to one; "
+            f"got shape {theta.shape}.",
         )
     return theta
 
@@ -109,11 +113,13 @@ def _counts(per_user: int | ArrayLike, n_users: int) -> NDArray[np.int64]:
     counts = np.asarray(per_user)
     if counts.shape not in ((), (n_users,)) or not np.all(counts == np.floor(counts)):
         raise OptionError(
-            f"per_user must be one whole number, or one for each of the {n_users} users; got shape {counts.shape}."
+            option="per_user",
+            value=per_user,
+            expected=f"one whole number, or one for each of the {n_users} users",
         )
     check_at_least("per_user", counts.min(), 0)
     if not counts.any():
-        raise OptionError("per_user is 0 for everybody; draw at least one comparison.")
+        raise OptionError(option="per_user", value=0, expected="above 0 for at least one user")
     return np.broadcast_to(counts.astype(np.int64), n_users)
 
 
@@ -129,11 +135,13 @@ def pair_distribution(mu: ArrayLike | None, n_items: int) -> NDArray[np.float64]
         or not np.isfinite(matrix).all()
     ):
         raise DataError(
-            f"mu must be a symmetric ({n_items}, {n_items}) matrix of finite numbers of at least 0; got shape {matrix.shape}."
+            Option("mu"),
+            f" must be a symmetric ({n_items}, {n_items}) matrix of finite numbers of at least 0; "
+            f"got shape {matrix.shape}.",
         )
     weights = matrix[np.triu_indices(n_items, 1)]
     if not weights.any():
-        raise DataError("mu is 0 for every pair; some pair must be asked.")
+        raise DataError(Option("mu"), " is 0 for every pair; it must be above 0 for some pair.")
     return weights / weights.sum()
 
 

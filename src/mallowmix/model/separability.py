@@ -94,7 +94,9 @@ def is_separable(beta: ArrayLike, lam: float) -> bool:
 def _check_lambda(lam: float, name: str = "lam") -> float:
     if not 0 <= lam < 1:
         raise OptionError(
-            f"{name} is {lam!r}; a degree of separability lies in [0, 1), 0 being exactly separable."
+            option=name,
+            value=lam,
+            expected="at least 0 (exactly separable) and below 1",
         )
     return float(lam)
 
@@ -105,31 +107,31 @@ def separability_probability(
     phi: float,
     *,
     threshold: float = 0.05,
-    draws: int = 1000,
+    n_draws: int = 1000,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Estimate:
     """How often K uniformly random reference rankings of Q items, all with dispersion φ, are `threshold`-separable.
 
-    The references are a function of (seed, draw) alone, so values of φ are compared on the same rankings. `progress(done, draws)`
+    The references are a function of (seed, draw) alone, so values of φ are compared on the same rankings. `progress(done, n_draws)`
     is called now and then.
     """
     check_at_least("n_items", n_items, 2)
     check_at_least("n_components", n_components, 1)
-    check_at_least("draws", draws, 1)
+    check_at_least("n_draws", n_draws, 1)
     _check_lambda(threshold, "threshold")
     win, lose = gap_probabilities(n_items, phi)
     table = np.r_[lose[:0:-1], win]  # β by σ(j) − σ(i) + Q − 1
     count = 0
-    for start in range(0, draws, _DRAWS_AT_ONCE):
-        stop = min(start + _DRAWS_AT_ONCE, draws)
+    for start in range(0, n_draws, _DRAWS_AT_ONCE):
+        stop = min(start + _DRAWS_AT_ONCE, n_draws)
         count += _count_separable(
             start, stop, n_items, n_components, table, threshold, as_key(seed)
         )
         if progress is not None:
-            progress(stop, draws)
-    p = count / draws
-    return Estimate(p, math.sqrt(p * (1 - p) / draws))
+            progress(stop, n_draws)
+    p = count / n_draws
+    return Estimate(p, math.sqrt(p * (1 - p) / n_draws))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -231,11 +233,15 @@ def _first_gap(phi, lam):
 def _check_margin_options(phi: float, lam: float) -> None:
     if check_phi(phi) == 1:
         raise OptionError(
-            "phi is 1: pure chance, for which no margin is enough. Give a dispersion below 1."
+            option="phi",
+            value=phi,
+            expected="below 1: for pure chance no margin is enough",
         )
     if _check_lambda(lam) == 0 and phi > 0:
         raise OptionError(
-            f"lam is 0 and phi is {phi!r}: with any dispersion no pair is exactly novel. Give lam above 0."
+            option="lam",
+            value=lam,
+            expected=f"above 0: with a dispersion (phi is {phi!r}) no pair is exactly novel",
         )
 
 

@@ -183,7 +183,7 @@ def as_key(seed: int) -> np.uint64:
         or not isinstance(seed, int | np.integer)
         or not 0 <= int(seed) < 2**64
     ):
-        raise OptionError(f"seed is {seed!r}; it must be a whole number from 0 to 2**64 - 1.")
+        raise OptionError(option="seed", value=seed, expected="a whole number from 0 to 2**64 - 1")
     return np.uint64(int(seed))
 
 

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from mallowmix.errors import FitWarning
+from mallowmix.errors import FitWarning, Option
 from mallowmix.typing import Array
 
 
@@ -54,9 +54,14 @@ def simplex_least_squares(G: Array, C: Array, *, tol: float = 1e-4, max_iter: in
                 return B
     B[open_rows] = b
     warnings.warn(
-        f"The simplex regression stopped after {max_iter} steps with {len(open_rows)} of {n_rows} rows not within tol={tol:g}; "
-        "raise tol, or see whether the novel pairs are nearly the same.",
-        FitWarning,
+        FitWarning(
+            f"The simplex regression stopped after {max_iter} steps with {len(open_rows)} of "
+            f"{n_rows} rows not within ",
+            Option("tol", tol),
+            "; raise ",
+            Option("tol"),
+            ", or see whether the novel pairs are nearly the same.",
+        ),
         stacklevel=2,
     )
     return B

@@ -9,7 +9,7 @@ from scipy.special import expit, log_expit
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, Option
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.pair_model import Pairs
 from mallowmix.peers.component_mixture import FittedMixture, of_model, pair_numbers
@@ -73,7 +73,7 @@ class BradleyTerry:
             scores = choix.ilsr_pairwise_dense(wins_of(data), alpha=self.alpha, max_iter=1000)
         except RuntimeError as error:
             raise DataError(
-                f"choix found no Bradley–Terry scores ({error}): raise alpha."
+                f"choix found no Bradley–Terry scores ({error}): raise ", Option("alpha"), "."
             ) from None
         return FittedScores(data.items, np.asarray(scores, np.float64)[None])
 

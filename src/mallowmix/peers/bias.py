@@ -35,7 +35,9 @@ class Bias:
         """Learn from ratings. There are no components to choose: `n_components` is ignored, the items' biases are the one row."""
         if not self.shrinkage or min(self.shrinkage) < 0:
             raise OptionError(
-                f"shrinkage is {self.shrinkage!r}; give one or more numbers of at least 0."
+                option="shrinkage",
+                value=self.shrinkage,
+                expected="one or more numbers of at least 0",
             )
         table = rating_table(data, scale=self.scale)
         b_user, b_item, mean = self.biases(

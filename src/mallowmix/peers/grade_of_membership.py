@@ -24,7 +24,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
 from mallowmix.engine import ThreadEngine
-from mallowmix.errors import DataError, FitWarning, check_at_least
+from mallowmix.errors import DataError, FitWarning, Option, check_at_least
 from mallowmix.infer.prepared_model import PreparedModel
 from mallowmix.model import least_beta
 from mallowmix.model.bradley_terry_model import BradleyTerryModel
@@ -133,10 +133,16 @@ def _tell(fitted: FittedGradeOfMembership, name: str) -> None:
     r_hat, ess = fitted.worst()
     if r_hat > _R_HAT:
         warn(
-            f"{name}: R-hat is {r_hat:.2f} and the least effective sample size {ess:.0f}, so the chains have not come "
-            f"together. Raise n_burn and "
-            "n_draws, or ask for fewer components.",
-            FitWarning,
+            FitWarning(
+                f"{name}: R-hat is {r_hat:.2f} and the least effective sample size {ess:.0f}, so the "
+                "chains have not converged. Raise ",
+                Option("n_burn"),
+                " and ",
+                Option("n_draws"),
+                ", or lower ",
+                Option("n_components"),
+                ".",
+            ),
             stacklevel=4,
         )
 

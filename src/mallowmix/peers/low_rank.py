@@ -97,7 +97,9 @@ class LowRank:
         for name in ("ranks", "penalties", "likelihood_weights", "precision"):
             if not getattr(self, name) or min(getattr(self, name)) <= 0:
                 raise OptionError(
-                    f"{name} is {getattr(self, name)!r}; give one or more numbers above 0."
+                    option=name,
+                    value=getattr(self, name),
+                    expected="one or more numbers above 0",
                 )
         check_at_least("n_fits", self.n_fits, 1)
         parts = [data, *(part_of(data, seed, n) for n in range(1, self.n_fits))]

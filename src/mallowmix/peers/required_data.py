@@ -31,7 +31,7 @@ def need_full(system: Any, data: Any, instead: str) -> Rankings:
     rankings = need_rankings(system, data, instead)
     if not rankings.is_full:
         raise DataError(
-            f"{system.name} needs full rankings, every item in a place of its own; some here are not. {instead}"
+            f"{system.name} needs full rankings, every item in a position of its own; some here are not. {instead}"
         )
     return rankings
 

@@ -50,7 +50,11 @@ class TM:
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
         if not self.floor or not all(0 < eps < 1 for eps in self.floor):
-            raise OptionError(f"floor is {self.floor!r}; give one or more numbers between 0 and 1.")
+            raise OptionError(
+                option="floor",
+                value=self.floor,
+                expected="one or more numbers between 0 and 1",
+            )
         model, prepared = self._learnt(data, n_components, seed)
         eps = self.chosen_floor(data, n_components, seed)
         return FittedMixture(data.items, (floored(prepared, eps),), model, (("floor", eps),))

@@ -23,7 +23,7 @@ def plot_compared(found: Compared) -> Figure:
     _mark(accuracy, 0.5)
     loss.set_yticks(range(len(rows)), [safe_label(row.name) for row in rows], fontsize=8)
     loss.invert_yaxis()
-    people = f"{found.n_comparisons:,.0f} held-out comparisons of {found.n_people:,} people, split by {found.split}"
+    people = f"{found.n_comparisons:,.0f} held-out comparisons of {found.n_users:,} people, split by {found.split}"
     figure.suptitle(
         f"{people}; intervals at 95 % over people; dashed: a coin, and a slope of 1",
         fontsize=10,

@@ -16,16 +16,16 @@ from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel, short_labe
 _MOST = 40  # items whose names can still be read
 
 
-def plot_tastes(model: AnyModel, top: int = 15) -> Figure:
-    """The rankings side by side, the largest share first, the best `top` items of each; lines join the same item."""
-    check_at_least("top", top, 1)
+def plot_tastes(model: AnyModel, n_top: int = 15) -> Figure:
+    """The rankings side by side, the largest share first, the best `n_top` items of each; lines join the same item."""
+    check_at_least("n_top", n_top, 1)
     rows, names = model.table(), text_of(model.items)
-    top = min(top, model.n_items)
-    figure, axes = one_panel(1.2 + 2.2 * len(rows), 1 + 0.24 * top)
+    n_top = min(n_top, model.n_items)
+    figure, axes = one_panel(1.2 + 2.2 * len(rows), 1 + 0.24 * n_top)
     order = [row["component"] - 1 for row in rows]
-    _joined(axes, model, order, top)
+    _joined(axes, model, order, n_top)
     for x, k in enumerate(order):
-        for place, i in enumerate(model.order[k, :top]):
+        for place, i in enumerate(model.order[k, :n_top]):
             axes.text(
                 x,
                 place,
@@ -47,7 +47,7 @@ def plot_tastes(model: AnyModel, top: int = 15) -> Figure:
             fontsize=10,
             fontweight="bold",
         )
-    axes.set(xlim=(-0.6, len(rows) - 0.4), ylim=(top - 0.4, -2.2))
+    axes.set(xlim=(-0.6, len(rows) - 0.4), ylim=(n_top - 0.4, -2.2))
     axes.axis("off")
     return figure
 
@@ -55,9 +55,9 @@ def plot_tastes(model: AnyModel, top: int = 15) -> Figure:
 _LABEL = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
 
 
-def _joined(axes: Any, model: AnyModel, order: list[int], top: int) -> None:
+def _joined(axes: Any, model: AnyModel, order: list[int], n_top: int) -> None:
     for x, (k, other) in enumerate(pairwise(order)):
-        both = np.flatnonzero((model.sigma[k] < top) & (model.sigma[other] < top))
+        both = np.flatnonzero((model.sigma[k] < n_top) & (model.sigma[other] < n_top))
         for i in both:
             axes.plot(
                 [x, x + 1],
@@ -69,11 +69,11 @@ def _joined(axes: Any, model: AnyModel, order: list[int], top: int) -> None:
             )
 
 
-def plot_places(model: AnyModel, top: int = 20) -> Figure:
-    """The place of the `top` most polarising items in every taste: dots far apart are where tastes part."""
-    check_at_least("top", top, 1)
+def plot_places(model: AnyModel, n_top: int = 20) -> Figure:
+    """The place of the `n_top` most polarising items in every taste: dots far apart are where tastes part."""
+    check_at_least("n_top", n_top, 1)
     names, number = text_of(model.items), {name: i for i, name in enumerate(text_of(model.items))}
-    rows = [number[row.item] for row in polarising(model, min(top, _MOST))[1]]
+    rows = [number[row.item] for row in polarising(model, min(n_top, _MOST))[1]]
     figure, axes = one_panel(6.4, 1.1 + 0.24 * len(rows))
     places = model.sigma[:, rows] + 1
     axes.hlines(
@@ -102,10 +102,10 @@ def plot_places(model: AnyModel, top: int = 20) -> Figure:
     return figure
 
 
-def plot_pairs(model: AnyModel, top: int = 8) -> Figure:
+def plot_pairs(model: AnyModel, n_top: int = 8) -> Figure:
     """The pairs that divide people most: how often each taste, and the crowd (dashed), prefers the first."""
-    check_at_least("top", top, 1)
-    pairs, names, beta = polarising(model, min(top, _MOST))[0], text_of(model.items), model.beta()
+    check_at_least("n_top", n_top, 1)
+    pairs, names, beta = polarising(model, min(n_top, _MOST))[0], text_of(model.items), model.beta()
     figure, axes = one_panel(6.4, 1.1 + 0.34 * len(pairs))
     for row, pair in enumerate(pairs):
         i, j = names.index(pair.item), names.index(pair.other)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_column, encode_groups, pc
 from mallowmix.data.row_checks import checked_columns
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_weights
-from mallowmix.readers.reading import How, Reading, Sides, tie_notes
+from mallowmix.readers.reading import DROP_OR_HALF, Reading, ReadOptions, Sides, tie_notes
 from mallowmix.readers.user_column import user_column
 
 ROLES = Roles(("left", "right", "outcome"), ("user", "weight"))
@@ -68,43 +68,49 @@ class Battles(NamedTuple):
     users: Labels
 
 
-def read_battles(
-    source: Input, picked: Mapping[str, Any], how: How, form: str = "battles"
+def read_battle_table(
+    source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "battles"
 ) -> Reading:
-    """Winners over losers; ties and both bad as `how` says, counted."""
-    battles = _checked(source, picked, how)
+    """Winners over losers; ties and both bad as the options say, counted."""
+    battles = _checked(source, picked, options)
     total, tied, bad = (
         float(battles.weight[rows].sum())
         for rows in (..., battles.outcome == TIE, battles.outcome == BOTH_BAD)
     )
-    _refuse(
-        tied, how.ties, "ties", "Leave them out", "count each as half a win for both sides", "half"
-    )
-    _refuse(bad, how.both_bad, "both_bad", "Leave them out", "treat them as ties", "tie")
-    n_ties = tied + (bad if how.both_bad == "tie" else 0)
+    if tied and options.ties == "error":
+        raise DataError(f"There are {tied:,.12g} ties. ", *DROP_OR_HALF)
+    if bad and options.both_bad == "error":
+        raise DataError(
+            f"There are {bad:,.12g} battles in which both were bad. Leave them out with ",
+            Option("both_bad", "drop"),
+            ", or treat them as ties with ",
+            Option("both_bad", "tie"),
+            ".",
+        )
+    n_ties = tied + (bad if options.both_bad == "tie" else 0)
     return Reading(
-        _comparisons(battles, how),
+        _comparisons(battles, options),
         form,
         picked,
-        ties=how.ties or "drop",
+        ties=options.ties or "drop",
         n_ties=n_ties,
         n_both_bad=bad,
         sides=_sides(battles),
-        notes=tie_notes(how, n_ties, bad, total, "battles"),
+        notes=tie_notes(options, n_ties, bad, total, "battles"),
     )
 
 
-def _checked(source: Input, picked: Mapping[str, Any], how: How) -> Battles:
+def _checked(source: Input, picked: Mapping[str, Any], options: ReadOptions) -> Battles:
     columns = source.take(picked)
     left, right = (
         as_column(columns["left"], picked["left"]),
         as_column(columns["right"], picked["right"]),
     )
-    user = user_column(columns, len(left), one_user=how.one_user, title=source.title)
+    user = user_column(columns, len(left), one_user=options.one_user, title=source.title)
     weight = as_weights(columns["weight"], source.where) if "weight" in columns else None
     words = _as_text(as_column(columns["outcome"], picked["outcome"]))
     present = ~pc.equal(words, "").fill_null(True).to_numpy()
-    outcome = _outcomes(words, present, left, right, picked, how)
+    outcome = _outcomes(words, present, left, right, picked, options)
     rows = checked_columns(
         user,
         left,
@@ -112,8 +118,8 @@ def _checked(source: Input, picked: Mapping[str, Any], how: How) -> Battles:
         weight,
         extra={"outcome": present},
         names=("left", "right"),
-        self_pairs=how.self_pairs,
-        missing=how.missing,
+        self_pairs=options.self_pairs,
+        missing=options.missing,
         where=source.where,
     )
     (users, names), ((lefts, rights), items) = encode_groups([rows.user], [rows.winner, rows.loser])
@@ -139,10 +145,10 @@ def _outcomes(
     left: Any,
     right: Any,
     picked: Mapping[str, Any],
-    how: How,
+    options: ReadOptions,
 ) -> NDArray[np.int8]:
     """What each row's word means: a known word, or the name of the winner."""
-    known = _vocabulary(picked, how)
+    known = _vocabulary(picked, options)
     left_text, right_text = _as_text(left), _as_text(right)
     _check_names(words, left_text, right_text, known)
     hashed = words.fill_null("").combine_chunks().dictionary_encode()
@@ -162,10 +168,10 @@ def _outcomes(
     return outcome
 
 
-def _vocabulary(picked: Mapping[str, Any], how: How) -> dict[str, int]:
+def _vocabulary(picked: Mapping[str, Any], options: ReadOptions) -> dict[str, int]:
     """Words → meanings: ours, the names of the two columns, and what the caller says."""
     columns = {_plain(picked["left"]): LEFT, _plain(picked["right"]): RIGHT}
-    said = {word: MEANINGS[meaning] for word, meaning in (how.outcomes or {}).items()}
+    said = {word: MEANINGS[meaning] for word, meaning in (options.outcomes or {}).items()}
     return WORDS | columns | said | {_plain(word): meaning for word, meaning in said.items()}
 
 
@@ -193,28 +199,20 @@ def _check_known(words: pa.ChunkedArray, unknown: NDArray[np.bool_]) -> None:
     shown = ", ".join(f"{word!r} ({count:,})" for word, count in counts[:_SHOWN])
     more = f" and {len(counts) - _SHOWN:,} more" if len(counts) > _SHOWN else ""
     raise DataError(
-        f"Unknown outcomes, with how often they occur: {shown}{more}. An outcome is left, right, tie, both_bad, the name of one "
-        f'of the two candidates, or a word that you explain: outcomes={{"{counts[0][0]}": "tie"}}.'
+        f"Unknown outcomes, with how often they occur: {shown}{more}. An outcome is left, right, tie, "
+        "both_bad, the name of one of the two candidates, or a word that you explain: ",
+        Option("outcomes", {counts[0][0]: "tie"}),
+        ".",
     )
 
 
-def _refuse(
-    count: float, policy: str | None, option: str, drop: str, other: str, value: str
-) -> None:
-    if count and policy == "error":
-        what = "ties" if option == "ties" else "battles in which both were bad"
-        raise DataError(
-            f'There are {count:,.12g} {what}. {drop} with {option}="drop", or {other} with {option}="{value}".'
-        )
-
-
-def _comparisons(battles: Battles, how: How) -> Comparisons:
+def _comparisons(battles: Battles, options: ReadOptions) -> Comparisons:
     """A row for every win; two of half its weight for a tie that counts."""
     won = battles.outcome <= RIGHT
     tied = np.flatnonzero(
-        (battles.outcome == TIE) | ((battles.outcome == BOTH_BAD) & (how.both_bad == "tie"))
+        (battles.outcome == TIE) | ((battles.outcome == BOTH_BAD) & (options.both_bad == "tie"))
     )
-    tied = tied if how.half else tied[:0]
+    tied = tied if options.half else tied[:0]
     if not won.any() and not len(tied):
         raise DataError("There are no comparisons: not one battle has a winner.")
     left_won = battles.outcome[won] == LEFT

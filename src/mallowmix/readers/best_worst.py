@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import as_column
-from mallowmix.data.row_checks import Where
+from mallowmix.data.row_checks import FILL_OR_DROP, Where
 from mallowmix.errors import DataError
 from mallowmix.readers.headers import Roles, numbered
 from mallowmix.readers.inputs import Input, as_weights
-from mallowmix.readers.reading import How, Reading
+from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 
 ROLES = Roles(("best", "worst"), ("user", "shown", "weight"), numbered="item")
 
 
-def read_best_worst(
-    source: Input, picked: Mapping[str, Any], how: How, form: str = "best-worst"
+def read_best_worst_table(
+    source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "best-worst"
 ) -> Reading:
     """best, worst and what was shown: a list (text: a|b|c) in one column, or item_1, item_2, …"""
     wide = (
@@ -31,7 +31,7 @@ def read_best_worst(
     )
     columns = source.take(dict(picked) | wide)
     best, worst = (_labels(columns[name], picked[name]) for name in ("best", "worst"))
-    user = user_column(columns, len(best), one_user=how.one_user, title=source.title)
+    user = user_column(columns, len(best), one_user=options.one_user, title=source.title)
     people = _labels(user, "user")
     shown = (
         lists_of(columns["shown"])
@@ -43,7 +43,7 @@ def read_best_worst(
         if "weight" in columns
         else [1.0] * len(best)
     )
-    keep = _kept(people, best, worst, shown, how, source.where)
+    keep = _kept(people, best, worst, shown, options, source.where)
     rows = [pair for n in keep for pair in _pairs(n, best[n], worst[n], shown[n], source.where)]
     number, winner, loser = zip(*rows, strict=True) if rows else ((), (), ())
     comparisons = Comparisons.from_arrays(
@@ -51,8 +51,8 @@ def read_best_worst(
         list(winner),
         list(loser),
         [weight[n] for n in number],
-        self_pairs=how.self_pairs,
-        missing=how.missing,
+        self_pairs=options.self_pairs,
+        missing=options.missing,
         where=lambda row: source.where(number[row]),
     )
     return Reading(comparisons, form, picked)
@@ -102,17 +102,20 @@ def _across(columns: list[Any]) -> list[list[Any]]:
 
 
 def _kept(
-    people: list[Any], best: list[Any], worst: list[Any], shown: list[Any], how: How, where: Where
+    people: list[Any],
+    best: list[Any],
+    worst: list[Any],
+    shown: list[Any],
+    options: ReadOptions,
+    where: Where,
 ) -> list[int]:
     columns = {"user": people, "best": best, "worst": worst, "shown": shown}
     keep: NDArray[np.bool_] = np.ones(len(best), bool)
     for name, values in columns.items():
         gap = np.array([value is None or value == "" or value == [] for value in values], bool)
-        if gap.any() and how.missing == "error":
+        if gap.any() and options.missing == "error":
             row = int(np.argmax(gap))
-            raise DataError(
-                f'{where(row)}: the {name} is missing. Fill such rows in, or pass missing="drop".'
-            )
+            raise DataError(f"{where(row)}: the {name} is missing. ", *FILL_OR_DROP)
         keep &= ~gap
     return np.flatnonzero(keep).tolist()
 

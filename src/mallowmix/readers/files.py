@@ -8,11 +8,11 @@ from pathlib import Path
 from mallowmix.errors import FileError, OptionError
 from mallowmix.readers.compressed import unpacked_name
 from mallowmix.readers.csv_files import DELIMITERS, open_csv
-from mallowmix.readers.inputs import Input, joined
+from mallowmix.readers.inputs import Input, joined_inputs
 from mallowmix.readers.json_lines import ENDINGS as JSON_LINES
 from mallowmix.readers.json_lines import open_json_lines
 from mallowmix.readers.parquet_files import open_parquet
-from mallowmix.readers.sql import is_database, open_database
+from mallowmix.readers.sql import ABOUT_QUERY, is_database, open_database
 
 READABLE = (
     ".csv, .tsv, .jsonl (each also with .gz or .zst), .parquet, a folder of .parquet files, .sqlite, .duckdb, PrefLib's .soc, "
@@ -24,9 +24,9 @@ def open_path(source: str | PathLike[str], query: str | None = None) -> Input:
     """A file, a folder of Parquet files, or all files that a pattern such as votes-*.parquet fits, as one table."""
     path = Path(source)
     if path.is_dir():
-        return joined([open_parquet(file) for file in _parquet_files(path)], str(path))
+        return joined_inputs([open_parquet(file) for file in _parquet_files(path)], str(path))
     if not path.exists() and glob.has_magic(str(source)):
-        return joined([_open_file(file, query) for file in matching(path)], str(path))
+        return joined_inputs([_open_file(file, query) for file in matching(path)], str(path))
     return _open_file(path, query)
 
 
@@ -37,7 +37,11 @@ def _open_file(path: Path, query: str | None) -> Input:
         return open_database(path, query)
     if query is not None:
         raise OptionError(
-            f"{path} is not a database: query is for .sqlite and .duckdb files and for addresses of servers."
+            f"{path} is not a database: ",
+            *ABOUT_QUERY,
+            option="query",
+            value=query,
+            expected="left out, unless the source is a database",
         )
     if unpacked_name(path).endswith(tuple(DELIMITERS)):
         return open_csv(path)

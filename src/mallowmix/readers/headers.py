@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mallowmix.errors import DataError, OptionError
+from mallowmix.errors import DataError, Option, OptionError, Part
 
 _SHOWN = 20  # names listed in a message
 
@@ -66,7 +66,7 @@ NAMES: dict[
     "clicked": ("clicked", "click", "chosen", "selected"),
     "list": ("list", "listid", "impression", "impressionid", "session", "sessionid"),
 }
-TOGETHER = (("left", "right"),)  # these go by names of the same place in their lists
+TOGETHER = (("left", "right"),)  # these go by names that stand at the same position in their lists
 
 
 class Roles(NamedTuple):
@@ -89,18 +89,32 @@ def check_columns(columns: Mapping[str, Any] | None, known: Sequence[str]) -> No
         return
     if not isinstance(columns, Mapping):
         raise OptionError(
-            f'columns is {columns!r}; it must be a mapping from our names to theirs, as in {{"winner": "better"}}.'
+            option="columns",
+            value=columns,
+            expected='a mapping from our names to theirs, as in {"winner": "better"}',
         )
     unknown = [name for name in columns if name not in known]
     if unknown:
         raise OptionError(
-            f"columns has the key {unknown[0]!r}, which is none of {', '.join(known)}: "
-            'our name comes first, as in columns={"winner": "better"}.'
+            Option("columns"),
+            f" has the key {unknown[0]!r}, which is none of {', '.join(known)}: "
+            "our name comes first, as in ",
+            Option("columns", {"winner": "better"}),
+            ".",
+            option="columns",
+            value=columns,
+            expected=f"a mapping from {', '.join(known)}",
         )
     theirs = [name for name in columns.values() if name is not None]
     if twice := next((name for n, name in enumerate(theirs) if name in theirs[:n]), None):
         both = " and ".join(ours for ours, name in columns.items() if name == twice)
-        raise OptionError(f"columns gives {both} the same column {twice!r}; they must differ.")
+        raise OptionError(
+            Option("columns"),
+            f" gives {both} the same column {twice!r}; they must differ.",
+            option="columns",
+            value=columns,
+            expected="a different column for each name",
+        )
 
 
 def find_columns(
@@ -156,7 +170,7 @@ def pick_columns(
     for role in roles.all:
         theirs = found.get(role, role)
         if isinstance(theirs, list):
-            raise DataError(_several(role, theirs, source))
+            raise DataError(*_several(role, theirs, source))
         if role in found or role in roles.needed:
             _check_there(role, theirs, present, source)
     return {role: found[role] for role in roles.all if role in found}
@@ -164,7 +178,7 @@ def pick_columns(
 
 def _check_there(ours: str, theirs: Any, present: Sequence[Any], source: str) -> None:
     if present.count(theirs) == 0:
-        raise DataError(_lacking(ours, theirs, present, source))
+        raise DataError(*_lacking(ours, theirs, present, source))
     if present.count(theirs) > 1:
         raise DataError(
             f"{source} has {present.count(theirs)} columns named {theirs!r}: give each its own name."
@@ -190,16 +204,20 @@ def _plain(name: Any) -> str:
     return re.sub(r"[\W_]", "", str(name).lower())
 
 
-def _several(ours: str, theirs: list[Any], source: str) -> str:
+def _several(ours: str, theirs: list[Any], source: str) -> tuple[Part, ...]:
     return (
-        f"{source} has the columns {' and '.join(map(repr, theirs))}: say which one holds the {ours} with "
-        f'columns={{"{ours}": "..."}} in Python or --columns {ours}=... on the command line.'
+        f"{source} has the columns {' and '.join(map(repr, theirs))}: say which one holds the {ours} "
+        "with ",
+        Option("columns", {ours: "NAME"}),
+        ".",
     )
 
 
-def _lacking(ours: str, theirs: Any, present: Sequence[Any], source: str) -> str:
+def _lacking(ours: str, theirs: Any, present: Sequence[Any], source: str) -> tuple[Part, ...]:
     names = ", ".join(map(repr, present[:_SHOWN])) + (", …" if len(present) > _SHOWN else "")
     return (
-        f"{source} has no column {theirs!r}, only {names or 'none at all'}: say which one holds the {ours} with "
-        f'columns={{"{ours}": "..."}} in Python or --columns {ours}=... on the command line.'
+        f"{source} has no column {theirs!r}, only {names or 'none at all'}: say which one holds the "
+        f"{ours} with ",
+        Option("columns", {ours: "NAME"}),
+        ".",
     )

@@ -9,21 +9,21 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import as_column, encode_groups, pc
-from mallowmix.data.row_checks import Where, gaps
-from mallowmix.errors import DataError
+from mallowmix.data.row_checks import FILL_OR_DROP, Where, gaps
+from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input
 from mallowmix.readers.order_weights import check_room, shared
 from mallowmix.readers.rating_forms import count_pairs, make_pairs
-from mallowmix.readers.reading import How, Reading
+from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 
 ROLES = Roles(("item", "clicked"), ("user", "list"))
 _YES, _NO = ("1", "1.0", "true", "yes", "y", "t"), ("0", "0.0", "false", "no", "n", "f")
 
 
-def read_implicit(
-    source: Input, picked: Mapping[str, Any], how: How, form: str = "implicit"
+def read_implicit_table(
+    source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "implicit"
 ) -> Reading:
     """user, item, clicked and, if people saw several lists, which list: a row for each thing shown.
 
@@ -31,18 +31,18 @@ def read_implicit(
     """
     columns = source.take(picked)
     clicked, known = _clicked(columns["clicked"], source.where)
-    user = user_column(columns, len(clicked), one_user=how.one_user, title=source.title)
+    user = user_column(columns, len(clicked), one_user=options.one_user, title=source.title)
     labels = {"user": as_column(user, "user"), "item": as_column(columns["item"], picked["item"])}
     if "list" in columns:
         labels["list"] = as_column(columns["list"], picked["list"])
-    keep = _kept(labels, known, how, source.where)
+    keep = _kept(labels, known, options, source.where)
     kept = [[column.filter(pa.array(keep))] for column in labels.values()]
     ((who,), users), ((what,), items), *lists = encode_groups(*kept)
     group = np.stack([who, *(codes[0] for codes, _ in lists)], axis=1)
     comparisons = _comparisons(
         group, what, clicked[keep], items, users, source.where, np.flatnonzero(keep)
     )
-    return Reading(shared(comparisons, how.per_user), form, picked)
+    return Reading(shared(comparisons, options.per_user), form, picked)
 
 
 def _comparisons(
@@ -61,8 +61,10 @@ def _comparisons(
     twice = np.flatnonzero((number[1:] == number[:-1]) & (thing[1:] == thing[:-1]))
     if len(twice):
         raise DataError(
-            f"{where(int(rows[order[twice[0] + 1]]))}: {items.tolist()[thing[twice[0]]]!r} is shown twice in one list. Say which "
-            'list each row belongs to with columns={"list": "..."}.'
+            f"{where(int(rows[order[twice[0] + 1]]))}: {items.tolist()[thing[twice[0]]]!r} is shown "
+            "twice in one list. Name the column of lists with ",
+            Option("columns", {"list": "NAME"}),
+            ".",
         )
     starts = np.searchsorted(number, np.arange(len(lists) + 1))
     count, _ = count_pairs(starts, chosen, False)
@@ -95,13 +97,16 @@ def _clicked(values: Any, where: Where) -> tuple[NDArray[np.bool_], NDArray[np.b
 
 
 def _kept(
-    labels: Mapping[str, pa.ChunkedArray], known: NDArray[np.bool_], how: How, where: Where
+    labels: Mapping[str, pa.ChunkedArray],
+    known: NDArray[np.bool_],
+    options: ReadOptions,
+    where: Where,
 ) -> NDArray[np.bool_]:
     present = {name: ~gaps(column) for name, column in labels.items()} | {"clicked": known}
     for name, there in present.items():
-        if how.missing == "error" and not there.all():
+        if options.missing == "error" and not there.all():
             raise DataError(
-                f'{where(int(np.argmin(there)))}: the {name} is missing. Fill such rows in, or pass missing="drop".'
+                f"{where(int(np.argmin(there)))}: the {name} is missing. ", *FILL_OR_DROP
             )
     keep = np.logical_and.reduce(list(present.values()))
     if not keep.any():

@@ -23,7 +23,7 @@ class Input(NamedTuple):
     where: Where
 
 
-class Part(NamedTuple):
+class FilePart(NamedTuple):
     """Columns of one of several files, and the file."""
 
     columns: dict[str, Any]
@@ -39,7 +39,7 @@ def check_width(title: str, n_columns: int) -> None:
         )
 
 
-def joined(parts: list[Input], title: str) -> Input:
+def joined_inputs(parts: list[Input], title: str) -> Input:
     """Several files that are one table; every one must have the columns that are taken, in one type."""
     if len(parts) == 1:
         return parts[0]
@@ -47,7 +47,7 @@ def joined(parts: list[Input], title: str) -> Input:
     starts: list[int] = []
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
-        taken = [Part(part.take(_present(part, picked, parts)), part) for part in parts]
+        taken = [FilePart(part.take(_present(part, picked, parts)), part) for part in parts]
         starts[:] = np.cumsum(
             [0, *(len(next(iter(part.columns.values()))) for part in taken)]
         ).tolist()
@@ -72,7 +72,7 @@ def _present(part: Input, picked: Mapping[str, Any], parts: list[Input]) -> Mapp
     return picked
 
 
-def _one_column(name: str, parts: list[Part]) -> pa.ChunkedArray:
+def _one_column(name: str, parts: list[FilePart]) -> pa.ChunkedArray:
     """One column out of those of the parts; parts without a row have no say in its type."""
     filled = [part for part in parts if len(part.columns[name])]
     if not filled:
@@ -144,5 +144,6 @@ def speaking_of(title: str) -> Iterator[None]:
     except OSError as error:
         raise FileError(f"{title} cannot be read: {error.strerror or error}.") from None
     except DataError as error:
-        message = str(error)
-        raise DataError(message if message.startswith(title) else f"{title}: {message}") from None
+        first = error.parts[0]
+        named = isinstance(first, str) and first.startswith(title)
+        raise DataError(*(() if named else (f"{title}: ",)), *error.parts) from None

@@ -14,19 +14,21 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
-from mallowmix.errors import FileError
+from mallowmix.errors import FileError, Option, Part
 from mallowmix.readers.mat_files import read_mat
 from mallowmix.readers.rating_forms import comparisons_from_ratings, reading_of_ratings
-from mallowmix.readers.reading import How, Reading, Ties
+from mallowmix.readers.reading import Reading, ReadOptions, Ties
 
 VARIABLE = "MALLOWMIX_DATA"
 _FILES = ("moviedata.mat", "ratings.dat")  # the first that is there is read
 _FOLDERS = (".", "ml-1m")
 _TOP_ITEMS = 200
 _LINE = re.compile(r"\d+::\d+::\d+(\.\d+)?::\d+")
-_HOW = (
-    "mallowmix does not carry the ratings: get MovieLens 1M from grouplens.org, unpack it, and name its folder with --data DIR, "
-    f"with the argument path, or with the environment variable {VARIABLE}."
+_HOW: tuple[Part, ...] = (
+    "mallowmix does not carry the ratings: get MovieLens 1M from grouplens.org, unpack it, and name "
+    "its folder with ",
+    Option("data"),
+    f" or with the environment variable {VARIABLE}.",
 )
 
 
@@ -52,13 +54,13 @@ class Ratings:
         return f"Ratings({len(self):,} ratings of {things:,} items by {people:,} users)"
 
 
-def read_movielens(path: str | os.PathLike[str] | None = None) -> Ratings:
-    """The ratings in a folder or a file; without a path, in the folder that the environment variable MALLOWMIX_DATA names.
+def read_movielens(data: str | os.PathLike[str] | None = None) -> Ratings:
+    """The ratings in a folder or a file; without one, in the folder that the environment variable MALLOWMIX_DATA names.
 
     A folder is searched for `moviedata.mat` (`train_vec` and `probe_vec`, each user, movie, stars), then for `ratings.dat`
     (`user::movie::stars::time`), then in its subfolder `ml-1m`. Titles come from a `movies.dat` beside the file.
     """
-    file = _find(path)
+    file = _find(data)
     try:
         user, item, rating, train = (
             _read_mat(file) if file.suffix.lower() == ".mat" else _read_dat(file)
@@ -92,7 +94,7 @@ def is_movielens(path: Path) -> bool:
     return path.suffix.lower() == ".mat" or path.name.lower() == "ratings.dat"
 
 
-def read_movielens_file(path: Path, how: How) -> Reading:
+def read_movielens_file(path: Path, options: ReadOptions) -> Reading:
     """Comparisons of the most rated films, 200 unless `top_items` says otherwise, by their titles where there are any."""
     ratings = read_movielens(path)
     titles = (
@@ -100,15 +102,15 @@ def read_movielens_file(path: Path, how: How) -> Reading:
         if ratings.titles
         else ratings.item
     )
-    how = replace(how, top_items=how.top_items or _TOP_ITEMS)
-    return reading_of_ratings(ratings.user, titles, ratings.rating, how, "movielens", {})
+    options = replace(options, top_items=options.top_items or _TOP_ITEMS)
+    return reading_of_ratings(ratings.user, titles, ratings.rating, options, "movielens", {})
 
 
 def _find(path: str | os.PathLike[str] | None) -> Path:
     """The file to read."""
     named = path if path is not None else os.environ.get(VARIABLE)
     if not named:
-        raise FileError(f"No folder with MovieLens ratings was named. {_HOW}")
+        raise FileError("No folder with MovieLens ratings was named. ", *_HOW)
     place = Path(named)
     if place.is_file():
         if place.suffix.lower() not in (".mat", ".dat"):
@@ -126,7 +128,7 @@ def _find(path: str | os.PathLike[str] | None) -> Path:
         what = (
             "has neither moviedata.mat nor ratings.dat in it" if place.is_dir() else "is not there"
         )
-        raise FileError(f"{place} {what}. {_HOW}")
+        raise FileError(f"{place} {what}. ", *_HOW)
     return found[0]
 
 

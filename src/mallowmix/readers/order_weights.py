@@ -7,7 +7,7 @@ import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.errors import DataError, check_choice
+from mallowmix.errors import DataError, Option, check_choice
 from mallowmix.readers.reading import PerUser
 
 ROW_BYTES = 20  # user, winner, loser, weight
@@ -58,8 +58,10 @@ def check_room(n_rows: int) -> None:
     room = memory_bytes() * _PART_OF_MEMORY
     if n_rows * ROW_BYTES > room:
         raise DataError(
-            f"This makes {n_rows:,} comparisons, {n_rows * ROW_BYTES / 1e9:,.1f} GB: more than half of this machine's memory. "
-            "Keep the most rated things with top_items=200, say, or fewer people."
+            f"This makes {n_rows:,} comparisons, {n_rows * ROW_BYTES / 1e9:,.1f} GB: more than half of "
+            "this machine's memory. Keep the most rated things with ",
+            Option("top_items", 200),
+            ", say, or fewer people.",
         )
 
 

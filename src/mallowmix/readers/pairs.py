@@ -1,4 +1,4 @@
-"""A table of pairs to ask about: two columns of items and, if there is one, a column of users."""
+"""A table of pairs to predict: two columns of items and, if there is one, a column of users."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from mallowmix.readers.inputs import speaking_of
 NAMES = (("first", "second"), ("item_a", "item_b"), ("left", "right"), ("winner", "loser"))
 
 
-class AskedPairs(NamedTuple):
+class WantedPairs(NamedTuple):
     """The rows of the table: couples of items, whom each is for (None: everybody), and the names of the two columns."""
 
     pairs: list[tuple[Any, Any]]
@@ -18,7 +18,7 @@ class AskedPairs(NamedTuple):
     taken: tuple[str, str]
 
 
-def read_pairs(path: Path) -> AskedPairs:
+def read_pairs(path: Path) -> WantedPairs:
     """Pairs from a file (.csv, .tsv, .jsonl, .parquet, …); the columns are called as in `NAMES`, the first that fits."""
     with speaking_of(str(path)):
         source = open_path(path)
@@ -35,7 +35,7 @@ def read_pairs(path: Path) -> AskedPairs:
         columns = source.take(wanted)
         first, second = (_filled(columns[name], source.where) for name in ("first", "second"))
         users = _filled(columns["user"], source.where) if "user" in columns else None
-    return AskedPairs(list(zip(first, second, strict=True)), users, taken)
+    return WantedPairs(list(zip(first, second, strict=True)), users, taken)
 
 
 def _filled(column: Any, where: Any) -> list[Any]:

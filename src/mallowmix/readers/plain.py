@@ -6,7 +6,7 @@ from typing import Any
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_weights
-from mallowmix.readers.reading import How, Reading
+from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 
 COMPARISONS = Roles(("user", "winner", "loser"), ("weight",))
@@ -18,18 +18,22 @@ BAYESMALLOWS = Roles(
 CHOIX = Roles(("winner", "loser"), ("user", "weight"))
 
 
-def read_plain(source: Input, picked: Mapping[str, Any], how: How, form: str) -> Reading:
+def read_plain(
+    source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str
+) -> Reading:
     """Check the columns and number their labels."""
     columns = source.take(picked)
-    user = user_column(columns, len(columns["winner"]), one_user=how.one_user, title=source.title)
+    user = user_column(
+        columns, len(columns["winner"]), one_user=options.one_user, title=source.title
+    )
     weight = as_weights(columns["weight"], source.where) if "weight" in columns else None
     comparisons = Comparisons.from_arrays(
         user,
         columns["winner"],
         columns["loser"],
         weight,
-        self_pairs=how.self_pairs,
-        missing=how.missing,
+        self_pairs=options.self_pairs,
+        missing=options.missing,
         where=source.where,
     )
     return Reading(comparisons, form, picked)

@@ -22,7 +22,7 @@ from mallowmix.errors import FileError
 from mallowmix.readers.compressed import open_bytes, unpacked_name, whole
 from mallowmix.readers.order_weights import check_room
 from mallowmix.readers.ranking_forms import reading_of_rankings
-from mallowmix.readers.reading import How, Reading
+from mallowmix.readers.reading import Reading, ReadOptions
 
 ENDINGS = (".soc", ".soi", ".toc", ".toi")
 _KEY = re.compile(r"#\s*([A-Z][A-Z ]*?)\s*(\d*)\s*:(.*)", re.S)
@@ -58,11 +58,11 @@ def is_preflib(path: Path) -> bool:
     return unpacked_name(path).endswith(ENDINGS)
 
 
-def read_preflib_file(path: Path, how: How) -> Reading:
+def read_preflib_file(path: Path, options: ReadOptions) -> Reading:
     """Comparisons of every voter."""
     with whole(path):
-        rankings = _rankings(parse(path), how)
-    return reading_of_rankings(rankings, how, "preflib")
+        rankings = _rankings(parse(path), options)
+    return reading_of_rankings(rankings, options, "preflib")
 
 
 def parse(path: Path) -> Profile:
@@ -244,7 +244,7 @@ def _check_counts(profile: Profile) -> None:
             )
 
 
-def _rankings(profile: Profile, how: How) -> Rankings:
+def _rankings(profile: Profile, options: ReadOptions) -> Rankings:
     """A ranking for every voter."""
     counts = np.array([order.count for order in profile.orders], object)
     lengths = [sum(map(len, order.groups)) for order in profile.orders]
@@ -264,7 +264,7 @@ def _rankings(profile: Profile, how: How) -> Rankings:
     users = sorted(range(1, int(counts.sum()) + 1), key=str)
     position = np.empty(len(users), np.int64)
     position[np.array(users) - 1] = np.arange(len(users))
-    unlisted = how.unlisted or "unknown"
+    unlisted = options.unlisted or "unknown"
     return Rankings.from_codes(
         position, ranking, item, place, [names[i] for i in by_text], users, unlisted=unlisted
     )

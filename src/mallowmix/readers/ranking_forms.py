@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from mallowmix.data.labels import as_column, encode_groups, pc
 from mallowmix.data.rankings import Rankings
-from mallowmix.data.row_checks import Where, gaps
-from mallowmix.errors import DataError
+from mallowmix.data.row_checks import FILL_OR_DROP, Where, gaps
+from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles, numbered
 from mallowmix.readers.inputs import Input, as_numbers
 from mallowmix.readers.order_weights import check_room, shared
-from mallowmix.readers.reading import How, Reading, tie_notes
+from mallowmix.readers.reading import DROP_OR_HALF, Reading, ReadOptions, tie_notes
 from mallowmix.readers.user_column import user_column
 
 LONG = Roles(("user", "item", "rank"), ("list",))
@@ -35,18 +35,14 @@ class Entries(NamedTuple):
 
 
 def read_long(
-    source: Input, picked: Mapping[str, Any], how: How, form: str = "rankings"
+    source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
 ) -> Reading:
     """user, item, rank: less is better, equal is a tie; rows without a rank are not ranked."""
     columns = source.take(picked)
-    place = _places(columns["rank"], source.where, how)
-    keep = _kept(
-        {name: columns[name] for name in ("user", "item")}, ~np.isnan(place), how, source.where
-    )
-    user, item = (
-        as_column(columns["user"], picked["user"]),
-        as_column(columns["item"], picked["item"]),
-    )
+    place = _places(columns["rank"], source.where, options)
+    user = _users(columns, len(place), options, source)
+    item = as_column(columns["item"], picked["item"])
+    keep = _kept({"user": user, "item": item}, ~np.isnan(place), options, source.where)
     mask = pa.array(keep)
     which = [user.filter(mask)]
     if "list" in columns:
@@ -58,19 +54,20 @@ def read_long(
     entries = Entries(
         which[0].take(pa.array(first)), ranking.reshape(-1), item.filter(mask), place[keep]
     )
-    return _reading(entries, how, form, picked)
+    return _reading(entries, options, form, picked)
 
 
 def read_lists(
-    source: Input, picked: Mapping[str, Any], how: How, form: str = "rankings"
+    source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
 ) -> Reading:
     """user, ranking: a list, best first, in which a list is a tie; or text, as in "tea > milk = juice > water"."""
     columns = source.take(picked)
-    user, orders = as_column(columns["user"], picked["user"]), _listed(columns["ranking"])
-    named = _named(user, how, source.where)
+    orders = _listed(columns["ranking"])
+    user = _users(columns, len(orders), options, source)
+    named = _named(user, options, source.where)
     rows = [n for n, order in enumerate(orders) if order and named[n]]
     _check_all_ranked(
-        [n for n, order in enumerate(orders) if order], len(orders), how, source.where
+        [n for n, order in enumerate(orders) if order], len(orders), options, source.where
     )
     labels, ranking, place = [], [], []
     for number, n in enumerate(rows):
@@ -88,11 +85,11 @@ def read_lists(
         np.array(place),
         weight,
     )
-    return _reading(entries, how, form, picked)
+    return _reading(entries, options, form, picked)
 
 
 def read_wide(
-    source: Input, picked: Mapping[str, Any], how: How, form: str = "rankings"
+    source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
 ) -> Reading:
     """A row a person: rank_1, rank_2, … hold items, best first; or else a column for each item holds its place."""
     ordered = numbered(source.names, "rank")
@@ -101,15 +98,22 @@ def read_wide(
     if len(others) < 2:
         raise DataError(
             f"{source.title} has no ranking in it: give user, item, rank; user, ranking; user, rank_1, rank_2, …; or user and a "
-            "column with the places of each item."
+            "column with the positions of each item."
         )
     names = ordered or others
     taken = source.take(dict(picked) | {f"item {n}": name for n, name in enumerate(names)})
     columns = [taken[f"item {n}"] for n in range(len(names))]
-    user = user_column(taken, len(columns[0]), one_user=how.one_user, title=source.title)
+    user = _users(taken, len(columns[0]), options, source)
     read = _by_order if ordered else _by_place
-    row, item, place = read(columns, names, how, source.where)
-    return _wide(row, item, place, as_column(user, "user"), taken, how, form, picked, source.where)
+    row, item, place = read(columns, names, options, source.where)
+    return _wide(row, item, place, user, taken, options, form, picked, source.where)
+
+
+def _users(
+    columns: Mapping[str, Any], n_rows: int, options: ReadOptions, source: Input
+) -> pa.ChunkedArray:
+    found = user_column(columns, n_rows, one_user=options.one_user, title=source.title)
+    return as_column(found, "user")
 
 
 def _wide(
@@ -118,23 +122,25 @@ def _wide(
     place: NDArray[Any],
     user: Any,
     taken: Any,
-    how: How,
+    options: ReadOptions,
     form: str,
     picked: Any,
     where: Where,
 ) -> Reading:
-    _check_all_ranked(np.unique(row), len(user), how, where)
-    keep = _named(user, how, where)[row]
+    _check_all_ranked(np.unique(row), len(user), options, where)
+    keep = _named(user, options, where)[row]
     rows, ranking = np.unique(row[keep], return_inverse=True)
     item, place = item.filter(pa.array(keep)), place[keep]
     weight = _weights(taken, rows.tolist(), where)
     _check_once(item.to_pylist(), ranking.tolist(), rows.tolist(), where)
     return _reading(
-        Entries(user.take(pa.array(rows)), ranking, item, place, weight), how, form, picked
+        Entries(user.take(pa.array(rows)), ranking, item, place, weight), options, form, picked
     )
 
 
-def _by_order(columns: list[Any], names: Sequence[Any], how: How, where: Where) -> tuple[Any, ...]:
+def _by_order(
+    columns: list[Any], names: Sequence[Any], options: ReadOptions, where: Where
+) -> tuple[Any, ...]:
     """Columns hold items; the place is the column's. A gap in the middle leaves the order as it is."""
     cells = [as_column(column, name) for column, name in zip(columns, names, strict=True)]
     present = [~gaps(cell) for cell in cells]
@@ -150,10 +156,15 @@ def _by_order(columns: list[Any], names: Sequence[Any], how: How, where: Where) 
     return row, item, place
 
 
-def _by_place(columns: list[Any], names: Sequence[Any], how: How, where: Where) -> tuple[Any, ...]:
+def _by_place(
+    columns: list[Any], names: Sequence[Any], options: ReadOptions, where: Where
+) -> tuple[Any, ...]:
     """Columns are items and hold places, 1 is best."""
     places = np.stack(
-        [_places(column, where, how, name) for column, name in zip(columns, names, strict=True)],
+        [
+            _places(column, where, options, name)
+            for column, name in zip(columns, names, strict=True)
+        ],
         axis=1,
     )
     row, item = np.nonzero(~np.isnan(places))
@@ -164,7 +175,9 @@ def _text(cell: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array([str(value) for value in cell.to_pylist()], pa.string())])
 
 
-def _places(values: Any, where: Where, how: How, item: Any = None) -> NDArray[np.float64]:
+def _places(
+    values: Any, where: Where, options: ReadOptions, item: Any = None
+) -> NDArray[np.float64]:
     """Places as floats from 1, NaN where there is none; what 0 means is the caller's to say."""
     of = "" if item is None else f" of {item!r}"
     column = (
@@ -175,37 +188,39 @@ def _places(values: Any, where: Where, how: How, item: Any = None) -> NDArray[np
     if pa.types.is_string(column.type):
         column = pc.if_else(pc.equal(column, ""), None, column)
     place = as_numbers(
-        column, where, f"place{of}", "Places are numbers from 1, and 1 is best."
+        column, where, f"position{of}", "Positions are numbers from 1, and 1 is best."
     ).to_numpy()
     place = np.array(place, np.float64)
     zero, wrong = place == 0, (place < 0) | np.isinf(place)
-    if how.zero == "error" and zero.any():
+    if options.zero == "error" and zero.any():
         raise DataError(
-            f"{where(int(np.argmax(zero)))}: the place{of} is 0, which may mean the best or not ranked. Leave empty what is not "
-            'ranked, or pass zero="missing" or zero="best".'
+            f"{where(int(np.argmax(zero)))}: the position{of} is 0, which may mean the best or not "
+            "ranked. Leave empty what is not ranked, or pass ",
+            Option("zero", "missing"),
+            " or ",
+            Option("zero", "best"),
+            ".",
         )
     if wrong.any():
         raise DataError(
-            f"{where(int(np.argmax(wrong)))}: the place{of} is {place[np.argmax(wrong)]:g}. Places are numbers from 1, and 1 is "
-            "best; leave empty what is not ranked."
+            f"{where(int(np.argmax(wrong)))}: the position{of} is {place[np.argmax(wrong)]:g}. "
+            "Positions are numbers from 1, and 1 is best; leave empty what is not ranked."
         )
-    if how.zero == "missing":
+    if options.zero == "missing":
         place[zero] = np.nan
     return place
 
 
 def _kept(
-    columns: Mapping[str, Any], ranked: NDArray[np.bool_], how: How, where: Where
+    columns: Mapping[str, Any], ranked: NDArray[np.bool_], options: ReadOptions, where: Where
 ) -> NDArray[np.bool_]:
     for name, values in columns.items():
         gap = gaps(as_column(values, name)) & ranked
-        if gap.any() and how.missing == "error":
-            raise DataError(
-                f'{where(int(np.argmax(gap)))}: the {name} is missing. Fill such rows in, or pass missing="drop".'
-            )
+        if gap.any() and options.missing == "error":
+            raise DataError(f"{where(int(np.argmax(gap)))}: the {name} is missing. ", *FILL_OR_DROP)
         ranked = ranked & ~gap
     if not ranked.any():
-        raise DataError("There are no rankings: not one item has a place.")
+        raise DataError("There are no rankings: not one item has a position.")
     return ranked
 
 
@@ -243,25 +258,21 @@ def _groups(order: Any, where: Where, row: int) -> list[list[Any]]:
     return groups
 
 
-def _named(user: pa.ChunkedArray, how: How, where: Where) -> NDArray[np.bool_]:
+def _named(user: pa.ChunkedArray, options: ReadOptions, where: Where) -> NDArray[np.bool_]:
     """Which rows say whose they are."""
     gap = gaps(user)
-    if gap.any() and how.missing == "error":
-        raise DataError(
-            f'{where(int(np.argmax(gap)))}: the user is missing. Fill such rows in, or pass missing="drop".'
-        )
+    if gap.any() and options.missing == "error":
+        raise DataError(f"{where(int(np.argmax(gap)))}: the user is missing. ", *FILL_OR_DROP)
     return ~gap
 
 
-def _check_all_ranked(rows: Any, n_rows: int, how: How, where: Where) -> None:
+def _check_all_ranked(rows: Any, n_rows: int, options: ReadOptions, where: Where) -> None:
     """A person without a ranking lacks a value; without any ranking there is nothing to read."""
     if not len(rows):
-        raise DataError("There are no rankings: not one item has a place.")
-    if len(rows) < n_rows and how.missing == "error":
+        raise DataError("There are no rankings: not one item has a position.")
+    if len(rows) < n_rows and options.missing == "error":
         gap = int(np.setdiff1d(np.arange(n_rows), rows)[0])
-        raise DataError(
-            f'{where(gap)}: the ranking is missing. Fill such rows in, or pass missing="drop".'
-        )
+        raise DataError(f"{where(gap)}: the ranking is missing. ", *FILL_OR_DROP)
 
 
 def _check_once(labels: list[Any], ranking: list[int], rows: list[int], where: Where) -> None:
@@ -290,9 +301,11 @@ def _weights(
     return weight
 
 
-def _reading(entries: Entries, how: How, form: str, picked: Mapping[str, Any]) -> Reading:
+def _reading(
+    entries: Entries, options: ReadOptions, form: str, picked: Mapping[str, Any]
+) -> Reading:
     if not len(entries.ranking):
-        raise DataError("There are no rankings: not one item has a place.")
+        raise DataError("There are no rankings: not one item has a position.")
     ((who,), users), ((what,), items) = encode_groups(
         [as_column(entries.user, "user")], [as_column(entries.item, "item")]
     )
@@ -304,30 +317,30 @@ def _reading(entries: Entries, how: How, form: str, picked: Mapping[str, Any]) -
         items,
         users,
         entries.weight,
-        unlisted=how.unlisted or "unknown",
+        unlisted=options.unlisted or "unknown",
     )
-    return reading_of_rankings(rankings, how, form, picked)
+    return reading_of_rankings(rankings, options, form, picked)
 
 
 def reading_of_rankings(
-    rankings: Rankings, how: How, form: str = "rankings", picked: Mapping[str, Any] | None = None
+    rankings: Rankings,
+    options: ReadOptions,
+    form: str = "rankings",
+    picked: Mapping[str, Any] | None = None,
 ) -> Reading:
     """Every two things that a ranking puts in different places are compared."""
     lengths = rankings.lengths
     check_room(int((lengths * (lengths - 1) // 2).sum()))
     n_ties = _tied_pairs(rankings)
-    if n_ties and how.ties == "error":
-        raise DataError(
-            f'There are {n_ties:,.12g} tied pairs. Leave them out with ties="drop", or count each as half a win for both sides '
-            'with ties="half".'
-        )
-    made = rankings.comparisons("half" if how.half else "drop")
+    if n_ties and options.ties == "error":
+        raise DataError(f"There are {n_ties:,.12g} tied pairs. ", *DROP_OR_HALF)
+    made = rankings.comparisons("half" if options.half else "drop")
     if not len(made):
         raise DataError("There are no comparisons: no ranking puts one thing over another.")
-    total = made.n_comparisons + (0 if how.half else n_ties)
-    notes = tie_notes(how, n_ties, 0, total, "pairs")
-    told = {"ties": how.ties or "drop", "n_ties": n_ties, "rankings": rankings, "notes": notes}
-    return Reading(shared(made, how.per_user), form, picked or {}, **told)
+    total = made.n_comparisons + (0 if options.half else n_ties)
+    notes = tie_notes(options, n_ties, 0, total, "pairs")
+    told = {"ties": options.ties or "drop", "n_ties": n_ties, "rankings": rankings, "notes": notes}
+    return Reading(shared(made, options.per_user), form, picked or {}, **told)
 
 
 def _tied_pairs(rankings: Rankings) -> float:

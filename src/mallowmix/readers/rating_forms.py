@@ -16,7 +16,7 @@ from mallowmix.errors import DataError, OptionError, check_at_least, check_choic
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_numbers
 from mallowmix.readers.order_weights import check_room, shared
-from mallowmix.readers.reading import How, PerUser, Reading, Ties, tie_notes
+from mallowmix.readers.reading import DROP_OR_HALF, PerUser, Reading, ReadOptions, Ties, tie_notes
 from mallowmix.readers.user_column import user_column
 
 ROLES = Roles(("user", "item", "rating"))
@@ -57,22 +57,22 @@ def comparisons_from_ratings(
 
 
 def read_rated(
-    source: Input, picked: Mapping[str, Any], how: How, form: str = "ratings"
+    source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "ratings"
 ) -> Reading:
     """Every two things that a person rated differently are compared."""
     columns = source.take(picked)
-    user = user_column(columns, len(columns["item"]), one_user=how.one_user, title=source.title)
+    user = user_column(columns, len(columns["item"]), one_user=options.one_user, title=source.title)
     stars = as_numbers(
         columns["rating"], source.where, "rating", "Give how many stars each thing got."
     )
-    return reading_of_ratings(user, columns["item"], stars, how, form, picked, source.where)
+    return reading_of_ratings(user, columns["item"], stars, options, form, picked, source.where)
 
 
 def reading_of_ratings(
     user: Any,
     item: Any,
     stars: Any,
-    how: How,
+    options: ReadOptions,
     form: str,
     picked: Mapping[str, Any],
     where: Where | None = None,
@@ -82,20 +82,20 @@ def reading_of_ratings(
         user,
         item,
         stars,
-        top_items=how.top_items,
-        ties=how.ties or "drop",
-        missing=how.missing,
+        top_items=options.top_items,
+        ties=options.ties or "drop",
+        missing=options.missing,
         where=where or _row_name,
     )
-    total = found.comparisons.n_comparisons + (0 if how.half else found.n_ties)
+    total = found.comparisons.n_comparisons + (0 if options.half else found.n_ties)
     return Reading(
-        shared(found.comparisons, how.per_user),
+        shared(found.comparisons, options.per_user),
         form,
         picked,
-        ties=how.ties or "drop",
+        ties=options.ties or "drop",
         n_ties=found.n_ties,
         ratings=_used(user, item, stars, found.rows),
-        notes=tie_notes(how, found.n_ties, 0, total, "pairs of ratings"),
+        notes=tie_notes(options, found.n_ties, 0, total, "pairs of ratings"),
     )
 
 
@@ -146,8 +146,8 @@ def rated_pairs(
         raise DataError("There are no comparisons: nobody rated two things differently.")
     if n_ties and ties == "error":
         raise DataError(
-            f'There are {n_ties:,} ties: pairs of things that one person rated alike. Leave them out with ties="drop", or count '
-            'each as half a win for both sides with ties="half".'
+            f"There are {n_ties:,} ties: pairs of things that one person rated alike. ",
+            *DROP_OR_HALF,
         )
     check_room(int(rows.sum()))
     columns = make_pairs(starts, things.astype(np.int32), stars, np.r_[0, np.cumsum(rows)], half)
@@ -162,7 +162,7 @@ def capped(comparisons: Comparisons, most: float) -> Comparisons:
     Nobody then weighs more than `most` independent comparisons would, however many pairs their ratings make.
     """
     if not most > 0:
-        raise OptionError(f"most is {most}; it must be above 0.")
+        raise OptionError(option="most", value=most, expected="above 0")
     share = most / np.maximum(comparisons.per_user(), most)  # min(1, most / n_m)
     return replace(comparisons, user_weight=share * comparisons.user_weight)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.row_checks import Policy
-from mallowmix.errors import OptionError, check_at_least, check_choice
+from mallowmix.errors import DataWarning, Option, OptionError, Part, check_at_least, check_choice
 
 Ties: TypeAlias = Literal["drop", "half", "error"]
 BothBad: TypeAlias = Literal["drop", "tie", "error"]
@@ -21,7 +21,7 @@ Zero: TypeAlias = Literal["error", "missing", "best"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class How:
+class ReadOptions:
     """How to read: what to do with rows that say less than one would like. None is "nothing was said": the default, with a note.
 
     self_pairs, missing : a row that compares a thing with itself, or lacks a value: "error" or "drop"
@@ -32,7 +32,7 @@ class How:
     per_user : ratings and rankings: what a person counts in learning (see `mallowmix.readers.order_weights.shared`)
     top_items : ratings: keep so many of the most rated things
     unlisted : rankings: nothing is known of what a ranking does not list ("unknown"), or it is below what is listed ("below")
-    zero : rankings: what the place 0 means: "error", "missing" (not ranked) or "best" (places count from 0)
+    zero : rankings: what the position 0 means: "error", "missing" (not ranked) or "best" (positions count from 0)
     """
 
     self_pairs: Policy = "error"
@@ -81,13 +81,29 @@ def _check_outcomes(outcomes: Any) -> None:
         return
     if not isinstance(outcomes, Mapping):
         raise OptionError(
-            f'outcomes is {outcomes!r}; it must be a mapping from words to outcomes, as in {{"draw": "tie"}}.'
+            option="outcomes",
+            value=outcomes,
+            expected='a mapping from words to outcomes, as in {"draw": "tie"}',
         )
     for word, meaning in outcomes.items():
         if meaning not in ("left", "right", "tie", "both_bad"):
             raise OptionError(
-                f"outcomes gives {word!r} the meaning {meaning!r}; it must be left, right, tie or both_bad."
+                Option("outcomes"),
+                f" gives {word!r} the meaning {meaning!r}; it must be left, right, tie or both_bad.",
+                option="outcomes",
+                value=outcomes,
+                expected="words for left, right, tie or both_bad",
             )
+
+
+# what to do about ties that are refused, as the last parts of a message
+DROP_OR_HALF: tuple[Part, ...] = (
+    "Leave them out with ",
+    Option("ties", "drop"),
+    ", or count each as half a win for both sides with ",
+    Option("ties", "half"),
+    ".",
+)
 
 
 class Sides(NamedTuple):
@@ -110,7 +126,7 @@ class Reading:
     n_ties, n_both_bad : how many battles or pairs were ties, or both bad; `ties` is what was done with ties
     sides : which side won, where left and right are known
     ratings, rankings : the table user, item, rating, or the rankings, that the comparisons were made of
-    notes : what the caller should know, as sentences
+    notes : what the caller should know, as warnings
     """
 
     comparisons: Comparisons
@@ -123,22 +139,33 @@ class Reading:
     sides: Sides | None = None
     ratings: pa.Table | None = None
     rankings: Rankings | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[DataWarning, ...] = ()
 
 
 def tie_notes(
-    how: How, n_ties: float, n_both_bad: float, total: float, what: str
-) -> tuple[str, ...]:
-    """What is said about ties where nobody said what to do with them."""
+    options: ReadOptions, n_ties: float, n_both_bad: float, total: float, what: str
+) -> tuple[DataWarning, ...]:
+    """What to know about ties where no option says what to do with them."""
     notes = []
-    if n_ties and how.ties is None:
+    if n_ties and options.ties is None:
         notes.append(
-            f'{n_ties:,.12g} of {total:,.12g} {what} are ties and were left out; ties="half" counts each as half a win for '
-            'both sides, ties="drop" leaves them out without a word.'
+            DataWarning(
+                f"{n_ties:,.12g} of {total:,.12g} {what} are ties and were left out; ",
+                Option("ties", "half"),
+                " counts each as half a win for both sides, ",
+                Option("ties", "drop"),
+                " leaves them out without this warning.",
+            )
         )
-    if n_both_bad and how.both_bad is None:
+    if n_both_bad and options.both_bad is None:
         notes.append(
-            f"In {n_both_bad:,.12g} of {total:,.12g} {what} both were bad: that is not a tie, and they were left out; "
-            'both_bad="tie" treats them as ties, both_bad="drop" leaves them out without a word.'
+            DataWarning(
+                f"In {n_both_bad:,.12g} of {total:,.12g} {what} both were bad: that is not a tie, and "
+                "they were left out; ",
+                Option("both_bad", "tie"),
+                " treats them as ties, ",
+                Option("both_bad", "drop"),
+                " leaves them out without this warning.",
+            )
         )
     return tuple(notes)

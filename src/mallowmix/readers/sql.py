@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from mallowmix.errors import DataError, FileError, OptionError
+from mallowmix.errors import DataError, FileError, Option, OptionError, Part
 from mallowmix.readers.inputs import Input, check_width
 from mallowmix.readers.json_lines import one_type
 
@@ -19,7 +19,11 @@ _BATCH = 100_000  # rows that are Python objects at a time
 _SECONDS = 10  # how long to wait for a server
 # names in a damaged file may be no text
 _SQLITE_ERRORS = (sqlite3.Error, sqlite3.Warning, UnicodeError)
-_ASK = 'query="SELECT user, winner, loser FROM votes"'
+_ASK = Option("query", "SELECT user, winner, loser FROM votes")
+ABOUT_QUERY: tuple[Part, ...] = (
+    Option("query"),
+    " is for .sqlite and .duckdb files and for addresses of servers.",
+)
 Ran = tuple[list[str], Iterator[list[Any]]]  # names of the columns, batches of rows
 
 
@@ -47,7 +51,11 @@ def open_url(url: str, query: str | None) -> Input:
         )
     if scheme not in ("postgresql", "postgres"):
         raise OptionError(
-            f"{title}: mallowmix reads from postgresql://, sqlite:/// and duckdb:/// addresses, not {scheme}://."
+            f"{title}: mallowmix reads from postgresql://, sqlite:/// and duckdb:/// addresses, "
+            f"not {scheme}://.",
+            option="source",
+            value=title,
+            expected="a postgresql://, sqlite:/// or duckdb:/// address",
         )
     plain = re.sub(r"^[a-z+]+://", "postgresql://", url)
     return _input(
@@ -81,7 +89,14 @@ def _input(
     if query is None:
         found = tables()
         there = f"it has the tables {', '.join(found[:20])}" if found else "it has no table"
-        raise OptionError(f"{title} is a database: say what to read from it with {_ASK}; {there}.")
+        raise OptionError(
+            f"{title} is a database: say what to read from it with ",
+            _ASK,
+            f"; {there}.",
+            option="query",
+            value=None,
+            expected="a SELECT",
+        )
     names, batches = run(query)
     if len(set(names)) < len(names):
         twice = next(name for n, name in enumerate(names) if name in names[:n])

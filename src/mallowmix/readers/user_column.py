@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, Option, Part
 
 EVERYBODY = "everybody"
 
@@ -15,14 +15,17 @@ def user_column(columns: Mapping[str, Any], n_rows: int, *, one_user: bool, titl
     if "user" in columns:
         return columns["user"]
     if not one_user:
-        raise DataError(no_people(title))
+        raise DataError(*no_people(title))
     return pa.chunked_array([pa.array([EVERYBODY]).take(pa.array([0] * n_rows, pa.int32()))])
 
 
-def no_people(title: str) -> str:
-    """Why people are needed."""
+def no_people(title: str) -> tuple[Part, ...]:
+    """Why users are needed, as a message."""
     return (
-        f"{title} does not say who chose: mallowmix learns how people differ from what each of them chose, so it needs a column "
-        'of people (columns={"user": "..."} names it). Pass one_user=True to treat all rows as one person\'s; then there is '
-        "one ranking to learn and no mixture."
+        f"{title} does not say who chose: mallowmix learns how people differ from what each of them "
+        "chose, so it needs a column of users (",
+        Option("columns", {"user": "NAME"}),
+        " names it). Pass ",
+        Option("one_user", True),
+        " to treat all rows as one person's; then there is one ranking to learn and no mixture.",
     )

@@ -46,10 +46,10 @@ def gather(
     model: AnyModel,
     comparisons: Comparisons,
     *,
-    replicates: int = 40,
-    choose: bool = True,
+    n_replicates: int = 40,
+    choose_k: bool = True,
     refit: bool = True,
-    simulations: int = 2,
+    n_simulations: int = 2,
     seed: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -57,12 +57,12 @@ def gather(
     """Compute what a report says.
 
     comparisons : those that the model was learnt from
-    replicates : of the bootstrap behind the intervals of places and shares; 0 leaves them out
-    choose : compare K with one fewer, one more, and one ranking for all (`choose_k`)
+    n_replicates : of the bootstrap behind the intervals of places and shares; 0 leaves them out
+    choose_k : compare K with one fewer, one more, and one ranking for all (`mallowmix.choose_k`)
     refit : judge predictions by people that the model has not seen, learning it anew from the others (`against_one`)
-    simulations : how often data is drawn anew to see what error to expect; 0 leaves that out
+    n_simulations : how often data is drawn anew to see what error to expect; 0 leaves that out
     """
-    _check(replicates, simulations)
+    _check(n_replicates, n_simulations)
     votes = counted_users(comparisons.with_items(model.items))
     if not len(votes):
         raise DataError(
@@ -74,15 +74,12 @@ def gather(
         warnings.simplefilter("ignore", MallowmixWarning)  # what limits the answer is in the report
         theta = step("people", lambda: infer_weights(model, votes, n_jobs=n_jobs))
         looked = step(
-            "diagnosis", lambda: diagnose(model, votes, simulations=simulations, top=TOP, **common)
+            "diagnosis",
+            lambda: diagnose(model, votes, n_simulations=n_simulations, n_top=TOP, **common),
         )
         judged = step("predictions", lambda: against_one(model, votes, refit=refit, **common))
-        sure = _intervals(model, votes, replicates, progress, common)
-        choice = (
-            choose_k(votes, _around(model.n_components), progress=progress, **common)
-            if choose
-            else None
-        )
+        sure = _intervals(model, votes, n_replicates, progress, common)
+        choice = _choice(model, votes, progress, common) if choose_k else None
     return Contents(
         model,
         check(votes, model.n_components),
@@ -112,21 +109,27 @@ class _Steps:
         return found
 
 
-def _check(replicates: int, simulations: int) -> None:
-    check_at_least("simulations", simulations, 0)
-    if replicates != 0 and replicates < 10:
+def _check(n_replicates: int, n_simulations: int) -> None:
+    check_at_least("n_simulations", n_simulations, 0)
+    if n_replicates != 0 and n_replicates < 10:
         raise OptionError(
-            f"replicates is {replicates}; it must be 0, for no intervals, or at least 10."
+            option="n_replicates",
+            value=n_replicates,
+            expected="0, for no intervals, or at least 10",
         )
 
 
 def _intervals(
-    model: AnyModel, votes: Comparisons, replicates: int, progress: Progress | None, common: dict
+    model: AnyModel, votes: Comparisons, n_replicates: int, progress: Progress | None, common: dict
 ) -> Intervals | None:
     """None where they were not asked for, or cannot be had: columns that are not Mallows'."""
-    if not replicates or as_fitted(model).bradley_terry is not None:
+    if not n_replicates or as_fitted(model).bradley_terry is not None:
         return None
-    return intervals(model, votes, replicates, LEVEL, progress=progress, **common)
+    return intervals(model, votes, n_replicates, LEVEL, progress=progress, **common)
+
+
+def _choice(model: AnyModel, votes: Comparisons, progress: Progress | None, common: dict) -> Choice:
+    return choose_k(votes, _around(model.n_components), progress=progress, **common)
 
 
 def _around(k: int) -> list[int]:

@@ -17,6 +17,7 @@ from mallowmix.report import page_parts as views
 from mallowmix.report import report_text as words
 from mallowmix.report.contents import Contents, gather
 from mallowmix.report.glossary import TERMS
+from mallowmix.typing import Progress
 
 _HERE = Path(__file__).parent
 _TITLE = "What people like"
@@ -46,17 +47,74 @@ class Report:
 
 
 def make_report(
-    model: AnyModel, comparisons: Comparisons, *, title: str = _TITLE, **options: Any
+    model: AnyModel,
+    comparisons: Comparisons,
+    *,
+    title: str = _TITLE,
+    n_replicates: int = 40,
+    choose_k: bool = True,
+    refit: bool = True,
+    n_simulations: int = 2,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """A report on a model and the comparisons that it was learnt from.
 
-    title : its heading
-    options : replicates, choose, refit, simulations, seed, n_jobs, progress, as in `mallowmix.report.gather`
+    Parameters
+    ----------
+    model : M4 or FittedModel
+        What was learnt.
+    comparisons : Comparisons
+        Those that the model was learnt from.
+    title : str
+        The heading of the page.
+    n_replicates : int
+        How many bootstrap replicates the intervals of positions and shares rest on; 0 leaves the
+        intervals out.
+    choose_k : bool
+        Whether to compare K with one fewer, one more, and one ranking for all.
+    refit : bool
+        Whether to judge predictions by users that the model has not seen, learning it anew from
+        the others.
+    n_simulations : int
+        How often data is drawn anew to see what error to expect; 0 leaves that out.
+    seed, n_jobs, progress
+        As in `fit`.
 
-    `make_report(model, votes).save("tastes.html")` writes one file to send.
+    Returns
+    -------
+    Report
+        Its `contents` as numbers, and the page.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes(n_users=50)
+    >>> report = mm.make_report(
+    ...     dishes.model,
+    ...     dishes.comparisons,
+    ...     n_replicates=0,
+    ...     choose_k=False,
+    ...     refit=False,
+    ...     n_simulations=0,
+    ... )
+    >>> report.title
+    'What people like'
     """
     _template()  # what is missing is better said before the work than after it
-    return Report(gather(model, comparisons, **options), title)
+    found = gather(
+        model,
+        comparisons,
+        n_replicates=n_replicates,
+        choose_k=choose_k,
+        refit=refit,
+        n_simulations=n_simulations,
+        seed=seed,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    return Report(found, title)
 
 
 def _template() -> Any:

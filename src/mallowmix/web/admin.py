@@ -8,6 +8,7 @@ from fastapi.responses import RedirectResponse
 from mallowmix.errors import DataError
 from mallowmix.web.access import TheSite, same_origin
 from mallowmix.web.export import as_csv, as_parquet, export_table
+from mallowmix.web.field_names import in_fields
 from mallowmix.web.item_names import clean_name
 from mallowmix.web.pages import render
 from mallowmix.web.rate_limits import Rates
@@ -76,9 +77,8 @@ async def page(request: Request, site: TheSite, after: int = 0) -> Response:
     _open(site)
     if not is_admin(request, site):
         return render(request, "login.html", site)
-    response = render(
-        request, "admin.html", site, **await site.slowly(_seen, site, request, max(after, 0))
-    )
+    values = await site.slowly(_seen, site, request, max(after, 0))
+    response = render(request, "admin.html", site, values)
     response.delete_cookie("mallowmix_note", path="/admin")
     return response
 
@@ -104,9 +104,11 @@ async def login(request: Request, site: TheSite, token: Text = "") -> Response:
     """Show the token once; a cookie does the rest."""
     _open(site)
     if not _try(request):
-        return render(request, "login.html", site, 429, wrong="Too many tries: wait a minute.")
+        wrong = {"wrong": "Too many tries: wait a minute."}
+        return render(request, "login.html", site, wrong, status=429)
     if not same(token, site.settings.admin_token or ""):
-        return render(request, "login.html", site, 401, wrong="That is not the admin token.")
+        wrong = {"wrong": "That is not the admin token."}
+        return render(request, "login.html", site, wrong, status=401)
     response = RedirectResponse("/admin", 303)
     secure = request.url.scheme == "https"
     options: dict[str, Any] = {
@@ -141,7 +143,7 @@ async def add(site: TheSite, name: Text) -> Response:
     try:
         added = await site.add_item(clean_name(name), ACTIVE)
     except DataError as error:
-        return _back(str(error).encode("ascii", "replace").decode())
+        return _back(in_fields(error).encode("ascii", "replace").decode())
     return _back("The item was added." if added else "There is such an item already.")
 
 

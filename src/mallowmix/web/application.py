@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from mallowmix._version import __version__
 from mallowmix.errors import MallowmixError
 from mallowmix.web import admin, api, model_api, pages
+from mallowmix.web.field_names import in_fields
 from mallowmix.web.security import Guard
 from mallowmix.web.site import Site
 
@@ -62,8 +63,8 @@ async def _refused(request: Request, error: Any) -> Any:
             request,
             "error.html",
             request.app.state.site,
-            error.status_code,
-            reason=str(error.detail),
+            {"reason": str(error.detail)},
+            status=error.status_code,
         )
     return JSONResponse({"detail": str(error.detail)}, error.status_code, headers=error.headers)
 
@@ -78,7 +79,7 @@ async def _invalid(_request: Request, error: Any) -> JSONResponse:
 
 
 async def _mallowmix(_request: Request, error: Any) -> JSONResponse:
-    return JSONResponse({"detail": str(error)}, 422)
+    return JSONResponse({"detail": in_fields(error)}, 422)
 
 
 async def _database(_request: Request, _error: Any) -> JSONResponse:

@@ -8,7 +8,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool, QueuePool
 
-from mallowmix.errors import FileError, OptionError
+from mallowmix.errors import FileError, Option, OptionError
 
 # seconds for a lock or a connection; an error never shows the values of a statement: they may be
 # secrets
@@ -23,14 +23,23 @@ def database_url(text: str) -> sa.URL:
         url = sa.make_url(text)
     except ArgumentError:
         raise OptionError(
-            "--votes is not a URL that can be read: give a file, or postgresql://user@host/database."
+            Option("votes"),
+            " is not a URL that can be read: give a file, or postgresql://user@host/database.",
+            option="votes",
+            value="***",  # it may hold a password
+            expected="a file, or postgresql://user@host/database",
         ) from None
     if url.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
         return url.set(drivername="postgresql+psycopg")
     if url.drivername == "sqlite" and url.database:
         return url
     raise OptionError(
-        f"--votes names a {url.drivername!r} database; mallowmix keeps votes in SQLite (a file) or postgresql://."
+        Option("votes"),
+        f" names a {url.drivername!r} database; mallowmix keeps votes in SQLite (a file) or "
+        "postgresql://.",
+        option="votes",
+        value=shown(url),
+        expected="a file, or postgresql://user@host/database",
     )
 
 

@@ -1,5 +1,6 @@
 """The pages: HTML from templates, in which every name is escaped; what moves on them is in static/."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,25 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
 def render(
-    request: Request, name: str, site: Site, status: int = 200, **values: Any
+    request: Request,
+    name: str,
+    site: Site,
+    values: Mapping[str, Any] | None = None,
+    *,
+    status: int = 200,
 ) -> HTMLResponse:
-    """A page from its template."""
+    """A page from its template, which sees the values by their names."""
     shared = {"settings": site.settings, "version": __version__, "here": request.url.path}
-    return templates.TemplateResponse(request, name, shared | values, status_code=status)
+    context = shared | dict(values or {})
+    return templates.TemplateResponse(request, name, context, status_code=status)
 
 
 @router.get("/")
 async def home(request: Request, site: TheSite) -> HTMLResponse:
     """What this is, and the way in."""
     active = sum(item.status == "active" for item in site.items.values())
-    return render(
-        request, "home.html", site, n_items=active, votes=site.counts["votes"], fitted=site.fitted
-    )
+    values = {"n_items": active, "votes": site.counts["votes"], "fitted": site.fitted}
+    return render(request, "home.html", site, values)
 
 
 @router.get("/survey")
@@ -42,21 +48,20 @@ async def survey(request: Request, site: TheSite) -> HTMLResponse:
 @router.get("/me")
 async def mine(request: Request, site: TheSite) -> HTMLResponse:
     """The participant's own result."""
-    return render(request, "result.html", site, link="", own=True)
+    return render(request, "result.html", site, {"link": "", "own": True})
 
 
 @router.get("/r/{link}")
 async def kept(request: Request, link: str, site: TheSite) -> HTMLResponse:
     """A result by its link."""
-    return render(request, "result.html", site, link=link, own=False)
+    return render(request, "result.html", site, {"link": link, "own": False})
 
 
 @router.get("/explore")
 async def explore(request: Request, site: TheSite) -> HTMLResponse:
     """The tastes, where they part, and what they make of someone's choices."""
-    return render(
-        request, "explore.html", site, people=0 if site.crowd is None else site.crowd.n_users
-    )
+    people = 0 if site.crowd is None else site.crowd.n_users
+    return render(request, "explore.html", site, {"people": people})
 
 
 @router.get("/api")
@@ -68,4 +73,5 @@ async def api_page(request: Request, site: TheSite) -> HTMLResponse:
         for path, methods in schema["paths"].items()
         for method, call in methods.items()
     ]
-    return render(request, "api.html", site, calls=calls, shapes=schema["components"]["schemas"])
+    values = {"calls": calls, "shapes": schema["components"]["schemas"]}
+    return render(request, "api.html", site, values)

@@ -64,7 +64,7 @@ class Fitted:
     @cached_property
     def polarising(self) -> tuple[Any, Any]:
         """Pairs and items on which people differ most."""
-        return polarising(self.model, top=8)
+        return polarising(self.model, n_top=8)
 
     def block(
         self, winner: NDArray[Any], loser: NDArray[Any], weight: Array | None = None

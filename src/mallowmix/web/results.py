@@ -29,10 +29,10 @@ def mixture(fitted: Fitted, block: Block) -> list[dict[str, Any]]:
     return rows
 
 
-def ranking(fitted: Fitted, block: Block, top: int | None = None) -> list[dict[str, Any]]:
+def ranking(fitted: Fitted, block: Block, n_top: int | None = None) -> list[dict[str, Any]]:
     """The person's items, best first, with the range of each place and the crowd's place."""
     crowd = {str(line.item): line.position for line in fitted.crowd}
-    lines = rank(fitted.model, fitted.comparisons(block), level=LEVEL, n_top=top, n_jobs=1)[0]
+    lines = rank(fitted.model, fitted.comparisons(block), level=LEVEL, n_top=n_top, n_jobs=1)[0]
     return [
         {
             "item": str(line.item),

@@ -5,7 +5,7 @@ import socket
 
 import uvicorn
 
-from mallowmix.errors import OptionError
+from mallowmix.errors import Option, OptionError
 from mallowmix.web.application import create_app
 from mallowmix.web.site import Site
 
@@ -28,7 +28,15 @@ def listening(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OptionError(
-            f"--host {host} --port {port} cannot be listened on: {reason}. Choose another with --port."
+            Option("host", host),
+            " ",
+            Option("port", port),
+            f" cannot be listened on: {reason}. Choose another with ",
+            Option("port"),
+            ".",
+            option="port",
+            value=port,
+            expected="a port that is free",
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""What a server is told when it starts: names, limits, when to refit; checked once, then never changed."""
+"""What a server is given when it starts: names, limits, when to refit; checked once, then never changed."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -50,6 +50,9 @@ class Settings:
             check_at_least("n_components", self.n_components, 1)
         if self.admin_token is not None and len(self.admin_token) < _SHORTEST_TOKEN:
             raise OptionError(
-                f"The admin token has {len(self.admin_token)} characters; give at least {_SHORTEST_TOKEN}, such as the output of "
-                "`openssl rand -hex 16`."
+                f"The admin token has {len(self.admin_token)} characters; give at least "
+                f"{_SHORTEST_TOKEN}, such as the output of `openssl rand -hex 16`.",
+                option="admin_token",
+                value="***",  # a secret
+                expected=f"at least {_SHORTEST_TOKEN} characters",
             )

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, Option
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.model.model_file import loads
 from mallowmix.web.events import Hub
@@ -69,7 +69,9 @@ class Site:
         self.reload()
         if len(self.items) < 2:
             raise DataError(
-                "There are fewer than two items to ask about: name a model, or give a list with --items."
+                "There are fewer than two items to ask about: name a model, or give a list with ",
+                Option("items"),
+                ".",
             )
 
     def _first_model(self, model: AnyModel | None) -> Fitted | None:

@@ -21,6 +21,7 @@ from mallowmix.fitting.fit import fit
 from mallowmix.infer.predict import predict_each
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.model_file import dumps, loads
+from mallowmix.web.field_names import in_fields
 from mallowmix.web.vote_store import Archive, comparisons_of, person_name
 
 _TELL = 0.25  # seconds between two words about progress
@@ -35,7 +36,7 @@ def main() -> None:
     try:
         _say(refit(request["place"], request["components"]))
     except MallowmixError as error:
-        _say({"failed": str(error)})
+        _say({"failed": in_fields(error)})
 
 
 def refit(place: str, components: int | str) -> dict[str, Any]:

@@ -27,7 +27,11 @@ def check_writable(path: Path) -> None:
         compressed and not unpacked_name(path).endswith(WRITABLE[:3])
     ):
         raise OptionError(
-            f"{path}: the ending {path.suffix!r} does not tell how to write it; use {', '.join(WRITABLE)}."
+            f"{path}: the ending {path.suffix!r} does not tell how to write it; "
+            f"use {', '.join(WRITABLE)}.",
+            option="path",
+            value=path,
+            expected=f"a name that ends in {', '.join(WRITABLE)}",
         )
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.errors import DataError, check_choice
+from mallowmix.errors import DataError, Option, check_choice
 from mallowmix.writers.weak_orders import rankings_of
 
 
@@ -62,7 +62,9 @@ def _tied(
     if len(part) and (not ties or not halves.all() or np.any(count != 2)):
         what = "ties" if halves.all() and np.all(count == 2) else "weights that are not whole"
         raise DataError(
-            f'There are {what}, which {form} cannot hold: read with ties="drop", or write comparisons.'
+            f"There are {what}, which {form} cannot hold: read with ",
+            Option("ties", "drop"),
+            ", or write comparisons.",
         )
     return part[comparisons.winner[part] == low]
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mallowmix.data.rankings import Rankings
-from mallowmix.errors import OptionError, check_at_least
+from mallowmix.errors import Option, OptionError, check_at_least
 from mallowmix.model.fitted_model import as_fitted
 from mallowmix.model.mallows import sample_orders
 from mallowmix.model.sampling import draw_weights
@@ -19,7 +19,13 @@ def sample_profile(model: Any, n_voters: int, *, seed: int = 0) -> Rankings:
     check_at_least("n_voters", n_voters, 1)
     if as_fitted(model).bradley_terry is not None:
         raise OptionError(
-            "This model has Bradley-Terry columns, which are no distribution of rankings: fit it with mallows columns."
+            "The model has Bradley–Terry components, which are no distribution of rankings. "
+            "Fit it with ",
+            Option("components", "mallows"),
+            ".",
+            option="components",
+            value="bradley-terry",
+            expected="'mallows'",
         )
     theta = draw_weights(model.alpha, n_voters, seed=seed)
     coin = generator(seed, _STEP).random(n_voters)

@@ -100,8 +100,8 @@ def diagnose(
     comparisons: Comparisons,
     *,
     held_out: Comparisons | None = None,
-    simulations: int = 5,
-    top: int = 5,
+    n_simulations: int = 5,
+    n_top: int = 5,
     seed: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -111,17 +111,17 @@ def diagnose(
     comparisons : those that the model was learnt from
     held_out : comparisons of other people, to judge predicted probabilities by; without them it is done by hiding half of
         everybody's own comparisons, which a model that has seen them judges a little too well
-    simulations : how many times the data is drawn anew from the model to see what error to expect; 0 leaves that out
-    top : how many pairs, items and people to name
+    n_simulations : how many times the data is drawn anew from the model to see what error to expect; 0 leaves that out
+    n_top : how many pairs, items and people to name
     seed, n_jobs, progress : as in `fit`
     """
-    check_at_least("simulations", simulations, 0)
-    check_at_least("top", top, 1)
+    check_at_least("n_simulations", n_simulations, 0)
+    check_at_least("n_top", n_top, 1)
     seed, votes = int(as_key(seed)), comparisons.with_items(model.items)
     mallows = as_fitted(model).bradley_terry is None  # the last two parts are about Mallows columns
     with threadpool_limits(1):
-        error = _expected(model, votes, simulations if mallows else 0, seed, n_jobs, progress)
-        pairs, items = polarising(model, top)
+        error = _expected(model, votes, n_simulations if mallows else 0, seed, n_jobs, progress)
+        pairs, items = polarising(model, n_top)
         return Diagnosis(
             *_separability(model),
             condition=_condition(model),
@@ -134,24 +134,24 @@ def diagnose(
                     model, votes if held_out is None else held_out, seed=seed, n_jobs=n_jobs
                 )
             ),
-            influential=_influential(model, votes, top, seed, n_jobs) if mallows else (),
+            influential=_influential(model, votes, n_top, seed, n_jobs) if mallows else (),
             activity=activity(votes),
             expected_error=error,
         )
 
 
 def _expected(
-    model: AnyModel, votes: Comparisons, simulations: int, seed: int, n_jobs: Any, progress: Any
+    model: AnyModel, votes: Comparisons, n_simulations: int, seed: int, n_jobs: Any, progress: Any
 ) -> ExpectedError | None:
     return (
-        expected_error(model, votes, simulations, seed=seed, n_jobs=n_jobs, progress=progress)
-        if simulations
+        expected_error(model, votes, n_simulations, seed=seed, n_jobs=n_jobs, progress=progress)
+        if n_simulations
         else None
     )
 
 
 def _influential(
-    model: AnyModel, votes: Comparisons, top: int, seed: int, n_jobs: int | None
+    model: AnyModel, votes: Comparisons, n_top: int, seed: int, n_jobs: int | None
 ) -> tuple[Influence, ...]:
     smooth = smooth_at(
         model.sigma,
@@ -162,7 +162,7 @@ def _influential(
         sweeps=_SWEEPS,
         seed=seed,
     )
-    return most_influential(smooth, votes, top)
+    return most_influential(smooth, votes, n_top)
 
 
 def _separability(model: AnyModel) -> tuple[float | None, tuple[NovelPair, ...]]:

@@ -27,7 +27,7 @@ def _error(diagnosis: Any) -> list[str]:
     mean = sum(error.kendall) / len(error.kendall)
     return [
         f"Data of this size puts {_percent(mean)} of the pairs in the wrong order{where} and is off by {error.phi:.3f} in phi "
-        f"and by {_percent(error.share)} in the shares ({error.simulations} simulations)."
+        f"and by {_percent(error.share)} in the shares ({error.n_simulations} simulations)."
     ]
 
 

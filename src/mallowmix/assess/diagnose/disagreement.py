@@ -80,12 +80,12 @@ def disagreement(model: AnyModel, comparisons: Comparisons) -> Disagreement:
 
 
 def polarising(
-    model: AnyModel, top: int = 5
+    model: AnyModel, n_top: int = 5
 ) -> tuple[tuple[PolarisingPair, ...], tuple[PolarisingItem, ...]]:
     """The pairs and the items on which people differ most, most first; a pair begins with the one preferred."""
     parts, names = variance_parts(model), [str(item) for item in model.items.tolist()]
     low, high = np.triu_indices(model.n_items, 1)
-    most = np.argsort(-parts.between_people[low, high], kind="stable")[:top]
+    most = np.argsort(-parts.between_people[low, high], kind="stable")[:n_top]
     pairs = []
     for i, j in zip(low[most], high[most], strict=True):
         i, j = (i, j) if parts.win_rate[i, j] >= 0.5 else (j, i)
@@ -95,6 +95,6 @@ def polarising(
     spreads = np.sqrt(parts.between_people.sum(axis=1) / max(model.n_items - 1, 1))
     items = [
         PolarisingItem(names[i], float(spreads[i]))
-        for i in np.argsort(-spreads, kind="stable")[:top]
+        for i in np.argsort(-spreads, kind="stable")[:n_top]
     ]
     return tuple(pairs), tuple(items)

@@ -40,7 +40,7 @@ def influences(smooth: Smooth, comparisons: Comparisons) -> NDArray[np.float64]:
 
 
 def most_influential(
-    smooth: Smooth, comparisons: Comparisons, top: int = 5
+    smooth: Smooth, comparisons: Comparisons, n_top: int = 5
 ) -> tuple[Influence, ...]:
     """Those who move the model most, most first."""
     moved, made, names = (
@@ -48,7 +48,7 @@ def most_influential(
         comparisons.per_user(),
         text_of(comparisons.users),
     )
-    most = np.argsort(-moved, kind="stable")[:top]
+    most = np.argsort(-moved, kind="stable")[:n_top]
     return tuple(Influence(names[m], float(made[m]), float(moved[m])) for m in most)
 
 

@@ -30,7 +30,7 @@ from mallowmix.data.labels import Labels
 from mallowmix.data.text import joined, name_of, percent, table_of
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import OptionError, check_at_least
+from mallowmix.errors import Option, OptionError, check_at_least, check_level
 from mallowmix.learn.spectral.user_sample import sampled_share
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fit_report import FitReport
@@ -126,7 +126,12 @@ class Intervals:
         names = [str(item) for item in self.items.tolist()]
         for item in (winner, loser):
             if str(item) not in names:
-                raise OptionError(f"The model has no item {item!r}; it has {len(names)} others.")
+                raise OptionError(
+                    f"The model has no item {item!r}; it has {len(names)} others.",
+                    option="item",
+                    value=item,
+                    expected="an item of the model",
+                )
         i, j = names.index(str(winner)), names.index(str(loser))
         rates = _win_rates(
             self.draws.sigma[:, :, i],
@@ -199,7 +204,7 @@ def _row(
 def intervals(
     model: AnyModel,
     comparisons: Comparisons,
-    replicates: int = 200,
+    n_replicates: int = 200,
     level: float = 0.9,
     *,
     seed: int = 0,
@@ -210,7 +215,7 @@ def intervals(
     """Intervals for every item's place in every component, for φ, for the shares, and for the population's win rates.
 
     comparisons : those that the model was learnt from
-    replicates : how many times people are weighted anew
+    n_replicates : how many times people are weighted anew
     level : how often an interval should hold the truth
     seed, n_jobs, progress : as in `fit`
     engine : as in `fit`; comparisons from `store_comparisons` are read block by block
@@ -231,26 +236,33 @@ def intervals(
     Measured (docs/assess.md), 90% intervals of places and win rates reach their level; those of φ and the shares nearly do.
     """
     fitted = as_fitted(model)
-    check_request(fitted, replicates, level)
+    check_request(fitted, n_replicates, level)
     seed = int(as_key(seed))
     votes = comparisons.with_items(model.items)
     with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
         if is_large(votes):
-            draws = _of_sums(model, votes, replicates, seed, run, progress)
+            draws = _of_sums(model, votes, n_replicates, seed, run, progress)
         else:
-            draws = _of_everybody(model, _in_memory(votes), replicates, seed, run.n_jobs, progress)
+            draws = _of_everybody(
+                model, _in_memory(votes), n_replicates, seed, run.n_jobs, progress
+            )
     refined = _is_refined(fitted.report)
     return Intervals(level, model.items, model.sigma, model.phi, model.share, draws, refined)
 
 
-def check_request(model: FittedModel, replicates: int, level: float) -> None:
+def check_request(model: FittedModel, n_replicates: int, level: float) -> None:
     """Refuse what `intervals` cannot do, before any work."""
-    check_at_least("replicates", replicates, 10)
-    if not 0 < level < 1:
-        raise OptionError(f"level is {level}; it must lie between 0 and 1, as 0.9 does.")
+    check_at_least("n_replicates", n_replicates, 10)
+    check_level(level)
     if model.bradley_terry is not None:
         raise OptionError(
-            "The model has Bradley–Terry components; intervals are for Mallows components: fit with the default ones."
+            "The model has Bradley–Terry components; intervals are for Mallows components. "
+            "Fit it with ",
+            Option("components", "mallows"),
+            ".",
+            option="components",
+            value="bradley-terry",
+            expected="'mallows'",
         )
 
 
@@ -273,20 +285,20 @@ def _in_memory(votes: Any) -> Comparisons:
 def _of_everybody(
     model: AnyModel,
     votes: Comparisons,
-    replicates: int,
+    n_replicates: int,
     seed: int,
     n_jobs: int,
     progress: Progress | None,
 ) -> Replicates:
     """The Bayesian bootstrap: η* = η̂ + I⁻¹ Σ_m w_m (u_m − 1) s_m, less the bias of logit φ; rankings that u wants."""
-    engine, advance = ThreadEngine(n_jobs), counter(progress, replicates)
+    engine, advance = ThreadEngine(n_jobs), counter(progress, n_replicates)
     start = replicate_start(model, votes, engine, seed=seed)
     smooth = settle(model, start.blocks, engine, seed=seed)
     simulated = simulate_phi(model, smooth, votes, seed=seed, n_jobs=n_jobs, progress=progress)
-    u = replicate_weights(replicates, votes.n_users, seed=seed)
+    u = replicate_weights(n_replicates, votes.n_users, seed=seed)
     sigma = many(
         lambda r: replicate_rankings(start, smooth, u[r], seed=seed, draw=r),
-        range(replicates),
+        range(n_replicates),
         n_jobs,
         advance,
     )
@@ -304,7 +316,12 @@ def _moved(eta: Array, steps: Array, simulated: Simulated, seed: int) -> Array:
 
 
 def _of_sums(
-    model: AnyModel, votes: Any, replicates: int, seed: int, run: Engine, progress: Progress | None
+    model: AnyModel,
+    votes: Any,
+    n_replicates: int,
+    seed: int,
+    run: Engine,
+    progress: Progress | None,
 ) -> Replicates:
     """The same of many people: φ and shares from sums over them, places from samples of them."""
     everybody = make_blocks(votes)
@@ -312,14 +329,14 @@ def _of_sums(
     near = settle(model, make_blocks(subsets[0]), ThreadEngine(run.n_jobs), seed=seed)
     share = sampled_share(votes.n_comparisons)
     smooth, steps = sum_scores(
-        model.sigma, near, everybody, replicates, run, share=share, seed=seed
+        model.sigma, near, everybody, n_replicates, run, share=share, seed=seed
     )
     sigma = draw_places(
         model,
         smooth,
         subsets,
         votes.n_users,
-        replicates,
+        n_replicates,
         seed=seed,
         n_jobs=run.n_jobs,
         progress=progress,

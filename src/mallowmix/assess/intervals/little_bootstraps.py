@@ -92,14 +92,14 @@ def draw_places(
     smooth: Smooth,
     subsets: list[Comparisons],
     n_users: int,
-    replicates: int,
+    n_replicates: int,
     *,
     seed: int = 0,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> Positions:
     """(R, K, Q) places around the model's, as many from each sample; those of one draw need not be a ranking."""
-    advance, draws = counter(progress, replicates), []
+    advance, draws = counter(progress, n_replicates), []
     for j, subset in enumerate(subsets):
         start = replicate_start(model, subset, ThreadEngine(n_jobs), seed=seed)
 
@@ -107,7 +107,7 @@ def draw_places(
             u = generator(seed, _WEIGHTS, r).standard_exponential(b)
             return replicate_rankings(start, smooth, u, seed=seed, draw=r)
 
-        found = np.array(many(one, range(j, replicates, len(subsets)), n_jobs, advance))
+        found = np.array(many(one, range(j, n_replicates, len(subsets)), n_jobs, advance))
         draws.append(around(model.sigma, found, np.sqrt(subset.n_users / n_users)))
     return np.concatenate(draws)
 

@@ -74,10 +74,10 @@ def replicate_start(
     return Start(blocks, components.sigma, settled.chains)
 
 
-def replicate_weights(replicates: int, n_users: int, *, seed: int) -> Array:
+def replicate_weights(n_replicates: int, n_users: int, *, seed: int) -> Array:
     """(R, M) weights with mean 1 and variance 1, exponential."""
     return np.array(
-        [generator(seed, _STEP, r).standard_exponential(n_users) for r in range(replicates)]
+        [generator(seed, _STEP, r).standard_exponential(n_users) for r in range(n_replicates)]
     )
 
 

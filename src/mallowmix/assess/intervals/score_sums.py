@@ -28,7 +28,7 @@ def sum_scores(
     sigma: Any,
     near: Smooth,
     everybody: list[Any],
-    replicates: int,
+    n_replicates: int,
     engine: Engine,
     *,
     share: float = 1.0,
@@ -44,7 +44,7 @@ def sum_scores(
     back has no scores: they were added up.
     """
     smooth, weighted = near, np.empty(0)
-    for wanted in (0, replicates):
+    for wanted in (0, n_replicates):
         advance = told_to_blocks(
             sigma,
             smooth.eta,
@@ -66,11 +66,11 @@ def _sums(
     block: Block, broadcast: tuple[Any, float, int, int], _: Any
 ) -> tuple[tuple[Array, ...], None]:
     """Σ w s, Σ w a bᵀ of the two stretches, Σ w s sᵀ, and of each replicate Σ w (u − 1) s with u ~ Exp(1)."""
-    advance, share, replicates, seed = broadcast
+    advance, share, n_replicates, seed = broadcast
     block = sample_users(block, share, seed)
     halves = block_scores(block, advance)  # (people, 2, 2K)
     people, mean = block.user_weight[:, None], halves.mean(axis=1)
-    u = generator(seed, _STEP, block.first_user).standard_exponential((replicates, block.n_users))
+    u = generator(seed, _STEP, block.first_user).standard_exponential((n_replicates, block.n_users))
     sums = (
         (people * mean).sum(axis=0),
         (people * halves[:, 0]).T @ halves[:, 1],

@@ -169,12 +169,18 @@ def _gpu_arrays() -> Arrays:
         return device_arrays.on_gpu()
     except ImportError:
         raise OptionError(
-            "The engine gpu needs CuPy: pip install 'mallowmix[gpu]', or choose another engine."
+            "The engine gpu needs CuPy: pip install 'mallowmix[gpu]', or choose another engine.",
+            option="engine",
+            value="gpu",
+            expected="an engine whose packages are installed",
         ) from None
     except Exception as error:  # CuPy's own errors, of several kinds
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise OptionError(
-            f"The engine gpu found no GPU that CuPy can use ({reason}): choose another engine."
+            f"The engine gpu found no GPU that CuPy can use ({reason}): choose another engine.",
+            option="engine",
+            value="gpu",
+            expected="an engine that this machine has",
         ) from None
 
 

@@ -10,7 +10,7 @@ from mallowmix.engine.memory_size import check_memory
 from mallowmix.engine.out_of_core.finished_passes import FinishedPasses, of_stored
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.threads import ThreadEngine
-from mallowmix.errors import OptionError
+from mallowmix.errors import Option, OptionError
 
 _NODES = 15  # numbers a pair and component that a pass over all users adds up
 _SAMPLE = 200 * 10**6  # bytes of the sample that is learnt from in memory, with its work arrays
@@ -49,8 +49,11 @@ class DiskEngine(ThreadEngine):
         if room < 1:
             needed = _SAMPLE + 7 * answer
             raise OptionError(
-                f"memory is {self.memory / 1e6:,.0f}MB; {n_components} components of {n_items} items need about "
-                f"{needed / 1e6:,.0f}MB of work arrays. Give more memory, or learn fewer components."
+                option="memory",
+                value=f"{self.memory / 1e6:.0f}MB",
+                expected=f"at least {needed / 1e6:.0f}MB for the work arrays of {n_components} "
+                f"components and {n_items} items",
+                hint=("Raise it, or lower ", Option("n_components"), "."),
             )
         return int(room)
 

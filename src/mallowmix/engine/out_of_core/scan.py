@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mallowmix.data.labels import Labels, as_labels
-from mallowmix.errors import DataError, FileError, OptionError, check_choice
+from mallowmix.data.row_checks import DROP_SELF_PAIRS, FILL_OR_DROP, WEIGHTS_ARE_COUNTS
+from mallowmix.errors import DataError, FileError, Option, Part, check_choice
 from mallowmix.readers.files import matching
 from mallowmix.readers.headers import check_columns, pick_columns
 from mallowmix.readers.plain import COMPARISONS
@@ -128,8 +129,9 @@ def connect(memory: int = 10**9, n_jobs: int = 1, folder: Path | None = None) ->
     try:
         import duckdb
     except ImportError:
-        raise OptionError(
-            "Data larger than memory needs DuckDB: pip install 'mallowmix[data]'."
+        raise FileError(
+            "Data larger than memory needs DuckDB, which is not installed: "
+            "pip install 'mallowmix[data]'."
         ) from None
     con = duckdb.connect()
     con.execute(
@@ -155,7 +157,9 @@ def speaking_of(files: tuple[Path, ...]) -> Iterator[None]:
             ) from None
         if "No space left" in str(error) or "max_temp_directory_size" in str(error):
             raise FileError(
-                f"The disk is full: name a folder on a larger one with cache ({_first_line(error)})"
+                "The disk is full: name a folder on a larger one with ",
+                Option("cache"),
+                f" ({_first_line(error)})",
             ) from None
         raise FileError(f"The shards cannot be read: {_first_line(error)}") from None
 
@@ -164,8 +168,19 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0].rstrip(".") + "."
 
 
+def _more(count: int) -> str:
+    return f" (and {count - 1:,} more like it)" if count > 1 else ""
+
+
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+class Wrong(NamedTuple):
+    """What is wrong with a row, and what to do about it."""
+
+    what: str
+    advice: tuple[Part, ...]
 
 
 class Scan:
@@ -266,44 +281,40 @@ class Scan:
             ).fetchone()[0]
         )
 
-    def _wrong(self) -> dict[str, str]:
-        """What no policy allows: a test in SQL, and in words."""
+    def _wrong(self) -> dict[str, Wrong]:
+        """What no policy allows, by its test in SQL."""
         wrong = {}
         if self.source.missing == "error":
             wrong |= {
-                self._gap(name): f"the {name} is missing"
+                self._gap(name): Wrong(f"the {name} is missing", FILL_OR_DROP)
                 for name in (*_LABELS, "weight")[: 3 + self.weighted]
             }
         if self.weighted:
             wrong |= {
-                "isinf(weight)": "the weight is not a finite number",
-                "weight < 0": "the weight is negative",
+                "isinf(weight)": Wrong("the weight is not a finite number", (WEIGHTS_ARE_COUNTS,)),
+                "weight < 0": Wrong("the weight is negative", (WEIGHTS_ARE_COUNTS,)),
             }
         if self.source.self_pairs == "error":
-            wrong["winner = loser"] = "a thing is compared with itself"
+            wrong["winner = loser"] = Wrong("a thing is compared with itself", DROP_SELF_PAIRS)
         return wrong
 
-    def _refuse(self, wrong: dict[str, str]) -> None:
+    def _refuse(self, wrong: dict[str, Wrong]) -> None:
         """The first row that is wrong is named by its file."""
-        for i, (test, what) in enumerate(wrong.items()):
+        for i, (test, found) in enumerate(wrong.items()):
             (count,) = self.con.execute(
                 f"SELECT sum(wrong_{i})::BIGINT FROM sides WHERE is_loser = 0"
             ).fetchone()
             if count:
-                raise DataError(self._said(test, what, int(count)))
+                raise DataError(
+                    f"{self._first(test)} {found.what}{_more(int(count))}. ", *found.advice
+                )
 
-    def _said(self, test: str, what: str, count: int) -> str:
+    def _first(self, test: str) -> str:
+        """The first row for which a test holds, in words."""
         row = self.con.execute(
             f"SELECT filename, user, winner, loser FROM {self.rows} WHERE {test} LIMIT 1"
         ).fetchone()
-        more = f" (and {count - 1:,} more like it)" if count > 1 else ""
-        advice = {
-            "a thing is compared with itself": 'Drop such rows, or pass self_pairs="drop".',
-            "the weight is negative": "Weights are counts of at least 0.",
-            "the weight is not a finite number": "Weights are counts of at least 0.",
-        }
-        then = advice.get(what, 'Fill such rows in, or pass missing="drop".')
-        return f"{row[0]}: in the row user {row[1]!r}, winner {row[2]!r}, loser {row[3]!r} {what}{more}. {then}"
+        return f"{row[0]}: in the row user {row[1]!r}, winner {row[2]!r}, loser {row[3]!r}"
 
     def items(self) -> Labels:
         """The labels of all items, by number."""

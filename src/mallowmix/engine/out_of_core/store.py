@@ -28,7 +28,7 @@ from mallowmix.engine.out_of_core.stored_blocks import (
     pair_type,
     read_about,
 )
-from mallowmix.errors import DataError, FileError
+from mallowmix.errors import DataError, FileError, Option
 
 _SQL = {np.uint32: "UINTEGER", np.uint64: "UBIGINT"}
 
@@ -74,8 +74,11 @@ def _opened(folder: Path, source: Source) -> StoredComparisons:
     made_from, asked = read_about(folder)["source"], json.loads(json.dumps(source.identity()))
     if made_from != asked:
         raise FileError(
-            f"{folder} holds other comparisons than {source.files[0]}{' and the other files' * (len(source.files) > 1)} now do: "
-            "remove it, or name another folder with cache."
+            f"{folder} holds other comparisons than {source.files[0]}"
+            f"{' and the other files' * (len(source.files) > 1)} now do: remove it, or name another "
+            "folder with ",
+            Option("cache"),
+            ".",
         )
     return StoredComparisons(folder)
 
@@ -91,7 +94,10 @@ def _beside(folder: Path) -> Iterator[Path]:
         building.rename(folder)
     except OSError as error:
         raise FileError(
-            f"{folder} cannot be written: {error.strerror or error}. Make room, or name another folder with cache."
+            f"{folder} cannot be written: {error.strerror or error}. "
+            "Make room, or name another folder with ",
+            Option("cache"),
+            ".",
         ) from None
     finally:
         shutil.rmtree(building, ignore_errors=True)
@@ -120,8 +126,11 @@ def _check_space(folder: Path, source: Source) -> None:
     free, needed = shutil.disk_usage(folder).free, source.nbytes()
     if free < needed:
         raise FileError(
-            f"{folder.parent} has {free / 1e9:.1f} GB left, and sorting {needed / 1e9:.1f} GB of comparisons takes about as much "
-            "again and more: make room, or name a folder on a larger disk with cache."
+            f"{folder.parent} has {free / 1e9:.1f} GB left, and sorting {needed / 1e9:.1f} GB of "
+            "comparisons takes about as much again and more: make room, or name a folder on a "
+            "larger disk with ",
+            Option("cache"),
+            ".",
         )
 
 

@@ -7,6 +7,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import SplitBy, split_rows
 from mallowmix.engine import Block, Engine, make_blocks, map_step
 from mallowmix.engine.selection import EngineName, using
+from mallowmix.errors import Option
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.heldout.heldout_options import CompletionOptions
 from mallowmix.infer.heldout.heldout_scores import Heldout, summary
@@ -38,7 +39,11 @@ def completion(
     broadcast = (prepare_members(model), float(chosen.given), chosen.split, as_key(seed))
     with using(engine, n_jobs) as run:
         scores = run.map(_score, make_blocks(comparisons), broadcast)
-    reason = f"nobody has enough comparisons to be given {chosen.given:g} of them. Lower given."
+    reason = (
+        f"nobody has enough comparisons to be given {chosen.given:g} of them. Lower ",
+        Option("given"),
+        ".",
+    )
     return summary(np.concatenate([np.empty((0, 2)), *scores]), reason)
 
 

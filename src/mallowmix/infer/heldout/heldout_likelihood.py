@@ -86,7 +86,9 @@ def heldout(
         if include_mu:
             raise OptionError(
                 Option("include_mu"),
-                " goes with the methods left-to-right and importance; completion is about β alone.",
+                " is no option of ",
+                Option("method", "completion"),
+                ", which is about β alone; it goes with 'left-to-right' and 'importance'.",
                 option="include_mu",
                 value=include_mu,
                 expected="False",

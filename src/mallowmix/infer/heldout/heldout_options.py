@@ -126,13 +126,14 @@ def heldout_options_from(method: str, values: dict[str, Any]) -> HeldoutOptions:
     for name, value in values.items():
         if name not in _names(OPTIONS[method]):
             owners = [repr(each) for each, kind in OPTIONS.items() if name in _names(kind)]
-            expected = f"left out with the method {method!r}; it goes with {joined(owners)}"
             raise OptionError(
                 Option(name),
-                f" is no option of the method {method!r}; it goes with {joined(owners)}.",
+                " is no option of ",
+                Option("method", method),
+                f"; it goes with {joined(owners)}.",
                 option=name,
                 value=value,
-                expected=expected,
+                expected=f"left out with the method {method!r}",
             )
     return OPTIONS[method](**values)
 

@@ -9,13 +9,13 @@ import numpy as np
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.engine import MapStep
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, Part
 from mallowmix.model import least_beta
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.clustered_error import clustered_ratio
 from mallowmix.typing import Array, Progress
 
-NOBODY = "nobody has any comparison of the model's items."
+NOBODY: tuple[Part, ...] = ("nobody has any comparison of the model's items.",)
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,23 @@ class Heldout:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def summary(scores: Array, reason: str, details: dict[str, Any] | None = None) -> Heldout:
+def summary(
+    scores: Array, reason: tuple[Part, ...], details: dict[str, Any] | None = None
+) -> Heldout:
     """The mean over comparisons, a ratio of sums over users, with its clustered standard error.
 
     Parameters
     ----------
     scores : (users, 2) array
         Each user's summed log-likelihood and number of comparisons; users with none do not count.
-    reason : str
+    reason : tuple of str and Option
         Why nothing may be left, for the error that says so.
     details : dict
         How the number was found.
     """
     n_users = int(np.count_nonzero(scores[:, 1] > 0))
     if not n_users:
-        raise DataError(f"Nothing is held out: {reason}")
+        raise DataError("Nothing is held out: ", *reason)
     mean, error = clustered_ratio(scores[:, 0], scores[:, 1])
     n = float(scores[:, 1].sum())
     return Heldout(mean, error if n_users > 1 else np.nan, n, n_users, details or {})

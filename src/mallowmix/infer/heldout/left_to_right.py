@@ -14,7 +14,7 @@ import numpy as np
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, map_step
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import FitWarning
+from mallowmix.errors import FitWarning, Option
 from mallowmix.infer.heldout.heldout_options import LeftToRightOptions
 from mallowmix.infer.heldout.heldout_scores import (
     NOBODY,
@@ -104,9 +104,19 @@ def _agreement(runs: Array, n: Array) -> dict[str, float]:
 
 def _warn(details: dict[str, Any], tol: float) -> None:
     warnings.warn(
-        f"With {details['particles']} particles two runs differ by {details['difference']:.2g} a comparison and their noise "
-        f"lowers the answer by about {details['noise_bias']:.2g}, not both below tol={tol:g}; raise max_particles, n_moves or tol.",
-        FitWarning,
+        FitWarning(
+            f"With {details['particles']} particles two runs differ by {details['difference']:.2g} "
+            "per comparison and their noise lowers the result by about "
+            f"{details['noise_bias']:.2g}, not both below ",
+            Option("tol", tol),
+            "; raise ",
+            Option("max_particles"),
+            ", ",
+            Option("n_moves"),
+            " or ",
+            Option("tol"),
+            ".",
+        ),
         stacklevel=4,
     )
 

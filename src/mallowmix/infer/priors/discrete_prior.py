@@ -16,7 +16,7 @@ import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step, parallel_sum
-from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least
+from mallowmix.errors import DataError, FitWarning, Option, OptionError, check_at_least
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.model.fitted_model import AnyModel, as_fitted
@@ -78,7 +78,11 @@ class DiscretePrior:
             )
         if as_fitted(model).calibration.spam_share > 0:
             raise OptionError(
-                "The model's calibration has a spam component, which a discrete prior does not have: leave it out."
+                "The model's calibration has a spam component, which a discrete prior does not have: "
+                "leave it out.",
+                option="calibration",
+                value=as_fitted(model).calibration,
+                expected="without a spam component",
             )
         comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
         broadcast = (prepare(model), self.points)
@@ -117,8 +121,12 @@ def fit_discrete(
         p /= p.sum()
     if gap > tol:
         warnings.warn(
-            f"The discrete prior could still gain up to {gap:.2g} nats a person after {max_iter} steps; lower n_points.",
-            FitWarning,
+            FitWarning(
+                f"The discrete prior could still gain up to {gap:.2g} nats a person after {max_iter} "
+                "steps; lower ",
+                Option("n_points"),
+                ".",
+            ),
             stacklevel=4,
         )
     kept = p > _NEGLIGIBLE

@@ -25,7 +25,14 @@ from mallowmix.engine import (
     parallel_sum,
     reduce_step,
 )
-from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
+from mallowmix.errors import (
+    DataError,
+    FitWarning,
+    Option,
+    OptionError,
+    check_at_least,
+    check_choice,
+)
 from mallowmix.infer.prepared_model import PreparedModel, prepare, prepare_components
 from mallowmix.infer.priors.discrete_prior import DiscretePrior, fit_discrete
 from mallowmix.infer.priors.vertex_prior import fit_both
@@ -115,7 +122,11 @@ def fit_prior(
     fitted = as_fitted(model)
     if fitted.calibration.spam_share > 0:
         raise OptionError(
-            "The model's calibration has a spam component, which is no part of a prior: fit the prior first, then calibrate."
+            "The model's calibration has a spam component, which is no part of a prior: "
+            "fit the prior first, then calibrate.",
+            option="calibration",
+            value=fitted.calibration,
+            expected="without a spam component",
         )
     comparisons = comparisons.with_items(fitted.items, unknown_items=unknown_items)
     blocks, engine = make_blocks(comparisons), ThreadEngine(n_jobs)
@@ -192,8 +203,7 @@ def _shares(
             return new
         share = new
     warnings.warn(
-        f"The shares still moved by more than {tol:g} after {max_iter} steps.",
-        FitWarning,
+        FitWarning(f"The shares still moved by more than {tol:g} after {max_iter} steps."),
         stacklevel=4,
     )
     return share
@@ -253,8 +263,12 @@ def _check_converged(path: Array) -> None:
     drift = drift[path.mean(axis=0) > np.log(10 * LEAST_ALPHA)]
     if np.any(drift > _DRIFT):
         warnings.warn(
-            f"The prior still moved after {3 * len(path) // 2} cycles (log alpha by {drift.max():.2f}); raise n_cycles.",
-            FitWarning,
+            FitWarning(
+                f"The prior still moved after {3 * len(path) // 2} cycles "
+                f"(log alpha by {drift.max():.2f}); raise ",
+                Option("n_cycles"),
+                ".",
+            ),
             stacklevel=4,
         )
 

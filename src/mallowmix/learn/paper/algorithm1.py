@@ -7,7 +7,7 @@ import numpy as np
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, text_of
 from mallowmix.engine import Engine
-from mallowmix.errors import FitError
+from mallowmix.errors import FitError, Option
 from mallowmix.learn.paper.components_from_topics import components_from_topics
 from mallowmix.learn.paper.ddp import ddp_pairs
 from mallowmix.learn.paper.fast_anchor_words import anchor_pairs
@@ -54,8 +54,10 @@ def moments_of(
     E = HalfMoments(comparisons, seed=seed, engine=engine)
     if n_components > 1 and not E.scale:
         raise FitError(
-            "Nobody made two comparisons, so nothing shows which choices go together: one component is all that can be learnt. "
-            "Ask for one, or add comparisons by the same people."
+            "Nobody made two comparisons, so nothing shows which choices go together: one component "
+            "is all that can be learnt. Pass ",
+            Option("n_components", 1),
+            ", or add comparisons by the same people.",
         )
     return E
 

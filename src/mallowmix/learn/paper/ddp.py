@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from mallowmix.errors import FitError
+from mallowmix.errors import FitError, Option
 from mallowmix.learn.paper.fast_anchor_words import furthest_rows
 from mallowmix.learn.paper.neighbourhoods import Distances
 from mallowmix.learn.paper.pair_moments import Moments
@@ -93,8 +93,13 @@ def ddp_pairs(
     found = corner_rows(lambda wanted: E.rows(candidates[wanted])[:, candidates], own, K, zeta)
     if len(found) < K:
         raise FitError(
-            f"Data-dependent projections show {len(found)} of the {K} vertices: lower the number of components, add people, or "
-            'choose other vertices ("projections", "fast-anchor-words").'
+            f"Data-dependent projections show {len(found)} of the {K} vertices: lower ",
+            Option("n_components"),
+            ", add people, or choose other vertices with ",
+            Option("novel_pairs", "projections"),
+            " or ",
+            Option("novel_pairs", "fast-anchor-words"),
+            ".",
         )
     return candidates[[members[0] for members in found]]  # the widest margin of each vertex
 

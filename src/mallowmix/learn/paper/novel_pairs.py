@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.errors import FitError, check_at_least, check_choice
+from mallowmix.errors import FitError, Option, check_at_least, check_choice
 from mallowmix.learn.paper.neighbourhoods import METRICS, Balls, Distances, Metric, is_in
 from mallowmix.learn.paper.pair_moments import HalfMoments, Moments
 from mallowmix.model.fit_options import check_zeta
@@ -81,18 +81,22 @@ def _search(
     last = _at(distances, K, P, 0.0, seed, progress)
     if len(last.pairs) < K:  # too few rows are extreme, or noise makes their distances negative
         raise FitError(
-            f"Only {len(found.pairs)} of the {K} novel pairs could be found: the data does not show that many different tastes "
-            "to this method. Lower the number of components, add people, or raise n_projections."
+            f"Only {len(found.pairs)} of the {K} novel pairs could be found: the data does not show "
+            "that many different components to this method. Lower ",
+            Option("n_components"),
+            ", add people, or raise ",
+            Option("n_projections"),
+            ".",
         )
     for _ in range(_LOWERED):
         lower = _lower(distances, found)
         notes.append(
-            f"Only {len(found.pairs)} of {K} novel pairs lay apart at zeta={found.zeta:.3g}: lowered to {lower:.3g}."
+            f"Only {len(found.pairs)} of {K} novel pairs lay apart at ζ = {found.zeta:.3g}: lowered to {lower:.3g}."
         )
         found = _at(distances, K, P, lower, seed, progress) if lower > 0 else last
         if len(found.pairs) == K:
             return found._replace(notes=notes)
-    return last._replace(notes=[*notes, "Only at zeta=0 were there enough novel pairs."])
+    return last._replace(notes=[*notes, "Only at ζ = 0 were there enough novel pairs."])
 
 
 def _lower(distances: Distances, found: NovelPairs) -> float:
@@ -125,8 +129,10 @@ def _checked_metric(
         return "moment" if estimable else "projected"
     if metric == "moment" and not estimable:
         raise FitError(
-            "Nobody answered the same pair in both halves of their comparisons, so the distances of the printed method cannot be "
-            'estimated (its E_ii are all 0): give metric="projected", or take the default method.'
+            "Nobody answered the same pair in both halves of their comparisons, so the distances of "
+            "the printed method cannot be estimated (its E_ii are all 0): pass ",
+            Option("metric", "projected"),
+            ", or take the default method.",
         )
     return metric
 
@@ -151,8 +157,12 @@ def check_enough(candidates: NDArray[np.int64], n_components: int) -> None:
     """Raise a FitError unless there is a row for each component."""
     if len(candidates) < n_components:
         raise FitError(
-            f"Only {len(candidates)} ordered pairs were seen often enough to be novel pairs, but {n_components} components were "
-            "asked for: lower the number of components or min_count, or add comparisons."
+            f"Only {len(candidates)} ordered pairs were seen often enough to be novel pairs, one is "
+            f"needed for each of {n_components} components: lower ",
+            Option("n_components"),
+            " or ",
+            Option("min_count"),
+            ", or add comparisons.",
         )
 
 

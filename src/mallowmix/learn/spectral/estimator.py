@@ -8,7 +8,7 @@ import numpy as np
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
-from mallowmix.errors import FitError
+from mallowmix.errors import FitError, Option
 from mallowmix.learn.spectral.initialisation import (
     Initialisation,
     embed_pairs,
@@ -62,10 +62,6 @@ class Work:
     n_items: int
     trace: SpectralTrace = field(default_factory=SpectralTrace)
     notes: list[str] = field(default_factory=list)
-
-    def record(self, **values: object) -> None:
-        """Write down what a step saw."""
-        self.trace = replace(self.trace, **values)  # type: ignore[arg-type]
 
     def show(self, step: str, done: int, total: int) -> None:
         """Say how far the work is."""
@@ -134,7 +130,7 @@ def start_work(
 def _count(work: Work) -> ComponentCount:
     """How many components the spectrum shows."""
     count = count_components(work.blocks, work.pairs, work.engine, seed=work.seed)
-    work.record(choice_of_k=count.sentence(), noise_edge=count.edge)
+    work.trace = replace(work.trace, choice_of_k=count.sentence(), noise_edge=count.edge)
     return count
 
 
@@ -142,8 +138,10 @@ def _checked_count(work: Work, n_components: int) -> int:
     n_pairs = len(work.pairs.share)
     if n_components - 1 > n_pairs:
         raise FitError(
-            f"{work.n_items} items make {n_pairs} pairs, which cannot distinguish {n_components} components: "
-            f"ask for at most {n_pairs + 1}."
+            f"{work.n_items} items make {n_pairs} pairs, which cannot distinguish {n_components} "
+            "components: lower ",
+            Option("n_components"),
+            f" to at most {n_pairs + 1}.",
         )
     return n_components
 
@@ -156,7 +154,9 @@ def _initialise(
         return [_single(work)]
     work.show("spectrum", 0, 1)
     subspace = _subspace(work, K, known)
-    work.record(spectrum=tuple(subspace.values.tolist()), subspace_passes=subspace.passes)
+    work.trace = replace(
+        work.trace, spectrum=tuple(subspace.values.tolist()), subspace_passes=subspace.passes
+    )
     if not (subspace.converged or both):  # refinement has a better test of its own: `_note_halves`
         work.notes.append(
             "The leading eigenvectors had not converged after the last pass: the data may not show this many components."
@@ -206,7 +206,7 @@ def _better(work: Work, initialisations: list[Initialisation]) -> Variational:
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
     names = [each.name for each in initialisations]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
-    work.record(initialisation=names[best], elbo=tuple(bounds))
+    work.trace = replace(work.trace, initialisation=names[best], elbo=tuple(bounds))
     return outcomes[best]
 
 
@@ -238,8 +238,8 @@ def refine(
         outcome, scores = split_and_merge(
             work.blocks, outcome, lambda c, a: _ascend_anew(work, c, a), work.engine, seed=work.seed
         )
-        work.record(predicted_halves=tuple(scores))
-    work.record(moved=tuple(outcome.moved))
+        work.trace = replace(work.trace, predicted_halves=tuple(scores))
+    work.trace = replace(work.trace, moved=tuple(outcome.moved))
     if all_blocks is None:
         theta = [chain.theta for chain in outcome.chains]
         distances = half_distances(work.blocks, outcome.components, theta, work.engine)
@@ -247,7 +247,7 @@ def refine(
         outcome, distances = learn_from_all_users(
             all_blocks, work.blocks, outcome, work.engine, seed=work.seed, progress=work.progress
         )
-        work.record(moved_by_all=tuple(outcome.moved))
+        work.trace = replace(work.trace, moved_by_all=tuple(outcome.moved))
     _note_halves(work, outcome, distances)
     return outcome
 
@@ -276,7 +276,7 @@ def _note_spectrum(work: Work, K: int, known: ComponentCount | None) -> None:
     """Say whether the spectrum shows fewer components than were asked for, or more."""
     if known is None:
         edge = noise_edge(work.blocks, work.pairs, work.engine, seed=work.seed)
-        work.record(noise_edge=edge)
+        work.trace = replace(work.trace, noise_edge=edge)
     else:
         edge = known.edge
     values = np.array(work.trace.spectrum)
@@ -293,7 +293,7 @@ def _note_spectrum(work: Work, K: int, known: ComponentCount | None) -> None:
 def _note_halves(work: Work, outcome: MonteCarlo, distances: Array) -> None:
     """Say which rankings two halves of the users would put in different orders: those the data does not pin down."""
     ordered = distances[np.argsort(-outcome.alpha, kind="stable")]
-    work.record(half_distances=tuple(ordered.tolist()))
+    work.trace = replace(work.trace, half_distances=tuple(ordered.tolist()))
     loose = np.flatnonzero(ordered > _LOOSE)
     if len(loose):
         names = ", ".join(str(k + 1) for k in loose[:10]) + (", …" if len(loose) > 10 else "")

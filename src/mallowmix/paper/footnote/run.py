@@ -39,7 +39,7 @@ def _rows(tasks: Iterable[FootnoteTask], request: Request) -> Iterator[Row]:
     count = (lambda done, total: progress("draws", done, total)) if progress else None
     for phi, draws in tasks:
         found = separability_probability(
-            _Q, _K, phi, threshold=_THRESHOLD, draws=draws, progress=count
+            _Q, _K, phi, threshold=_THRESHOLD, n_draws=draws, progress=count
         )
         yield {
             "phi": phi,

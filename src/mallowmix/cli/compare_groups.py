@@ -1,4 +1,4 @@
-"""`mallowmix groups`: which groups of people follow which shared rankings, and whether they differ."""
+"""`mallowmix compare-groups`: which groups of people follow which shared rankings, and whether they differ."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,11 +9,11 @@ from mallowmix.cli.model_text import new_table, percent, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.shell import keep_quiet, say, say_json, screen
 
 
 @reads_votes
-def groups(
+def compare_groups_command(
     model: Model,
     votes: Votes,
     attributes: Annotated[
@@ -34,10 +34,10 @@ def groups(
     user: Annotated[
         str, typer.Option(metavar="COLUMN", help="The column of the table that holds the users.")
     ] = "user",
-    permutations: Annotated[
+    n_permutations: Annotated[
         int,
         typer.Option(
-            help="How many times groups are dealt out at random.",
+            help="How many times groups are assigned at random.",
             parser=at_least(19),
             metavar="NUMBER",
         ),
@@ -58,23 +58,25 @@ def groups(
     json: Json = False,
 ) -> None:
     """Compare groups of people by the shared rankings that they follow, with intervals and a test of difference."""
-    hush(quiet)
+    keep_quiet(quiet)
     outputs = [output] if output else []
     for path in outputs:
         check_table_name(path)
     try_outputs(*outputs, inputs=[model, votes, attributes])
-    from mallowmix.assess.groups import compare_groups as compare
+    from mallowmix.assess.groups import compare_groups
     from mallowmix.model.model_file import load
 
     comparisons = read(votes)
-    options = {
-        "by": by or None,
-        "user": user,
-        "permutations": permutations,
-        "seed": seed,
-        "n_jobs": n_jobs,
-    }
-    found = compare(load(model), comparisons, attributes, **options)
+    found = compare_groups(
+        load(model),
+        comparisons,
+        attributes,
+        by=by or None,
+        user=user,
+        n_permutations=n_permutations,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})
     if json:

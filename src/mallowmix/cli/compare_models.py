@@ -1,4 +1,4 @@
-"""`mallowmix diff`: two models side by side."""
+"""`mallowmix compare-models`: two models side by side."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from mallowmix.cli.option_values import Json
 from mallowmix.cli.shell import say, say_json
 
 
-def diff(
+def compare_models_command(
     old: Annotated[Path, typer.Argument(help="A model file.", show_default=False)],
     new: Annotated[Path, typer.Argument(help="Another model file.", show_default=False)],
     json: Json = False,

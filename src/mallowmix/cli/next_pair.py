@@ -1,4 +1,4 @@
-"""`mallowmix next`: the questions that would tell most about a person."""
+"""`mallowmix next-pair`: the questions that would tell most about a person."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -8,19 +8,21 @@ import typer
 from mallowmix.cli.model_text import new_table, percent, safe
 from mallowmix.cli.option_values import Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
-from mallowmix.cli.shell import hush, say, say_json, screen
+from mallowmix.cli.shell import keep_quiet, say, say_json, screen
 from mallowmix.cli.user_options import UnknownItems, User, person
-from mallowmix.errors import OptionError
+from mallowmix.errors import Option, OptionError
 
 
 @reads_votes
-def next(  # what the command is called
+def next_pair_command(
     model: Model,
     votes: MaybeVotes = None,
     user: User = None,
-    n: Annotated[
+    n_best: Annotated[
         int,
-        typer.Option("--n", "-n", help="How many questions.", parser=at_least(1), metavar="NUMBER"),
+        typer.Option(
+            "-n", "--n-best", help="How many questions.", parser=at_least(1), metavar="NUMBER"
+        ),
     ] = 3,
     unknown_items: UnknownItems = "error",
     seed: Seed = 0,
@@ -32,17 +34,22 @@ def next(  # what the command is called
 
     Pairs that they have answered are left out. Without VOTES and --user it is somebody new.
     """
-    hush(quiet)
+    keep_quiet(quiet)
     if (votes is None) != (user is None):
         raise OptionError(
-            "A person is named by both, the file of votes and --user: give both, or neither for somebody new."
+            "A person is named by both, the file of comparisons and ",
+            Option("user"),
+            ": give both, or neither for somebody new.",
+            option="user",
+            value=user,
+            expected="given together with a file of comparisons",
         )
     from mallowmix.infer.next_pair import next_pair
     from mallowmix.model.model_file import load
 
     fitted = load(model)
     people = _person(fitted, votes, user, read)
-    found = next_pair(fitted, people, n_best=n, unknown_items=unknown_items, seed=seed)
+    found = next_pair(fitted, people, n_best=n_best, unknown_items=unknown_items, seed=seed)
     if json:
         say_json(
             {
