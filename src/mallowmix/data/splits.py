@@ -260,3 +260,52 @@ def take(weight, left, wanted, taken, key, step, user):
             rest -= piece
             left -= 1
             token += 1
+
+
+# ---- what a predictor learns from: hidden items and hidden comparisons ----
+
+_MASKS = int(Step.MASKS)
+_LEAST_HIDDEN, _MOST_HIDDEN = 0.2, 0.6  # the share of a user's items that are hidden lies between
+_HIDDEN_ROWS = 0.2  # of the comparisons of two items that are not
+
+
+def mask_rows(
+    starts: NDArray[np.int64],
+    pair: NDArray[np.integer],
+    n_items: int,
+    first_user: int,
+    key: np.uint64,
+) -> NDArray[np.int8]:
+    """(rows,) −1 for a row that is given; of a hidden row, how many of its two items are in given rows.
+
+    Of each user a share of the items is hidden, another share for everyone, with all comparisons of these
+    items; of the other comparisons a fifth.
+    """
+    return _mask(starts, pair, n_items, first_user, key)
+
+
+@nb.njit(cache=True, nogil=True)
+def _mask(starts, pair, Q, first_user, key):
+    category = np.full(len(pair), -1, np.int8)
+    known, hidden = np.full(Q, -1, np.int64), np.full(Q, -1, np.int64)
+    for m in range(len(starts) - 1):
+        user = first_user + m
+        u, _ = uniforms(key, _MASKS, user, Q, 0)
+        share = _LEAST_HIDDEN + (_MOST_HIDDEN - _LEAST_HIDDEN) * u
+        for row in range(starts[m], starts[m + 1]):
+            for item in (pair[row] // Q, pair[row] % Q):
+                if uniforms(key, _MASKS, user, item, 1)[0] < share:
+                    hidden[item] = m
+        for row in range(starts[m], starts[m + 1]):
+            i, j = pair[row] // Q, pair[row] % Q
+            code = min(i, j) * Q + max(i, j)  # both orders of a pair go the same way
+            out = hidden[i] == m or hidden[j] == m
+            if out or uniforms(key, _MASKS, user, code, 2)[0] < _HIDDEN_ROWS:
+                category[row] = 0
+            else:
+                known[i], known[j] = m, m
+        for row in range(starts[m], starts[m + 1]):
+            if category[row] >= 0:
+                i, j = pair[row] // Q, pair[row] % Q
+                category[row] = (known[i] == m) + (known[j] == m)
+    return category

@@ -88,6 +88,11 @@ class Step(IntEnum):
     TRIPLES = 144  # triples of comparisons
     GOM_CHOICES = 145  # grade of membership: choices
     GOM_PARAMETERS = 146  # grade of membership: parameters
+    PERSONAL_RANKINGS = 152  # chains of users' own rankings, in learning
+    RANKING_DRAWS = 153  # and in prediction
+    MASKS = 154  # what is hidden of a user to learn the predictor
+    PREDICTOR_USERS = 155  # users who teach the predictor
+    MEAN_START = 156  # initial means of utilities
     PICTURE_USERS = 150  # users shown in a picture
     WEB_PAIRS = 151  # pairs spread evenly among visitors
     MEMBER_FIT = 200  # the fit of a member

@@ -1,0 +1,44 @@
+"""Pairs to predict, user by user, and of how many of a pair's items the user has compared before."""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block
+
+
+class Queries(NamedTuple):
+    """Ordered pairs to predict: those of the m-th user of a block are pair[starts[m]:starts[m+1]]."""
+
+    starts: NDArray[np.int64]
+    pair: NDArray[np.int64]
+
+    @staticmethod
+    def same_for_all(n_users: int, codes: NDArray[np.int64]) -> "Queries":
+        """The same pairs for every user."""
+        starts = np.arange(n_users + 1, dtype=np.int64) * len(codes)
+        return Queries(starts, np.tile(codes, n_users))
+
+    def users(self) -> NDArray[np.int64]:
+        """(n,) the number of each query's user within the block."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+def query_categories(block: Block, queries: Queries) -> NDArray[np.int64]:
+    """(n,) how many of each pair's two items its user has compared before: 0, 1 or 2."""
+    starts = block.starts - block.starts[0]
+    return _categories(starts, block.pair, block.weight, block.n_items, *queries)
+
+
+@nb.njit(cache=True, nogil=True)
+def _categories(starts, pair, weight, Q, query_starts, queries):
+    out, known = np.empty(len(queries), np.int64), np.full(Q, -1, np.int64)
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            if weight[row] > 0:
+                known[pair[row] // Q], known[pair[row] % Q] = m, m
+        for n in range(query_starts[m], query_starts[m + 1]):
+            out[n] = (known[queries[n] // Q] == m) + (known[queries[n] % Q] == m)
+    return out

@@ -1,0 +1,57 @@
+"""Predictions of the pool: every member's posterior predictive probabilities, and their weighted mean."""
+
+import numpy as np
+
+from mallowmix.engine import Block
+from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.pair_queries import Queries, query_categories
+from mallowmix.infer.prepared_model import PreparedModel, prepare_components
+from mallowmix.infer.rankings_posterior import rankings_probabilities
+from mallowmix.infer.utilities_posterior import utilities_probabilities
+from mallowmix.model.predictor import CalibratedModel, Member, Predictor
+from mallowmix.model.rankings_model import RankingsModel
+from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.numerics.stacking import pooled
+from mallowmix.typing import Array
+
+_STEPS, _TOL = 300, 1e-4  # of the fold-in: further steps change a prediction by less than .0001
+
+
+def member_probabilities(block: Block, member: Member, queries: Queries) -> Array:
+    """(n,) the probability that each query's user prefers the pair's first item, by one member."""
+    if isinstance(member, UtilitiesModel):
+        return utilities_probabilities(block, member, queries)
+    if isinstance(member, RankingsModel):
+        return rankings_probabilities(block, member, queries)
+    return mixed_membership_probabilities(
+        block, prepare_components(member.model, member.calibration), queries
+    )
+
+
+def mixed_membership_probabilities(
+    block: Block, prepared: PreparedModel, queries: Queries
+) -> Array:
+    """(n,) the same by components that are mixed for each answer: Σ_k E[θ_k] β_k."""
+    theta, _ = fold_in(block, prepared, max_iter=_STEPS, tol=_TOL)
+    return np.einsum("nk,nk->n", theta[queries.users()], prepared.beta[queries.pair])
+
+
+def predictor_probabilities(block: Block, predictor: Predictor, queries: Queries) -> Array:
+    """(n,) the pool's probability of each query."""
+    parts = [member_probabilities(block, member, queries) for member in predictor.members]
+    return pooled(np.column_stack(parts), predictor.weights, query_categories(block, queries))
+
+
+def population_table(member: Member) -> Array:
+    """(Q, Q) the probability that a user of whom nothing is known prefers the row's item to the column's."""
+    if not isinstance(member, CalibratedModel):
+        return member.population_probabilities()
+    prepared = prepare_components(member.model, member.calibration)
+    Q = len(member.model.items)
+    return (prepared.beta @ prepared.prior_mean).reshape(Q, Q)
+
+
+def predictor_population(predictor: Predictor) -> Array:
+    """(Q, Q) the same by the pool, with the weights of pairs of which nothing is known."""
+    tables = np.array([population_table(member) for member in predictor.members])
+    return np.einsum("j,jab->ab", predictor.weights[0], tables)

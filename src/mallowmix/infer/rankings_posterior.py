@@ -1,0 +1,121 @@
+"""What a user's own ranking is, given their answers, under the model of personal rankings: Gibbs sampling."""
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block
+from mallowmix.infer.pair_queries import Queries
+from mallowmix.model.rankings_model import RankingsModel
+from mallowmix.model.rankings_tables import rankings_tables
+from mallowmix.numerics.insertion_gibbs import (
+    clear_answers,
+    component_weights,
+    draw_component,
+    independent_weights,
+    net_answers,
+    sweep,
+)
+from mallowmix.numerics.randomness import Step, as_key, uniforms
+from mallowmix.typing import Array
+
+N_CHAINS, N_SWEEPS, N_BURN = 3, 16, 4
+_STEP = int(Step.RANKING_DRAWS)
+
+
+def rankings_probabilities(
+    block: Block, model: RankingsModel, queries: Queries, *, seed: int = 0
+) -> Array:
+    """(n,) the posterior predictive probability of each queried pair."""
+    return _probabilities(
+        *_sent(block, model), queries.starts, queries.pair, N_CHAINS, N_SWEEPS, N_BURN, as_key(seed)
+    )
+
+
+def ranking_draws(
+    block: Block, model: RankingsModel, n_draws: int, *, seed: int = 0
+) -> NDArray[np.int64]:
+    """(M, S, Q) positions of the items in draws of each user's ranking, 0 is best."""
+    return _draws(*_sent(block, model), n_draws, N_BURN, as_key(seed))
+
+
+def _sent(block: Block, model: RankingsModel) -> tuple[object, ...]:
+    first = block.first_user, block.starts - block.starts[0], block.pair, block.weight
+    return *first, *rankings_tables(model)
+
+
+@nb.njit(cache=True, nogil=True)
+def _begin(pair, weight, reference_orders, log_share, log_table, order, position, u):
+    """The component a chain begins with; its reference is the first ranking."""
+    k = draw_component(independent_weights(pair, weight, log_share, log_table), u)
+    order[:] = reference_orders[k]
+    for r in range(len(order)):
+        position[order[r]] = r
+    return k
+
+
+@nb.njit(cache=True, nogil=True)
+def _probabilities(
+    first_user, starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
+    log_table, log_odds, error_rate, query_starts, queries, n_chains, n_sweeps, n_burn, key,
+):  # fmt: skip
+    K, Q = sigma.shape
+    out, net = np.empty(len(queries)), np.zeros((Q, Q))
+    order, position = np.empty(Q, np.int64), np.empty(Q, np.int64)
+    burnt = np.zeros((Q, Q))
+    for m in range(len(starts) - 1):
+        rows, user = slice(starts[m], starts[m + 1]), first_user + m
+        if query_starts[m + 1] == query_starts[m]:
+            continue
+        net_answers(pair[rows], weight[rows], Q, net)
+        above = np.zeros((Q, Q))
+        for chain in range(n_chains):
+            u, _ = uniforms(key, _STEP, user, Q, chain)
+            k = _begin(
+                pair[rows], weight[rows], reference_orders, log_share, log_table,
+                order, position, u,
+            )  # fmt: skip
+            for s in range(n_sweeps):
+                draw = chain * n_sweeps + s
+                sums = burnt if s < n_burn else above
+                sweep(
+                    order, position, sigma[k], log_phi[k], log_odds, net, sums,
+                    key, _STEP, user, draw,
+                )  # fmt: skip
+                if K > 1:
+                    weights = component_weights(order, position, sigma, log_phi, log_prior)
+                    k = draw_component(weights, uniforms(key, _STEP, user, Q + 1, draw)[0])
+        clear_answers(pair[rows], Q, net)
+        n = n_chains * (n_sweeps - n_burn)
+        for row in range(query_starts[m], query_starts[m + 1]):
+            i, j = queries[row] // Q, queries[row] % Q
+            p = (above[i, j] + n - above[j, i]) / (2 * n)
+            out[row] = error_rate + (1 - 2 * error_rate) * p
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _draws(
+    first_user, starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
+    log_table, log_odds, error_rate, n_draws, n_burn, key,
+):  # fmt: skip
+    K, Q = sigma.shape
+    out, net = np.empty((len(starts) - 1, n_draws, Q), np.int64), np.zeros((Q, Q))
+    order, position = np.empty(Q, np.int64), np.empty(Q, np.int64)
+    unused = np.zeros((Q, Q))
+    for m in range(len(starts) - 1):
+        rows, user = slice(starts[m], starts[m + 1]), first_user + m
+        net_answers(pair[rows], weight[rows], Q, net)
+        u, _ = uniforms(key, _STEP, user, Q, 0)
+        k = _begin(
+            pair[rows], weight[rows], reference_orders, log_share, log_table, order, position, u
+        )
+        for s in range(n_burn + n_draws):
+            sweep(order, position, sigma[k], log_phi[k], log_odds, net, unused, key, _STEP, user, s)
+            if K > 1:
+                weights = component_weights(order, position, sigma, log_phi, log_prior)
+                k = draw_component(weights, uniforms(key, _STEP, user, Q + 1, s)[0])
+            if s >= n_burn:
+                out[m, s - n_burn] = position
+        clear_answers(pair[rows], Q, net)
+    return out

@@ -1,0 +1,115 @@
+"""What a user's own utilities are, given their answers, under a mixture of Gaussian utilities.
+
+For each component, Laplace's approximation on the user's items extends to all items: with c_i = Σ_iA the
+covariances with the items A that were compared, mean_i = s_i + c_i·a and
+cov_ij = Σ_ij − c_iᵀ W c_j. Components are weighed by their evidence.
+"""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from mallowmix.engine import Block
+from mallowmix.infer.pair_queries import Queries
+from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.numerics.laplace import local_items, logistic, posterior_mode
+from mallowmix.typing import Array
+
+
+class UtilitiesPosterior(NamedTuple):
+    """shares (M, K) of the components, and for each user and component the mean (M, K, Q) and covariance (M, K, Q, Q) of the utilities."""
+
+    shares: Array
+    means: Array
+    covariances: Array
+
+
+def utilities_probabilities(block: Block, model: UtilitiesModel, queries: Queries) -> Array:
+    """(n,) the posterior predictive probability of each queried pair."""
+    return _probabilities(
+        block.starts - block.starts[0],
+        block.pair,
+        block.weight,
+        queries.starts,
+        queries.pair,
+        *_parameters(model),
+    )
+
+
+def utilities_posterior(block: Block, model: UtilitiesModel) -> UtilitiesPosterior:
+    """Shares, means and covariances of a few users' utilities: it holds Q² numbers for each."""
+    return UtilitiesPosterior(
+        *_posterior(block.starts - block.starts[0], block.pair, block.weight, *_parameters(model))
+    )
+
+
+def _parameters(model: UtilitiesModel) -> tuple[Array, Array, Array]:
+    return model.means, model.covariance, np.log(model.shares)
+
+
+@nb.njit(cache=True, nogil=True)
+def _conditioned(pair, weight, means, covariance, log_shares, number):
+    """Of one user: log π_k + log evidence (K,), the means of all items (K, Q), c = Σ_·A (Q, q), W (K, q, q)."""
+    K, Q = means.shape
+    items, winner, loser = local_items(pair, Q, number)
+    q = len(items)
+    c, S = np.empty((Q, q)), np.empty((q, q))
+    for x in range(q):
+        c[:, x] = covariance[:, items[x]]
+        for y in range(q):
+            S[x, y] = covariance[items[x], items[y]]
+    log_joint, mean, W = log_shares.copy(), means.copy(), np.zeros((K, q, q))
+    if q == 0:
+        return log_joint, mean, c, W
+    for k in range(K):
+        offset = means[k][items[winner]] - means[k][items[loser]]
+        a, _, W[k], evidence = posterior_mode(winner, loser, weight, offset, S, np.zeros(q))
+        log_joint[k] += evidence
+        mean[k] += c @ a
+    return log_joint, mean, c, W
+
+
+@nb.njit(cache=True, nogil=True)
+def _shares(log_joint):
+    r = np.exp(log_joint - log_joint.max())
+    return r / r.sum()
+
+
+@nb.njit(cache=True, nogil=True)
+def _probabilities(starts, pair, weight, query_starts, queries, means, covariance, log_shares):
+    K, Q = means.shape
+    out, number = np.empty(len(queries)), np.full(Q, -1, np.int64)
+    for m in range(len(starts) - 1):
+        rows = slice(starts[m], starts[m + 1])
+        log_joint, mean, c, W = _conditioned(
+            pair[rows], weight[rows], means, covariance, log_shares, number
+        )
+        share = _shares(log_joint)
+        for n in range(query_starts[m], query_starts[m + 1]):
+            i, j = queries[n] // Q, queries[n] % Q
+            prior = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
+            difference = c[i] - c[j]
+            p = 0.0
+            for k in range(K):
+                v = max(prior - np.dot(difference, W[k] @ difference), 0.0)
+                x = (mean[k, i] - mean[k, j]) / np.sqrt(1 + np.pi * v / 8)
+                p += share[k] * logistic(x)
+            out[n] = p
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _posterior(starts, pair, weight, means, covariance, log_shares):
+    M, (K, Q) = len(starts) - 1, means.shape
+    shares, mean = np.empty((M, K)), np.empty((M, K, Q))
+    covariances, number = np.empty((M, K, Q, Q)), np.full(Q, -1, np.int64)
+    for m in range(M):
+        rows = slice(starts[m], starts[m + 1])
+        log_joint, mean[m], c, W = _conditioned(
+            pair[rows], weight[rows], means, covariance, log_shares, number
+        )
+        shares[m] = _shares(log_joint)
+        for k in range(K):
+            covariances[m, k] = covariance - c @ W[k] @ c.T
+    return shares, mean, covariances

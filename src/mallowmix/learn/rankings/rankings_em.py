@@ -1,0 +1,73 @@
+"""Monte-Carlo EM for the model of personal rankings (`model.rankings_model`).
+
+E-step: a few sweeps of each user's chain, which goes on from round to round. M-step, with sums that
+forget older rounds slowly:
+
+    σ_k  the Kemeny ranking of the summed P(i above j)
+    φ_k  matches the mean Kendall distance
+    ε    the share of answers against the user's ranking
+    π_k  the share of users
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mallowmix.engine import Engine
+from mallowmix.learn.rankings.rankings_pass import RankingsPass, RankingsSums, rankings_pass
+from mallowmix.model.dispersion import phi_from_distance
+from mallowmix.model.rankings_model import RankingsModel
+from mallowmix.model.rankings_tables import rankings_tables
+from mallowmix.numerics.kemeny import insertion_search
+from mallowmix.numerics.randomness import as_key
+
+FIRST_ERROR_RATE = 0.05
+_LEAST_ERROR, _MOST_ERROR = 0.001, 0.45
+_LEAST_PHI, _MOST_PHI = 0.05, 0.999
+_FORGET = (
+    0.7  # of the older rounds' sums in the first half; all rounds of the second half count alike
+)
+
+
+def fit_rankings(
+    blocks: Sequence[Any],
+    start: RankingsModel,
+    engine: Engine,
+    *,
+    n_rounds: int = 20,
+    n_sweeps: int = 2,
+    seed: int = 0,
+) -> RankingsModel:
+    """The model of personal rankings that these users suggest, from `start` on."""
+    model, state, total = start, None, None
+    for n in range(n_rounds):
+        sent = RankingsPass(rankings_tables(model), n, n_sweeps, as_key(seed))
+        sums, state = engine.reduce(rankings_pass, blocks, sent, state)
+        kept = _FORGET if n < n_rounds // 2 else 1.0
+        total = _added(total, RankingsSums(*sums), kept)
+        model = _m_step(model, total)
+    return model
+
+
+def _added(total: RankingsSums | None, sums: RankingsSums, kept: float) -> RankingsSums:
+    if total is None:
+        return sums
+    return RankingsSums(*(kept * old + new for old, new in zip(total, sums, strict=True)))
+
+
+def _m_step(model: RankingsModel, sums: RankingsSums) -> RankingsModel:
+    Q = model.n_items
+    sigma, phi = model.sigma.copy(), model.phi.copy()
+    for k in range(model.n_components):
+        if sums.users[k] < 1:
+            continue  # nobody holds it: it stays as it is
+        wins = sums.above[k] - sums.above[k].T
+        order = insertion_search(np.maximum(wins, 0), np.argsort(sigma[k], kind="stable"))
+        sigma[k, order] = np.arange(Q)
+        # two users at half the greatest distance keep φ away from 0
+        mean = (sums.distances[k] + 2 * Q * (Q - 1) / 4) / (sums.users[k] + 2)
+        phi[k] = np.clip(phi_from_distance(Q, mean), _LEAST_PHI, _MOST_PHI)
+    error = np.clip((sums.errors + 1) / (sums.answers + 20), _LEAST_ERROR, _MOST_ERROR)
+    shares = (sums.users + 1) / (sums.users.sum() + model.n_components)
+    return RankingsModel(sigma, phi, shares, float(error), model.items)

@@ -1,0 +1,116 @@
+"""One pass of Gibbs sampling over the users of the model of personal rankings: the counts that the M-step needs."""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block, reduce_step
+from mallowmix.model.rankings_tables import RankingsTables
+from mallowmix.numerics.insertion_gibbs import (
+    clear_answers,
+    component_weights,
+    draw_component,
+    independent_weights,
+    kendall_distance,
+    net_answers,
+    sweep,
+)
+from mallowmix.numerics.randomness import Step, uniforms
+from mallowmix.typing import Array
+
+_STEP = int(Step.PERSONAL_RANKINGS)
+
+
+class RankingsPass(NamedTuple):
+    """The model's tables, the number of the pass, how many sweeps it makes, and the key of its random numbers."""
+
+    tables: RankingsTables
+    number: int
+    n_sweeps: int
+    key: np.uint64
+
+
+class RankingsSums(NamedTuple):
+    """users (K,) of each component, P(i above j) summed over them (K, Q, Q), distances (K,), errors and answers."""
+
+    users: Array
+    above: Array
+    distances: Array
+    errors: float
+    answers: float
+
+
+@reduce_step("personal rankings")
+def rankings_pass(
+    block: Block,
+    broadcast: RankingsPass,
+    state: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+) -> tuple[RankingsSums, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The sums over a block's users; the state is each user's ranking and component."""
+    M, Q = block.n_users, block.n_items
+    known = state is not None
+    orders, component = state if known else (np.zeros((M, Q), np.int64), np.zeros(M, np.int64))
+    tables = broadcast.tables
+    *sums, orders, component = _sums(
+        block.first_user,
+        block.starts - block.starts[0],
+        block.pair,
+        block.weight,
+        block.user_weight,
+        *tables[:-1],
+        known,
+        orders,
+        component,
+        broadcast.number,
+        broadcast.n_sweeps,
+        broadcast.key,
+    )
+    return RankingsSums(*sums), (orders, component)
+
+
+@nb.njit(cache=True, nogil=True)
+def _sums(
+    first_user, starts, pair, weight, user_weight, sigma, reference_orders, log_phi, log_prior,
+    log_share, log_table, log_odds, known, old_orders, old_component, number, n_sweeps, key,
+):  # fmt: skip
+    K, Q = sigma.shape
+    users, above, distances = np.zeros(K), np.zeros((K, Q, Q)), np.zeros(K)
+    errors, answers, net = 0.0, 0.0, np.zeros((Q, Q))
+    orders, component = old_orders.copy(), old_component.copy()
+    position = np.empty(Q, np.int64)
+    for m in range(len(starts) - 1):
+        rows, user = slice(starts[m], starts[m + 1]), first_user + m
+        if starts[m + 1] == starts[m] or user_weight[m] == 0:
+            continue
+        net_answers(pair[rows], weight[rows], Q, net)
+        if not known:
+            begins = independent_weights(pair[rows], weight[rows], log_share, log_table)
+            component[m] = draw_component(begins, uniforms(key, _STEP, user, Q, number)[0])
+            orders[m] = reference_orders[component[m]]
+        order = orders[m]
+        for r in range(Q):
+            position[order[r]] = r
+        for s in range(n_sweeps):
+            k, draw = component[m], number * n_sweeps + s
+            conditional = np.zeros((Q, Q))
+            sweep(
+                order, position, sigma[k], log_phi[k], log_odds, net, conditional,
+                key, _STEP, user, draw,
+            )  # fmt: skip
+            part = user_weight[m] / n_sweeps
+            users[k] += part
+            above[k] += part * conditional
+            distances[k] += part * kendall_distance(position, sigma[k], order)
+            for row in range(starts[m], starts[m + 1]):
+                wrong = position[pair[row] // Q] > position[pair[row] % Q]
+                errors += part * weight[row] * wrong
+                answers += part * weight[row]
+            if K > 1:
+                log_weight = component_weights(order, position, sigma, log_phi, log_prior)
+                component[m] = draw_component(
+                    log_weight, uniforms(key, _STEP, user, Q + 1, draw)[0]
+                )
+        clear_answers(pair[rows], Q, net)
+    return users, above, distances, errors, answers, orders, component

@@ -1,0 +1,130 @@
+"""The predictor that `fit` learns: models of different kinds, pooled with weights learnt on held-out users."""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from mallowmix.data.labels import text_of
+from mallowmix.errors import DataError
+from mallowmix.model.bradley_terry_model import BradleyTerryModel
+from mallowmix.model.calibration import Calibration
+from mallowmix.model.m4 import M4
+from mallowmix.model.rankings_model import RankingsModel
+from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.typing import Array
+
+N_CATEGORIES = 3  # of a pair's two items the user has compared none, one or both before
+
+
+@dataclass(frozen=True)
+class CalibratedModel:
+    """Components with the calibration that predicted best."""
+
+    model: M4 | BradleyTerryModel
+    calibration: Calibration = field(default_factory=Calibration)
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return self.model.n_components
+
+
+Member: TypeAlias = CalibratedModel | UtilitiesModel | RankingsModel
+
+
+def member_name(member: Member) -> str:
+    """What kind of model a member is, with its number of components."""
+    if isinstance(member, UtilitiesModel):
+        return f"Gaussian utilities, K = {member.n_components}"
+    if isinstance(member, RankingsModel):
+        return f"personal rankings, K = {member.n_components}"
+    kind = "mixed membership" if isinstance(member.model, M4) else "Bradley–Terry mixed membership"
+    return f"{kind}, K = {member.n_components}"
+
+
+@dataclass(frozen=True)
+class MemberScore:
+    """A member's mean log-loss on held-out users, and its weight for pairs with none, one or both items compared before."""
+
+    name: str
+    log_loss: float
+    weights: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class PredictorTrace:
+    """How the predictor was chosen: log-losses on held-out training users, mean over users.
+
+    Parameters
+    ----------
+    log_loss : float
+        Of the pool of members.
+    one_ranking : float
+        Of one ranking for all (Bradley–Terry scores of the other users).
+    members : tuple of MemberScore
+        Every member that was tried; those with weight 0 were left out.
+    n_users : int
+        How many users were held out.
+    """
+
+    log_loss: float
+    one_ranking: float
+    members: tuple[MemberScore, ...]
+    n_users: int
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """Members and their weights; frozen.
+
+    The probability of a pair is Σ_j w_cj p_j, where p_j is the posterior predictive probability of member
+    j given the user's comparisons, and c says of how many of the pair's items (0, 1, 2) the user has
+    compared before.
+
+    Parameters
+    ----------
+    members : tuple
+        Models of how consistent a person is: an `M4` with its calibration (a fresh draw for each answer),
+        `UtilitiesModel` (utilities of their own), `RankingsModel` (a ranking of their own).
+    weights : (3, J) array
+        The weights, each row adding up to 1.
+    trace : PredictorTrace
+        How it was chosen.
+    """
+
+    members: tuple[Member, ...]
+    weights: Array
+    trace: PredictorTrace | None = None
+
+    def __post_init__(self) -> None:
+        members = tuple(self.members)
+        weights = np.ascontiguousarray(self.weights, np.float64)
+        shape = (N_CATEGORIES, len(members))
+        right = weights.shape == shape and len(members) > 0 and (weights >= 0).all()
+        if not right or not np.allclose(weights.sum(axis=1), 1):
+            raise DataError(
+                f"The weights of a predictor of {len(members)} members must have the shape {shape}, "
+                "be at least 0, and add up to 1 in each row."
+            )
+        weights.setflags(write=False)
+        object.__setattr__(self, "members", members)
+        object.__setattr__(self, "weights", weights)
+
+    def check_items(self, items: Array) -> None:
+        """Raise a DataError unless all members are of these items, in this order."""
+        for member in self.members:
+            own = member.model.items if isinstance(member, CalibratedModel) else member.items
+            if text_of(own) != text_of(items):
+                raise DataError(
+                    "The members of a predictor must be of the same items, in the same order."
+                )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Predictor)
+            and self.members == other.members
+            and np.array_equal(self.weights, other.weights)
+        )
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,63 @@
+"""Stacking: the weights of a linear pool of predictors, by their log-loss on held-out answers.
+
+maximise Σ_n ω_n log Σ_j w_j p_nj + Σ_j c_j log w_j over the simplex, by EM: w_j ∝ c_j + Σ_n ω_n r_nj with
+r_nj ∝ w_j p_nj. It is concave, so EM finds the maximum. The pseudo-counts c pull the weights towards c / Σ c.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.typing import Array
+
+MAX_ITER = 500
+TOL = 1e-7
+
+
+def stack_weights(probabilities: Array, counts: Array, prior: Array) -> Array:
+    """(J,) weights of the predictors.
+
+    Parameters
+    ----------
+    probabilities : (n, J) array
+        What each predictor gave to what happened.
+    counts : (n,) array
+        ω, what each answer counts for.
+    prior : (J,) array
+        c, pseudo-counts, above 0.
+    """
+    w = prior / prior.sum()
+    for _ in range(MAX_ITER):
+        joint = probabilities * w
+        new = prior + counts @ (joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300))
+        new /= new.sum()
+        moved = np.abs(new - w).max()
+        w = new
+        if moved < TOL:
+            break
+    return w
+
+
+def stack_weights_by_category(
+    probabilities: Array,
+    counts: Array,
+    category: NDArray[np.integer],
+    n_categories: int,
+    *,
+    towards_equal: float,
+    towards_common: float,
+) -> Array:
+    """(C, J) weights for each category of answers, shrunk to common weights, which are shrunk to equal ones."""
+    J = probabilities.shape[1]
+    common = stack_weights(probabilities, counts, np.full(J, towards_equal / J))
+    own = [
+        stack_weights(
+            probabilities[category == c], counts[category == c], towards_common * common + 1e-9
+        )
+        for c in range(n_categories)
+    ]
+    return np.array(own)
+
+
+def pooled(probabilities: Array, weights: Array, category: NDArray[np.integer]) -> Array:
+    """(n,) the pool's probability of each answer."""
+    return (probabilities * weights[category]).sum(axis=1)
