@@ -15,12 +15,14 @@ from mallowmix.engine.selection import EngineName, make_engine
 from mallowmix.errors import (
     DataError,
     FitWarning,
+    MallowmixWarning,
     Option,
     OptionError,
     check_at_least,
     check_choice,
 )
 from mallowmix.fitting.members import member_fits
+from mallowmix.fitting.stacking.learn_predictor import learn_predictor
 from mallowmix.learn.bradley_terry_components import learn_scores
 from mallowmix.learn.paper.algorithm1 import algorithm_1
 from mallowmix.learn.spectral.estimator import fit_spectral
@@ -38,11 +40,12 @@ Data: TypeAlias = Comparisons | StoredComparisons
 
 def fit(
     comparisons: Data,
-    n_components: int | Literal["auto"],
+    n_components: int | Literal["auto"] = "auto",
     *,
     method: MethodName | FitOptions = "spectral",
     components: ComponentsKind = "mallows",
     n_fits: int = 1,
+    predictor: bool = True,
     seed: int = 0,
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
@@ -66,6 +69,9 @@ def fit(
     n_fits : int
         With more than one, further fits of parts of the data, with neighbouring K, become the model's
         ensemble: predictions are averaged over all of them.
+    predictor : bool
+        Also learn what predicts people's answers best (`Predictor`); False gives the components alone,
+        which then predict.
     seed : int
         The same seed and data give the same model, on any number of threads.
     n_jobs : int
@@ -106,11 +112,22 @@ def fit(
             progress("members", number, n_fits - 1)
         return learn_scores(model, data, run) if components == "bradley-terry" else model
 
+    def fold_fit(data: Any, number: int) -> FittedModel:
+        own, K = child_seed(seed, Step.FOLD_FIT, number), model.n_components
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MallowmixWarning)  # said of all users already
+            return _learn(data, min(K, data.n_users), options, own, run, None)
+
     try:
         # parallelism is ours, over blocks of users; BLAS threads would change the order of sums
         with run.session(comparisons, n_components), threadpool_limits(1):
             model = one(comparisons, n_components, 0)
             members = member_fits(comparisons, model.n_components, n_fits - 1, one, seed)
+            learnt = None
+            if predictor and not stored:
+                learnt = learn_predictor(
+                    comparisons, model, fold_fit, seed=seed, engine=run, progress=progress
+                )
     finally:
         if run is not engine:
             run.close()
@@ -124,8 +141,12 @@ def fit(
         n_users=comparisons.n_users,
         n_comparisons=comparisons.n_comparisons,
         fingerprint=comparisons.fingerprint(),
+        predictor=learnt[1] if learnt else None,
     )
-    return replace(model, report=report, ensemble=Ensemble(tuple(m.components for m in members)))
+    ensemble = Ensemble(tuple(each.components for each in members))
+    return replace(
+        model, report=report, ensemble=ensemble, predictor=learnt[0] if learnt else None
+    )
 
 
 def _learn(

@@ -14,10 +14,14 @@ from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import DataError
 from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.pair_queries import Queries
+from mallowmix.infer.pooled_prediction import predictor_population, predictor_probabilities
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.infer.user_results import Predictions
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.pair_model import Pairs
+from mallowmix.model.predictor import Predictor
 from mallowmix.typing import Array
 
 POPULATION = np.array(["population"], object)
@@ -35,8 +39,9 @@ def predict(
 ) -> Predictions:
     """The probability that each user prefers the first of each pair to the second.
 
-    Σ_k β_(i,j),k E[θ_k | what the user preferred]: averaged over what is not known of θ, and over the
-    model's ensemble, with its calibration. The two orders of a pair add up to one.
+    By the model's predictor, where it has one (`fit`): the posterior predictive probability, pooled over
+    its members. Else Σ_k β_(i,j),k E[θ_k | what the user preferred]: averaged over what is not known of θ,
+    and over the model's ensemble, with its calibration. The two orders of a pair add up to one.
 
     Parameters
     ----------
@@ -78,12 +83,18 @@ def _predict_codes(
     model: ComponentModel, data: Comparisons, codes: NDArray[np.int64], engine: Engine
 ) -> Array:
     """(M, n) the same for ordered pairs by their codes."""
-    parts = engine.map(_probabilities, make_blocks(data), (prepare_members(model), codes))
+    blocks = make_blocks(data)
+    if isinstance(model, FittedModel) and model.predictor is not None:
+        parts = engine.map(_pooled, blocks, (model.predictor, codes))
+    else:
+        parts = engine.map(_probabilities, blocks, (prepare_members(model), codes))
     return np.concatenate([np.empty((0, len(codes))), *parts])
 
 
 def _of_population(model: ComponentModel, codes: NDArray[np.int64]) -> Array:
     """(1, n) the probabilities for someone unknown."""
+    if isinstance(model, FittedModel) and model.predictor is not None:
+        return predictor_population(model.predictor).ravel()[codes][None]
     members = prepare_members(model)
     return np.mean([each.prior_mean @ each.beta[codes].T for each in members], axis=0)[None]
 
@@ -168,3 +179,10 @@ def _probabilities(block: Block, broadcast: tuple[list[PreparedModel], NDArray[n
     return np.mean(
         [fold_in(block, prepared)[0] @ prepared.beta[codes].T for prepared in fits], axis=0
     )
+
+
+@map_step("predict pairs by the pool")
+def _pooled(block: Block, broadcast: tuple[Predictor, NDArray[np.int64]]) -> Array:
+    predictor, codes = broadcast
+    queries = Queries.same_for_all(block.n_users, codes)
+    return predictor_probabilities(block, predictor, queries).reshape(block.n_users, len(codes))

@@ -83,6 +83,37 @@ class CalibrationTrace:
 
 
 @dataclass(frozen=True)
+class MemberScore:
+    """A member's mean log-loss on held-out users, and its weight for pairs with none, one or both items compared before."""
+
+    name: str
+    log_loss: float
+    weights: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class PredictorTrace:
+    """How the predictor was chosen: log-losses on held-out training users, mean over users.
+
+    Parameters
+    ----------
+    log_loss : float
+        Of the pool of members.
+    one_ranking : float
+        Of one ranking for all (Bradley–Terry scores of the other users).
+    members : tuple of MemberScore
+        Every member that was tried; those with weight 0 were left out.
+    n_users : int
+        How many users were held out.
+    """
+
+    log_loss: float
+    one_ranking: float
+    members: tuple[MemberScore, ...]
+    n_users: int
+
+
+@dataclass(frozen=True)
 class FitReport:
     """How a model came about.
 
@@ -107,7 +138,7 @@ class FitReport:
         Of the data under the model, where the system computes it.
     notes : tuple of str
         Whatever limits the answer.
-    spectral, projections, update, calibration : records
+    spectral, projections, update, calibration, predictor : records
         What each of these steps saw; None where it was not run.
     """
 
@@ -125,6 +156,7 @@ class FitReport:
     projections: ProjectionsTrace | None = None
     update: UpdateOrigin | None = None
     calibration: CalibrationTrace | None = None
+    predictor: PredictorTrace | None = None
 
     def was_fitted_to(self, fingerprint: str) -> bool:
         """Whether the model was learnt from the comparisons with this fingerprint."""

@@ -15,6 +15,7 @@ from mallowmix.model.dispersion import phi_of_beta
 from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.m4 import M4
+from mallowmix.model.predictor import Predictor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +35,9 @@ class FittedModel(ComponentModel):
     bradley_terry : BradleyTerryModel
         Scores that took the place of the rankings, where they did; `m4` then holds the order of the items
         by score and the nearest dispersions.
+    predictor : Predictor
+        What predicts users' answers, where it was learnt: models of different kinds, pooled. Without it the
+        components do, with their calibration and ensemble.
     """
 
     m4: M4
@@ -41,9 +45,12 @@ class FittedModel(ComponentModel):
     calibration: Calibration = field(default_factory=Calibration)
     ensemble: Ensemble = field(default_factory=Ensemble)
     bradley_terry: BradleyTerryModel | None = None
+    predictor: Predictor | None = None
 
     def __post_init__(self) -> None:
         self.ensemble.check_items(self.m4.items)
+        if self.predictor is not None:
+            self.predictor.check_items(self.m4.items)
         bt = self.bradley_terry
         if bt is None:
             return
@@ -106,7 +113,7 @@ class FittedModel(ComponentModel):
         return self.m4._repr_html_()
 
     def __eq__(self, other: object) -> bool:
-        names = ("m4", "report", "calibration", "ensemble", "bradley_terry")
+        names = ("m4", "report", "calibration", "ensemble", "bradley_terry", "predictor")
         return isinstance(other, FittedModel) and all(
             getattr(self, name) == getattr(other, name) for name in names
         )

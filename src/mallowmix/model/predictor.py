@@ -43,37 +43,6 @@ def member_name(member: Member) -> str:
     return f"{kind}, K = {member.n_components}"
 
 
-@dataclass(frozen=True)
-class MemberScore:
-    """A member's mean log-loss on held-out users, and its weight for pairs with none, one or both items compared before."""
-
-    name: str
-    log_loss: float
-    weights: tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class PredictorTrace:
-    """How the predictor was chosen: log-losses on held-out training users, mean over users.
-
-    Parameters
-    ----------
-    log_loss : float
-        Of the pool of members.
-    one_ranking : float
-        Of one ranking for all (Bradley–Terry scores of the other users).
-    members : tuple of MemberScore
-        Every member that was tried; those with weight 0 were left out.
-    n_users : int
-        How many users were held out.
-    """
-
-    log_loss: float
-    one_ranking: float
-    members: tuple[MemberScore, ...]
-    n_users: int
-
-
 @dataclass(frozen=True, eq=False)
 class Predictor:
     """Members and their weights; frozen.
@@ -89,13 +58,10 @@ class Predictor:
         `UtilitiesModel` (utilities of their own), `RankingsModel` (a ranking of their own).
     weights : (3, J) array
         The weights, each row adding up to 1.
-    trace : PredictorTrace
-        How it was chosen.
     """
 
     members: tuple[Member, ...]
     weights: Array
-    trace: PredictorTrace | None = None
 
     def __post_init__(self) -> None:
         members = tuple(self.members)

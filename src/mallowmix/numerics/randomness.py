@@ -105,6 +105,7 @@ class Step(IntEnum):
     COMPARE_SPLIT = 207  # a split of compare
     COMPARE_FIT = 208  # a system's fit in a split
     PEER_START = 209  # an initialisation of a peer's EM
+    FOLD_FIT = 211  # the fit of a fold's users
     SIMULATION = 210  # a simulation's own streams
 
 

@@ -1,0 +1,140 @@
+"""Folds of users whose comparisons are partly hidden: what members and weights of the predictor are judged by."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.splits import mask_rows, split_users
+from mallowmix.engine import Block, make_blocks
+from mallowmix.infer.pair_queries import Queries
+from mallowmix.numerics.randomness import Step, as_key, child_seed, generator
+from mallowmix.typing import Array
+
+MOST_USERS = 2000  # learn the predictor; a sample of so many is drawn from more
+_MANY_USERS = 300  # with fewer, three folds, so that two thirds learn
+_MOST_JUDGES = 400  # held-out users of a fold
+_WANTED_SCORES, _MOST_MASKS = 200, 6  # with fewer users, several masks of each
+
+
+class HeldOut(NamedTuple):
+    """Some users' given comparisons, the hidden ones as queries, and what each of these counts for.
+
+    A user's hidden comparisons count 1 together, over all masks.
+    """
+
+    block: Block
+    queries: Queries
+    category: NDArray[np.int64]
+    counts: Array
+
+    @property
+    def n_users(self) -> int:
+        """How many users have something hidden."""
+        return int(np.count_nonzero(np.diff(self.queries.starts)))
+
+
+class Fold(NamedTuple):
+    """Users who learn, in blocks, and users who judge."""
+
+    train: Comparisons
+    blocks: list[Any]
+    held_out: HeldOut
+
+
+def sample_users(comparisons: Comparisons, seed: int) -> Comparisons:
+    """Those with comparisons; a sample where there are many."""
+    counted = comparisons.take_users((comparisons.user_weight > 0) & (comparisons.per_user() > 0))
+    if counted.n_users <= MOST_USERS:
+        return counted
+    random = generator(seed, Step.PREDICTOR_USERS)
+    return counted.take_users(np.sort(random.choice(counted.n_users, MOST_USERS, replace=False)))
+
+
+def make_folds(users: Comparisons, seed: int) -> list[Fold]:
+    """Two folds (three of few users): each learns without a part of the users, which then judges."""
+    n_folds = 2 if users.n_users >= _MANY_USERS else 3
+    own = child_seed(seed, Step.MASKS, 0)
+    part = split_users(users.n_users, n_folds, seed=own)
+    folds = []
+    for fold in range(n_folds):
+        train = users.take_users(np.flatnonzero(part != fold))
+        judges = np.flatnonzero(part == fold)
+        held_out = hide(users.take_users(judges[:_MOST_JUDGES]), own)
+        folds.append(Fold(train, make_blocks(train), held_out))
+    return folds
+
+
+def hide(users: Comparisons, seed: int) -> HeldOut:
+    """Part of each user's comparisons hidden, several times over where users are few."""
+    n_masks = int(np.clip(_WANTED_SCORES // max(users.n_users, 1), 1, _MOST_MASKS))
+    parts = [_masked(users, as_key(child_seed(seed, Step.MASKS, 1 + n))) for n in range(n_masks)]
+    return _joined(parts, n_masks)
+
+
+def _masked(users: Comparisons, key: np.uint64) -> HeldOut:
+    starts, Q = users.starts(), users.n_items
+    pair = users.pair.astype(np.int32)
+    category = mask_rows(starts, pair, Q, 0, key)
+    hidden = category >= 0
+    user = np.repeat(np.arange(users.n_users), np.diff(starts))
+    n_hidden = np.bincount(user[hidden], users.weight[hidden], users.n_users)
+    counts = users.weight[hidden] / n_hidden[user[hidden]]
+    block = Block(
+        0, Q, _starts(user[~hidden], users.n_users), pair[~hidden], users.weight[~hidden],
+        users.user_weight,
+    )  # fmt: skip
+    queries = Queries(_starts(user[hidden], users.n_users), pair[hidden].astype(np.int64))
+    return HeldOut(block, queries, category[hidden].astype(np.int64), counts)
+
+
+def _starts(user: NDArray[np.integer], n_users: int) -> NDArray[np.int64]:
+    return np.r_[0, np.cumsum(np.bincount(user, minlength=n_users))].astype(np.int64)
+
+
+def _joined(parts: list[HeldOut], n_masks: int) -> HeldOut:
+    """Several masks of the same users as if they were so many more users."""
+    blocks = [part.block for part in parts]
+    block = Block(
+        0,
+        blocks[0].n_items,
+        _chained([each.starts for each in blocks]),
+        np.concatenate([each.pair for each in blocks]),
+        np.concatenate([each.weight for each in blocks]),
+        np.concatenate([each.user_weight for each in blocks]),
+    )
+    queries = Queries(
+        _chained([part.queries.starts for part in parts]),
+        np.concatenate([part.queries.pair for part in parts]),
+    )
+    category = np.concatenate([part.category for part in parts])
+    return HeldOut(
+        block, queries, category, np.concatenate([part.counts for part in parts]) / n_masks
+    )
+
+
+def _chained(starts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Starts of parts that follow each other."""
+    sizes = np.concatenate([np.diff(each) for each in starts])
+    return np.r_[0, np.cumsum(sizes)].astype(np.int64)
+
+
+def mean_loss(held_out: HeldOut, probability: Array) -> float:
+    """The mean over users of their mean log-loss."""
+    total = held_out.counts.sum()
+    clipped = np.clip(probability, 1e-4, 1 - 1e-4)
+    return float(-(held_out.counts @ np.log(clipped)) / max(total, 1e-300))
+
+
+def balanced_loss(held_out: HeldOut, probability: Array) -> float:
+    """The mean over categories of the log-loss; a category with less than a twentieth of the counts is left out.
+
+    Pairs of items that a user has compared before are easiest to predict, and the longer EM goes on the
+    better it predicts them; pairs of new items would be forgotten.
+    """
+    log_p = np.log(np.clip(probability, 1e-4, 1 - 1e-4))
+    total = np.bincount(held_out.category, held_out.counts, 3)
+    sums = np.bincount(held_out.category, -held_out.counts * log_p, 3)
+    enough = total >= total.sum() / 20
+    return float((sums[enough] / np.maximum(total[enough], 1e-300)).mean())

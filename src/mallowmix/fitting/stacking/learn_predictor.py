@@ -1,0 +1,193 @@
+"""`learn_predictor`: which models predict these people, and how much weight each deserves.
+
+Three models of how consistent a person is are tried, because people lie between them: a fresh draw from a
+mixture for each answer (M4), utilities of one's own (`UtilitiesModel`), a ranking of one's own
+(`RankingsModel`). Two folds of the users serve everything: each member is learnt on one and predicts
+the hidden comparisons of the other; its settings and the weights of the pool minimise the log-loss per
+comparison, mean over users. A member that adds less than .0005 in every category of pairs is left out.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import Engine, make_blocks
+from mallowmix.fitting.stacking.candidates import (
+    Candidate,
+    mixed_membership_candidate,
+    rankings_candidate,
+    utilities_candidate,
+)
+from mallowmix.fitting.stacking.held_out_users import Fold, make_folds, sample_users
+from mallowmix.learn.utilities.initial_means import initial_means
+from mallowmix.model.fit_report import MemberScore, PredictorTrace
+from mallowmix.model.fitted_model import FittedModel
+from mallowmix.model.predictor import N_CATEGORIES, Predictor, member_name
+from mallowmix.numerics.stacking import pooled, stack_weights_by_category
+from mallowmix.typing import Array, Progress
+
+LEAST_USERS = 6
+MOST_ITEMS = 600  # a covariance of all items is learnt
+_COMPONENTS = (1, 3, 8)
+_MOST_WORK = 3e8  # K Σ q³, a pass of EM, beyond the first member
+_MOST_RANKING_WORK = 2.5e7  # users · Q², a sweep
+_TOWARDS_EQUAL, _TOWARDS_COMMON = 2.0, 6.0  # users
+_LEAST_GAIN = 0.0005
+
+
+def learn_predictor(
+    comparisons: Comparisons,
+    shown: FittedModel,
+    fit_one: Callable[[Any, int], FittedModel],
+    *,
+    seed: int,
+    engine: Engine,
+    progress: Progress | None = None,
+) -> tuple[Predictor, PredictorTrace] | None:
+    """The predictor, and how it was chosen; None where there are too few users to learn one.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        The users, all of them or a sample.
+    shown : FittedModel
+        The fitted model: one of the members.
+    fit_one : callable
+        ``fit_one(comparisons, number)`` fits the same kind of model to a fold's users.
+    seed, engine, progress
+        As in `fit`.
+    """
+    users = sample_users(comparisons, seed)
+    if users.n_users < LEAST_USERS or users.n_items > MOST_ITEMS:
+        return None
+    folds = [fold for fold in make_folds(users, seed) if len(fold.held_out.queries.pair)]
+    if not folds:
+        return None
+    candidates = _candidates(users, folds, shown, fit_one, seed, engine, progress)
+    table = np.column_stack([np.concatenate(each.probabilities) for each in candidates])
+    table = np.clip(table, 1e-4, 1 - 1e-4)
+    counts = np.concatenate([fold.held_out.counts for fold in folds])
+    category = np.concatenate([fold.held_out.category for fold in folds])
+    kept = _as_few_as_will_do(table, counts, category)
+    weights = _weights(table[:, kept], counts, category)
+    members = tuple(candidates[j].finish() for j in kept)
+    trace = _trace(table, counts, category, kept, weights, folds, members)
+    return Predictor(members, weights), trace
+
+
+def _candidates(
+    users: Comparisons,
+    folds: Sequence[Fold],
+    shown: FittedModel,
+    fit_one: Callable[[Any, int], FittedModel],
+    seed: int,
+    engine: Engine,
+    progress: Progress | None,
+) -> list[Candidate]:
+    everyone, items, found = make_blocks(users), users.items, []
+    sizes = _components(users)
+    total = len(sizes) + 2
+    starts = None
+    for n, K in enumerate(sizes):
+        each, models = utilities_candidate(folds, everyone, K, items, seed, engine)
+        found.append(each)
+        if starts is None or _COMPONENTS[1] == K:
+            starts = models
+        if progress:
+            progress("predictor", n + 1, total)
+    assert starts is not None
+    if users.n_users * users.n_items**2 <= _MOST_RANKING_WORK:
+        found.append(rankings_candidate(folds, everyone, starts, items, seed, engine))
+    if progress:
+        progress("predictor", total - 1, total)
+    found.append(mixed_membership_candidate(folds, shown, fit_one))
+    if progress:
+        progress("predictor", total, total)
+    return found
+
+
+def _components(users: Comparisons) -> list[int]:
+    """The numbers of components that are tried: as many as the users carry and time allows."""
+    Q = users.n_items
+    seen = np.unique(
+        np.concatenate(
+            [users.user.astype(np.int64) * Q + each for each in (users.winner, users.loser)]
+        )
+    )
+    work = float((np.bincount(seen // Q, minlength=users.n_users).astype(np.float64) ** 3).sum())
+    return [
+        K for K in _COMPONENTS if K == 1 or (K * work <= _MOST_WORK and users.n_users >= 10 * K)
+    ]
+
+
+def _weights(table: Array, counts: Array, category: Array) -> Array:
+    return stack_weights_by_category(
+        table,
+        counts,
+        category,
+        N_CATEGORIES,
+        towards_equal=_TOWARDS_EQUAL,
+        towards_common=_TOWARDS_COMMON,
+    )
+
+
+def _as_few_as_will_do(table: Array, counts: Array, category: Array) -> list[int]:
+    """The members that stay: again and again the one that costs least goes, as long as it costs next to nothing."""
+    kept = list(range(table.shape[1]))
+    while len(kept) > 1:
+        before = _losses(table[:, kept], counts, category)
+        costs = []
+        for j in kept:
+            rest = [other for other in kept if other != j]
+            costs.append(float((_losses(table[:, rest], counts, category) - before).max()))
+        least = int(np.argmin(costs))
+        if costs[least] > _LEAST_GAIN:
+            break
+        del kept[least]
+    return kept
+
+
+def _losses(table: Array, counts: Array, category: Array) -> Array:
+    """(3,) the pool's log-loss in each category, with its weights learnt anew; 0 where there is nothing."""
+    log_p = np.log(pooled(table, _weights(table, counts, category), category))
+    total = np.bincount(category, counts, N_CATEGORIES)
+    sums = np.bincount(category, -counts * log_p, N_CATEGORIES)
+    return np.where(total > 0, sums / np.maximum(total, 1e-300), 0.0)
+
+
+def _trace(
+    table: Array,
+    counts: Array,
+    category: Array,
+    kept: list[int],
+    weights: Array,
+    folds: Sequence[Fold],
+    members: Sequence[Any],
+) -> PredictorTrace:
+    total = counts.sum()
+    pool = pooled(table[:, kept], weights, category)
+    losses = -(counts @ np.log(table)) / total
+    scores = tuple(
+        MemberScore(member_name(member), float(losses[j]), tuple(float(w) for w in weights[:, n]))
+        for n, (j, member) in enumerate(zip(kept, members, strict=True))
+    )
+    return PredictorTrace(
+        log_loss=float(-(counts @ np.log(pool)) / total),
+        one_ranking=_one_ranking(folds),
+        members=scores,
+        n_users=sum(fold.held_out.n_users for fold in folds),
+    )
+
+
+def _one_ranking(folds: Sequence[Fold]) -> float:
+    """The log-loss of one ranking for all: Bradley–Terry scores of the users who learn."""
+    loss, total = 0.0, 0.0
+    for fold in folds:
+        (scores,) = initial_means(fold.blocks, fold.train.n_items, 1, 0)
+        pair = fold.held_out.queries.pair
+        gap = scores[pair // len(scores)] - scores[pair % len(scores)]
+        loss += float(fold.held_out.counts @ np.logaddexp(0, -gap))
+        total += float(fold.held_out.counts.sum())
+    return loss / total
