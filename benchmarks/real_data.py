@@ -203,7 +203,7 @@ def with_either_held_out(model: mm.FittedModel | mm.M4, test: mm.Comparisons) ->
             for value in (log_p, np.ones(len(rows)))
         ]
         scores.append(np.column_stack(sums))
-    return summary(np.concatenate(scores), "nobody has a comparison that was not given.")
+    return summary(np.concatenate(scores), ("nobody has a comparison that was not given.",))
 
 
 def line(row: dict) -> str:
