@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 FIGURE = PAGE.parent / "figures" / "scale.svg"
 _START, _END = "<!-- scale -->", "<!-- /scale -->"
 _COLUMNS = (
-    *("comparisons", "a scan", "sorting", "spectral", "refined"),
+    *("comparisons", "scan", "sort", "spectral", "refined"),
     *("scans, spectral", "scans, refined", "peak", "error"),
 )
 
