@@ -1,1 +1,4 @@
-"""Benchmarks: mallowmix beside what one would use instead, on the same data in the same run. `python -m benchmarks`."""
+"""Benchmarks: mallowmix beside what one would use instead, on the same data in the same run.
+
+`python -m benchmarks`.
+"""

@@ -1,4 +1,7 @@
-"""`python -m benchmarks [NAME ...] [--quick]`: measure, keep the numbers in benchmarks/results, and write docs/benchmarks.md."""
+"""`python -m benchmarks [NAME ...] [--quick]`.
+
+Measure, keep the numbers in benchmarks/results, and write docs/benchmarks.md.
+"""
 
 import argparse
 import ast
@@ -37,7 +40,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(names: list[str], folder: Path, *, quick: bool) -> None:
-    """Compile the kernels, then one benchmark after the other; each result is written as soon as it is there."""
+    """Compile the kernels, then one benchmark after the other.
+
+    Each result is written as soon as it is there.
+    """
     warm()
     for name in names:
         module = BENCHMARKS[name]
@@ -45,7 +51,10 @@ def run(names: list[str], folder: Path, *, quick: bool) -> None:
 
 
 def scripts() -> dict[str, str]:
-    """The studies in this folder that are run alone, `python benchmarks/NAME.py`: their names and first lines."""
+    """The studies in this folder that are run alone, `python -m benchmarks.NAME`.
+
+    Their names and first lines.
+    """
     found = {}
     for file in sorted(Path(__file__).parent.glob("*.py")):
         text = file.read_text(encoding="utf-8")

@@ -1,8 +1,11 @@
-"""How often `choose_k` finds the planted number of components, and what it says of coin answers and of too little data.
+"""How often `choose_k` finds the planted number of components, and what it says of coin answers and
+of too little data.
 
-python benchmarks/choose_k.py [--seeds 3]    writes benchmarks/results/choose_k.json, in half an hour on two cores
+python -m benchmarks.choose_k [--seeds 3]    writes benchmarks/results/choose_k.json, in half an
+    hour on two cores
 
-Planted: random reference rankings, α = .1 each unless said, uniform pairs; numbers from 1 to K + 3 are tried.
+Planted: random reference rankings, α = .1 each unless said, uniform pairs; numbers from 1 to K + 3
+are tried.
 """
 
 import argparse

@@ -1,4 +1,7 @@
-"""How close a fit is to the floor: one float64 product of the users × pairs matrix with K + 10 columns, in scipy."""
+"""How close a fit is to the floor.
+
+One float64 product of the users × pairs matrix with K + 10 columns, in scipy.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field

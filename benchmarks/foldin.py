@@ -1,4 +1,7 @@
-"""Placing people among the components: many at once beside one sparse pass over their data, one new person beside a `solve`."""
+"""Placing people among the components.
+
+Many at once beside one sparse pass over their data, one new person beside a `solve`.
+"""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -20,7 +23,10 @@ ESTIMATES = ("map", "mean")
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many people with how many comparisons; how many the one new person has; how often each is repeated."""
+    """How many people with how many comparisons.
+
+    How many the one new person has; how often each is repeated.
+    """
 
     setting: Setting = field(default_factory=lambda: Setting(per_user=30))
     users: int = 1_000_000
@@ -45,7 +51,9 @@ def measure(sizes: Sizes, tell: Tell) -> dict[str, Any]:
 
 
 def _many(sizes: Sizes, tell: Tell) -> dict[str, Any]:
-    """Each beside a product measured before and one after it, so that what else the machine does falls on both alike."""
+    """Each beside a product measured before and one after it, so that what else the machine does
+    falls on both alike.
+    """
     comparisons, model = draw(sizes.setting, sizes.users), truth_of(sizes.setting)
     columns, rows = sizes.setting.n_components + 10, []
     product_seconds(comparisons, columns, 1)  # the first touches new memory
@@ -63,7 +71,8 @@ def _many(sizes: Sizes, tell: Tell) -> dict[str, Any]:
                 }
             )
             tell(
-                f"{sizes.users:,} people: {estimate}, n_jobs={threads}: {seconds / product:.1f} products"
+                f"{sizes.users:,} people: {estimate}, n_jobs={threads}: "
+                f"{seconds / product:.1f} products"
             )
     return {"users": sizes.users, "comparisons": comparisons.n_comparisons, "rows": rows}
 
@@ -93,7 +102,8 @@ def _one(sizes: Sizes, tell: Tell) -> dict[str, Any]:
         }
     for estimate in ESTIMATES:
         tell(
-            f"one person: {estimate}: {seconds[estimate] / solve:.2f} solves of {sizes.matrix} × {sizes.matrix}"
+            f"one person: {estimate}: {seconds[estimate] / solve:.2f} solves "
+            f"of {sizes.matrix} × {sizes.matrix}"
         )
     return {
         "one": {

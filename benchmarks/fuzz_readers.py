@@ -1,8 +1,9 @@
 """Mutated files into every parser: only our own errors may come out, quickly and in little memory.
 
-`python -m benchmarks.fuzz_readers --inputs 100000` keeps its counts in benchmarks/results/fuzz_readers.json. Good files of every
-form are cut, spliced, doubled and overwritten at random; the same number gives the same inputs. They are read in child
-processes, so that a crash of a library is seen, too.
+`python -m benchmarks.fuzz_readers --inputs 100000` keeps its counts in
+benchmarks/results/fuzz_readers.json. Good files of every form are cut, spliced, doubled and
+overwritten at random; the same number gives the same inputs. They are read in child processes, so
+that a crash of a library is seen, too.
 """
 
 import argparse
@@ -97,11 +98,15 @@ def seeds() -> dict[str, bytes]:
     lists = (
         b'{"user": "u", "ranking": ["a", ["b", "c"], "d"]}\n{"user": "v", "ranking": ["d", "a"]}\n'
     )
-    objects = b'{"user": 1, "winner": "a", "loser": "b", "weight": 1.5}\n{"user": 2, "winner": "b", "loser": "c", "weight": 2}\n'
+    objects = (
+        b'{"user": 1, "winner": "a", "loser": "b", "weight": 1.5}\n'
+        b'{"user": 2, "winner": "b", "loser": "c", "weight": 2}\n'
+    )
     shown = b"user,shown,best,worst\nu,a|b|c,a,c\nv,b|c|d,d,b\n"
     clicks = b"user,list,item,clicked\nu,1,a,1\nu,1,b,0\nv,1,b,yes\nv,1,c,no\n"
     preflib = (
-        b"# DATA TYPE: toi\n# NUMBER ALTERNATIVES: 3\n# NUMBER VOTERS: 6\n# NUMBER UNIQUE ORDERS: 2\n"
+        b"# DATA TYPE: toi\n# NUMBER ALTERNATIVES: 3\n"
+        b"# NUMBER VOTERS: 6\n# NUMBER UNIQUE ORDERS: 2\n"
         + b"".join(b"# ALTERNATIVE NAME %d: %c\n" % (n, 96 + n) for n in (1, 2, 3))
     )
     texts = {
@@ -122,7 +127,8 @@ def seeds() -> dict[str, bytes]:
         "orders.soc": preflib.replace(b"toi", b"soc") + b"4: 1,2,3\n2: 3,1,2\n",
     }
     texts |= {
-        "ratings.dat": b"1::10::5::978300760\n1::11::3::978300761\n2::10::1::978300762\n2::11::2::978300763\n"
+        "ratings.dat": b"1::10::5::978300760\n1::11::3::978300761\n"
+        b"2::10::1::978300762\n2::11::2::978300763\n"
     }
     return texts | _binary(plain)
 

@@ -1,7 +1,9 @@
-"""The passes on a real card: data drawn there, held against the processor, timed against what the card can copy and gather.
+"""The passes on a real GPU.
 
-`python benchmarks/gpu.py -o FOLDER` needs numpy, SciPy and CuPy alone; `--small` is a run of a few seconds, with numpy where no
-card is. It prints its results as JSON and writes gpu.json into FOLDER.
+Data drawn there, compared with the processor, timed against what the GPU can copy and gather.
+
+`python benchmarks/gpu.py -o FOLDER` needs numpy, SciPy and CuPy alone; `--small` is a run of a few
+seconds, with numpy where no GPU is. It prints its results as JSON and writes gpu.json into FOLDER.
 """
 
 import argparse
@@ -22,7 +24,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 
 def _reach_ours() -> None:
-    """Where the package's needs are not met, its folders stand in for it: what needs numpy and SciPy alone still imports."""
+    """Where the package's needs are not met, its folders stand in for it.
+
+    What needs numpy and SciPy alone still imports.
+    """
     needs = ("lazy_loader", "numba", "pyarrow", "sklearn", "threadpoolctl")
     if all(importlib.util.find_spec(name) for name in needs):
         return
@@ -44,12 +49,12 @@ CHECK = {"comparisons": 1_000_000, "items": 60, "components": 5, "per_person": 1
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    """Check against the processor, then time; everything found is printed, also when a part fails."""
+    """Check against the processor, then time; what was found is printed, even if a part fails."""
     options = _parser().parse_args(arguments)
     size = (SMALL if options.small else FULL) | {
         name: int(value) for name in FULL if (value := getattr(options, name)) is not None
     }
-    on, wait = _place(options.small)
+    on, wait = _device(options.small)
     result: dict[str, Any] = {"about": _about(on), "size": size}
     _keep(result, "check", lambda: check(on, SMALL if options.small else CHECK, wait))
     _keep(result, "rates", lambda: rates(on, wait, options.small))
@@ -70,19 +75,20 @@ def _keep(result: dict[str, Any], name: str, call: Callable[[], Any]) -> None:
         result[name] = call()
     except (
         Exception
-    ) as error:  # a card costs too much for one mistake to lose the other measurements
+    ) as error:  # a GPU costs too much for one mistake to lose the other measurements
         result[name] = {"failed": f"{type(error).__name__}: {error}"[:2000]}
     print(f"{name}: {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
 
 
-def _place(small: bool) -> tuple[device.Arrays, Callable[[], None]]:
-    """The card; for a small run the processor where there is none."""
+def _device(small: bool) -> tuple[device.Arrays, Callable[[], None]]:
+    """The GPU; for a small run the processor where there is none."""
     try:
         on = device.on_gpu()
     except Exception as error:
         if not small:
             sys.exit(
-                f"This needs CuPy and a card ({type(error).__name__}: {error}). Without them, --small runs with numpy."
+                f"This needs CuPy and a GPU ({type(error).__name__}: {error}). "
+                "Without them, --small runs with numpy."
             )
         return device.on_processor(), lambda: None
     return on, lambda: on.xp.cuda.Device().synchronize()
@@ -90,13 +96,16 @@ def _place(small: bool) -> tuple[device.Arrays, Callable[[], None]]:
 
 def _about(on: device.Arrays) -> dict[str, Any]:
     if on.kernels is None:
-        return {"card": None, "numpy": np.__version__}
+        return {"gpu": None, "numpy": np.__version__}
     properties = on.xp.cuda.runtime.getDeviceProperties(0)
-    return {"card": properties["name"].decode(), "cupy": on.xp.__version__, "numpy": np.__version__}
+    return {"gpu": properties["name"].decode(), "cupy": on.xp.__version__, "numpy": np.__version__}
 
 
 def check(on: device.Arrays, size: dict[str, int], wait: Callable[[], None]) -> dict[str, Any]:
-    """The same people on the card, by fused kernels and by array programs, and on the processor: how far apart the passes are."""
+    """The same people on the GPU, by fused kernels and by array programs, and on the processor.
+
+    How far apart the passes are.
+    """
     here, K = device.on_processor(), size["components"]
     truth = gpu_fit.planted(size["items"], K, phi=0.3)
     batch = gpu_fit.draw(
@@ -112,12 +121,12 @@ def check(on: device.Arrays, size: dict[str, int], wait: Callable[[], None]) -> 
     differences = {}
     for name, data in (("whole", batch), ("weighted", weighted)):
         expected = _passes(here, data, truth)
-        for form, place in (("kernels", on), ("arrays", plain)):
-            found = _passes(place, _moved(place, data), truth)
+        for form, device_arrays in (("kernels", on), ("arrays", plain)):
+            found = _passes(device_arrays, _moved(device_arrays, data), truth)
             differences[f"{name} {form}"] = {
                 key: _apart(found[key], value) for key, value in expected.items()
             }
-    fits = [gpu_fit.fit_short(place, [_moved(place, batch)], K, wait) for place in (here, on)]
+    fits = [gpu_fit.fit_short(each, [_moved(each, batch)], K, wait) for each in (here, on)]
     same = bool(np.array_equal(fits[0]["sigma"], fits[1]["sigma"]))
     phi = float(np.abs(fits[0]["phi"] - fits[1]["phi"]).max())
     return {
@@ -162,7 +171,9 @@ def _moved(on: device.Arrays, batch: device.Batch) -> device.Batch:
 
 
 def rates(on: device.Arrays, wait: Callable[[], None], small: bool) -> dict[str, float]:
-    """Bytes a second: copied within the card (read and written), and gathered from a table of 40,000 rows of 128 bytes."""
+    """Bytes a second: copied within the GPU (read and written), and gathered from a table of
+    40,000 rows of 128 bytes.
+    """
     n = 1 << (20 if small else 30)
     source = on.xp.zeros(n, np.float32)
     target = on.xp.empty_like(source)
@@ -181,7 +192,7 @@ def rates(on: device.Arrays, wait: Callable[[], None], small: bool) -> dict[str,
 def timed_fit(
     on: device.Arrays, size: dict[str, int], rate: dict[str, float], wait: Callable[[], None]
 ) -> dict[str, Any]:
-    """Draw everybody; the floor of a pass; the seconds of each pass, and of the whole short fit."""
+    """Draw all users; the floor of a pass; the seconds of each pass, and of the whole short fit."""
     n, K, per_person = size["comparisons"], size["components"], size["per_person"]
     truth = gpu_fit.planted(size["items"], K)
     start = time.perf_counter()
@@ -230,12 +241,14 @@ def timed_fit(
         "largest difference": float(np.abs(fit["phi"] - truth.phi).max()),
     }
     if on.kernels:
-        found["card memory held"] = int(on.xp.get_default_memory_pool().total_bytes())
+        found["GPU memory held"] = int(on.xp.get_default_memory_pool().total_bytes())
     return found
 
 
 def _floors(n: int, width: int, K: int, rate: dict[str, float]) -> dict[str, float]:
-    """The larger of token bytes over the copy rate and gathered + scattered bytes over the gather rate, in seconds."""
+    """The larger of token bytes over the copy rate and gathered + scattered bytes over the gather
+    rate, in seconds.
+    """
     if "copied" not in rate:
         return {}
     tokens = 4 * n / rate["copied"]
@@ -249,7 +262,7 @@ def _floors(n: int, width: int, K: int, rate: dict[str, float]) -> dict[str, flo
 
 
 def streamed(on: device.Arrays, size: dict[str, int], wait: Callable[[], None]) -> dict[str, Any]:
-    """A pass over people who are not on the card: each batch is copied to it and left again."""
+    """A pass over people who are not on the GPU: each batch is copied to it and left again."""
     n = min(size["comparisons"], 200_000_000) // 100 * 100
     truth = gpu_fit.planted(size["items"], size["components"])
     drawn = gpu_fit.draw(on, truth, n // 100, 100, 3)
@@ -297,11 +310,11 @@ def _free(on: device.Arrays) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "python benchmarks/gpu.py", description=__doc__.splitlines()[0]
+        "python -m benchmarks.gpu", description=__doc__.splitlines()[0]
     )
     parser.add_argument("-o", "--output", type=Path, help="the folder that gpu.json is written to")
     parser.add_argument(
-        "--small", action="store_true", help="a few seconds, with numpy where there is no card"
+        "--small", action="store_true", help="a few seconds, with numpy where there is no GPU"
     )
     for name, value in FULL.items():
         parser.add_argument(

@@ -1,6 +1,9 @@
-"""`fit` on a card and on threads, the same data: the same rankings, how far φ is apart, how long each takes.
+"""`fit` on a GPU and on threads, the same data.
 
-python benchmarks/gpu_engine.py -o FOLDER prints a line for each size and writes gpu_engine.json into FOLDER.
+The same rankings, how far φ is apart, how long each takes.
+
+python -m benchmarks.gpu_engine -o FOLDER prints a line for each size and writes gpu_engine.json
+    into FOLDER.
 """
 
 import argparse
@@ -36,7 +39,7 @@ def planted(M: int, N: int, Q: int, K: int, seed: int = 0) -> tuple[mm.M4, mm.Co
 
 
 def both(M: int, N: int, Q: int, K: int, refine: str) -> dict:
-    """Fit on threads and on the card, each once to warm up on a few people and once in earnest."""
+    """Fit on threads and on the GPU, each once to warm up on a few people and once in earnest."""
     truth, votes = planted(M, N, Q, K)
     row: dict = {"people": M, "per_person": N, "items": Q, "components": K, "refine": refine}
     found = {}

@@ -1,7 +1,10 @@
-"""A short fit on a card with numpy, SciPy and CuPy alone: planted people drawn where they are learnt from, and `refine="short"`.
+"""A short fit on a GPU with numpy, SciPy and CuPy alone.
 
-The passes are those of `mallowmix.engine.gpu.device_arrays`. What happens between them is small and stands here without numba, because a
-machine that lends a card may have none of what `mallowmix` as a whole needs.
+Planted people drawn where they are learnt from, and `refine="short"`.
+
+The passes are those of `mallowmix.engine.gpu.device_arrays`. What happens between them is small and
+stands here without numba, because a machine with a GPU may have none of what `mallowmix` as
+a whole needs.
 """
 
 import time
@@ -43,7 +46,10 @@ def planted(
 
 
 def chances(n_items: int, phi: float) -> np.ndarray:
-    """(2Q − 1,) by gap −(Q−1) … Q−1: that an item wins which stands so many places higher, as the paper prints it."""
+    """(2Q − 1,) by gap −(Q−1) … Q−1.
+
+    That an item wins which stands so many positions higher.
+    """
     g = np.arange(1, n_items)
     win = (g + 1) / (1 - phi ** (g + 1)) - g / (1 - phi**g)
     return np.concatenate([(1 - win)[::-1], [0.5], win])
@@ -102,7 +108,10 @@ def e_step(
 def fit_short(
     on: Arrays, batches: list[Batch], K: int, wait: Callable[[], None], seed: int = 0
 ) -> dict[str, Any]:
-    """Spectral starts from pairs and from people, six variational steps from each; what the higher bound found, and seconds."""
+    """Spectral initialisations from pairs and from people, six variational steps from each.
+
+    What the higher bound found, and seconds.
+    """
     seconds: dict[str, float] = {}
     clock = _Clock(seconds, wait)
     moment = Moment(on, batches)
@@ -116,7 +125,7 @@ def fit_short(
         "people": initialise_from_users(on, batches[0], moment, subspace, K, seed),
     }
     clock("starts")
-    found = {name: _climb(on, batches, *each, clock) for name, each in starts.items()}
+    found = {name: _ascend(on, batches, *each, clock) for name, each in starts.items()}
     best = max(found, key=lambda name: found[name]["bounds"][-1])
     bounds = {name: each["bounds"] for name, each in found.items()}
     return found[best] | {
@@ -127,7 +136,7 @@ def fit_short(
     }
 
 
-def _climb(
+def _ascend(
     on: Arrays, batches: list[Batch], sigma: np.ndarray, alpha: np.ndarray, clock: "_Clock"
 ) -> dict[str, Any]:
     """Six steps of variational EM from one start."""
@@ -159,7 +168,10 @@ class _Clock:
 def initialise_from_pairs(
     subspace: Subspace, pairs: PairStatistics, K: int, n_items: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Corners among the embedded pairs, every pair as their mixture, items by their wins: rankings and shares."""
+    """Corners among the embedded pairs, every pair as their mixture, items by their wins.
+
+    Rankings and shares.
+    """
     F = (
         subspace.vectors[:, : K - 1]
         * np.sqrt(np.maximum(subspace.values[: K - 1], 0))
@@ -197,7 +209,10 @@ def initialise_from_users(
     seed: int,
     most: int = 100_000,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """People clustered by the mean embedding of their comparisons, whitened; each cluster's counts give a ranking."""
+    """People clustered by the mean embedding of their comparisons, whitened.
+
+    Each cluster's counts give a ranking.
+    """
     xp, Q, M = on.xp, batch.n_items, min(most, len(batch.starts) - 1)
     rows = int(batch.starts[M])
     some = Batch(Q, batch.starts[: M + 1], batch.pair[:rows])
@@ -222,7 +237,10 @@ def initialise_from_users(
 
 
 def cluster(on: Arrays, points: Any, K: int, seed: int, tries: int = 3) -> Any:
-    """The k-means cluster of each point: the best of a few tries, each from centres drawn far apart (k-means++)."""
+    """The k-means cluster of each point.
+
+    The best of a few tries, each from centres drawn far apart (k-means++).
+    """
     xp, random, best = on.xp, np.random.default_rng(seed), None
     for _ in range(tries):
         centres = points[int(random.integers(len(points)))][None]
@@ -278,7 +296,9 @@ def beta_table(sigma: np.ndarray, phi: np.ndarray) -> np.ndarray:
 
 
 def update_components(counts: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The M-step: rankings by insertion search on the expected counts, φ by maximum likelihood over gaps."""
+    """The M-step: rankings by insertion search on the expected counts, φ by maximum likelihood over
+    gaps.
+    """
     K, Q = sigma.shape
     wins = counts.T.reshape(K, Q, Q)
     sigma = np.argsort(insertion_search(wins, np.argsort(sigma, axis=1)), axis=1)
@@ -300,23 +320,23 @@ def _peak(value: np.ndarray) -> float:
 
 
 def insertion_search(wins: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """(K, Q) orders: single items move to their best place until no move helps, in all components at once."""
+    """(K, Q) orders: items move to their best position, in all components, until none helps."""
     K, Q = order.shape
     margin = wins - wins.transpose(0, 2, 1)
     least, order, every = 1e-9 * np.abs(margin).max(axis=(1, 2)), order.copy(), np.arange(K)
     for _ in range(100):
         moved = False
         for item in range(Q):
-            place = np.argmax(order == item, axis=1)
-            # of margins over the items up to each place
+            position = np.argmax(order == item, axis=1)
+            # of margins over the items up to each position
             upto = np.cumsum(margin[every[:, None], item, order], axis=1)
-            here = upto[every, place]
+            here = upto[every, position]
             gain = here[:, None] - np.where(
-                np.arange(Q) < place[:, None], upto - margin[every[:, None], item, order], upto
+                np.arange(Q) < position[:, None], upto - margin[every[:, None], item, order], upto
             )
             best = np.argmax(gain, axis=1)
             for k in np.flatnonzero(gain[every, best] > least):
-                rest = np.delete(order[k], place[k])
+                rest = np.delete(order[k], position[k])
                 order[k], moved = np.insert(rest, best[k], item), True
         if not moved:
             break

@@ -1,8 +1,11 @@
-"""How time and memory grow: with the number of comparisons, and with the number of items. Each point is a process of its own.
+"""How time and memory grow: with the number of comparisons, and with the number of items.
 
-The parent draws the people and leaves their arrays in a temporary folder. The child, `python -m benchmarks.growth FOLDER REFINE
-REPEATS`, compiles everything on a small population first, notes its resident memory, loads the arrays and fits. Peak memory is
-what it has taken at most since then: the data and the fit together.
+Each point is a process of its own.
+
+The parent draws the people and leaves their arrays in a temporary folder. The child, `python -m
+benchmarks.growth FOLDER REFINE REPEATS`, compiles everything on a small population first, notes its
+resident memory, loads the arrays and fits. Peak memory is what it has taken at most since then: the
+data and the fit together.
 """
 
 import json
@@ -104,12 +107,12 @@ def _in_a_process(folder: Path, refine: str, repeats: int) -> dict[str, Any]:
     done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(
-            f"The fit {refine!r} in a process of its own ended with {done.returncode}:\n{done.stderr}"
+            f"The fit {refine!r} in its own process ended with {done.returncode}:\n{done.stderr}"
         )
     return json.loads(done.stdout.splitlines()[-1])
 
 
-# ----------------------------------------------------------------------------------------------------------- people on disk
+# ----------------------------------------------------------------------------------- people on disk
 
 
 def store(comparisons: mm.Comparisons, setting: Setting, folder: Path) -> None:
@@ -132,11 +135,14 @@ def restore(folder: Path) -> tuple[mm.Comparisons, int]:
     return mm.Comparisons(*arrays, *labels, np.ones(sizes["n_users"])), sizes["n_components"]
 
 
-# -------------------------------------------------------------------------------------------------------- the child process
+# -------------------------------------------------------------------------------- the child process
 
 
 def fit_once_warm(folder: Path, refine: str, repeats: int) -> dict[str, Any]:
-    """Warm up, load, fit: seconds (the best of the repeats) and peak memory over the warmed-up process."""
+    """Warm up, load, fit.
+
+    Seconds (the best of the repeats) and peak memory over the warmed-up process.
+    """
     from mallowmix.fitting.warm_up import warm
 
     warm()
@@ -167,14 +173,20 @@ def resident_bytes() -> int:
 
 
 def reset_peak() -> None:
-    """Forget the peak of the warm-up, where the system can (Linux); elsewhere small points read too high."""
+    """Forget the peak of the warm-up, where the system can (Linux).
+
+    Elsewhere small points read too high.
+    """
     clear = Path("/proc/self/clear_refs")
     if clear.exists():
         clear.write_text("5")
 
 
 def peak_bytes() -> int:
-    """The most that the process has held: VmHWM on Linux, for ru_maxrss there begins with the parent's; ru_maxrss elsewhere."""
+    """The most that the process has held.
+
+    VmHWM on Linux, for ru_maxrss there begins with the parent's; ru_maxrss elsewhere.
+    """
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))

@@ -1,11 +1,14 @@
-"""Hard cases, and what happens: the error, the warnings given, and signs by which a fit could know that it is not to be trusted.
+"""Hard cases, and what happens.
 
-python benchmarks/hard_cases.py    writes benchmarks/results/hard_cases.json, in a few minutes
+The error, the warnings given, and signs by which a fit could know that it cannot be relied on.
 
-Unless said, Q = 50, K = 6, N = 150, M = 2,000, φ = .5, α = .1 each, uniform μ, random references. The error is the fraction of
-discordant pairs, the mean over matched components. Signs: the last of the K − 1 eigenvalues and the one after it in units of the
-noise edge, the least share, the least distance between two found rankings, and the largest distance between the rankings of two
-halves of the people (`mallowmix.learn.spectral.stability`).
+python -m benchmarks.hard_cases    writes benchmarks/results/hard_cases.json, in a few minutes
+
+Unless said, Q = 50, K = 6, N = 150, M = 2,000, φ = .5, α = .1 each, uniform μ, random references.
+The error is the fraction of discordant pairs, the mean over matched components. Signs: the last of
+the K − 1 eigenvalues and the one after it in units of the noise edge, the least share, the least
+distance between two found rankings, and the largest distance between the rankings of two halves of
+the people (`mallowmix.learn.spectral.stability`).
 """
 
 import argparse
@@ -50,13 +53,19 @@ class Case:
 
 
 def zipf_activity(n_users: int, per_user: int) -> np.ndarray:
-    """The m-th busiest person makes 1/m as many comparisons as the busiest, at least one; the mean is `per_user`."""
+    """The m-th busiest person makes 1/m as many comparisons as the busiest, at least one.
+
+    The mean is `per_user`.
+    """
     share = 1 / np.arange(1, n_users + 1)
     return np.maximum(np.rint(share / share.sum() * n_users * per_user), 1).astype(int)
 
 
 def zipf_pairs(random: np.random.Generator) -> np.ndarray:
-    """The i-th most popular item is shown 1/i as often as the most popular; popularity has nothing to do with taste."""
+    """The i-th most popular item is shown 1/i as often as the most popular.
+
+    Popularity has nothing to do with preference.
+    """
     popularity = random.permutation(1 / np.arange(1, Q + 1))
     return np.outer(popularity, popularity)
 
@@ -170,14 +179,18 @@ def main() -> None:
             )
 
 
-HEADING = f"{'case':<34} {'error':>7} {'worst':>7} {'λ':>5} {'next':>5} {'share':>6} {'apart':>6} {'halves':>6}  warnings"
+HEADING = (
+    f"{'case':<34} {'error':>7} {'worst':>7} {'λ':>5} {'next':>5} "
+    f"{'share':>6} {'apart':>6} {'halves':>6}  warnings"
+)
 
 
 def line(row: dict[str, Any]) -> str:
     """A line of the table."""
     errors = f"{row['case']:<34} {row['error']:>7.4f} {row['worst']:>7.4f}"
     spectrum = f"{row['last_eigenvalue']:>5.2f} {row['next_eigenvalue']:>5.2f}"
-    found = f"{row['least_share']:>6.3f} {row['least_distance']:>6.3f} {max(row['half_distances']):>6.3f}"
+    halves = max(row["half_distances"])
+    found = f"{row['least_share']:>6.3f} {row['least_distance']:>6.3f} {halves:>6.3f}"
     return (
         f"{errors} {spectrum} {found}  {'; '.join(text[:60] for text in row['warnings']) or 'none'}"
     )

@@ -1,10 +1,13 @@
-"""Insertion search by rows and running sums against the plain one that swaps neighbours: the same moves, how much sooner.
+"""Insertion search by rows and running sums against the plain one that swaps neighbours.
+
+The same moves, how much sooner.
 
     python -m benchmarks.insertion [--items 50 100 200]    writes benchmarks/results/insertion.json
 
-The likelihood of a component, tabulated by gap: ten planted rankings with much noise (φ = .94, as rankings of films come out) or
-some (φ = .5), 4,000 people who mix them (α = .1), 300 comparisons each. Both searches start from where the search ends with every
-item shaken by five places or so ("far"), or by a tenth as much ("near"): a fit begins with the one and mostly meets the other.
+The likelihood of a component, tabulated by gap: ten planted rankings with much noise (φ = .94, as
+rankings of films come out) or some (φ = .5), 4,000 people who mix them (α = .1), 300 comparisons
+each. Both searches start from where the search ends with every item shaken by five positions or so
+("far"), or by a tenth as much ("near"): a fit begins with the one and mostly meets the other.
 """
 
 import argparse
@@ -27,7 +30,10 @@ _GIVE_UP = 60.0  # the plain search stops carrying an item on once it has lost t
 
 @nb.njit(nogil=True)
 def _swap_gain(values, order, r, D):
-    """What exchanging the neighbours in places r and r + 1 gains: their gaps to all the others change."""
+    """What exchanging the neighbours in positions r and r + 1 gains.
+
+    Their gaps to all the others change.
+    """
     a, b = order[r], order[r + 1]
     gain = values[a, b, D + 1] - values[b, a, D + 1]
     for s in range(len(order)):
@@ -41,17 +47,19 @@ def _swap_gain(values, order, r, D):
 
 @nb.njit(nogil=True)
 def by_swaps(values, order):
-    """Every item is carried up and down past its neighbours, one after the other, and put where the sum of gains was largest."""
+    """Every item is carried up and down past its neighbours, one after the other, and put where the
+    sum of gains was largest.
+    """
     Q, D, moved = len(order), values.shape[2] // 2, True
     for _ in range(100):
         if not moved:
             break
         moved = False
         for item in range(Q):
-            place = np.argmax(order == item)
-            best, target = 1e-7, place
+            position = np.argmax(order == item)
+            best, target = 1e-7, position
             for direction in (-1, 1):
-                trial, gain, r = order.copy(), 0.0, place
+                trial, gain, r = order.copy(), 0.0, position
                 while 0 <= r + direction < Q and gain > best - _GIVE_UP:
                     upper = min(r, r + direction)
                     gain += _swap_gain(values, trial, upper, D)
@@ -59,8 +67,8 @@ def by_swaps(values, order):
                     r += direction
                     if gain > best:
                         best, target = gain, r
-            if target != place:
-                order = np.concatenate((order[:place], order[place + 1 :]))
+            if target != position:
+                order = np.concatenate((order[:position], order[position + 1 :]))
                 order = np.concatenate(
                     (order[:target], np.array([item], order.dtype), order[target:])
                 )
@@ -69,7 +77,9 @@ def by_swaps(values, order):
 
 
 def values_of(n_items: int, phi: float, people: int) -> np.ndarray:
-    """(Q, Q, 2D + 1) what pairs are worth to the first component by their gap, at people's true weights."""
+    """(Q, Q, 2D + 1) what pairs are worth to the first component by their gap, at people's true
+    weights.
+    """
     sigma = np.random.default_rng(0).permuted(np.tile(np.arange(n_items), (K, 1)), axis=1)
     truth = mm.M4(sigma, np.full(K, phi), np.full(K, ALPHA), np.arange(n_items))
     drawn = truth.sample(people, EACH, seed=0)
@@ -80,7 +90,10 @@ def values_of(n_items: int, phi: float, people: int) -> np.ndarray:
 
 
 def measure(n_items: int, phi: float, people: int = PEOPLE) -> list[dict]:
-    """Rows for one number of items: how many times as long the plain search takes, and whether both end alike."""
+    """Rows for one number of items.
+
+    How many times as long the plain search takes, and whether both end alike.
+    """
     values, rows = values_of(n_items, phi, people), []
     top = insert_by_gap(values, np.arange(n_items, dtype=np.int32))
     for name, shake in SHAKES.items():

@@ -1,10 +1,14 @@
-"""How often the intervals of `mallowmix.intervals` hold the planted truth: places, dispersions, shares, win rates.
+"""How often the intervals of `mallowmix.intervals` hold the planted truth.
 
-python benchmarks/interval_coverage.py [--populations 40]    writes benchmarks/results/coverage.json, in half an hour on two cores
+Positions, dispersions, shares, win rates.
 
-Each population is drawn from random reference rankings, learnt with `fit`, and given 90% intervals from 60 replicates.
-`exact` is the part of places that the model itself has right, `width` the mean number of places in an interval, `error` the
-fraction of pairs in the wrong order. A standard error over populations stands beside each coverage.
+python -m benchmarks.interval_coverage [--populations 40]    writes
+    benchmarks/results/coverage.json, in half an hour on two cores
+
+Each population is drawn from random reference rankings, learnt with `fit`, and given 90% intervals
+from 60 replicates. `exact` is the part of positions that the model itself has right, `width` the
+mean number of positions in an interval, `error` the fraction of pairs in the wrong order. A
+standard error over populations stands beside each coverage.
 """
 
 import argparse
@@ -56,12 +60,12 @@ def planted(setting: Setting, seed: int) -> mm.M4:
 
 
 def covered(truth: mm.M4, found: Any) -> dict[str, float]:
-    """The part of places, φ, shares and win rates of a population that its intervals hold."""
+    """The part of positions, φ, shares and win rates of a population that its intervals hold."""
     matched = match_components(found.position, truth.sigma)
     f, t = matched.found, matched.truth
-    places = inside(truth.sigma[t], found.position_low[f], found.position_high[f])
+    positions = inside(truth.sigma[t], found.position_low[f], found.position_high[f])
     return {
-        "places": places,
+        "positions": positions,
         "phi": inside(truth.phi[t], found.phi_low[f], found.phi_high[f]),
         "share": inside(truth.share[t], found.share_low[f], found.share_high[f]),
         "win_rate": win_rates_covered(truth, found),

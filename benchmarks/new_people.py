@@ -1,12 +1,17 @@
-"""New people's choices between things that the model was told nothing about for them: log-loss against one ranking for all.
+"""New people's choices between things that were held out of what the model was given about them.
 
-People are split, two thirds to learn from; of each of the others half of the items are given, and the comparisons between two
-items that are both held out are scored. Ratings make at most min(6 n, 150) comparisons a person of n items. Log-loss per
-comparison, mean over people; intervals are over people, and who is asked in several splits counts as one.
+Log-loss against one ranking for all.
 
-    python -m benchmarks.new_people --llmfao FILE --movielens DIR --seeds 5 [--rivals low-rank mixture-bt mm-btl]
+People are split, two thirds to learn from; of each of the others half of the items are given, and
+the comparisons between two items that are both held out are scored. Ratings make at most min(6 n,
+150) comparisons a person of n items. Log-loss per comparison, mean over people; intervals are over
+people, and who is asked in several splits counts as one.
 
-Rivals are the systems of `mallowmix.peers`, with the same number of components where they have any, on the same splits.
+    python -m benchmarks.new_people --llmfao FILE --movielens DIR --seeds 5 [--rivals low-rank
+        mixture-bt mm-btl]
+
+Rivals are the systems of `mallowmix.peers`, with the same number of components where they have any,
+on the same splits.
 """
 
 import argparse
@@ -53,7 +58,7 @@ def rows_of(votes: mm.Comparisons, keep: np.ndarray) -> mm.Comparisons:
 
 
 def thinned(votes: mm.Comparisons, keep: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Of the rows that are kept, at most min(6 n, 150) of each person, n the number of their items."""
+    """Of the rows that are kept, at most min(6 n, 150) of each person with n items."""
     starts, out = votes.starts(), np.zeros(len(keep), bool)
     for m in range(votes.n_users):
         rows = starts[m] + np.flatnonzero(keep[starts[m] : starts[m + 1]])
@@ -63,7 +68,10 @@ def thinned(votes: mm.Comparisons, keep: np.ndarray, random: np.random.Generator
 
 
 def held_out(votes: mm.Comparisons, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Rows between two given items, and rows between two held-out ones: half of a person's items are given."""
+    """Rows between two given items, and rows between two held-out ones.
+
+    Half of a person's items are given.
+    """
     starts = votes.starts()
     given, held_out_rows = np.zeros(len(votes.user), bool), np.zeros(len(votes.user), bool)
     for m in range(votes.n_users):
@@ -79,7 +87,7 @@ def held_out(votes: mm.Comparisons, random: np.random.Generator) -> tuple[np.nda
 def split(
     votes: mm.Comparisons, seed: int, rated: bool
 ) -> tuple[mm.Comparisons, mm.Comparisons, mm.Comparisons]:
-    """Whom to learn from, and what is told and asked of the others."""
+    """Whom to learn from, and what is given and held out of the others."""
     random = np.random.default_rng(seed)
     order = random.permutation(votes.n_users)[:N_PEOPLE]
     cut = len(order) * 2 // 3
@@ -169,7 +177,9 @@ def measure_rival(
 
 
 def summary(rows: list[dict]) -> dict:
-    """Means over people and splits, and the gain over one ranking, and over each rival, with 95% intervals."""
+    """Means over people and splits, and the gain over one ranking, and over each rival, with 95%
+    intervals.
+    """
     names = ("one ranking", "one fit", "several fits", "calibrated")
     out = {name: float(np.mean([np.mean(row[name]) for row in rows])) for name in names}
     gain, interval = gain_over([row["one ranking"] for row in rows], rows)
@@ -192,7 +202,10 @@ def rival_summary(rows: list[dict]) -> dict:
 
 
 def gain_over(others: list[list[float]], rows: list[dict]) -> tuple[float, list[float]]:
-    """The mean of others' losses less M4's, and its 95% interval: whoever is in several splits gives one sum of gains."""
+    """The mean of others' losses less M4's, and its 95% interval.
+
+    Whoever is in several splits gives one sum of gains.
+    """
     gain = np.concatenate(
         [np.subtract(other, row["calibrated"]) for other, row in zip(others, rows, strict=True)]
     )

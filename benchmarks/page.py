@@ -1,10 +1,13 @@
-"""Write docs/benchmarks.md from the result files: `python -m benchmarks.page`. A test compares the two.
+"""Write docs/benchmarks.md from the result files: `python -m benchmarks.page`.
+
+A test compares the two.
 
 Seconds stay in the files: they belong to one machine. The page has ratios to what ran beside us.
 """
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from benchmarks.growth import allowed_bytes
@@ -18,10 +21,11 @@ _START = """# Benchmarks
 
 <!-- Written by benchmarks/page.py from benchmarks/results: run the benchmarks, not an editor. -->
 
-Speed, memory and error beside what one would use instead, on the same data in the same run. The data are drawn from a planted
-model with random reference rankings; the error is the fraction of pairs in the wrong order, after matching, where a random
-ranking has .5. `none`, `short` and `full` are the levels of `refine` of `mallowmix.fit`. Only ratios are shown: seconds belong
-to one machine, and stand in `benchmarks/results`. To measure on yours, in about 20 minutes:
+Speed, memory and error beside what one would use instead, on the same data in the same run. The
+data are drawn from a planted model with random reference rankings; the error is the fraction of
+pairs in the wrong order, after matching, where a random ranking has .5. `none`, `short` and `full`
+are the levels of `refine` of `mallowmix.fit`. Only ratios are shown: seconds belong to one machine,
+and stand in `benchmarks/results`. To measure on yours, in about 20 minutes:
 
 ```bash
 make bench
@@ -46,15 +50,16 @@ def _section(title: str, words: str, result: Result | None, write: Any) -> str:
 def _circumstances(result: Result) -> str:
     about, setting = result["about"], result.get("setting", {})
     packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
+    versions = fill(
+        f"Python {about['python']}, {packages}; {about['cores']} cores, {about['processor']}.", 100
+    )
     if "n_items" not in setting:
-        return (
-            f"Python {about['python']}, {packages}; {about['cores']} cores, {about['processor']}."
-        )
+        return versions
     planted = (
         f"Q = {setting['n_items']}, K = {setting['n_components']}, N = {setting['per_user']}, "
         f"φ = {setting['phi']:g}, α = {setting['alpha']:g} each"
     )
-    return f"{planted}.\nPython {about['python']}, {packages}; {about['cores']} cores, {about['processor']}."
+    return f"{planted}.\n{versions}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -75,7 +80,7 @@ def _goal(met: bool, words: str) -> str:
     return f"{words}: {'met' if met else 'not met'}"
 
 
-# --------------------------------------------------------------------------------------------------------------- the sections
+# ------------------------------------------------------------------------------------- the sections
 
 
 def _speed(result: Result) -> str:
@@ -281,12 +286,13 @@ SECTIONS = (
         "speed",
         "Beside the peers",
         """
-Topic models of other packages are given the ordered pairs as words, the true α, and two threads. Each trains until the
-likelihood of people whom it has not seen (half of their comparisons given, the other half predicted) has not risen by 0.0001 a
-comparison for three checks; then Algorithm 4 (`mallowmix.components_from_topics`) reads the rankings off its topics. The clock leaves out the
-checks, the conversion of the data, and everything after the best check. "At most" marks a peer that was still improving when its
-time was over. `projections` is the paper's method. EM from random starts, the best of up to three by its bound, is there for its
-error alone.
+Topic models of other packages are given the ordered pairs as words, the true α, and two threads.
+Each trains until the likelihood of people whom it has not seen (half of their comparisons given,
+the other half predicted) has not risen by 0.0001 a comparison for three checks; then Algorithm 4
+(`mallowmix.components_from_topics`) reads the rankings off its topics. The clock leaves out the
+checks, the conversion of the data, and everything after the best check. "At most" marks a peer that
+was still improving when its time was over. `projections` is the paper's method. EM from random
+starts, the best of up to three by its bound, is there for its error alone.
 """,
         _speed,
     ),
@@ -294,9 +300,9 @@ error alone.
         "floor",
         "Above the floor",
         """
-The floor is one product of the users × ordered pairs matrix (scipy, compressed rows, float64, one thread) with K + 10 columns,
-about what a single pass over the data costs. Then, where the time goes: passes over the people by the name of their step, other
-work by module.
+The floor is one product of the users × ordered pairs matrix (scipy, compressed rows, float64, one
+thread) with K + 10 columns, about what a single pass over the data costs. Then, where the time
+goes: passes over the people by the name of their step, other work by module.
 """,
         _floor,
     ),
@@ -304,8 +310,9 @@ work by module.
         "growth",
         "Growth",
         """
-Time as the comparisons or the items become more, and peak resident memory over a warmed-up process: the data and the fit
-together. What is allowed is 40 bytes a comparison and 100 · W · K bytes, W = Q(Q − 1). Each row is a process of its own.
+Time as the comparisons or the items become more, and peak resident memory over a warmed-up process:
+the data and the fit together. What is allowed is 40 bytes a comparison and 100 · W · K bytes, W =
+Q(Q − 1). Each row is a process of its own.
 """,
         _growth,
     ),
@@ -314,9 +321,10 @@ together. What is allowed is 40 bytes a comparison and 100 · W · K bytes, W = 
         "foldin",
         "People",
         """
-`mallowmix.weights` for people whom the model was not learnt from, in units of one product of their users × ordered pairs matrix
-with K + 10 columns (scipy, one thread): the most likely weights, and the posterior mean. Then the same for one person, on arrays,
-in units of `numpy.linalg.solve` with a matrix of 100 × 100.
+`mallowmix.weights` for people whom the model was not learnt from, in units of one product of their
+users × ordered pairs matrix with K + 10 columns (scipy, one thread): the most likely weights, and
+the posterior mean. Then the same for one person, on arrays, in units of `numpy.linalg.solve` with a
+matrix of 100 × 100.
 """,
         _foldin,
     ),
@@ -324,9 +332,10 @@ in units of `numpy.linalg.solve` with a matrix of 100 × 100.
         "readers",
         "Reading",
         """
-An Arrow table of text (100,000 people, 1,000 items) in units of what pyarrow's `dictionary_encode` needs to hash its three
-columns, on the same table in the same run: processor time, the least of five. Then ratings, ten a person, that become
-comparisons: what the process holds at its peak beyond the ratings and the comparisons.
+An Arrow table of text (100,000 people, 1,000 items) in units of what pyarrow's `dictionary_encode`
+needs to hash its three columns, on the same table in the same run: processor time, the least of
+five. Then ratings, ten a person, that become comparisons: what the process holds at its peak beyond
+the ratings and the comparisons.
 """,
         _readers,
     ),

@@ -1,9 +1,13 @@
-"""What one would use instead: topic models of other packages on ordered pairs as words, and EM from random rankings.
+"""What one would use instead.
 
-By Lemma 1 a topic model over the words "i over j" estimates the ranking matrix B; Algorithm 4 (`mallowmix.components_from_topics`) then reads
-rankings off it. Each package trains until the likelihood of people it has not seen stops improving. The peers are given every
-advantage that costs nothing: the true α, data in their own form before the clock starts, held-out people who are not taken from
-their training data, and a clock that leaves out the checks and stops at the best of them.
+Topic models of other packages on ordered pairs as words, and EM from random rankings.
+
+By Lemma 1 a topic model over the words "i over j" estimates the ranking matrix B; Algorithm 4
+(`mallowmix.components_from_topics`) then reads rankings off it. Each package trains until the
+likelihood of people it has not seen stops improving. The peers are given every advantage that costs
+nothing: the true α, data in their own form before the clock starts, held-out people who are not
+taken from their training data, and a clock that leaves out the checks and stops at the best of
+them.
 """
 
 import warnings
@@ -49,11 +53,14 @@ class Trained(NamedTuple):
     held_out: list[float]  # log-likelihood a comparison at every check
 
 
-# ------------------------------------------------------------------------------------------------------------ the packages
+# ------------------------------------------------------------------------------------- the packages
 
 
 class ScikitLearn:
-    """`LatentDirichletAllocation` by `partial_fit`: online, or, with a learning rate of one on all people at once, in batch."""
+    """`LatentDirichletAllocation` by `partial_fit`.
+
+    Online, or, with a learning rate of one on all people at once, in batch.
+    """
 
     def __init__(
         self, X: sp.csr_array, K: int, alpha: float, *, threads: int, seed: int, batch: bool = False
@@ -144,11 +151,14 @@ PEERS: dict[str, Callable[..., Trainer]] = {
 }
 
 
-# -------------------------------------------------------------------------------------------------------------- when to stop
+# ------------------------------------------------------------------------------------- when to stop
 
 
 class HeldOut(NamedTuple):
-    """People whom nobody trains on: one half of their comparisons is given, the other is to be predicted."""
+    """People whom nobody trains on.
+
+    One half of their comparisons is given, the other is to be predicted.
+    """
 
     given: sp.csr_array
     scored: sp.csr_array
@@ -156,7 +166,7 @@ class HeldOut(NamedTuple):
 
 
 def held_out(comparisons: mm.Comparisons, alpha: float, seed: int = 0) -> HeldOut:
-    """Halve everybody's comparisons at random, one by one."""
+    """Halve each user's comparisons at random, one by one."""
     X = count_matrix(comparisons)
     first = np.random.default_rng(seed).binomial(X.data.astype(np.int64), 0.5).astype(np.float64)
     halves = [
@@ -166,7 +176,9 @@ def held_out(comparisons: mm.Comparisons, alpha: float, seed: int = 0) -> HeldOu
 
 
 def completion(B: Array, people: HeldOut, n_iter: int = 30) -> float:
-    """Document completion: the mean log-likelihood of a scored comparison, θ folded in from the given ones.
+    """Document completion.
+
+    The mean log-likelihood of a scored comparison, θ folded in from the given ones.
 
     γ_k ← α + Σ_w n_w r_wk, r_wk ∝ B_wk exp ψ(γ_k); then log Σ_k θ_k B_wk with θ = γ / Σγ.
     """
@@ -205,13 +217,16 @@ def train(trainer: Trainer, people: HeldOut, *, cap: float) -> Trained:
     return Trained(chosen, at, waited < PATIENCE, history)
 
 
-# ---------------------------------------------------------------------------------------------------- EM from random rankings
+# -------------------------------------------------------------------------- EM from random rankings
 
 
 def random_start_em(
     comparisons: mm.Comparisons, setting: Setting, *, cap: float, n_iter: int = 20
 ) -> Variational:
-    """The best, by its bound, of three variational EM runs from random rankings; of fewer where they take `cap` seconds."""
+    """The best, by its bound, of three variational EM runs from random rankings.
+
+    Of fewer where they take `cap` seconds.
+    """
     blocks, engine = make_blocks(comparisons), ThreadEngine()
     spent, runs = 0.0, []
     while len(runs) < EM_STARTS and (spent < cap or not runs):
@@ -227,7 +242,9 @@ def random_start_em(
 def _one_run(
     blocks: list, engine: ThreadEngine, setting: Setting, random: np.random.Generator, n_iter: int
 ) -> Variational:
-    """On until ten more iterations raise the bound by less than 1e-4 of itself, or five times ten are done."""
+    """On until ten more iterations raise the bound by less than 1e-4 of itself, or five times ten
+    are done.
+    """
     K, Q = setting.n_components, setting.n_items
     sigma = np.stack([random.permutation(Q) for _ in range(K)]).astype(np.int32)
     run = variational_em(

@@ -1,4 +1,7 @@
-"""The populations that every benchmark fits: random reference rankings, one dispersion, and how far a fit is from them."""
+"""The populations that every benchmark fits.
+
+Random reference rankings, one dispersion, and how far a fit is from them.
+"""
 
 from dataclasses import dataclass
 
@@ -12,7 +15,9 @@ from mallowmix.model.permutations import match_components
 
 @dataclass(frozen=True)
 class Setting:
-    """What is planted: Q items, K components, N comparisons a person, one φ and one α for all components."""
+    """What is planted: Q items, K components, N comparisons a person, one φ and one α for all
+    components.
+    """
 
     n_items: int = 100
     n_components: int = 10
@@ -33,7 +38,10 @@ def truth_of(setting: Setting) -> mm.M4:
 
 
 def draw(setting: Setting, n_users: int, *, others: bool = False) -> mm.Comparisons:
-    """The comparisons of `n_users` people of the planted model; `others` are people whom no fit has seen."""
+    """The comparisons of `n_users` people of the planted model.
+
+    `others` are people whom no fit has seen.
+    """
     return (
         truth_of(setting)
         .sample(n_users, setting.per_user, seed=setting.seed + (1_000_003 if others else 0))
@@ -48,5 +56,8 @@ def count_matrix(comparisons: mm.Comparisons) -> sp.csr_array:
 
 
 def error_of(sigma: ArrayLike, truth: mm.M4) -> float:
-    """The fraction of pairs in the wrong order, mean over matched components; a random ranking has one half."""
+    """The fraction of pairs in the wrong order, mean over matched components.
+
+    A random ranking has one half.
+    """
     return float(match_components(sigma, truth.sigma).kendall.mean())

@@ -1,11 +1,13 @@
-"""Theorem 1: how the time of `method="projections"` grows with M, N, K and Q, against O(MNK + Q²K³).
+"""Theorem 1: how the time of `method="projections"` grows with M, N, K and Q, against O(MNK +
+Q²K³).
 
-python benchmarks/projections_growth.py    writes benchmarks/results/projections_growth.json
+python -m benchmarks.projections_growth    writes benchmarks/results/projections_growth.json
 
-Each of the four is doubled three times, the others held. A ratio of 2 a doubling is linear, 4 is quadratic.
-With P = 150 K projections the first term is MN·P: linear in M, N and K, and without Q. The second is a loose bound of the
-regression: quadratic in Q, at most cubic in K. Neither counts the neighbourhoods: a row of E for every ball that is looked at,
-which is what grows with Q. One thread, its own processor time; the lesser of two runs.
+Each of the four is doubled three times, the others held. A ratio of 2 a doubling is linear, 4 is
+quadratic. With P = 150 K projections the first term is MN·P: linear in M, N and K, and without Q.
+The second is a loose bound of the regression: quadratic in Q, at most cubic in K. Neither counts
+the neighbourhoods: a row of E for every ball that is looked at, which is what grows with Q. One
+thread, its own processor time; the lesser of two runs.
 """
 
 import argparse

@@ -1,10 +1,13 @@
-"""How well the paper's method recovers planted rankings from samples, and why ζ = 0.05 fails: Q = 30, K = 4, N = 100, φ = 0.1.
+"""How well the paper's method recovers planted rankings from samples, and why ζ = 0.05 fails.
 
-python benchmarks/projections_recovery.py    writes benchmarks/results/projections_recovery.json
+Q = 30, K = 4, N = 100, φ = 0.1.
 
-Each seed draws reference rankings and a population; the same data is fitted with ζ = 0.05 and ζ = "auto", with and without
-`min_count`. The error is the fraction of discordant pairs after matching. An accepted row belongs to the component with the
-largest share of it in truth, argmax_k B̄_(i,j),k; where two accepted rows belong to the same component, another has none.
+python -m benchmarks.projections_recovery    writes benchmarks/results/projections_recovery.json
+
+Each seed draws reference rankings and a population; the same data is fitted with ζ = 0.05 and ζ =
+"auto", with and without `min_count`. The error is the fraction of discordant pairs after matching.
+An accepted row belongs to the component with the largest share of it in truth, argmax_k B̄_(i,j),k;
+where two accepted rows belong to the same component, another has none.
 """
 
 import argparse
@@ -69,7 +72,10 @@ def rows(sizes: list[int], seeds: list[int], per_user: int = 100) -> list[dict]:
 
 
 def summary(table: list[dict]) -> list[dict]:
-    """One line a size and setting: mean error, how often exact, how often a component was found twice."""
+    """One line a size and setting.
+
+    Mean error, how often exact, how often a component was found twice.
+    """
     lines = []
     for M, setting in [(M, s) for M in sorted({row["M"] for row in table}) for s in SETTINGS]:
         chosen = [
@@ -112,7 +118,8 @@ def main() -> None:
     print(f"{'M':>6} {'zeta':>5} {'min_count':>9} {'error':>7} {'exact':>6} {'twice':>6}")
     for line in lines:
         print(
-            f"{line['M']:>6} {line['zeta']!s:>5} {line['min_count']:>9} {line['mean_kendall']:>7.4f} "
+            f"{line['M']:>6} {line['zeta']!s:>5} {line['min_count']:>9} "
+            f"{line['mean_kendall']:>7.4f} "
             f"{line['exact']:>3}/{line['runs']} {line['a_component_found_twice']:>3}/{line['runs']}"
         )
 

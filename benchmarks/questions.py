@@ -1,10 +1,14 @@
-"""Adaptive questions against random ones: how fast someone's weights become known when `next_pair` asks.
+"""Adaptive questions against random ones.
 
-python benchmarks/questions.py [--people 80]    writes benchmarks/results/questions.json and .png, in a few minutes
+How fast someone's weights become known when `next_pair` asks.
 
-People are drawn from planted models (Q = 30, K = 4, α = .2 each) that are known. Each is asked twice, with pairs at random and
-with those of `next_pair`, and answers the same pair the same way. The error is Σ_k |θ_k − its posterior mean|, mean over people.
-The ratio is how many adaptive questions reach the error of 40 random ones, as a part of 40; its interval is a bootstrap over
+python -m benchmarks.questions [--people 80]    writes benchmarks/results/questions.json and .png,
+    in a few minutes
+
+People are drawn from planted models (Q = 30, K = 4, α = .2 each) that are known. Each is asked
+twice, with pairs at random and with those of `next_pair`, and answers the same pair the same way.
+The error is Σ_k |θ_k − its posterior mean|, mean over people. The ratio is how many adaptive
+questions reach the error of 40 random ones, as a part of 40; its interval is a bootstrap over
 people.
 """
 
@@ -64,32 +68,33 @@ class Person:
 
     def errors(self, adaptive: bool, questions: int) -> list[float]:
         """The error before the first question and after each."""
-        told: list[tuple[int, int]] = []
-        out = [self.error(told)]
+        given: list[tuple[int, int]] = []
+        out = [self.error(given)]
         for n in range(questions):
-            i, j = self.most_telling(told) if adaptive else self.shuffled[n]
-            told.append(self.answer(int(i), int(j)))
-            out.append(self.error(told))
+            i, j = self.most_informative(given) if adaptive else self.shuffled[n]
+            given.append(self.answer(int(i), int(j)))
+            out.append(self.error(given))
         return out
 
-    def error(self, told: list[tuple[int, int]]) -> float:
+    def error(self, given: list[tuple[int, int]]) -> float:
         return float(
-            np.abs(mm.weights(self.model, self.comparisons(told), n_jobs=1)[0] - self.theta).sum()
+            np.abs(mm.weights(self.model, self.comparisons(given), n_jobs=1)[0] - self.theta).sum()
         )
 
-    def most_telling(self, told: list[tuple[int, int]]) -> tuple[int, int]:
-        (question,) = mm.next_pair(self.model, self.comparisons(told))
+    def most_informative(self, given: list[tuple[int, int]]) -> tuple[int, int]:
+        (question,) = mm.next_pair(self.model, self.comparisons(given))
         return self.model.item_number(question.first), self.model.item_number(question.second)
 
-    def comparisons(self, told: list[tuple[int, int]]) -> mm.Comparisons:
-        winner, loser = np.array(told, int).reshape(-1, 2).T
+    def comparisons(self, given: list[tuple[int, int]]) -> mm.Comparisons:
+        winner, loser = np.array(given, int).reshape(-1, 2).T
         return mm.Comparisons.from_codes(
-            np.zeros(len(told), int), winner, loser, None, self.model.items, ["someone"]
+            np.zeros(len(given), int), winner, loser, None, self.model.items, ["someone"]
         )
 
 
 def questions_needed(random: np.ndarray, adaptive: np.ndarray, reference: int) -> float:
-    """How many adaptive questions reach the error of `reference` random ones, between two whole numbers where that is so.
+    """How many adaptive questions reach the error of `reference` random ones, between two whole
+    numbers where that is so.
 
     random, adaptive : (people, questions + 1) errors
     """
@@ -106,7 +111,8 @@ def measure(setting: Setting, tell=print) -> dict[str, Any]:
     for phi in setting.phis:
         rows.append(row := one_phi(setting, phi))
         tell(
-            f"φ = {phi}: {row['ratio']:.2f} of the questions ({row['low']:.2f} to {row['high']:.2f})"
+            f"φ = {phi}: {row['ratio']:.2f} of the questions "
+            f"({row['low']:.2f} to {row['high']:.2f})"
         )
     return {"about": about(), "setting": asdict(setting), "rows": rows}
 

@@ -1,4 +1,6 @@
-"""Reading: text becomes numbers in about the time that pyarrow needs to hash it, ratings become comparisons in little memory."""
+"""Reading: text becomes numbers in about the time that pyarrow needs to hash it, ratings become
+comparisons in little memory.
+"""
 
 import json
 import subprocess
@@ -23,7 +25,10 @@ GOAL_RATIO, GOAL_BYTES = 1.5, 1e9
 
 @dataclass(frozen=True)
 class Sizes:
-    """A table of text: rows, people, items, how often each call is timed; and ratings: people, ratings of each, items."""
+    """A table of text: rows, people, items, how often each call is timed.
+
+    And ratings: people, ratings of each, items.
+    """
 
     rows: int = 5_000_000
     users: int = 100_000
@@ -39,7 +44,10 @@ QUICK = Sizes(rows=100_000, users=2000, repeats=3, raters=10_000)
 
 
 def measure(sizes: Sizes, tell: Tell) -> dict[str, Any]:
-    """Processor seconds beside pyarrow's on the same table, in turn; bytes at the peak, in a process of its own."""
+    """Processor seconds beside pyarrow's on the same table, in turn.
+
+    Bytes at the peak, in a process of its own.
+    """
     votes = text_votes(sizes)
     seconds: dict[str, list[float]] = {name: [] for name in CALLS}
     for _ in range(sizes.repeats):

@@ -1,15 +1,19 @@
-"""Real people: MovieLens 1M, the first 4000 users to learn from, the others to predict. Every way of fitting, side by side.
+"""Real people: MovieLens 1M, the first 4000 users to learn from, the others to predict.
+
+Every way of fitting, side by side.
 
 python -m benchmarks.real_data --data DIR [--quick]    writes benchmarks/results/real_data.json
 
-Held out: the log-likelihood per comparison of half of each new person's comparisons given the other half ("random"); and, where
-half of their films are told of, of those between two films of the other half ("films"), and of all with at least one of those
-("either"). The last is easier: what a person said of the told film helps, though it may be that film's noise alone. "Share" is
-the least share × K, 1 where all components are equally large.
+Held out: the log-likelihood per comparison of half of each new person's comparisons given the other
+half ("random"); and, where half of their films are given, of those between two films of the other
+half ("films"), and of all with at least one of those ("either"). The last is easier: what a person
+said of the given film helps, though it may be that film's noise alone. "Share" is the least share ×
+K, 1 where all components are equally large.
 
-Nobody compares two films twice, so no pair falls in both halves of a person's comparisons: the diagonal of Ê is 0, and no
-distance Ê_ii − 2Ê_ij + Ê_jj of the printed method is above 0. All rows then lie in one ball, whatever the number of directions:
-the printed method says so and gives up. `metric="euclidean"` is the variant that can run.
+Nobody compares two films twice, so no pair falls in both halves of a person's comparisons: the
+diagonal of Ê is 0, and no distance Ê_ii − 2Ê_ij + Ê_jj of the printed method is above 0. All rows
+then lie in one ball, whatever the number of directions: the printed method says so and gives up.
+`metric="euclidean"` is the variant that can run.
 """
 
 import argparse
@@ -86,7 +90,10 @@ def random_em(comparisons: mm.Comparisons, K: int, seed: int) -> mm.FittedModel:
 
 
 def random_refined(comparisons: mm.Comparisons, K: int, seed: int) -> mm.FittedModel:
-    """EM from random rankings, then the very refinement that `spectral` ends with: what is left is the worth of the start."""
+    """EM from random rankings, then the very refinement that `spectral` ends with.
+
+    What is left is the worth of the start.
+    """
     blocks = make_blocks(comparisons)
     with threadpool_limits(1):
         start = random_start(blocks, K, seed)
@@ -103,7 +110,9 @@ def random_refined(comparisons: mm.Comparisons, K: int, seed: int) -> mm.FittedM
 
 
 def fitted(method: FitOptions | None = None, *, n_fits: int = 1, cap: float | None = None) -> Fit:
-    """`mallowmix.fit` with these options, people with more than `cap` comparisons counting as if they had so many."""
+    """`mallowmix.fit` with these options, people with more than `cap` comparisons counting as if
+    they had so many.
+    """
 
     def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.FittedModel:
         data = comparisons if cap is None else capped(comparisons, cap)
@@ -113,7 +122,9 @@ def fitted(method: FitOptions | None = None, *, n_fits: int = 1, cap: float | No
 
 
 def calibrated(n_fits: int = 1) -> Fit:
-    """`mallowmix.fit`, averaged over fits if more than one, then `mallowmix.calibrate` on the same people (see there how)."""
+    """`mallowmix.fit`, averaged over fits if more than one, then `mallowmix.calibrate` on the same
+    people (see there how).
+    """
 
     def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.FittedModel:
         return mm.calibrate(
@@ -178,7 +189,10 @@ def measure(name: str, train: mm.Comparisons, test: mm.Comparisons, K: int, seed
 
 
 def with_either_held_out(model: mm.FittedModel | mm.M4, test: mm.Comparisons) -> Heldout:
-    """Half of each person's films are given as in `completion`; all comparisons but those between two given ones are predicted."""
+    """Half of each person's films are given as in `completion`.
+
+    All comparisons but those between two given ones are predicted.
+    """
     fits, scores = prepare_members(model), []
     for block in make_blocks(test):
         given, _ = split_block_rows(block, 0.5, "items", as_key(0))
@@ -189,7 +203,7 @@ def with_either_held_out(model: mm.FittedModel | mm.M4, test: mm.Comparisons) ->
             for value in (log_p, np.ones(len(rows)))
         ]
         scores.append(np.column_stack(sums))
-    return summary(np.concatenate(scores), "nobody has a comparison that was not given.")
+    return summary(np.concatenate(scores), ("nobody has a comparison that was not given.",))
 
 
 def line(row: dict) -> str:
@@ -209,7 +223,10 @@ def key(row: dict) -> tuple:
 
 
 def kept(out: Path) -> list[dict]:
-    """The rows of earlier runs: a run replaces its own alone, and each row says which code it comes from."""
+    """The rows of earlier runs.
+
+    A run replaces its own alone, and each row says which code it comes from.
+    """
     return json.loads(out.read_text(encoding="utf-8")) if out.exists() else []
 
 
@@ -240,7 +257,8 @@ def main() -> None:
     ratings, table, code = read_movielens(options.data), kept(options.out), code_state()
     options.out.parent.mkdir(exist_ok=True)
     print(
-        f"{'Q':>4} {'K':>3}  {'method':<34} {'random':>8} {'films':>8} {'either':>8} {'share':>7} {'seconds':>8}",
+        f"{'Q':>4} {'K':>3}  {'method':<34} {'random':>8} {'films':>8} "
+        f"{'either':>8} {'share':>7} {'seconds':>8}",
         flush=True,
     )
     for Q in sizes:

@@ -32,7 +32,10 @@ def about() -> dict[str, Any]:
 def timed(
     call: Callable[[], Result], clock: Callable[[], float] = time.perf_counter
 ) -> tuple[float, Result]:
-    """Seconds by the clock, and the answer. Warnings about the data are for users, not for a benchmark."""
+    """Seconds by the clock, and the answer.
+
+    Warnings about the data are for users, not for a benchmark.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
         start = clock()

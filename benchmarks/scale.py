@@ -1,8 +1,11 @@
-"""Comparisons larger than memory: time, peak memory and the ratio to one plain scan of the same Parquet, by DuckDB.
+"""Comparisons larger than memory.
 
-`python -m benchmarks.scale` writes a planted population as shards, counts every pair with DuckDB (the least that any method must
-read), sorts the shards into a store and fits it within a bound of memory, each in a process of its own. Results go to scale.json,
-one row a size. `--comparisons 1e9` is the same command.
+Time, peak memory and the ratio to one plain scan of the same Parquet, by DuckDB.
+
+`python -m benchmarks.scale` writes a planted population as shards, counts every pair with DuckDB
+(the least that any method must read), sorts the shards into a store and fits it within a bound of
+memory, each in a process of its own. Results go to scale.json, one row a size. `--comparisons 1e9`
+is the same command.
 """
 
 import argparse
@@ -81,7 +84,10 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def scans(row: dict[str, Any]) -> dict[str, float]:
-    """The spectral fit and the refined one, partitioning included, in plain scans; of those that were run."""
+    """The spectral fit and the refined one, partitioning included, in plain scans.
+
+    Of those that were run.
+    """
     if "scan" not in row or "store" not in row:
         return {}
     scan, store = row["scan"]["seconds"], row["store"]["seconds"]
@@ -118,10 +124,14 @@ def stage(name: str, folder: Path, memory: str, setting: Setting, n: int) -> dic
 
 
 def _peak() -> int:
-    """The most memory that this process had resident; `ru_maxrss` would begin with that of the process which started it."""
+    """The most memory that this process had resident.
+
+    `ru_maxrss` would begin with that of the process which started it.
+    """
     status = Path("/proc/self/status")
     if status.exists():
-        return 1024 * int(re.search(r"VmHWM:\s*(\d+)", status.read_text())[1])  # type: ignore[index]
+        (peak,) = re.findall(r"VmHWM:\s*(\d+)", status.read_text())
+        return 1024 * int(peak)
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
@@ -131,7 +141,10 @@ def scan(folder: Path, memory: str, setting: Setting, name: str) -> dict[str, An
 
     con = duckdb.connect()
     con.execute(f"SET threads={os.cpu_count()}")
-    query = f"SELECT count(*), winner, loser FROM read_parquet('{folder}/votes/*.parquet') GROUP BY winner, loser"
+    query = (
+        f"SELECT count(*), winner, loser FROM read_parquet('{folder}/votes/*.parquet') "
+        "GROUP BY winner, loser"
+    )
     seconds = []
     for _ in range(3):
         start = time.perf_counter()
@@ -152,7 +165,10 @@ def store(folder: Path, memory: str, setting: Setting, name: str) -> dict[str, A
 
 
 def fit(folder: Path, memory: str, setting: Setting, name: str) -> dict[str, Any]:
-    """A fit of what is stored: which passes went over everybody, and how far it is from what was planted."""
+    """A fit of what is stored.
+
+    Which passes went over all users, and how far it is from what was planted.
+    """
     import mallowmix as mm
     from mallowmix.engine.out_of_core.disk import DiskEngine
     from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons

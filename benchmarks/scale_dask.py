@@ -1,6 +1,9 @@
-"""The pass over everybody on a cluster of processes here: one worker and two, what it moves, and one worker killed on the way.
+"""The pass over all users on a cluster of processes here.
 
-`python -m benchmarks.scale_dask STORE` takes a folder of `mallowmix.store_comparisons`; results go into scale_dask.json.
+One worker and two, what it moves, and one worker killed on the way.
+
+`python -m benchmarks.scale_dask STORE` takes a folder of `mallowmix.store_comparisons`; results go
+into scale_dask.json.
 """
 
 import argparse
@@ -39,7 +42,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def measure(stored: StoredComparisons) -> dict[str, Any]:
-    """Seconds of one pass by the number of workers, its bytes, and the run that loses a worker half-way."""
+    """Seconds of one pass by the number of workers, its bytes, and the run that loses a worker
+    half-way.
+    """
     truth = truth_of(SETTING)
     components, alpha = (
         MallowsComponents(np.array(truth.sigma)[:, : stored.n_items], np.array(truth.phi)),
@@ -77,12 +82,12 @@ def _timed(work: tuple[Any, ...], workers: int, *, lost: bool) -> tuple[float, n
 
 
 def _killer(victims: list[int]) -> Any:
-    def told(done: int, total: int) -> None:
+    def progress(done: int, total: int) -> None:
         if victims and done >= total // 2:
             os.kill(victims.pop(), signal.SIGKILL)
             victims.clear()
 
-    return told
+    return progress
 
 
 if __name__ == "__main__":

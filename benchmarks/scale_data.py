@@ -1,6 +1,9 @@
-"""People of a planted model as Parquet shards, written one after the other: only a shard and everybody's weights are ever held.
+"""People of a planted model as Parquet shards, written one after the other.
 
-A row is made by a random person, so the rows of one person lie in all shards, as they do in a log of votes.
+Only a shard and all users' weights are ever held.
+
+A row is made by a random person, so the rows of one person lie in all shards, as they do in a log
+of votes.
 """
 
 from pathlib import Path
@@ -43,7 +46,7 @@ def write_shards(
 
 
 def truth_weights(truth: mm.M4, n_users: int, seed: int) -> np.ndarray:
-    """(users, K) everybody's weights."""
+    """(users, K) all users' weights."""
     draws = np.random.default_rng([seed, 0]).standard_gamma(
         truth.alpha, (n_users, truth.n_components)
     )
@@ -53,7 +56,10 @@ def truth_weights(truth: mm.M4, n_users: int, seed: int) -> np.ndarray:
 def draw_rows(
     truth: mm.M4, upto: np.ndarray, n: int, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Users, winners and losers of n comparisons: a random person, one of their components, two random items."""
+    """Users, winners and losers of n comparisons.
+
+    A random person, one of their components, two random items.
+    """
     K, Q = truth.sigma.shape
     user = random.integers(0, len(upto), n)
     u, z = random.random(n, np.float32) * upto[user, -1], np.zeros(n, np.int64)

@@ -1,4 +1,7 @@
-"""The table and the growth curves of docs/scale.md from scale.json: `python -m benchmarks.scale_page`."""
+"""The table and the growth curves of docs/scale.md from scale.json.
+
+`python -m benchmarks.scale_page`.
+"""
 
 import re
 from pathlib import Path
@@ -10,7 +13,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 FIGURE = PAGE.parent / "figures" / "scale.svg"
 _START, _END = "<!-- scale -->", "<!-- /scale -->"
 _COLUMNS = (
-    *("comparisons", "a scan", "sorting", "spectral fit", "refined fit"),
+    *("comparisons", "scan", "sort", "spectral", "refined"),
     *("scans, spectral", "scans, refined", "peak", "error"),
 )
 
@@ -37,7 +40,9 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def cells(row: dict[str, Any]) -> list[str]:
-    """Seconds, ratios, the most memory that a stage had resident, interpreter and all, and how far the rankings are off."""
+    """Seconds, ratios, the most memory that a stage had resident, interpreter and all, and how far
+    the rankings are off.
+    """
     stages = [row.get(name) for name in ("scan", "store", "none", "full")]
     seconds = [f"{stage['seconds']:.1f} s" if stage else "" for stage in stages]
     ratios = [
@@ -51,7 +56,9 @@ def cells(row: dict[str, Any]) -> list[str]:
 
 
 def draw(rows: list[dict[str, Any]], file: Path) -> None:
-    """Seconds and memory by the number of comparisons, on logarithmic axes, with a line of slope one."""
+    """Seconds and memory by the number of comparisons, on logarithmic axes, with a line of slope
+    one.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 3), layout="constrained")

@@ -1,4 +1,7 @@
-"""Where a fit's seconds go: every pass over the people by the name of its step, everything else by module."""
+"""Where a fit's seconds go.
+
+Every pass over the people by the name of its step, everything else by module.
+"""
 
 import cProfile
 import pstats
@@ -21,10 +24,12 @@ _ENGINE = "engine.threads"
 def seconds_by_step(
     call: Callable[[], Any], clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, float]:
-    """Seconds of one call, largest first: "pass: variational E-step" for a pass, "learn.spectral.mallows_mstep" for a module's own work.
+    """Seconds of one call, largest first.
 
-    A module's own work is the time of its functions less that of the mallowmix functions they call: numpy, scipy and compiled
-    kernels count for who called them.
+    "pass: variational E-step" for a pass, "learn.spectral.mallows_mstep" for a module's own work.
+
+    A module's own work is the time of its functions less that of the mallowmix functions they call:
+    numpy, scipy and compiled kernels count for who called them.
     """
     passes: Counter[str] = Counter()
     profile = cProfile.Profile(clock)
@@ -45,8 +50,8 @@ def _clocked(
 ) -> Callable[..., Any]:
     """A method of `ThreadEngine`, with a note of how long each step took.
 
-    It runs in a thread of its own, which the profile does not see: the work of a step is in its pass, and
-    must not count for the step's module too.
+    It runs in a thread of its own, which the profile does not see: the work of a step is in its
+    pass, and must not count for the step's module too.
     """
 
     def timed_pass(self: ThreadEngine, step: Any, *args: Any, **options: Any) -> Any:
@@ -61,9 +66,13 @@ def _clocked(
 
 
 def _own_seconds(stats: pstats.Stats) -> dict[str, float]:
-    """Each module's seconds: those of its functions, less what goes to other frames of mallowmix and to the passes."""
+    """Each module's seconds.
+
+    Those of its functions, less what goes to other frames of mallowmix and to the passes.
+    """
     own: Counter[str] = Counter()
-    for function, (_, _, _, cumulative, callers) in stats.stats.items():  # type: ignore[attr-defined]
+    profiled: Any = stats
+    for function, (_, _, _, cumulative, callers) in profiled.stats.items():
         module = _module_of(function)
         if module is None:
             continue
@@ -76,7 +85,10 @@ def _own_seconds(stats: pstats.Stats) -> dict[str, float]:
 
 
 def _module_of(function: tuple[str, int, str]) -> str | None:
-    """learn.spectral.mallows_mstep for a frame of that file; the clock above stands for the engine; None for what is not ours."""
+    """learn.spectral.mallows_mstep for a frame of that file.
+
+    The clock above stands for the engine; None for what is not ours.
+    """
     file, _, name = function
     if name == "timed_pass":
         return _ENGINE

@@ -35,7 +35,8 @@ def measure(sizes: Sizes, tell: Tell) -> dict[str, Any]:
                 | _both(comparisons, sizes.setting.n_components, refine, repeats)
             )
             tell(
-                f"M = {M:,}: {refine}: {rows[-1]['one'] / rows[-1]['two']:.2f} times as fast with two threads"
+                f"M = {M:,}: {refine}: "
+                f"{rows[-1]['one'] / rows[-1]['two']:.2f} times as fast with two threads"
             )
     return {"about": about(), "setting": asdict(sizes.setting), "rows": rows}
 

@@ -1,4 +1,7 @@
-"""Clients of the survey for load and crash tests: a server in its own process, plain HTTP, and voters who keep count."""
+"""Clients of the survey for load and crash tests.
+
+A server in its own process, plain HTTP, and voters who keep count.
+"""
 
 import asyncio
 import contextlib
@@ -104,7 +107,10 @@ class Client:
         reader, writer = self._line
         data = form.encode() if form else b"" if body is None else json.dumps(body).encode()
         kind = "application/x-www-form-urlencoded" if form else "application/json"
-        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(data)}\r\nContent-Type: {kind}\r\n"
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n"
+            f"Content-Length: {len(data)}\r\nContent-Type: {kind}\r\n"
+        )
         head += f"Authorization: Bearer {token}\r\n\r\n" if token else "\r\n"
         writer.write(head.encode() + data)
         first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
@@ -127,7 +133,9 @@ class Acknowledged:
     votes: dict[tuple[str, str], tuple[int, int, int]] = field(default_factory=dict)
 
     def check(self, found: list[tuple[str, str, int, int, int]]) -> dict[str, int]:
-        """Count acknowledged votes that are missing or doubled in the database, and raise if there are any."""
+        """Count acknowledged votes that are missing or doubled in the database, and raise if there
+        are any.
+        """
         there = Counter((person, key) for person, key, *_ in found)
         content = {(person, key): tuple(rest) for person, key, *rest in found}
         lost = [name for name in self.votes if there[name] == 0]
@@ -210,7 +218,10 @@ class Voter:
             self.times.append(time.perf_counter() - start)
 
     async def answer_until(self, end: float) -> None:
-        """Go through the survey as a visitor does; the server says how long each question took to choose."""
+        """Go through the survey as a visitor does.
+
+        The server says how long each question took to choose.
+        """
         while time.perf_counter() < end:
             status, headers, asked = await self.client.request(
                 "GET", "/api/v1/next-pair?more=true", token=self.token
@@ -235,7 +246,9 @@ class Voter:
             await asyncio.sleep(0.05)
 
     async def insist_until(self, stop: asyncio.Event) -> None:
-        """Vote, repeating the same vote with the same key until it is acknowledged, whatever happens to the server."""
+        """Vote, repeating the same vote with the same key until it is acknowledged, whatever
+        happens to the server.
+        """
         while not stop.is_set():
             vote, done = self.next_vote(), False
             while not done:
@@ -250,9 +263,9 @@ class Voter:
                     await asyncio.sleep(0.2)
 
 
-def in_database(place: str) -> list[tuple[str, str, int, int, int]]:
+def in_database(database: str) -> list[tuple[str, str, int, int, int]]:
     """person, key, low, high, choice of every vote that is stored."""
-    archive = Archive(place)
+    archive = Archive(database)
     with archive.reading.connect() as connection:
         rows = connection.execute(
             sa.select(votes.c.person, votes.c.key, votes.c.low, votes.c.high, votes.c.choice)

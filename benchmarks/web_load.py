@@ -1,13 +1,20 @@
-"""The survey under load: votes a second, how long they take, what a kill -9 does, and whether a refit is felt.
+"""The survey under load.
 
-python -m benchmarks.web_load [--seconds 60] [--clients 64]    writes benchmarks/results/web_load.json
+Votes a second, how long they take, what a kill -9 does, and whether a refit is felt.
 
-A real server in a process of its own, with SQLite and then with PostgreSQL (where it is installed); 200 items, K = 10. In a run:
+python -m benchmarks.web_load [--seconds 60] [--clients 64]    writes
+    benchmarks/results/web_load.json
 
-    no-op       all clients ask for /api/v1/health, which answers from memory: what this machine and this server can do at all
-    votes       all clients vote as fast as they are answered; beside them four visitors go through the survey as one does
+A real server in a process of its own, with SQLite and then with PostgreSQL (where it is installed);
+200 items, K = 10. In a run:
+
+    no-op       all clients ask for /api/v1/health, which answers from memory: what this machine and
+                this server can do at all
+    votes       all clients vote as fast as they are answered; beside them four visitors go through
+                the survey as one does
     refit       the same while the server learns a new model from all votes
-    kills       the server is killed (SIGKILL) ten times and started again; clients repeat what was not answered
+    kills       the server is killed (SIGKILL) ten times and started again; clients repeat what was
+                not answered
     stopped     PostgreSQL alone: the database is stopped and started again
 
 At the end every acknowledged vote must be in the database, once.
@@ -78,7 +85,7 @@ def milliseconds(times: list[float]) -> dict[str, float]:
 
 
 async def no_op(port: int, clients: int, seconds: float) -> list[float]:
-    """Everybody asks for nothing."""
+    """All clients ask for nothing."""
     end, times = time.perf_counter() + seconds, []
 
     async def one() -> None:
@@ -94,7 +101,7 @@ async def no_op(port: int, clients: int, seconds: float) -> list[float]:
 
 
 async def voting(voters: list[Voter], visitors: list[Voter], seconds: float) -> dict[str, Any]:
-    """Everybody votes; visitors take the questions that they are asked."""
+    """All clients vote; visitors take the questions that they are asked."""
     for voter in [*voters, *visitors]:
         voter.times.clear()
         voter.questions.clear()
@@ -123,7 +130,7 @@ async def voting(voters: list[Voter], visitors: list[Voter], seconds: float) -> 
 async def killing(
     server: Server, voters: list[Voter], kills: int, between: float
 ) -> dict[str, Any]:
-    """Kill the server again and again while everybody votes, each insisting until answered."""
+    """Kill the server again and again while all clients vote, each insisting until answered."""
     stop, restarts = asyncio.Event(), []
     tasks = [asyncio.create_task(voter.insist_until(stop)) for voter in voters]
     for _ in range(kills):
@@ -143,7 +150,7 @@ async def killing(
 
 
 async def stopping(database: Postgres, voters: list[Voter], away: float) -> dict[str, Any]:
-    """Stop PostgreSQL while everybody votes, and start it again."""
+    """Stop PostgreSQL while all clients vote, and start it again."""
     stop = asyncio.Event()
     before = sum(voter.retries for voter in voters)
     tasks = [asyncio.create_task(voter.insist_until(stop)) for voter in voters]
@@ -158,7 +165,7 @@ async def stopping(database: Postgres, voters: list[Voter], away: float) -> dict
 
 
 async def one_database(
-    setting: Setting, folder: Path, place: str, database: Postgres | None
+    setting: Setting, folder: Path, votes_at: str, database: Postgres | None
 ) -> dict[str, Any]:
     """All phases against one server; raises if a vote is lost or doubled."""
     save_model(planted(setting), folder / "model.m4")
@@ -166,7 +173,7 @@ async def one_database(
         [
             "model.m4",
             "--votes",
-            place,
+            votes_at,
             "--rate",
             "0",
             "--questions",
@@ -203,7 +210,9 @@ async def one_database(
         out["no_op_votes"] = (await health(server.port))["votes"]
     finally:
         server.kill()
-    out["check"] = known.check(in_database(place if "://" in place else str(folder / place)))
+    out["check"] = known.check(
+        in_database(votes_at if "://" in votes_at else str(folder / votes_at))
+    )
     return out
 
 

@@ -17,7 +17,10 @@ def installed() -> bool:
 
 
 class Postgres:
-    """A cluster of its own in a temporary folder, with its usual care for the disk; gone at the end."""
+    """A cluster of its own in a temporary folder, with its usual care for the disk.
+
+    Gone at the end.
+    """
 
     def __enter__(self) -> "Postgres":
         self.bin, self.user = programs(), unprivileged()
@@ -34,7 +37,7 @@ class Postgres:
             "-U",
             "owner",
             "-A",
-            "trust",
+            "trust",  # words: ok
             "-E",
             "UTF8",
             "--no-locale",

@@ -1,6 +1,10 @@
-"""Write docs/cli.md from the app itself: `python docs/make_cli.py`. A test compares the page with what this would write."""
+"""Write docs/cli.md from the app itself: `python docs/make_cli.py`.
+
+A test compares the page with what this would write.
+"""
 
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import typer.main
@@ -9,20 +13,22 @@ from mallowmix.cli import app
 from mallowmix.cli.read_options import OPTIONS as _READING
 from mallowmix.cli.shell import EXIT_CODES
 
+_WHOLE_WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 PAGE = Path(__file__).with_name("cli.md")
 
 _START = """# The command line
 
-<!-- Written by docs/make_cli.py from the app itself: change the help texts there, then run it again. -->
+<!-- Written by docs/make_cli.py from the app itself: change the help texts there, run it again. -->
 
-Every command answers `--help`. Results go to stdout; notes, errors, and (on a terminal) progress with the time left go to stderr.
-An error is one sentence. Files are written whole or not at all: an existing one is replaced when the new one is complete,
-and Ctrl-C leaves what was there.
+Every command answers `--help`. Results go to stdout; notes, errors, and (on a terminal) progress
+with the time left go to stderr. An error is one sentence. Files are written whole or not at all: an
+existing one is replaced when the new one is complete, and Ctrl-C leaves what was there.
 
 ```console
-$ mallowmix simulate votes.csv --n-items 12 -k 2 --n-users 400 --per-user 40 --phi 0.1 --seed 1 --truth truth.m4
+$ mallowmix simulate votes.csv --n-items 12 -k 2 --n-users 400 --per-user 40 --phi 0.1 --seed 1 \\
+    --truth truth.m4
 $ mallowmix check votes.csv
-$ mallowmix fit votes.csv -k 2 -o model.m4 --method projections --zeta auto --min-count 0.2 --seed 0
+$ mallowmix fit votes.csv -k 2 -o model.m4 --method projections --zeta auto --min-count 0.2
 $ mallowmix show model.m4 --csv > rankings.csv
 $ mallowmix evaluate model.m4 --truth truth.m4 --json
 $ mallowmix heldout model.m4 votes.csv --method completion
@@ -32,64 +38,80 @@ $ mallowmix next-pair model.m4 votes.csv --user u007
 $ mallowmix update model.m4 votes.csv -o newer.m4
 ```
 
-A file of comparisons has the columns `user`, `winner`, `loser` and, if you like, `weight` (how many times); `--columns` takes
-other names, and other forms are recognised or named with `--format` ([how to read the votes](#how-to-read-the-votes)).
-Components and positions are numbered from 1, and 1 is best.
+A file of comparisons has the columns `user`, `winner`, `loser` and, if you like, `weight` (how many
+times); `--columns` takes other names, and other forms are recognised or named with `--format`
+([how to read the votes](#how-to-read-the-votes)). Components and positions are numbered from 1, and
+1 is best.
 """
 
-_READS = """Every command that reads votes has these options. What votes may be, and what happens to ties, is told form by form
-in [data](data/index.md)."""
+_READS = """Every command that reads votes has these options. What votes may be, and what happens to
+ties, is described form by form in [data](data/index.md)."""
 
 _JSON = {
     "`show`, `fit`, `update`": (
-        "`n_components`, `n_items`, `report` (how the model came about) and `components`, largest share first, each with "
-        "`component`, `share`, `phi`, `alpha`, `items` (best first) and `novel_pair` (`winner`, `loser`, `lambda`; null where "
-        "no pair sets it apart); `fit` and `update` add `output`"
+        "`n_components`, `n_items`, `report` (how the model came about) and `components`, largest "
+        "share first, each with `component`, `share`, `phi`, `alpha`, `items` (best first) and "
+        "`novel_pair` (`winner`, `loser`, `lambda`; null where no pair sets it apart); `fit` and "
+        "`update` add `output`"
     ),
     "`evaluate`": (
-        "`kendall` (fraction of discordant pairs, the mean over matched components), `kendall_per_component`, `phi_error`, "
-        "`alpha_error`, `share_error` (means of absolute differences), `matched` (numbers of a found and a true component, in "
-        "the order of the truth), `unmatched_found`, `unmatched_truth`"
+        "`kendall` (fraction of discordant pairs, the mean over matched components), "
+        "`kendall_per_component`, `phi_error`, `alpha_error`, `share_error` (means of absolute "
+        "differences), `matched` (numbers of a found and a true component, in the order of the "
+        "truth), `unmatched_found`, `unmatched_truth`"
     ),
     "`heldout`": (
-        "`log_likelihood_per_comparison`, `standard_error` (over people; null for one), `n_comparisons`, `n_users`, `method` "
-        "and `details` (how the number was found: particles, draws, Monte-Carlo error)"
+        "`log_likelihood_per_comparison`, `standard_error` (over people; null for one), "
+        "`n_comparisons`, `n_users`, `method` and `details` (how the number was found: particles, "
+        "draws, Monte-Carlo error)"
     ),
-    "`weights`": "`n_users`, `n_prior` (people of whom nothing is known), `mean` (of each component over the people), `output`",
+    "`weights`": (
+        "`n_users`, `n_prior` (users without comparisons), `mean` (of each component over the "
+        "people), `output`"
+    ),
     "`predict`": (
-        "`n_predictions`, `n_unknown` (for people of whom nothing is known), `columns` (the two that were taken) and `output`; "
-        "where that is null, `predictions`, each with `user`, `first`, `second`, `probability`, `known`"
+        "`n_predictions`, `n_unknown` (for users without comparisons), `columns` (the two that "
+        "were taken) and `output`; where that is null, `predictions`, each with `user`, `first`, "
+        "`second`, `probability`, `known`"
     ),
     "`rank`": (
-        "`user` (null: the population), `n_comparisons`, `level`, `output` and `ranking`, each line with `item`, `rank`, `wins` "
-        "(the probability of winning against another item), `low`, `high`; for many people `n_users` in place of a ranking"
+        "`user` (null: the population), `n_comparisons`, `level`, `output` and `ranking`, each "
+        "line with `item`, `position`, `win_rate` (the probability of winning against another "
+        "item), `low`, `high`; for many people `n_users` in place of a ranking"
     ),
     "`next-pair`": (
-        "`user` and `questions`, each with `first`, `second`, `information` (in nats) and `probability` (that the first is "
-        "preferred)"
+        "`user` and `questions`, each with `first`, `second`, `information` (in nats) and "
+        "`probability` (that the first is preferred)"
     ),
     "`choose-k`": (
-        "`k` (null: cannot tell), `reason`, `certain` and `table`, a row for each number tried: the fields of "
-        "`mallowmix.fitting.choose_k.KRow`"
+        "`k` (null: cannot tell), `reason`, `certain` and `table`, a row for each number tried: "
+        "the fields of `mallowmix.fitting.choose_k.KRow`"
     ),
     "`compare`": (
-        "`split`, `n_components`, `n_splits`, `n_users`, `n_comparisons`, `notes` and `table`, best system first: the fields of "
-        "`mallowmix.assess.compare.SystemScore` (null where there is nothing to say; `failed` says why there is no result)"
+        "`split`, `n_components`, `n_splits`, `n_users`, `n_comparisons`, `notes` and `table`, "
+        "best system first: the fields of `mallowmix.assess.compare.SystemScore` (null where "
+        "there is nothing to say; `failed` says why there is no result)"
     ),
     "`intervals`": (
-        "`level`, `n_replicates`, `notes` (a sentence where an estimate lies outside its interval) and `intervals`, each with "
-        "`quantity` (share, phi or position), `component`, `item` (null but for positions), `estimate`, `low`, `high`"
+        "`level`, `n_replicates`, `notes` (a sentence where an estimate lies outside its "
+        "interval) and `intervals`, each with `quantity` (share, phi or position), `component`, "
+        "`item` (null but for positions), `estimate`, `low`, `high`"
     ),
     "`diagnose`": "the fields of `mallowmix.assess.diagnose.diagnosis.Diagnosis`",
     "`compare-groups`": (
-        "`level`, `shares` (`attribute`, `group`, `n_people`, `component`, `share`, `low`, `high`) and `tests` (`attribute`, "
-        "`n_groups`, `n_people`, `statistic`, `p_value`, `p_holm`)"
+        "`level`, `shares` (`attribute`, `group`, `n_people`, `component`, `share`, `low`, "
+        "`high`) and `tests` (`attribute`, `n_groups`, `n_people`, `statistic`, `p_value`, "
+        "`p_holm`)"
     ),
-    "`compare-models`": "the fields of `mallowmix.assess.model_diff.Changes`, and `kendall`, the mean over `couples`",
+    "`compare-models`": (
+        "the fields of `mallowmix.assess.model_diff.Changes`, and `kendall`, the mean over "
+        "`couples`"
+    ),
     "`check`": "the fields of `mallowmix.checks.DataReport`",
     "`separability`": (
-        "`n_items`, `n_components`, `threshold`, `n_draws`, `seed` and `results`, in the order given, each with `phi`, `probability`, "
-        "`standard_error`, `lemma3_bound` (null where the lemma does not apply; below 0 it says nothing)"
+        "`n_items`, `n_components`, `threshold`, `n_draws`, `seed` and `results`, in the order "
+        "given, each with `phi`, `probability`, `standard_error`, `lemma3_bound` (null where the "
+        "lemma does not apply; below 0 it says nothing)"
     ),
 }
 
@@ -123,18 +145,26 @@ def _section(command: Any) -> str:
     head = [
         f"## {command.name}",
         "",
-        command.help,
+        _wrapped(command.help),
         "",
         f"`{called}`",
         "",
-        "| option | what it does |",
-        "|---|---|",
     ]
     return "\n".join([*head, *rows, "", *more])
 
 
 def _row(param: Any) -> str:
-    return f"| {_names(param)} | {param.help}{_default(param)} |"
+    return _entry(f"{_names(param)}: {param.help}{_default(param)}")
+
+
+def _entry(text: str) -> str:
+    """An entry of a list, in lines of 100 columns."""
+    return fill(f"- {text}", 100, subsequent_indent="  ", **_WHOLE_WORDS)
+
+
+def _wrapped(text: str) -> str:
+    """Paragraphs in lines of 100 columns."""
+    return "\n\n".join(fill(part, 100, **_WHOLE_WORDS) for part in text.split("\n\n"))
 
 
 def _reading(command: Any) -> str:
@@ -146,8 +176,6 @@ def _reading(command: Any) -> str:
             "",
             _READS,
             "",
-            "| option | what it does |",
-            "|---|---|",
             *rows,
             "",
         ]
@@ -163,7 +191,7 @@ def _names(param: Any) -> str:
         return f"`{_argument_name(param)}`"
     names = ", ".join(f"`{name}`" for name in param.opts)
     value = "" if param.is_flag else f" {param.metavar or 'FILE'}"
-    return f"{names}{value}".replace("|", "\\|")
+    return f"{names}{value}"
 
 
 def _default(param: Any) -> str:
@@ -173,15 +201,13 @@ def _default(param: Any) -> str:
 
 
 def _json() -> str:
-    rows = [f"| {command} | {keys} |" for command, keys in _JSON.items()]
+    rows = [_entry(f"{command}: {keys}.") for command, keys in _JSON.items()]
     return "\n".join(
         [
             "## What --json prints",
             "",
             "One object on one line.",
             "",
-            "| command | keys |",
-            "|---|---|",
             *rows,
             "",
         ]

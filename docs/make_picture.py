@@ -1,4 +1,7 @@
-"""Draw docs/figures/dishes.png, the README's picture: the three tastes of the built-in population and how its people mix them."""
+"""Draw docs/figures/dishes.png, the README's picture.
+
+The three components of the built-in population and how its people mix them.
+"""
 
 from pathlib import Path
 
@@ -14,15 +17,15 @@ COLOURS = ["#b3541e", "#a8123e", "#2f7d4f"]
 HERE = Path(__file__).parent
 
 
-def draw_tastes(ax, model, names):
-    """Each taste a column, best dish on top; a dish's line shows where the tastes part."""
+def draw_components(ax, model, names):
+    """Each component a column, best dish on top; a dish's line shows where they part."""
     Q = model.n_items
     for i, label in enumerate(model.items):
-        places = model.sigma[:, i]
-        split = np.ptp(places) / (Q - 1)
+        positions = model.sigma[:, i]
+        split = np.ptp(positions) / (Q - 1)
         ax.plot(
             range(3),
-            places,
+            positions,
             color="#333333",
             alpha=0.12 + 0.6 * split**2,
             linewidth=0.8 + 2 * split,
@@ -31,7 +34,7 @@ def draw_tastes(ax, model, names):
         for k in range(3):
             ax.text(
                 k,
-                places[k],
+                positions[k],
                 label,
                 ha="center",
                 va="center",
@@ -54,7 +57,7 @@ def draw_tastes(ax, model, names):
 
 
 def draw_people(ax, theta, names):
-    """Everybody as a point in the triangle of the three tastes."""
+    """Every user as a point in the triangle of the three components."""
     corners = np.array([[0.0, 0.0], [0.5, np.sqrt(0.75)], [1.0, 0.0]])
     ax.fill(*corners.T, facecolor="#f6f4f0", edgecolor="#999999", linewidth=0.8, zorder=0)
     ax.scatter(
@@ -90,7 +93,7 @@ def main(path=HERE / "figures" / "dishes.png"):
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(10, 5.2), width_ratios=(1.75, 1), layout="constrained"
     )
-    draw_tastes(left, model, names)
+    draw_components(left, model, names)
     draw_people(right, mm.weights(model, dishes.comparisons), names)
     figure.savefig(path, dpi=130, metadata={"Software": None})
 

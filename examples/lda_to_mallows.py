@@ -1,4 +1,6 @@
-"""Any topic model will do (Lemma 1): scikit-learn's LDA on comparisons as words, its topics turned into Mallows components.
+"""Any topic model will do (Lemma 1).
+
+Scikit-learn's LDA on comparisons as words, its topics turned into Mallows components.
 
 python examples/lda_to_mallows.py
 """

@@ -60,7 +60,7 @@ def tastes() -> M4:
     )
 
 
-class TestStatementsOfThePaper:
+class TestPaper:
     @pytest.mark.parametrize("mu", [UNIFORM3, UNEVEN3], ids=["uniform", "uneven"])
     def test_proposition_1a_beta_from_b(self, mu):
         """β_(i,j) = B_(i,j) / (B_(i,j) + B_(j,i))."""

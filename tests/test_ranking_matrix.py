@@ -68,7 +68,7 @@ def test_other_pair_frequencies_come_back_as_well():
     np.testing.assert_allclose(found.B, B, atol=1e-7)
 
 
-def test_e4_an_indefinite_gram_matrix_is_mended():
+def test_e4_an_indefinite_gram_matrix_is_corrected():
     """With little data Ê_SS is indefinite; the answer is a matrix of non-negative columns that sum to one all the same."""
     indefinite = 0
     for seed in range(20):

@@ -1,7 +1,9 @@
-"""Words that have a better one in the field: `make lint` finds them in code, docstrings, messages and docs.
+"""Words that have a better one in the field.
 
-The glossary is in docs/notation.md. A line that must keep such a word (a name in an old file format, a
-quotation) ends with the comment "words: ok".
+`make lint` finds them in code, docstrings, messages and docs.
+
+The glossary is in docs/notation.md. A line that must keep such a word (a name in an old file
+format, a quotation) ends with the comment "words: ok".
 """
 
 import re
