@@ -144,9 +144,7 @@ def fit(
         predictor=learnt[1] if learnt else None,
     )
     ensemble = Ensemble(tuple(each.components for each in members))
-    return replace(
-        model, report=report, ensemble=ensemble, predictor=learnt[0] if learnt else None
-    )
+    return replace(model, report=report, ensemble=ensemble, predictor=learnt[0] if learnt else None)
 
 
 def _learn(

@@ -19,7 +19,7 @@ from mallowmix.numerics.insertion_gibbs import (
 from mallowmix.numerics.randomness import Step, as_key, uniforms
 from mallowmix.typing import Array
 
-N_CHAINS, N_SWEEPS, N_BURN = 3, 16, 4
+N_CHAINS, N_SWEEPS, N_BURN = 2, 16, 4
 _STEP = int(Step.RANKING_DRAWS)
 
 

@@ -17,9 +17,41 @@ from mallowmix.numerics.randomness import uniforms
 
 
 @nb.njit(cache=True, nogil=True)
+def _weigh(item, rest, reference, phi, log_odds, net, weight):
+    """The weight of each position, by products; False where they leave the range of floating point."""
+    down, up = phi, 1 / phi
+    now = 1.0
+    weight[0] = now
+    for r in range(len(rest)):  # below one item more
+        other = rest[r]
+        now *= down if reference[item] < reference[other] else up
+        answers = net[item, other]
+        if answers != 0:
+            now *= np.exp(-log_odds * answers)
+        weight[r + 1] = now
+        if not 1e-150 < now < 1e150:
+            return False
+    return True
+
+
+@nb.njit(cache=True, nogil=True)
+def _weigh_by_logarithms(item, rest, reference, phi, log_odds, net, weight):
+    """The same, up to a factor, in any range."""
+    log_phi = np.log(phi)
+    weight[0] = 0.0
+    for r in range(len(rest)):
+        other = rest[r]
+        change = log_phi if reference[item] < reference[other] else -log_phi
+        weight[r + 1] = weight[r] + change - log_odds * net[item, other]
+    top = weight.max()
+    for r in range(len(weight)):
+        weight[r] = np.exp(weight[r] - top)
+
+
+@nb.njit(cache=True, nogil=True)
 def sweep(order, position, reference, log_phi, log_odds, net, above, key, step, user, draw):
     """Every item once. `order` and `position` are the ranking, changed in place; P(i above j | the rest) is added to `above`."""
-    Q = len(order)
+    Q, phi = len(order), np.exp(log_phi)
     weight, rest = np.empty(Q), np.empty(Q - 1, np.int64)
     for item in range(Q):
         n = 0
@@ -27,25 +59,15 @@ def sweep(order, position, reference, log_phi, log_odds, net, above, key, step, 
             if order[r] != item:
                 rest[n] = order[r]
                 n += 1
-        weight[0] = 0.0
-        for r in range(Q - 1):  # below one item more
-            other = rest[r]
-            agrees = reference[item] < reference[other]
-            change = log_phi if agrees else -log_phi
-            weight[r + 1] = weight[r] + change - log_odds * net[item, other]
-        top = weight.max()
-        for r in range(Q):
-            weight[r] = np.exp(weight[r] - top)
+        if not _weigh(item, rest, reference, phi, log_odds, net, weight):
+            _weigh_by_logarithms(item, rest, reference, phi, log_odds, net, weight)
         total = weight.sum()
         u, _ = uniforms(key, step, user, item, draw)
-        limit, cumulative, at = u * total, 0.0, Q - 1
-        chosen = False
-        for r in range(Q):
-            cumulative += weight[r]
-            if r < Q - 1:
-                above[item, rest[r]] += cumulative / total
-            if not chosen and cumulative > limit:
-                at, chosen = r, True
+        cumulative, at, scale = 0.0, 0, 1 / total
+        for r in range(Q - 1):
+            cumulative += weight[r] * scale
+            above[item, rest[r]] += cumulative
+            at += cumulative <= u
         for r in range(Q):
             order[r] = rest[r] if r < at else (item if r == at else rest[r - 1])
             position[order[r]] = r

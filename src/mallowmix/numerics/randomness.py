@@ -93,6 +93,8 @@ class Step(IntEnum):
     MASKS = 154  # what is hidden of a user to learn the predictor
     PREDICTOR_USERS = 155  # users who teach the predictor
     MEAN_START = 156  # initial means of utilities
+    UTILITY_DRAWS = 157  # draws of a user's utilities
+    LEADERBOARD = 158  # draws of the population's utilities
     PICTURE_USERS = 150  # users shown in a picture
     WEB_PAIRS = 151  # pairs spread evenly among visitors
     MEMBER_FIT = 200  # the fit of a member

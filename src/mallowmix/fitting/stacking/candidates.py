@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mallowmix.engine import Engine
-from mallowmix.fitting.stacking.held_out_users import Fold, balanced_loss, mean_loss
+from mallowmix.fitting.stacking.held_out_users import Fold, category_losses, mean_loss
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.pooled_prediction import (
     member_probabilities,
@@ -27,9 +28,13 @@ from mallowmix.typing import Array
 
 _ROUNDS = (2, 3, 4, 6, 8, 11, 15, 20, 27, 36)  # where the path of EM is looked at
 _PATIENCE = 2  # looks without a gain, after which it stops
+_LEAST_GAIN = 0.001
+_LEAST_REGRET = 0.001  # of a category, for which it gets a candidate of its own
+_LONG_WORK, _SHORT_PATH = 1.5e5, 15  # K · comparisons, and then no more rounds than this
 _FIRST_PHI = 0.7
 LIKELIHOOD_WEIGHTS = (1.0, 0.5, 0.25, 0.12, 0.06)
 PRIOR_SCALES = (1.0, 3.0, 0.3, 10.0)
+SPAM_SHARES = (0.0, 0.05, 0.2, 0.5)
 
 
 @dataclass(frozen=True)
@@ -40,50 +45,86 @@ class Candidate:
     finish: Callable[[], Member]
 
 
-def utilities_candidate(
+def utilities_candidates(
     folds: Sequence[Fold], everyone: Sequence[Any], K: int, items: Any, seed: int, engine: Engine
-) -> tuple[Candidate, tuple[UtilitiesModel, ...]]:
-    """A mixture of Gaussian utilities, stopped where it predicts best; and each fold's model."""
-    Q = len(items)
+) -> tuple[list[Candidate], tuple[UtilitiesModel, ...]]:
+    """A mixture of Gaussian utilities, stopped where it predicts best; and each fold's last model.
+
+    Pairs of items that a user has compared before are predicted best late on the path of EM, pairs of new
+    items early: each category of pairs has a candidate of its own where they differ.
+    """
+    Q, rounds = len(items), _rounds(everyone, K)
 
     def path(blocks: Sequence[Any], most: int) -> Iterator[UtilitiesRound]:
         start = first_parameters(initial_means(list(blocks), Q, K, seed))
         return utilities_path(blocks, start, engine, max_rounds=most)
 
-    n_rounds, models, probabilities = _best_rounds(folds, path, items)
+    best = _best_rounds(folds, path, rounds, items)
+    final: dict[int, Member] = {}
 
-    def finish() -> Member:
-        *_, last = path(everyone, n_rounds)
-        return _utilities_model(last.parameters, items)
+    def finish(n_rounds: int) -> Member:
+        if not final:
+            for each in path(everyone, max(best)):
+                if each.n_rounds in best:
+                    final[each.n_rounds] = _utilities_model(each.parameters, items)
+        return final[n_rounds]
 
-    return Candidate(probabilities, finish), models
+    found = [Candidate(best[n].probabilities, partial(finish, n)) for n in sorted(best)]
+    return found, best[max(best)].models
+
+
+def _rounds(blocks: Sequence[Any], K: int) -> tuple[int, ...]:
+    """Where the path is looked at; it is shorter where a round is long."""
+    work = K * sum(float((np.diff(block.starts) * 1.0).sum()) for block in blocks)
+    most = _ROUNDS[-1] if work < _LONG_WORK else _SHORT_PATH
+    return tuple(mark for mark in _ROUNDS if mark <= most)
+
+
+class _Look(NamedTuple):
+    """The folds' models at some point of the path, and what they predict."""
+
+    models: tuple[UtilitiesModel, ...]
+    probabilities: tuple[Array, ...]
 
 
 def _best_rounds(
     folds: Sequence[Fold],
     path: Callable[[Sequence[Any], int], Iterator[UtilitiesRound]],
+    rounds: Sequence[int],
     items: Any,
-) -> tuple[int, tuple[UtilitiesModel, ...], tuple[Array, ...]]:
-    """How many rounds predict the held-out users best, with the models and their predictions."""
-    paths = [path(fold.blocks, _ROUNDS[-1]) for fold in folds]
-    best: tuple[int, tuple[UtilitiesModel, ...], tuple[Array, ...]] | None = None
-    least, waited, done = np.inf, 0, 0
-    for mark in _ROUNDS:
-        rounds = [_advance(each, mark - done) for each in paths]
+) -> dict[int, _Look]:
+    """The numbers of rounds that predict some category of pairs best, with what was seen there."""
+    paths = [path(fold.blocks, rounds[-1]) for fold in folds]
+    seen: dict[int, _Look] = {}
+    losses: list[Array] = []
+    done = 0
+    for mark in rounds:
+        parameters = [_advance(each, mark - done).parameters for each in paths]
         done = mark
-        models = tuple(_utilities_model(each.parameters, items) for each in rounds)
+        models = tuple(_utilities_model(each, items) for each in parameters)
         found = tuple(_predicted(fold, model) for fold, model in zip(folds, models, strict=True))
-        loss = float(
-            np.mean([balanced_loss(fold.held_out, p) for fold, p in zip(folds, found, strict=True)])
-        )
-        if loss < least:
-            least, best, waited = loss, (mark, models, found), 0
-        else:
-            waited += 1
-        if waited == _PATIENCE:
+        seen[mark] = _Look(models, found)
+        each = [category_losses(fold.held_out, p) for fold, p in zip(folds, found, strict=True)]
+        losses.append(np.mean(each, axis=0))
+        if len(losses) > _PATIENCE and not _still_gains(losses):
             break
-    assert best is not None
-    return best
+    best = {rounds[n] for n in _marks(np.array(losses))}
+    return {mark: look for mark, look in seen.items() if mark in best}
+
+
+def _marks(losses: Array) -> set[int]:
+    """Which looks to keep: the one that is best on the mean, if no category loses by it; else each category's best."""
+    seen = losses[0] > 0
+    overall = int(np.argmin(losses[:, seen].mean(axis=1)))
+    own = np.argmin(losses, axis=0)
+    regret = losses[overall] - losses.min(axis=0)
+    return {overall} | {int(own[c]) for c in np.flatnonzero(seen & (regret > _LEAST_REGRET))}
+
+
+def _still_gains(losses: list[Array]) -> bool:
+    """Whether any category was predicted better in the last looks than before them."""
+    before = np.min(losses[:-_PATIENCE], axis=0)
+    return bool((np.min(losses[-_PATIENCE:], axis=0) < before - _LEAST_GAIN).any())
 
 
 def _advance(path: Iterator[UtilitiesRound], n: int) -> UtilitiesRound:
@@ -147,7 +188,11 @@ def mixed_membership_candidate(
         )
 
     best = Calibration()
-    for name, grid in (("likelihood_weight", LIKELIHOOD_WEIGHTS), ("prior_scale", PRIOR_SCALES)):
+    for name, grid in (
+        ("spam_share", SPAM_SHARES),
+        ("likelihood_weight", LIKELIHOOD_WEIGHTS),
+        ("prior_scale", PRIOR_SCALES),
+    ):
         tried = [replace(best, **{name: value}) for value in grid]
         best = min(tried, key=loss)
     return Candidate(found(best), lambda: CalibratedModel(shown.components, best))

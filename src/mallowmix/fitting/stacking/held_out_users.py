@@ -127,14 +127,9 @@ def mean_loss(held_out: HeldOut, probability: Array) -> float:
     return float(-(held_out.counts @ np.log(clipped)) / max(total, 1e-300))
 
 
-def balanced_loss(held_out: HeldOut, probability: Array) -> float:
-    """The mean over categories of the log-loss; a category with less than a twentieth of the counts is left out.
-
-    Pairs of items that a user has compared before are easiest to predict, and the longer EM goes on the
-    better it predicts them; pairs of new items would be forgotten.
-    """
+def category_losses(held_out: HeldOut, probability: Array) -> Array:
+    """(3,) the log-loss of each category of pairs; 0 for one with less than a twentieth of the counts."""
     log_p = np.log(np.clip(probability, 1e-4, 1 - 1e-4))
     total = np.bincount(held_out.category, held_out.counts, 3)
     sums = np.bincount(held_out.category, -held_out.counts * log_p, 3)
-    enough = total >= total.sum() / 20
-    return float((sums[enough] / np.maximum(total[enough], 1e-300)).mean())
+    return np.where(total >= total.sum() / 20, sums / np.maximum(total, 1e-300), 0.0)

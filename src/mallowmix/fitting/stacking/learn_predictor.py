@@ -18,7 +18,7 @@ from mallowmix.fitting.stacking.candidates import (
     Candidate,
     mixed_membership_candidate,
     rankings_candidate,
-    utilities_candidate,
+    utilities_candidates,
 )
 from mallowmix.fitting.stacking.held_out_users import Fold, make_folds, sample_users
 from mallowmix.learn.utilities.initial_means import initial_means
@@ -34,7 +34,9 @@ _COMPONENTS = (1, 3, 8)
 _MOST_WORK = 3e8  # K Σ q³, a pass of EM, beyond the first member
 _MOST_RANKING_WORK = 2.5e7  # users · Q², a sweep
 _TOWARDS_EQUAL, _TOWARDS_COMMON = 2.0, 6.0  # users
-_LEAST_GAIN = 0.0005
+_MANY_SCORES = 300.0  # held-out users: from so many on a member must add something to stay,
+_LEAST_GAIN = 0.0005  # namely this much in some category;
+_SURE_LOSS = 0.002  # with fewer it goes only if the others are better without it by this much
 
 
 def learn_predictor(
@@ -91,8 +93,8 @@ def _candidates(
     total = len(sizes) + 2
     starts = None
     for n, K in enumerate(sizes):
-        each, models = utilities_candidate(folds, everyone, K, items, seed, engine)
-        found.append(each)
+        several, models = utilities_candidates(folds, everyone, K, items, seed, engine)
+        found += several
         if starts is None or _COMPONENTS[1] == K:
             starts = models
         if progress:
@@ -136,14 +138,16 @@ def _weights(table: Array, counts: Array, category: Array) -> Array:
 def _as_few_as_will_do(table: Array, counts: Array, category: Array) -> list[int]:
     """The members that stay: again and again the one that costs least goes, as long as it costs next to nothing."""
     kept = list(range(table.shape[1]))
+    often = np.bincount(category, counts, N_CATEGORIES) >= counts.sum() / 20
     while len(kept) > 1:
         before = _losses(table[:, kept], counts, category)
         costs = []
         for j in kept:
             rest = [other for other in kept if other != j]
-            costs.append(float((_losses(table[:, rest], counts, category) - before).max()))
+            cost = _losses(table[:, rest], counts, category) - before
+            costs.append(float(cost[often].max()))
         least = int(np.argmin(costs))
-        if costs[least] > _LEAST_GAIN:
+        if costs[least] > (_LEAST_GAIN if counts.sum() >= _MANY_SCORES else -_SURE_LOSS):
             break
         del kept[least]
     return kept

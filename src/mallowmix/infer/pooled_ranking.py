@@ -1,0 +1,97 @@
+"""A user's ranking by the pool: mean win probabilities of all items, and draws of the items' positions.
+
+A draw picks a member by its weight and then draws from the user's posterior under it: utilities, a
+ranking, or weights over components whose win rates are ranked.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block
+from mallowmix.infer.gibbs_draws import draw, without_spam
+from mallowmix.infer.pair_queries import Queries
+from mallowmix.infer.pooled_prediction import predictor_population, predictor_probabilities
+from mallowmix.infer.prepared_model import prepare_components
+from mallowmix.infer.rankings_posterior import ranking_draws
+from mallowmix.infer.utilities_posterior import utilities_posterior
+from mallowmix.model.predictor import Member, Predictor
+from mallowmix.model.rankings_model import RankingsModel
+from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.numerics.randomness import Step, generator
+from mallowmix.typing import Array
+
+_LEAST_DRAWS = 2  # of a member
+
+
+def win_rates(table: Array) -> Array:
+    """(…, Q) the mean over the others of P(i preferred to j), from tables (…, Q, Q)."""
+    Q = table.shape[-1]
+    own = np.einsum("...ii->...i", table)
+    return (table.sum(axis=-1) - own) / max(Q - 1, 1)
+
+
+def pooled_win_rates(block: Block, predictor: Predictor) -> Array:
+    """(M, Q) each user's mean win probability of each item."""
+    Q = block.n_items
+    first, second = np.triu_indices(Q, 1)
+    queries = Queries.same_for_all(block.n_users, first * Q + second)
+    p = predictor_probabilities(block, predictor, queries).reshape(block.n_users, -1)
+    table = np.zeros((block.n_users, Q, Q))
+    table[:, first, second] = p
+    table[:, second, first] = 1 - p
+    return win_rates(table)
+
+
+def pooled_population_rates(predictor: Predictor) -> Array:
+    """(Q,) the same of a user of whom nothing is known."""
+    return win_rates(predictor_population(predictor))
+
+
+def pooled_position_draws(
+    block: Block, predictor: Predictor, n_draws: int, seed: int
+) -> list[NDArray[np.int64]]:
+    """For each user (S, Q) drawn positions of the items, from 1."""
+    share = predictor.weights.mean(axis=0)
+    counts = np.maximum(np.round(share * n_draws), _LEAST_DRAWS).astype(np.int64)
+    parts = [
+        _positions(_member_draws(block, member, int(n), seed))
+        for member, n in zip(predictor.members, counts, strict=True)
+    ]
+    return [np.concatenate([part[m] for part in parts]) for m in range(block.n_users)]
+
+
+def _member_draws(block: Block, member: Member, n_draws: int, seed: int) -> Array:
+    """(M, S, Q) draws of something that ranks the items, largest first."""
+    if isinstance(member, RankingsModel):
+        return -ranking_draws(block, member, n_draws, seed=seed).astype(np.float64)
+    if isinstance(member, UtilitiesModel):
+        return _utility_draws(block, member, n_draws, seed)
+    prepared = prepare_components(member.model, member.calibration)
+    Q, K = block.n_items, len(prepared.alpha) - prepared.has_spam
+    rates = win_rates(np.moveaxis(prepared.beta[:, :K].reshape(Q, Q, K), 2, 0))
+    return without_spam(draw(block, prepared, n_draws, np.uint64(seed)), prepared.share[:K]) @ rates
+
+
+def _utility_draws(block: Block, member: UtilitiesModel, n_draws: int, seed: int) -> Array:
+    posterior, Q = utilities_posterior(block, member), block.n_items
+    out = np.empty((block.n_users, n_draws, Q))
+    for m in range(block.n_users):
+        random = generator(seed, Step.UTILITY_DRAWS, block.first_user + m)
+        component = random.choice(member.n_components, n_draws, p=posterior.shares[m])
+        noise = random.standard_normal((n_draws, Q))
+        for k in np.unique(component):
+            values, vectors = np.linalg.eigh(posterior.covariances[m, k])
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            rows = component == k
+            out[m, rows] = posterior.means[m, k] + noise[rows] @ root.T
+    return out
+
+
+def _positions(values: Array) -> NDArray[np.int64]:
+    """(…, Q) positions from 1, largest value first; equal ones in the order of the items."""
+    order = np.argsort(-np.round(values, 12), axis=-1, kind="stable")
+    out = np.empty(values.shape, np.int64)
+    np.put_along_axis(
+        out, order, np.broadcast_to(np.arange(1, values.shape[-1] + 1), order.shape), -1
+    )
+    return out
