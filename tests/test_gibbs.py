@@ -277,7 +277,7 @@ def test_progress_is_told(truth, population):
         max_average=2,
         progress=lambda *step: told.append(step),
     )
-    # settling, then averaging
+    # burn-in, then averaging
     assert [name for name, *_ in told] == sorted((name for name, *_ in told), reverse=True)
-    assert {name for name, *_ in told} == {"settling", "averaging"}
+    assert {name for name, *_ in told} == {"burn in", "averaging"}
     assert all(1 <= done <= total for _, done, total in told)

@@ -130,7 +130,7 @@ def _one_sided(position: PositionBias | None) -> Concern | None:
     )
     return Concern(
         f"People choose the {side} side more often than they should: of two equally good items, "
-        f"the one on the {side} wins {100 * wins:.1f} % of the time. That is habit, not preference.",
+        f"the one on the {side} wins {100 * wins:.1f} % of the time. That is habit, no preference.",
         "Show sides at random: then it is noise and favours no item. An item that stood mostly on "
         "one side has a wrong position.",
     )

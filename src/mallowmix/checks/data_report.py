@@ -1,4 +1,4 @@
-"""The report on data: sizes, sparsity, ties, contradictions, connectivity, position bias, support."""
+"""The report on data: sizes, ties, contradictions, connectivity, position bias, support for K."""
 
 import warnings
 from dataclasses import asdict, dataclass, field

@@ -1,8 +1,8 @@
 """Position bias: how often the left one of two equally good items wins.
 
-The log-odds that left wins are b + s_left − s_right (Bradley–Terry with one number for the side), so
-that better items on one side are not taken for bias. b's standard error is a sandwich over users:
-choices of one user are not independent.
+The log-odds that left wins are b + s_left − s_right (Bradley–Terry with one number for the side),
+so that better items on one side are not taken for bias. b's standard error is a sandwich over
+users: choices of one user are not independent.
 """
 
 from dataclasses import dataclass

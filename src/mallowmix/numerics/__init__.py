@@ -1,1 +1,1 @@
-"""Numerical tools: random numbers, the Dirichlet distribution, simplex regression, best rankings."""
+"""Numerical tools: random numbers, Dirichlet distributions, simplex regression, best rankings."""

@@ -1,7 +1,7 @@
 """The token loop of collapsed Gibbs sampling, for one user.
 
-It draws which component each token came from, given the others. A row of weight 2.5 stands for three
-tokens, of 1, 1 and ½. With n_k = α_k + what the user's other tokens add to component k,
+It draws which component each token came from, given the others. A row of weight 2.5 stands for
+three tokens, of 1, 1 and ½. With n_k = α_k + what the user's other tokens add to component k,
 p(z = k | rest) ∝ β_(w),k n_k.
 
 Monte-Carlo EM, the draws of a user's weights and the chains of a prior all use `sweep_tokens`. Two

@@ -24,7 +24,7 @@ def plot_choice(choice: Choice) -> Figure:
     Returns
     -------
     Figure
-        Three panels: predictions for new users, agreement between halves of the users, the spectrum.
+        Predictions for new users, agreement between halves of the users, and the spectrum.
     """
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     held_out, stable, spectrum = figure.subplots(1, 3)

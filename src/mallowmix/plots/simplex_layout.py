@@ -11,7 +11,7 @@ _STEP = Step.PICTURE_USERS
 
 
 def corners(n_components: int) -> Array:
-    """(K, 2) a regular polygon around the origin, the first corner on top, the second left of it."""
+    """(K, 2) corners of a regular polygon around 0, the first on top, the second left of it."""
     angle = np.pi / 2 + 2 * np.pi * np.arange(n_components) / n_components
     return np.column_stack([np.cos(angle), np.sin(angle)])
 

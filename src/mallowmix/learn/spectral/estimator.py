@@ -1,4 +1,4 @@
-"""The default estimator: spectral initialisations from the signed pair moment, the better of two, refined on the direct likelihood."""
+"""The default estimator: spectral initialisations, the better of them refined by Monte-Carlo EM."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -9,6 +9,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.errors import FitError, Option
+from mallowmix.learn.spectral.fit_notes import halves_note, spectrum_note
 from mallowmix.learn.spectral.initialisation import (
     Initialisation,
     embed_pairs,
@@ -43,16 +44,16 @@ from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.kemeny import borda_order, insertion_search
 from mallowmix.typing import Array, Progress
 
-_ONE_MORE = 1.15  # the next eigenvalue is this much above the noise edge: there is a component more
-_LOOSE = 0.1  # halves that differ by more than this warn
 _EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
-_FIRST_PHI = 0.8  # refinement begins with doubt: a small φ would lock the rankings in
-_EXTRA = 8  # vectors of the subspace beyond the rank that is looked for
+_FIRST_PHI = (
+    0.8  # refinement begins with a large φ: a small one would keep the rankings as they are
+)
+_EXTRA = 8  # vectors of the subspace beyond the rank that is needed
 
 
 @dataclass
 class Work:
-    """What the steps share: the users, the pairs, and what is reported in the end."""
+    """The state that all steps share: users, counts of pairs, and what the report will say."""
 
     blocks: list[Block]
     pairs: PairStatistics
@@ -64,7 +65,7 @@ class Work:
     notes: list[str] = field(default_factory=list)
 
     def show(self, step: str, done: int, total: int) -> None:
-        """Say how far the work is."""
+        """Report progress."""
         if self.progress:
             self.progress(step, done, total)
 
@@ -90,6 +91,16 @@ def fit_spectral(
         How far to refine, and how corners are found.
     seed, engine, progress
         As in `fit`.
+
+    Returns
+    -------
+    FittedModel
+        Components in the order of their shares, and a report of the steps.
+
+    Raises
+    ------
+    FitError
+        For more components than pairs of items can distinguish.
     """
     chosen, run = options or SpectralOptions(), engine or ThreadEngine()
     all_blocks = make_blocks(comparisons)
@@ -118,7 +129,17 @@ def start_work(
     seed: int,
     progress: Progress | None,
 ) -> Work:
-    """The users to learn from (a sample of very many), and what the counts of pairs say of all of them."""
+    """Choose the users to learn from (a sample of very many), and count pairs over all of them.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or StoredComparisons
+        What users preferred.
+    all_blocks : list of blocks
+        All users.
+    engine, seed, progress
+        As in `fit`.
+    """
     share = sampled_share(comparisons.n_comparisons)
     blocks = sample_blocks(all_blocks, share, seed, engine)
     counts = count_all_pairs(all_blocks, engine) if share < 1 else count_pairs(blocks, engine)
@@ -149,7 +170,7 @@ def _checked_count(work: Work, n_components: int) -> int:
 def _initialise(
     work: Work, K: int, corners: str, *, both: bool, known: ComponentCount | None
 ) -> list[Initialisation]:
-    """Steps 1 to 3: the subspace, and initialisations from pairs and from users. One component needs neither."""
+    """Steps 1 to 3: the subspace, and initialisations from pairs and from users."""
     if K == 1:
         return [_single(work)]
     work.show("spectrum", 0, 1)
@@ -159,7 +180,8 @@ def _initialise(
     )
     if not (subspace.converged or both):  # refinement has a better test of its own: `_note_halves`
         work.notes.append(
-            "The leading eigenvectors had not converged after the last pass: the data may not show this many components."
+            "The leading eigenvectors had not converged after the last pass: the data may not show "
+            "this many components."
         )
     embedding = embed_pairs(subspace, work.pairs, K - 1)
     first = initialise_from_pairs(
@@ -175,7 +197,7 @@ def _initialise(
 
 
 def _subspace(work: Work, K: int, known: ComponentCount | None) -> Subspace:
-    """The leading K − 1 eigenpairs and a few more; the count of components has found them already."""
+    """The leading K − 1 eigenpairs and a few more; the count of components has them already."""
     if known is not None:
         return known.subspace.leading(K - 1 + _EXTRA)
     A = SignedMoment(work.blocks, work.pairs, work.engine)
@@ -192,7 +214,7 @@ def _single(work: Work) -> Initialisation:
 
 
 def _better(work: Work, initialisations: list[Initialisation]) -> Variational:
-    """Step 4: a few steps of variational EM from each; the higher bound, with its KL term, wins."""
+    """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO)."""
     outcomes = []
     for i, each in enumerate(initialisations):
         K, components = len(each.alpha), each.components
@@ -218,7 +240,7 @@ def refine(
     min_burn_in: int = 4,
     explore: bool = True,
 ) -> MonteCarlo:
-    """Steps 5 and 6 in one: Monte-Carlo EM on the direct likelihood; after a sample, a few passes over all users.
+    """Steps 5 and 6: Monte-Carlo EM on the direct likelihood, then passes over all users.
 
     Parameters
     ----------
@@ -226,12 +248,17 @@ def refine(
         The users.
     first : Variational
         Where to begin.
-    all_blocks : list of blocks
+    all_blocks : list of blocks or None
         All users, where `work` has a sample of them.
     min_burn_in : int
         Cycles of Monte-Carlo EM before averaging may begin.
     explore : bool
         Look for better local optima where components came out alike (`learn.spectral.split_merge`).
+
+    Returns
+    -------
+    MonteCarlo
+        The refined components and prior.
     """
     outcome = _ascend(work, first, min_burn_in)
     if explore and len(first.alpha) > 2:
@@ -273,34 +300,22 @@ def _ascend_anew(work: Work, components: MallowsComponents, alpha: Array) -> Mon
 
 
 def _note_spectrum(work: Work, K: int, known: ComponentCount | None) -> None:
-    """Say whether the spectrum shows fewer components than were asked for, or more."""
+    """Step 5 is about to begin: note whether the spectrum shows another number of components."""
     if known is None:
         edge = noise_edge(work.blocks, work.pairs, work.engine, seed=work.seed)
         work.trace = replace(work.trace, noise_edge=edge)
     else:
         edge = known.edge
-    values = np.array(work.trace.spectrum)
-    shown = 1 + int(np.count_nonzero(values[: K - 1] > edge))
-    if shown < K:
-        work.notes.append(
-            f"The spectrum shows only {shown} of the {K} components above its noise: the others may be guesses. "
-            "Ask for fewer, or add people or comparisons."
-        )
-    elif len(values) >= K and values[K - 1] > _ONE_MORE * edge:
-        work.notes.append(f"The spectrum shows at least {K + 1} components; {K} were asked for.")
+    note = spectrum_note(np.array(work.trace.spectrum), edge, K)
+    work.notes += [note] if note else []
 
 
 def _note_halves(work: Work, outcome: MonteCarlo, distances: Array) -> None:
-    """Say which rankings two halves of the users would put in different orders: those the data does not pin down."""
+    """Note the rankings that two halves of the users would put in different orders."""
     ordered = distances[np.argsort(-outcome.alpha, kind="stable")]
     work.trace = replace(work.trace, half_distances=tuple(ordered.tolist()))
-    loose = np.flatnonzero(ordered > _LOOSE)
-    if len(loose):
-        names = ", ".join(str(k + 1) for k in loose[:10]) + (", …" if len(loose) > 10 else "")
-        work.notes.append(
-            f"The data does not pin down component {names}: two halves of the people put {ordered[loose].mean():.0%} of all "
-            "pairs in different order. Ask for fewer components, or add comparisons."
-        )
+    note = halves_note(ordered)
+    work.notes += [note] if note else []
 
 
 def as_model(
@@ -310,7 +325,7 @@ def as_model(
     work: Work,
     options: SpectralOptions,
 ) -> FittedModel:
-    """Components in the order of their shares."""
+    """The model, its components in the order of their shares, and the report of the work."""
     order = np.argsort(-alpha, kind="stable")
     m4 = M4(components.sigma[order], components.phi[order], alpha[order], comparisons.items)
     report = FitReport(
