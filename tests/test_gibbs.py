@@ -11,14 +11,9 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import kstest
 
 from mallowmix.engine import Block, ThreadEngine
+from mallowmix.learn.spectral.gibbs_sweep import _histogram, _sweep, new_chains
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
-from mallowmix.learn.spectral.monte_carlo_em import (
-    _histogram,
-    _sweep,
-    monte_carlo_em,
-    new_chains,
-    polya_from_histogram,
-)
+from mallowmix.learn.spectral.monte_carlo_em import monte_carlo_em, polya_from_histogram
 from oracles import chi_square_p
 from planted import blocks_of, planted
 

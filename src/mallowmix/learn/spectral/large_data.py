@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from mallowmix.engine import Block, Engine, Shard, make_shards, reduce_step
 from mallowmix.engine.blocks import TOGETHER
 from mallowmix.learn.spectral.component_search import search_components
-from mallowmix.learn.spectral.likelihood_tables import N_NODES, by_pair, tabulate
+from mallowmix.learn.spectral.gibbs_sweep import sweep_users
+from mallowmix.learn.spectral.likelihood_tables import N_NODES, tabulate
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
-from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, monte_carlo_em, sweep_users
+from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, monte_carlo_em
+from mallowmix.learn.spectral.pair_rows import by_pair
 from mallowmix.model import least_beta
 from mallowmix.model.permutations import kendall
 from mallowmix.numerics.randomness import Step, as_key, child_seed

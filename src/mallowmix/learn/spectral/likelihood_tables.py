@@ -7,9 +7,7 @@ gap that a ranking could put between the two items, and for every φ.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numba as nb
@@ -17,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from mallowmix.engine import Block, parallel_map
+from mallowmix.engine import parallel_map
+from mallowmix.learn.spectral.pair_rows import PairRows
+from mallowmix.learn.spectral.pair_rows import by_pair as by_pair
 from mallowmix.model.dispersion import TABLE_GRID
 from mallowmix.model.mallows import gap_probabilities
 from mallowmix.typing import Array
@@ -28,7 +28,6 @@ _EDGE = 7.0  # nodes reach from β = 9e-4 to 1 − 9e-4
 LOGITS = np.linspace(-_EDGE, _EDGE, N_NODES)
 NODES = 1 / (1 + np.exp(-LOGITS))
 SKIP = 0.005  # a user with a smaller weight of a component is left out of its table
-_PAIR_BLOCKS = 16
 _HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
 # up to this whole weight a factor is multiplied so often; otherwise its logarithm is weighted
 _COPIES = 8
@@ -133,99 +132,6 @@ def _spline_weights(beta: Array) -> Array:
 
 
 _BASIS = CubicSpline(LOGITS, np.eye(N_NODES))
-
-
-@dataclass(frozen=True)
-class PairRows:
-    """The rows of some consecutive unordered pairs: a block of pairs as `Block` is one of users.
-
-    Rows of the i-th pair are starts[2i]:starts[2i+1] where its lower-numbered item won, up to
-    starts[2i+2] where the other did.
-    """
-
-    first: int  # the number of the first pair
-    codes: NDArray[np.int32]  # (2n,) the ordered pairs, as in `Block.pair`
-    starts: NDArray[np.int64]  # (2n + 1,)
-    user: NDArray[np.int32]  # numbered through all blocks
-    weight: NDArray[np.float32]  # of the row, times that of its user
-
-
-def by_pair(blocks: list[Block], *, halves: bool = False) -> list[PairRows]:
-    """Sort the rows of all users by pair, and cut them into blocks of about equally many rows.
-
-    Parameters
-    ----------
-    blocks : list of Block
-        All users.
-    halves : bool
-        Whether every pair is there twice: first with the rows of users of even number, then, P
-        further on, of odd number.
-    """
-    Q = blocks[0].n_items
-    low, high = np.triu_indices(Q, 1)
-    codes = np.column_stack([low * Q + high, high * Q + low]).astype(np.int32).ravel()
-    slot = np.zeros(Q * Q, np.int32)
-    slot[codes] = np.arange(len(codes), dtype=np.int32)
-    odd = len(codes) if halves else 0  # how much further on the rows of users of odd number go
-    codes = np.tile(codes, 1 + halves)
-    seen = np.zeros(len(codes), np.int64)
-    for block in blocks:
-        _count_rows(block.starts, block.pair, block.first_user, slot, odd, seen)
-    starts = np.concatenate([[0], np.cumsum(seen)])
-    user, weight = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
-    next_row, user_number = starts[:-1].copy(), 0
-    for block in blocks:
-        rows = (block.starts, block.pair, block.weight, block.user_weight, block.first_user)
-        _scatter(*rows, slot, odd, user_number, next_row, user, weight)
-        user_number += block.n_users
-    wanted = np.linspace(0, starts[-1], _PAIR_BLOCKS + 1)[1:-1]
-    edges = np.unique(
-        np.concatenate([[0], np.searchsorted(starts[::2], wanted), [len(codes) // 2]])
-    )
-    return [_cut(int(i), int(j), codes, starts, user, weight) for i, j in pairwise(edges)]
-
-
-def _cut(i: int, j: int, codes, starts, user, weight) -> PairRows:
-    """Pairs i up to j."""
-    rows = slice(int(starts[2 * i]), int(starts[2 * j]))
-    return PairRows(
-        i, codes[2 * i : 2 * j], starts[2 * i : 2 * j + 1] - starts[2 * i], user[rows], weight[rows]
-    )
-
-
-@nb.njit(cache=True, nogil=True)
-def _count_rows(starts, pair, first_user, slot, odd, seen):
-    """Count the rows of each ordered pair."""
-    for m in range(len(starts) - 1):
-        further = odd * ((first_user + m) % 2)
-        for row in range(starts[m], starts[m + 1]):
-            seen[slot[pair[row]] + further] += 1
-
-
-@nb.njit(cache=True, nogil=True)
-def _scatter(
-    starts,
-    pair,
-    row_weight,
-    user_weight,
-    first_user,
-    slot,
-    odd,
-    user_number,
-    next_row,
-    user,
-    weight,
-):
-    """Put each row where the next one of its ordered pair goes."""
-    for m in range(len(starts) - 1):
-        further = odd * ((first_user + m) % 2)
-        for row in range(starts[m], starts[m + 1]):
-            s = slot[pair[row]] + further
-            user[next_row[s]], weight[next_row[s]] = (
-                user_number + m,
-                row_weight[row] * user_weight[m],
-            )
-            next_row[s] += 1
 
 
 def new_tables(n_components: int, n_items: int) -> Tables:

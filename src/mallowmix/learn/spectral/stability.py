@@ -4,8 +4,9 @@ import numpy as np
 
 from mallowmix.engine import Block, Engine
 from mallowmix.learn.spectral.component_search import search_components
-from mallowmix.learn.spectral.likelihood_tables import by_pair, new_tables, tabulate
+from mallowmix.learn.spectral.likelihood_tables import new_tables, tabulate
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
+from mallowmix.learn.spectral.pair_rows import by_pair
 from mallowmix.model import least_beta
 from mallowmix.model.permutations import kendall
 from mallowmix.typing import Array
