@@ -1,4 +1,4 @@
-"""Parallel loops over things that are no blocks of users: components, pairs, replicates.
+"""Parallel loops over other things than blocks of users: components, pairs, replicates.
 
 The answers come in the order of the items and do not depend on how many run at the same time.
 """
@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 
 def usable_jobs(n_jobs: int | None) -> int:
-    """The number of threads that is meant: all cores where none is given."""
+    """The number of threads: all cores where none is given."""
     count = n_jobs if n_jobs is not None else (os.cpu_count() or 1)
     check_at_least("n_jobs", count, 1)
     return count
@@ -37,7 +37,7 @@ def parallel_map(
     function : callable
         Must not write into what other calls read.
     items : iterable
-        What to go through.
+        The arguments.
     n_jobs : int
         How many run at the same time; all cores unless given.
     progress : callable

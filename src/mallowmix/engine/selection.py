@@ -14,7 +14,7 @@ ENGINES: tuple[str, ...] = get_args(EngineName)
 
 @contextmanager
 def using(engine: EngineName | Engine | None = None, n_jobs: int | None = None) -> Iterator[Engine]:
-    """An engine for one piece of work; one that is made here is closed afterwards."""
+    """Context with an engine; one that is made here is closed afterwards."""
     chosen = make_engine(engine, n_jobs=n_jobs)
     try:
         yield chosen
