@@ -158,7 +158,18 @@ def make_blocks(comparisons: Comparisons | StoredData) -> list[Any]:
 
 
 def block_edges(n_users: int, n_rows: int, n_items: int) -> list[int]:
-    """User numbers at which blocks begin and end: a function of the three sizes alone."""
+    """User numbers at which blocks begin and end: a function of the three sizes alone.
+
+    Parameters
+    ----------
+    n_users, n_rows, n_items : int
+        Sizes of the data.
+
+    Returns
+    -------
+    list of int
+        From 0 to `n_users`; block b has the users edges[b]:edges[b+1].
+    """
     if n_users == 0:
         return [0]
     # a block's answer has Q²K numbers: adding it up must not cost more than its rows

@@ -69,7 +69,13 @@ STEPS: dict[str, MapStep[Any] | ReduceStep[Any, Any]] = {}
 
 
 def map_step(name: str) -> Callable[[Callable[[Any, Any], Answer]], MapStep[Answer]]:
-    """Declare a step for `Engine.map`."""
+    """Declare a step for `Engine.map`.
+
+    Parameters
+    ----------
+    name : str
+        Unique among all steps; progress bars and dashboards show it.
+    """
 
     def declare(function: Callable[[Any, Any], Answer]) -> MapStep[Answer]:
         return _enter(MapStep(name, function))
@@ -80,7 +86,15 @@ def map_step(name: str) -> Callable[[Callable[[Any, Any], Answer]], MapStep[Answ
 def reduce_step(
     name: str, *, takes_shards: bool = False
 ) -> Callable[[Callable[[Any, Any, Any], tuple[Answer, State]]], ReduceStep[Answer, State]]:
-    """Declare a step for `Engine.reduce`; with `takes_shards` it is called on whole shards."""
+    """Declare a step for `Engine.reduce`.
+
+    Parameters
+    ----------
+    name : str
+        Unique among all steps; finished passes are stored under it.
+    takes_shards : bool
+        Whether it is called on whole shards, and adds up their blocks itself.
+    """
 
     def declare(
         function: Callable[[Any, Any, Any], tuple[Answer, State]],

@@ -54,7 +54,17 @@ def parallel_map(
 def parallel_sum(
     function: Callable[[Item], Any], items: Iterable[Item], n_jobs: int | None = None
 ) -> Any:
-    """The sum of ``function(item)`` over the items, in their order; None where there are none."""
+    """The sum of ``function(item)`` over the items, in their order; None where there are none.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a number, an array, or a tuple of these.
+    items : iterable
+        The arguments.
+    n_jobs : int
+        How many run at the same time; all cores unless given.
+    """
     total = None
     for part in in_order(function, [(item,) for item in items], usable_jobs(n_jobs)):
         total = add(total, part)
@@ -64,7 +74,17 @@ def parallel_sum(
 def in_order(
     function: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]], n_jobs: int
 ) -> Iterator[Answer]:
-    """The answers in the order of the arguments; never more than a few are waiting in memory."""
+    """The answers in the order of the arguments; never more than a few wait in memory.
+
+    Parameters
+    ----------
+    function : callable
+        Called as ``function(*arguments[i])``.
+    arguments : sequence of tuple
+        Of each call.
+    n_jobs : int
+        How many run at the same time.
+    """
     if n_jobs == 1:
         yield from (function(*each) for each in arguments)
         return

@@ -123,7 +123,15 @@ def philox(c0, c1, c2, c3, key):
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def uniforms(key, step, user, token, draw):
-    """Two independent uniforms on [0, 1), 53 bits each."""
+    """Two independent uniforms on [0, 1), 53 bits each.
+
+    Parameters
+    ----------
+    key : uint64
+        The seed (`as_key`).
+    step, user, token, draw : int
+        The four counters.
+    """
     x0, x1, x2, x3 = philox(token, user, step, draw, key)
     u = ((x0 << np.uint64(21)) ^ (x1 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
     v = ((x2 << np.uint64(21)) ^ (x3 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
@@ -204,7 +212,16 @@ def as_key(seed: int) -> np.uint64:
 def child_seed(seed: int, step: Step, number: int = 0) -> int:
     """A seed for the `number`-th part of a step, by counter.
 
-    ``seed + number`` would not do: it is the seed that another run may have been given.
+    ``seed + number`` would not do: another run may have been given that seed.
+
+    Parameters
+    ----------
+    seed : int
+        Of the whole run.
+    step : Step
+        What the numbers are for.
+    number : int
+        Which part.
     """
     x0, x1, _, _ = _child_words(number, int(step), as_key(seed))
     return (int(x0) << 32) | int(x1)

@@ -119,7 +119,7 @@ def user_scale(on: Arrays, batch: Batch) -> Scale:
 
 
 def half_ties(on: Arrays, batch: Batch) -> Any:
-    """(rows,) ¼ for halves of a tie; None where there are none (`engine.tie_halves`)."""
+    """(rows,) ¼ for halves of a tie; None where there are none (`data.tie_halves`)."""
     return tie_halves(batch.starts, batch.pair, batch.weight, batch.n_items, on.xp)
 
 

@@ -89,7 +89,19 @@ def _append(values: NDArray[Any], edges: NDArray[np.intp], files: list[Any]) -> 
 def merged_parts(
     plan: Plan, n_users: int, n_items: int, folder: Path, *, weighted: bool
 ) -> Iterator[Merged]:
-    """Sort part after part; the files of a part are removed afterwards."""
+    """Sort part after part; the files of a part are removed afterwards.
+
+    Parameters
+    ----------
+    plan : Plan
+        The parts.
+    n_users, n_items : int
+        M and Q.
+    folder : Path
+        Where `write_parts` wrote.
+    weighted : bool
+        Whether rows have weights.
+    """
     for p in range(plan.n_parts):
         count = min(plan.users_a_part, n_users - p * plan.users_a_part)
         key = np.fromfile(folder / f"key-{p:03}", plan.key)

@@ -74,6 +74,15 @@ def moments_of(
 ) -> HalfMoments:
     """Estimate E from two halves of all users' comparisons.
 
+    Parameters
+    ----------
+    comparisons : Comparisons
+        What users preferred.
+    n_components : int
+        K, to check that the data can show several components.
+    seed, engine
+        As in `fit`.
+
     Raises
     ------
     FitError

@@ -222,10 +222,8 @@ def _solid_angles(
 
 
 def _credit(V: NDArray[np.float64], balls: Balls, credit: NDArray[np.float64]) -> None:
-    """Count, for every row, the directions (columns of V) in which it is extreme.
-
-    It is where all rows that project further are in its ball.
-    """
+    """Count the directions (columns of V) in which each row is extreme, into `credit`."""
+    # A row is extreme where all rows that project further are in its ball.
     # Walk down from the row that projects furthest, in all directions at once, and keep the rows
     # that lie in the ball of every row passed so far. The next row is extreme iff it is still among
     # them; when none is left, no row further down is. So only the balls of the few rows passed are

@@ -43,6 +43,7 @@ def new_chains(blocks: list[Block], theta: list[Array]) -> list[Chain]:
 def gibbs_step(
     block: Block, broadcast: Any, chain: Chain
 ) -> tuple[tuple[Array, float, float], Chain]:
+    """Sweep a block: the histogram of tokens, Σ θ² and Σ u_m; and its new chain."""
     beta, alpha, sweeps, sweep, key, n_sizes = broadcast
     z = chain.z.copy()
     theta, tokens = _sweep(

@@ -169,7 +169,17 @@ class _Run:
 
 
 def groups(squares: float, n_users: float, n_components: int) -> int:
-    """How many groups the components are moved in, from Σ_m Σ_k θ_mk² over so many users."""
+    """How many groups the components are moved in.
+
+    Parameters
+    ----------
+    squares : float
+        Σ_m Σ_k θ_mk²: the fewer components a user mixes, the larger.
+    n_users : float
+        M.
+    n_components : int
+        K.
+    """
     return int(np.clip(round(n_users / max(squares, 1e-300) / 2), 1, n_components))
 
 

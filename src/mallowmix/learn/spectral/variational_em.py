@@ -119,7 +119,24 @@ def expected_counts(
 
 
 def fold(block: Block, table: NDArray[np.float32], alpha: Array, inner: int) -> Array:
-    """(users, K) γ of a block's users for a (Q², K) table of β, after `inner` fixed-point steps."""
+    """Infer γ of a block's users for given components.
+
+    Parameters
+    ----------
+    block : Block
+        The users.
+    table : (Q², K) array of float32
+        β of every ordered pair.
+    alpha : (K,) array
+        The prior.
+    inner : int
+        Fixed-point steps.
+
+    Returns
+    -------
+    (users, K) array
+        γ; the mean of the weights is γ / Σ_k γ_k.
+    """
     return _e_step(block, (table, alpha, inner), None)[1]
 
 
