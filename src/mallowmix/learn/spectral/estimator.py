@@ -198,7 +198,21 @@ def as_model(
     state: FitState,
     options: SpectralOptions,
 ) -> FittedModel:
-    """The model, its components in the order of their shares, and the report of the state."""
+    """Make the model, its components in the order of their shares.
+
+    Parameters
+    ----------
+    components : MallowsComponents
+        Rankings and dispersions.
+    alpha : (K,) array
+        The prior.
+    comparisons : Comparisons or StoredComparisons
+        For the items' labels.
+    state : FitState
+        For the report.
+    options : SpectralOptions
+        For the report.
+    """
     order = np.argsort(-alpha, kind="stable")
     m4 = M4(components.sigma[order], components.phi[order], alpha[order], comparisons.items)
     report = FitReport(
