@@ -110,7 +110,7 @@ def test_users_with_fewer_than_two_comparisons():
         "Ask 'd', 'e' and 'f' for more comparisons, or leave them as they are: nobody else is affected."
     ]
     one = check(comparisons_of([*FINE, ("d", "x", "y")]))
-    assert one.warnings[0].startswith("1 user made fewer than two comparisons: it tells nothing")
+    assert one.warnings[0].startswith("1 user made fewer than two comparisons: it shows nothing")
     assert one.warnings[0].endswith("and is left out of the moments.")
 
 
