@@ -147,8 +147,8 @@ def _passes(
         on.take(gpu_fit.beta_table(truth.sigma, np.full(K, 0.5)), np.float32),
         on.take(np.full(K, 0.2)),
     )
-    counts, bound, sums, gamma = device.fold(on, batch, table, prior)
-    again = device.fold(on, batch, table, prior, gamma)
+    counts, bound, sums, gamma = device.batch_e_step(on, batch, table, prior)
+    again = device.batch_e_step(on, batch, table, prior, gamma)
     found = {
         "pairs": moment.pairs.count,
         "moment": moment.apply(V),
@@ -216,7 +216,7 @@ def timed_fit(
     table, alpha = gpu_fit.beta_table(truth.sigma, np.full(K, 0.5)), np.full(K, 0.1)
     gamma: list[Any] = [None] * len(batches)
     passes = {
-        "counts": _seconds(lambda: [device.count_pairs(on, batch) for batch in batches], wait),
+        "counts": _seconds(lambda: [device.batch_pair_counts(on, batch) for batch in batches], wait),
         "moment": _seconds(lambda: moment.apply(V), wait),
         "e_step": _seconds(lambda: gpu_fit.e_step(on, batches, table, alpha, gamma), wait, 3),
     }
@@ -276,7 +276,7 @@ def streamed(on: device.Arrays, size: dict[str, int], wait: Callable[[], None]) 
         np.float32,
     )
 
-    scales = [device.people_scale(on, _moved(on, part)) for part in parts]
+    scales = [device.user_scale(on, _moved(on, part)) for part in parts]
 
     def one_pass() -> None:
         for part, scale in zip(parts, scales, strict=True):

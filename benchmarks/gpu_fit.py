@@ -79,9 +79,9 @@ class Moment:
 
     def __init__(self, on: Arrays, batches: list[Batch]) -> None:
         self.on, self.batches = on, batches
-        counts = sum(device.count_pairs(on, batch) for batch in batches)
+        counts = sum(device.batch_pair_counts(on, batch) for batch in batches)
         self.pairs: PairStatistics = pair_statistics(on.give(counts), batches[0].n_items)
-        self.scales = [device.people_scale(on, batch) for batch in batches]
+        self.scales = [device.user_scale(on, batch) for batch in batches]
         self.index, self.value = on.take(self.pairs.index), on.take(self.pairs.value, np.float32)
         self.mass = sum(scale.mass for scale in self.scales)
 
@@ -100,7 +100,7 @@ def e_step(
     """(Q², K) expected counts and the bound; γ of each batch is replaced in the list."""
     sent, prior, total, bound = on.take(table, np.float32), on.take(alpha), 0.0, 0.0
     for i, batch in enumerate(batches):
-        counts, part, _, gamma[i] = device.fold(on, batch, sent, prior, gamma[i])
+        counts, part, _, gamma[i] = device.batch_e_step(on, batch, sent, prior, gamma[i])
         total, bound = total + counts.astype(np.float64), bound + float(part)
     return on.give(total), bound
 
@@ -223,7 +223,7 @@ def initialise_from_users(
         (N @ W) / size / on.take(np.sqrt(np.maximum(subspace.values[: K - 1], 1e-12)), np.float32)
     )
     label = cluster(on, embedding, K, seed)
-    of_row = label[device.people_of(on, some)]
+    of_row = label[device.user_of_row(on, some)]
     wins = (
         on.give(xp.bincount(of_row * (Q * Q) + some.pair, minlength=K * Q * Q))
         .reshape(K, Q, Q)

@@ -34,8 +34,9 @@ from mallowmix.infer.heldout.completion import completion, predicted, split_bloc
 from mallowmix.infer.heldout.heldout_options import CompletionOptions
 from mallowmix.infer.heldout.heldout_scores import Heldout, summary
 from mallowmix.infer.prepared_model import prepare_members
+from mallowmix.learn.spectral.gibbs_sweep import new_chains
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
-from mallowmix.learn.spectral.monte_carlo_em import monte_carlo_em, new_chains
+from mallowmix.learn.spectral.monte_carlo_em import monte_carlo_em
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
 from mallowmix.model.fit_options import FitOptions, ProjectionsOptions, SpectralOptions
 from mallowmix.model.fit_report import SpectralTrace

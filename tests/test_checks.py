@@ -103,14 +103,14 @@ def test_good_data_raises_no_concern():
 def test_users_with_fewer_than_two_comparisons():
     report = check(comparisons_of([*FINE, ("d", "x", "y"), ("e", "y", "x"), ("f", "x", "z")]))
     assert report.warnings == [
-        "3 users made fewer than two comparisons: they tell nothing about which tastes go together, "
+        "3 users made fewer than two comparisons: they show nothing about which choices go together, "
         "and are left out of the moments."
     ]
     assert report.advice == [
         "Ask 'd', 'e' and 'f' for more comparisons, or leave them as they are: nobody else is affected."
     ]
     one = check(comparisons_of([*FINE, ("d", "x", "y")]))
-    assert one.warnings[0].startswith("1 user made fewer than two comparisons: it tells nothing")
+    assert one.warnings[0].startswith("1 user made fewer than two comparisons: it shows nothing")
     assert one.warnings[0].endswith("and is left out of the moments.")
 
 
@@ -149,7 +149,7 @@ def test_long_lists_are_cut_short():
 def test_items_that_were_never_compared():
     report = check(comparisons_of(FINE, ["x", "y", "z", "tea"]))
     assert report.warnings == [
-        "'tea' is in no comparison: its place in every ranking would be a guess."
+        "'tea' is in no comparison: its position in every ranking would be a guess."
     ]
     assert report.pieces == [3] and report.never_win == report.never_lose == []
 
@@ -290,12 +290,12 @@ def test_support_by_hand():
     )
     assert support.verdict == "no" and support.most_components == 0
     assert support.sentences[0].startswith(
-        "6 people for each of 2 tastes made two comparisons or more: far too few"
+        "6 people for each of 2 components made two comparisons or more: far too few"
     )
-    assert "This data cannot support 2 tastes" in report.warnings[-1]
+    assert "This data cannot support 2 components" in report.warnings[-1]
     thin = check(comparisons_of(rows), n_components=1).support
     assert thin.verdict == "thin" and thin.sentences[2].startswith(
-        "An item takes part in 24 comparisons for the one taste: few"
+        "An item takes part in 24 comparisons for the one component: few"
     )
     many = Comparisons.from_arrays(
         np.repeat(np.arange(200), 20), ["x", "y"] * 2000, ["y", "z"] * 2000

@@ -12,7 +12,12 @@ import mallowmix.engine.gpu.kernels
 from benchmarks import gpu, gpu_fit
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.engine.engine import STEPS
-from mallowmix.engine.gpu.device_arrays import count_pairs, fold, on_processor, people_scale
+from mallowmix.engine.gpu.device_arrays import (
+    batch_e_step,
+    batch_pair_counts,
+    on_processor,
+    user_scale,
+)
 from mallowmix.engine.gpu.device_forms import FORMS
 from mallowmix.engine.gpu.gpu_engine import GpuEngine, to_batch
 from mallowmix.errors import OptionError
@@ -58,10 +63,10 @@ def test_counts_and_scales_by_plain_loops(data):
             code, w = data.pair[row], data.weight[row]
             counts[code] += u * w
             squares[code] += people[m] * (int(w) + (w - int(w)) ** 2)
-    np.testing.assert_allclose(count_pairs(ON, batch), counts, rtol=1e-6)
-    scale = people_scale(ON, batch)
+    np.testing.assert_allclose(batch_pair_counts(ON, batch), counts, rtol=1e-6)
+    scale = user_scale(ON, batch)
     assert scale.mass == pytest.approx(mass, rel=1e-6)
-    np.testing.assert_allclose(scale.people, people, rtol=1e-6)
+    np.testing.assert_allclose(scale.users, people, rtol=1e-6)
     np.testing.assert_allclose(scale.squares, squares, rtol=1e-6, atol=1e-9)
 
 
@@ -107,7 +112,7 @@ def test_the_bound_by_hand():
         np.random.default_rng(0).uniform(0.1, 0.9, (9, 2)).astype(np.float32),
         np.array([0.3, 0.7]),
     )
-    _, bound, sums, gamma = fold(ON, batch, beta, alpha, inner=2)
+    _, bound, sums, gamma = batch_e_step(ON, batch, beta, alpha, inner=2)
     g = alpha + data.weight.sum() / 2
     for _ in range(2):
         scale = np.exp(psi(g) - psi(g.sum()))

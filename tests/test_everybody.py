@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 
 from mallowmix.engine import ThreadEngine, make_blocks
+from mallowmix.learn.spectral.gibbs_sweep import new_chains, sweep_users
 from mallowmix.learn.spectral.large_data import learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
-from mallowmix.learn.spectral.monte_carlo_em import (
-    MonteCarlo,
-    groups,
-    monte_carlo_em,
-    new_chains,
-    sweep_users,
-)
+from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, monte_carlo_em
 from mallowmix.learn.spectral.user_sample import sample_blocks
 from mallowmix.model import least_beta
 from mallowmix.model.m4 import M4

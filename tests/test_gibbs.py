@@ -11,14 +11,9 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import kstest
 
 from mallowmix.engine import Block, ThreadEngine
+from mallowmix.learn.spectral.gibbs_sweep import _histogram, _sweep, new_chains
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
-from mallowmix.learn.spectral.monte_carlo_em import (
-    _histogram,
-    _sweep,
-    monte_carlo_em,
-    new_chains,
-    polya_from_histogram,
-)
+from mallowmix.learn.spectral.monte_carlo_em import monte_carlo_em, polya_from_histogram
 from oracles import chi_square_p
 from planted import blocks_of, planted
 
@@ -277,7 +272,7 @@ def test_progress_is_told(truth, population):
         max_average=2,
         progress=lambda *step: told.append(step),
     )
-    # settling, then averaging
+    # burn-in, then averaging
     assert [name for name, *_ in told] == sorted((name for name, *_ in told), reverse=True)
-    assert {name for name, *_ in told} == {"settling", "averaging"}
+    assert {name for name, *_ in told} == {"burn in", "averaging"}
     assert all(1 <= done <= total for _, done, total in told)

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine
 from mallowmix.learn.paper.novel_pairs import find_novel_pairs
-from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
+from mallowmix.learn.paper.pair_moments import HalfMoments, ModelMoments
 from mallowmix.model.m4 import M4
 from oracles import beta, dense_halves, dense_moment
 
@@ -45,7 +45,7 @@ def largest_t(estimates, expected):
 
 
 def test_population_moments_are_the_joint_probabilities_of_two_comparisons():
-    E = PopulationMoments(TWO.ranking_matrix(), TWO.share, limit_moments())
+    E = ModelMoments(TWO.ranking_matrix(), TWO.share, limit_moments())
     np.testing.assert_allclose(E.rows(SEEN)[:, SEEN], limit(), rtol=1e-12)
     np.testing.assert_allclose(E.diagonal()[SEEN], np.diag(limit()), rtol=1e-12)
     D = np.random.default_rng(0).standard_normal((16, 3))

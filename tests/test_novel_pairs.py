@@ -17,7 +17,7 @@ from mallowmix.learn.paper.novel_pairs import (
     _solid_angles,
     find_novel_pairs,
 )
-from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
+from mallowmix.learn.paper.pair_moments import HalfMoments, ModelMoments
 from mallowmix.model.m4 import M4
 from mallowmix.model.separability import separability
 from mallowmix.numerics.dirichlet import dirichlet_moments
@@ -33,7 +33,7 @@ def model(seed, Q, K, phi=0.2, alpha=0.3):
 
 
 def population(m4):
-    return PopulationMoments(m4.ranking_matrix(), *dirichlet_moments(m4.alpha))
+    return ModelMoments(m4.ranking_matrix(), *dirichlet_moments(m4.alpha))
 
 
 def directions(seed, n_pairs, P):
@@ -95,7 +95,7 @@ def test_solid_angles_and_accepted_rows_are_those_of_the_definition_in_populatio
     )
     assume(np.count_nonzero(B.any(axis=1)) >= 2)
     compare_with_twin(
-        PopulationMoments(B / B.sum(axis=0), *dirichlet_moments(random.gamma(1, size=K) + 0.1)),
+        ModelMoments(B / B.sum(axis=0), *dirichlet_moments(random.gamma(1, size=K) + 0.1)),
         K,
         zeta,
         metric,

@@ -83,14 +83,14 @@ def test_rankings_side_by_side_are_the_models():
     by_share = [1, 2, 0]
     drawn = {text.get_position(): text.get_text() for text in items}
     assert drawn == {
-        (x, place): str(model.items[model.order[k, place]])
+        (x, position): str(model.items[model.order[k, position]])
         for x, k in enumerate(by_share)
-        for place in range(5)
+        for position in range(5)
     }
-    assert [text.get_text() for text in axes.texts if "Taste" in text.get_text()] == [
-        "Taste 2\n50 %",
-        "Taste 3\n33 %",
-        "Taste 1\n17 %",
+    assert [text.get_text() for text in axes.texts if "Component" in text.get_text()] == [
+        "Component 2\n50 %",
+        "Component 3\n33 %",
+        "Component 1\n17 %",
     ]
 
 
@@ -167,7 +167,7 @@ def test_mixtures_are_drawn_where_people_stand():
         colour(1),
         colour(1),
     ]
-    with pytest.raises(DataError, match="two tastes or more"):
+    with pytest.raises(DataError, match="two components or more"):
         mm.plots.plot_mixtures(np.ones((3, 1)))
 
 

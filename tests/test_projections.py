@@ -12,7 +12,7 @@ from mallowmix.learn.paper import pair_moments as moments
 from mallowmix.learn.paper.algorithm1 import algorithm_1
 from mallowmix.learn.paper.components_from_topics import components_from_topics
 from mallowmix.learn.paper.novel_pairs import find_novel_pairs
-from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
+from mallowmix.learn.paper.pair_moments import HalfMoments, ModelMoments
 from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
 from mallowmix.model import model_file as storage
 from mallowmix.model.fit_options import ProjectionsOptions, options_from
@@ -46,7 +46,7 @@ def kendall(found, truth):
 
 def on_exact_moments(truth, seed):
     """Algorithms 2 to 4 on the model's own E: the matched Kendall error, and the largest error of φ."""
-    E = PopulationMoments(truth.ranking_matrix(), *dirichlet_moments(truth.alpha))
+    E = ModelMoments(truth.ranking_matrix(), *dirichlet_moments(truth.alpha))
     novel = find_novel_pairs(E, truth.n_components, seed=seed)
     found = components_from_topics(estimate_ranking_matrix(E, novel.pairs).B)
     match = match_components(found.sigma, truth.sigma)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mallowmix.learn.paper.pair_moments import HalfMoments, PopulationMoments
+from mallowmix.learn.paper.pair_moments import HalfMoments, ModelMoments
 from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
 from mallowmix.model.m4 import M4
 from mallowmix.numerics.dirichlet import dirichlet_moments
@@ -32,7 +32,7 @@ def separable(seed, Q=8, K=3):
 def test_exact_moments_and_pure_novel_pairs_give_b_exactly(seed, K):
     model, novel = separable(seed, K=K)
     B, (a, R) = model.ranking_matrix(), dirichlet_moments(model.alpha)
-    found = estimate_ranking_matrix(PopulationMoments(B, a, R), novel, tol=1e-15)
+    found = estimate_ranking_matrix(ModelMoments(B, a, R), novel, tol=1e-15)
     np.testing.assert_allclose(found.B, B, atol=1e-7)
     np.testing.assert_allclose(found.B.sum(axis=0), 1)
     np.testing.assert_allclose(found.a, a, atol=1e-6)
@@ -46,14 +46,14 @@ def test_any_pure_rows_will_do_also_with_dispersion():
     B[[0, 7, 14]] = 0.01 * np.eye(3)  # the unused codes of (i, i)
     B /= B.sum(axis=0)
     a, R = dirichlet_moments(model.alpha)
-    found = estimate_ranking_matrix(PopulationMoments(B, a, R), np.array([0, 7, 14]), tol=1e-15)
+    found = estimate_ranking_matrix(ModelMoments(B, a, R), np.array([0, 7, 14]), tol=1e-15)
     np.testing.assert_allclose(found.B, B, atol=1e-7)
 
 
 def test_at_the_default_precision_b_is_close():
     model, novel = separable(2)
     B = model.ranking_matrix()
-    found = estimate_ranking_matrix(PopulationMoments(B, *dirichlet_moments(model.alpha)), novel)
+    found = estimate_ranking_matrix(ModelMoments(B, *dirichlet_moments(model.alpha)), novel)
     assert np.abs(found.B - B).max() < 0.05 * B.max()
 
 
@@ -63,7 +63,7 @@ def test_other_pair_frequencies_come_back_as_well():
     mu = np.random.default_rng(0).random((8, 8)) + 0.1
     B = model.ranking_matrix(mu + mu.T)
     found = estimate_ranking_matrix(
-        PopulationMoments(B, *dirichlet_moments(model.alpha)), novel, tol=1e-15
+        ModelMoments(B, *dirichlet_moments(model.alpha)), novel, tol=1e-15
     )
     np.testing.assert_allclose(found.B, B, atol=1e-7)
 

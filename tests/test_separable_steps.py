@@ -9,7 +9,7 @@ from mallowmix.errors import FitError, OptionError
 from mallowmix.learn.paper.components_from_topics import components_from_topics
 from mallowmix.learn.paper.ddp import corner_rows, ddp_pairs, margins
 from mallowmix.learn.paper.fast_anchor_words import anchor_pairs, furthest_rows
-from mallowmix.learn.paper.pair_moments import PopulationMoments
+from mallowmix.learn.paper.pair_moments import ModelMoments
 from mallowmix.learn.paper.recover import mixture_weights, recover
 from mallowmix.model.fit_options import ProjectionsOptions
 from mallowmix.model.permutations import match_components
@@ -27,7 +27,7 @@ def exact(phi=0.0, seed=0, Q=12, K=3):
         for m in (planted(Q, K, phi, 0.1, seed=s) for s in range(seed, 100))
         if separability(m.beta()) < 0.05
     )
-    return truth, PopulationMoments(truth.ranking_matrix(), *dirichlet_moments(truth.alpha))
+    return truth, ModelMoments(truth.ranking_matrix(), *dirichlet_moments(truth.alpha))
 
 
 def hunted(E, K, vertices):

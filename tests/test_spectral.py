@@ -229,7 +229,7 @@ def test_progress_is_told(votes):
     told = []
     quiet_fit(votes[0], 3, progress=lambda *step: told.append(step))
     steps = [name for name, *_ in told]
-    assert {"spectrum", "initialisations", "settling", "averaging"} <= set(steps)
+    assert {"spectrum", "initialisations", "burn in", "averaging"} <= set(steps)
     assert all(0 <= done <= total for _, done, total in told)
 
 

@@ -8,8 +8,9 @@ import pytest
 import mallowmix as mm
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.paper.halves import split_block
+from mallowmix.learn.spectral.gibbs_sweep import new_chains
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
-from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em, new_chains
+from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em
 from mallowmix.learn.spectral.split_merge import predicted_halves, split_and_merge
 from mallowmix.learn.spectral.variational_em import variational_em
 from mallowmix.model.permutations import kendall, match_components, sigma_of

@@ -10,7 +10,6 @@ from mallowmix.learn.spectral.likelihood_tables import (
     NODES,
     SKIP,
     by_gap,
-    by_pair,
     gap_reach,
     gap_sums,
     likelihood,
@@ -18,6 +17,7 @@ from mallowmix.learn.spectral.likelihood_tables import (
     new_tables,
     tabulate,
 )
+from mallowmix.learn.spectral.pair_rows import by_pair
 from oracles import beta
 from planted import blocks_of, planted, tiny_population
 

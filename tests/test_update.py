@@ -157,7 +157,7 @@ def test_progress_is_told():
     votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
     told = []
     mm.update(mm.fit(votes, 2), votes, progress=lambda *said: told.append(said))
-    assert {step for step, _, _ in told} == {"settling", "averaging"}
+    assert {step for step, _, _ in told} == {"burn in", "averaging"}
 
 
 def test_messages():

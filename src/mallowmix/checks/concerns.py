@@ -1,4 +1,4 @@
-"""What limits an answer, in plain words, and what to do about it."""
+"""Concerns about data: what limits a fit, in plain words, and what to do about it."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ _SHOWN = 5  # names listed in a sentence
 
 
 class Limits(NamedTuple):
-    """What limits the answer, as labels."""
+    """Users and items that limit a fit, by their labels."""
 
     users_below_two: list[str]
     never_compared: list[str]
@@ -29,7 +29,22 @@ class Concern(NamedTuple):
 def concerns_of(
     limits: Limits, position: PositionBias | None = None, support: Support | None = None
 ) -> list[Concern]:
-    """Everything that limits the answer, in the order in which it matters."""
+    """Everything that limits a fit, what matters most first.
+
+    Parameters
+    ----------
+    limits : Limits
+        Users and items with too few comparisons.
+    position : PositionBias, optional
+        Which side wins, where sides are known.
+    support : Support, optional
+        Whether the data supports so many components.
+
+    Returns
+    -------
+    list of Concern
+        A warning and advice each; empty where nothing limits a fit.
+    """
     found = [
         _few(limits.users_below_two),
         _uncompared(limits.never_compared),
@@ -45,22 +60,24 @@ def concerns_of(
 def _few(users: list[str]) -> Concern | None:
     if not users:
         return None
-    made, they = ("user made", "it tells") if len(users) == 1 else ("users made", "they tell")
+    made, show = ("user made", "it shows") if len(users) == 1 else ("users made", "they show")
     are = "is" if len(users) == 1 else "are"
     return Concern(
-        f"{len(users):,} {made} fewer than two comparisons: {they} nothing about which tastes go together, and {are} left out "
-        "of the moments.",
-        f"Ask {_named(users)} for more comparisons, or leave them as they are: nobody else is affected.",
+        f"{len(users):,} {made} fewer than two comparisons: {show} nothing about which choices go "
+        f"together, and {are} left out of the moments.",
+        f"Ask {_named(users)} for more comparisons, or leave them as they are: nobody else is "
+        "affected.",
     )
 
 
 def _uncompared(items: list[str]) -> Concern | None:
     if not items:
         return None
-    verb, its = ("is", "its place") if len(items) == 1 else ("are", "their places")
+    verb, its = ("is", "its position") if len(items) == 1 else ("are", "their positions")
     return Concern(
         f"{_named(items)} {verb} in no comparison: {its} in every ranking would be a guess.",
-        f"Ask for comparisons with {_named(items)}, or leave what was never compared out of the items.",
+        f"Ask for comparisons with {_named(items)}, or leave what was never compared out of the "
+        "items.",
     )
 
 
@@ -69,8 +86,10 @@ def _never_win(items: list[str]) -> Concern | None:
         return None
     verb, they = ("wins", "it") if len(items) == 1 else ("win", "they")
     return Concern(
-        f"{_named(items)} never {verb}: the data cannot tell how far below the others {they} should stand.",
-        f"Ask for comparisons of {_named(items)} with other unpopular items, or leave {_them(items)} out.",
+        f"{_named(items)} never {verb}: the data cannot tell how far below the others {they} "
+        "should stand.",
+        f"Ask for comparisons of {_named(items)} with other unpopular items, or leave "
+        f"{_them(items)} out.",
     )
 
 
@@ -79,8 +98,10 @@ def _never_lose(items: list[str]) -> Concern | None:
         return None
     verb, they = ("loses", "it") if len(items) == 1 else ("lose", "they")
     return Concern(
-        f"{_named(items)} never {verb}: the data cannot tell how far above the others {they} should stand.",
-        f"Ask for comparisons of {_named(items)} with other popular items, or leave {_them(items)} out.",
+        f"{_named(items)} never {verb}: the data cannot tell how far above the others {they} "
+        "should stand.",
+        f"Ask for comparisons of {_named(items)} with other popular items, or leave "
+        f"{_them(items)} out.",
     )
 
 
@@ -91,9 +112,11 @@ def _in_pieces(pieces: list[list[str]]) -> Concern | None:
         ", …" if len(pieces) > _SHOWN else ""
     )
     return Concern(
-        f"The comparisons fall into {len(pieces)} pieces (of {sizes} items): nothing was compared across them, directly or "
-        "through other items, so the order between pieces would be a guess.",
-        f"Ask for comparisons across the pieces, of {pieces[1][0]!r} with {pieces[0][0]!r} for example, or fit each piece alone.",
+        f"The comparisons fall into {len(pieces)} pieces (of {sizes} items): nothing was compared "
+        "across them, directly or through other items, so the order between pieces would be a "
+        "guess.",
+        f"Ask for comparisons across the pieces, of {pieces[1][0]!r} with {pieces[0][0]!r} for "
+        "example, or fit each piece alone.",
     )
 
 
@@ -106,9 +129,10 @@ def _one_sided(position: PositionBias | None) -> Concern | None:
         else ("right", 1 - position.left_wins)
     )
     return Concern(
-        f"People choose the {side} side more often than they should: of two equally good items, the one on the {side} wins "
-        f"{100 * wins:.1f} % of the time. That is habit, not taste.",
-        "Show sides at random: then it is noise and favours no item. An item that stood mostly on one side has a wrong place.",
+        f"People choose the {side} side more often than they should: of two equally good items, "
+        f"the one on the {side} wins {100 * wins:.1f} % of the time. That is habit, no preference.",
+        "Show sides at random: then it is noise and favours no item. An item that stood mostly on "
+        "one side has a wrong position.",
     )
 
 
@@ -126,8 +150,9 @@ def _unsupported(support: Support | None) -> Concern | None:
         else "fewer"
     )
     return Concern(
-        f"This data {can} {K} {'taste' if K == 1 else 'tastes'}: see below what is short.",
-        f"Try {fewer}, or collect more of what is short; mallowmix choose-k measures how many tastes can be told apart.",
+        f"This data {can} {K} {'component' if K == 1 else 'components'}: see below what is short.",
+        f"Try {fewer}, or collect more of what is short; mallowmix choose-k measures how many "
+        "components can be distinguished.",
     )
 
 

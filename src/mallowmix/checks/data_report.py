@@ -1,4 +1,4 @@
-"""The report itself: sizes, sparsity, ties, repetitions, contradictions, connectivity, position bias, and the support for K."""
+"""The report on data: sizes, ties, contradictions, connectivity, position bias, support for K."""
 
 import warnings
 from dataclasses import asdict, dataclass, field
@@ -18,21 +18,50 @@ from mallowmix.errors import DataWarning
 from mallowmix.readers.reading import Reading
 
 _QUANTILES = {"10 %": 0.1, "25 %": 0.25, "50 %": 0.5, "75 %": 0.75, "90 %": 0.9}
-_BUSY = 0.1  # the part of people whose share of all comparisons is told
+_BUSY = 0.1  # the part of users, the busiest, whose part of all comparisons is reported
 
 
 @dataclass(frozen=True)
 class DataReport:
     """What a set of comparisons holds; labels are given as text.
 
-    n_comparisons counts weights, n_rows the different (user, winner, loser). `per_user` has the least, the median and the most
-    comparisons of one person, `activity` how they are spread over people, `busy_share` the part that the busiest tenth made;
-    `per_pair` the least, median and most comparisons of a pair that was compared. `pieces` are the sizes of the connected
-    pieces of the graph that joins items that were compared, largest first, and `smaller_pieces` the items of all but the first.
-    `n_repeated` counts comparisons that the same person made before with the same outcome, `n_contradictions` the pairs that
-    one person decided both ways. `form`, `n_ties`, `ties` (what was done with them), `n_both_bad` and `position` (which side
-    wins) are known where the comparisons come from `mallowmix.readers.read`; `support` where a number of components was asked
-    for. `warnings` say what limits the answer and what that means, `advice` what to do, in the same order.
+    Attributes
+    ----------
+    n_users, n_items : int
+        M and Q.
+    n_comparisons : float
+        The sum of weights.
+    n_rows : int
+        Different (user, winner, loser).
+    pairs_seen, pairs_possible : int
+        Unordered pairs that were compared, and Q(Q−1)/2.
+    per_user : dict of str to float
+        The least, the median and the most comparisons of one user.
+    activity : dict of str to float
+        Quantiles of the comparisons of a user.
+    busy_share : float
+        The part of all comparisons that the busiest tenth of users made.
+    per_pair : dict of str to float
+        The least, the median and the most comparisons of a pair that was compared.
+    users_below_two : list of str
+        Users with fewer than two comparisons.
+    never_compared, never_win, never_lose : list of str
+        Items.
+    pieces : list of int
+        Sizes of the connected pieces of the graph of compared items, largest first.
+    smaller_pieces : list of list of str
+        The items of all pieces but the largest.
+    n_repeated : float
+        Comparisons that the same user made before with the same outcome.
+    n_contradictions : int
+        Pairs that one user decided both ways.
+    warnings, advice : list of str
+        What limits a fit, and what to do about it, in the same order.
+    form, n_ties, ties, n_both_bad, position
+        The form of the file, its ties and what was done with them, ties called bad, and which side
+        wins: known where the comparisons come from `mallowmix.read`.
+    support : Support, optional
+        Known where a number of components was given.
     """
 
     n_users: int
@@ -68,56 +97,85 @@ class DataReport:
 
 
 def check(comparisons: Comparisons | Reading, n_components: int | None = None) -> DataReport:
-    """Sizes, warnings and advice for a set of comparisons.
+    """Report sizes, warnings and advice for a set of comparisons.
 
-    comparisons : from `read_comparisons`; from `mallowmix.readers.read` the report also knows of ties and of position bias
-    n_components : K; the report then says whether this data can support so many
+    Parameters
+    ----------
+    comparisons : Comparisons or Reading
+        From `read_comparisons`; from `read` the report also has ties and position bias.
+    n_components : int, optional
+        K: the report then says whether this data can support so many.
+
+    Returns
+    -------
+    DataReport
+        Numbers as attributes, and sentences in `warnings` and `advice`.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> rows = [("ann", "tea", "coffee"), ("ann", "tea", "milk"), ("bob", "coffee", "tea")]
+    >>> report = mm.check(mm.read_comparisons(rows))
+    >>> report.n_users, report.pairs_seen, report.pairs_possible
+    (2, 2, 3)
+    >>> report.users_below_two
+    ['bob']
+    >>> report.never_win
+    ['milk']
     """
     reading = comparisons if isinstance(comparisons, Reading) else None
-    votes = comparisons.comparisons if isinstance(comparisons, Reading) else comparisons
+    data = comparisons.comparisons if isinstance(comparisons, Reading) else comparisons
     position = position_bias(reading) if reading else None
-    support = support_for(votes, n_components) if n_components is not None else None
-    concerns = concerns_of(_limits(votes), position, support)
-    told = (
+    support = support_for(data, n_components) if n_components is not None else None
+    concerns = concerns_of(_limits(data), position, support)
+    read_off = (
         {}
         if reading is None
         else {name: getattr(reading, name) for name in ("form", "n_ties", "ties", "n_both_bad")}
     )
     return DataReport(
-        **_sizes(votes, reading),
-        **_named(_limits(votes)),
+        **_sizes(data, reading),
+        **_named(_limits(data)),
         warnings=[concern.warning for concern in concerns],
         advice=[concern.advice for concern in concerns],
         position=position,
         support=support,
-        **told,
+        **read_off,
     )
 
 
 def warn_about(comparisons: Comparisons, *, stacklevel: int = 2) -> None:
-    """Give each warning of the data report as a DataWarning; `stacklevel` as in `warnings.warn`, 2 being whoever calls this."""
+    """Issue each warning of the data report as a DataWarning.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        What users preferred.
+    stacklevel : int
+        As in `warnings.warn`; 2 is the caller.
+    """
     for concern in concerns_of(_limits(comparisons)):
         warnings.warn(DataWarning(concern.warning), stacklevel=stacklevel)
 
 
-def _sizes(votes: Comparisons, reading: Reading | None) -> dict[str, Any]:
-    counts, Q = votes.per_user(), votes.n_items
-    pairs, of_pair = _pair_counts(votes)
+def _sizes(data: Comparisons, reading: Reading | None) -> dict[str, Any]:
+    counts, Q = data.per_user(), data.n_items
+    pairs, of_pair = _pair_counts(data)
     quantiles = np.quantile(counts, list(_QUANTILES.values()), method="inverted_cdf")
     busiest = np.sort(counts)[::-1][: max(1, round(_BUSY * len(counts)))]
     return {
-        "n_users": votes.n_users,
+        "n_users": data.n_users,
         "n_items": Q,
-        "n_comparisons": votes.n_comparisons,
-        "n_rows": len(votes),
+        "n_comparisons": data.n_comparisons,
+        "n_rows": len(data),
         "pairs_seen": len(of_pair),
         "pairs_possible": Q * (Q - 1) // 2,
         "per_user": _spread(counts),
         "activity": dict(zip(_QUANTILES, quantiles.tolist(), strict=True)),
         "busy_share": float(busiest.sum() / max(counts.sum(), 1e-300)),
         "per_pair": _spread(of_pair),
-        "n_repeated": float(np.maximum(votes.weight - 1, 0).sum()),
-        "n_contradictions": _contradictions(votes, pairs, reading),
+        "n_repeated": float(np.maximum(data.weight - 1, 0).sum()),
+        "n_contradictions": _contradictions(data, pairs, reading),
     }
 
 
@@ -156,7 +214,7 @@ def _limits(comparisons: Comparisons) -> Limits:
 
 
 def _pieces(comparisons: Comparisons, compared: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
-    """The items of each connected piece of the comparison graph, largest piece first; items never compared are in none."""
+    """The items of each connected piece, largest first; items never compared are in none."""
     Q = comparisons.n_items
     edges = coo_array(
         (np.ones(len(comparisons)), (comparisons.winner, comparisons.loser)), shape=(Q, Q)
@@ -183,10 +241,10 @@ def _pair_counts(comparisons: Comparisons) -> tuple[NDArray[np.int64], NDArray[n
     return pairs, counts
 
 
-def _contradictions(votes: Comparisons, pairs: NDArray[np.int64], reading: Reading | None) -> int:
-    """How many pairs one person decided both ways; a tie that counts half for either side is no decision."""
+def _contradictions(data: Comparisons, pairs: NDArray[np.int64], reading: Reading | None) -> int:
+    """How many pairs one user decided both ways; a tie that counts half for each is no decision."""
     if reading is not None and reading.sides is not None:
-        sides, Q = reading.sides, votes.n_items
+        sides, Q = reading.sides, data.n_items
         low, high = np.minimum(sides.left, sides.right), np.maximum(sides.left, sides.right)
         return _both_ways(
             sides.user,
@@ -195,8 +253,8 @@ def _contradictions(votes: Comparisons, pairs: NDArray[np.int64], reading: Readi
             Q,
         )
     if reading is not None and reading.ties == "half":
-        return 0  # one order of each person's, with ties
-    return _both_ways(votes.user, pairs, votes.winner < votes.loser, votes.n_items)
+        return 0  # each user gave one order, with ties
+    return _both_ways(data.user, pairs, data.winner < data.loser, data.n_items)
 
 
 def _both_ways(

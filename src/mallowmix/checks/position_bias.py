@@ -1,7 +1,8 @@
-"""Position bias: how much more often the left one of two equals wins, where it is known which stood left.
+"""Position bias: how often the left one of two equally good items wins.
 
-log-odds that left wins = b + s_left − s_right (Bradley–Terry with one number for the side), so that a side which was given the
-better items is not blamed for it. b's standard error is a sandwich over people: one person's choices are not independent.
+The log-odds that left wins are b + s_left − s_right (Bradley–Terry with one number for the side),
+so that better items on one side are not taken for bias. b's standard error is a sandwich over
+users: choices of one user are not independent.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from scipy.sparse import csr_array
 
 from mallowmix.readers.reading import Reading, Sides
 
-# beyond this the information matrix is too large, and items are taken to be dealt at random
+# beyond this the information matrix is too large, and sides are taken to be random
 _MOST_ITEMS = 1000
 _RIDGE = 1e-3  # holds scores of items that always or never win
 _STEPS = 30
@@ -22,7 +23,17 @@ _Z = 1.959963984540054  # 97.5 % point of the normal
 
 @dataclass(frozen=True)
 class PositionBias:
-    """How often the left one of two equally good items wins, with a 95 % interval, and the plain share of left wins."""
+    """How often the left one of two equally good items wins.
+
+    Attributes
+    ----------
+    left_wins, low, high : float
+        The estimate and its 95 % interval.
+    share_left : float
+        The plain fraction of left wins.
+    n_battles : float
+        Comparisons whose sides are known.
+    """
 
     left_wins: float
     low: float
@@ -37,7 +48,7 @@ class PositionBias:
 
 
 def position_bias(reading: Reading) -> PositionBias | None:
-    """The bias in what was read; None where sides are not known or nobody can tell."""
+    """Estimate the bias in what was read; None where sides are not known."""
     sides = reading.sides
     if sides is None or not len(sides.user):
         return None
@@ -88,9 +99,9 @@ def _moments(
 def _sandwich(
     X: csr_array, residual: NDArray[Any], information: NDArray[Any], sides: Sides, n_users: int
 ) -> float:
-    """√ of the first entry of H⁻¹ (Σ_m u_m u_mᵀ) H⁻¹, u_m the score of person m."""
+    """√ of the first entry of H⁻¹ (Σ_m u_m u_mᵀ) H⁻¹, u_m the score of user m."""
     one = np.zeros(len(information))
     one[0] = 1
     direction = np.linalg.solve(information, one)  # the first row of H⁻¹
-    by_person = np.bincount(sides.user, residual * (X @ direction), n_users)
-    return float(np.sqrt(np.sum(by_person**2)))
+    by_user = np.bincount(sides.user, residual * (X @ direction), n_users)
+    return float(np.sqrt(np.sum(by_user**2)))

@@ -1,4 +1,4 @@
-"""Blocks of consecutive users: the unit of work. How people are cut into blocks depends on the data alone."""
+"""Blocks of consecutive users: the unit of work. How users are cut depends on the data alone."""
 
 import math
 from collections.abc import Sequence
@@ -33,9 +33,22 @@ class InMemory:
 
 @dataclass(frozen=True)
 class Block(InMemory):
-    """The comparisons of some consecutive users: rows of the m-th of them are starts[m]:starts[m+1].
+    """The comparisons of some consecutive users.
 
-    pair holds winner · Q + loser; `first_user` is the number of the block's first user, the key of its random numbers.
+    Attributes
+    ----------
+    first_user : int
+        The number of the block's first user, which its random numbers depend on.
+    n_items : int
+        Q.
+    starts : (M + 1,) array of int64
+        Rows of the m-th user are starts[m]:starts[m+1].
+    pair : (rows,) array of int32
+        Codes winner · Q + loser.
+    weight : (rows,) array
+        How often each was said.
+    user_weight : (M,) array
+        How often each user counts.
     """
 
     first_user: int
@@ -47,7 +60,7 @@ class Block(InMemory):
 
     def __post_init__(self) -> None:
         for array in (self.starts, self.pair, self.weight, self.user_weight):
-            # all alike: a kernel is compiled anew for arrays that can be written
+            # a kernel is compiled separately for arrays that can be written
             array.setflags(write=False)
 
     @property
@@ -62,7 +75,7 @@ class Block(InMemory):
 
 @dataclass(frozen=True)
 class Shard:
-    """Consecutive blocks whose sums are added up where they are, so that one answer leaves it."""
+    """Consecutive blocks whose sums are added up where the blocks are, into one answer."""
 
     blocks: tuple["Block | StoredBlock", ...]
 
@@ -73,7 +86,7 @@ class Shard:
 
 
 class StoredBlock(Protocol):
-    """A block that lies elsewhere; `load` reads it."""
+    """A block that is not in memory; `load` reads it."""
 
     @property
     def first_user(self) -> int:
@@ -112,16 +125,32 @@ AnyBlock: TypeAlias = InMemory | StoredBlock | Shard
 
 
 def make_blocks(comparisons: Comparisons | StoredData) -> list[Any]:
-    """Cut the users into blocks, each large enough that a pass spends its time on rows and not on summing blocks.
+    """Cut the users into blocks.
 
-    Comparisons that are stored give blocks that are read when a step needs them.
+    Blocks are large enough that a pass spends its time on rows and not on summing blocks.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or StoredData
+        What users preferred.
+
+    Returns
+    -------
+    list of blocks
+        In memory; those of stored comparisons are read when a step needs them.
+
+    Raises
+    ------
+    DataError
+        For more than 46,340 items, whose pairs have no codes of 31 bits.
     """
     if not isinstance(comparisons, Comparisons):
         return list(comparisons.blocks())
     Q = comparisons.n_items
     if Q > MAX_ITEMS:
         raise DataError(
-            f"There are {Q:,} items; at most {MAX_ITEMS:,} can be numbered as pairs. Keep those compared most."
+            f"There are {Q:,} items; at most {MAX_ITEMS:,} can be numbered as pairs. "
+            "Keep those compared most."
         )
     starts = comparisons.starts()
     edges = block_edges(comparisons.n_users, len(comparisons), Q)
@@ -129,7 +158,18 @@ def make_blocks(comparisons: Comparisons | StoredData) -> list[Any]:
 
 
 def block_edges(n_users: int, n_rows: int, n_items: int) -> list[int]:
-    """User numbers at which blocks begin and end: equally many users a block, a function of the three sizes alone."""
+    """User numbers at which blocks begin and end: a function of the three sizes alone.
+
+    Parameters
+    ----------
+    n_users, n_rows, n_items : int
+        Sizes of the data.
+
+    Returns
+    -------
+    list of int
+        From 0 to `n_users`; block b has the users edges[b]:edges[b+1].
+    """
     if n_users == 0:
         return [0]
     # a block's answer has Q²K numbers: adding it up must not cost more than its rows
@@ -153,6 +193,6 @@ def _block(comparisons: Comparisons, starts: NDArray[np.int64], first: int, last
 
 
 def make_shards(blocks: Sequence[Block | StoredBlock]) -> list[Shard]:
-    """About √n shards of as many blocks, a multiple of `TOGETHER`: a function of the number of blocks alone."""
+    """About √n shards of as many blocks, a multiple of `TOGETHER`: a function of n alone."""
     size = TOGETHER * max(1, math.ceil(math.sqrt(len(blocks)) / TOGETHER))
     return [Shard(tuple(blocks[first : first + size])) for first in range(0, len(blocks), size)]

@@ -1,4 +1,4 @@
-"""Whatever `read_comparisons` takes, as comparisons: the one place where public functions convert what they are given."""
+"""Conversion to comparisons: here public functions convert what they are given."""
 
 from typing import Any, TypeAlias
 
@@ -7,15 +7,15 @@ from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.readers.source import read_comparisons
 
 ComparisonsLike: TypeAlias = Any
-"""Comparisons, StoredComparisons, Rankings, a path, a dataframe, a mapping of columns, a list of tuples."""
+"""Comparisons, StoredComparisons, Rankings, a path, a dataframe, a mapping, a list of tuples."""
 
 
 def as_comparisons(source: ComparisonsLike) -> Comparisons:
-    """Comparisons in memory; those that are stored are handed through (`StoredComparisons` has what functions need).
+    """Convert to comparisons in memory; those that are stored are returned as they are.
 
     Parameters
     ----------
-    source : Comparisons, StoredComparisons, or whatever `read_comparisons` takes
+    source : Comparisons, StoredComparisons, or anything that `read_comparisons` takes
         What users preferred.
     """
     if isinstance(source, Comparisons | StoredComparisons):

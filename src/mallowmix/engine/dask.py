@@ -1,7 +1,7 @@
-"""The Dask engine: blocks are read and worked on by the workers of a cluster; answers come back in order.
+"""The Dask engine: workers of a cluster read blocks and run steps; answers come back in order.
 
-Nothing that a task does depends on where or when it runs, so a worker that is lost costs the time of
-its tasks and no more.
+Nothing that a task does depends on where or when it runs, so a worker that is lost costs the time
+of its tasks and no more.
 """
 
 from collections import deque
@@ -27,10 +27,10 @@ _AHEAD = 2  # tasks in flight for every thread of the cluster
 
 
 class DaskEngine(ThreadEngine):
-    """Passes over stored blocks run on the cluster; what is in memory, such as a sample, stays with threads here.
+    """Run passes over stored blocks on a cluster, and those over blocks in memory on threads.
 
-    Workers read the folder of `store_comparisons` themselves: it must be on a disk that all of them see
-    under the same name.
+    Workers read the folder of `store_comparisons` themselves: it must be on a disk that all of
+    them see under the same name.
 
     Parameters
     ----------
@@ -130,7 +130,8 @@ def _client(client: Any, workers: int) -> tuple[Any, bool]:
     if isinstance(client, Client):
         return client, False
     if client is None:
-        # Processes that run nothing of the caller's script: it needs no guard around its main part, and may be a notebook.
+        # Processes that run nothing of the caller's script: it needs no guard around its main part,
+        # and may be a notebook.
         cluster = SubprocessCluster(n_workers=workers, worker_kwargs={"nthreads": 1})
         return Client(cluster), True
     try:

@@ -1,8 +1,8 @@
 """The engine: where passes over the users run. One Protocol, and what a pass is made of.
 
-Every statistic of the method is a sum over users. So a pass is written once, as a *step*, a function of
-one block of users, and an engine runs it on all blocks: threads on this machine, files larger than
-memory, a Dask cluster, a GPU. No algorithm knows which.
+Every statistic of the method is a sum over users. So a pass is written once, as a *step*, a
+function of one block of users, and an engine runs it on all blocks: threads on this machine, files
+larger than memory, a Dask cluster, a GPU. No algorithm knows which.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -44,9 +44,9 @@ class MapStep(Generic[Answer]):
 class ReduceStep(Generic[Answer, State]):
     """A pass whose answers are added up: ``function(block, broadcast, state) -> (sum, new state)``.
 
-    Declared with `reduce_step`. A sum is a number, an array, None, or a tuple of these. The state (a
-    Gibbs assignment, a user's γ) belongs to the block and stays where the block is. A step never
-    writes into its arguments.
+    Declared with `reduce_step`. A sum is a number, an array, None, or a tuple of these. The state
+    (a Gibbs assignment, a user's γ) belongs to the block and stays where the block is. A step
+    never writes into its arguments.
     """
 
     name: str
@@ -69,7 +69,13 @@ STEPS: dict[str, MapStep[Any] | ReduceStep[Any, Any]] = {}
 
 
 def map_step(name: str) -> Callable[[Callable[[Any, Any], Answer]], MapStep[Answer]]:
-    """Declare a step for `Engine.map`."""
+    """Declare a step for `Engine.map`.
+
+    Parameters
+    ----------
+    name : str
+        Unique among all steps; progress bars and dashboards show it.
+    """
 
     def declare(function: Callable[[Any, Any], Answer]) -> MapStep[Answer]:
         return _enter(MapStep(name, function))
@@ -80,7 +86,15 @@ def map_step(name: str) -> Callable[[Callable[[Any, Any], Answer]], MapStep[Answ
 def reduce_step(
     name: str, *, takes_shards: bool = False
 ) -> Callable[[Callable[[Any, Any, Any], tuple[Answer, State]]], ReduceStep[Answer, State]]:
-    """Declare a step for `Engine.reduce`; with `takes_shards` it is handed shards whole."""
+    """Declare a step for `Engine.reduce`.
+
+    Parameters
+    ----------
+    name : str
+        Unique among all steps; finished passes are stored under it.
+    takes_shards : bool
+        Whether it is called on whole shards, and adds up their blocks itself.
+    """
 
     def declare(
         function: Callable[[Any, Any, Any], tuple[Answer, State]],
@@ -107,8 +121,15 @@ def declared(module: str, name: str) -> Any:
 class Engine(Protocol):
     """Where passes over the users run.
 
-    Blocks are a function of the data alone, and sums are float64 in block order: the answer does not
-    depend on the engine or on the number of its workers (a GPU agrees to rounding).
+    Blocks are a function of the data alone, and sums are float64 in block order: the answer does
+    not depend on the engine or on the number of its workers (a GPU agrees to rounding).
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> engine = mm.make_engine("threads", n_jobs=2)
+    >>> isinstance(engine, mm.Engine)
+    True
     """
 
     @property
@@ -151,27 +172,40 @@ class Engine(Protocol):
         """The sum over the blocks, and each block's new state.
 
         A step over blocks may be given shards: their blocks' sums are added up where they are.
+
+        Parameters
+        ----------
+        step : ReduceStep
+            What to do with each block.
+        blocks : sequence of blocks
+            From `make_blocks` or `make_shards`.
+        broadcast : object
+            What all blocks need.
+        state : sequence, optional
+            Each block's state, from an earlier pass.
+        progress : callable
+            Called as ``progress(done, total)`` after each block.
         """
         ...
 
     def session(self, comparisons: Any, n_components: Any) -> AbstractContextManager[None]:
-        """Around one fit of these comparisons: room is made, and what was kept for a restart goes."""
+        """Context of one fit of these comparisons: reserve memory, remove what a restart needed."""
         ...
 
     def close(self) -> None:
-        """Let go of what the engine holds: processes, memory of a GPU."""
+        """Free what the engine holds: processes, memory of a GPU."""
         ...
 
 
 def run_map(step: MapStep[Answer], block: AnyBlock, broadcast: Any) -> Answer:
-    """A step on one block, which is read first where it is stored; a shard is handed over whole."""
+    """Run a step on one block, which is read first where it is stored, or on a whole shard."""
     return step(block if isinstance(block, Shard) else block.load(), broadcast)
 
 
 def run_reduce(
     step: ReduceStep[Answer, State], block: AnyBlock, broadcast: Any, state: Any
 ) -> tuple[Answer, State]:
-    """A step on one block; on a shard, the sum over its blocks in their order."""
+    """Run a step on one block; on a shard, sum over its blocks in their order."""
     if not isinstance(block, Shard):
         return step(block.load(), broadcast, state)
     if step.takes_shards:
@@ -183,10 +217,10 @@ def run_reduce(
 
 
 def add(total: Any, part: Any) -> Any:
-    """Add a block's sum to the total, in place: numbers, arrays, or tuples of them; None adds nothing.
+    """Add a block's sum to the total, in place: numbers, arrays, or tuples of them.
 
-    The first sum is copied: it may be a view of what its block keeps. A sum of float32 is taken in
-    float64.
+    None adds nothing. The first sum is copied, since it may be a view of the block's state. A sum
+    of float32 is taken in float64.
     """
     if part is None:
         return total

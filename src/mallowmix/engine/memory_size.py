@@ -19,7 +19,7 @@ LEAST_MEMORY = 256 * 10**6
 
 
 def as_bytes(size: str | float) -> int:
-    """The number of bytes that a size such as "2GB" means."""
+    """The number of bytes of a size such as "2GB"; an OptionError where it is none."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", str(size).lower())
     if match is None or match[2] not in _UNITS:
         raise OptionError(

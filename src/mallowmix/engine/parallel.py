@@ -1,4 +1,4 @@
-"""Parallel loops over things that are no blocks of users: components, pairs, replicates.
+"""Parallel loops over other things than blocks of users: components, pairs, replicates.
 
 The answers come in the order of the items and do not depend on how many run at the same time.
 """
@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 
 def usable_jobs(n_jobs: int | None) -> int:
-    """The number of threads that is meant: all cores where none is given."""
+    """The number of threads: all cores where none is given."""
     count = n_jobs if n_jobs is not None else (os.cpu_count() or 1)
     check_at_least("n_jobs", count, 1)
     return count
@@ -37,7 +37,7 @@ def parallel_map(
     function : callable
         Must not write into what other calls read.
     items : iterable
-        What to go through.
+        The arguments.
     n_jobs : int
         How many run at the same time; all cores unless given.
     progress : callable
@@ -54,7 +54,17 @@ def parallel_map(
 def parallel_sum(
     function: Callable[[Item], Any], items: Iterable[Item], n_jobs: int | None = None
 ) -> Any:
-    """The sum of ``function(item)`` over the items, in their order; None where there are none."""
+    """The sum of ``function(item)`` over the items, in their order; None where there are none.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a number, an array, or a tuple of these.
+    items : iterable
+        The arguments.
+    n_jobs : int
+        How many run at the same time; all cores unless given.
+    """
     total = None
     for part in in_order(function, [(item,) for item in items], usable_jobs(n_jobs)):
         total = add(total, part)
@@ -64,7 +74,17 @@ def parallel_sum(
 def in_order(
     function: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]], n_jobs: int
 ) -> Iterator[Answer]:
-    """The answers in the order of the arguments; never more than a few are waiting in memory."""
+    """The answers in the order of the arguments; never more than a few wait in memory.
+
+    Parameters
+    ----------
+    function : callable
+        Called as ``function(*arguments[i])``.
+    arguments : sequence of tuple
+        Of each call.
+    n_jobs : int
+        How many run at the same time.
+    """
     if n_jobs == 1:
         yield from (function(*each) for each in arguments)
         return

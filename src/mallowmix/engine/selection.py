@@ -14,7 +14,15 @@ ENGINES: tuple[str, ...] = get_args(EngineName)
 
 @contextmanager
 def using(engine: EngineName | Engine | None = None, n_jobs: int | None = None) -> Iterator[Engine]:
-    """An engine for one piece of work; one that is made here is closed afterwards."""
+    """Context with an engine; one that is made here is closed afterwards.
+
+    Parameters
+    ----------
+    engine : str, Engine or None
+        As in `make_engine`.
+    n_jobs : int, optional
+        How many threads.
+    """
     chosen = make_engine(engine, n_jobs=n_jobs)
     try:
         yield chosen

@@ -1,4 +1,4 @@
-"""The engine of threads: blocks in memory. Kernels release the GIL; sums are taken in block order."""
+"""The engine of threads. Kernels release the GIL; sums are taken in block order."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -70,7 +70,7 @@ class ThreadEngine:
 
     @contextmanager
     def session(self, comparisons: Any, n_components: Any) -> Iterator[None]:
-        """Around one fit; threads need nothing (`Engine.session`)."""
+        """Context of one fit; threads need nothing (`Engine.session`)."""
         yield
 
     def close(self) -> None:

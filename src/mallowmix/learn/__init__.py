@@ -1,1 +1,1 @@
-"""Learning: moments, novel pairs, the ranking matrix, components, the prior; each algorithm is its own module."""
+"""Learning a model from comparisons: the spectral estimator, and the paper's algorithms."""

@@ -1,8 +1,8 @@
-"""Bradley–Terry components: each a score for every item, β_(i,j),k = 1 / (1 + exp(s_kj − s_ki)), in place of a ranking.
+"""Bradley–Terry components: each has a score for every item instead of a ranking.
 
-They bend where Mallows components are rigid: the distance between neighbours in the ranking is learnt. The
-users' weights, the prior and the number of components come from a Mallows fit; a few EM steps then move the
-components alone.
+β_(i,j),k = 1 / (1 + exp(s_kj − s_ki)). They are more flexible than Mallows components: the distance
+between neighbours in the ranking is learnt. The users' weights, the prior and the number of
+components come from a Mallows fit; a few EM steps then move the components alone.
 """
 
 from dataclasses import replace
@@ -24,13 +24,30 @@ from mallowmix.typing import Array
 
 RIDGE = 0.5  # prior precision of a score: log-odds beyond ±3 or so need data
 _N_ITER = 12  # EM steps
-_NEWTON = 25  # steps of the maximum for one component
+_NEWTON = 25  # steps of Newton's method for one component
 
 
 def learn_scores(
     model: FittedModel, comparisons: Comparisons, engine: Engine, *, ridge: float = RIDGE
 ) -> FittedModel:
-    """The model with Bradley–Terry scores learnt from its Mallows components on; components stay in their order."""
+    """Learn Bradley–Terry scores, beginning with a model's Mallows components.
+
+    Parameters
+    ----------
+    model : FittedModel
+        A Mallows fit of the same comparisons.
+    comparisons : Comparisons
+        What users preferred.
+    engine : Engine
+        Where the passes run.
+    ridge : float
+        Prior precision of a score.
+
+    Returns
+    -------
+    FittedModel
+        The model with scores; components stay in their order.
+    """
     blocks, Q, K = make_blocks(comparisons), model.n_items, model.n_components
     least = least_beta.EXPECTED_COUNTS
     table = beta_table(MallowsComponents(np.array(model.sigma), np.array(model.phi)), least)
@@ -50,7 +67,22 @@ def learn_scores(
 
 
 def best_scores(wins: Array, ridge: float, start: Array | None = None) -> Array:
-    """(Q,) the scores that maximise Σ wins_ij log expit(s_i − s_j) − ridge/2 Σ s_i², by Newton's method; they sum to zero."""
+    """The scores that maximise Σ wins_ij log expit(s_i − s_j) − ridge/2 Σ s_i², by Newton's method.
+
+    Parameters
+    ----------
+    wins : (Q, Q) array
+        How often i was preferred to j.
+    ridge : float
+        Prior precision of a score.
+    start : (Q,) array, optional
+        Where to begin; zeros unless given.
+
+    Returns
+    -------
+    (Q,) array
+        Scores that sum to zero.
+    """
     Q = len(wins)
     scores, games = np.zeros(Q) if start is None else start, wins + wins.T
     for _ in range(_NEWTON):

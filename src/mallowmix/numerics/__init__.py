@@ -1,1 +1,1 @@
-"""Numerical tools that know nothing of people or rankings: random numbers, the Dirichlet, regression on the simplex."""
+"""Numerical tools: random numbers, Dirichlet distributions, simplex regression, best rankings."""

@@ -1,4 +1,4 @@
-"""The one standard error of ratios over people: the comparisons of one person stand or fall together."""
+"""The standard error of ratios over users: comparisons of one user are not independent."""
 
 import math
 
@@ -6,19 +6,21 @@ from mallowmix.typing import Array
 
 
 def clustered_ratio(total: Array, n: Array) -> tuple[float, float]:
-    """Σ total / Σ n over people, and its standard error with people as clusters.
+    """Σ total / Σ n over users, and its standard error with users as clusters.
 
-    s.e.² = M/(M−1) Σ_m (total_m − r n_m)² / (Σ n)², over the M people with n_m > 0.
+    s.e.² = M/(M−1) Σ_m (total_m − r n_m)² / (Σ n)², over the M users with n_m > 0.
 
     Parameters
     ----------
     total, n : (M,) arrays
-        What each person adds to the numerator, and how much they count.
+        What each user adds to the numerator, and how much they count.
 
     Returns
     -------
-    tuple of two floats
-        The ratio (NaN without people) and its standard error (infinite for fewer than two).
+    ratio : float
+        NaN without users.
+    error : float
+        Its standard error, infinite for fewer than two users.
     """
     counted = n > 0
     total, n = total[counted], n[counted]

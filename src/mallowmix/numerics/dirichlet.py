@@ -1,14 +1,18 @@
 """The Dirichlet: its moments, and every estimator of its parameters α, by what each is given.
 
 - `dirichlet_from_moments`: first and second moment of the weights, in closed form;
-- `concentration_of_corners`: how far the corners of the weights' simplex lie from its centre, in closed form;
-- `dirichlet_from_mean_log`: mean E log θ of users, maximum likelihood by Newton's method (variational EM);
-- `polya_from_histogram`: tokens of users by component, as histograms, by Minka's fixed point (Monte-Carlo EM);
-- `polya_step`: one step of the same fixed point from sums over users, whose tokens need not be whole (`fit_prior`).
+- `concentration_of_corners`: how far the corners of the weights' simplex lie from its centre, in
+  closed form;
+- `dirichlet_from_mean_log`: mean E log θ of users, maximum likelihood by Newton's method
+  (variational EM);
+- `polya_from_histogram`: tokens of users by component, as histograms, by Minka's fixed point
+  (Monte-Carlo EM);
+- `polya_step`: one step of the same fixed point from sums over users, whose tokens need not be
+  whole (`fit_prior`).
 
-The last two are the same formula; a histogram needs whole numbers of tokens and is as long as the largest of
-them, sums take any weights and go over all users in every step. (A prior with a vertex part has one more
-parameter and is fitted where it is defined, in `infer.priors.vertex_prior`.)
+The last two are the same formula; a histogram needs whole numbers of tokens and is as long as the
+largest of them, sums take any weights and go over all users in every step. (A prior with a vertex
+part has one more parameter and is fitted where it is defined, in `infer.priors.vertex_prior`.)
 """
 
 import numba as nb
@@ -23,14 +27,32 @@ from mallowmix.typing import Array
 LEAST_ALPHA0, MOST_ALPHA0 = 1e-3, 1e3  # of the sum, from moments
 LEAST_ALPHA, MOST_ALPHA = 1e-4, 1e3  # of one parameter, in iterations
 _LEAST_SHARE = 1e-6
-_LEAST_CONCENTRATION, _MOST_CONCENTRATION = (
-    0.05,
-    50.0,
-)  # corners say it roughly: refinement goes on from there
+# of the sum, from corners: a rough estimate, which refinement improves
+_LEAST_CONCENTRATION, _MOST_CONCENTRATION = 0.05, 50.0
 
 
 def dirichlet_moments(alpha: ArrayLike) -> tuple[Array, Array]:
-    """First and second moment of θ ~ Dirichlet(α): a = α/α₀ and R = (α₀ a aᵀ + diag a) / (α₀ + 1), α₀ = Σα."""
+    """First and second moment of θ ~ Dirichlet(α).
+
+    a = α/α₀ and R = (α₀ a aᵀ + diag a) / (α₀ + 1), where α₀ = Σα.
+
+    Parameters
+    ----------
+    alpha : (K,) array_like
+        Parameters above 0.
+
+    Returns
+    -------
+    a : (K,) array
+        E θ.
+    R : (K, K) array
+        E θθᵀ.
+
+    Raises
+    ------
+    DataError
+        For parameters that are not finite numbers above 0.
+    """
     values = np.asarray(alpha, np.float64)
     if values.ndim != 1 or not values.size or not np.all(np.isfinite(values) & (values > 0)):
         raise DataError(f"alpha must be a vector of finite numbers above 0; got {values.tolist()}.")
@@ -40,10 +62,22 @@ def dirichlet_moments(alpha: ArrayLike) -> tuple[Array, Array]:
 
 
 def dirichlet_from_moments(a: ArrayLike, R: ArrayLike) -> Array:
-    """α from a = E θ and R = E θθᵀ, by least squares on R = (α₀ a aᵀ + diag a) / (α₀ + 1).
+    """α from the first two moments, by least squares on R = (α₀ a aᵀ + diag a) / (α₀ + 1).
 
-    With t = 1/(α₀+1) the identity reads R − aaᵀ = t (diag a − aaᵀ), one line through the origin: t = ⟨·,·⟩ / ‖·‖².
-    One component leaves α₀ undetermined; it is then 1.
+    With t = 1/(α₀+1) the identity reads R − aaᵀ = t (diag a − aaᵀ), one line through the origin:
+    t = ⟨·,·⟩ / ‖·‖². One component leaves α₀ undetermined; it is then 1.
+
+    Parameters
+    ----------
+    a : (K,) array_like
+        E θ.
+    R : (K, K) array_like
+        E θθᵀ.
+
+    Returns
+    -------
+    (K,) array
+        α, with α₀ from 0.001 to 1000.
     """
     positive = np.maximum(np.asarray(a, np.float64), 0)
     share = np.maximum(positive / positive.sum(), _LEAST_SHARE)
@@ -58,7 +92,17 @@ def dirichlet_from_moments(a: ArrayLike, R: ArrayLike) -> Array:
 
 
 def concentration_of_corners(corners: Array, share: Array) -> float:
-    """α₀ of the Dirichlet: corner k lies at squared distance (1 − a_k) / (a_k (α₀ + 1)) from the centre."""
+    """α₀ from how far the corners of the simplex of weights lie from its centre.
+
+    Corner k lies at squared distance (1 − a_k) / (a_k (α₀ + 1)) from the centre.
+
+    Parameters
+    ----------
+    corners : (K, K−1) array
+        Coordinates from the centre.
+    share : (K,) array
+        a, the mean weights.
+    """
     ratio = float(np.sum((1 - share) / share) / max(np.sum(corners**2), 1e-300))
     return float(np.clip(ratio - 1, _LEAST_CONCENTRATION, _MOST_CONCENTRATION))
 
@@ -69,9 +113,21 @@ def log_normaliser(alpha: Array) -> float:
 
 
 def dirichlet_from_mean_log(alpha: Array, mean_log: Array, n_iter: int = 50) -> Array:
-    """Maximum likelihood for given means of log θ_k: Newton's method with Minka's O(K) inverse, from α on.
+    """Maximum likelihood for given means of log θ_k, by Newton's method with Minka's O(K) inverse.
 
-    Where a limit of α binds, the step could end lower than it began: then α stays.
+    Parameters
+    ----------
+    alpha : (K,) array
+        Where to begin.
+    mean_log : (K,) array
+        Means of log θ_k over users.
+    n_iter : int
+        Steps at most.
+
+    Returns
+    -------
+    (K,) array
+        The new α; the old one where a limit of α would make the likelihood lower.
     """
     new = alpha
     for _ in range(n_iter):
@@ -87,9 +143,23 @@ def dirichlet_from_mean_log(alpha: Array, mean_log: Array, n_iter: int = 50) -> 
 
 
 def polya_from_histogram(histogram: Array, alpha: Array, n_iter: int = 100) -> Array:
-    """α of the Dirichlet-multinomial from histograms: row k counts users by their tokens in component k, the last by all tokens.
+    """α of the Dirichlet-multinomial from histograms of users' tokens.
 
-    Minka's fixed point α_k ← α_k Σ_v h_k[v] (ψ(v + α_k) − ψ(α_k)) / Σ_v h[v] (ψ(v + α₀) − ψ(α₀)).
+    Minka's fixed point: α_k ← α_k Σ_v h_k[v] (ψ(v + α_k) − ψ(α_k)) / Σ_v h[v] (ψ(v + α₀) − ψ(α₀)).
+
+    Parameters
+    ----------
+    histogram : (K + 1, sizes) array
+        Row k counts users by their tokens in component k, the last row by all tokens.
+    alpha : (K,) array
+        Where to begin.
+    n_iter : int
+        Steps at most.
+
+    Returns
+    -------
+    (K,) array
+        α.
     """
     sizes = np.arange(histogram.shape[1])
     used = np.flatnonzero(histogram.any(axis=0))
@@ -105,13 +175,23 @@ def polya_from_histogram(histogram: Array, alpha: Array, n_iter: int = 100) -> A
 
 
 def polya_step(alpha: Array, slopes: Array) -> Array:
-    """One step of that fixed point from the sums of `polya_slopes` over all users."""
+    """Do one step of Minka's fixed point from the sums of `polya_slopes` over all users."""
     return np.clip(alpha * slopes[:-1] / max(slopes[-1], 1e-300), LEAST_ALPHA, MOST_ALPHA)
 
 
 @nb.njit(cache=True, nogil=True)
 def polya_slopes(counts, weight, alpha):
-    """(K + 1,) Σ_m weight_m (ψ(n_mk + α_k) − ψ(α_k)) of users' tokens (M, K), and last the same for the sums over k."""
+    """(K + 1,) Σ_m weight_m (ψ(n_mk + α_k) − ψ(α_k)), and last the same for the sums over k.
+
+    Parameters
+    ----------
+    counts : (M, K) array
+        Users' tokens in each component.
+    weight : (M,) array
+        How often each user counts.
+    alpha : (K,) array
+        The parameters.
+    """
     M, K = counts.shape
     out, total = np.zeros(K + 1), alpha.sum()
     at_alpha, at_total = np.array([digamma(a) for a in alpha]), digamma(total)

@@ -1,4 +1,7 @@
-"""The ranking that agrees best with a table of wins: exact for few items (Held–Karp), insertion search for many."""
+"""The ranking that agrees best with a table of wins (Kemeny's).
+
+Exact for few items (Held and Karp's dynamic programme), insertion search for many.
+"""
 
 import numba as nb
 import numpy as np
@@ -8,7 +11,18 @@ EXACT_UP_TO = 12
 
 
 def best_order(wins: ArrayLike) -> NDArray[np.int32]:
-    """The order that maximises Σ wins[i, j] over the pairs it puts i above j: exact up to 12 items, a local optimum beyond."""
+    """The order that maximises Σ wins[i, j] over the pairs that it puts i above j.
+
+    Parameters
+    ----------
+    wins : (Q, Q) array_like
+        How often, or with what weight, i was preferred to j.
+
+    Returns
+    -------
+    (Q,) array of int32
+        Items, best first: exact up to 12 items, a local optimum beyond.
+    """
     wins = np.ascontiguousarray(wins, np.float64)
     if len(wins) <= EXACT_UP_TO:
         return _exact(wins)
@@ -16,7 +30,18 @@ def best_order(wins: ArrayLike) -> NDArray[np.int32]:
 
 
 def borda_order(wins: ArrayLike) -> NDArray[np.int32]:
-    """Items by their mean fraction of wins, best first; a pair never compared counts one half."""
+    """Items by their mean fraction of wins, best first; a pair never compared counts one half.
+
+    Parameters
+    ----------
+    wins : (Q, Q) array_like
+        How often i was preferred to j.
+
+    Returns
+    -------
+    (Q,) array of int32
+        Items, best first.
+    """
     wins = np.asarray(wins, np.float64)
     total = wins + wins.T
     fraction = np.divide(wins, total, out=np.full_like(wins, 0.5), where=total > 0)
@@ -24,7 +49,20 @@ def borda_order(wins: ArrayLike) -> NDArray[np.int32]:
 
 
 def insertion_search(wins: ArrayLike, order: ArrayLike) -> NDArray[np.int32]:
-    """Move single items to their best place until no move helps; the agreement never falls."""
+    """Move single items to their best position until no move helps; the agreement never falls.
+
+    Parameters
+    ----------
+    wins : (Q, Q) array_like
+        How often i was preferred to j.
+    order : (Q,) array_like
+        Where to begin: items, best first.
+
+    Returns
+    -------
+    (Q,) array of int32
+        Items, best first: a local optimum of the agreement Σ wins[i, j].
+    """
     wins = np.asarray(wins, np.float64)
     margin = np.ascontiguousarray(wins - wins.T)
     # above the rounding of a sum of margins, or the search could run in circles
@@ -34,37 +72,37 @@ def insertion_search(wins: ArrayLike, order: ArrayLike) -> NDArray[np.int32]:
 
 @nb.njit(cache=True, nogil=True)
 def _insertion_search(margin, order, least_gain):
-    """`margin[i, j]` is gained by putting i above j. An item's best place is found by one walk up and one walk down."""
+    """`margin[i, j]` is gained by putting i above j; one walk up and one down finds the best."""
     n_items = len(order)
     moved = True
     while moved:
         moved = False
         for item in range(n_items):
-            place = 0
-            while order[place] != item:
-                place += 1
-            best_gain, best_place, gain = least_gain, place, 0.0
-            for r in range(place - 1, -1, -1):
+            position = 0
+            while order[position] != item:
+                position += 1
+            best_gain, best_position, gain = least_gain, position, 0.0
+            for r in range(position - 1, -1, -1):
                 gain += margin[item, order[r]]
                 if gain > best_gain:
-                    best_gain, best_place = gain, r
+                    best_gain, best_position = gain, r
             gain = 0.0
-            for r in range(place + 1, n_items):
+            for r in range(position + 1, n_items):
                 gain += margin[order[r], item]
                 if gain > best_gain:
-                    best_gain, best_place = gain, r
-            if best_place != place:
-                step = 1 if best_place > place else -1
-                for r in range(place, best_place, step):
+                    best_gain, best_position = gain, r
+            if best_position != position:
+                step = 1 if best_position > position else -1
+                for r in range(position, best_position, step):
                     order[r] = order[r + step]
-                order[best_place] = item
+                order[best_position] = item
                 moved = True
     return order
 
 
 @nb.njit(cache=True, nogil=True)
 def _exact(wins):
-    """Dynamic programme over sets: the best value of ranking a set first is over which of its items comes last."""
+    """Dynamic programme over sets: the best value of ranking a set first, over its last item."""
     n_items = len(wins)
     best = np.full(1 << n_items, -np.inf)
     last = np.zeros(1 << n_items, np.int32)

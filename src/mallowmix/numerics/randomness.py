@@ -1,7 +1,8 @@
-"""Counter-based random numbers: Philox 4x32-10 in numba, keyed by the seed and counted by (token, user, step, draw).
+"""Counter-based random numbers: Philox 4x32-10 in numba.
 
-The same four counters give the same number in whatever order, thread or machine they are asked for, so results never
-depend on how the work was split. (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011.)
+They are keyed by the seed and counted by (token, user, step, draw). The same four counters give the
+same number in every order, thread and machine, so results never depend on how the work was split.
+(Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011.)
 """
 
 from enum import IntEnum, unique
@@ -21,7 +22,7 @@ _SHIFT = np.uint64(32)
 class Step(IntEnum):
     """Every step that draws random numbers: one number each, so that no two steps share a stream.
 
-    From 200 on: steps that hand a seed of their own to something smaller (`child_seed`).
+    From 200 on: steps that derive seeds of their own (`child_seed`).
     """
 
     RANKINGS = 1  # rankings drawn by repeated insertion
@@ -29,7 +30,7 @@ class Step(IntEnum):
     COMPARISONS = 11  # its comparisons
     HALVES = 20  # users' comparisons split in two halves
     PROJECTIONS = 21  # random projections of Algorithm 2
-    DISTANCES = 22  # directions in which distances are seen
+    DISTANCES = 22  # directions that distances are projected on
     ITEM_HALVES = 25  # users' items split in two
     SUBSPACE = 30  # where the subspace iteration begins
     NULL_SIGNS = 31  # signs of the null model of the spectrum
@@ -130,7 +131,15 @@ def philox(c0, c1, c2, c3, key):
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def uniforms(key, step, user, token, draw):
-    """Two independent uniforms on [0, 1), 53 bits each."""
+    """Two independent uniforms on [0, 1), 53 bits each.
+
+    Parameters
+    ----------
+    key : uint64
+        The seed (`as_key`).
+    step, user, token, draw : int
+        The four counters.
+    """
     x0, x1, x2, x3 = philox(token, user, step, draw, key)
     u = ((x0 << np.uint64(21)) ^ (x1 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
     v = ((x2 << np.uint64(21)) ^ (x3 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
@@ -139,7 +148,7 @@ def uniforms(key, step, user, token, draw):
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def splitmix(state):
-    """splitmix64: a new state and a uniform on [0, 1). A long stream, once Philox has given it a state of its own."""
+    """splitmix64: a new state and a uniform on [0, 1); Philox gives each stream its first state."""
     state = np.uint64(state) + np.uint64(0x9E3779B97F4A7C15)
     x = state
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -150,7 +159,10 @@ def splitmix(state):
 
 @nb.njit(cache=True, nogil=True)
 def log_gamma_draw(state, shape):
-    """A new state and the log of a Gamma(shape) draw (Marsaglia and Tsang), by way of shape + 1: tiny shapes do not underflow."""
+    """A new state and the log of a Gamma(shape) draw (Marsaglia and Tsang).
+
+    The draw is made at shape + 1, so that tiny shapes do not underflow.
+    """
     d = shape + 1.0 - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
     while True:
@@ -178,14 +190,24 @@ def draw_log_dirichlet(state, shape, out):
 
 
 def generator(seed: int, step: Step | int, counter: int = 0) -> np.random.Generator:
-    """A numpy generator for one named step of one seed; `counter` opens an independent stream within the step."""
-    # a list of both would pass through float64, where large seeds meet
+    """A numpy generator for one named step of one seed.
+
+    Parameters
+    ----------
+    seed : int
+        From 0 to 2**64 − 1.
+    step : Step
+        What the numbers are for.
+    counter : int
+        Opens an independent stream within the step.
+    """
+    # a list of both would pass through float64, where large seeds coincide
     key = np.array([int(as_key(seed)), step], np.uint64)
     return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, 0, counter]))
 
 
 def as_key(seed: int) -> np.uint64:
-    """The seed as a 64-bit key; seeds are whole numbers from 0 to 2**64 - 1."""
+    """The seed as a 64-bit key; an OptionError unless it is a whole number from 0 to 2**64 − 1."""
     if (
         isinstance(seed, bool)
         or not isinstance(seed, int | np.integer)
@@ -196,7 +218,19 @@ def as_key(seed: int) -> np.uint64:
 
 
 def child_seed(seed: int, step: Step, number: int = 0) -> int:
-    """A seed for the `number`-th part of a step, by counter: never ``seed + number``, which is another user's seed."""
+    """A seed for the `number`-th part of a step, by counter.
+
+    ``seed + number`` would not do: another run may have been given that seed.
+
+    Parameters
+    ----------
+    seed : int
+        Of the whole run.
+    step : Step
+        What the numbers are for.
+    number : int
+        Which part.
+    """
     x0, x1, _, _ = _child_words(number, int(step), as_key(seed))
     return (int(x0) << 32) | int(x1)
 

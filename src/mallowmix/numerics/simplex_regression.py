@@ -25,10 +25,27 @@ def clip_to_psd(G: Array) -> Array:
 
 
 def simplex_least_squares(G: Array, C: Array, *, tol: float = 1e-4, max_iter: int = 5000) -> Array:
-    """Minimise ½ b G bᵀ − b·c over the simplex for every row c of C, by accelerated projected gradients with restarts.
+    """Minimise ½ b G bᵀ − b·c over the simplex for every row c of C.
 
-    G is a K × K Gram matrix without negative eigenvalues. A row is done when its duality gap b·(g − min g), g the gradient,
-    is below `tol` times the mean of G's diagonal: the objective is then that close to its least value.
+    By accelerated projected gradients with restarts. A row has converged when its duality gap
+    b·(g − min g), g the gradient, is below `tol` times the mean of G's diagonal: the objective is
+    then that close to its least value.
+
+    Parameters
+    ----------
+    G : (K, K) array
+        A Gram matrix without negative eigenvalues.
+    C : (n, K) array
+        The right-hand sides.
+    tol : float
+        The duality gap at which a row has converged.
+    max_iter : int
+        Steps at most; rows that have not converged by then warn (FitWarning).
+
+    Returns
+    -------
+    (n, K) array
+        b, a row for each row of C.
     """
     n_rows, K = C.shape
     B = np.full((n_rows, K), 1 / K)

@@ -1,12 +1,13 @@
-"""The token loop of collapsed Gibbs sampling, for one user: which component each token came from, given the others.
+"""The token loop of collapsed Gibbs sampling, for one user.
 
-A row of weight 2.5 stands for three tokens, of 1, 1 and ½. With n_k = α_k + what the user's other tokens add
-to component k, p(z = k | rest) ∝ β_(w),k n_k.
+It draws which component each token came from, given the others. A row of weight 2.5 stands for
+three tokens, of 1, 1 and ½. With n_k = α_k + what the user's other tokens add to component k,
+p(z = k | rest) ∝ β_(w),k n_k.
 
-Monte-Carlo EM, the draws of a user's weights and the chains of a prior all go through `sweep_tokens`. Two
-kernels keep loops of their own and share `pick_component` alone: users' scores add up every token's
-probabilities on the way (`assess.intervals.user_scores`), and the filter of left-to-right keeps many
-particles at once (`infer.heldout.left_to_right`).
+Monte-Carlo EM, the draws of a user's weights and the chains of a prior all use `sweep_tokens`. Two
+kernels have loops of their own and share `pick_component` alone: users' scores add up every token's
+probabilities on the way (`assess.intervals.user_scores`), and the filter of left-to-right holds
+many particles at once (`infer.heldout.left_to_right`).
 """
 
 import numba as nb
@@ -17,16 +18,23 @@ from mallowmix.numerics.randomness import philox, splitmix
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def user_stream(key, user, step, draw):
-    """A state of random numbers of its own for a user, a step and a draw."""
+    """The first state of the random numbers of a user, a step and a draw."""
     x0, x1, _, _ = philox(0, user, step, draw, key)
     return (x0 << np.uint64(32)) | x1
 
 
 @nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
 def pick_component(beta, share, u, p):
-    """A component k with probability ∝ β_k share_k, from a uniform: the first of the running sums above it.
+    """Draw a component k with probability ∝ β_k share_k.
 
-    `p` holds the running sums afterwards.
+    Parameters
+    ----------
+    beta, share : (K,) arrays
+        The two factors.
+    u : float
+        A uniform on [0, 1): the component is the first whose running sum is above u · total.
+    p : (K,) array
+        Becomes the running sums.
     """
     total, k = 0.0, 0
     for j in range(len(p)):
@@ -40,11 +48,28 @@ def pick_component(beta, share, u, p):
 
 @nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
 def sweep_tokens(codes, weight, unit, beta, share, fresh, z, n, p, state):
-    """One sweep over a user's tokens; `z` and `n` are changed in place. The new state.
+    """Sweep once over a user's tokens and return the new state.
 
-    codes, weight : rows of the user, as in a block; a token of weight w counts unit · w
-    share : what β is multiplied with: `n`, or anything that stands for it in a first sweep
-    fresh : whether the tokens have no component yet
+    Parameters
+    ----------
+    codes, weight : (rows,) arrays
+        Rows of the user, as in a block; a token of weight w counts unit · w.
+    unit : float
+        What a whole token counts.
+    beta : (Q², K) array
+        β of every ordered pair.
+    share : (K,) array
+        What β is multiplied with: `n`, or the initial weights in a first sweep.
+    fresh : bool
+        Whether the tokens have no component yet.
+    z : (tokens,) array of int
+        The component of each token; changed in place.
+    n : (K,) array
+        α plus the weights of the tokens in each component; changed in place.
+    p : (K,) array
+        Work space.
+    state : uint64
+        Of the random numbers.
     """
     token = 0
     for row in range(len(codes)):
@@ -63,7 +88,7 @@ def sweep_tokens(codes, weight, unit, beta, share, fresh, z, n, p, state):
 
 @nb.njit(cache=True, nogil=True)
 def token_count(weight):
-    """How many tokens rows of these weights stand for: whole comparisons, and a fractional rest as one."""
+    """How many tokens rows of these weights stand for; a fractional rest is one token."""
     n = 0
     for row in range(len(weight)):
         n += int(np.ceil(weight[row]))
@@ -72,7 +97,7 @@ def token_count(weight):
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def count_tokens(weight, unit, z, n):
-    """Add a user's tokens, as they are, to `n`."""
+    """Add the weights of a user's tokens to `n`, by their components `z`."""
     token = 0
     for row in range(len(weight)):
         left = weight[row]

@@ -1,4 +1,4 @@
-"""Pictures: every function takes a result and gives a matplotlib Figure, to be saved or shown by whoever asked."""
+"""Pictures: every function takes a result and returns a matplotlib Figure, to be saved or shown."""
 
 from mallowmix.plots.assessment_plots import plot_choice as plot_choice
 from mallowmix.plots.assessment_plots import plot_intervals as plot_intervals

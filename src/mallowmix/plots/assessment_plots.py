@@ -1,4 +1,4 @@
-"""Pictures of how far a model can be trusted: the number of components, intervals, calibration."""
+"""Pictures of how far one can rely on a model: the number of components, intervals, calibration."""
 
 import math
 from typing import Any
@@ -14,7 +14,18 @@ from mallowmix.plots.plot_style import ACCENT, INK, LIGHT, safe_label
 
 
 def plot_choice(choice: Choice) -> Figure:
-    """What speaks for each number of components: new people predicted, agreement between halves, the spectrum; the chosen red."""
+    """Draw what speaks for each number of components, the chosen one in red.
+
+    Parameters
+    ----------
+    choice : Choice
+        From `choose_k`.
+
+    Returns
+    -------
+    Figure
+        Predictions for new users, agreement between halves of the users, and the spectrum.
+    """
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     held_out, stable, spectrum = figure.subplots(1, 3)
     k = [row.k for row in choice.table]
@@ -22,14 +33,27 @@ def plot_choice(choice: Choice) -> Figure:
     _points(stable, k, [row.agreement for row in choice.table], choice.k)
     stable.set_ylim(min([0.45, *(row.agreement for row in choice.table)]) - 0.02, 1.02)
     _limit(stable, AGREE, "needed")
-    _titles(stable, "Found again in both halves", "agreement of the least stable taste")
+    _titles(stable, "Found again in both halves", "agreement of the least stable component")
     _spectrum(spectrum, choice)
     figure.suptitle(choice.reason, fontsize=11, color=INK, wrap=True)
     return figure
 
 
 def plot_intervals(found: Intervals, component: int = 1) -> Figure:
-    """The ranking of a component (numbered from 1), best on top, with the run of places that each item may have."""
+    """Draw the ranking of a component, best on top, with the interval of each item's position.
+
+    Parameters
+    ----------
+    found : Intervals
+        From `intervals`.
+    component : int
+        Which one, numbered from 1.
+
+    Returns
+    -------
+    Figure
+        A line for each item.
+    """
     k, names = component - 1, [safe_label(item) for item in found.items.tolist()]
     order = np.argsort(found.position[k], kind="stable")
     figure = Figure(figsize=(6, 1 + 0.22 * len(order)), layout="constrained")
@@ -43,13 +67,24 @@ def plot_intervals(found: Intervals, component: int = 1) -> Figure:
     axes.set_title(
         f"Component {component}: share {100 * found.share[k]:.1f} %", fontsize=10, color=INK
     )
-    axes.set_xlabel(f"place, with intervals at {100 * found.level:g} %", fontsize=9)
+    axes.set_xlabel(f"position, with intervals at {100 * found.level:g} %", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
 def plot_reliability(found: Reliability) -> Figure:
-    """How often favourites won against how often they were held to; the size of a point is how often that was."""
+    """Draw how often favourites won against the predicted probability.
+
+    Parameters
+    ----------
+    found : Reliability
+        Of a `diagnose` report.
+
+    Returns
+    -------
+    Figure
+        A point for each bin, its size the number of comparisons; dashed is perfect calibration.
+    """
     figure = Figure(figsize=(4, 4), layout="constrained")
     axes = figure.subplots()
     axes.plot([0.5, 1], [0.5, 1], color=LIGHT, linestyle="--", linewidth=1)
@@ -62,7 +97,7 @@ def plot_reliability(found: Reliability) -> Figure:
         color=INK,
     )
     axes.set_title(
-        f"PredictionScore and seen: slope {found.slope:.2f} ± {found.slope_error:.2f}",
+        f"Predicted and observed: slope {found.slope:.2f} ± {found.slope_error:.2f}",
         fontsize=10,
         color=INK,
     )
@@ -73,7 +108,7 @@ def plot_reliability(found: Reliability) -> Figure:
 
 
 def _held_out(axes: Any, choice: Choice, k: list[int]) -> None:
-    """Bars are the standard error of the difference to the best: what comparing two numbers rests on."""
+    """Held-out likelihood; bars are the standard error of the difference to the best."""
     values = [row.log_likelihood_per_comparison for row in choice.table]
     axes.errorbar(
         k,
@@ -95,7 +130,7 @@ def _spectrum(axes: Any, choice: Choice) -> None:
         _limit(axes, rows[0].noise_edge, "noise")
         axes.set_ylim(bottom=0)
     axes.set_xticks([row.k for row in choice.table])
-    _titles(axes, "Spectrum", "eigenvalue that the last taste rests on")
+    _titles(axes, "Spectrum", "eigenvalue of the last component")
 
 
 def _points(axes: Any, k: list[int], values: Any, chosen: int | None) -> None:
@@ -122,6 +157,6 @@ def _limit(axes: Any, value: float, name: str) -> None:
 def _titles(axes: Any, title: str, label: str) -> None:
     axes.set_title(title, fontsize=10, color=INK)
     axes.set_ylabel(label, fontsize=9)
-    axes.set_xlabel("number of tastes, K", fontsize=9)
+    axes.set_xlabel("number of components, K", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)

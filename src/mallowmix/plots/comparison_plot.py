@@ -1,4 +1,4 @@
-"""A picture of systems side by side."""
+"""A picture of `compare`: systems side by side."""
 
 import math
 from typing import Any
@@ -10,7 +10,18 @@ from mallowmix.plots.plot_style import ACCENT, INK, LIGHT, safe_label
 
 
 def plot_compared(found: Compared) -> Figure:
-    """Log-loss and accuracy with their intervals, and the calibration slope, a line each system, best on top."""
+    """Draw log-loss, accuracy and calibration slope of each system with their intervals.
+
+    Parameters
+    ----------
+    found : Compared
+        From `compare`.
+
+    Returns
+    -------
+    Figure
+        A line for each system, best on top.
+    """
     rows = [row for row in found.table if row.log_loss is not None]
     figure = Figure(figsize=(10.5, 1.4 + 0.28 * len(rows)), layout="constrained")
     loss, accuracy, slope = figure.subplots(
@@ -23,9 +34,10 @@ def plot_compared(found: Compared) -> Figure:
     _mark(accuracy, 0.5)
     loss.set_yticks(range(len(rows)), [safe_label(row.name) for row in rows], fontsize=8)
     loss.invert_yaxis()
-    people = f"{found.n_comparisons:,.0f} held-out comparisons of {found.n_users:,} people, split by {found.split}"
+    data = f"{found.n_comparisons:,.0f} held-out comparisons of {found.n_users:,} people"
     figure.suptitle(
-        f"{people}; intervals at 95 % over people; dashed: a coin, and a slope of 1",
+        f"{data}, split by {found.split}; intervals at 95 % over people; "
+        "dashed: a coin, and a slope of 1",
         fontsize=10,
         color=INK,
     )

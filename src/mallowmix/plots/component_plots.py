@@ -1,4 +1,4 @@
-"""Pictures of a model alone: its rankings side by side, where they part, which pairs divide people, how far apart tastes are."""
+"""Pictures of a model: rankings side by side, where they differ, polarising pairs, distances."""
 
 from itertools import pairwise
 from typing import Any
@@ -17,7 +17,20 @@ _MOST = 40  # items whose names can still be read
 
 
 def plot_tastes(model: AnyModel, n_top: int = 15) -> Figure:
-    """The rankings side by side, the largest share first, the best `n_top` items of each; lines join the same item."""
+    """Draw the rankings side by side, the largest share first; lines join the same item.
+
+    Parameters
+    ----------
+    model : FittedModel or model
+        The components.
+    n_top : int
+        How many items of each, from the best.
+
+    Returns
+    -------
+    Figure
+        A column for each component.
+    """
     check_at_least("n_top", n_top, 1)
     rows, names = model.table(), text_of(model.items)
     n_top = min(n_top, model.n_items)
@@ -25,10 +38,10 @@ def plot_tastes(model: AnyModel, n_top: int = 15) -> Figure:
     order = [row["component"] - 1 for row in rows]
     _joined(axes, model, order, n_top)
     for x, k in enumerate(order):
-        for place, i in enumerate(model.order[k, :n_top]):
+        for position, i in enumerate(model.order[k, :n_top]):
             axes.text(
                 x,
-                place,
+                position,
                 short_label(names[i], 22),
                 ha="center",
                 va="center",
@@ -36,7 +49,7 @@ def plot_tastes(model: AnyModel, n_top: int = 15) -> Figure:
                 color=INK,
                 bbox=_LABEL,
             )
-        title = f"Taste {k + 1}\n{100 * model.share[k]:.0f} %"
+        title = f"Component {k + 1}\n{100 * model.share[k]:.0f} %"
         axes.text(
             x,
             -1.1,
@@ -70,31 +83,44 @@ def _joined(axes: Any, model: AnyModel, order: list[int], n_top: int) -> None:
 
 
 def plot_places(model: AnyModel, n_top: int = 20) -> Figure:
-    """The place of the `n_top` most polarising items in every taste: dots far apart are where tastes part."""
+    """Draw the positions of the most polarising items in every component.
+
+    Parameters
+    ----------
+    model : FittedModel or model
+        The components.
+    n_top : int
+        How many items; 40 at most.
+
+    Returns
+    -------
+    Figure
+        A line for each item, a dot for each component: far apart is where components disagree.
+    """
     check_at_least("n_top", n_top, 1)
     names, number = text_of(model.items), {name: i for i, name in enumerate(text_of(model.items))}
     rows = [number[row.item] for row in polarising(model, min(n_top, _MOST))[1]]
     figure, axes = one_panel(6.4, 1.1 + 0.24 * len(rows))
-    places = model.sigma[:, rows] + 1
+    positions = model.sigma[:, rows] + 1
     axes.hlines(
         range(len(rows)),
-        places.min(axis=0),
-        places.max(axis=0),
+        positions.min(axis=0),
+        positions.max(axis=0),
         color="#e2e0da",
         linewidth=4,
         zorder=0,
     )
     for k in range(model.n_components):
         axes.plot(
-            places[k],
+            positions[k],
             range(len(rows)),
             "o",
             color=colour(k + 1),
             markersize=6,
-            label=f"taste {k + 1}",
+            label=f"component {k + 1}",
         )
     axes.set_yticks(range(len(rows)), [short_label(names[i]) for i in rows], fontsize=8)
-    axes.set(xlim=(0.4, model.n_items + 0.6), xlabel="place, 1 is best")
+    axes.set(xlim=(0.4, model.n_items + 0.6), xlabel="position, 1 is best")
     axes.invert_yaxis()
     figure.legend(
         loc="outside upper center", ncols=min(model.n_components, 5), fontsize=8, frameon=False
@@ -103,7 +129,20 @@ def plot_places(model: AnyModel, n_top: int = 20) -> Figure:
 
 
 def plot_pairs(model: AnyModel, n_top: int = 8) -> Figure:
-    """The pairs that divide people most: how often each taste, and the crowd (dashed), prefers the first."""
+    """Draw the most polarising pairs: how often each component prefers the first item.
+
+    Parameters
+    ----------
+    model : FittedModel or model
+        The components.
+    n_top : int
+        How many pairs; 40 at most.
+
+    Returns
+    -------
+    Figure
+        A line for each pair, a dot for each component; dashed is the mean over users.
+    """
     check_at_least("n_top", n_top, 1)
     pairs, names, beta = polarising(model, min(n_top, _MOST))[0], text_of(model.items), model.beta()
     figure, axes = one_panel(6.4, 1.1 + 0.34 * len(pairs))
@@ -111,8 +150,8 @@ def plot_pairs(model: AnyModel, n_top: int = 8) -> Figure:
         i, j = names.index(pair.item), names.index(pair.other)
         axes.hlines(row, 0, 1, color="#e2e0da", linewidth=2, zorder=0)
         for k in range(model.n_components):
-            name = f"taste {k + 1}" if row == 0 else None
-            # so that equal tastes do not hide each other
+            name = f"component {k + 1}" if row == 0 else None
+            # so that equal components do not hide each other
             beside = 0.14 * (k - (model.n_components - 1) / 2)
             axes.plot(
                 beta[k, i, j], row + beside, "o", color=colour(k + 1), markersize=6, label=name
@@ -129,7 +168,18 @@ def plot_pairs(model: AnyModel, n_top: int = 8) -> Figure:
 
 
 def plot_distances(model: AnyModel) -> Figure:
-    """How far apart the tastes are: the fraction of pairs that two of them put in different orders."""
+    """Draw the distances of components: the fraction of pairs that two of them order differently.
+
+    Parameters
+    ----------
+    model : FittedModel or model
+        The components.
+
+    Returns
+    -------
+    Figure
+        A square for each two components.
+    """
     apart, K = distances(model), model.n_components
     figure, axes = one_panel(1.6 + 0.55 * K, 1.3 + 0.5 * K)
     axes.imshow(apart, cmap="Blues", vmin=0, vmax=1)
@@ -146,7 +196,7 @@ def plot_distances(model: AnyModel) -> Figure:
                     fontsize=8,
                     color=paint,
                 )
-    names = [f"taste {k + 1}" for k in range(K)]
+    names = [f"component {k + 1}" for k in range(K)]
     axes.set_xticks(range(K), names, rotation=45, ha="right")
     axes.set_yticks(range(K), names)
     axes.spines[:].set_visible(False)

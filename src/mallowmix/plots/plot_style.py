@@ -1,11 +1,11 @@
-"""What all pictures share: colours, labels, bare axes."""
+"""Colours, labels and axes that all pictures share."""
 
 from typing import Any
 
 from matplotlib.figure import Figure
 
 INK, LIGHT, ACCENT = "#22303c", "#8a97a3", "#c8452d"
-_TASTES = (
+_COLOURS = (
     "#4269d0",
     "#d99a00",
     "#3ca951",
@@ -20,12 +20,12 @@ _TASTES = (
 
 
 def colour(component: int) -> str:
-    """The colour of a component (numbered from 1), the same in every picture, on the page and in the report."""
-    return _TASTES[(component - 1) % len(_TASTES)]
+    """The colour of a component (numbered from 1): the same in pictures, web pages and reports."""
+    return _COLOURS[(component - 1) % len(_COLOURS)]
 
 
 def safe_label(label: object) -> str:
-    """A label as plain text: a dollar sign would begin a formula, and what does not print is spelled out."""
+    """A label as plain text: dollar signs begin no formula, what does not print is spelled out."""
     text = "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in str(label)
@@ -34,13 +34,13 @@ def safe_label(label: object) -> str:
 
 
 def short_label(label: object, letters: int = 28) -> str:
-    """A label that leaves room for the picture."""
+    """A label of at most so many letters, as plain text."""
     text = str(label)
     return safe_label(text if len(text) <= letters else text[: letters - 1] + "…")
 
 
 def one_panel(width: float, height: float) -> tuple[Figure, Any]:
-    """A figure with one pair of axes, two sides of them bare."""
+    """A figure with one pair of axes, without lines on the top and the right."""
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)

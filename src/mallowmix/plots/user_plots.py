@@ -1,4 +1,4 @@
-"""Pictures of people: where they stand between the tastes, how strong their strongest is, where disagreement comes from."""
+"""Pictures of users: their mixtures, their strongest component, where disagreement comes from."""
 
 from typing import Any
 
@@ -15,9 +15,24 @@ from mallowmix.typing import Array
 
 
 def plot_mixtures(theta: ArrayLike, seed: int = 0) -> Figure:
-    """People between the tastes, from their weights (M, K): a histogram for two, a triangle for three, a polygon for more.
+    """Draw users between the components.
 
-    Of many people 2,000 are drawn, the same for the same seed.
+    Parameters
+    ----------
+    theta : (M, K) array_like
+        Users' weights, for two components or more.
+    seed : int
+        Of very many users 2,000 are drawn, the same for the same seed.
+
+    Returns
+    -------
+    Figure
+        A histogram for two components, a triangle for three, a polygon for more.
+
+    Raises
+    ------
+    DataError
+        For weights of fewer than two components.
     """
     theta = _checked(theta)
     K = theta.shape[1]
@@ -30,7 +45,8 @@ def _checked(theta: ArrayLike) -> Array:
     theta = np.asarray(theta, np.float64)
     if theta.ndim != 2 or theta.shape[1] < 2:
         raise DataError(
-            f"theta has the shape {theta.shape}; a picture of mixtures needs a row a person and two tastes or more."
+            f"theta has the shape {theta.shape}; a picture of mixtures needs a row for each user "
+            "and two components or more."
         )
     return theta
 
@@ -39,7 +55,7 @@ def _two(axes: Any, theta: Array) -> None:
     _, _, bars = axes.hist(theta[:, 0], 20, range=(0, 1), rwidth=0.9)
     for bar in bars:
         bar.set_facecolor(colour(1 if bar.get_x() >= 0.5 - 1e-9 else 2))
-    axes.set(xlabel="how much of taste 1 (the rest is taste 2)", ylabel="people")
+    axes.set(xlabel="weight of component 1 (the rest is component 2)", ylabel="people")
 
 
 def _polygon(axes: Any, theta: Array) -> None:
@@ -56,7 +72,7 @@ def _polygon(axes: Any, theta: Array) -> None:
         axes.text(
             x,
             y,
-            f"taste {k + 1}",
+            f"component {k + 1}",
             color=colour(k + 1),
             ha="center",
             va="center",
@@ -68,18 +84,42 @@ def _polygon(axes: Any, theta: Array) -> None:
 
 
 def plot_largest_share(theta: ArrayLike, people: ArrayLike | None = None) -> Figure:
-    """How many people have how much of their strongest taste; `people` says how much each counts."""
+    """Draw a histogram of users' largest weights.
+
+    Parameters
+    ----------
+    theta : (M, K) array_like
+        Users' weights.
+    people : (M,) array_like, optional
+        How often each user counts.
+
+    Returns
+    -------
+    Figure
+        A histogram.
+    """
     found = mixing(np.asarray(theta, np.float64), people)
     figure, axes = one_panel(5.4, 2.8)
     axes.bar(
         found.edges[:-1], found.counts, 0.9 * np.diff(found.edges), align="edge", color="#3346b8"
     )
-    axes.set(xlim=(0, 1), xlabel="share of the strongest taste", ylabel="people")
+    axes.set(xlim=(0, 1), xlabel="weight of the strongest component", ylabel="people")
     return figure
 
 
 def plot_disagreement(found: Disagreement) -> Figure:
-    """Where disagreement comes from: different people, mixed people, noise."""
+    """Draw where disagreement comes from: different people, mixed people, noise.
+
+    Parameters
+    ----------
+    found : Disagreement
+        Of a `diagnose` report.
+
+    Returns
+    -------
+    Figure
+        One bar in three parts.
+    """
     named = (
         ("different people", found.between_people, "#3346b8"),
         ("mixed people", found.within_person, "#8e9be0"),

@@ -1,7 +1,8 @@
-"""The passes over users as array programs: one text for numpy on a processor and for CuPy on a GPU.
+"""The passes over users as array programs, the same for numpy on a processor and CuPy on a GPU.
 
-People times ordered pairs is a sparse matrix N (row m counts what person m chose), so a pass is a product with it. On a GPU each
-of them is one fused kernel instead (`engine.gpu.kernels`), which the benchmark of the GPU holds against the array program.
+Users times ordered pairs is a sparse matrix N (row m counts what user m chose), so a pass is a
+product with it. On a GPU each of them is one fused kernel instead (`engine.gpu.kernels`), which the
+benchmark of the GPU compares with the array program.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from mallowmix.engine.gpu.kernels import MOST_LANES, Kernels
 
 @dataclass(frozen=True)
 class Arrays:
-    """Where arrays live: numpy and SciPy, or CuPy and its twins of SciPy's modules, with kernels."""
+    """The array modules of a device: numpy and SciPy, or CuPy and its SciPy, with kernels."""
 
     xp: Any
     sparse: Any
@@ -23,16 +24,19 @@ class Arrays:
     kernels: Kernels | None = None
 
     def take(self, array: Any, dtype: Any = None) -> Any:
-        """A numpy array where these arrays live."""
+        """A numpy array as an array of this device."""
         return self.xp.asarray(array, dtype)
 
     def give(self, array: Any) -> np.ndarray:
-        """One of these arrays as a numpy array."""
+        """An array of this device as a numpy array."""
         return np.asarray(array.get() if hasattr(array, "get") else array)
 
 
 class Batch(NamedTuple):
-    """Consecutive people as arrays of one place: the rows of the m-th are starts[m]:starts[m+1]. None: all weights are 1."""
+    """Consecutive users as arrays of one device: rows of the m-th are starts[m]:starts[m+1].
+
+    Weights that are None are all 1.
+    """
 
     n_items: int
     starts: Any  # (M + 1,) int64
@@ -42,15 +46,14 @@ class Batch(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """What the signed moment needs to know of a batch, once."""
+    """What the signed moment needs of a batch, computed once."""
 
-    mass: float  # Σ u_m n_m over those with two tokens
-    people: Any  # (M,) u_m c_m, c_m = n_m / (n_m² − Σ squares)
+    mass: float  # Σ u_m n_m over users with two tokens
+    users: Any  # (M,) u_m c_m, c_m = n_m / (n_m² − Σ squares)
     # (Q²,) Σ u_m c_m (squares of a row's tokens): what a token's product with itself would add
     squares: Any
-    ties: Any = (
-        None  # (Q²,) Σ u_m c_m ¼ over halves of ties: what the products of the two halves would add
-    )
+    # (Q²,) Σ u_m c_m ¼ over halves of ties: what the products of the two halves would add
+    ties: Any = None
 
 
 def on_processor() -> Arrays:
@@ -62,7 +65,13 @@ def on_processor() -> Arrays:
 
 
 def on_gpu(*, fused: bool = True) -> Arrays:
-    """CuPy; without `fused` the array programs alone. Raises ImportError without CuPy, and CuPy's own error without a GPU."""
+    """Arrays of CuPy; without `fused` the array programs alone.
+
+    Raises
+    ------
+    ImportError
+        Without CuPy; without a GPU, CuPy's own error.
+    """
     import cupy  # type: ignore[import-not-found]
     import cupyx.scipy.sparse  # type: ignore[import-not-found]
     import cupyx.scipy.special  # type: ignore[import-not-found]
@@ -71,8 +80,8 @@ def on_gpu(*, fused: bool = True) -> Arrays:
     return Arrays(cupy, cupyx.scipy.sparse, cupyx.scipy.special, Kernels(cupy) if fused else None)
 
 
-def count_pairs(on: Arrays, batch: Batch) -> Any:
-    """(Q²,) how often each ordered pair was seen, people weighted by `user_weight`."""
+def batch_pair_counts(on: Arrays, batch: Batch) -> Any:
+    """(Q²,) how often each ordered pair was seen, users weighted by `user_weight`."""
     n_codes, counts = batch.n_items**2, None
     if on.kernels and batch.weight is None and batch.user_weight is None:
         counts = on.kernels.count_pairs(batch.pair, n_codes)
@@ -81,16 +90,16 @@ def count_pairs(on: Arrays, batch: Batch) -> Any:
     return counts.astype(np.float64)
 
 
-def people_scale(on: Arrays, batch: Batch) -> Scale:
-    """Each person's c_m: 0 for those without two distinct tokens."""
+def user_scale(on: Arrays, batch: Batch) -> Scale:
+    """Each user's c_m, which is 0 for those without two distinct tokens."""
     xp, weight = on.xp, batch.weight
     n = on.xp.diff(batch.starts).astype(np.float64)
     squares, row_squares, ties = n, None, None
     if weight is not None:
         whole = xp.floor(weight)
         row_squares, ties = whole + (weight - whole) ** 2, half_ties(on, batch)
-        n = _by_person(on, batch, weight)
-        squares = _by_person(on, batch, row_squares if ties is None else row_squares + ties)
+        n = _by_user(on, batch, weight)
+        squares = _by_user(on, batch, row_squares if ties is None else row_squares + ties)
     products = n**2 - squares  # n (n − 1) where all tokens are whole
     some = (n > 1) & (products > 1e-9 * n**2)
     u = 1.0 if batch.user_weight is None else batch.user_weight
@@ -110,14 +119,30 @@ def people_scale(on: Arrays, batch: Batch) -> Scale:
 
 
 def half_ties(on: Arrays, batch: Batch) -> Any:
-    """(rows,) ¼ for halves of a tie; None where there are none (`engine.tie_halves`)."""
+    """(rows,) ¼ for halves of a tie; None where there are none (`data.tie_halves`)."""
     return tie_halves(batch.starts, batch.pair, batch.weight, batch.n_items, on.xp)
 
 
 def signed_apply(on: Arrays, batch: Batch, scale: Scale, index: Any, value: Any, V: Any) -> Any:
-    """(P, b) the batch's part of A V before normalisation: Xᵀ (Nᵀ C N) X V − D V, X from unordered pairs to signed codes."""
+    """(P, b) the batch's part of A V before normalisation: Xᵀ (Nᵀ C N) X V − D V.
+
+    X goes from unordered pairs to signed codes.
+
+    Parameters
+    ----------
+    on : Arrays
+        The device.
+    batch : Batch
+        The users.
+    scale : Scale
+        From `user_scale`.
+    index, value : (Q²,) arrays
+        Of `PairStatistics`.
+    V : (P, b) array
+        The vectors.
+    """
     W = value[:, None] * V[index]  # X V
-    out = _people_product(on, batch, scale.people, W)
+    out = _user_product(on, batch, scale.users, W)
     ahead, behind = _both_ways(on, batch.n_items)
     own = value[ahead] ** 2 * scale.squares[ahead] + value[behind] ** 2 * scale.squares[behind]
     if scale.ties is not None:
@@ -125,7 +150,7 @@ def signed_apply(on: Arrays, batch: Batch, scale: Scale, index: Any, value: Any,
     return value[ahead, None] * out[ahead] + value[behind, None] * out[behind] - own[:, None] * V
 
 
-def _people_product(on: Arrays, batch: Batch, c: Any, W: Any) -> Any:
+def _user_product(on: Arrays, batch: Batch, c: Any, W: Any) -> Any:
     """(Q², b) Nᵀ diag(c) N W."""
     if on.kernels:
         return on.kernels.signed_pass(batch.starts, batch.pair, batch.weight, c, W)
@@ -136,12 +161,38 @@ def _people_product(on: Arrays, batch: Batch, c: Any, W: Any) -> Any:
     return N.T @ (c[:, None] * (N @ W))
 
 
-def fold(
+def batch_e_step(
     on: Arrays, batch: Batch, table: Any, alpha: Any, gamma: Any = None, inner: int = 3
 ) -> tuple[Any, Any, Any, Any]:
-    """One E-step: counts (Q², K), the bound without its prior normaliser, Σ E log θ_k with Σ u_m behind it, and γ (M, K).
+    """Do one variational E-step.
 
     r_k = β_k scale_k / Σ_l β_l scale_l is what a row gives component k, scale_k = exp E log θ_k.
+
+    Parameters
+    ----------
+    on : Arrays
+        The device.
+    batch : Batch
+        The users.
+    table : (Q², K) array
+        β of every ordered pair.
+    alpha : (K,) array
+        The prior.
+    gamma : (M, K) array, optional
+        Users' γ to begin with.
+    inner : int
+        Fixed-point steps of γ.
+
+    Returns
+    -------
+    counts : (Q², K) array
+        Expected counts.
+    bound : float
+        The ELBO without its prior normaliser.
+    sums : (K + 1,) array
+        Σ E log θ_k, and last Σ u_m.
+    gamma : (M, K) array
+        Users' γ.
     """
     K, fresh = table.shape[1], gamma is None
     if on.kernels and K <= 4 * MOST_LANES:
@@ -156,21 +207,21 @@ def _fold(
     on: Arrays, batch: Batch, table: Any, alpha: Any, gamma: Any, inner: int
 ) -> tuple[Any, Any, Any, Any]:
     xp, K = on.xp, table.shape[1]
-    beta, person = table[batch.pair], people_of(on, batch)
+    beta, user = table[batch.pair], user_of_row(on, batch)
     w = xp.ones(len(batch.pair), np.float32) if batch.weight is None else batch.weight
     u = xp.ones(len(batch.starts) - 1) if batch.user_weight is None else batch.user_weight
     if gamma is None:
-        gamma = (alpha + _by_person(on, batch, w)[:, None] / K).astype(np.float32)
+        gamma = (alpha + _by_user(on, batch, w)[:, None] / K).astype(np.float32)
     for _ in range(inner):
         scale = xp.exp(_e_log(on, gamma)).astype(np.float32)
-        total = (beta * scale[person]).sum(axis=1)
-        gamma = (alpha + scale * _by_person(on, batch, beta * (w / total)[:, None])).astype(
+        total = (beta * scale[user]).sum(axis=1)
+        gamma = (alpha + scale * _by_user(on, batch, beta * (w / total)[:, None])).astype(
             np.float32
         )
     e_log = _e_log(on, gamma)
     scale = xp.exp(e_log).astype(np.float32)
-    given = beta * scale[person]
-    total, w = given.sum(axis=1), w * u[person]
+    given = beta * scale[user]
+    total, w = given.sum(axis=1), w * u[user]
     given *= (w / total)[:, None]
     counts = xp.stack([xp.bincount(batch.pair, given[:, k], len(table)) for k in range(K)], axis=1)
     g = gamma.astype(np.float64)
@@ -187,21 +238,21 @@ def _e_log(on: Arrays, gamma: Any) -> Any:
     return on.special.psi(g) - on.special.psi(g.sum(axis=1, keepdims=True))
 
 
-def people_of(on: Arrays, batch: Batch) -> Any:
-    """The person of each row."""
+def user_of_row(on: Arrays, batch: Batch) -> Any:
+    """(rows,) the user of each row."""
     return rows_users(batch.starts, len(batch.pair), on.xp)
 
 
 def _row_weights(on: Arrays, batch: Batch) -> Any:
-    """Each row's weight times its person's, None where all are 1."""
+    """Each row's weight times that of its user, None where all are 1."""
     if batch.user_weight is None:
         return batch.weight
-    u = batch.user_weight[people_of(on, batch)]
+    u = batch.user_weight[user_of_row(on, batch)]
     return u if batch.weight is None else u * batch.weight
 
 
-def _by_person(on: Arrays, batch: Batch, values: Any) -> Any:
-    """Sums of the values of each person's rows."""
+def _by_user(on: Arrays, batch: Batch, values: Any) -> Any:
+    """Sums of the values of each user's rows."""
     n = len(batch.pair)
     ones = on.xp.ones(n, np.float64)
     S = on.sparse.csr_matrix(

@@ -1,7 +1,8 @@
-"""The steps that have a form for a GPU, by the names of the steps. Each form gives what its step gives, for a batch of blocks.
+"""The steps that have a form for a GPU, by the names of the steps.
 
-A form is ``form(arrays, batch, broadcast, state) -> (sum, new state)``, or `NotImplemented` where it cannot do what the
-step can; then threads do it. `tests/test_device.py` compares every form with its step.
+Each form returns what its step returns, for a batch of blocks. A form is ``form(arrays, batch,
+broadcast, state) -> (sum, new state)``, or `NotImplemented` where it cannot do what the step can;
+then threads do it. `tests/test_device.py` compares every form with its step.
 """
 
 from collections.abc import Callable
@@ -16,13 +17,13 @@ DeviceForm: TypeAlias = Callable[[Arrays, Batch, Any, Any], Any]
 
 
 def _count_pairs(on: Arrays, batch: Batch, broadcast: Any, state: Any) -> Any:
-    return on.give(device_arrays.count_pairs(on, batch)), None
+    return on.give(device_arrays.batch_pair_counts(on, batch)), None
 
 
 def _signed_rows(on: Arrays, batch: Batch, null_key: Any, state: Any) -> Any:
     if null_key is not None:  # signs are drawn by a counter that the GPU does not have
         return NotImplemented
-    scale = device_arrays.people_scale(on, batch)
+    scale = device_arrays.user_scale(on, batch)
     return scale.mass, scale
 
 
@@ -35,7 +36,7 @@ def _signed_moment(on: Arrays, batch: Batch, broadcast: Any, rows: Any) -> Any:
 
 def _variational_e_step(on: Arrays, batch: Batch, broadcast: Any, gamma: Any) -> Any:
     table, alpha, inner = broadcast
-    counts, elbo, sums, gamma = device_arrays.fold(
+    counts, elbo, sums, gamma = device_arrays.batch_e_step(
         on, batch, on.take(table), on.take(alpha), gamma, inner
     )
     return (on.give(counts).astype(np.float64), float(elbo), on.give(sums)), gamma

@@ -1,8 +1,8 @@
 """The GPU engine: steps that have a form for a GPU run there, all others on threads.
 
-Blocks go to the GPU in batches and stay as long as there is room; what is beyond that is copied for each
-pass. Sums on a GPU are taken in any order, so its answers agree with the processor's to rounding and not
-to the byte.
+Blocks go to the GPU in batches and stay as long as there is room; what is beyond that is copied for
+each pass. Sums on a GPU are taken in any order, so its answers agree with the processor's to
+rounding and not to the byte.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _SHARE = 0.6  # of the free memory of the GPU that batches may stay in
 
 
 class DeviceState:
-    """A block's part of what a batch keeps on the GPU; numpy sees the block's own rows."""
+    """A block's part of the state of a batch on the GPU; as a numpy array, the block's rows."""
 
     def __init__(self, on: Arrays, whole: Any, first: int, last: int) -> None:
         self.on, self.whole, self.first, self.last = on, whole, first, last
@@ -42,7 +42,7 @@ class GpuEngine(ThreadEngine):
     n_jobs : int
         How many threads for the steps that have no form for a GPU.
     arrays : Arrays
-        Where arrays live; the arrays of the processor serve in tests.
+        The device; tests use the arrays of the processor.
     room : int
         Bytes that batches may stay in; most of the free memory of the GPU unless given.
     """
@@ -129,7 +129,7 @@ class GpuEngine(ThreadEngine):
 
 
 def to_batch(on: Arrays, blocks: list[Block]) -> Batch:
-    """Blocks in memory as one batch where `on` says. Weights that are all 1 take no room."""
+    """Blocks in memory as one batch on the device `on`; weights that are all 1 take no room."""
     weight = np.concatenate([block.weight for block in blocks])
     user_weight = np.concatenate([block.user_weight for block in blocks])
     lengths = np.concatenate([np.diff(block.starts) for block in blocks])
@@ -152,7 +152,7 @@ def _n_users(item: AnyBlock) -> int:
 
 
 def _groups(blocks: Sequence[AnyBlock]) -> list[tuple[int, int]]:
-    """Consecutive blocks of up to `ROWS` rows; a shard, or a stored block, is a batch of its own."""
+    """Consecutive blocks of up to `ROWS` rows; a shard, or a stored block, is a batch by itself."""
     edges, rows = [0], 0
     for i, block in enumerate(blocks):
         size = len(block.pair) if isinstance(block, Block) else ROWS

@@ -1,4 +1,7 @@
-"""The passes of `engine.gpu.device_arrays` as fused CUDA kernels: compiled by CuPy on the first call, from kernels.cu beside this file."""
+"""The passes of `engine.gpu.device_arrays` as fused CUDA kernels.
+
+CuPy compiles them on the first call, from kernels.cu beside this file.
+"""
 
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +15,15 @@ MOST_LANES = 32  # of `fold`: 128 components
 
 
 class Kernels:
-    """Launches on one card. Tables have their columns padded to whole groups of four, as wide as a group of threads reads."""
+    """Launches of kernels on one GPU.
+
+    Tables have their columns padded to whole groups of four, as wide as a group of threads reads.
+
+    Parameters
+    ----------
+    cupy : module
+        CuPy.
+    """
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
@@ -20,7 +31,7 @@ class Kernels:
         self._modules: dict[tuple[int, int], Any] = {}
 
     def count_pairs(self, pair: Any, n_codes: int) -> Any:
-        """(codes,) how often each code occurs, or None where the counters do not fit into shared memory."""
+        """(codes,) how often each code occurs; None where counters do not fit in shared memory."""
         if 4 * n_codes > MOST_SHARED:
             return None
         kernel = self._kernel("count_pairs", 8, 8)
@@ -31,14 +42,14 @@ class Kernels:
         return out
 
     def signed_pass(self, starts: Any, pair: Any, weight: Any, scale: Any, W: Any) -> Any:
-        """(codes, b) Nᵀ diag(scale) N W, N the (people, codes) counts."""
+        """(codes, b) Nᵀ diag(scale) N W, N the (users, codes) counts."""
         b = W.shape[1]
         lanes = 2 * -(-b // 8)  # whole sectors of 32 bytes
         table, out = self._padded(W, 4 * lanes), self.cupy.zeros((len(W), 4 * lanes), np.float32)
-        n_people, people_a_block = len(starts) - 1, THREADS // lanes
-        arguments = (starts, pair, self._or_null(weight), scale, table, out, np.int32(n_people))
+        n_users, users_a_block = len(starts) - 1, THREADS // lanes
+        arguments = (starts, pair, self._or_null(weight), scale, table, out, np.int32(n_users))
         self._kernel("signed_pass", lanes, 8)(
-            (-(-n_people // people_a_block),), (THREADS,), arguments
+            (-(-n_users // users_a_block),), (THREADS,), arguments
         )
         return out[:, :b]
 
@@ -54,7 +65,13 @@ class Kernels:
         inner: int,
         fresh: bool,
     ):
-        """The E-step; `gamma` (people, K) is changed in place. Counts (codes, K), the bound, and Σ E log θ with Σ u behind it."""
+        """Do the E-step of `device_arrays.batch_e_step`; `gamma` (users, K) is changed in place.
+
+        Returns
+        -------
+        tuple
+            Counts (codes, K), the bound, and Σ E log θ_k with Σ u_m last.
+        """
         cp, K = self.cupy, table.shape[1]
         lanes = 1 << max(0, (-(-K // 4) - 1).bit_length())
         padded, counts = (
@@ -62,8 +79,8 @@ class Kernels:
             cp.zeros((len(table), 4 * lanes), np.float32),
         )
         bound, sums = cp.zeros(1), cp.zeros(K + 1)
-        n_people = len(starts) - 1
-        grid = min(-(-n_people * lanes // THREADS), 8 * self.n_processors)
+        n_users = len(starts) - 1
+        grid = min(-(-n_users * lanes // THREADS), 8 * self.n_processors)
         arguments = (
             starts,
             pair,
@@ -77,7 +94,7 @@ class Kernels:
             counts,
             bound,
             sums,
-            np.int32(n_people),
+            np.int32(n_users),
             np.int32(K),
             np.int32(inner),
             np.int32(fresh),
@@ -86,7 +103,7 @@ class Kernels:
         return counts[:, :K], bound, sums
 
     def gather(self, table: Any, rounds: int) -> float:
-        """Bytes read by one run of the kernel that measures what the card can gather from rows of 128 bytes."""
+        """Bytes read by one run of the kernel that measures how fast the GPU gathers rows."""
         blocks = 16 * self.n_processors
         self._kernel("gather_rate", 8, 8)(
             (blocks,), (THREADS,), (table, np.uint32(len(table)), np.int32(rounds), table)

@@ -1,4 +1,4 @@
-"""The engine for data larger than memory: blocks are read as they are needed, and finished passes are written down."""
+"""The engine for data larger than memory: blocks are read when needed, finished passes stored."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,17 @@ _SAMPLE = 200 * 10**6  # bytes of the sample that is learnt from in memory, with
 
 
 class DiskEngine(ThreadEngine):
-    """Threads over blocks, as many as the memory has room for. A run that was killed goes on from its last finished pass."""
+    """Threads over blocks, as many as the memory has room for.
+
+    A run that was killed continues from its last finished pass.
+
+    Parameters
+    ----------
+    n_jobs : int
+        How many threads at most; all cores unless given.
+    memory : str or float
+        A bound for data and work arrays, as in "2GB".
+    """
 
     def __init__(self, n_jobs: int | None = None, *, memory: str | float = "2GB") -> None:
         super().__init__(n_jobs)
@@ -26,9 +36,9 @@ class DiskEngine(ThreadEngine):
 
     @contextmanager
     def session(self, comparisons: Any, n_components: Any) -> Iterator[None]:
-        """Make room for a fit with so many components, and find what an earlier run has finished.
+        """Fit the number of threads to the memory, and find the passes of an earlier run.
 
-        When the fit is done, what was kept for another start is removed.
+        When the fit ends well, its stored passes are removed.
         """
         if not isinstance(comparisons, StoredComparisons):
             yield
@@ -43,7 +53,7 @@ class DiskEngine(ThreadEngine):
             self.passes = None
 
     def _room(self, n_items: int, n_components: int) -> int:
-        """How many threads have room: each has two answers in hand, one more waits for each, and there is their sum."""
+        """How many threads have room: three answers for each, of which one waits, and their sum."""
         answer = 4 * n_components * n_items * (n_items - 1) * _NODES
         room = (self.memory - _SAMPLE - 4 * answer) // (3 * answer)
         if room < 1:
@@ -66,14 +76,14 @@ class DiskEngine(ThreadEngine):
         *,
         progress: BlockProgress | None = None,
     ) -> tuple[Answer, list[State]]:
-        """As `ThreadEngine.reduce`; a pass over stored blocks that was finished before is looked up."""
+        """As `ThreadEngine.reduce`; the sum of a stored pass is read instead."""
         if self.passes is None or state is not None or not of_stored(blocks):
             return super().reduce(step, blocks, broadcast, state, progress=progress)
         total, found = self.passes.find(step, broadcast)
         if found:
             return total, [None] * len(blocks)  # type: ignore[list-item]
         total, after = super().reduce(step, blocks, broadcast, progress=progress)
-        # a state that stays with its block is not written down
+        # a pass with states is not stored
         if all(each is None for each in after):
             self.passes.keep(step, broadcast, total)
         return total, after

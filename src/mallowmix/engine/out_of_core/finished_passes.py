@@ -1,4 +1,7 @@
-"""Finished passes on disk: the sum of each, under a name that says what it was the sum of, so that a killed run goes on."""
+"""Finished passes on disk: the sum of each, so that a killed run can continue.
+
+The name of a file is a digest of the data, the step and what was broadcast.
+"""
 
 import hashlib
 import json
@@ -19,7 +22,15 @@ _NONE = "none"
 
 
 class FinishedPasses:
-    """A folder of sums, of passes over shards of what is stored: others are not worth it (`of_stored`)."""
+    """A folder of sums of passes over stored shards; others are fast enough (`of_stored`).
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are stored.
+    fingerprint : str
+        The digest of the data.
+    """
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder, self.fingerprint = folder, fingerprint
@@ -35,13 +46,13 @@ class FinishedPasses:
             return None, False
 
     def keep(self, step: ReduceStep[Any, Any], broadcast: Any, total: Any) -> None:
-        """Write the sum down, whole or not at all."""
+        """Store the sum, whole or not at all."""
         self.folder.mkdir(exist_ok=True)
         with replacing(self._file(step, broadcast)) as temporary:
             _write(temporary, total)
 
     def forget(self) -> None:
-        """Remove all: the run they were for has ended well."""
+        """Remove all, when the run has ended well."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _file(self, step: ReduceStep[Any, Any], broadcast: Any) -> Path:
@@ -52,7 +63,7 @@ class FinishedPasses:
 
 
 def of_stored(blocks: Sequence[AnyBlock]) -> bool:
-    """Whether these blocks are shards of what is stored."""
+    """Whether these blocks are shards of stored blocks."""
     return bool(blocks) and isinstance(blocks[0], Shard) and blocks[0].is_stored
 
 

@@ -1,4 +1,4 @@
-"""Rows in any order to rows sorted by person and pair: partitioned by ranges of people, then each part sorted in memory."""
+"""Rows sorted by user and pair: partitioned by ranges of users, then each part sorted in memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ WHOLE = 255  # up to this whole weight a row's weight is held in one byte
 
 
 class Plan(NamedTuple):
-    """How people are cut into parts: so many in each, and how their keys are held. The sorted rows do not depend on it."""
+    """How users are cut into parts, and the type of their keys; sorted rows do not depend on it."""
 
     n_parts: int
     users_a_part: int
@@ -23,13 +23,23 @@ class Plan(NamedTuple):
 class Merged(NamedTuple):
     """Sorted rows of one part, repeated ones merged."""
 
-    lengths: NDArray[np.int64]  # rows of each person
+    lengths: NDArray[np.int64]  # rows of each user
     pair: NDArray[np.int64]
     weight: NDArray[np.float64]
 
 
 def plan_parts(n_rows: int, n_users: int, n_items: int, memory: int, *, weighted: bool) -> Plan:
-    """As few parts as memory allows, but so many that keys fit into 32 bits where that takes no more than a few hundred."""
+    """Plan as few parts as memory allows, but enough for keys of 32 bits where 512 parts suffice.
+
+    Parameters
+    ----------
+    n_rows, n_users, n_items : int
+        Sizes of the data.
+    memory : int
+        Bytes for sorting one part.
+    weighted : bool
+        Whether rows have weights.
+    """
     bytes_a_row = 8 + 8 * weighted
     parts = max(1, -(-n_rows * bytes_a_row * _SORTING // memory))
     narrow = -(-n_users * n_items**2 // 2**32)
@@ -40,7 +50,19 @@ def plan_parts(n_rows: int, n_users: int, n_items: int, memory: int, *, weighted
 
 
 def write_parts(batches: Any, plan: Plan, folder: Path, *, weighted: bool) -> None:
-    """Append every batch's rows to the files of their parts."""
+    """Append every batch's rows to the files of their parts.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        Columns: part, key and, where `weighted`, weight.
+    plan : Plan
+        The parts.
+    folder : Path
+        Where the files go.
+    weighted : bool
+        Whether rows have weights.
+    """
     keys = [(folder / f"key-{p:03}").open("wb") for p in range(plan.n_parts)]
     weights = (
         [(folder / f"weight-{p:03}").open("wb") for p in range(plan.n_parts)] if weighted else []
@@ -67,7 +89,19 @@ def _append(values: NDArray[Any], edges: NDArray[np.intp], files: list[Any]) -> 
 def merged_parts(
     plan: Plan, n_users: int, n_items: int, folder: Path, *, weighted: bool
 ) -> Iterator[Merged]:
-    """Part after part, sorted; its files are removed once it is done with."""
+    """Sort part after part; the files of a part are removed afterwards.
+
+    Parameters
+    ----------
+    plan : Plan
+        The parts.
+    n_users, n_items : int
+        M and Q.
+    folder : Path
+        Where `write_parts` wrote.
+    weighted : bool
+        Whether rows have weights.
+    """
     for p in range(plan.n_parts):
         count = min(plan.users_a_part, n_users - p * plan.users_a_part)
         key = np.fromfile(folder / f"key-{p:03}", plan.key)
@@ -83,7 +117,10 @@ def merged_parts(
 def merge(
     key: NDArray[Any], weight: NDArray[np.float64] | None
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Keys ascending, each once, and how often or with what weight in all; equal keys are added up from the least weight on."""
+    """Keys ascending, each once, and their total weights, or counts where there are none.
+
+    Equal keys are added up in the order of their weights, so that the sum depends on nothing else.
+    """
     if weight is None:
         key.sort()
     else:

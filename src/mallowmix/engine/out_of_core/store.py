@@ -1,4 +1,4 @@
-"""store_comparisons: from shards of any size to comparisons on disk, once; whole or not at all."""
+"""store_comparisons: from files of any size to comparisons on disk, whole or not at all."""
 
 import json
 import os
@@ -13,6 +13,7 @@ import numpy as np
 
 from mallowmix.engine.blocks import MAX_ITEMS
 from mallowmix.engine.memory_size import check_memory
+from mallowmix.engine.out_of_core.duckdb_connection import connect, explain_duckdb_errors
 from mallowmix.engine.out_of_core.partition import (
     WHOLE,
     Merged,
@@ -21,7 +22,8 @@ from mallowmix.engine.out_of_core.partition import (
     plan_parts,
     write_parts,
 )
-from mallowmix.engine.out_of_core.scan import Scan, Source, connect, find_source, speaking_of
+from mallowmix.engine.out_of_core.scan import Scan
+from mallowmix.engine.out_of_core.source_files import Source, find_source
 from mallowmix.engine.out_of_core.stored_blocks import (
     FORMAT,
     StoredComparisons,
@@ -43,40 +45,73 @@ def store_comparisons(
     missing: str = "error",
     n_jobs: int | None = None,
 ) -> StoredComparisons:
-    """Comparisons that need not fit into memory: sorted by person once, into a folder, and read from there block by block.
+    r"""Sort comparisons that need not fit into memory into a folder, to be read block by block.
 
-    source : files of user, winner, loser and perhaps weight: a path (.parquet, .csv, .tsv, these two also with .gz), a folder of
-        .parquet files, a pattern such as "votes-*.parquet", or a list of these
-    cache : the folder; `NAME.blocks` in the current one unless given. One that is there already is used if it was made from the
-        same files, and refused if it was not
-    memory : a bound for data and work arrays, as in "2GB"; the interpreter and its libraries are not counted
-    columns, self_pairs, missing : as in `read_comparisons`
+    Parameters
+    ----------
+    source : str, Path or list of these
+        Files of user, winner, loser and perhaps weight: a path (.parquet, .csv, .tsv, these two
+        also with .gz), a folder of .parquet files, a pattern such as "choices-*.parquet", or a
+        list.
+    cache : str or Path, optional
+        The folder; `NAME.blocks` in the current one unless given. One that exists is used if it was
+        made from the same files.
+    memory : str or float
+        A bound for data and work arrays, as in "2GB"; the interpreter and its libraries are not
+        counted.
+    columns, self_pairs, missing
+        As in `read_comparisons`.
+    n_jobs : int, optional
+        How many threads; all cores unless given.
+
+    Returns
+    -------
+    StoredComparisons
+        To be given to `fit` instead of comparisons.
+
+    Raises
+    ------
+    FileError
+        Where a file cannot be read, the disk is full, or the folder was made from other files.
+    DataError
+        Where rows are wrong, as in `read_comparisons`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import mallowmix as mm
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> text = "user,winner,loser\nann,tea,milk\nbob,milk,tea\n"
+    >>> _ = (folder / "choices.csv").write_text(text)
+    >>> mm.store_comparisons(folder / "choices.csv", folder / "choices.blocks")
+    StoredComparisons(2 comparisons of 2 items by 2 users)
     """
     limit = check_memory(memory)
     found = find_source(source, columns, self_pairs, missing)
     folder = Path(cache) if cache is not None else Path(default_cache(source))
     if folder.exists():
         return _opened(folder, found)
-    with _beside(folder) as building, speaking_of(found.files):
+    with _beside(folder) as building, explain_duckdb_errors(found.files):
         _check_space(building, found)
         _build(building, found, limit, n_jobs or os.cpu_count() or 1)
     return StoredComparisons(folder)
 
 
 def default_cache(source: Any) -> str:
-    """votes.blocks for votes.csv, votes-*.parquet and the folder votes."""
+    """The folder unless given: votes.blocks for votes.csv, votes-*.parquet and the folder votes."""
     first = Path(source if isinstance(source, str | Path) else next(iter(source)))
     stem = first.resolve().name.split(".")[0].split("*")[0].rstrip("-_")
     return f"{stem or 'votes'}.blocks"
 
 
 def _opened(folder: Path, source: Source) -> StoredComparisons:
-    made_from, asked = read_about(folder)["source"], json.loads(json.dumps(source.identity()))
-    if made_from != asked:
+    made_from, given = read_about(folder)["source"], json.loads(json.dumps(source.identity()))
+    if made_from != given:
         raise FileError(
             f"{folder} holds other comparisons than {source.files[0]}"
-            f"{' and the other files' * (len(source.files) > 1)} now do: remove it, or name another "
-            "folder with ",
+            f"{' and the other files' * (len(source.files) > 1)} now do: remove it, or name "
+            "another folder with ",
             Option("cache"),
             ".",
         )
@@ -85,7 +120,7 @@ def _opened(folder: Path, source: Source) -> StoredComparisons:
 
 @contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
-    """A folder to build in, which takes its place when all is well, and is removed when it is not."""
+    """A folder to build in, which is renamed when all is well, and removed when it is not."""
     _clear(folder)
     building = folder.with_name(f".{folder.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
@@ -104,7 +139,7 @@ def _beside(folder: Path) -> Iterator[Path]:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what runs that were killed left half-built."""
+    """Remove half-built folders of runs that were killed."""
     for left in folder.parent.glob(f".{folder.name}.*.tmp"):
         process = left.name.removeprefix(f".{folder.name}.").split("-")[0]
         if process.isdigit() and not _alive(int(process)):
@@ -122,7 +157,7 @@ def _alive(process: int) -> bool:
 
 
 def _check_space(folder: Path, source: Source) -> None:
-    """A disk that is far too small is told before hours of work; Parquet rows take about 4 bytes."""
+    """Refuse a disk that is far too small before hours of work; Parquet rows take about 4 bytes."""
     free, needed = shutil.disk_usage(folder).free, source.nbytes()
     if free < needed:
         raise FileError(
@@ -141,7 +176,8 @@ def _build(folder: Path, source: Source, memory: int, n_jobs: int) -> None:
     items = scan.items()
     if len(items) > MAX_ITEMS:
         raise DataError(
-            f"There are {len(items):,} items; at most {MAX_ITEMS:,} can be numbered as pairs. Keep those compared most."
+            f"There are {len(items):,} items; at most {MAX_ITEMS:,} can be numbered as pairs. "
+            "Keep those compared most."
         )
     plan = plan_parts(n_rows, n_users, len(items), memory // 2, weighted=scan.weighted)
     write_parts(
@@ -150,7 +186,7 @@ def _build(folder: Path, source: Source, memory: int, n_jobs: int) -> None:
         folder,
         weighted=scan.weighted,
     )
-    scan.write_people(folder / "users.parquet")
+    scan.write_users(folder / "users.parquet")
     con.close()
     shutil.rmtree(folder / "spill", ignore_errors=True)
     sizes = _write_rows(folder, plan, n_users, len(items), weighted=scan.weighted)
@@ -167,7 +203,7 @@ def _build(folder: Path, source: Source, memory: int, n_jobs: int) -> None:
 def _write_rows(
     folder: Path, plan: Plan, n_users: int, n_items: int, *, weighted: bool
 ) -> dict[str, Any]:
-    """The flat arrays of `engine.out_of_core.stored_blocks`, a part of the people after the other."""
+    """Write the flat arrays of `engine.out_of_core.stored_blocks`, part after part."""
     rows = _Rows(folder, n_items)
     for part in merged_parts(plan, n_users, n_items, folder, weighted=weighted):
         rows.add(part)

@@ -1,8 +1,10 @@
-"""Comparisons on disk: rows sorted by person and pair, two to five bytes each, read a block at a time.
+"""Comparisons on disk: rows sorted by user and pair, two to five bytes each, read block by block.
 
-A folder holds `about.json` (sizes, items, what it was made from), `users.parquet` (labels by number) and flat arrays: `starts`
-(int64, where each person's rows start), `pair` (winner · Q + loser in 16 or 32 bits), `weight` (a byte, 0 where the weight is not
-a whole number up to 255), `other_rows` and `other_weights` (which rows those are), `pairs` (how often each pair was seen).
+A folder holds `about.json` (sizes, items, what it was made from), `users.parquet` (labels by
+number) and flat arrays: `starts` (int64, where each user's rows start), `pair` (winner · Q + loser
+in 16 or 32 bits), `weight` (a byte, 0 where the weight is not a whole number up to 255),
+`other_rows` and `other_weights` (those rows and their weights), `pairs` (how often each pair was
+seen).
 """
 
 import hashlib
@@ -36,7 +38,7 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class BlockOnDisk:
-    """Where a block's rows lie; `load` reads them."""
+    """A block whose rows are on disk; `load` reads them."""
 
     folder: str
     first_user: int
@@ -64,7 +66,18 @@ class BlockOnDisk:
 
 
 class StoredComparisons:
-    """What `Comparisons` is to a fit, for data that stays on disk; from `store_comparisons`, or by the name of its folder."""
+    """Comparisons that stay on disk, for `fit` and functions of a fitted model.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Made by `store_comparisons`.
+
+    Raises
+    ------
+    FileError
+        Where it is no such folder.
+    """
 
     frame_kind: str | None = None  # stored comparisons came from files
 
@@ -86,19 +99,22 @@ class StoredComparisons:
 
     @cached_property
     def users(self) -> Labels:
-        """The labels of all people, read when they are asked for."""
+        """The labels of all users, read when they are first needed."""
         return as_labels(pq.read_table(self.folder / "users.parquet").column(0).to_pylist())
 
     @property
     def user_weight(self) -> NDArray[np.float64]:
-        """Everybody counts once."""
+        """(M,) ones: each user counts once."""
         return np.broadcast_to(1.0, self.n_users)
 
     def __len__(self) -> int:
         return self.n_rows
 
     def __repr__(self) -> str:
-        return f"StoredComparisons({self.n_comparisons:,.12g} comparisons of {self.n_items} items by {self.n_users} users)"
+        return (
+            f"StoredComparisons({self.n_comparisons:,.12g} comparisons of {self.n_items} items "
+            f"by {self.n_users} users)"
+        )
 
     def blocks(self) -> list[BlockOnDisk]:
         """The same blocks as of the same comparisons in memory."""
@@ -106,28 +122,32 @@ class StoredComparisons:
         return [BlockOnDisk(str(self.folder), a, b - a, self.n_items) for a, b in pairwise(edges)]
 
     def with_items(self, items: ArrayLike, *, unknown_items: str = "error") -> "StoredComparisons":
-        """These comparisons for a model of the same items."""
+        """These comparisons for a model, which must have the same items."""
         if text_of(np.asarray(items)) != text_of(self.items):
             raise DataError(
-                "The items are not those of the model: comparisons on disk go with a model of the very same items."
+                "The items are not those of the model: comparisons on disk go with a model of the "
+                "very same items."
             )
         return self
 
     def per_user(self) -> NDArray[np.float64]:
-        """n_m, the number of comparisons of each person."""
-        people = (
+        """(M,) n_m, the number of comparisons of each user."""
+        starts = (
             self._starts[block.first_user : block.first_user + block.n_users + 1]
             for block in self.blocks()
         )
         return np.concatenate(
             [
                 np.add.reduceat(read_weights(self.folder, int(s[0]), int(s[-1])), s[:-1] - s[0])
-                for s in people
+                for s in starts
             ]
         )
 
     def summary(self) -> Comparisons:
-        """Comparisons that say what these say of items, as one person's, and name everybody with fewer than two."""
+        """Comparisons in memory that have the same limits (`checks.concerns.Limits`).
+
+        One user has all the pairs; beside are the users with fewer than two comparisons.
+        """
         code = np.flatnonzero(self.pair_counts)
         few = np.flatnonzero(self.per_user() < 2)
         names = self.users[few].tolist() if len(few) else []
@@ -138,7 +158,7 @@ class StoredComparisons:
             loser,
             np.full(len(code), 2.0),
             self.items,
-            ["everybody else", *names],
+            ["all other users", *names],
         )
 
     @property
@@ -147,7 +167,7 @@ class StoredComparisons:
         return read_array(self.folder, "pairs")
 
     def fingerprint(self) -> str:
-        """The digest of the same comparisons in memory, found once."""
+        """The digest of the same comparisons in memory, computed once."""
         kept = self.folder / "fingerprint"
         if not kept.exists():
             digest = self._digest()
@@ -207,7 +227,19 @@ def read_about(folder: Path) -> dict[str, Any]:
 def read_array(
     folder: str | Path, name: str, first: int = 0, last: int | None = None, dtype: Any = None
 ) -> NDArray[Any]:
-    """Some entries of one of the flat arrays."""
+    """Read some entries of one of the flat arrays.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Of stored comparisons.
+    name : str
+        Of the array.
+    first, last : int
+        The entries first:last; up to the end unless given.
+    dtype : optional
+        The type where the name does not determine it.
+    """
     dtype = np.dtype(dtype or _TYPES[name])
     count = -1 if last is None else last - first
     try:
@@ -216,13 +248,14 @@ def read_array(
         raise _lacking(folder, name, error.strerror) from None
     if last is not None and len(found) < count:
         raise FileError(
-            f"{folder} is damaged: its array {name} ends too early. Remove the folder, and run again."
+            f"{folder} is damaged: its array {name} ends too early. Remove the folder, and run "
+            "again."
         )
     return found
 
 
 def _mapped(folder: str | Path, name: str) -> NDArray[Any]:
-    """One of the flat arrays, of which only what is looked at is read."""
+    """One of the flat arrays as a memory map."""
     try:
         return np.memmap(Path(folder) / name, _TYPES[name], "r")
     except (OSError, ValueError) as error:  # not there, or empty
@@ -232,7 +265,8 @@ def _mapped(folder: str | Path, name: str) -> NDArray[Any]:
 def _lacking(folder: str | Path, name: str, reason: object) -> FileError:
     if not Path(folder).is_dir():
         return FileError(
-            f"{folder} is not there: keep it, on a disk that all workers see under the same name, and run again."
+            f"{folder} is not there: keep it, on a disk that all workers see under the same name, "
+            "and run again."
         )
     return FileError(
         f"{folder} lacks its array {name} ({reason}): remove the folder, and run again."

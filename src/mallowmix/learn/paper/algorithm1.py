@@ -1,4 +1,4 @@
-"""Algorithm 1: the paper's method from end to end. Halves, novel pairs, ranking matrix, components, prior."""
+"""Algorithm 1: the paper's method. Halves, novel pairs, ranking matrix, components, prior."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from mallowmix.learn.paper.components_from_topics import components_from_topics
 from mallowmix.learn.paper.ddp import ddp_pairs
 from mallowmix.learn.paper.fast_anchor_words import anchor_pairs
 from mallowmix.learn.paper.novel_pairs import (
-    NovelPairs,
+    NovelPairEstimate,
     candidate_pairs,
     check_enough,
     find_novel_pairs,
@@ -37,7 +37,29 @@ def algorithm_1(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> FittedModel:
-    """Learn an M4 as the paper does; the options name what may stand in the place of a step."""
+    """Learn an M4 as the paper does, or with other algorithms for some steps.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        What users preferred.
+    n_components : int
+        K.
+    options : ProjectionsOptions, optional
+        Which algorithm does each step, and its settings; the paper's unless given.
+    seed, engine, progress
+        As in `fit`.
+
+    Returns
+    -------
+    FittedModel
+        The model and a report of the steps.
+
+    Raises
+    ------
+    FitError
+        Where the data does not show so many components.
+    """
     chosen = options or ProjectionsOptions()
     E = moments_of(comparisons, n_components, seed=seed, engine=engine)  # Lemma 2
     novel = novel_pairs_of(E, n_components, chosen, seed=seed, progress=progress)  # Algorithm 2
@@ -50,12 +72,27 @@ def algorithm_1(
 def moments_of(
     comparisons: Comparisons, n_components: int, *, seed: int = 0, engine: Engine | None = None
 ) -> HalfMoments:
-    """E from two halves of everybody's comparisons; someone must have made two."""
+    """Estimate E from two halves of all users' comparisons.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        What users preferred.
+    n_components : int
+        K, to check that the data can show several components.
+    seed, engine
+        As in `fit`.
+
+    Raises
+    ------
+    FitError
+        For several components where nobody made two comparisons.
+    """
     E = HalfMoments(comparisons, seed=seed, engine=engine)
     if n_components > 1 and not E.scale:
         raise FitError(
-            "Nobody made two comparisons, so nothing shows which choices go together: one component "
-            "is all that can be learnt. Pass ",
+            "Nobody made two comparisons, so nothing shows which choices go together: one "
+            "component is all that can be learnt. Pass ",
             Option("n_components", 1),
             ", or add comparisons by the same people.",
         )
@@ -69,11 +106,24 @@ def novel_pairs_of(
     *,
     seed: int = 0,
     progress: Progress | None = None,
-) -> NovelPairs:
-    """Algorithm 2, or what the options put in its place.
+) -> NovelPairEstimate:
+    """Find the novel pairs by Algorithm 2, DDP or FastAnchorWords, as the options say.
 
-    DDP and FastAnchorWords take `min_count` of its options; the paper's ζ is far below the noise of E, and
-    DDP replaces it.
+    DDP and FastAnchorWords use `min_count` of the options of Algorithm 2; the paper's ζ is far
+    below the noise of E, so that DDP estimates its own.
+
+    Parameters
+    ----------
+    E : Moments
+        The co-occurrence of ordered pairs.
+    n_components : int
+        K.
+    options : ProjectionsOptions
+        Which algorithm, and its settings.
+    seed : int
+        Of random projections.
+    progress : callable, optional
+        Called as ``progress(step, done, total)``.
     """
     if options.novel_pairs == "projections":
         return find_novel_pairs(
@@ -93,17 +143,19 @@ def novel_pairs_of(
         pairs = ddp_pairs(E, candidates, n_components, zeta=zeta)
     else:
         pairs = anchor_pairs(E, candidates, n_components, seed=seed)
-    return NovelPairs(pairs, np.zeros(0), 0.0, notes)
+    return NovelPairEstimate(pairs, np.zeros(0), 0.0, notes)
 
 
-def ranking_matrix_of(E: Moments, novel: NovelPairs, options: ProjectionsOptions) -> RankingMatrix:
-    """Algorithm 3, or what the options put in its place."""
+def ranking_matrix_of(
+    E: Moments, novel: NovelPairEstimate, options: ProjectionsOptions
+) -> RankingMatrix:
+    """Estimate the ranking matrix by Algorithm 3, RecoverL2 or RecoverKL, as the options say."""
     if options.regression == "algorithm-3":
         return estimate_ranking_matrix(E, novel.pairs, tol=options.tol)
     return partial(recover, divergence=options.regression)(E, novel.pairs, tol=options.tol)
 
 
-def _report(novel: NovelPairs, options: ProjectionsOptions, items: Labels) -> FitReport:
+def _report(novel: NovelPairEstimate, options: ProjectionsOptions, items: Labels) -> FitReport:
     names = text_of(items)
     pairs = tuple((names[c // len(names)], names[c % len(names)]) for c in novel.pairs.tolist())
     angles = tuple(novel.solid_angles.tolist())

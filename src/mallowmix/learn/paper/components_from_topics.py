@@ -12,7 +12,7 @@ from mallowmix.model.permutations import sigma_of
 
 
 class Components(NamedTuple):
-    """Mallows components, and the pairwise probabilities they were read off from."""
+    """Mallows components, and the pairwise probabilities that they come from."""
 
     sigma: NDArray[np.int32]  # (K, Q) positions
     phi: NDArray[np.float64]  # (K,)
@@ -20,14 +20,43 @@ class Components(NamedTuple):
 
 
 def components_from_topics(B: ArrayLike, *, dispersion: Dispersion = "pooled") -> Components:
-    """Reference rankings and dispersions from B, a (Q², K) matrix whose row i·Q + j is how much topic k puts on "i over j".
+    """Reference rankings and dispersions from a topic model of ordered pairs (Algorithm 4).
 
-    By Lemma 1 any topic model over ordered pairs will do: give its topic-word matrix, topics as columns.
+    By Lemma 1 the topic-word matrix of any topic model over ordered pairs will do.
 
     1. β_(i,j) = B_(i,j) / (B_(i,j) + B_(j,i)), one half where neither was seen.
-    2. i is above j where β_(i,j) > ½. 3. Items are sorted by how many others they are above; ties by Σ_j β_(i,j).
-    4. φ from neighbours in the ranking, for which 1/β = 1 + φ: "pooled" uses their mean β, (1 − β̄)/β̄; "printed" is the paper's
-    mean of 1/β, minus one, which explodes when one β is near 0; "ml" is the maximum likelihood over all gaps.
+    2. Item i is above j where β_(i,j) > ½.
+    3. Items are sorted by how many others they are above; ties by Σ_j β_(i,j).
+    4. φ comes from neighbours in the ranking, for which 1/β = 1 + φ.
+
+    Parameters
+    ----------
+    B : (Q², K) array_like
+        Row i·Q + j is how much topic k puts on "i over j".
+    dispersion : {"pooled", "printed", "ml"}
+        How φ is estimated: from the mean β of neighbours, (1 − β̄)/β̄; by the paper's mean of 1/β
+        minus one, which is unstable where a β is near 0; or by maximum likelihood over all gaps.
+
+    Returns
+    -------
+    Components
+        `sigma` (K, Q), `phi` (K,) and `beta` (K, Q, Q).
+
+    Raises
+    ------
+    DataError
+        Where B has no such shape, or numbers that are negative or not finite.
+
+    Examples
+    --------
+    Two items; the first topic prefers item 0, the second item 1.
+
+    >>> from mallowmix import components_from_topics
+    >>> found = components_from_topics([[0, 0], [0.8, 0.1], [0.2, 0.9], [0, 0]])
+    >>> found.sigma.tolist()
+    [[0, 1], [1, 0]]
+    >>> found.phi.round(2).tolist()
+    [0.25, 0.11]
     """
     check_choice("dispersion", dispersion, ("pooled", "ml", "printed"))
     beta = conditional_beta(B)
@@ -43,12 +72,13 @@ def components_from_topics(B: ArrayLike, *, dispersion: Dispersion = "pooled") -
 
 
 def conditional_beta(B: ArrayLike) -> NDArray[np.float64]:
-    """(K, Q, Q) β from the (Q², K) matrix B."""
+    """(K, Q, Q) β from the (Q², K) matrix B: step 1 of Algorithm 4."""
     B = np.asarray(B, np.float64)
     Q = round(len(B) ** 0.5) if B.ndim == 2 else 0
     if Q < 2 or len(B) != Q * Q or not B.shape[1]:
         raise DataError(
-            f"B must have Q² rows, one for each code i·Q + j of an ordered pair, and K columns; got shape {B.shape}."
+            "B must have Q² rows, one for each code i·Q + j of an ordered pair, and K columns; "
+            f"got shape {B.shape}."
         )
     if not np.all(np.isfinite(B)) or np.any(B < 0):
         raise DataError("B must hold finite numbers of at least 0.")

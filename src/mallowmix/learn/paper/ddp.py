@@ -1,8 +1,9 @@
-"""DDP, data-dependent projections (Ding et al., ICML 2013): a row is a corner if no row elsewhere projects further along it.
+"""DDP, data-dependent projections (Ding et al., ICML 2013).
 
-With C the rows' inner products (E itself, for ordered pairs), row i is a corner when C_ii − C_ij ≥ γ/2 for every j outside its
-ball, C_ii − 2C_ij + C_jj ≥ ζ/2. A row inside the simplex is a mean of corners, one of which projects at least as far along it.
-Corners in each other's balls are one vertex. Nothing is random.
+A row is a corner if no row elsewhere projects further along it. With C the rows' inner products (E
+itself, for ordered pairs), row i is a corner when C_ii − C_ij ≥ γ/2 for every j outside its ball,
+C_ii − 2C_ij + C_jj ≥ ζ/2. A row inside the simplex is a mean of corners, one of which projects at
+least as far along it. Corners in each other's balls are one vertex. Nothing is random.
 """
 
 from collections.abc import Callable
@@ -18,19 +19,36 @@ from mallowmix.learn.paper.pair_moments import Moments
 from mallowmix.typing import Array
 
 _ENTRIES = 4_000_000  # of C held at a time
-_MOST = 2000  # corners looked at, those by the widest margin
+_MOST = 2000  # corners at most, those by the widest margin
 _LOWERED = 12  # how often ζ is halved until there are K vertices
 # ζ unless given: a part of the largest distances, from so many rows
 _PART, _QUANTILE, _ROWS = (0.3, 0.999, 256)
-Gram = Callable[[NDArray[np.int64]], Array]  # places → their rows of C
+Gram = Callable[[NDArray[np.int64]], Array]  # indices of rows → their rows of C
 
 
 def corner_rows(
     gram: Gram, own: Array, K: int, zeta: float, gamma: float = 0.0
 ) -> list[NDArray[np.int64]]:
-    """Up to K vertices, each the places of its corners, those by the widest margin first; vertices of many corners first.
+    """Find up to K vertices among the rows of a matrix.
 
-    own : the diagonal of C. ζ is halved until there are K vertices; fewer come back if that never happens.
+    ζ is halved until there are K vertices.
+
+    Parameters
+    ----------
+    gram : callable
+        From indices of rows to those rows of C.
+    own : (n,) array
+        The diagonal of C.
+    K : int
+        How many vertices.
+    zeta, gamma : float
+        ζ, how far rows must lie apart to count as different; γ, the least margin of a corner.
+
+    Returns
+    -------
+    list of arrays of int
+        The corners of each vertex, the widest margin first; vertices with many corners first. Fewer
+        than K where no ζ shows so many.
     """
     found: list[NDArray[np.int64]] = []
     for _ in range(_LOWERED):
@@ -46,13 +64,13 @@ def corner_rows(
 
 
 def margins(gram: Gram, own: Array, zeta: float) -> Array:
-    """(n,) min over j outside the ball of C_ii − C_ij; no more than C_ii where the ball holds everything."""
+    """(n,) the margin of each row: min over j outside its ball of C_ii − C_ij, else C_ii."""
     out = np.empty(len(own))
-    for places in _chunks(len(own)):
-        rows = gram(places)
-        outside = own[places, None] - 2 * rows + own >= zeta / 2
-        nearest = np.where(outside, own[places, None] - rows, np.inf).min(axis=1)
-        out[places] = np.where(np.isfinite(nearest), nearest, own[places])
+    for chunk in _chunks(len(own)):
+        rows = gram(chunk)
+        outside = own[chunk, None] - 2 * rows + own >= zeta / 2
+        nearest = np.where(outside, own[chunk, None] - rows, np.inf).min(axis=1)
+        out[chunk] = np.where(np.isfinite(nearest), nearest, own[chunk])
     return out
 
 
@@ -67,7 +85,23 @@ def _vertices(
 
 
 def ddp(rows: Array, K: int, seed: int = 0) -> Array:
-    """(K, K−1) of each vertex the corner furthest along their mean; where the cloud shows fewer than K, its furthest rows."""
+    """Corners of a cloud of rows by data-dependent projections.
+
+    Parameters
+    ----------
+    rows : (n, K−1) array
+        The cloud.
+    K : int
+        How many corners.
+    seed : int
+        Not used: nothing is random.
+
+    Returns
+    -------
+    (K, K−1) array
+        Of each vertex the corner furthest along their mean; the furthest rows where the cloud shows
+        fewer than K vertices.
+    """
     centred = rows - rows.mean(axis=0)
     own = np.einsum("ij,ij->i", centred, centred)
     some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _ROWS)).astype(np.int64))
@@ -87,7 +121,29 @@ def ddp(rows: Array, K: int, seed: int = 0) -> Array:
 def ddp_pairs(
     E: Moments, candidates: NDArray[np.int64], K: int, *, zeta: float | None = None
 ) -> NDArray[np.int64]:
-    """(K,) codes of ordered pairs, from the candidate rows of E. ζ is 0.3 × the 99.9% quantile of distances unless given."""
+    """Novel pairs by data-dependent projections of the candidate rows of E.
+
+    Parameters
+    ----------
+    E : Moments
+        The co-occurrence of ordered pairs.
+    candidates : (n,) array of int
+        Codes of the pairs to choose from.
+    K : int
+        How many.
+    zeta : float, optional
+        ζ; 0.3 × the 99.9% quantile of distances unless given.
+
+    Returns
+    -------
+    (K,) array of int
+        Codes of ordered pairs.
+
+    Raises
+    ------
+    FitError
+        Where there are fewer than K vertices.
+    """
     zeta = Distances(E, candidates).auto_zeta() if zeta is None else zeta
     own = E.diagonal()[candidates]
     found = corner_rows(lambda wanted: E.rows(candidates[wanted])[:, candidates], own, K, zeta)

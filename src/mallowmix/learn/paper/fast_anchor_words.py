@@ -1,7 +1,8 @@
-"""FastAnchorWords (Arora et al., ICML 2013): corners by walking to the row furthest from the span of those found so far.
+"""FastAnchorWords (Arora et al., ICML 2013): corners as the rows furthest from those found so far.
 
-A greedy start, then one pass in which each corner is replaced by the row furthest from the flat through the others. On ordered
-pairs, the rows are those of Q̄ = E diag(p), each summing to one: how likely every other choice is beside this one.
+A greedy search, then one pass in which each corner is replaced by the row furthest from the affine
+span of the others. On ordered pairs, the rows are those of Q̄ = E diag(p), each summing to one: how
+likely every other choice is beside this one.
 """
 
 import numpy as np
@@ -16,8 +17,22 @@ _WIDTH = 300  # coordinates that rows are projected to at random, where they hav
 
 
 def furthest_rows(points: Array, K: int) -> NDArray[np.int64]:
-    """(K,) places of the rows that span the largest flat, greedily: the first is furthest from 0, the next furthest from it,
-    then each furthest from the flat through those before; a second pass takes every corner out once and looks again.
+    """Rows that are far apart, found greedily.
+
+    The first is furthest from 0, the second furthest from the first, then each is furthest from the
+    affine span of those before; a second pass chooses every corner anew, given the others.
+
+    Parameters
+    ----------
+    points : (n, d) array
+        The rows.
+    K : int
+        How many.
+
+    Returns
+    -------
+    (K,) array of int
+        Their indices.
     """
     chosen = [int(np.argmax(np.einsum("ij,ij->i", points, points)))]
     while len(chosen) < K:
@@ -28,7 +43,7 @@ def furthest_rows(points: Array, K: int) -> NDArray[np.int64]:
 
 
 def _furthest(points: Array, chosen: list[int]) -> int:
-    """The row furthest from the flat through the chosen ones."""
+    """The row furthest from the affine span of the chosen ones."""
     rest = points - points[chosen[0]]
     directions = rest[chosen[1:]]
     if len(directions):
@@ -39,14 +54,31 @@ def _furthest(points: Array, chosen: list[int]) -> int:
 
 
 def fast_anchor_words(rows: Array, K: int, seed: int = 0) -> Array:
-    """(K, K−1) corners of a cloud of rows, each a row of it: no smoothing, so noise moves them outwards."""
+    """(K, K−1) corners of a cloud, each a row of it: not smoothed, so noise moves them outwards."""
     return rows[furthest_rows(rows, K)]
 
 
 def anchor_pairs(
     E: Moments, candidates: NDArray[np.int64], K: int, *, seed: int = 0
 ) -> NDArray[np.int64]:
-    """(K,) codes of ordered pairs, from the candidate rows of Q̄, projected to 300 random coordinates where there are more."""
+    """Novel pairs by FastAnchorWords on the candidate rows of Q̄.
+
+    Parameters
+    ----------
+    E : Moments
+        The co-occurrence of ordered pairs.
+    candidates : (n,) array of int
+        Codes of the pairs to choose from.
+    K : int
+        How many.
+    seed : int
+        Rows with more than 300 coordinates are projected to 300 random ones.
+
+    Returns
+    -------
+    (K,) array of int
+        Codes of ordered pairs.
+    """
     W = len(E.counts)
     p = (E.counts / E.counts.sum())[:, None]
     D = (

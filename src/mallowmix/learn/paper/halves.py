@@ -1,4 +1,4 @@
-"""Each user's comparisons split at random into two halves, as Lemma 2 asks."""
+"""Each user's comparisons split at random into two halves, for Lemma 2."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,15 @@ class Halves(NamedTuple):
 
 
 def split_block(block: Block, key: np.uint64) -> Halves:
-    """Split every user's comparisons in two (`data.splits.first_half`)."""
+    """Split every user's comparisons in two (`data.splits.first_half`).
+
+    Parameters
+    ----------
+    block : Block
+        Some users.
+    key : uint64
+        Of the random numbers (`as_key`).
+    """
     rows = (block.starts, block.pair, block.weight, block.n_items)
     first = first_half(*rows, block.first_user, key)
     return Halves(first, block.weight - first)

@@ -1,4 +1,4 @@
-"""Algorithm 2: find the novel pairs, the rows of E with the largest solid angles under random projections."""
+"""Algorithm 2: novel pairs, the rows of E with the largest solid angles, by random projections."""
 
 from typing import Literal, NamedTuple
 
@@ -19,14 +19,14 @@ _LOWERED = 10  # how often ζ is lowered before it is set to 0
 _ZERO = 1e-12  # distances that are rounding
 
 
-class NovelPairs(NamedTuple):
-    """K rows of E, one a component, and how they were found."""
+class NovelPairEstimate(NamedTuple):
+    """K novel pairs, one for each component, and how they were found."""
 
     pairs: NDArray[np.int64]  # (K,) codes i·Q + j, largest solid angle first
     # (K,) the share of directions in which each is the extreme row
     solid_angles: NDArray[np.float64]
-    zeta: float  # the tolerance that was used in the end
-    notes: list[str]  # what had to give way, in words
+    zeta: float  # the ζ that was used in the end
+    notes: list[str]  # what had to be changed, in words
 
 
 def find_novel_pairs(
@@ -39,17 +39,43 @@ def find_novel_pairs(
     min_count: float = 0.0,
     seed: int = 0,
     progress: Progress | None = None,
-) -> NovelPairs:
-    """Walk the rows by decreasing solid angle and accept those outside the ζ-balls of all accepted before, until K are found.
+) -> NovelPairEstimate:
+    """Accept rows by decreasing solid angle that lie outside the ζ-balls of those accepted before.
 
-    n_projections : P; 150 K unless given
-    zeta : ζ, how far rows must lie apart to count as different; "auto" is 0.3 × the 99.9% quantile of distances
-    metric : "moment", "euclidean" or "projected", see `neighbourhoods.Distances`; the first needs people who answered a pair
-        twice, and "auto" is the first where there are some, else the last
-    min_count : rows with fewer than this fraction of the median row's count in either half are no candidates; 0 is off
+    A row that is extreme in no direction is never accepted. If fewer than K rows are found, ζ is
+    halved and the search repeated, and `notes` says so.
 
-    A row that wins no direction is never accepted. If fewer than K rows are found, ζ is halved and the search repeated, and
-    `notes` says so; if that does not help either, a FitError says how many there are.
+    Parameters
+    ----------
+    E : Moments
+        The co-occurrence of ordered pairs.
+    n_components : int
+        K.
+    n_projections : int, optional
+        P; 150 K unless given.
+    zeta : float or "auto"
+        ζ, how far rows must lie apart to count as different; "auto" is 0.3 × the 99.9% quantile of
+        distances.
+    metric : {"moment", "euclidean", "projected", "auto"}
+        As in `neighbourhoods.Distances`; the first needs users who answered a pair twice, and
+        "auto" is the first where there are some, else "projected".
+    min_count : float
+        Rows with fewer than this fraction of the median row's count in either half are no
+        candidates; 0 admits all.
+    seed : int
+        Of the projections.
+    progress : callable, optional
+        Called as ``progress(step, done, total)``.
+
+    Returns
+    -------
+    NovelPairEstimate
+        The pairs, largest solid angle first.
+
+    Raises
+    ------
+    FitError
+        Where fewer than K rows are found at any ζ.
     """
     check_at_least("n_components", n_components, 1)
     P = 150 * n_components if n_projections is None else n_projections
@@ -73,7 +99,7 @@ def _search(
     notes: list[str],
     seed: int,
     progress: Progress | None,
-) -> NovelPairs:
+) -> NovelPairEstimate:
     """Algorithm 2 at ζ, and at half of it for as long as fewer than K rows lie apart."""
     found = _at(distances, K, P, zeta, seed, progress)
     if len(found.pairs) == K:
@@ -81,8 +107,8 @@ def _search(
     last = _at(distances, K, P, 0.0, seed, progress)
     if len(last.pairs) < K:  # too few rows are extreme, or noise makes their distances negative
         raise FitError(
-            f"Only {len(found.pairs)} of the {K} novel pairs could be found: the data does not show "
-            "that many different components to this method. Lower ",
+            f"Only {len(found.pairs)} of the {K} novel pairs could be found: the data does not "
+            "show that many different components to this method. Lower ",
             Option("n_components"),
             ", add people, or raise ",
             Option("n_projections"),
@@ -91,7 +117,8 @@ def _search(
     for _ in range(_LOWERED):
         lower = _lower(distances, found)
         notes.append(
-            f"Only {len(found.pairs)} of {K} novel pairs lay apart at ζ = {found.zeta:.3g}: lowered to {lower:.3g}."
+            f"Only {len(found.pairs)} of {K} novel pairs lay apart at ζ = {found.zeta:.3g}: "
+            f"lowered to {lower:.3g}."
         )
         found = _at(distances, K, P, lower, seed, progress) if lower > 0 else last
         if len(found.pairs) == K:
@@ -99,7 +126,7 @@ def _search(
     return last._replace(notes=[*notes, "Only at ζ = 0 were there enough novel pairs."])
 
 
-def _lower(distances: Distances, found: NovelPairs) -> float:
+def _lower(distances: Distances, found: NovelPairEstimate) -> float:
     """ζ halved until a row leaves the ball of an accepted one; 0 if none ever does."""
     distance = distances.between(np.searchsorted(distances.candidates, found.pairs))
     inside = distance[(distance > 0) & (distance < distances.threshold(found.zeta))]
@@ -111,26 +138,26 @@ def _lower(distances: Distances, found: NovelPairs) -> float:
 
 def _at(
     distances: Distances, K: int, P: int, zeta: float, seed: int, progress: Progress | None
-) -> NovelPairs:
+) -> NovelPairEstimate:
     """Algorithm 2 at one ζ: K novel pairs, or as many as there are."""
     E, candidates, balls = distances.E, distances.candidates, Balls(distances, zeta)
     angles = _solid_angles(E, candidates, balls, P, seed, progress)
-    places = _accept(angles, E.counts[candidates], balls, K)
-    return NovelPairs(candidates[places], angles[places], zeta, [])
+    accepted = _accept(angles, E.counts[candidates], balls, K)
+    return NovelPairEstimate(candidates[accepted], angles[accepted], zeta, [])
 
 
 def _checked_metric(
     E: Moments, candidates: NDArray[np.int64], K: int, metric: Metric | Literal["auto"]
 ) -> Metric:
-    """Where nobody answered a pair twice, E_ii is 0 for every pair, and by the moment no two rows ever lie apart."""
+    """The metric to use; "moment" fails where nobody answered a pair twice: every E_ii is 0."""
     check_choice("metric", metric, (*METRICS, "auto"))
     estimable = K == 1 or E.diagonal()[candidates].any()
     if metric == "auto":
         return "moment" if estimable else "projected"
     if metric == "moment" and not estimable:
         raise FitError(
-            "Nobody answered the same pair in both halves of their comparisons, so the distances of "
-            "the printed method cannot be estimated (its E_ii are all 0): pass ",
+            "Nobody answered the same pair in both halves of their comparisons, so the distances "
+            "of the printed method cannot be estimated (its E_ii are all 0): pass ",
             Option("metric", "projected"),
             ", or take the default method.",
         )
@@ -138,13 +165,22 @@ def _checked_metric(
 
 
 def candidate_pairs(E: Moments, min_count: float) -> tuple[NDArray[np.int64], list[str]]:
-    """Rows seen in both halves and, if asked, not too rarely in either."""
+    """Codes of rows seen in both halves, not too rarely in either, and notes on those left out.
+
+    Parameters
+    ----------
+    E : Moments
+        The co-occurrence of ordered pairs.
+    min_count : float
+        The least count, as a fraction of the median row's; 0 admits all.
+    """
     notes = []
     seen = E.counts > 0
     lost = int(np.count_nonzero(seen & ~E.present))
     if lost:
         notes.append(
-            f"Seen in one half of the comparisons only, and so no candidates for novel pairs: {lost} ordered pairs."
+            "Seen in one half of the comparisons only, and so no candidates for novel pairs: "
+            f"{lost} ordered pairs."
         )
     keep = E.present
     if min_count > 0 and isinstance(E, HalfMoments):
@@ -157,8 +193,8 @@ def check_enough(candidates: NDArray[np.int64], n_components: int) -> None:
     """Raise a FitError unless there is a row for each component."""
     if len(candidates) < n_components:
         raise FitError(
-            f"Only {len(candidates)} ordered pairs were seen often enough to be novel pairs, one is "
-            f"needed for each of {n_components} components: lower ",
+            f"Only {len(candidates)} ordered pairs were seen often enough to be novel pairs, one "
+            f"is needed for each of {n_components} components: lower ",
             Option("n_components"),
             " or ",
             Option("min_count"),
@@ -174,7 +210,7 @@ def _solid_angles(
     seed: int,
     progress: Progress | None,
 ) -> NDArray[np.float64]:
-    """The share of P isotropic directions d in which no row outside its ball projects beyond each candidate: q_i."""
+    """q_i: the fraction of P directions in which no row outside i's ball projects beyond i."""
     credit = np.zeros(len(candidates))
     for start in range(0, P, _CHUNK):
         width = min(_CHUNK, P - start)
@@ -186,13 +222,13 @@ def _solid_angles(
 
 
 def _credit(V: NDArray[np.float64], balls: Balls, credit: NDArray[np.float64]) -> None:
-    """One point for every row that is extreme in a direction (a column of V): all rows that project further are in its ball.
-
-    Walk down from the row that projects furthest, in all directions at once, and keep the rows that lie in the ball of every
-    row passed so far. The row one comes to is extreme iff it is still among them; nobody further down can be when none is left.
-    So only the balls of the few rows passed are needed. (Equal rows are in each other's balls and share the credit.)
-    """
-    # (n, P) candidates by projection, furthest first
+    """Count the directions (columns of V) in which each row is extreme, into `credit`."""
+    # A row is extreme where all rows that project further are in its ball.
+    # Walk down from the row that projects furthest, in all directions at once, and keep the rows
+    # that lie in the ball of every row passed so far. The next row is extreme iff it is still among
+    # them; when none is left, no row further down is. So only the balls of the few rows passed are
+    # needed. (Equal rows are in each other's balls, and each is counted.)
+    # ranked: (n, P) candidates by projection, furthest first
     ranked = np.argsort(-V, axis=0, kind="stable")
     walking = np.arange(V.shape[1])  # directions in which there are rows left
     kept = np.packbits(np.ones(V.T.shape, bool), axis=1)  # (P, n/8) bits
@@ -212,13 +248,13 @@ def _credit(V: NDArray[np.float64], balls: Balls, credit: NDArray[np.float64]) -
 def _accept(
     angles: NDArray[np.float64], counts: NDArray[np.float64], balls: Balls, K: int
 ) -> NDArray[np.int64]:
-    """Rows by decreasing solid angle (ties: the more often seen first) that lie outside the balls of those before them."""
+    """Rows by decreasing solid angle, ties by count, outside the balls of those before them."""
     accepted: list[int] = []
     taken = np.zeros(len(angles), bool)
-    for place in np.lexsort((-counts, -angles)):
-        if len(accepted) == K or angles[place] == 0:
+    for row in np.lexsort((-counts, -angles)):
+        if len(accepted) == K or angles[row] == 0:
             break
-        if not taken[place]:
-            accepted.append(int(place))
-            taken |= np.unpackbits(balls.of(np.array([place]))[0], count=len(taken)).astype(bool)
+        if not taken[row]:
+            accepted.append(int(row))
+            taken |= np.unpackbits(balls.of(np.array([row]))[0], count=len(taken)).astype(bool)
     return np.array(accepted, np.int64)

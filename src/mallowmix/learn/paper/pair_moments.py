@@ -1,4 +1,7 @@
-"""Lemma 2: E = B̄ R̄ B̄ᵀ, the co-occurrence of ordered pairs, as something one multiplies by and never as a W × W matrix."""
+"""Lemma 2: E = B̄ R̄ B̄ᵀ, the co-occurrence of ordered pairs.
+
+E is an operator that one multiplies by; the W × W matrix is never held.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -15,7 +18,7 @@ from mallowmix.typing import Array
 
 
 class Moments(Protocol):
-    """What Algorithms 2 and 3 need of E; rows and columns are the Q² codes of ordered pairs."""
+    """E for Algorithms 2 and 3; rows and columns are the Q² codes of ordered pairs."""
 
     n_items: int
     counts: Array  # (Q²,) how often each ordered pair was seen
@@ -35,8 +38,16 @@ class Moments(Protocol):
         ...
 
 
-class PopulationMoments:
-    """E of a known model: B̄ = diag(Ba)⁻¹ B diag(a), R̄ = diag(a)⁻¹ R diag(a)⁻¹, E = B̄ R̄ B̄ᵀ."""
+class ModelMoments:
+    """E of a known model: B̄ = diag(Ba)⁻¹ B diag(a), R̄ = diag(a)⁻¹ R diag(a)⁻¹, E = B̄ R̄ B̄ᵀ.
+
+    Parameters
+    ----------
+    B : (Q², K) array_like
+        The ranking matrix.
+    a, R : (K,) and (K, K) array_like
+        First and second moment of the weights.
+    """
 
     def __init__(self, B: ArrayLike, a: ArrayLike, R: ArrayLike) -> None:
         B, a, R = np.asarray(B, np.float64), np.asarray(a, np.float64), np.asarray(R, np.float64)
@@ -57,10 +68,19 @@ class PopulationMoments:
 
 
 class HalfMoments:
-    """Ê = c · X̃' X̃ᵀ from two halves of everybody's comparisons, X̃ and X̃' the row-stochastic counts.
+    """Ê = c · X̃' X̃ᵀ from two halves of all users' comparisons, X̃ and X̃' the row-stochastic counts.
 
-    The paper's c is M. Here c = (Σn_m)(Σn'_m) / Σ n_m n'_m, which is M when all make equally many comparisons and keeps Ê
-    consistent when they do not. A person's `user_weight` counts them that many times.
+    The paper's c is M. Here c = (Σn_m)(Σn'_m) / Σ n_m n'_m, which is M when all users make equally
+    many comparisons and keeps Ê consistent when they do not. A user counts `user_weight` times.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        What users preferred.
+    seed : int
+        Of the split into halves.
+    engine : Engine, optional
+        Where the passes run; threads unless given.
     """
 
     def __init__(
@@ -80,7 +100,7 @@ class HalfMoments:
         self._together = together
 
     def apply(self, D: Array) -> Array:
-        """½ (Ê + Êᵀ) D: in population E is symmetric, and the mean of the two has about half the variance of either."""
+        """½ (Ê + Êᵀ) D: E is symmetric, and the mean has about half the variance of either."""
         one, two = (inverse * self.present for inverse in self._inverse)
         (forth, back), _ = self.engine.reduce(
             _apply, self._blocks, (D * one[:, None], D * two[:, None]), self._halves
@@ -88,8 +108,8 @@ class HalfMoments:
         return self.scale / 2 * (two[:, None] * forth + one[:, None] * back)
 
     def rows(self, pairs: Sequence[int] | NDArray[np.int64]) -> Array:
-        """An entry that only one of Ê and Êᵀ has, because a pair was seen in one half alone, is taken from that one."""
-        pairs, place = np.unique(np.asarray(pairs, np.int64), return_inverse=True)
+        """Rows of ½ (Ê + Êᵀ); of Ê or Êᵀ alone where a pair was seen in one half only."""
+        pairs, slot = np.unique(np.asarray(pairs, np.int64), return_inverse=True)
         (forth, back), _ = self.engine.reduce(_cross_rows, self._blocks, pairs, self._halves)
         one, two = self._inverse
         has_forth, has_back = np.outer(one[pairs] > 0, two > 0), np.outer(two[pairs] > 0, one > 0)
@@ -97,7 +117,7 @@ class HalfMoments:
         back *= self.scale * two[pairs, None] * one  # X̃' of the wanted rows with X̃ of all
         forth += back
         forth /= np.maximum(1, has_forth.astype(np.int8) + has_back)
-        return forth[place]
+        return forth[slot]
 
     def diagonal(self) -> Array:
         return self.scale * self._together * self._inverse[0] * self._inverse[1]
@@ -126,9 +146,9 @@ def _apply(
 def _cross_rows(
     block: Block, pairs: NDArray[np.int64], halves: Halves
 ) -> tuple[tuple[Array, Array], Halves]:
-    place = np.full(block.n_items**2, -1, np.int64)
-    place[pairs] = np.arange(len(pairs))
-    return _cross(block.starts, block.pair, *halves, block.user_weight, place, len(pairs)), halves
+    slot = np.full(block.n_items**2, -1, np.int64)
+    slot[pairs] = np.arange(len(pairs))
+    return _cross(block.starts, block.pair, *halves, block.user_weight, slot, len(pairs)), halves
 
 
 @nb.njit(cache=True, nogil=True)
@@ -156,7 +176,7 @@ def _add(total, factor, values):
 
 @nb.njit(cache=True, nogil=True)
 def _multiply(starts, pair, first, second, user_weight, D_first, D_second):
-    """Σ_m X'_m (X_mᵀ D) and Σ_m X_m (X'_mᵀ D'), in one walk over the rows."""
+    """Σ_m X'_m (X_mᵀ D) and Σ_m X_m (X'_mᵀ D'), in one pass over the rows."""
     forth, back = np.zeros_like(D_first), np.zeros_like(D_first)
     P = D_first.shape[1]
     inner, inner_back = np.empty(P), np.empty(P)
@@ -179,12 +199,12 @@ def _multiply(starts, pair, first, second, user_weight, D_first, D_second):
 
 
 @nb.njit(cache=True, nogil=True)
-def _cross(starts, pair, first, second, user_weight, place, n_rows):
-    """Rows `place >= 0` of X X'ᵀ and of X' Xᵀ."""
-    forth, back = np.zeros((n_rows, len(place))), np.zeros((n_rows, len(place)))
+def _cross(starts, pair, first, second, user_weight, slot, n_rows):
+    """Rows `slot >= 0` of X X'ᵀ and of X' Xᵀ."""
+    forth, back = np.zeros((n_rows, len(slot))), np.zeros((n_rows, len(slot)))
     for m in range(len(starts) - 1):
         for row in range(starts[m], starts[m + 1]):
-            r = place[pair[row]]
+            r = slot[pair[row]]
             if r >= 0:
                 x, y = user_weight[m] * first[row], user_weight[m] * second[row]
                 for other in range(starts[m], starts[m + 1]):

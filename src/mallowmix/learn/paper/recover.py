@@ -1,7 +1,7 @@
-"""RecoverL2 and RecoverKL (Arora et al., ICML 2013): every row of Q̄ as a mixture of the anchor rows, over all its coordinates.
+"""RecoverL2 and RecoverKL (Arora et al., ICML 2013): rows of Q̄ as mixtures of the anchor rows.
 
-Q̄ = E diag(p), rows made to sum to one: how likely each other choice is beside this one. Where Algorithm 3 rests on K² + K entries
-of E, these look at whole rows.
+Q̄ = E diag(p), rows made to sum to one: how likely each other choice is beside this one. Where
+Algorithm 3 uses K² + K entries of E, these use whole rows.
 """
 
 from typing import Literal
@@ -27,7 +27,26 @@ def recover(
     tol: float = 1e-4,
     max_iter: int = 500,
 ) -> RankingMatrix:
-    """B, a and R from anchor pairs: c_i = argmin over the simplex of D(Q̄_i, Σ_k c_k Q̄_k), then B ∝ p_i c_ik."""
+    """Estimate B, a and R from anchor pairs.
+
+    c_i = argmin over the simplex of D(Q̄_i, Σ_k c_k Q̄_k), then B ∝ p_i c_ik.
+
+    Parameters
+    ----------
+    E : Moments
+        The co-occurrence of ordered pairs.
+    anchors : (K,) array of int
+        Codes of the anchor pairs.
+    divergence : {"l2", "kl"}
+        D: squared distance, or Kullback–Leibler.
+    tol, max_iter
+        When an iteration ends.
+
+    Returns
+    -------
+    RankingMatrix
+        B, its columns summing to one, and the moments of the weights.
+    """
     rows = E.rows(anchors)
     p = E.counts / E.counts.sum()
     A = _stochastic(rows * p)  # (K, Q²) Q̄ of the anchors
@@ -48,7 +67,7 @@ def _l2(E: Moments, A: Array, p: Array, seen: NDArray[np.int64], tol: float) -> 
 def _kl(
     E: Moments, A: Array, p: Array, seen: NDArray[np.int64], tol: float, max_iter: int
 ) -> Array:
-    """KL(Q̄_i ‖ cA) row by row, some hundred at a time: the Q² × Q² matrix is never held."""
+    """KL(Q̄_i ‖ cA), 256 rows at a time: the Q² × Q² matrix is never held."""
     parts = np.array_split(seen, max(1, -(-len(seen) // _ROWS)))
     return np.concatenate(
         [
@@ -59,10 +78,27 @@ def _kl(
 
 
 def mixture_weights(rows: Array, A: Array, *, tol: float = 1e-4, max_iter: int = 500) -> Array:
-    """(n, K) the c that minimise KL(q ‖ cA) for every row q, by EM: c_k ← c_k Σ_j q_j A_kj / (cA)_j.
+    """The c that minimise KL(q ‖ cA) for every row q, by EM: c_k ← c_k Σ_j q_j A_kj / (cA)_j.
 
-    ratio_k = Σ_j q_j A_kj / (cA)_j is minus the gradient. A row is done when its duality gap, max ratio − c·ratio, is below tol:
-    KL is then that close to its least value. (c·ratio is 1, or less where a row has mass that no anchor expects.)
+    ratio_k = Σ_j q_j A_kj / (cA)_j is minus the gradient. A row has converged when its duality gap,
+    max ratio − c·ratio, is below tol: KL is then that close to its least value. (c·ratio is 1, or
+    less where a row has mass that no anchor expects.)
+
+    Parameters
+    ----------
+    rows : (n, W) array
+        The rows q, each summing to one.
+    A : (K, W) array
+        The anchor rows.
+    tol : float
+        The duality gap.
+    max_iter : int
+        Steps at most.
+
+    Returns
+    -------
+    (n, K) array
+        c, a row each.
     """
     K = len(A)
     c, open_rows = np.full((len(rows), K), 1 / K), np.arange(len(rows))

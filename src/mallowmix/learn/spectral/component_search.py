@@ -1,4 +1,7 @@
-"""New components from the direct likelihood: where EM locks in, since expected counts favour the current σ, this goes on."""
+"""New components from the direct likelihood.
+
+EM stops too early, since expected counts favour the current σ; the direct likelihood does not.
+"""
 
 from collections.abc import Iterable
 
@@ -26,9 +29,25 @@ def search_components(
     which: Iterable[int] | None = None,
     n_jobs: int = 1,
 ) -> MallowsComponents:
-    """New components from the (K, P, nodes) tables of `learn.spectral.likelihood_tables`: σ_k by insertion, then φ_k, for all components or for some.
+    """Move components up the tabulated likelihood: σ_k by insertion search, then φ_k.
 
-    Neither step lowers the tabulated likelihood of its component.
+    Neither step lowers the likelihood of its component.
+
+    Parameters
+    ----------
+    tables : (K, P, nodes) array
+        From `likelihood_tables.tabulate`.
+    components : MallowsComponents
+        The present components.
+    which : iterable of int, optional
+        Those to move; all unless given.
+    n_jobs : int
+        How many components at the same time.
+
+    Returns
+    -------
+    MallowsComponents
+        All components, moved or not.
     """
     chosen = list(range(len(tables)) if which is None else which)
     found = parallel_map(
@@ -47,7 +66,6 @@ def _polish(
     before, after = gap_sums(table, old), gap_sums(table, new)
     better = likelihood(after, phi) >= likelihood(before, phi)  # gains were float32
     sigma, sums = (new, after) if better else (old, before)
-    guess = best_phi(
-        *likelihood_by_phi(sums)
-    )  # between grid points a guess: taken where it is no worse than the old
+    # interpolated between grid points: used where it is no worse than the old
+    guess = best_phi(*likelihood_by_phi(sums))
     return sigma, guess if likelihood(sums, guess) >= likelihood(sums, phi) else phi

@@ -1,4 +1,4 @@
-"""Vertex hunters: K corners of a cloud of rows in K − 1 dimensions."""
+"""Algorithms that find the K corners of a cloud of rows in K − 1 dimensions."""
 
 from collections.abc import Callable
 
@@ -15,8 +15,24 @@ _STEP = Step.CORNERS
 
 
 def smoothed_spa(rows: Array, K: int, seed: int = 0) -> Array:
-    """(K, K−1) by successive projection: the row furthest from the span of the corners so far gives the next direction, and the
-    mean of the 15 rows furthest along it the next corner.
+    """Corners by successive projection, each the mean of several rows.
+
+    The row furthest from the span of the corners so far gives the next direction, and the mean of
+    the 15 rows furthest along it the next corner.
+
+    Parameters
+    ----------
+    rows : (n, K−1) array
+        The cloud.
+    K : int
+        How many corners.
+    seed : int
+        Not used: nothing is random.
+
+    Returns
+    -------
+    (K, K−1) array
+        The corners.
     """
     smooth = min(_SMOOTH, max(1, len(rows) // (4 * K)))
     points = np.column_stack([rows, np.ones(len(rows))])
@@ -33,15 +49,31 @@ def smoothed_spa(rows: Array, K: int, seed: int = 0) -> Array:
 
 
 def projected_corners(rows: Array, K: int, seed: int = 0) -> Array:
-    """(K, K−1) by solid angles: the rows furthest along most of 150 K random directions, each outside a ball around those
-    before. The ball shrinks until there are K; then the winners near each are averaged.
+    """Corners by solid angles: the rows furthest along most of 150 K random directions.
+
+    Each lies outside a ball around those before, which shrinks until there are K; then the extreme
+    rows near each corner are averaged.
+
+    Parameters
+    ----------
+    rows : (n, K−1) array
+        The cloud.
+    K : int
+        How many corners.
+    seed : int
+        Of the directions.
+
+    Returns
+    -------
+    (K, K−1) array
+        The corners.
     """
     directions = generator(seed, _STEP).standard_normal((rows.shape[1], 150 * K))
     wins = np.bincount(np.argmax(rows @ directions, axis=0), minlength=len(rows))
     winners = np.argsort(-wins, kind="stable")[: np.count_nonzero(wins)]
     radius = 0.5 * float(np.max(np.linalg.norm(rows[winners] - rows[winners[0]], axis=1)))
     while len(centres := _spread_out(rows, winners, K, radius)) < K:
-        # fewer than K rows win anywhere: fall back on the projections that need no wins
+        # fewer than K rows are extreme in any direction
         if radius < 1e-9:
             return smoothed_spa(rows, K)
         radius *= 0.8
@@ -58,7 +90,7 @@ def _spread_out(rows: Array, winners: NDArray[np.intp], K: int, radius: float) -
 
 
 def _mean_winners(rows: Array, wins: NDArray[np.intp], centres: Array) -> Array:
-    """The mean of the rows about each centre, within half its distance to the nearest other one, weighted by their wins."""
+    """The mean of rows, weighted by wins, within half a centre's distance to the nearest other."""
     apart = np.linalg.norm(centres[:, None] - centres, axis=2)
     reach = np.min(apart + np.diag(np.full(len(centres), np.inf)), axis=1) / 2
     near = np.linalg.norm(rows[:, None] - centres, axis=2) <= reach  # (winners, K)

@@ -1,72 +1,47 @@
-"""The default estimator: spectral initialisations from the signed pair moment, the better of two, refined on the direct likelihood."""
+"""The default estimator: spectral initialisations, the better of them refined by Monte-Carlo EM."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks
+from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.errors import FitError, Option
+from mallowmix.learn.spectral.fit_notes import spectrum_note
+from mallowmix.learn.spectral.fit_state import FitState, start_work
 from mallowmix.learn.spectral.initialisation import (
     Initialisation,
     embed_pairs,
     initialise_from_pairs,
     initialise_from_users,
 )
-from mallowmix.learn.spectral.large_data import learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
-from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em, new_chains
 from mallowmix.learn.spectral.number_of_components import (
     ComponentCount,
     count_components,
     noise_edge,
 )
+from mallowmix.learn.spectral.refinement import EM_STEPS, refine
 from mallowmix.learn.spectral.signed_moment import (
     SignedMoment,
-    count_all_pairs,
     count_pairs,
     leading_subspace,
 )
-from mallowmix.learn.spectral.split_merge import split_and_merge
-from mallowmix.learn.spectral.stability import half_distances
-from mallowmix.learn.spectral.subspace import PairStatistics, Subspace, pair_statistics
-from mallowmix.learn.spectral.user_sample import sample_blocks, sampled_share
+from mallowmix.learn.spectral.subspace import Subspace
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
 from mallowmix.model.dispersion import phi_of_counts
 from mallowmix.model.fit_options import SpectralOptions
-from mallowmix.model.fit_report import FitReport, SpectralTrace
+from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.kemeny import borda_order, insertion_search
 from mallowmix.typing import Array, Progress
 
-_ONE_MORE = 1.15  # the next eigenvalue is this much above the noise edge: there is a component more
-_LOOSE = 0.1  # halves that differ by more than this warn
-_EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
-_FIRST_PHI = 0.8  # refinement begins with doubt: a small φ would lock the rankings in
-_EXTRA = 8  # vectors of the subspace beyond the rank that is looked for
-
-
-@dataclass
-class Work:
-    """What the steps share: the users, the pairs, and what is reported in the end."""
-
-    blocks: list[Block]
-    pairs: PairStatistics
-    engine: Engine
-    seed: int
-    progress: Progress | None
-    n_items: int
-    trace: SpectralTrace = field(default_factory=SpectralTrace)
-    notes: list[str] = field(default_factory=list)
-
-    def show(self, step: str, done: int, total: int) -> None:
-        """Say how far the work is."""
-        if self.progress:
-            self.progress(step, done, total)
+_FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
+_EXTRA = 8  # vectors of the subspace beyond the rank that is needed
 
 
 def fit_spectral(
@@ -90,55 +65,49 @@ def fit_spectral(
         How far to refine, and how corners are found.
     seed, engine, progress
         As in `fit`.
+
+    Returns
+    -------
+    FittedModel
+        Components in the order of their shares, and a report of the steps.
+
+    Raises
+    ------
+    FitError
+        For more components than pairs of items can distinguish.
     """
     chosen, run = options or SpectralOptions(), engine or ThreadEngine()
     all_blocks = make_blocks(comparisons)
-    work = start_work(comparisons, all_blocks, run, seed, progress)
-    sampled = work.trace.sampled_share < 1
-    count = _count(work) if n_components == "auto" else None
-    K = count.n_components if count is not None else _checked_count(work, int(n_components))
+    state = start_work(comparisons, all_blocks, run, seed, progress)
+    sampled = state.trace.sampled_share < 1
+    count = _count(state) if n_components == "auto" else None
+    K = count.n_components if count is not None else _checked_count(state, int(n_components))
     both = chosen.refine != "none"
-    initialisations = _initialise(work, K, chosen.corners, both=both, known=count)
+    initialisations = _initialise(state, K, chosen.corners, both=both, known=count)
     if chosen.refine == "none":
         first = initialisations[0]
-        return as_model(first.components, first.alpha, comparisons, work, chosen)
-    best = _better(work, initialisations)
+        return as_model(first.components, first.alpha, comparisons, state, chosen)
+    best = _better(state, initialisations)
     if chosen.refine == "short":
-        return as_model(best.components, best.alpha, comparisons, work, chosen)
+        return as_model(best.components, best.alpha, comparisons, state, chosen)
     if K > 1:
-        _note_spectrum(work, K, count)
-    outcome = refine(work, best, all_blocks if sampled else None)
-    return as_model(outcome.components, outcome.alpha, comparisons, work, chosen)
+        _note_spectrum(state, K, count)
+    outcome = refine(state, best, all_blocks if sampled else None)
+    return as_model(outcome.components, outcome.alpha, comparisons, state, chosen)
 
 
-def start_work(
-    comparisons: Comparisons | StoredComparisons,
-    all_blocks: list[Block],
-    engine: Engine,
-    seed: int,
-    progress: Progress | None,
-) -> Work:
-    """The users to learn from (a sample of very many), and what the counts of pairs say of all of them."""
-    share = sampled_share(comparisons.n_comparisons)
-    blocks = sample_blocks(all_blocks, share, seed, engine)
-    counts = count_all_pairs(all_blocks, engine) if share < 1 else count_pairs(blocks, engine)
-    pairs = pair_statistics(counts, comparisons.n_items)
-    trace = SpectralTrace(sampled_share=share)
-    return Work(blocks, pairs, engine, seed, progress, comparisons.n_items, trace)
-
-
-def _count(work: Work) -> ComponentCount:
+def _count(state: FitState) -> ComponentCount:
     """How many components the spectrum shows."""
-    count = count_components(work.blocks, work.pairs, work.engine, seed=work.seed)
-    work.trace = replace(work.trace, choice_of_k=count.sentence(), noise_edge=count.edge)
+    count = count_components(state.blocks, state.pairs, state.engine, seed=state.seed)
+    state.trace = replace(state.trace, choice_of_k=count.sentence(), noise_edge=count.edge)
     return count
 
 
-def _checked_count(work: Work, n_components: int) -> int:
-    n_pairs = len(work.pairs.share)
+def _checked_count(state: FitState, n_components: int) -> int:
+    n_pairs = len(state.pairs.share)
     if n_components - 1 > n_pairs:
         raise FitError(
-            f"{work.n_items} items make {n_pairs} pairs, which cannot distinguish {n_components} "
+            f"{state.n_items} items make {n_pairs} pairs, which cannot distinguish {n_components} "
             "components: lower ",
             Option("n_components"),
             f" to at most {n_pairs + 1}.",
@@ -147,52 +116,53 @@ def _checked_count(work: Work, n_components: int) -> int:
 
 
 def _initialise(
-    work: Work, K: int, corners: str, *, both: bool, known: ComponentCount | None
+    state: FitState, K: int, corners: str, *, both: bool, known: ComponentCount | None
 ) -> list[Initialisation]:
-    """Steps 1 to 3: the subspace, and initialisations from pairs and from users. One component needs neither."""
+    """Steps 1 to 3: the subspace, and initialisations from pairs and from users."""
     if K == 1:
-        return [_single(work)]
-    work.show("spectrum", 0, 1)
-    subspace = _subspace(work, K, known)
-    work.trace = replace(
-        work.trace, spectrum=tuple(subspace.values.tolist()), subspace_passes=subspace.passes
+        return [_single(state)]
+    state.show("spectrum", 0, 1)
+    subspace = _subspace(state, K, known)
+    state.trace = replace(
+        state.trace, spectrum=tuple(subspace.values.tolist()), subspace_passes=subspace.passes
     )
     if not (subspace.converged or both):  # refinement has a better test of its own: `_note_halves`
-        work.notes.append(
-            "The leading eigenvectors had not converged after the last pass: the data may not show this many components."
+        state.notes.append(
+            "The leading eigenvectors had not converged after the last pass: the data may not show "
+            "this many components."
         )
-    embedding = embed_pairs(subspace, work.pairs, K - 1)
+    embedding = embed_pairs(subspace, state.pairs, K - 1)
     first = initialise_from_pairs(
-        embedding, work.pairs, work.n_items, corners=corners, seed=work.seed
+        embedding, state.pairs, state.n_items, corners=corners, seed=state.seed
     )
-    work.show("spectrum", 1, 1)
+    state.show("spectrum", 1, 1)
     if not both:
         return [first]
     second = initialise_from_users(
-        work.blocks, subspace, work.pairs, K - 1, work.engine, seed=work.seed
+        state.blocks, subspace, state.pairs, K - 1, state.engine, seed=state.seed
     )
     return [first, second]
 
 
-def _subspace(work: Work, K: int, known: ComponentCount | None) -> Subspace:
-    """The leading K − 1 eigenpairs and a few more; the count of components has found them already."""
+def _subspace(state: FitState, K: int, known: ComponentCount | None) -> Subspace:
+    """The leading K − 1 eigenpairs and a few more; the count of components has them already."""
     if known is not None:
         return known.subspace.leading(K - 1 + _EXTRA)
-    A = SignedMoment(work.blocks, work.pairs, work.engine)
-    return leading_subspace(A, K - 1, extra=_EXTRA, seed=work.seed)
+    A = SignedMoment(state.blocks, state.pairs, state.engine)
+    return leading_subspace(A, K - 1, extra=_EXTRA, seed=state.seed)
 
 
-def _single(work: Work) -> Initialisation:
+def _single(state: FitState) -> Initialisation:
     """One ranking for all: its items by wins, then insertion search."""
-    Q = work.n_items
-    wins = count_pairs(work.blocks, work.engine).reshape(Q, Q)
+    Q = state.n_items
+    wins = count_pairs(state.blocks, state.engine).reshape(Q, Q)
     sigma = sigma_of(insertion_search(wins, borda_order(wins)))
     components = MallowsComponents(sigma[None], np.array([phi_of_counts(wins, sigma)]))
     return Initialisation("wins", components, np.ones(1))
 
 
-def _better(work: Work, initialisations: list[Initialisation]) -> Variational:
-    """Step 4: a few steps of variational EM from each; the higher bound, with its KL term, wins."""
+def _better(state: FitState, initialisations: list[Initialisation]) -> Variational:
+    """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO)."""
     outcomes = []
     for i, each in enumerate(initialisations):
         K, components = len(each.alpha), each.components
@@ -200,120 +170,52 @@ def _better(work: Work, initialisations: list[Initialisation]) -> Variational:
             components = MallowsComponents(components.sigma, np.full(K, _FIRST_PHI))
         prior = each.alpha / each.alpha.sum()
         outcomes.append(
-            variational_em(work.blocks, components, prior, work.engine, n_iter=_EM_STEPS)
+            variational_em(state.blocks, components, prior, state.engine, n_iter=EM_STEPS)
         )
-        work.show("initialisations", i + 1, len(initialisations))
+        state.show("initialisations", i + 1, len(initialisations))
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
     names = [each.name for each in initialisations]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
-    work.trace = replace(work.trace, initialisation=names[best], elbo=tuple(bounds))
+    state.trace = replace(state.trace, initialisation=names[best], elbo=tuple(bounds))
     return outcomes[best]
 
 
-def refine(
-    work: Work,
-    first: Variational,
-    all_blocks: list[Block] | None,
-    *,
-    min_burn_in: int = 4,
-    explore: bool = True,
-) -> MonteCarlo:
-    """Steps 5 and 6 in one: Monte-Carlo EM on the direct likelihood; after a sample, a few passes over all users.
-
-    Parameters
-    ----------
-    work : Work
-        The users.
-    first : Variational
-        Where to begin.
-    all_blocks : list of blocks
-        All users, where `work` has a sample of them.
-    min_burn_in : int
-        Cycles of Monte-Carlo EM before averaging may begin.
-    explore : bool
-        Look for better local optima where components came out alike (`learn.spectral.split_merge`).
-    """
-    outcome = _ascend(work, first, min_burn_in)
-    if explore and len(first.alpha) > 2:
-        outcome, scores = split_and_merge(
-            work.blocks, outcome, lambda c, a: _ascend_anew(work, c, a), work.engine, seed=work.seed
-        )
-        work.trace = replace(work.trace, predicted_halves=tuple(scores))
-    work.trace = replace(work.trace, moved=tuple(outcome.moved))
-    if all_blocks is None:
-        theta = [chain.theta for chain in outcome.chains]
-        distances = half_distances(work.blocks, outcome.components, theta, work.engine)
-    else:
-        outcome, distances = learn_from_all_users(
-            all_blocks, work.blocks, outcome, work.engine, seed=work.seed, progress=work.progress
-        )
-        work.trace = replace(work.trace, moved_by_all=tuple(outcome.moved))
-    _note_halves(work, outcome, distances)
-    return outcome
-
-
-def _ascend(work: Work, first: Variational, min_burn_in: int = 4) -> MonteCarlo:
-    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in first.gamma]
-    return monte_carlo_em(
-        work.blocks,
-        first.components,
-        first.alpha,
-        new_chains(work.blocks, theta),
-        work.engine,
-        min_burn_in=min_burn_in,
-        seed=work.seed,
-        progress=work.progress,
-    )
-
-
-def _ascend_anew(work: Work, components: MallowsComponents, alpha: Array) -> MonteCarlo:
-    return _ascend(
-        work, variational_em(work.blocks, components, alpha, work.engine, n_iter=_EM_STEPS)
-    )
-
-
-def _note_spectrum(work: Work, K: int, known: ComponentCount | None) -> None:
-    """Say whether the spectrum shows fewer components than were asked for, or more."""
+def _note_spectrum(state: FitState, K: int, known: ComponentCount | None) -> None:
+    """Step 5 is about to begin: note whether the spectrum shows another number of components."""
     if known is None:
-        edge = noise_edge(work.blocks, work.pairs, work.engine, seed=work.seed)
-        work.trace = replace(work.trace, noise_edge=edge)
+        edge = noise_edge(state.blocks, state.pairs, state.engine, seed=state.seed)
+        state.trace = replace(state.trace, noise_edge=edge)
     else:
         edge = known.edge
-    values = np.array(work.trace.spectrum)
-    shown = 1 + int(np.count_nonzero(values[: K - 1] > edge))
-    if shown < K:
-        work.notes.append(
-            f"The spectrum shows only {shown} of the {K} components above its noise: the others may be guesses. "
-            "Ask for fewer, or add people or comparisons."
-        )
-    elif len(values) >= K and values[K - 1] > _ONE_MORE * edge:
-        work.notes.append(f"The spectrum shows at least {K + 1} components; {K} were asked for.")
-
-
-def _note_halves(work: Work, outcome: MonteCarlo, distances: Array) -> None:
-    """Say which rankings two halves of the users would put in different orders: those the data does not pin down."""
-    ordered = distances[np.argsort(-outcome.alpha, kind="stable")]
-    work.trace = replace(work.trace, half_distances=tuple(ordered.tolist()))
-    loose = np.flatnonzero(ordered > _LOOSE)
-    if len(loose):
-        names = ", ".join(str(k + 1) for k in loose[:10]) + (", …" if len(loose) > 10 else "")
-        work.notes.append(
-            f"The data does not pin down component {names}: two halves of the people put {ordered[loose].mean():.0%} of all "
-            "pairs in different order. Ask for fewer components, or add comparisons."
-        )
+    note = spectrum_note(np.array(state.trace.spectrum), edge, K)
+    state.notes += [note] if note else []
 
 
 def as_model(
     components: MallowsComponents,
     alpha: Array,
     comparisons: Comparisons | StoredComparisons,
-    work: Work,
+    state: FitState,
     options: SpectralOptions,
 ) -> FittedModel:
-    """Components in the order of their shares."""
+    """Make the model, its components in the order of their shares.
+
+    Parameters
+    ----------
+    components : MallowsComponents
+        Rankings and dispersions.
+    alpha : (K,) array
+        The prior.
+    comparisons : Comparisons or StoredComparisons
+        For the items' labels.
+    state : FitState
+        For the report.
+    options : SpectralOptions
+        For the report.
+    """
     order = np.argsort(-alpha, kind="stable")
     m4 = M4(components.sigma[order], components.phi[order], alpha[order], comparisons.items)
     report = FitReport(
-        method="spectral", options=options, notes=tuple(work.notes), spectral=work.trace
+        method="spectral", options=options, notes=tuple(state.notes), spectral=state.trace
     )
     return FittedModel(m4, report)

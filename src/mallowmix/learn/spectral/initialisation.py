@@ -1,4 +1,4 @@
-"""Two starts for refinement, both from the spectral embedding: vertices among the pairs, and clusters among the people."""
+"""Two initialisations from the spectral embedding: corners among the pairs, clusters of users."""
 
 import warnings
 from itertools import pairwise
@@ -23,7 +23,7 @@ from mallowmix.typing import Array
 
 
 class Initialisation(NamedTuple):
-    """Where refinement begins."""
+    """Components and prior with which refinement begins."""
 
     name: str
     components: MallowsComponents
@@ -31,7 +31,17 @@ class Initialisation(NamedTuple):
 
 
 def embed_pairs(subspace: Subspace, pairs: PairStatistics, rank: int) -> Array:
-    """(P, K−1) F = U √Λ / √μ: where each pair lies, in units of its own standard deviation."""
+    """(P, K−1) F = U √Λ / √μ: where each pair lies, in units of its own standard deviation.
+
+    Parameters
+    ----------
+    subspace : Subspace
+        Leading eigenpairs of the signed moment.
+    pairs : PairStatistics
+        Of the same data.
+    rank : int
+        K − 1.
+    """
     values = np.sqrt(np.maximum(subspace.values[:rank], 0))
     return subspace.vectors[:, :rank] * values / np.sqrt(pairs.share)[:, None]
 
@@ -39,7 +49,26 @@ def embed_pairs(subspace: Subspace, pairs: PairStatistics, rank: int) -> Array:
 def initialise_from_pairs(
     F: Array, pairs: PairStatistics, n_items: int, *, corners: str = "spa", seed: int = 0
 ) -> Initialisation:
-    """Novel pairs are corners: find K of them, write every pair as their mixture, rank items by their wins, fit φ to their β."""
+    """Find corners, which are novel pairs; write every pair as their mixture; rank items by wins.
+
+    Parameters
+    ----------
+    F : (P, K−1) array
+        From `embed_pairs`.
+    pairs : PairStatistics
+        Of the same data.
+    n_items : int
+        Q.
+    corners : str
+        A name of `CORNER_FINDERS`.
+    seed : int
+        Of random directions.
+
+    Returns
+    -------
+    Initialisation
+        φ is fitted to the β of the mixtures, α to the corners.
+    """
     K = F.shape[1] + 1
     often = pairs.count >= 0.2 * np.median(pairs.count[pairs.count > 0])
     plus, minus = np.sqrt((1 - pairs.win) / pairs.win), -np.sqrt(pairs.win / (1 - pairs.win))
@@ -65,7 +94,7 @@ def _square(beta: Array, n_items: int) -> Array:
 
 
 def vertex_shares(vertices: Array) -> Array:
-    """A ≥ 0 with Σ a_k v_k = 0 and Σ a_k = 1, by non-negative least squares; none below 0.2/K."""
+    """(K,) shares a ≥ 0 with Σ a_k v_k = 0 and Σ a_k = 1, by least squares; none below 0.2/K."""
     K = len(vertices)
     scale = max(float(np.abs(vertices).max()), 1e-300)
     system = np.vstack([vertices.T / scale, np.ones(K)])
@@ -75,7 +104,21 @@ def vertex_shares(vertices: Array) -> Array:
 
 
 def mixed_beta(F: Array, win: Array, vertices: Array, share: Array) -> Array:
-    """(P, K) β from Σ_k a_k v_k β_k = √(q(1−q)) F and Σ_k a_k β_k = q: K equations for K numbers, not clipped to [0, 1]."""
+    """(P, K) β from Σ_k a_k v_k β_k = √(q(1−q)) F and Σ_k a_k β_k = q, not clipped to [0, 1].
+
+    These are K equations for the K numbers of a pair.
+
+    Parameters
+    ----------
+    F : (P, K−1) array
+        From `embed_pairs`.
+    win : (P,) array
+        q, how often the lower-numbered item wins.
+    vertices : (K, K−1) array
+        The corners v.
+    share : (K,) array
+        a, from `vertex_shares`.
+    """
     system = np.vstack([(share[:, None] * vertices).T, share])  # (K, K)
     right = np.column_stack([F * np.sqrt(win * (1 - win))[:, None], win])  # (P, K)
     return np.linalg.lstsq(system, right.T, rcond=1e-10)[0].T.astype(np.float64)
@@ -90,40 +133,79 @@ def initialise_from_users(
     *,
     seed: int = 0,
 ) -> Initialisation:
-    """Cluster people by the mean embedding of their comparisons, whitened; each cluster's counts give a ranking."""
+    """Cluster users by the whitened mean embedding of their comparisons; rank items in each.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    subspace : Subspace
+        Leading eigenpairs of the signed moment.
+    pairs : PairStatistics
+        Of the same data.
+    rank : int
+        K − 1.
+    engine : Engine
+        Where the passes run.
+    seed : int
+        Of k-means.
+
+    Returns
+    -------
+    Initialisation
+        σ and φ from the counts of each cluster, α from their sizes.
+    """
     K, Q = rank + 1, blocks[0].n_items
     parts = engine.map(
         _embed_step, blocks, (pairs, np.ascontiguousarray(subspace.vectors[:, :rank]))
     )
     embedding, n = np.concatenate([e for e, _ in parts]), np.concatenate([n for _, n in parts])
     embedding = embedding / np.sqrt(np.maximum(subspace.values[:rank], 1e-12))
-    people = np.concatenate([block.user_weight for block in blocks])
-    label = cluster_users(embedding, n, people, K, seed=seed)
+    user_weight = np.concatenate([block.user_weight for block in blocks])
+    label = cluster_users(embedding, n, user_weight, K, seed=seed)
     edges = np.cumsum([0, *(block.n_users for block in blocks)])
     counts, _ = engine.reduce(_cluster_step, blocks, K, [label[a:b] for a, b in pairwise(edges)])
     wins = counts.reshape(K, Q, Q)
     sigma = np.stack([sigma_of(insertion_search(table, borda_order(table))) for table in wins])
     phi = np.array([phi_of_counts(table, row) for table, row in zip(wins, sigma, strict=True)])
-    share = np.bincount(label[label >= 0], people[label >= 0], K)
+    share = np.bincount(label[label >= 0], user_weight[label >= 0], K)
     share = np.maximum(share / max(float(share.sum()), 1e-300), 0.2 / K)
     return Initialisation("people", MallowsComponents(sigma, phi), share / share.sum())
 
 
 def cluster_users(
-    embedding: Array, n: Array, people: Array, K: int, *, seed: int = 0
+    embedding: Array, n: Array, user_weight: Array, K: int, *, seed: int = 0
 ) -> NDArray[np.int64]:
-    """(M,) the k-means cluster of each person; −1 for those who count for nothing or compared too little to be placed.
+    """Cluster users by k-means.
 
-    n : comparisons of each person, which count up to 300; people : `user_weight`
+    Parameters
+    ----------
+    embedding : (M, K−1) array
+        Where each user lies.
+    n : (M,) array
+        Comparisons of each user, of which up to 300 count.
+    user_weight : (M,) array
+        How often each user counts.
+    K : int
+        How many clusters.
+    seed : int
+        Of k-means.
+
+    Returns
+    -------
+    (M,) array of int
+        The cluster of each user; −1 for those of weight 0 or with too few comparisons.
     """
-    active = (n >= min(float(np.median(n)), 50.0)) & (people > 0)
+    active = (n >= min(float(np.median(n)), 50.0)) & (user_weight > 0)
     if np.count_nonzero(active) < K:
         active = n > 0
-    kmeans = KMeans(min(K, np.count_nonzero(active)), n_init=3, random_state=seed % 2**32)  # type: ignore[arg-type]
+    n_clusters, state = min(K, int(np.count_nonzero(active))), seed % 2**32
+    kmeans = KMeans(n_clusters, n_init=3, random_state=state)  # type: ignore[arg-type]
+    weight = user_weight[active] * np.minimum(n[active], 300)
     with warnings.catch_warnings():
-        # people alike in all they said: some clusters stay empty
+        # of users who answered all alike, some clusters stay empty
         warnings.simplefilter("ignore", ConvergenceWarning)
-        kmeans.fit(embedding[active], sample_weight=people[active] * np.minimum(n[active], 300))
+        kmeans.fit(embedding[active], sample_weight=weight)
     label = np.full(len(n), -1)
     label[active] = kmeans.labels_
     return label

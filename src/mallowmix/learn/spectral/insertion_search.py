@@ -1,12 +1,17 @@
-"""Insertion search: single items go to their best places until no move helps, where a pair's worth depends on its gap alone.
+"""Insertion search where the value of a pair depends on its gap alone.
 
-(Or until every item was tried a hundred times.) An item is taken out and put back at every place q. Its own pairs change, and the
-pairs that it comes to stand between end one place further apart. So a place is worth, places counted without the item,
+Single items move to their best positions until no move helps, or until every item was tried a
+hundred times. An item is taken out and put back at every position q. Its own pairs change, and the
+pairs with one item on either side of it end one position further apart. So with positions counted
+without the item, position q has the value
 
-    own(q) + Σ_{s < q ≤ t} step(s, t),    step(s, t): what the pair in places s < t gains from one more place between them.
+    own(q) + Σ_{s < q ≤ t} step(s, t),
 
-`own` adds up rows of the table, read as they lie in memory. From one place to the next the second sum changes by the pairs of a
-single item, Σ_{t > q} step(q, t) − Σ_{s < q} step(s, q), which is read off running sums over all pairs.
+where step(s, t) is what the pair in positions s < t gains from one more position between them.
+
+`own` adds up rows of the table, in the order of memory. From one position to the next the second
+sum changes by the pairs of a single item, Σ_{t > q} step(q, t) − Σ_{s < q} step(s, q), a
+difference of running sums over all pairs.
 """
 
 from typing import Any
@@ -20,9 +25,20 @@ _PASSES = 100  # every item is tried so often at most
 
 
 def insert_by_gap(values: NDArray[Any], order: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The order after all moves; `values[i, j, D + g]` is what the pair is worth when item i is placed g below item j.
+    """Move items until no move raises the value of the order.
 
-    Gaps beyond D count as D.
+    Parameters
+    ----------
+    values : (Q, Q, 2D + 1) array
+        values[i, j, D + g] is the value of the pair when item i is g positions below item j; gaps
+        beyond D count as D.
+    order : (Q,) array of int32
+        Where to begin: items, best first.
+
+    Returns
+    -------
+    (Q,) array of int32
+        Items, best first.
     """
     return _insert(np.ascontiguousarray(values), np.array(order, np.int32))
 
@@ -34,28 +50,28 @@ def _insert(values, order):
     _find_steps(values, order, 0, Q, steps, sums)
     turn = idle = 0
     while idle < Q and turn < _PASSES * Q:
-        place = 0
-        while order[place] != turn % Q:
-            place += 1
-        _own(values, order, place, worth)
-        _add_others(sums, place, worth)
+        position = 0
+        while order[position] != turn % Q:
+            position += 1
+        _own(values, order, position, worth)
+        _add_others(sums, position, worth)
         best = np.argmax(worth)
         turn, idle = turn + 1, idle + 1
-        if worth[best] > worth[place] + _LEAST:
-            _move(order, place, best)
-            _find_steps(values, order, min(place, best), max(place, best) + 1, steps, sums)
+        if worth[best] > worth[position] + _LEAST:
+            _move(order, position, best)
+            _find_steps(values, order, min(position, best), max(position, best) + 1, steps, sums)
             idle = 0
     return order
 
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
-def _own(values, order, place, worth):
-    """What the item's own pairs are worth with it at each place q: of the others, those in places t < q are above it."""
+def _own(values, order, position, worth):
+    """The value of the item's own pairs at each position q: others in positions t < q are above."""
     Q, D = len(order), values.shape[2] // 2
-    far = np.zeros(Q + 1)  # what gaps beyond D add from this place on
+    far = np.zeros(Q + 1)  # what gaps beyond D add from this position on
     worth[:] = 0.0
     for t in range(Q - 1):
-        row = values[order[place], order[t + (t >= place)]]
+        row = values[order[position], order[t + (t >= position)]]
         first, last = max(0, t + 1 - D), min(Q, t + 1 + D)
         above, below = worth[first : t + 1], worth[t + 1 : last]
         worth_above, worth_below = row[D - len(above) : D], row[D + 1 : D + 1 + len(below)]
@@ -73,33 +89,32 @@ def _own(values, order, place, worth):
 
 
 @nb.njit(cache=True, nogil=True)
-def _add_others(sums, place, worth):
-    """Add what the pairs of the others gain; where they stand on both sides of the item now, the place between is there."""
+def _add_others(sums, position, worth):
+    """Add what the pairs of the others gain; those around the item now have their gap already."""
     Q, total = len(worth), 0.0
     for q in range(Q):
         worth[q] += total
-        f = q + (q >= place)
-        if f < place:
-            total += sums[0, place, f] + sums[1, Q, f] - sums[1, place + 1, f]
+        f = q + (q >= position)
+        if f < position:
+            total += sums[0, position, f] + sums[1, Q, f] - sums[1, position + 1, f]
         elif f < Q:
-            total += sums[0, Q, f] - sums[0, place + 1, f] + sums[1, place, f]
+            total += sums[0, Q, f] - sums[0, position + 1, f] + sums[1, position, f]
 
 
 @nb.njit(cache=True, nogil=True)
-def _move(order, place, target):
-    item, step = order[place], 1 if target > place else -1
-    for r in range(place, target, step):
+def _move(order, position, target):
+    item, step = order[position], 1 if target > position else -1
+    for r in range(position, target, step):
         order[r] = order[r + step]
     order[target] = item
 
 
 @nb.njit(cache=True, nogil=True)
 def _find_steps(values, order, first, last, steps, sums):
-    """Steps of the pairs of places `first` up to `last`; then sums[·, n, f] = Σ_{t < n} steps[·, f, t] for all.
-
-    steps[0, f, t] : what the pair gains from one more place between; steps[1, f, t] : what it gained from the last one. Both
-        with a minus where f is the lower place, so that a row adds up to what the search asks for
-    """
+    """Steps of pairs of positions `first` to `last`; sums[·, n, f] = Σ_{t < n} steps[·, f, t]."""
+    # steps[0, f, t] is what the pair gains from one more position between, steps[1, f, t] what it
+    # gained from the last one. Both have a minus where f is the lower position, so that a row adds
+    # up to what `_add_others` needs.
     Q, D = len(order), values.shape[2] // 2
     for f in range(first, last):
         for t in range(Q):

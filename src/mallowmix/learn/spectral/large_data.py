@@ -1,8 +1,10 @@
-"""After a sample, all_blocks: one pass over all people places the rankings; φ and α then settle on the sample.
+"""Large data: after a sample of users, passes over all of them move the rankings.
 
-A sample of a few million comparisons leaves the rankings nearly right, and says φ and α as closely as anyone needs. What more
-people tell is the order of neighbours. So everybody's θ is drawn once, from a fresh start, and the direct likelihood tabulated in
-the same step: nothing is kept of a person, and two tables (people of even and of odd number) are all that leaves a shard.
+A sample of a few million comparisons leaves the rankings nearly right, and determines φ and α well
+enough. What more users add is the order of neighbours. So the θ of each user is drawn once, from a
+new initialisation, and the direct likelihood tabulated in the same step: no state of a user is
+stored, and a shard returns two tables alone (users of even and of odd number). φ and α then
+converge on the sample.
 """
 
 from collections.abc import Callable
@@ -14,20 +16,22 @@ from numpy.typing import NDArray
 from mallowmix.engine import Block, Engine, Shard, make_shards, reduce_step
 from mallowmix.engine.blocks import TOGETHER
 from mallowmix.learn.spectral.component_search import search_components
-from mallowmix.learn.spectral.likelihood_tables import N_NODES, by_pair, tabulate
+from mallowmix.learn.spectral.gibbs_sweep import sweep_users
+from mallowmix.learn.spectral.likelihood_tables import N_NODES, tabulate
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
-from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, monte_carlo_em, sweep_users
+from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, monte_carlo_em
+from mallowmix.learn.spectral.pair_rows import by_pair
 from mallowmix.model import least_beta
 from mallowmix.model.permutations import kendall
 from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.typing import Array, Progress
 
-SWEEPS = 10  # from a fresh start; after four, people still look too mixed
+SWEEPS = 10  # from a new initialisation; after four, users still look too mixed
 _MOST_PASSES = 3
 
 
 class AllUsers(NamedTuple):
-    """Where all people put the components, and how far apart two halves of them would."""
+    """Components from all users, and how far apart two halves of them would put each."""
 
     outcome: MonteCarlo  # its chains are those of the sample
     distances: Array  # (K,)
@@ -42,24 +46,34 @@ def learn_from_all_users(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> AllUsers:
-    """Move what was found on a sample to where all_blocks wants it.
+    """Move components that were learnt from a sample to where all users put them.
 
-    One pass moves all components; where people mix many, two or three passes move a part of them each, since moving all at once
-    overshoots.
+    One pass moves all components; where users mix many, two or three passes move a part of them
+    each, since moving all at once overshoots.
+
+    Parameters
+    ----------
+    all_blocks : list of blocks
+        All users, in memory or stored.
+    sample : list of Block
+        The users of the sample.
+    found : MonteCarlo
+        What was learnt from the sample.
+    engine, seed, progress
+        As in `fit`.
     """
     components, K = found.components, len(found.alpha)
     theta = np.concatenate([chain.theta for chain in found.chains])
     n_passes = min(groups(float(np.sum(theta**2)), len(theta), K), _MOST_PASSES)
     moved = []
     for i in range(n_passes):
-        told = _teller(progress, i, n_passes)
         halves = tabulate_all_users(
             all_blocks,
             components,
             found.alpha,
             engine,
             seed=child_seed(seed, Step.ALL_USERS_PASS, i),
-            progress=told,
+            progress=_pass_progress(progress, i, n_passes),
         )
         P = halves.shape[1] // 2
         whole = (halves[:, :P] + halves[:, P:]).astype(np.float32)
@@ -74,11 +88,11 @@ def learn_from_all_users(
     ]
     distances = np.array([kendall(a, b) for a, b in zip(*ends, strict=True)])
     return AllUsers(
-        _settled(sample, found._replace(components=components), engine, seed, moved), distances
+        _converged(sample, found._replace(components=components), engine, seed, moved), distances
     )
 
 
-def _settled(
+def _converged(
     sample: list[Block], found: MonteCarlo, engine: Engine, seed: int, moved: list[int]
 ) -> MonteCarlo:
     """φ and α from the sample, whose chains have run long enough, with the rankings held fixed."""
@@ -89,13 +103,14 @@ def _settled(
         "move_sigma": False,
         "seed": child_seed(seed, Step.ALL_USERS_END),
     }
-    settled = monte_carlo_em(sample, found.components, found.alpha, found.chains, engine, **options)
-    return settled._replace(moved=moved)
+    outcome = monte_carlo_em(sample, found.components, found.alpha, found.chains, engine, **options)
+    return outcome._replace(moved=moved)
 
 
-def _teller(
+def _pass_progress(
     progress: Progress | None, number: int, n_passes: int
 ) -> Callable[[int, int], None] | None:
+    """The progress of one pass as a part of all."""
     if progress is None:
         return None
     return lambda done, total: progress("all users", number * total + done, n_passes * total)
@@ -110,7 +125,24 @@ def tabulate_all_users(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Array:
-    """(K, 2P, nodes) the tables of `learn.spectral.likelihood_tables` from one draw of every θ: even people first, then odd ones."""
+    """Tabulate the direct likelihood over all users, from one draw of every θ.
+
+    Parameters
+    ----------
+    all_blocks : list of blocks
+        All users, in memory or stored.
+    components : MallowsComponents
+        The present components.
+    alpha : (K,) array
+        The prior.
+    engine, seed, progress
+        As in `fit`; the progress is of one pass, ``progress(done, total)``.
+
+    Returns
+    -------
+    (K, 2P, nodes) array
+        As `likelihood_tables.tabulate`: the users of even number first, then those of odd number.
+    """
     broadcast = (beta_table(components, least_beta.DIRECT_LIKELIHOOD), alpha, as_key(seed))
     return engine.reduce(_shard_step, make_shards(all_blocks), broadcast, progress=progress)[0]
 
@@ -119,7 +151,7 @@ def tabulate_all_users(
 def _shard_step(
     shard: Shard, broadcast: tuple[Array, Array, np.uint64], state: Any
 ) -> tuple[Array, None]:
-    """A few blocks at a time: the more comparisons of a pair are there together, the fewer logarithms are taken."""
+    """A few blocks at a time: the more comparisons of a pair together, the fewer logarithms."""
     total: Any = 0
     for first in range(0, len(shard.blocks), TOGETHER):
         total = total + _tables(

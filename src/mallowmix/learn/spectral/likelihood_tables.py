@@ -1,14 +1,13 @@
-"""The direct likelihood of a component, tabulated: for every pair, the log-likelihood as a function of that component's β alone.
+"""Tables of the direct likelihood: of every pair, the log-likelihood as a function of one β.
 
-With θ given, a comparison of pair p by person m has the probability base + θ_mk b, where b = β_p,k and base = Σ_{l≠k} θ_ml β_p,l.
-So L_pk(b) = Σ log(base + θ_mk b) over its comparisons is a smooth function of one number: it is evaluated at a few nodes, and
-splines through them give it for every gap that a ranking could put between the two items, and for every φ.
+With θ given, a comparison of pair p by user m has the probability base + θ_mk b, where b = β_p,k
+and base = Σ_{l≠k} θ_ml β_p,l. So L_pk(b) = Σ log(base + θ_mk b) over its comparisons is a smooth
+function of one number: it is evaluated at a few nodes, and splines through them give it for every
+gap that a ranking could put between the two items, and for every φ.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numba as nb
@@ -16,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from mallowmix.engine import Block, parallel_map
+from mallowmix.engine import parallel_map
+from mallowmix.learn.spectral.pair_rows import PairRows
+from mallowmix.learn.spectral.pair_rows import by_pair as by_pair
 from mallowmix.model.dispersion import TABLE_GRID
 from mallowmix.model.mallows import gap_probabilities
 from mallowmix.typing import Array
@@ -26,22 +27,36 @@ N_NODES = 15
 _EDGE = 7.0  # nodes reach from β = 9e-4 to 1 − 9e-4
 LOGITS = np.linspace(-_EDGE, _EDGE, N_NODES)
 NODES = 1 / (1 + np.exp(-LOGITS))
-SKIP = 0.005  # someone who follows a component less than this says nothing about it
-_PAIR_BLOCKS = 16
+SKIP = 0.005  # a user with a smaller weight of a component is left out of its table
 _HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
-# up to this whole weight a factor is multiplied up so often; otherwise its logarithm is weighted
+# up to this whole weight a factor is multiplied so often; otherwise its logarithm is weighted
 _COPIES = 8
 
 
 def gap_reach(n_items: int, phi: float) -> int:
-    """The gap D beyond which a longer one changes nothing: β is as good as 0 or 1 there."""
+    """The gap D beyond which β is as good as 0 or 1, so that a longer one changes nothing."""
     lose = gap_probabilities(n_items, phi).lose
     beyond = np.flatnonzero(lose < 1 - NODES[-1])
     return int(min(beyond[0] if len(beyond) else n_items - 1, n_items - 1))
 
 
 def by_gap(table: NDArray[Any], n_items: int, phi: float) -> NDArray[np.float32]:
-    """(Q, Q, 2D+1) from the (P, nodes) table: [i, j, D + g] is the log-likelihood of the pair when i is placed g below j."""
+    """(Q, Q, 2D+1) log-likelihoods by gap, for `insertion_search.insert_by_gap`.
+
+    Parameters
+    ----------
+    table : (P, nodes) array
+        Of one component.
+    n_items : int
+        Q.
+    phi : float
+        φ.
+
+    Returns
+    -------
+    (Q, Q, 2D + 1) array of float32
+        [i, j, D + g] is the log-likelihood of the pair when i is g positions below j.
+    """
     D = gap_reach(n_items, phi)
     win, lose = gap_probabilities(n_items, phi)
     beta = np.concatenate([win[D:0:-1], lose[: D + 1]])
@@ -65,7 +80,15 @@ def _by_gap(table, weights, n_items):
 
 
 def gap_sums(table: NDArray[Any], sigma: NDArray[np.int32]) -> Array:
-    """(Q, nodes) Σ L_p over the pairs that σ puts g places apart, seen from the better-placed item; gap 0 stays empty."""
+    """(Q, nodes) Σ L_p over the pairs that σ puts g positions apart, β that of the upper item.
+
+    Parameters
+    ----------
+    table : (P, nodes) array
+        Of one component.
+    sigma : (Q,) array of int32
+        Positions of the items.
+    """
     return _gap_sums(table, sigma)
 
 
@@ -111,79 +134,6 @@ def _spline_weights(beta: Array) -> Array:
 _BASIS = CubicSpline(LOGITS, np.eye(N_NODES))
 
 
-@dataclass(frozen=True)
-class PairRows:
-    """The rows of some consecutive unordered pairs, whoever made them: a block of pairs, where `Block` is one of people.
-
-    Rows of the i-th pair are starts[2i]:starts[2i+1] where its lower-numbered item won, up to starts[2i+2] where the other did.
-    """
-
-    first: int  # the number of the first pair
-    codes: NDArray[np.int32]  # (2n,) the ordered pairs, as in `Block.pair`
-    starts: NDArray[np.int64]  # (2n + 1,)
-    user: NDArray[np.int32]  # people numbered through all blocks
-    weight: NDArray[np.float32]  # of the row, times that of its person
-
-
-def by_pair(blocks: list[Block], *, halves: bool = False) -> list[PairRows]:
-    """The rows of all people in the order of their pairs, cut into blocks of about equally many rows.
-
-    With `halves` every pair is there twice: first with the rows of people of even number, then, P further on, of odd number.
-    """
-    Q = blocks[0].n_items
-    low, high = np.triu_indices(Q, 1)
-    codes = np.column_stack([low * Q + high, high * Q + low]).astype(np.int32).ravel()
-    slot = np.zeros(Q * Q, np.int32)
-    slot[codes] = np.arange(len(codes), dtype=np.int32)
-    odd = len(codes) if halves else 0  # how much further on the rows of odd people go
-    codes = np.tile(codes, 1 + halves)
-    seen = np.zeros(len(codes), np.int64)
-    for block in blocks:
-        _see(block.starts, block.pair, block.first_user, slot, odd, seen)
-    starts = np.concatenate([[0], np.cumsum(seen)])
-    user, weight = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
-    place, person = starts[:-1].copy(), 0
-    for block in blocks:
-        people = (block.starts, block.pair, block.weight, block.user_weight, block.first_user)
-        _scatter(*people, slot, odd, person, place, user, weight)
-        person += block.n_users
-    wanted = np.linspace(0, starts[-1], _PAIR_BLOCKS + 1)[1:-1]
-    edges = np.unique(
-        np.concatenate([[0], np.searchsorted(starts[::2], wanted), [len(codes) // 2]])
-    )
-    return [_cut(int(i), int(j), codes, starts, user, weight) for i, j in pairwise(edges)]
-
-
-def _cut(i: int, j: int, codes, starts, user, weight) -> PairRows:
-    """Pairs i up to j."""
-    rows = slice(int(starts[2 * i]), int(starts[2 * j]))
-    return PairRows(
-        i, codes[2 * i : 2 * j], starts[2 * i : 2 * j + 1] - starts[2 * i], user[rows], weight[rows]
-    )
-
-
-@nb.njit(cache=True, nogil=True)
-def _see(starts, pair, first_user, slot, odd, seen):
-    """Count the rows of each ordered pair."""
-    for m in range(len(starts) - 1):
-        further = odd * ((first_user + m) % 2)
-        for row in range(starts[m], starts[m + 1]):
-            seen[slot[pair[row]] + further] += 1
-
-
-@nb.njit(cache=True, nogil=True)
-def _scatter(
-    starts, pair, row_weight, user_weight, first_user, slot, odd, person, place, user, weight
-):
-    """Put each row where the next one of its ordered pair goes."""
-    for m in range(len(starts) - 1):
-        further = odd * ((first_user + m) % 2)
-        for row in range(starts[m], starts[m + 1]):
-            s = slot[pair[row]] + further
-            user[place[s]], weight[place[s]] = person + m, row_weight[row] * user_weight[m]
-            place[s] += 1
-
-
 def new_tables(n_components: int, n_items: int) -> Tables:
     """(K, P, nodes) of zeros."""
     return np.zeros((n_components, n_items * (n_items - 1) // 2, N_NODES), np.float32)
@@ -199,9 +149,29 @@ def tabulate(
     gain: float = 1.0,
     n_jobs: int = 1,
 ) -> Tables:
-    """New tables of L_pk, for all components or for some: old + gain · (new − old).
+    """Tabulate L_pk for all components or for some, averaged with old tables.
 
-    beta : (Q², K); theta : (people, K), everybody's weights
+    Parameters
+    ----------
+    pairs : list of PairRows
+        From `by_pair`.
+    beta : (Q², K) array
+        β of every ordered pair.
+    theta : (M, K) array
+        The weights of all users.
+    tables : (K, P, nodes) array
+        The old tables.
+    which : iterable of int, optional
+        Components whose tables change; all unless given.
+    gain : float
+        The result is old + gain · (new − old).
+    n_jobs : int
+        How many blocks of pairs at the same time.
+
+    Returns
+    -------
+    (K, P, nodes) array of float32
+        The new tables.
     """
     chosen = np.arange(len(tables)) if which is None else np.array(which)
     narrow = theta.astype(np.float32)
@@ -217,9 +187,10 @@ def tabulate(
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
 def _tabulate(codes, starts, user, weight, beta, theta, chosen, gain, nodes, out):
-    """Every factor is rest + slope · b, b the chance that the lower-numbered item wins; where the other one won, 1 − b is turned
-    round. Factors are held until there are `_HELD` of a component, then multiplied up: a product is cheaper than a logarithm.
-    """
+    """Tabulate one block of pairs into `out`; the logarithm of a product replaces a sum of them."""
+    # Every factor is rest + slope · b, b the probability that the lower-numbered item wins; where
+    # the other one won, base + θ (1 − b) is rewritten so. Factors are held until there are `_HELD`
+    # of a component, then multiplied: a product is cheaper than logarithms.
     G, K = len(chosen), beta.shape[1]
     rest, slope, held = np.empty((G, _HELD)), np.empty((G, _HELD)), np.zeros(G, np.int64)
     table = np.zeros((G, len(nodes)))

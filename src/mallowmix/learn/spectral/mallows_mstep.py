@@ -1,4 +1,4 @@
-"""The M-step: Mallows components from expected counts. σ by insertion search, φ by maximum likelihood over gaps."""
+"""The M-step for Mallows components: σ by insertion search, φ by maximum likelihood over gaps."""
 
 from typing import NamedTuple
 
@@ -15,14 +15,14 @@ _TINY = 1e-300
 
 
 class MallowsComponents(NamedTuple):
-    """K Mallows components: what refinement moves."""
+    """K Mallows components: rankings and dispersions."""
 
     sigma: NDArray[np.int32]  # (K, Q)
     phi: Array  # (K,)
 
 
 def beta_table(components: MallowsComponents, floor: float) -> Array:
-    """(Q², K) β of every ordered pair, kept away from 0 and 1 by `floor`."""
+    """(Q², K) β of every ordered pair, clipped to [floor, 1 − floor]."""
     K, Q = components.sigma.shape
     table = np.empty((Q * Q, K))
     for k in range(K):
@@ -36,7 +36,19 @@ def beta_table(components: MallowsComponents, floor: float) -> Array:
 def expected_log_likelihood(
     counts: Array, sigma: NDArray[np.int32], phi: float, *, floor: float = 0.0
 ) -> float:
-    """Σ C_ij log β_ij: what the M-step of EM must not lower."""
+    """Σ C_ij log β_ij, which the M-step of EM must not lower.
+
+    Parameters
+    ----------
+    counts : (Q, Q) array
+        C, expected counts of one component.
+    sigma : (Q,) array of int32
+        Positions of the items.
+    phi : float
+        φ.
+    floor : float
+        β is clipped to [floor, 1 − floor].
+    """
     win, lose = gap_probabilities(len(sigma), phi)
     win, lose = np.minimum(win, 1 - floor), np.maximum(lose, max(floor, _TINY))
     gap = sigma[None, :] - sigma[:, None]
@@ -46,7 +58,19 @@ def expected_log_likelihood(
 def update_components(
     counts: Array, components: MallowsComponents, *, move_sigma: bool = True, floor: float = 0.0
 ) -> MallowsComponents:
-    """New components from (Q², K) expected counts; a column changes only if that raises its expected log-likelihood."""
+    """Do an M-step; a component changes only if that raises its expected log-likelihood.
+
+    Parameters
+    ----------
+    counts : (Q², K) array
+        Expected counts of each ordered pair from each component.
+    components : MallowsComponents
+        The present components.
+    move_sigma : bool
+        Whether rankings may change, or φ alone.
+    floor : float
+        β is clipped to [floor, 1 − floor].
+    """
     K, Q = components.sigma.shape
     sigma, phi = components.sigma.copy(), components.phi.copy()
     for k in range(K):

@@ -1,57 +1,37 @@
-"""Monte-Carlo EM over people's weights: Gibbs sweeps draw every θ, then the components climb the direct likelihood."""
+"""Monte-Carlo EM: Gibbs sweeps draw every θ, then components ascend the direct likelihood."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
-from mallowmix.engine import Block, Engine, reduce_step
+from mallowmix.engine import Block, Engine
 from mallowmix.learn.spectral.component_search import search_components
+from mallowmix.learn.spectral.gibbs_sweep import MAX_TOKENS, gibbs_step, most_tokens
+from mallowmix.learn.spectral.gibbs_sweep import Chain as Chain
+from mallowmix.learn.spectral.gibbs_sweep import new_chains as new_chains
 from mallowmix.learn.spectral.likelihood_tables import (
     Tables,
-    by_pair,
     gap_sums,
     likelihood_by_phi,
     new_tables,
     tabulate,
 )
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
-from mallowmix.learn.spectral.user_sample import people
+from mallowmix.learn.spectral.pair_rows import by_pair
 from mallowmix.model import least_beta
 from mallowmix.model.dispersion import best_phi
 from mallowmix.numerics.dirichlet import polya_from_histogram
-from mallowmix.numerics.randomness import Step, as_key, log_gamma_draw
-from mallowmix.numerics.token_gibbs import count_tokens, sweep_tokens, token_count, user_stream
+from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array, Progress
-
-_STEP = int(Step.GIBBS_SWEEP)
-MAX_TOKENS = 4096  # people with more tokens than this count as having so many, for α alone
-
-
-class Chain(NamedTuple):
-    """A block's state: the component of each token, and everybody's weights, drawn anew in every pass."""
-
-    z: NDArray[Any]  # of the smallest integer type that holds K − 1
-    theta: Array  # (users, K)
 
 
 class MonteCarlo(NamedTuple):
-    """Where Monte-Carlo EM ended."""
+    """The outcome of Monte-Carlo EM."""
 
     components: MallowsComponents
     alpha: Array
     chains: list[Chain]
-    moved: list[int]  # items that changed place, a number a cycle
-
-
-def new_chains(blocks: list[Block], theta: list[Array]) -> list[Chain]:
-    """The first pass draws every token's component from the given weights. A row of weight 2.5 has three tokens: 1, 1 and ½."""
-    small = np.min_scalar_type(theta[0].shape[1] - 1) if theta else np.uint8
-    return [
-        Chain(np.zeros(int(np.ceil(block.weight).sum()), small), weights)
-        for block, weights in zip(blocks, theta, strict=True)
-    ]
+    moved: list[int]  # items that changed position, a number for each cycle
 
 
 def monte_carlo_em(
@@ -70,38 +50,69 @@ def monte_carlo_em(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> MonteCarlo:
-    """Alternate: draw θ given the components, move the components given θ, in cycles that touch every component once.
+    """Alternate: draw θ given the components, move the components given θ.
 
-    θ is drawn, not estimated, so at rest the components maximise the marginal likelihood. First cycles run until the rankings move
-    no less than in the cycle before (from `min_burn_in` to `max_burn_in` of them). Then the tables of successive draws are averaged
-    (stochastic approximation, weights 1/(i+1), at least 0.15), which removes the noise of single draws: from `min_average` to
-    `max_average` cycles, until no more than one place in fifty moves. Without `move_sigma` only φ and α move.
+    A cycle moves every component once. θ is drawn, not estimated, so that the components converge
+    to a maximum of the marginal likelihood. Burn-in ends when the rankings move no less than in
+    the cycle before. Then the tables of successive draws are averaged (stochastic approximation,
+    weights 1/(i+1), at least 0.15), which removes the noise of single draws, until no more than
+    one position in fifty moves.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    components : MallowsComponents
+        Where to begin.
+    alpha : (K,) array
+        The prior to begin with.
+    chains : list of Chain
+        From `new_chains`, or of an earlier run.
+    engine : Engine
+        Where the passes run.
+    sweeps : int
+        Gibbs sweeps in a pass.
+    min_burn_in, max_burn_in : int
+        Cycles of burn-in.
+    min_average, max_average : int
+        Cycles of averaging.
+    move_sigma : bool
+        Whether rankings move, or φ and α alone.
+    seed : int
+        Of the draws.
+    progress : callable, optional
+        Called as ``progress(step, done, total)``.
+
+    Returns
+    -------
+    MonteCarlo
+        Components, prior and chains at the end.
     """
     run = _Run(blocks, components, alpha, chains, engine, sweeps, seed)
     run.move_sigma = move_sigma
-    places = components.sigma.size
+    n_positions = components.sigma.size
     moved: list[int] = []
     for cycle in range(max_burn_in):
         moved.append(run.cycle(gain=1.0))
-        _tell(progress, "settling", cycle + 1, max_burn_in)
-        resting = moved[-1] < 0.3 * places and moved[-1] >= 0.7 * moved[max(0, cycle - 1)]
-        if cycle + 1 >= min_burn_in and (moved[-1] == 0 or resting):
+        _show(progress, "burn in", cycle + 1, max_burn_in)
+        stationary = moved[-1] < 0.3 * n_positions and moved[-1] >= 0.7 * moved[max(0, cycle - 1)]
+        if cycle + 1 >= min_burn_in and (moved[-1] == 0 or stationary):
             break
     for i in range(max_average):
         moved.append(run.cycle(gain=max(1 / (i + 1), 0.15)))
-        _tell(progress, "averaging", i + 1, max_average)
-        if i + 1 >= min_average and moved[-1] <= 0.02 * places:
+        _show(progress, "averaging", i + 1, max_average)
+        if i + 1 >= min_average and moved[-1] <= 0.02 * n_positions:
             break
     return MonteCarlo(run.components, run.alpha, run.chains, moved)
 
 
-def _tell(progress: Progress | None, step: str, done: int, total: int) -> None:
+def _show(progress: Progress | None, step: str, done: int, total: int) -> None:
     if progress:
         progress(step, done, total)
 
 
 class _Run:
-    """The moving parts of Monte-Carlo EM."""
+    """The state of Monte-Carlo EM between cycles."""
 
     def __init__(
         self,
@@ -118,20 +129,20 @@ class _Run:
         self.pairs = by_pair(blocks)
         self.tables = new_tables(*components.sigma.shape)
         self.n_sizes = min(
-            MAX_TOKENS, 2 + int(max((_most_tokens(block) for block in blocks), default=0))
+            MAX_TOKENS, 2 + int(max((most_tokens(block) for block in blocks), default=0))
         )
         self.histogram = np.zeros((len(alpha) + 1, self.n_sizes))
         self.n_groups = 1
         self.move_sigma = True
 
     def cycle(self, gain: float) -> int:
-        """Move every component once, a group at a time; how many items changed place."""
+        """Move every component once, a group at a time; how many items changed position."""
         moved = 0
         for group in range(n_groups := self.n_groups):
             beta = beta_table(self.components, least_beta.DIRECT_LIKELIHOOD)
             broadcast = (beta, self.alpha, self.sweeps, self.passes, self.key, self.n_sizes)
-            (histogram, squares, n_people), self.chains = self.engine.reduce(
-                _step, self.blocks, broadcast, self.chains
+            (histogram, squares, n_users), self.chains = self.engine.reduce(
+                gibbs_step, self.blocks, broadcast, self.chains
             )
             self.passes += 1
             self.histogram += gain * (histogram - self.histogram)
@@ -148,105 +159,33 @@ class _Run:
                 new = _with_phi(self.tables, self.components)
             moved += int(np.count_nonzero(new.sigma != self.components.sigma))
             self.components = new
-            # the first draws still remember their start, and would make everybody look too mixed
+            # the first draws depend on their initialisation, and would make users look too mixed
             if self.passes > 2:
                 self.alpha = polya_from_histogram(self.histogram, self.alpha)
-            # Moving all components at once overshoots when people mix many: about two of those they mix may move together.
-            self.n_groups = groups(squares, n_people, len(self.alpha))
+            # Moving all components at once overshoots when users mix many: about two of those that
+            # they mix may move together.
+            self.n_groups = groups(squares, n_users, len(self.alpha))
         return moved
 
 
-def groups(squares: float, n_people: float, n_components: int) -> int:
-    """How many groups the components are moved in, from Σ_m Σ_k θ_mk² over so many people."""
-    return int(np.clip(round(n_people / max(squares, 1e-300) / 2), 1, n_components))
+def groups(squares: float, n_users: float, n_components: int) -> int:
+    """How many groups the components are moved in.
+
+    Parameters
+    ----------
+    squares : float
+        Σ_m Σ_k θ_mk²: the fewer components a user mixes, the larger.
+    n_users : float
+        M.
+    n_components : int
+        K.
+    """
+    return int(np.clip(round(n_users / max(squares, 1e-300) / 2), 1, n_components))
 
 
 def _with_phi(tables: Tables, components: MallowsComponents) -> MallowsComponents:
-    """The same rankings with the φ that their tables want."""
+    """The same rankings with the φ that maximise their tabulated likelihood."""
     sums = (gap_sums(table, sigma) for table, sigma in zip(tables, components.sigma, strict=True))
     return MallowsComponents(
         components.sigma, np.array([best_phi(*likelihood_by_phi(each)) for each in sums])
     )
-
-
-@reduce_step("Gibbs sweep")
-def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[tuple[Array, float, float], Chain]:
-    beta, alpha, sweeps, sweep, key, n_sizes = broadcast
-    z = chain.z.copy()
-    theta, tokens = _sweep(
-        block.starts,
-        block.pair,
-        block.weight,
-        beta,
-        alpha,
-        z,
-        chain.theta,
-        sweeps,
-        sweep,
-        key,
-        block.first_user,
-    )
-    squares = float(block.user_weight @ np.sum(theta**2, axis=1))
-    return (_histogram(tokens, block, n_sizes), squares, float(block.user_weight.sum())), Chain(
-        z, theta
-    )
-
-
-def sweep_users(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.uint64) -> Array:
-    """(people, K) a draw of everybody's θ, from a fresh start: the first sweep draws every token by the prior's shares."""
-    (chain,) = new_chains([block], [np.tile(alpha / alpha.sum(), (block.n_users, 1))])
-    rows = (block.starts, block.pair, block.weight)
-    return _sweep(*rows, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)[0]
-
-
-def _most_tokens(block: Block) -> float:
-    """The comparisons of whoever made most."""
-    return float(np.bincount(people(block), block.weight, 1).max())
-
-
-def _histogram(tokens: Array, block: Block, n_sizes: int = MAX_TOKENS) -> Array:
-    """(K + 1, sizes) how many people have each number of tokens, in each component and in all."""
-    everything = np.column_stack([tokens, tokens.sum(axis=1)])
-    sizes = np.minimum(np.rint(everything), n_sizes - 1).astype(np.int64)
-    K1 = everything.shape[1]
-    flat = (sizes + np.arange(K1) * n_sizes).ravel()
-    counts = np.bincount(flat, np.repeat(block.user_weight, K1), K1 * n_sizes)
-    return np.asarray(counts, np.float64).reshape(K1, n_sizes)
-
-
-@nb.njit(cache=True, nogil=True, fastmath=True)
-def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, first_user):
-    """Gibbs sweeps over every user's tokens; then θ ~ Dirichlet(α + n). One Philox word keys a user's stream in each pass.
-
-    The very first sweep draws every token by the given θ. Returns everybody's θ and their tokens in each
-    component.
-    """
-    K = len(alpha)
-    drawn, tokens = np.empty((len(starts) - 1, K)), np.empty((len(starts) - 1, K))
-    n, p = np.empty(K), np.empty(K)
-    first = 0  # token of the user
-    for m in range(len(starts) - 1):
-        state = user_stream(key, first_user + m, _STEP, sweep)
-        rows = slice(starts[m], starts[m + 1])
-        codes, w = pair[rows], weight[rows]
-        own = z[first : first + token_count(w)]
-        first += len(own)
-        n[:] = alpha
-        if sweep > 0:
-            count_tokens(w, 1.0, own, n)
-        for s in range(sweeps):
-            if sweep == 0 and s == 0:
-                state = sweep_tokens(codes, w, 1.0, beta, theta[m], True, own, n, p, state)
-            else:
-                state = sweep_tokens(codes, w, 1.0, beta, n, False, own, n, p, state)
-        top = -np.inf
-        for k in range(K):
-            tokens[m, k] = max(n[k] - alpha[k], 0.0)
-            state, p[k] = log_gamma_draw(state, max(n[k], 1e-6))
-            top = max(top, p[k])
-        total = 0.0
-        for k in range(K):
-            drawn[m, k] = np.exp(p[k] - top)
-            total += drawn[m, k]
-        drawn[m] /= total
-    return drawn, tokens

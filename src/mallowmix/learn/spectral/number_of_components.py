@@ -1,4 +1,4 @@
-"""How many components the data shows: eigenvalues of the signed moment above the edge of its noise."""
+"""The number of components: eigenvalues of the signed moment above the edge of its noise."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from mallowmix.learn.spectral.subspace import PairStatistics, Subspace
 from mallowmix.numerics.randomness import Step, child_seed
 
 _MARGIN = 1.03  # the edge is at least this much above the noise
-_CLEAR = 1.15  # the last eigenvalue counted is beyond doubt when it is this much above the edge
+_CLEAR = 1.15  # the cut is clear when the last eigenvalue counted is this much above the edge
 _FEW = 10  # with fewer pairs than this there is no bulk of noise to measure the edge's width by
 # the first and fourth largest eigenvalues of noise lie 4.7 Tracy–Widom units apart
 _TOP, _SPREAD = (4, 4.7)
@@ -27,26 +27,44 @@ class ComponentCount(NamedTuple):
     subspace: Subspace
 
     def sentence(self) -> str:
-        """How sure one can be, in a sentence."""
+        """How clear the cut is, in a sentence."""
         k, above = self.n_components, self.values / self.edge
         if k == 1:
-            return f"1 component: no eigenvalue is above the noise edge, the largest is {above[0]:.2f} times the edge."
+            return (
+                "1 component: no eigenvalue is above the noise edge, the largest is "
+                f"{above[0]:.2f} times the edge."
+            )
         under = (
             f", the next {above[k - 1]:.2f} times"
             if k - 1 < len(above)
             else ", and no further one was looked at"
         )
         sure = "clear" if above[k - 2] > _CLEAR else "not clear, try one more and one fewer"
-        return f"{k} components: eigenvalue {k - 1} is {above[k - 2]:.2f} times the noise edge{under}; the cut is {sure}."
+        return (
+            f"{k} components: eigenvalue {k - 1} is {above[k - 2]:.2f} times the noise edge"
+            f"{under}; the cut is {sure}."
+        )
 
 
 def noise_edge(
     blocks: list[Block], pairs: PairStatistics, engine: Engine, *, seed: int = 0
 ) -> float:
-    """The eigenvalue that people without any shared taste would hardly pass: every token's sign drawn at random, twice or more.
+    """The largest eigenvalue that users who share no components would have.
 
-    For equally active people and even pairs the largest eigenvalue of noise is near the Marchenko–Pastur edge
-    ((1 + √(P/M))² − 1) / (n − 1); drawing signs holds for unequal ones too. Above it comes a margin for its own spread.
+    Every token's sign is drawn at random, several times. For equally active users and even pairs
+    the largest eigenvalue of noise is near the Marchenko–Pastur edge ((1 + √(P/M))² − 1) / (n −
+    1); drawing signs holds for unequal ones too. A margin for its own spread is added.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    pairs : PairStatistics
+        Of the same data.
+    engine : Engine
+        Where the passes run.
+    seed : int
+        Of the signs.
     """
     few = len(pairs.share) < _FEW
     spectra = np.array(
@@ -76,7 +94,21 @@ def count_components(
     most: int = 32,
     seed: int = 0,
 ) -> ComponentCount:
-    """Count the eigenvalues above the noise edge, looking at up to `most` of them."""
+    """Count the eigenvalues above the noise edge.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    pairs : PairStatistics
+        Of the same data.
+    engine : Engine
+        Where the passes run.
+    most : int
+        How many eigenvalues are computed.
+    seed : int
+        Of the null model, and of the subspace iteration.
+    """
     edge = noise_edge(blocks, pairs, engine, seed=seed)
     A = SignedMoment(blocks, pairs, engine)
     subspace = leading_subspace(A, min(most, len(pairs.share)), max_passes=12, tol=1e-3, seed=seed)

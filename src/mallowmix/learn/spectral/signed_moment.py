@@ -1,12 +1,15 @@
-"""The signed pair moment: co-occurrence of *unordered* pairs, signed by who won, as an operator. Half of E's size, rank K − 1.
+"""The signed pair moment: co-occurrence of *unordered* pairs, signed by which item won.
 
-A token of pair p = {i, j} has the value x = ±√((1−q)/q) / √μ, plus when the lower-numbered item won; q is the win fraction of
-that direction and μ the pair's share. Its mean given θ is √μ (b − q) / √(q(1−q)) with b = β_p·θ: centred and of equal noise for
-every pair. A = Σ_m c_m Σ_{t≠t'} x_t x_t' over all distinct tokens of a person, c_m = 1/(n_m − 1), normalised.
+It is an operator of half the size of E, and of rank K − 1. A token of pair p = {i, j} has the value
+x = ±√((1−q)/q) / √μ, plus when the lower-numbered item won; q is the win fraction of that direction
+and μ the pair's share. Its mean given θ is √μ (b − q) / √(q(1−q)) with b = β_p·θ: centred and of
+equal noise for every pair. A = Σ_m c_m Σ_{t≠t'} x_t x_t' over all distinct tokens of a user,
+c_m = 1/(n_m − 1), normalised.
 
-A row of weight 2.5 is three tokens, of 1, 1 and ½: a product of two tokens counts the product of their weights, and c_m makes the
-products of a person count n_m in all, so that it is 1/(n_m − 1) where every token is whole. The two halves of a tie (½ for either
-order) are one answer: they are never multiplied with each other. Who has no more than one token in all is left out.
+A row of weight 2.5 is three tokens, of 1, 1 and ½: a product of two tokens counts the product of
+their weights, and c_m makes the products of a user count n_m in all, so that it is 1/(n_m − 1)
+where every token is whole. The two halves of a tie (½ for either order) are one answer: they are
+never multiplied with each other. Users with no more than one token in all are left out.
 """
 
 import math
@@ -31,13 +34,13 @@ Rows = tuple[Array, NDArray[Any], Array]
 
 
 def count_pairs(blocks: list[Block], engine: Engine) -> Array:
-    """(Q²,) how often each ordered pair was seen, people weighted by `user_weight`."""
+    """(Q²,) how often each ordered pair was seen, users weighted by `user_weight`."""
     counts, _ = engine.reduce(_count_step, blocks)
     return counts
 
 
 def count_all_pairs(blocks: list[Any], engine: Engine) -> Array:
-    """The same, a shard at a time: for people who may live elsewhere."""
+    """The same, a shard at a time: for blocks that may be stored."""
     counts, _ = engine.reduce(_count_step, make_shards(blocks))
     return counts
 
@@ -57,7 +60,19 @@ def _count(starts, pair, weight, user_weight, n_items):
 
 
 class SignedMoment:
-    """A, something one multiplies by: one pass over the people for a block of vectors."""
+    """A as an operator: one pass over the users for a block of vectors.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    pairs : PairStatistics
+        From their counts.
+    engine : Engine
+        Where the passes run.
+    null_key : int, optional
+        A seed: every token's sign is then drawn at random, for the noise edge.
+    """
 
     def __init__(
         self,
@@ -67,7 +82,6 @@ class SignedMoment:
         *,
         null_key: int | None = None,
     ) -> None:
-        """With `null_key` every token's sign is drawn at random: the same data without any agreement, for the noise edge."""
         self.blocks, self.pairs, self.engine = blocks, pairs, engine
         mass, self._rows = engine.reduce(
             _rows_step, blocks, None if null_key is None else as_key(null_key)
@@ -87,11 +101,11 @@ class SignedMoment:
 
 @reduce_step("signed rows")
 def _rows_step(block: Block, key: Any, state: Any) -> tuple[float, Rows]:
-    """Σ c_m n_m (n_m − 1), and what each person and row of the block counts."""
+    """Σ c_m n_m (n_m − 1), and what each user and row of the block counts."""
     ties = tie_halves(block.starts, block.pair, block.weight, block.n_items)
     # for the noise edge the halves have signs of their own
     ties = np.empty(0) if ties is None or key is not None else ties
-    n, c = _people_scale(block.starts, block.weight, ties)
+    n, c = _user_scale(block.starts, block.weight, ties)
     sums = (
         block.weight
         if key is None
@@ -101,8 +115,8 @@ def _rows_step(block: Block, key: Any, state: Any) -> tuple[float, Rows]:
 
 
 @nb.njit(cache=True, nogil=True)
-def _people_scale(starts, weight, ties):
-    """Each person's number of comparisons n_m, and their c_m: 0 for those without two distinct tokens, or one in all."""
+def _user_scale(starts, weight, ties):
+    """Each user's n_m and c_m, which is 0 for those without two distinct tokens, or one in all."""
     n, c = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
     for m in range(len(n)):
         squares = 0.0
@@ -131,7 +145,7 @@ def _apply_step(block: Block, broadcast: tuple[Any, ...], rows: Rows) -> tuple[A
 
 @nb.njit(cache=True, nogil=True)
 def _random_sums(starts, weight, key, first_user):
-    """The sum of each row's tokens when every token has a sign of its own; its normal limit for more than 64 of them."""
+    """The sum of each row's tokens with random signs; the normal limit for more than 64 of them."""
     sums = np.zeros(len(weight), np.float32)
     for m in range(len(starts) - 1):
         for row in range(starts[m], starts[m + 1]):
@@ -151,12 +165,10 @@ def _random_sums(starts, weight, key, first_user):
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
 def _signed_pass(starts, pair, weight, scale, sums, ties, index, value, V):
-    """A row of person m adds c_m x (w s − d x V_p) to row p of A V, where s = Σ w x V_p, and d leaves out each token's square.
-
-    A tie's halves also leave out their product: ¼ x x', x' the value of the opposite order.
-
-    w : its signed sum of tokens, which is its weight but for the noise edge
-    """
+    """A row of user m adds c_m x (w s − d x V_p) to row p of A V, where s = Σ w x V_p."""
+    # w is the row's signed sum of tokens, which is its weight but for the noise edge; d leaves out
+    # each token's square. A tie's halves also leave out their product: ¼ x x', x' the value of the
+    # opposite order.
     P, b = V.shape
     out = np.zeros((P, b), np.float32)
     s = np.empty(b, np.float32)
@@ -190,7 +202,23 @@ def leading_subspace(
     seed: int = 0,
     start: Array | None = None,
 ) -> Subspace:
-    """Top eigenpairs of A by block subspace iteration, from random vectors unless a start is given."""
+    """Leading eigenpairs of A by block subspace iteration.
+
+    Parameters
+    ----------
+    A : SignedMoment
+        The operator.
+    rank : int
+        How many eigenpairs must converge.
+    extra : int
+        Vectors beyond the rank, which speed the iteration up.
+    max_passes, tol
+        When it ends.
+    seed : int
+        Of random vectors to begin with.
+    start : (P, b) array, optional
+        Vectors to begin with instead.
+    """
     P = len(A.pairs.share)
     V = (
         generator(seed, _STEP_START).standard_normal((P, min(rank + extra, P)))

@@ -1,10 +1,12 @@
-"""Split and merge: where two components have become alike, one goes to share the work of another, if that predicts better.
+"""Split and merge: of two components that are alike, one is removed and another one split.
 
-EM climbs to the nearest top. On tastes that are much alike, a top may hold one taste twice and two tastes under one ranking
-with a large φ, and no small step leads out of it. So the lighter of the two most alike components is taken away, a heavy and
-noisy one is put in its place twice, each shaken, and refinement goes on from there. What judges is how well one half of
-everybody's comparisons predicts the other: the variational bound, and the likelihood by filtering, are too rough for it.
-(The move is that of Ueda, Nakano, Ghahramani and Hinton, 2000.)
+EM ascends to the nearest local optimum. Where components are much alike, that may have one of them
+twice, and two others under one ranking with a large φ; no small step leads out of it. So the
+lighter of the two most alike components is removed, a heavy and noisy one is copied, both copies
+are perturbed, and refinement continues from there. The move is accepted where one half of all
+users' comparisons then predicts the other better: the variational bound, and the likelihood by
+filtering, are too rough to decide it. (The move is that of Ueda, Nakano, Ghahramani and Hinton,
+2000.)
 """
 
 from collections.abc import Callable
@@ -17,7 +19,6 @@ from mallowmix.engine import Block, Engine, reduce_step
 from mallowmix.learn.paper.halves import split_block
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo
-from mallowmix.learn.spectral.user_sample import people
 from mallowmix.learn.spectral.variational_em import fold
 from mallowmix.model import least_beta
 from mallowmix.model.permutations import kendall, sigma_of
@@ -26,10 +27,10 @@ from mallowmix.typing import Array
 
 ALIKE = 0.15  # components that order fewer pairs than this differently may be one
 _SPLITS, _MOST = 3, 12  # components tried for a split in turn; tries in all
-# items of a split component move by so much of all places; and its φ then
-_SHAKE, _DOUBT = (0.15, 0.8)
+# standard deviation of the moves of a split component's items, as a part of Q; and its φ
+_SPREAD, _SPLIT_PHI = (0.15, 0.8)
 _GAIN = 1e-4  # log-likelihood a comparison that a move must bring
-_INNER = 20  # fixed-point steps of a person's γ
+_INNER = 20  # fixed-point steps of a user's γ
 _STEP = Step.SPLIT_MERGE
 
 
@@ -41,7 +42,28 @@ def split_and_merge(
     *,
     seed: int = 0,
 ) -> tuple[MonteCarlo, list[float]]:
-    """The outcome after every move that predicts better; and how well halves were predicted, before and after each such move."""
+    """Make every move that predicts better.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    found : MonteCarlo
+        The components so far.
+    refine : callable
+        From components and prior to a refined outcome.
+    engine : Engine
+        Where the passes run.
+    seed : int
+        Of perturbations and halves.
+
+    Returns
+    -------
+    outcome : MonteCarlo
+        After the last accepted move.
+    scores : list of float
+        `predicted_halves` before the first move and after each accepted one.
+    """
     if not _moves(found.components, found.alpha):
         return found, []
     scores, tries = [predicted_halves(blocks, found.components, found.alpha, engine, seed=seed)], 0
@@ -61,7 +83,7 @@ def split_and_merge(
 
 
 def _moves(components: MallowsComponents, alpha: Array) -> list[tuple[tuple[int, int], int]]:
-    """((stays, goes), is split): the two most alike, if they are alike, and the components that hold most noise."""
+    """((stays, goes), is split): the two most alike components, and those with most noise."""
     distance = np.array(
         [[kendall(a, b) for b in components.sigma] for a in components.sigma]
     ) + np.eye(len(alpha))
@@ -76,19 +98,19 @@ def _moves(components: MallowsComponents, alpha: Array) -> list[tuple[tuple[int,
 def _moved(
     found: MonteCarlo, merge: tuple[int, int], part: int, seed: int, number: int
 ) -> tuple[MallowsComponents, Array]:
-    """The pair under one ranking; the split component twice, shaken, with half its prior each."""
+    """The two merged, and the split component twice, perturbed, with half its prior each."""
     stays, goes = merge
     sigma, phi, alpha = (
         found.components.sigma.copy(),
         found.components.phi.copy(),
         found.alpha.copy(),
     )
-    shakes = generator(seed, _STEP, number).normal(0, _SHAKE * sigma.shape[1], (2, sigma.shape[1]))
+    noise = generator(seed, _STEP, number).normal(0, _SPREAD * sigma.shape[1], (2, sigma.shape[1]))
     old = sigma[part].copy()
-    for k, shake in zip((part, goes), shakes, strict=True):
-        sigma[k] = sigma_of(np.argsort(old + shake, kind="stable"))
+    for k, moves in zip((part, goes), noise, strict=True):
+        sigma[k] = sigma_of(np.argsort(old + moves, kind="stable"))
     alpha[stays] += alpha[goes]
-    alpha[[part, goes]], phi[[part, goes]] = alpha[part] / 2, _DOUBT
+    alpha[[part, goes]], phi[[part, goes]] = alpha[part] / 2, _SPLIT_PHI
     return MallowsComponents(sigma, phi), alpha
 
 
@@ -100,7 +122,21 @@ def predicted_halves(
     *,
     seed: int = 0,
 ) -> float:
-    """Mean log-likelihood of a comparison in one half of a person's, given the other half."""
+    """Mean log-likelihood of a comparison in one half of a user's comparisons, given the other.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    components : MallowsComponents
+        The components.
+    alpha : (K,) array
+        The prior.
+    engine : Engine
+        Where the pass runs.
+    seed : int
+        Of the split into halves.
+    """
     table = beta_table(components, least_beta.DIRECT_LIKELIHOOD)
     (total, weight), _ = engine.reduce(
         _predict_rows, blocks, (table, table.astype(np.float32), alpha, as_key(seed))
@@ -116,9 +152,9 @@ def _predict_rows(
     given, held_out = split_block(block, key)
     gamma = fold(replace(block, weight=given), small, alpha, _INNER)
     theta = gamma / gamma.sum(axis=1, keepdims=True)
-    who = people(block)
-    weight = held_out * block.user_weight[who]
+    user = block.users_of_rows()
+    weight = held_out * block.user_weight[user]
     return (
-        float(weight @ np.log(np.einsum("nk,nk->n", theta[who], table[block.pair]))),
+        float(weight @ np.log(np.einsum("nk,nk->n", theta[user], table[block.pair]))),
         float(weight.sum()),
     ), None

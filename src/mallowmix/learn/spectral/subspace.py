@@ -1,4 +1,4 @@
-"""What counts of pairs say, and the signed moment's leading eigenvectors by block subspace iteration; needs numpy alone."""
+"""Statistics of pairs, and leading eigenvectors by block subspace iteration; numpy alone."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _FLOOR = 0.01  # least share of a pair, in units of the mean share
 
 
 class PairStatistics(NamedTuple):
-    """What each pair's counts say, and what a token is worth; codes are ordered pairs, p numbers unordered ones."""
+    """Statistics of each pair, and values of tokens; codes are ordered pairs, p unordered ones."""
 
     index: NDArray[np.int32]  # (Q²,) code → p
     value: Array  # (Q²,) code → x, signed
@@ -36,7 +36,17 @@ class Subspace(NamedTuple):
 
 
 def pair_statistics(counts: Array, n_items: int, prior: float = _PRIOR) -> PairStatistics:
-    """From the (Q²,) counts of ordered pairs."""
+    """Compute the statistics from counts of ordered pairs.
+
+    Parameters
+    ----------
+    counts : (Q²,) array
+        How often each ordered pair was seen.
+    n_items : int
+        Q.
+    prior : float
+        Counts added to each direction of a pair.
+    """
     low, high = np.triu_indices(n_items, 1)
     forward, backward = counts[low * n_items + high], counts[high * n_items + low]
     total = forward + backward
@@ -52,9 +62,22 @@ def pair_statistics(counts: Array, n_items: int, prior: float = _PRIOR) -> PairS
 def iterate_subspace(
     apply: Callable[[Array], Array], V: Array, rank: int, *, max_passes: int = 15, tol: float = 1e-3
 ) -> Subspace:
-    """Top eigenpairs of A, given as V → A V. Its spectrum has two sides, so A is shifted by its most negative Ritz value.
+    """Leading eigenpairs of a symmetric matrix A.
 
-    V : (P, b) where to begin, b a few more than `rank`
+    A has negative eigenvalues too, so it is shifted by its most negative Ritz value.
+
+    Parameters
+    ----------
+    apply : callable
+        From V to A V.
+    V : (P, b) array
+        Vectors to begin with, a few more than `rank`.
+    rank : int
+        How many eigenpairs must converge.
+    max_passes : int
+        Products with A at most.
+    tol : float
+        How far Ritz values may still move, relative to the largest.
     """
     V = np.linalg.qr(V)[0]
     before, converged, values, vectors = np.full(rank, np.inf), False, np.zeros(V.shape[1]), V

@@ -1,4 +1,4 @@
-"""A sample of people, for the passes that need not see everybody."""
+"""A sample of users, for the passes that need not visit all of them."""
 
 from itertools import pairwise
 from typing import Any
@@ -12,17 +12,29 @@ from mallowmix.engine.blocks import block_edges
 from mallowmix.numerics.randomness import Step, as_key, uniforms
 
 _STEP = int(Step.USER_SAMPLE)
-# comparisons from which the subspace and the rankings are learnt; all others join at the end
+# comparisons from which the subspace and the rankings are learnt; all others are used at the end
 ENOUGH = 4_000_000
 
 
 def sampled_share(n_comparisons: float) -> float:
-    """The share of people to learn from: a function of the number of comparisons alone."""
+    """The fraction of users to learn from: a function of the number of comparisons alone."""
     return min(1.0, ENOUGH / n_comparisons) if n_comparisons > 1.5 * ENOUGH else 1.0
 
 
 def sample_users(block: Block, share: float, seed: int) -> Block:
-    """Each person of the block with probability `share`; who is in depends on the seed and their number alone."""
+    """Draw each user of the block with probability `share`.
+
+    Whether a user is drawn depends on the seed and their number alone.
+
+    Parameters
+    ----------
+    block : Block
+        Some users.
+    share : float
+        The probability; 1 returns the block.
+    seed : int
+        Of the draws.
+    """
     if share >= 1:
         return block
     drawn = np.flatnonzero(_draws(block.first_user, block.n_users, as_key(seed)) < share)
@@ -39,11 +51,23 @@ def sample_users(block: Block, share: float, seed: int) -> Block:
     )
 
 
-def sample_blocks(everybody: list[Any], share: float, seed: int, engine: Engine) -> list[Block]:
-    """Everybody's blocks in memory, or a sample of the people cut into blocks anew: they are numbered through it."""
+def sample_blocks(all_blocks: list[Any], share: float, seed: int, engine: Engine) -> list[Block]:
+    """Draw a sample of users, numbered anew, as blocks in memory.
+
+    Parameters
+    ----------
+    all_blocks : list of blocks
+        All users, in memory or stored.
+    share : float
+        The probability of each; 1 loads all users.
+    seed : int
+        Of the draws.
+    engine : Engine
+        Where the pass runs.
+    """
     if share >= 1:
-        return [block.load() for block in everybody]
-    parts = engine.map(_sample_step, make_shards(everybody), (share, seed))
+        return [block.load() for block in all_blocks]
+    parts = engine.map(_sample_step, make_shards(all_blocks), (share, seed))
     return _joined([block for part in parts for block in part])
 
 
@@ -53,7 +77,7 @@ def _sample_step(shard: Shard, broadcast: tuple[float, int]) -> list[Block]:
 
 
 def _joined(parts: list[Block]) -> list[Block]:
-    """Consecutive blocks as others, as large as those of so many people and rows always are."""
+    """The users of consecutive blocks cut into blocks again, by `block_edges`."""
     lengths = np.concatenate([np.diff(part.starts) for part in parts])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     pair, weight = (
@@ -80,5 +104,5 @@ def _draws(first_user, n_users, key):
 
 
 def people(block: Block) -> NDArray[np.int32]:
-    """The person of each row, numbered within the block."""
-    return np.repeat(np.arange(block.n_users, dtype=np.int32), np.diff(block.starts))
+    """The user of each row, numbered within the block."""
+    return block.users_of_rows()

@@ -1,4 +1,4 @@
-"""Variational EM with Mallows components: a few steps from a start, and the bound (ELBO) that says which start is better."""
+"""Variational EM with Mallows components, and its bound (ELBO), which compares initialisations."""
 
 from typing import Any, NamedTuple
 
@@ -13,11 +13,11 @@ from mallowmix.numerics.dirichlet import dirichlet_from_mean_log, log_normaliser
 from mallowmix.numerics.special import digamma, log_gamma
 from mallowmix.typing import Array
 
-_INNER = 3  # fixed-point steps of one person's γ a pass
+_INNER = 3  # fixed-point steps of one user's γ in a pass
 
 
 class Variational(NamedTuple):
-    """The outcome of variational EM: components, prior, each block's γ, and the bound after every iteration."""
+    """The outcome of variational EM: components, prior, each block's γ, the bound by iteration."""
 
     components: MallowsComponents
     alpha: Array
@@ -37,9 +37,34 @@ def variational_em(
     move_sigma: bool = True,
     move_alpha: bool = False,
 ) -> Variational:
-    """Alternate people (γ), then components, then α if asked: it runs away to a flat prior while the components are still wrong.
+    """Alternate: users' γ, then components, then α.
 
-    The bound never falls: each step raises it or leaves it.
+    The bound never falls.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    components : MallowsComponents
+        Where to begin.
+    alpha : (K,) array
+        The prior.
+    engine : Engine
+        Where the passes run.
+    n_iter : int
+        How many iterations.
+    gamma : list of (users, K) arrays, optional
+        Each block's γ to begin with.
+    inner : int
+        Fixed-point steps of γ in an iteration.
+    move_sigma, move_alpha : bool
+        Whether rankings, and α, change. While the components are still wrong, α diverges to a flat
+        prior.
+
+    Returns
+    -------
+    Variational
+        Components, prior, γ and the bound after every iteration.
     """
     history: list[float] = []
     state: list[Any] = list(gamma) if gamma is not None else [None] * len(blocks)
@@ -64,7 +89,28 @@ def expected_counts(
     engine: Engine,
     gamma: list[Array] | None = None,
 ) -> tuple[Array, list[Array]]:
-    """(Q², K) how often each ordered pair came from each component, for any (Q², K) table of β; and each block's γ."""
+    """Expected counts of each ordered pair from each component, for any table of β.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    table : (Q², K) array
+        β of every ordered pair.
+    alpha : (K,) array
+        The prior.
+    engine : Engine
+        Where the pass runs.
+    gamma : list of (users, K) arrays, optional
+        Each block's γ to begin with.
+
+    Returns
+    -------
+    counts : (Q², K) array
+        The expected counts.
+    gamma : list of (users, K) arrays
+        Each block's γ.
+    """
     state: list[Any] = list(gamma) if gamma is not None else [None] * len(blocks)
     (counts, _, _), state = engine.reduce(
         _e_step, blocks, (table.astype(np.float32), alpha, _INNER), state
@@ -73,7 +119,24 @@ def expected_counts(
 
 
 def fold(block: Block, table: NDArray[np.float32], alpha: Array, inner: int) -> Array:
-    """(users, K) γ of the block's people for a (Q², K) table of β, after so many fixed-point steps."""
+    """Infer γ of a block's users for given components.
+
+    Parameters
+    ----------
+    block : Block
+        The users.
+    table : (Q², K) array of float32
+        β of every ordered pair.
+    alpha : (K,) array
+        The prior.
+    inner : int
+        Fixed-point steps.
+
+    Returns
+    -------
+    (users, K) array
+        γ; the mean of the weights is γ / Σ_k γ_k.
+    """
     return _e_step(block, (table, alpha, inner), None)[1]
 
 
@@ -93,11 +156,10 @@ def _e_step(
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
 def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
-    """γ of each person, expected counts (Q², K), the bound without its prior normaliser, and Σ E log θ_k with Σ u_m behind it.
-
-    r_k = β_k scale_k / Σ_l β_l scale_l is what a row gives component k, scale_k = exp E log θ_k. A person's rows of the table are
-    gathered once, component by component, so that the loops over rows run on neighbouring numbers.
-    """
+    """γ, expected counts (Q², K), the bound without its prior normaliser, Σ E log θ_k and Σ u_m."""
+    # r_k = β_k scale_k / Σ_l β_l scale_l is what a row gives component k, scale_k = exp E log θ_k.
+    # A user's rows of the table are gathered once, component by component, so that the loops over
+    # rows run on neighbouring numbers.
     K, longest = len(alpha), np.max(np.diff(starts)) if len(starts) > 1 else 0
     counts, sums, elbo = np.zeros(table.shape), np.zeros(K + 1), 0.0
     beta, total, scale = (

@@ -1,0 +1,147 @@
+"""The files that comparisons are stored from, and their columns."""
+
+import glob
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from mallowmix.engine.out_of_core.duckdb_connection import connect, first_line, quoted
+from mallowmix.errors import DataError, FileError, check_choice
+from mallowmix.readers.files import matching
+from mallowmix.readers.headers import check_columns, pick_columns
+from mallowmix.readers.plain import COMPARISONS
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files of one kind that hold user, winner, loser and perhaps weight.
+
+    Attributes
+    ----------
+    files : tuple of Path
+        The files.
+    columns : mapping of str to str
+        From the names user, winner, loser, weight to those in the files.
+    self_pairs, missing : {"error", "drop"}
+        As in `read_comparisons`.
+    """
+
+    files: tuple[Path, ...]
+    columns: Mapping[str, str]
+    self_pairs: str = "error"
+    missing: str = "error"
+
+    @property
+    def relation(self) -> str:
+        """The files as SQL reads them, with the name of each row's file."""
+        names = "[" + ", ".join(quoted(str(file)) for file in self.files) + "]"
+        kind = _kind(self.files[0])
+        if kind == ".parquet":
+            return f"read_parquet({names}, filename=true, union_by_name=true)"
+        return (
+            f"read_csv({names}, filename=true, all_varchar=true, header=true, "
+            f"delim='{_DELIMITERS[kind]}', nullstr='')"
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """What a cache must have been made from: files with sizes and times, columns, policies."""
+        files = [
+            [str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns]
+            for file in self.files
+        ]
+        return {
+            "files": files,
+            "columns": dict(self.columns),
+            "self_pairs": self.self_pairs,
+            "missing": self.missing,
+        }
+
+    def nbytes(self) -> int:
+        """The bytes of all files."""
+        return sum(file.stat().st_size for file in self.files)
+
+
+def find_source(
+    paths: Any,
+    columns: Mapping[str, Any] | None = None,
+    self_pairs: str = "error",
+    missing: str = "error",
+) -> Source:
+    """Find the files that a path, a folder, a pattern or a list of these names.
+
+    Parameters
+    ----------
+    paths : str, Path or list of these
+        What `store_comparisons` was given.
+    columns, self_pairs, missing
+        As in `read_comparisons`.
+
+    Raises
+    ------
+    FileError
+        Where a file is missing, or of another kind than the first.
+    DataError
+        Where a file has other columns than the first.
+    """
+    check_choice("self_pairs", self_pairs, ("error", "drop"))
+    check_choice("missing", missing, ("error", "drop"))
+    check_columns(columns, COMPARISONS.all)
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = tuple(dict.fromkeys(file for path in given for file in _files(Path(path))))
+    for file in files:
+        if not file.is_file():
+            raise FileError(f"There is no file {file}: check the name and the folder.")
+        if _kind(file) != _kind(files[0]):
+            raise FileError(f"{file} is of another kind than {files[0]}: give files of one kind.")
+    picked = [_picked(file, columns) for file in files]
+    for file, other in zip(files, picked, strict=True):
+        if other != picked[0]:
+            raise DataError(
+                f"{file} has other columns than {files[0]}: give every file the same columns."
+            )
+    return Source(files, picked[0], self_pairs, missing)
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = sorted(file for file in path.glob("*.parquet") if file.name[0] not in "._")
+        if not found:
+            raise FileError(
+                f"{path} is a folder without .parquet files in it: name a file, or a folder that "
+                "has some."
+            )
+        return found
+    return matching(path) if not path.exists() and glob.has_magic(str(path)) else [path]
+
+
+def _kind(file: Path) -> str:
+    name = file.name.lower()
+    for ending in (".parquet", *_DELIMITERS):
+        if name.endswith(ending):
+            return ending
+    raise FileError(
+        f"{file}: from disk, mallowmix reads .parquet, .csv and .tsv (these two also with .gz)."
+    )
+
+
+def _picked(file: Path, columns: Mapping[str, Any] | None) -> dict[str, str]:
+    try:
+        if _kind(file) == ".parquet":
+            names = pq.read_schema(file).names
+        else:
+            found = (
+                connect()
+                .execute(f"DESCRIBE SELECT * FROM {Source((file,), {}).relation}")
+                .fetchall()
+            )
+            names = [row[0] for row in found if row[0] != "filename"]
+    except FileError:
+        raise
+    except Exception as error:
+        raise FileError(f"{file} cannot be read: {first_line(error)}") from None
+    return pick_columns(names, COMPARISONS, columns, str(file))

@@ -1,0 +1,51 @@
+"""Notes of a fit: what the spectrum and two halves of the users say about the components."""
+
+import numpy as np
+
+from mallowmix.typing import Array
+
+_ONE_MORE = 1.15  # the next eigenvalue is this much above the noise edge: there is a component more
+_LOOSE = 0.1  # halves that differ by more than this warn
+_SHOWN = 10  # components listed in a note
+
+
+def spectrum_note(values: Array, edge: float, K: int) -> str | None:
+    """Say whether the spectrum shows fewer components than K, or more.
+
+    Parameters
+    ----------
+    values : (b,) array
+        Eigenvalues of the signed moment, largest first.
+    edge : float
+        The largest eigenvalue that noise would have.
+    K : int
+        How many components the fit has.
+    """
+    shown = 1 + int(np.count_nonzero(values[: K - 1] > edge))
+    if shown < K:
+        return (
+            f"The spectrum shows only {shown} of the {K} components above its noise: the others "
+            "may be guesses. Ask for fewer, or add people or comparisons."
+        )
+    if len(values) >= K and values[K - 1] > _ONE_MORE * edge:
+        return f"The spectrum shows at least {K + 1} components; {K} were asked for."
+    return None
+
+
+def halves_note(distances: Array) -> str | None:
+    """Say which rankings the data does not determine.
+
+    Parameters
+    ----------
+    distances : (K,) array
+        Of each component, the fraction of pairs that two halves of the users order differently.
+    """
+    loose = np.flatnonzero(distances > _LOOSE)
+    if not len(loose):
+        return None
+    names = ", ".join(str(k + 1) for k in loose[:_SHOWN]) + ", …" * (len(loose) > _SHOWN)
+    return (
+        f"The data does not pin down component {names}: two halves of the people put "
+        f"{distances[loose].mean():.0%} of all pairs in different order. Ask for fewer components, "
+        "or add comparisons."
+    )

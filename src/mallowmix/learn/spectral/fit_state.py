@@ -1,0 +1,57 @@
+"""The state of a spectral fit: users, counts of pairs, and what the report will say."""
+
+from dataclasses import dataclass, field
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import Block, Engine
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.learn.spectral.signed_moment import count_all_pairs, count_pairs
+from mallowmix.learn.spectral.subspace import PairStatistics, pair_statistics
+from mallowmix.learn.spectral.user_sample import sample_blocks, sampled_share
+from mallowmix.model.fit_report import SpectralTrace
+from mallowmix.typing import Progress
+
+
+@dataclass
+class FitState:
+    """The state that all steps share: users, counts of pairs, and what the report will say."""
+
+    blocks: list[Block]
+    pairs: PairStatistics
+    engine: Engine
+    seed: int
+    progress: Progress | None
+    n_items: int
+    trace: SpectralTrace = field(default_factory=SpectralTrace)
+    notes: list[str] = field(default_factory=list)
+
+    def show(self, step: str, done: int, total: int) -> None:
+        """Report progress."""
+        if self.progress:
+            self.progress(step, done, total)
+
+
+def start_work(
+    comparisons: Comparisons | StoredComparisons,
+    all_blocks: list[Block],
+    engine: Engine,
+    seed: int,
+    progress: Progress | None,
+) -> FitState:
+    """Choose the users to learn from (a sample of very many), and count pairs over all of them.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or StoredComparisons
+        What users preferred.
+    all_blocks : list of blocks
+        All users.
+    engine, seed, progress
+        As in `fit`.
+    """
+    share = sampled_share(comparisons.n_comparisons)
+    blocks = sample_blocks(all_blocks, share, seed, engine)
+    counts = count_all_pairs(all_blocks, engine) if share < 1 else count_pairs(blocks, engine)
+    pairs = pair_statistics(counts, comparisons.n_items)
+    trace = SpectralTrace(sampled_share=share)
+    return FitState(blocks, pairs, engine, seed, progress, comparisons.n_items, trace)

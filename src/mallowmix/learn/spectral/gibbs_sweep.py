@@ -1,0 +1,136 @@
+"""Gibbs sweeps: the component of each token and the weights of each user, drawn anew."""
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block, reduce_step
+from mallowmix.numerics.randomness import Step, log_gamma_draw
+from mallowmix.numerics.token_gibbs import count_tokens, sweep_tokens, token_count, user_stream
+from mallowmix.typing import Array
+
+_STEP = int(Step.GIBBS_SWEEP)
+MAX_TOKENS = 4096  # users with more tokens than this count as having so many, for α alone
+
+
+class Chain(NamedTuple):
+    """A block's state: the component of each token, and its users' weights, drawn in every pass."""
+
+    z: NDArray[Any]  # of the smallest integer type that holds K − 1
+    theta: Array  # (users, K)
+
+
+def new_chains(blocks: list[Block], theta: list[Array]) -> list[Chain]:
+    """Chains whose first pass will draw every token's component from the given weights.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users; a row of weight 2.5 has three tokens, of 1, 1 and ½.
+    theta : list of (users, K) arrays
+        Weights of each block's users.
+    """
+    small = np.min_scalar_type(theta[0].shape[1] - 1) if theta else np.uint8
+    return [
+        Chain(np.zeros(int(np.ceil(block.weight).sum()), small), weights)
+        for block, weights in zip(blocks, theta, strict=True)
+    ]
+
+
+@reduce_step("Gibbs sweep")
+def gibbs_step(
+    block: Block, broadcast: Any, chain: Chain
+) -> tuple[tuple[Array, float, float], Chain]:
+    """Sweep a block: the histogram of tokens, Σ θ² and Σ u_m; and its new chain."""
+    beta, alpha, sweeps, sweep, key, n_sizes = broadcast
+    z = chain.z.copy()
+    theta, tokens = _sweep(
+        block.starts,
+        block.pair,
+        block.weight,
+        beta,
+        alpha,
+        z,
+        chain.theta,
+        sweeps,
+        sweep,
+        key,
+        block.first_user,
+    )
+    squares = float(block.user_weight @ np.sum(theta**2, axis=1))
+    return (_histogram(tokens, block, n_sizes), squares, float(block.user_weight.sum())), Chain(
+        z, theta
+    )
+
+
+def sweep_users(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.uint64) -> Array:
+    """(users, K) a draw of each user's θ; the first sweep draws every token by the prior's shares.
+
+    Parameters
+    ----------
+    block : Block
+        The users.
+    beta : (Q², K) array
+        β of every ordered pair.
+    alpha : (K,) array
+        The prior.
+    sweeps : int
+        How many Gibbs sweeps.
+    key : uint64
+        Of the random numbers (`as_key`).
+    """
+    (chain,) = new_chains([block], [np.tile(alpha / alpha.sum(), (block.n_users, 1))])
+    rows = (block.starts, block.pair, block.weight)
+    return _sweep(*rows, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)[0]
+
+
+def most_tokens(block: Block) -> float:
+    """The most comparisons of one user."""
+    return float(np.bincount(block.users_of_rows(), block.weight, 1).max())
+
+
+def _histogram(tokens: Array, block: Block, n_sizes: int = MAX_TOKENS) -> Array:
+    """(K + 1, sizes) how many users have each number of tokens, in each component and in all."""
+    all_tokens = np.column_stack([tokens, tokens.sum(axis=1)])
+    sizes = np.minimum(np.rint(all_tokens), n_sizes - 1).astype(np.int64)
+    K1 = all_tokens.shape[1]
+    flat = (sizes + np.arange(K1) * n_sizes).ravel()
+    counts = np.bincount(flat, np.repeat(block.user_weight, K1), K1 * n_sizes)
+    return np.asarray(counts, np.float64).reshape(K1, n_sizes)
+
+
+@nb.njit(cache=True, nogil=True, fastmath=True)
+def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, first_user):
+    """Gibbs sweeps over users' tokens, then θ ~ Dirichlet(α + n); θ and tokens by component."""
+    # one Philox word keys a user's stream in each pass; the very first sweep draws by the given θ
+    K = len(alpha)
+    drawn, tokens = np.empty((len(starts) - 1, K)), np.empty((len(starts) - 1, K))
+    n, p = np.empty(K), np.empty(K)
+    first = 0  # token of the user
+    for m in range(len(starts) - 1):
+        state = user_stream(key, first_user + m, _STEP, sweep)
+        rows = slice(starts[m], starts[m + 1])
+        codes, w = pair[rows], weight[rows]
+        own = z[first : first + token_count(w)]
+        first += len(own)
+        n[:] = alpha
+        if sweep > 0:
+            count_tokens(w, 1.0, own, n)
+        for s in range(sweeps):
+            if sweep == 0 and s == 0:
+                state = sweep_tokens(codes, w, 1.0, beta, theta[m], True, own, n, p, state)
+            else:
+                state = sweep_tokens(codes, w, 1.0, beta, n, False, own, n, p, state)
+        top = -np.inf
+        for k in range(K):
+            tokens[m, k] = max(n[k] - alpha[k], 0.0)
+            state, p[k] = log_gamma_draw(state, max(n[k], 1e-6))
+            top = max(top, p[k])
+        total = 0.0
+        for k in range(K):
+            drawn[m, k] = np.exp(p[k] - top)
+            total += drawn[m, k]
+        drawn[m] /= total
+    return drawn, tokens
