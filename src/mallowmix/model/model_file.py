@@ -8,6 +8,7 @@ r"""A model in one file: safetensors with one JSON header; no pickle, no path, n
         report     how the model came about (`FitReport`)
         calibration  likelihood_weight, prior_scale, vertex_share, spam_share
         n_members  how many members the ensemble has
+        predictor  the members of the predictor, where it was learnt (`model.predictor_file`)
         sha256     over the JSON without this entry, then every tensor by name: "\nname dtype shape\n" and its bytes
 
 The same model gives the same bytes. Files of older formats stay readable (`model.old_formats`).
@@ -17,7 +18,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.model.m4 import M4
 from mallowmix.model.old_formats import Tensors, upgraded
+from mallowmix.model.predictor_file import predictor_from_file, predictor_to_file
 
 FORMAT = 3
 KEY = "mallowmix"
@@ -107,6 +109,10 @@ def dumps(model: AnyModel) -> bytes:
         "calibration": asdict(fitted.calibration),
         "n_members": len(fitted.ensemble),
     }
+    if fitted.predictor is not None:
+        entries, arrays = predictor_to_file(fitted.predictor, fitted.components)
+        header["predictor"] = entries
+        tensors |= arrays
     header["sha256"] = _digest(header, tensors)
     return save_tensors(tensors, metadata={KEY: _canonical(header)})
 
@@ -141,13 +147,17 @@ def _model(header: dict[str, Any], tensors: Tensors, name: str) -> FittedModel:
         items = header["items"]
         own = _read(items, tensors, "")
         members = [_read(items, tensors, f"member_{n + 1}.") for n in range(header["n_members"])]
-        return FittedModel(
+        fitted = FittedModel(
             own[0],
             FitReport.from_dict(header["report"]),
             Calibration(**header["calibration"]),
             Ensemble(tuple(bt or m4 for m4, bt in members)),
             own[1],
         )
+        if "predictor" not in header:
+            return fitted
+        found = predictor_from_file(header["predictor"], tensors, items, fitted.components)
+        return replace(fitted, predictor=found)
     except KeyError as error:
         raise ModelFileError(
             f"{name} is not a valid model: it lacks {error.args[0]!r}. Save the model again."
