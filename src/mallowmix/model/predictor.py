@@ -58,10 +58,14 @@ class Predictor:
         `UtilitiesModel` (utilities of their own), `RankingsModel` (a ranking of their own).
     weights : (3, J) array
         The weights, each row adding up to 1.
+    win_rate_draws : (S + 1, Q) array
+        Win rates of the items in the population, and S draws of them over samples of users: what the
+        intervals of `leaderboard` rest on.
     """
 
     members: tuple[Member, ...]
     weights: Array
+    win_rate_draws: Array | None = None
 
     def __post_init__(self) -> None:
         members = tuple(self.members)
@@ -91,6 +95,11 @@ class Predictor:
             isinstance(other, Predictor)
             and self.members == other.members
             and np.array_equal(self.weights, other.weights)
+            and np.array_equal(_or_empty(self.win_rate_draws), _or_empty(other.win_rate_draws))
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _or_empty(values: Array | None) -> Array:
+    return np.empty(0) if values is None else values

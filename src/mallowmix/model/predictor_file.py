@@ -22,6 +22,7 @@ from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
 
+_DRAWS = "predictor.win_rate_draws"
 _TYPES = {"sigma": "<i4"}  # all others are float64
 _NAMES = {
     "utilities": ("means", "covariance", "shares"),
@@ -35,6 +36,8 @@ def predictor_to_file(
 ) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
     """The header's entry and the tensors; a mixed-membership member must be the file's own components."""
     entries, tensors = [], {"predictor.weights": _array("weights", predictor.weights)}
+    if predictor.win_rate_draws is not None:
+        tensors[_DRAWS] = _array("draws", predictor.win_rate_draws)
     for n, member in enumerate(predictor.members, 1):
         entry = _entry(member, components)
         entries.append(entry)
@@ -75,4 +78,4 @@ def predictor_from_file(
             members.append(RankingsModel(**arrays, error_rate=entry["error_rate"], items=items))
         else:
             members.append(CalibratedModel(components, Calibration(**entry["calibration"])))
-    return Predictor(tuple(members), tensors["predictor.weights"])
+    return Predictor(tuple(members), tensors["predictor.weights"], tensors.get(_DRAWS))

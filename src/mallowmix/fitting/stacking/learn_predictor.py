@@ -21,6 +21,7 @@ from mallowmix.fitting.stacking.candidates import (
     utilities_candidates,
 )
 from mallowmix.fitting.stacking.held_out_users import Fold, make_folds, sample_users
+from mallowmix.learn.population_scores import win_rate_draws
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.model.fit_report import MemberScore, PredictorTrace
 from mallowmix.model.fitted_model import FittedModel
@@ -76,7 +77,8 @@ def learn_predictor(
     weights = _weights(table[:, kept], counts, category)
     members = tuple(candidates[j].finish() for j in kept)
     trace = _trace(table, counts, category, kept, weights, folds, members)
-    return Predictor(members, weights), trace
+    draws = win_rate_draws(make_blocks(users), users.n_items, engine, seed)
+    return Predictor(members, weights, draws), trace
 
 
 def _candidates(
