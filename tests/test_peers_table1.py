@@ -18,7 +18,7 @@ from mallowmix.paper.table1.populations import population_of_model
 from mallowmix.paper.table1.run import kendall_error
 from mallowmix.peers.amp_em import MixtureOfRankings
 from mallowmix.peers.grade_of_membership import GradeOfMembership
-from mallowmix.peers.interface import Fitted, Peer
+from mallowmix.peers.interface import FittedPeer, Peer
 from mallowmix.peers.mallows_mixture import MixtureOfMallows
 from mallowmix.peers.mallows_rankings import MallowsFromRankings
 from mallowmix.peers.mnl_tensor import MixtureOfMNL
@@ -89,7 +89,7 @@ def test_the_contract(peer, votes, exact, noisy):
     assert isinstance(peer, Peer) and len(type(peer).__doc__) > 100
     assert peer.needs == ("rankings" if data is noisy else "comparisons")
     fitted = peer.fit(data, 2, seed=1)
-    assert isinstance(fitted, Fitted) and fitted.components.shape == (
+    assert isinstance(fitted, FittedPeer) and fitted.components.shape == (
         1 if isinstance(peer, MPM) else 2,
         8,
     )

@@ -16,14 +16,15 @@ from mallowmix.paper.table1.populations import population_of_model
 from mallowmix.paper.table1.run import kendall_error
 from mallowmix.peers.amp import closure, draw_consistent
 from mallowmix.peers.amp_people import FittedOneRanking
+from mallowmix.peers.choice_sums import log_probabilities
 from mallowmix.peers.gom_chain import _move, _rates, _state
 from mallowmix.peers.grade_of_membership import GradeOfMembership
 from mallowmix.peers.mallows_mixture import MixtureOfMallows, at_vertices
-from mallowmix.peers.mallows_rankings import distances as kendall_to
 from mallowmix.peers.mallows_rankings import em_full, make_ranking_blocks
+from mallowmix.peers.mallows_rankings import kendall_distances as kendall_to
 from mallowmix.peers.mnl_tensor import complete
 from mallowmix.peers.mpm import MPM, People, _profile
-from mallowmix.peers.plackett_luce import Found, em_pl, fit_pl, log_probabilities
+from mallowmix.peers.plackett_luce import Found, em_pl, fit_pl
 from mallowmix.peers.rank_centrality import rank_centrality
 from mallowmix.peers.sparse_choice import sparsest_fit
 from mallowmix.peers.stages import make_stages

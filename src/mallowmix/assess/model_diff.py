@@ -19,8 +19,8 @@ class Move:
     """An item whose place changed; places are among the items that both models have, from 1."""
 
     item: str
-    old_place: int
-    new_place: int
+    old_position: int
+    new_position: int
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,6 @@ def _couple_words(couple: Couple) -> str:
         else "the same ranking"
     )
     moved = "; ".join(
-        f"{move.item} {move.old_place} → {move.new_place}" for move in couple.moved[:3]
+        f"{move.item} {move.old_position} → {move.new_position}" for move in couple.moved[:3]
     )
     return f"{name}: {places}, {shares}, {phis}" + (f"; moved most: {moved}." if moved else ".")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from mallowmix.assess.intervals.user_scores import Smooth, one_step, settle
+from mallowmix.assess.intervals.user_scores import Smooth, maximise_likelihood, one_step
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
@@ -133,7 +133,9 @@ def _simulate(
     truth = M4(model.sigma, expit(eta[:K]), np.exp(eta[K:]), model.items)
     votes = draw_again(truth, comparisons, seed=seed, draw=draw)
     found = _learn_on(truth, votes, seed, n_jobs)
-    settled = settle(found, make_blocks(votes), ThreadEngine(n_jobs), steps=2, sweeps=60, seed=seed)
+    settled = maximise_likelihood(
+        found, make_blocks(votes), ThreadEngine(n_jobs), steps=2, sweeps=60, seed=seed
+    )
     order = match_components(found.sigma, truth.sigma).found
     # (M, 2K) what each person adds to η̂
     influence = one_step(settled, votes.user_weight[:, None] * settled.scores)

@@ -77,7 +77,7 @@ def rated(
     )
 
 
-def some_people(data: Data, n_users: int | None, seed: int) -> Data:
+def draw_users(data: Data, n_users: int | None, seed: int) -> Data:
     """So many people, at random, of those who count for anything; all where they are no more."""
     counted: Any = counted_users(data) if isinstance(data, Comparisons) else data
     if n_users is None or counted.n_users <= n_users:

@@ -82,7 +82,7 @@ class MixtureOfBT:
             data, K, SpectralOptions(), seed, components="bradley-terry", n_fits=self.n_fits
         )
         blocks, engine = make_blocks(data), ThreadEngine()
-        fits = [em(member, blocks, engine, self.n_iter) for member in model.members]
+        fits = [em_bradley_terry(member, blocks, engine, self.n_iter) for member in model.members]
         return replace(with_scores(fits[0]), ensemble=Ensemble(tuple(fits[1:])))
 
 
@@ -91,7 +91,7 @@ def _at_vertices(model: FittedModel, likelihood_weight: float) -> FittedModel:
     return replace(model, calibration=calibration)
 
 
-def em(
+def em_bradley_terry(
     model: ComponentModel,
     blocks: list[Block],
     engine: Engine,

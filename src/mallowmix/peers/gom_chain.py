@@ -15,7 +15,7 @@ from scipy.special import gammaln
 from mallowmix.engine import Engine, parallel_sum, reduce_step
 from mallowmix.numerics.randomness import Step, as_key, generator, log_gamma_draw, splitmix
 from mallowmix.numerics.token_gibbs import user_stream
-from mallowmix.peers.plackett_luce import sums_of_choices
+from mallowmix.peers.choice_sums import sums_of_choices
 from mallowmix.peers.stages import Stages
 from mallowmix.typing import Array
 
@@ -24,7 +24,7 @@ _ALPHA_STEPS, _ALPHA_WIDTH = 5, 0.15
 _AWAY = 0.5  # of the first choices are dealt out at random, the others follow the person's group
 
 
-class Chain(NamedTuple):
+class PosteriorDraws(NamedTuple):
     """Draws: (S, K, Q) scores log p with mean 0, (S, K) mean weights of people, (S,) α, (S,) how likely the choices were; share
     of moves taken.
     """
@@ -57,7 +57,7 @@ def run_chain(
     settings: Settings,
     seed: int,
     number: int,
-) -> Chain:
+) -> PosteriorDraws:
     """A chain of sweeps from groups of people (`held`, (M, K) zeros and ones)."""
     n_burn, n_draws, thin, shape, fixed = settings
     random, key, K = generator(seed, _HOST, number), as_key(seed), held.shape[1]
@@ -92,7 +92,7 @@ def run_chain(
                 )
             )
     scores, share, alphas, values = (np.array(column) for column in zip(*kept, strict=True))
-    return Chain(scores, share, alphas, values, taken / max(tried, 1))
+    return PosteriorDraws(scores, share, alphas, values, taken / max(tried, 1))
 
 
 def _start(blocks: list[Stages], engine: Engine, held: Array, Q: int, shape: float) -> Array:

@@ -31,7 +31,7 @@ from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.fitted_model import with_scores
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import FittedMixture
-from mallowmix.peers.gom_chain import Chain, run_chain
+from mallowmix.peers.gom_chain import PosteriorDraws, run_chain
 from mallowmix.peers.gom_relabel import relabelled
 from mallowmix.peers.required_data import known_comparisons
 from mallowmix.peers.stages import make_stages
@@ -99,7 +99,7 @@ class FittedGradeOfMembership(FittedMixture):
 
 
 def _fitted(
-    chains: list[Chain], data: Comparisons | Rankings, name: str
+    chains: list[PosteriorDraws], data: Comparisons | Rankings, name: str
 ) -> FittedGradeOfMembership:
     chains = relabelled(chains)
     scores = np.concatenate([chain.scores for chain in chains])  # (draws, K, Q)
@@ -147,7 +147,7 @@ def _tell(fitted: FittedGradeOfMembership, name: str) -> None:
         )
 
 
-def _dataset(chains: list[Chain], data: Comparisons | Rankings) -> Any:
+def _dataset(chains: list[PosteriorDraws], data: Comparisons | Rankings) -> Any:
     """All draws as xarray."""
     try:
         import xarray as xr

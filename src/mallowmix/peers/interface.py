@@ -19,7 +19,7 @@ from mallowmix.typing import Array
 
 
 @runtime_checkable
-class Fitted(Protocol):
+class FittedPeer(Protocol):
     """A peer that has seen data."""
 
     @property
@@ -50,7 +50,7 @@ class Peer(Protocol):
         """What it learns from."""
         ...
 
-    def fit(self, data: Any, n_components: int, *, seed: int = 0) -> Fitted:
+    def fit(self, data: Any, n_components: int, *, seed: int = 0) -> FittedPeer:
         """Learn from `Comparisons`, from `Rankings`, or from ratings (whatever `rating_table` reads)."""
         ...
 

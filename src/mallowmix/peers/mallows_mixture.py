@@ -111,7 +111,7 @@ class MixtureOfMallows:
         K: int,
         data: Comparisons,
     ) -> Mixture:
-        return em(
+        return em_mallows(
             blocks, engine, from_groups(data, groups, K), self.n_iter, self.tol * data.n_comparisons
         )
 
@@ -156,7 +156,7 @@ def shares(held: Array) -> Array:
     return share / share.sum()
 
 
-def em(
+def em_mallows(
     blocks: list[Block], engine: Engine, start: Mixture, n_iter: int, least_gain: float = 0.0
 ) -> Mixture:
     """Which component each person holds, then the components and shares, and again, until the likelihood hardly rises."""

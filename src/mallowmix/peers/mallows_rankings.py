@@ -163,7 +163,7 @@ def _e_step(
     """(K, Q, Q) how often i is above j, (K,) people and (K,) rankings of each component, and the log-likelihood."""
     sigma, phi = found.components
     # d log φ − log Z
-    log_p = distances(block.order, sigma) * np.log(phi) - np.array(
+    log_p = kendall_distances(block.order, sigma) * np.log(phi) - np.array(
         [log_z(sigma.shape[1], p) for p in phi]
     )
     M = len(block.user_weight)
@@ -178,7 +178,7 @@ def _e_step(
 
 
 @nb.njit(cache=True, nogil=True)
-def distances(order, sigma):
+def kendall_distances(order, sigma):
     """(N, K) Kendall's distance of every ranking (items, best first) to every reference (positions)."""
     N, Q = order.shape
     K, d = len(sigma), np.zeros((N, len(sigma)))

@@ -26,7 +26,7 @@ from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import FittedModel, with_scores
 from mallowmix.numerics.randomness import Step, as_key, uniforms
-from mallowmix.peers.btl import em
+from mallowmix.peers.btl import em_bradley_terry
 from mallowmix.peers.component_mixture import FittedMixture, of_model
 from mallowmix.peers.mallows_mixture import at_vertices, shares
 from mallowmix.peers.rank_centrality import rank_centrality
@@ -62,7 +62,9 @@ class MixtureOfMNL:
             )
         model = self.learnt(data, n_components, seed)
         if self.polish:
-            scores = em(model.components, make_blocks(data), ThreadEngine(), self.polish)
+            scores = em_bradley_terry(
+                model.components, make_blocks(data), ThreadEngine(), self.polish
+            )
             model = at_vertices(with_scores(scores, model))
         return of_model(model)
 

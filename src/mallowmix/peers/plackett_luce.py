@@ -9,7 +9,6 @@ Every step raises the likelihood (with a, b: a Gamma(a + 1, b) prior). EM around
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-import numba as nb
 import numpy as np
 from scipy.special import logsumexp
 
@@ -22,6 +21,7 @@ from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import FittedModel, with_scores
 from mallowmix.model.pair_model import Pairs
 from mallowmix.numerics.randomness import Step, child_seed
+from mallowmix.peers.choice_sums import log_probabilities, normalised, sums_of_choices
 from mallowmix.peers.component_mixture import of_model, pair_numbers
 from mallowmix.peers.mallows_mixture import at_vertices, shares
 from mallowmix.peers.required_data import known_comparisons, need_rankings
@@ -212,12 +212,6 @@ def _counted(
     ), None
 
 
-def normalised(scores: Array) -> Array:
-    """(K, Q) p with Σ p = 1."""
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return p / p.sum(axis=1, keepdims=True)
-
-
 def _placed(block: Stages, scores: Array, share: Array) -> tuple[Array, Array]:
     """(M, K) which component each holds, and (M,) the log-likelihood."""
     log_p = log_probabilities(block.starts, block.item, block.n_choices, normalised(scores))
@@ -246,42 +240,3 @@ def _e_step(
         block.starts, block.item, block.n_choices, by_ranking, normalised(scores)
     )
     return (*sums, held.sum(axis=0), float(block.user_weight @ total)), None
-
-
-@nb.njit(cache=True, nogil=True)
-def log_probabilities(starts, item, n_choices, p):
-    """(N, K) log Π_choices p_chosen / Σ_left p."""
-    N, K = len(n_choices), len(p)
-    log_p = np.zeros((N, K))
-    for n in range(N):
-        first, last = starts[n], starts[n + 1]
-        for k in range(K):
-            left = 0.0
-            for e in range(last - 1, first - 1, -1):
-                left += p[k, item[e]]
-                if e - first < n_choices[n]:
-                    log_p[n, k] += np.log(p[k, item[e]] / left)
-    return log_p
-
-
-@nb.njit(cache=True, nogil=True)
-def sums_of_choices(starts, item, n_choices, share, p):
-    """(K, Q) how often each item was chosen, and Σ 1 / Σ_left p over the choices it was there for; rankings count `share[n,
-    k]`.
-    """
-    K, Q = p.shape
-    chosen, rate, left = np.zeros((K, Q)), np.zeros((K, Q)), np.empty(Q + 1)
-    for n in range(len(n_choices)):
-        first, length = starts[n], starts[n + 1] - starts[n]
-        for k in range(K):
-            if share[n, k] <= 0.0:
-                continue
-            left[length], so_far = 0.0, 0.0
-            for e in range(length - 1, -1, -1):
-                left[e] = left[e + 1] + p[k, item[first + e]]
-            for e in range(length):
-                if e < n_choices[n]:
-                    chosen[k, item[first + e]] += share[n, k]
-                    so_far += share[n, k] / left[e]
-                rate[k, item[first + e]] += so_far
-    return chosen, rate

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import split_comparisons
 from mallowmix.numerics.randomness import Step, generator
-from mallowmix.peers.interface import Fitted
+from mallowmix.peers.interface import FittedPeer
 from mallowmix.typing import Array
 
 _STEP = Step.VALIDATION
@@ -41,7 +41,7 @@ def trial(comparisons: Comparisons, seed: int, most: int | None = None) -> Trial
 
 
 def predicted_rows(
-    fitted: Fitted, given: Comparisons, held_out: Comparisons, *, by_name: bool = False
+    fitted: FittedPeer, given: Comparisons, held_out: Comparisons, *, by_name: bool = False
 ) -> Array:
     """(rows of asked,) the probability of what each person chose, given what is told of them.
 
@@ -84,7 +84,7 @@ def _together(starts: NDArray[np.int64], n_items: int) -> list[tuple[int, int]]:
     return runs
 
 
-def loss(fitted: Fitted, given: Comparisons, held_out: Comparisons) -> float:
+def loss(fitted: FittedPeer, given: Comparisons, held_out: Comparisons) -> float:
     """Log-loss a comparison, mean over people."""
     p, n = predicted_rows(fitted, given, held_out), held_out.per_user()
     total = np.bincount(held_out.user, -held_out.weight * np.log(p), held_out.n_users)
@@ -93,7 +93,7 @@ def loss(fitted: Fitted, given: Comparisons, held_out: Comparisons) -> float:
 
 def best(
     settings: Iterable[Setting],
-    fitted: Callable[[Setting], Fitted],
+    fitted: Callable[[Setting], FittedPeer],
     given: Comparisons,
     held_out: Comparisons,
 ) -> Setting:

@@ -87,7 +87,7 @@ def comparisons_of_blocks(
     )
 
 
-def draw_places(
+def draw_positions(
     model: AnyModel,
     smooth: Smooth,
     subsets: list[Comparisons],

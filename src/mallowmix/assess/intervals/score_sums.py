@@ -13,7 +13,7 @@ from mallowmix.assess.intervals.user_scores import (
     block_scores,
     information_of,
     one_step,
-    told_to_blocks,
+    score_inputs,
 )
 from mallowmix.engine import Block, Engine, make_shards, reduce_step
 from mallowmix.learn.spectral.user_sample import sample_users
@@ -45,7 +45,7 @@ def sum_scores(
     """
     smooth, weighted = near, np.empty(0)
     for wanted in (0, n_replicates):
-        advance = told_to_blocks(
+        advance = score_inputs(
             sigma,
             smooth.eta,
             smooth.alpha,

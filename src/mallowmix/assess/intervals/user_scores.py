@@ -44,7 +44,7 @@ class Smooth(NamedTuple):
         return np.exp(self.eta[len(self.eta) // 2 :])
 
 
-def settle(
+def maximise_likelihood(
     model: AnyModel,
     blocks: list[Block],
     engine: Engine,
@@ -100,13 +100,13 @@ def smooth_at(
     """Scores and information at given parameters."""
     phi = np.clip(phi, _LEAST, _MOST)
     eta = np.r_[np.log(phi / (1 - phi)), np.log(alpha)]
-    parts = engine.map(_score, blocks, told_to_blocks(sigma, eta, alpha, sweeps=sweeps, seed=seed))
+    parts = engine.map(_score, blocks, score_inputs(sigma, eta, alpha, sweeps=sweeps, seed=seed))
     halves = np.concatenate(parts)  # (M, 2, 2K)
     people = np.concatenate([block.user_weight for block in blocks])
     return Smooth(eta, halves.mean(axis=1), _information(halves, people))
 
 
-def told_to_blocks(
+def score_inputs(
     sigma: Any, eta: Array, alpha: Array, *, sweeps: int, seed: int
 ) -> tuple[Any, ...]:
     """What `block_scores` must know."""
