@@ -309,5 +309,5 @@ def test_the_spread_of_phi_is_as_said_where_rankings_are_sure(monkeypatch):
         found = maximise_likelihood(*about, **options)
         return found._replace(information=2 * found.information)
 
-    monkeypatch.setattr(simulation, "settle", too_sure)
+    monkeypatch.setattr(simulation, "maximise_likelihood", too_sure)
     assert simulate_phi(truth, smooth, votes, 12, n_jobs=1).widening > 1.4

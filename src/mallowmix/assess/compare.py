@@ -1,8 +1,9 @@
-"""`compare`: M4 and other systems on the same held-out comparisons. Log-loss, accuracy, calibration, time and memory of each.
+"""`compare`: M4 and other systems on the same held-out comparisons.
 
-Every system learns from the same people and predicts the same held-out comparisons of the others
-from the same given ones (`assess.prediction_task`). Intervals are over people: the comparisons of
-one person stand or fall together.
+Every system learns from the same users and predicts the same held-out comparisons of the others
+from the same given ones (`assess.prediction_task`). Each gets its log-loss, accuracy, calibration,
+time and memory (`assess.system_scores`). Intervals are over users: comparisons of one user are not
+independent.
 """
 
 import warnings
@@ -36,7 +37,7 @@ from mallowmix.peers.systems import ON_REQUEST, SYSTEMS
 from mallowmix.peers.validation import predicted_rows
 from mallowmix.typing import Progress
 
-_MANY = 1_000_000  # comparisons to learn from, beyond which something is said of the time
+_MANY = 1_000_000  # comparisons to learn from, beyond which there is a warning about the time
 
 
 def compare(
@@ -54,19 +55,46 @@ def compare(
 ) -> Compared:
     """Measure systems on the same held-out comparisons.
 
-    data : `Comparisons`; or `Rankings`, or ratings (whatever `rating_table` reads), of which comparisons are made
-    n_components : K, for the systems that have components
-    systems : names from `mallowmix.peers.systems.SYSTEMS`; all that apply unless given, but for those in `ON_REQUEST`
-    split : "people", "items" or "comparisons": what is held out (`mallowmix.assess.prediction_task`)
-    given : the part of a person's items (or comparisons) that is given, the rest being predicted
-    n_users : so many people, at random, the same in all splits; everybody unless given
-    max_per_user : at most so many comparisons of a person, at random, in each part: to learn from, given and held out. All
-        unless given, but 150 of ratings, and of who gave n never more than 6 n. Systems for ratings and rankings learn from
-        theirs whole
-    n_splits : so many random splits; people of all of them make up one interval
-    progress : called as progress(system, done, total)
-
     A system that fails becomes a row that says why.
+
+    Parameters
+    ----------
+    data : Comparisons, Rankings, or ratings
+        Comparisons, or what they are made from: rankings, or whatever `rating_table` reads.
+    n_components : int
+        K, for the systems that have components.
+    systems : sequence of str, optional
+        Names from `mallowmix.peers.systems.SYSTEMS`; all that apply, except those in `ON_REQUEST`,
+        unless given.
+    split : {"people", "items", "comparisons"}
+        What is held out (`mallowmix.assess.prediction_task`).
+    given : float
+        The part of a user's items (or comparisons) that is given; the rest is predicted.
+    n_users : int, optional
+        So many users, at random, the same in all splits; all users unless given.
+    max_per_user : int, optional
+        At most so many comparisons of a user, at random, in each part: train, given and held out.
+        All unless given; but 150 where the data are ratings, and of n ratings never more than 6 n.
+        Systems for ratings and rankings learn from theirs whole.
+    n_splits : int
+        So many random splits; the users of all of them make up one interval.
+    seed : int
+        Of the splits and the fits.
+    progress : callable, optional
+        Called as ``progress(system, done, total)``.
+
+    Returns
+    -------
+    Compared
+        One row for each system, best log-loss first.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes()
+    >>> found = mm.compare(dishes.comparisons, 3, systems=["borda", "coin"], n_users=90)
+    >>> [row.system for row in found.table]
+    ['borda', 'coin']
     """
     check_choice("split", split, ("people", "items", "comparisons"))
     check_at_least("n_components", n_components, 1)
@@ -124,8 +152,8 @@ def _warn_of_time(train: Comparisons) -> None:
     if train.n_comparisons > _MANY:
         warnings.warn(
             DataWarning(
-                f"There are {train.n_comparisons:,.12g} comparisons to learn from, which takes long. "
-                "At most 150 of a person (",
+                f"There are {train.n_comparisons:,.12g} comparisons to learn from, "
+                "which takes long. At most 150 of a person (",
                 Option("max_per_user", 150),
                 ") or 3,000 people (",
                 Option("n_users", 3000),
@@ -177,7 +205,7 @@ def _run(name: str, task: Task, rankings: Rankings | None, K: int, seed: int) ->
 
 
 def _to_learn_from(needs: str, task: Task, rankings: Rankings | None) -> Any:
-    """What a system learns from, in the form that it needs."""
+    """The training data, in the form that a system needs."""
     if needs == "rankings":
         if rankings is None:
             raise DataError("This system learns from rankings, split by people.")
@@ -191,7 +219,7 @@ def _to_learn_from(needs: str, task: Task, rankings: Rankings | None) -> Any:
 
 
 def _rating_error(fitted: Any, task: Task) -> float | None:
-    """RMSE of the held-out ratings, by systems for ratings, and by models of comparisons through `predict_ratings`."""
+    """RMSE of the held-out ratings; models of comparisons predict them by `predict_ratings`."""
     if task.ratings is None:
         return None
     user, item, rating = task.ratings.held_out

@@ -19,17 +19,31 @@ _LEVEL = 1.96  # standard errors either side: 95%
 
 @dataclass(frozen=True)
 class SystemScore:
-    """One system on what was held out; None where there is nothing to say.
+    """One system on what was held out; None where a number does not apply.
 
-    log_loss, low, high : nats a comparison, lower is better (a coin: .693), with a 95% interval over people
-    log_loss_by_person : the mean over people of each one's mean: those with few comparisons count as much as others
-    behind, behind_error : how much more than the best system's log-loss, and the standard error of that, paired by person
-    accuracy, accuracy_low, accuracy_high : the share of comparisons whose likelier side won; even odds count one half
-    slope, slope_error : calibration: 1 is right, below 1 too sure of itself, above 1 not sure enough (None: always even odds)
-    rmse : of held-out ratings, where there are ratings and the system predicts them
-    seconds, megabytes : to learn and to predict, mean over splits; memory above what was there before
-    settings : what the system chose by validation, in the last split
-    failed : why there is no result
+    Attributes
+    ----------
+    system, name : str
+        Its key in `peers.systems.SYSTEMS`, and its name in tables.
+    log_loss, low, high : float or None
+        Nats per comparison, lower is better (a coin: .693), with a 95% interval over users.
+    log_loss_by_person : float or None
+        The mean over users of each one's mean: those with few comparisons count as much as others.
+    behind, behind_error : float or None
+        Log-loss above the best system's, and its standard error, paired by user.
+    accuracy, accuracy_low, accuracy_high : float or None
+        The fraction of comparisons whose likelier side won; even odds count one half.
+    slope, slope_error : float or None
+        Calibration: 1 is right, below 1 overconfident, above 1 underconfident (None: always even
+        odds).
+    rmse : float or None
+        Of held-out ratings, where there are ratings and the system predicts them.
+    seconds, megabytes : float or None
+        To learn and to predict, mean over splits; memory above what was used before.
+    settings : tuple of (str, float)
+        What the system chose by validation, in the last split.
+    failed : str or None
+        Why there is no result.
     """
 
     system: str
@@ -54,7 +68,19 @@ class SystemScore:
 
 @dataclass(frozen=True)
 class Compared:
-    """The table, best system first and those that failed last; and what it rests on."""
+    """The table of `compare`, best system first and those that failed last.
+
+    Attributes
+    ----------
+    table : tuple of SystemScore
+    split : str
+        What was held out.
+    n_components, n_splits : int
+    n_users, n_comparisons : int, float
+        Of what was held out.
+    notes : tuple of str
+        Where the protocol could not be followed, and how much was thinned.
+    """
 
     table: tuple[SystemScore, ...]
     split: str
@@ -72,7 +98,7 @@ class Compared:
 
 
 class SystemRun(NamedTuple):
-    """What one system predicted in one split, and what it took."""
+    """What one system predicted in one split, and the time and memory that it took."""
 
     probability: Array
     rmse: float | None
@@ -84,6 +110,25 @@ class SystemRun(NamedTuple):
 def score_systems(
     names: list[str], runs: dict[str, list[SystemRun] | str], tasks: list[Task], split: str, K: int
 ) -> Compared:
+    """Score every system on the held-out comparisons of all splits.
+
+    Parameters
+    ----------
+    names : list of str
+        Keys of `peers.systems.SYSTEMS`.
+    runs : dict
+        For each name a `SystemRun` per task, or the reason why the system failed.
+    tasks : list of Task
+        The splits.
+    split : str
+        What was held out.
+    K : int
+        The number of components.
+
+    Returns
+    -------
+    Compared
+    """
     person = np.concatenate([task.people[task.held_out.user] for task in tasks])
     weight = np.concatenate([task.held_out.weight for task in tasks])
     predicted_by = {
@@ -148,13 +193,13 @@ def _score(
 
 
 def clustered(total: Array, n: Array) -> tuple[float, float | None]:
-    """`clustered_ratio`, with None for the error of one person alone."""
+    """`clustered_ratio`, with None for the error of a single user."""
     mean, error = clustered_ratio(total, n)
     return mean, _known(error)
 
 
 def _sums(person: NDArray[np.int64], values: Array) -> Array:
-    """(M,) everybody's sum."""
+    """(M,) the sum of each user."""
     return np.bincount(person, values).astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""How sure a model is: intervals for places, dispersions, shares and win rates, by a bootstrap over people."""
+"""Intervals for positions, dispersions, shares and win rates, by a bootstrap over users."""
 
 from typing import Any
 
@@ -49,46 +49,82 @@ def intervals(
     progress: Progress | None = None,
     engine: EngineName | Engine | None = None,
 ) -> Intervals:
-    """Intervals for every item's place in every component, for φ, for the shares, and for the population's win rates.
+    """Intervals for the position of every item in every component, for φ, shares and win rates.
 
-    comparisons : those that the model was learnt from
-    n_replicates : how many times people are weighted anew
-    level : how often an interval should hold the truth
-    seed, n_jobs, progress : as in `fit`
-    engine : as in `fit`; comparisons from `store_comparisons` are read block by block
+    Parameters
+    ----------
+    model : AnyModel
+    comparisons : Comparisons
+        Those that the model was learnt from; those from `store_comparisons` are read block by
+        block.
+    n_replicates : int
+        How many times users are weighted anew.
+    level : float
+        How often an interval should hold the truth.
+    seed : int
+    n_jobs : int, optional
+    progress : callable, optional
+    engine : str or Engine, optional
+        As in `fit`.
 
-    A replicate gives every person a weight drawn from the exponential distribution (the Bayesian bootstrap): nothing is copied.
-    Its rankings come from a few passes of Monte-Carlo EM that start at the model's. Its φ and α come from one Newton step with
-    people's weighted scores, η* = η̂ + I⁻¹ Σ (u_m − 1) s_m (`assess.intervals.user_scores`): warm-started passes would stop short of the end
-    where people are hard to place. η̂ is where the marginal likelihood is largest for the model's rankings; the model's own φ and
-    α may be up to a standard error away. Rankings that were chosen to fit make φ too small, and less certain than it would be if
-    they were known: by how much is found by simulation, and taken off (with its own error) and put on. The intervals hold for the
-    tastes that the model is about: what all replicates share, such as two tastes taken for one, shows in none of them.
+    Returns
+    -------
+    Intervals
 
-    Beyond 20,000 people or 6 million comparisons nothing is kept of most people. φ and shares are bootstrapped by two passes
-    that add up scores (`assess.intervals.score_sums`): of everybody up to 6 million comparisons, else of people who made 4 million, as
-    many as `fit` learns φ from. Positions come from bootstraps of five samples of at most 10,000 people, scaled to everybody and
-    rounded outwards (`assess.intervals.little_bootstraps`). The bias of φ is simulated for one sample of b people; for n it is b/n of that.
+    Notes
+    -----
+    A replicate gives every user a weight drawn from the exponential distribution (the Bayesian
+    bootstrap): nothing is copied. Its rankings come from a few passes of Monte-Carlo EM that start
+    at the model's. Its φ and α come from one Newton step with the users' weighted scores,
+    η* = η̂ + I⁻¹ Σ (u_m − 1) s_m (`assess.intervals.user_scores`): warm-started passes would stop
+    short of the maximum where weights are uncertain. η̂ maximises the marginal likelihood given the
+    model's rankings; the model's own φ and α may be up to a standard error away. Rankings that were
+    chosen to fit make φ too small, and less certain than it would be if they were known. Simulation
+    finds by how much: the bias is subtracted (with its own error) and the spread widened. The
+    intervals hold for the components that the model is about: what all replicates share, such as
+    two components taken for one, shows in none of them.
 
-    Measured (docs/assess.md), 90% intervals of places and win rates reach their level; those of φ and the shares nearly do.
+    Beyond 20,000 users or 6 million comparisons most users are not kept in memory. φ and shares are
+    bootstrapped by two passes that add up scores (`assess.intervals.score_sums`): of all users up
+    to 6 million comparisons, else of users who made 4 million, as many as `fit` learns φ from.
+    Positions come from bootstraps of five samples of at most 10,000 users, scaled to all users and
+    rounded outwards (`assess.intervals.little_bootstraps`). The bias of φ is simulated for one
+    sample of b users; for n it is b/n of that.
+
+    Measured (docs/assess.md), 90% intervals of positions and win rates reach their level; those of
+    φ and the shares nearly do.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes()
+    >>> found = mm.intervals(dishes.model, dishes.comparisons.take_users(range(100)), 20)
+    >>> found.position_low.shape
+    (3, 16)
+    >>> bool((found.position_low <= found.position).all())
+    True
     """
     fitted = as_fitted(model)
     check_request(fitted, n_replicates, level)
     seed = int(as_key(seed))
-    votes = comparisons.with_items(model.items)
+    data = comparisons.with_items(model.items)
     with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
-        if is_large(votes):
-            draws = _of_sums(model, votes, n_replicates, seed, run, progress)
+        if is_large(data):
+            draws = _of_sums(model, data, n_replicates, seed, run, progress)
         else:
-            draws = _of_everybody(
-                model, _in_memory(votes), n_replicates, seed, run.n_jobs, progress
-            )
+            draws = _of_all_users(model, _in_memory(data), n_replicates, seed, run.n_jobs, progress)
     refined = _is_refined(fitted.report)
     return Intervals(level, model.items, model.sigma, model.phi, model.share, draws, refined)
 
 
 def check_request(model: FittedModel, n_replicates: int, level: float) -> None:
-    """Refuse what `intervals` cannot do, before any work."""
+    """Refuse, before any work, a request that `intervals` cannot fulfil.
+
+    Raises
+    ------
+    OptionError
+        For too few replicates, a level outside (0, 1), or Bradley–Terry components.
+    """
     check_at_least("n_replicates", n_replicates, 10)
     check_level(level)
     if model.bradley_terry is not None:
@@ -104,35 +140,35 @@ def check_request(model: FittedModel, n_replicates: int, level: float) -> None:
 
 
 def _is_refined(report: FitReport) -> bool:
-    """Whether the model was brought to where the likelihood is largest."""
+    """Whether the model was brought to the maximum of the likelihood."""
     options = report.options
     full = isinstance(options, SpectralOptions) and options.refine == "full"
     return full or report.method == "update"
 
 
-def _in_memory(votes: Any) -> Comparisons:
-    """So few people are kept, wherever they came from."""
-    if isinstance(votes, Comparisons):
-        return votes
+def _in_memory(data: Any) -> Comparisons:
+    """The comparisons in memory, wherever they are stored: the users are few."""
+    if isinstance(data, Comparisons):
+        return data
     return comparisons_of_blocks(
-        [block.load() for block in make_blocks(votes)], votes.items, votes.users
+        [block.load() for block in make_blocks(data)], data.items, data.users
     )
 
 
-def _of_everybody(
+def _of_all_users(
     model: AnyModel,
-    votes: Comparisons,
+    data: Comparisons,
     n_replicates: int,
     seed: int,
     n_jobs: int,
     progress: Progress | None,
 ) -> Replicates:
-    """The Bayesian bootstrap: η* = η̂ + I⁻¹ Σ_m w_m (u_m − 1) s_m, less the bias of logit φ; rankings that u wants."""
+    """The Bayesian bootstrap: η* = η̂ + I⁻¹ Σ_m w_m (u_m − 1) s_m, less the bias of logit φ."""
     engine, advance = ThreadEngine(n_jobs), counter(progress, n_replicates)
-    start = replicate_start(model, votes, engine, seed=seed)
+    start = replicate_start(model, data, engine, seed=seed)
     smooth = maximise_likelihood(model, start.blocks, engine, seed=seed)
-    simulated = simulate_phi(model, smooth, votes, seed=seed, n_jobs=n_jobs, progress=progress)
-    u = replicate_weights(n_replicates, votes.n_users, seed=seed)
+    simulated = simulate_phi(model, smooth, data, seed=seed, n_jobs=n_jobs, progress=progress)
+    u = replicate_weights(n_replicates, data.n_users, seed=seed)
     sigma = many(
         lambda r: replicate_rankings(start, smooth, u[r], seed=seed, draw=r),
         range(n_replicates),
@@ -144,7 +180,7 @@ def _of_everybody(
 
 
 def _moved(eta: Array, steps: Array, simulated: Simulated, seed: int) -> Array:
-    """η̂ and the replicates' steps (R, 2K); for logit φ as much wider, and less the bias, as simulations say."""
+    """η̂ and the replicates' steps (R, 2K); logit φ wider, and less the bias, by simulation."""
     K, bias = (
         steps.shape[1] // 2,
         simulated.bias + simulated.error * generator(seed, _STEP).standard_normal((len(steps), 1)),
@@ -154,31 +190,29 @@ def _moved(eta: Array, steps: Array, simulated: Simulated, seed: int) -> Array:
 
 def _of_sums(
     model: AnyModel,
-    votes: Any,
+    data: Any,
     n_replicates: int,
     seed: int,
     run: Engine,
     progress: Progress | None,
 ) -> Replicates:
-    """The same of many people: φ and shares from sums over them, places from samples of them."""
-    everybody = make_blocks(votes)
-    subsets = draw_subsets(votes, everybody, run, seed=seed)
+    """The same of many users: φ and shares from sums over them, positions from samples of them."""
+    blocks = make_blocks(data)
+    subsets = draw_subsets(data, blocks, run, seed=seed)
     near = maximise_likelihood(model, make_blocks(subsets[0]), ThreadEngine(run.n_jobs), seed=seed)
-    share = sampled_share(votes.n_comparisons)
-    smooth, steps = sum_scores(
-        model.sigma, near, everybody, n_replicates, run, share=share, seed=seed
-    )
+    share = sampled_share(data.n_comparisons)
+    smooth, steps = sum_scores(model.sigma, near, blocks, n_replicates, run, share=share, seed=seed)
     sigma = draw_positions(
         model,
         smooth,
         subsets,
-        votes.n_users,
+        data.n_users,
         n_replicates,
         seed=seed,
         n_jobs=run.n_jobs,
         progress=progress,
     )
-    part = subsets[0].n_users / votes.n_users  # b/n
+    part = subsets[0].n_users / data.n_users  # b/n
     simulated = simulate_phi(
         model,
         smooth,

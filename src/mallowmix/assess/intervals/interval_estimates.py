@@ -24,13 +24,22 @@ _TOO_SMALL = "rankings that were chosen to fit make phi too small, which the int
 class Intervals:
     """Intervals at a level, and the replicates that they are read off.
 
-    position, position_low, position_high : (K, Q) places of the items in each component, 0 is best
-    phi, phi_low, phi_high; share, share_low, share_high : (K,)
-    draws : the replicates: sigma (R, K, Q), phi (R, K), share (R, K)
-    refined : whether the model was brought to where the likelihood is largest, which intervals of φ and shares are about
+    Positions are discrete: an interval of positions holds the estimate and at least `level` of the
+    replicates. Where a ranking is all but known, most intervals are one or two positions wide and
+    cover more often than they say.
 
-    Positions are discrete: an interval of places holds the estimate and at least the level of the replicates. Where a ranking is all
-    but known, most intervals are a place or two and cover more often than they say.
+    Attributes
+    ----------
+    level : float
+    items : Labels
+    position, position_low, position_high : ndarray, shape (K, Q)
+        Positions of the items in each component, 0 is best.
+    phi, phi_low, phi_high, share, share_low, share_high : ndarray, shape (K,)
+    draws : Replicates
+        sigma (R, K, Q), phi (R, K), share (R, K).
+    refined : bool
+        Whether the model was brought to the maximum of the likelihood, which intervals of φ and
+        shares are about.
     """
 
     level: float
@@ -47,41 +56,41 @@ class Intervals:
 
     @property
     def position_low(self) -> Positions:
-        """(K, Q) the best place of each item that is still believable."""
+        """(K, Q) the best position in each interval."""
         return self._positions[0]
 
     @property
     def position_high(self) -> Positions:
-        """(K, Q) the worst."""
+        """(K, Q) the worst position in each interval."""
         return self._positions[1]
 
     def _quantile(self, draws: Array, side: float) -> Array:
-        """The end of an interval: with R replicates, the place p (R + 1), which the truth is below with probability p."""
+        """The end of an interval: of R sorted replicates the one of rank p (R + 1)."""
         return np.quantile(draws, 0.5 + side * self.level / 2, axis=0, method="weibull")
 
     @property
     def phi_low(self) -> Array:
-        """(K,)."""
+        """(K,) lower ends."""
         return self._quantile(self.draws.phi, -1)
 
     @property
     def phi_high(self) -> Array:
-        """(K,)."""
+        """(K,) upper ends."""
         return self._quantile(self.draws.phi, 1)
 
     @property
     def share_low(self) -> Array:
-        """(K,)."""
+        """(K,) lower ends."""
         return self._quantile(self.draws.share, -1)
 
     @property
     def share_high(self) -> Array:
-        """(K,)."""
+        """(K,) upper ends."""
         return self._quantile(self.draws.share, 1)
 
     @property
     def notes(self) -> list[str]:
-        """A sentence where φ or a share of the model lies outside its own interval: which, and why."""
+        """Sentences that say which φ or share lies outside its own interval, and why."""
         small, large = self.phi < self.phi_low, self.phi > self.phi_high
         shares = (self.share < self.share_low) | (self.share > self.share_high)
         if not self.refined:
@@ -95,7 +104,22 @@ class Intervals:
         ]
 
     def win_rate(self, winner: object, loser: object) -> tuple[float, float, float]:
-        """How often the population prefers one item to another, Σ_k a_k β_(i,j),k: the estimate and the ends of its interval."""
+        """How often the population prefers one item to another, Σ_k a_k β_(i,j),k.
+
+        Parameters
+        ----------
+        winner, loser : object
+            Labels of items.
+
+        Returns
+        -------
+        estimate, low, high : float
+
+        Raises
+        ------
+        OptionError
+            Where the model has no such item.
+        """
         names = [str(item) for item in self.items.tolist()]
         for item in (winner, loser):
             if str(item) not in names:
@@ -123,34 +147,37 @@ class Intervals:
         return float(estimate[0]), float(self._quantile(rates, -1)), float(self._quantile(rates, 1))
 
     def _repr_html_(self) -> str:
-        """A table for notebooks: shares, dispersions and the first places of each component, with their intervals."""
-        headings = ("component", "share", "phi", "ranking, best first, with places")
+        """A table for notebooks: shares, dispersions and first positions, with their intervals."""
+        headings = ("component", "share", "phi", "ranking, best first, with positions")
         caption = " ".join([f"Intervals at {100 * self.level:g} %.", *self.notes])
         return table_of(headings, [self._cells(k) for k in range(len(self.phi))], caption)
 
     def _cells(self, k: int) -> list[str]:
         low, high = self.position_low[k] + 1, self.position_high[k] + 1
         first = np.argsort(self.position[k], kind="stable")[:8]
-        places = ", ".join(
+        positions = ", ".join(
             f"{name_of(self.items[i])}\N{NO-BREAK SPACE}[{low[i]}–{high[i]}]" for i in first
         )
-        share = f"{percent(self.share[k])} [{percent(self.share_low[k])}, {percent(self.share_high[k])}]"
+        ends = f"{percent(self.share_low[k])}, {percent(self.share_high[k])}"
         return [
             str(k + 1),
-            share,
+            f"{percent(self.share[k])} [{ends}]",
             f"{self.phi[k]:.3f} [{self.phi_low[k]:.3f}, {self.phi_high[k]:.3f}]",
-            places,
+            positions,
         ]
 
     def table(self) -> list[dict[str, Any]]:
-        """Rows of quantity, component, item (None but for places), estimate, low, high; components and places count from 1."""
+        """Rows of quantity, component, item, estimate, low, high.
+
+        The item is None except for positions; components and positions count from 1.
+        """
         rows = []
         for k in range(len(self.phi)):
             for name in ("share", "phi"):
                 values = (float(getattr(self, f"{name}{end}")[k]) for end in ("", "_low", "_high"))
                 rows.append(_row(name, k, None, *values))
             for i in np.argsort(self.position[k], kind="stable"):
-                values = (int(places[k, i]) + 1 for places in (self.position, *self._positions))
+                values = (int(ends[k, i]) + 1 for ends in (self.position, *self._positions))
                 rows.append(_row("position", k, self.items.tolist()[i], *values))
         return rows
 
@@ -177,7 +204,19 @@ def _row(
 def shortest_run(
     draws: Positions, estimate: Positions, level: float
 ) -> tuple[Positions, Positions]:
-    """The shortest run of places with `level` of the draws (R, …), of several the nearest to the estimate, widened to hold it."""
+    """Find the shortest interval of positions that holds a level of the draws.
+
+    Parameters
+    ----------
+    draws : ndarray of int, shape (R, …)
+    estimate : ndarray of int
+    level : float
+
+    Returns
+    -------
+    low, high : ndarray of int
+        Of several such intervals the nearest to the estimate, widened to hold it.
+    """
     R = len(draws)
     n = int(np.ceil(level * R - 1e-9))
     ordered = np.sort(draws, axis=0)
