@@ -1,4 +1,4 @@
-"""Probabilities and sums of Plackett–Luce choices."""
+"""Probabilities and sufficient statistics of Plackett–Luce choices."""
 
 import numba as nb
 import numpy as np
@@ -30,8 +30,10 @@ def log_probabilities(starts, item, n_choices, p):
 
 @nb.njit(cache=True, nogil=True)
 def sums_of_choices(starts, item, n_choices, share, p):
-    """(K, Q) how often each item was chosen, and Σ 1 / Σ_left p over the choices it was there for; rankings count `share[n,
-    k]`.
+    """Sufficient statistics of Plackett–Luce components.
+
+    Ranking n counts `share[n, k]` for component k. Returns (K, Q) how often each item was chosen,
+    and Σ 1 / Σ_left p over the choices that it was available for.
     """
     K, Q = p.shape
     chosen, rate, left = np.zeros((K, Q)), np.zeros((K, Q)), np.empty(Q + 1)

@@ -1,8 +1,9 @@
-"""One chain of the grade of membership model: Gibbs for the choices, Metropolis–Hastings and Gibbs in turn for the components.
+"""One chain of the grade of membership model: Gibbs for the choices, two moves for the components.
 
-The two moves of a component help each other. Metropolis–Hastings from the MM surrogate goes far, but is refused more and more
-often as items become many. Gibbs with an exponential time Y_t ~ Exp(Σ_left λ) for each choice, λ_kj ~ Gamma(b + n_kj, 1 + Σ_t
-Y_t) (Caron and Doucet 2012), goes less far, and always.
+The two moves of a component complement each other. Metropolis–Hastings from the MM surrogate moves
+far, but is rejected more and more often as items become many. Gibbs with an exponential time
+Y_t ~ Exp(Σ_left λ) for each choice, λ_kj ~ Gamma(b + n_kj, 1 + Σ_t Y_t) (Caron and Doucet 2012),
+moves less far, and always.
 """
 
 from typing import Any, NamedTuple
@@ -25,8 +26,18 @@ _AWAY = 0.5  # of the first choices are dealt out at random, the others follow t
 
 
 class PosteriorDraws(NamedTuple):
-    """Draws: (S, K, Q) scores log p with mean 0, (S, K) mean weights of people, (S,) α, (S,) how likely the choices were; share
-    of moves taken.
+    """Draws of one chain.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (S, K, Q)
+        log p with mean 0.
+    share : ndarray, shape (S, K)
+        Mean weights of users.
+    alpha : ndarray, shape (S,)
+    log_likelihood : ndarray, shape (S,)
+    accepted : float
+        The acceptance rate of Metropolis–Hastings.
     """
 
     scores: Array
@@ -37,8 +48,9 @@ class PosteriorDraws(NamedTuple):
 
 
 class State(NamedTuple):
-    """What stays with a block: its choices one by one (weights as repetitions), the components they followed, counts by
-    person.
+    """What stays with a block: single choices, the components they followed, counts by user.
+
+    Weights become repetitions.
     """
 
     stages: Stages
@@ -58,7 +70,25 @@ def run_chain(
     seed: int,
     number: int,
 ) -> PosteriorDraws:
-    """A chain of sweeps from groups of people (`held`, (M, K) zeros and ones)."""
+    """Run a chain of sweeps from groups of users.
+
+    Parameters
+    ----------
+    blocks : list of Stages
+    engine : Engine
+    held : ndarray, shape (M, K)
+        The initialisation: 1 for the group of each user, else 0.
+    Q : int
+        Items.
+    settings : tuple
+        n_burn, n_draws, thin, shape, and α (None to draw it).
+    seed, number : int
+        The number is that of the chain.
+
+    Returns
+    -------
+    PosteriorDraws
+    """
     n_burn, n_draws, thin, shape, fixed = settings
     random, key, K = generator(seed, _HOST, number), as_key(seed), held.shape[1]
     lam, alpha = _start(blocks, engine, held, Q, shape), 1.0 / K if fixed is None else fixed
@@ -118,7 +148,7 @@ def _counted(
 
 
 def _state(block: Stages, held: Array, random: Any) -> State:
-    """Rankings repeated by weight, the last repetition for the fraction; half of the choices at the person's group."""
+    """Rankings repeated by weight, the last one for the fraction; half of z at the user's group."""
     times = np.ceil(block.weight).astype(np.int64)
     which = np.repeat(np.arange(len(times)), times)
     last = np.r_[which[1:] != which[:-1], True] if len(which) else np.zeros(0, bool)
@@ -152,7 +182,7 @@ def _state(block: Stages, held: Array, random: Any) -> State:
 def _sweep(
     block: Stages, broadcast: tuple[Array, float, int, np.uint64], state: State
 ) -> tuple[tuple[Any, ...], State]:
-    """New z of a block; what the components' move needs to know; Σ E θ over people, and the log-likelihood along the way."""
+    """New z of a block; sums for the components' move; Σ E θ over users; the log-likelihood."""
     lam, alpha, draw, key = broadcast
     s, z, counts = state.stages, state.z.copy(), state.counts.copy()
     data = (s.first_user, s.user, s.weight, s.starts, s.item, s.n_choices, s.user_weight)
@@ -170,7 +200,7 @@ def _move(
     log_left: Array,
     random: Any,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Every component's proposal from the Gammas of the surrogate, taken with probability min(1, ratio)."""
+    """Proposals for all components from the Gammas of the surrogate, accepted by min(1, ratio)."""
     other = random.standard_gamma(n) / (rate + 1.0)
     rate_back, log_left_other = parallel_sum(lambda part: _rates(part, other), state, engine.n_jobs)
     target = (
@@ -213,8 +243,9 @@ def _walk(alpha: float, state: list[State], random: Any) -> float:
 def _draw_choices(
     first_user, user, weight, starts, item, n_choices, user_weight, lam, alpha, draw, key, z, counts
 ):
-    """In place: z of every choice given all others of the person, θ integrated out. (K, Q) choices, rates, times;
-    (K,) Σ log Σ_left λ; log-likelihood.
+    """In place: z of every choice given the user's others, θ integrated out.
+
+    Returns (K, Q) choices, rates, times; (K,) Σ log Σ_left λ; log-likelihood.
     """
     K, Q = lam.shape
     chosen, rate, waited = np.zeros((K, Q)), np.zeros((K, Q)), np.zeros((K, Q))

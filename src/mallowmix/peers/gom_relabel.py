@@ -1,4 +1,4 @@
-"""Label switching: every draw's components in the order that fits one pivot draw best, the likeliest of all."""
+"""Label switching: the components of every draw in the order that fits the likeliest draw best."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from mallowmix.peers.gom_chain import PosteriorDraws
 
 
 def relabelled(chains: list[PosteriorDraws]) -> list[PosteriorDraws]:
-    """The same draws, components renumbered draw by draw (nearest to the pivot in p, least squares)."""
+    """The same draws, the components of each renumbered to be nearest to the pivot in p."""
     best = max(chains, key=lambda chain: chain.log_likelihood.max())
     pivot = normalised(best.scores[int(np.argmax(best.log_likelihood))])
     return [_turned(chain, pivot) for chain in chains]

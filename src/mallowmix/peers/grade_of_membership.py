@@ -1,16 +1,19 @@
-"""Grade of membership Plackett–Luce by MCMC (Gormley and Murphy 2009): at every choice of a ranking a person follows one of K
-components.
+"""Grade of membership Plackett–Luce by MCMC (Gormley and Murphy 2009).
 
-    θ_m ~ Dirichlet(α),      z_mt ~ θ_m,      P(c is chosen of what is left at t | z = k) = p_kc / Σ_left p_k.
+At every choice of a ranking a user follows one of K components:
 
-On pairs it is mixed-membership BTL. A sweep draws every z given the others of the person, θ integrated out (Gibbs), then the
-components by Metropolis–Hastings: with
-λ_kj ~ Gamma(b, 1) behind p_k = λ_k / Σ λ_k the conditional is
+    θ_m ~ Dirichlet(α),    z_mt ~ θ_m,    P(c is chosen of what is left at t | z = k) = p_kc /
+    Σ_left p_k.
+
+On pairs it is mixed-membership BTL. A sweep draws every z given the others of the user, θ
+integrated out (Gibbs), then the components by Metropolis–Hastings: with λ_kj ~ Gamma(b, 1) behind
+p_k = λ_k / Σ λ_k the conditional is
 
     log π(λ_k) = Σ_j (n_kj + b − 1) log λ_kj − λ_kj − Σ_t log Σ_left λ_k,
 
-and minorising −log at the present λ (the MM step's surrogate) makes it a product of Gammas, from which the move is proposed, and
-taken or not by its ratio. α, one number for all components, moves by a random walk on its logarithm, prior Exponential(1).
+and minorising −log at the present λ (the MM step's surrogate) makes it a product of Gammas, from
+which the move is proposed, and accepted or not by its ratio. α, one number for all components,
+moves by a random walk on its logarithm, prior Exponential(1).
 """
 
 from dataclasses import dataclass, field
@@ -42,12 +45,19 @@ _R_HAT = 1.1
 
 @dataclass(frozen=True)
 class GradeOfMembership:
-    """K Plackett–Luce components, followed in proportions of a person's own, choice by choice. Needs rankings (full, partial,
-    top-k) or comparisons; assumes that K components are enough. Slow: every sweep goes over every choice.
+    """K Plackett–Luce components, followed in proportions of a user's own, choice by choice.
 
-    n_chains, n_burn, n_draws, thin : chains from starts of their own; sweeps before the first draw; draws kept; sweeps for each
-    shape : b of the Gamma prior behind the components: 1 is flat
-    alpha : fixed, or None to draw it too
+    Needs rankings (full, partial, top-k) or comparisons; assumes that K components are enough.
+    Slow: every sweep goes over every choice.
+
+    Parameters
+    ----------
+    n_chains, n_burn, n_draws, thin : int
+        Chains, each with its own initialisation; sweeps of burn-in; draws kept; sweeps for each.
+    shape : float
+        b of the Gamma prior behind the components: 1 is flat.
+    alpha : float, optional
+        Fixed; drawn too unless given.
     """
 
     n_chains: int = 2
@@ -81,18 +91,21 @@ class GradeOfMembership:
 
 @dataclass(frozen=True, eq=False)
 class FittedGradeOfMembership(FittedMixture):
-    """Posterior means, and the chains they come from: an xarray Dataset with the dimensions chain, draw, component, item."""
+    """Posterior means, and the chains that they come from.
+
+    `chains` is an xarray Dataset with the dimensions chain, draw, component, item.
+    """
 
     chains: Any = field(default=None)
     acceptance: float = 0.0
 
     def diagnostics(self) -> dict[str, Any]:
-        """R-hat and effective sample sizes (arviz), each an xarray Dataset over components and items."""
+        """R-hat and effective sample sizes (arviz), xarray Datasets over components and items."""
         az = _arviz()
         return {"r_hat": az.rhat(self.chains), "ess": az.ess(self.chains)}
 
     def worst(self) -> tuple[float, float]:
-        """The largest R-hat and the least effective sample size of all that was drawn."""
+        """The largest R-hat and the least effective sample size of all parameters."""
         found = self.diagnostics()
         r_hat = max(float(found["r_hat"][name].max()) for name in found["r_hat"].data_vars)
         return r_hat, min(float(found["ess"][name].min()) for name in found["ess"].data_vars)

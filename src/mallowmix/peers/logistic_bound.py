@@ -1,4 +1,4 @@
-"""The quadratic bound of Jaakkola and Jordan on the logistic likelihood: posteriors of users, sums of pairs."""
+"""The quadratic bound of Jaakkola and Jordan on the logistic likelihood: its E-step."""
 
 import numba as nb
 import numpy as np
@@ -12,7 +12,7 @@ def _curvature(xi):
 
 @nb.njit(cache=True, nogil=True)
 def user_posteriors(starts, pair, weight, user_weight, W, xi, likelihood_weight, precision, inner):
-    """Everybody's mean and covariance of u, ξ in place, and the bound on their log-likelihood."""
+    """Each user's mean and covariance of u, ξ in place, and the bound on the log-likelihood."""
     M, r, Q = len(starts) - 1, W.shape[1] - 1, len(W)
     mean, spread, bound = np.zeros((M, r)), np.zeros((M, r, r)), 0.0
     x = np.empty(r + 1)

@@ -1,11 +1,12 @@
-"""Low-rank logistic preferences: P(i over j) = σ(u·(v_i − v_j) + b_i − b_j), u a person's own: strong in prediction.
+"""Low-rank logistic preferences: P(i over j) = σ(u·(v_i − v_j) + b_i − b_j), u a user's own.
 
-Learnt by variational EM with the bound of Jaakkola and Jordan,
+Learnt by variational EM with the bound of Jaakkola and Jordan (`peers.logistic_bound`),
 
     log σ(η) ≥ log σ(ξ) + (η − ξ)/2 − λ(ξ)(η² − ξ²),      λ(ξ) = tanh(ξ/2) / (4ξ).
 
-A person's u then has a Gaussian posterior, which is averaged over (a point estimate would be far too sure), and the items' v and
-b solve one linear system of Q (rank + 1) equations. The bound never falls.
+A user's u then has a Gaussian posterior, which is averaged over (a point estimate would be far too
+confident), and the items' v and b solve one linear system of Q (rank + 1) equations. The bound
+never falls.
 """
 
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ _INNER = 25  # rounds of (u, ξ) when someone is placed
 
 
 class UserCalibration(NamedTuple):
-    """How someone is placed: what one comparison counts for, and the precision of the prior of u."""
+    """The likelihood weight of a comparison, and the precision of the prior of u."""
 
     likelihood_weight: float = 1.0
     precision: float = 1.0
@@ -47,7 +48,10 @@ AS_LEARNT = UserCalibration()
 
 @dataclass(frozen=True, eq=False)
 class FittedLowRank:
-    """(Q, rank + 1) coordinates v and, last, b of every item, in one or more fits that predictions are averaged over."""
+    """(Q, rank + 1) coordinates v and, last, b of every item, in one or more fits.
+
+    Predictions are averaged over the fits.
+    """
 
     items: Labels
     fits: Sequence[Array]
@@ -56,11 +60,11 @@ class FittedLowRank:
 
     @property
     def components(self) -> Array:
-        """(rank + 1, Q) b, then the coordinates of v: which end is better is each person's own."""
+        """(rank + 1, Q) b, then the coordinates of v, whose sign is a user's own."""
         return np.roll(self.fits[0], 1, axis=1).T
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
-        """(M, n) E σ(η) over the person's posterior, η ~ N(m, s²), as σ(m / √(1 + π s²/8)). People may be new."""
+        """(M, n) E σ(η) over the user's posterior, η ~ N(m, s²), as σ(m / √(1 + π s²/8))."""
         people = people.with_items(self.items, unknown_items="drop")
         first, second = pair_numbers(self.items, pairs)
         parts = ThreadEngine().map(
@@ -71,15 +75,28 @@ class FittedLowRank:
 
 @dataclass(frozen=True)
 class LowRank:
-    """Everybody weighs the items' coordinates in a way of their own. Needs comparisons, some of each person to place them;
-    assumes tastes that vary without limit along a few directions, and noise that is logistic in the difference. Gives no
-    rankings to read.
+    """Low-rank logistic preferences: each user weighs the items' coordinates.
 
-    ranks, penalties : candidates for the length of u and for the precision of v's prior, which goes on upwards where the largest
-        of several is best
-    likelihood_weights, precision : candidates for how a person is placed (`UserCalibration`). All are chosen on a third of the training people after
-        learning from the others; the number of components asked for plays no part
-    n_fits : fits that predictions are averaged over; all but the first learn from half of everybody's comparisons
+    Needs comparisons, some of each user to infer u; assumes preferences that vary linearly along a
+    few directions, and logistic noise. Has no rankings to read.
+
+    Parameters
+    ----------
+    ranks : sequence of int
+        Candidates for the length of u.
+    penalties : sequence of float
+        Candidates for the precision of v's prior; the search goes on upwards where the largest of
+        several is best.
+    likelihood_weights, precision : sequence of float
+        Candidates for the inference of a user (`UserCalibration`). All are chosen on a third of the
+        training users after learning from the others; `n_components` plays no part.
+    n_fits : int
+        Fits that predictions are averaged over; all but the first learn from half of each user's
+        comparisons.
+    n_iter : int
+        Of EM.
+    bias_penalty : float
+        The precision of b's prior.
     """
 
     ranks: Sequence[int] = (1, 2, 4, 8)
@@ -118,7 +135,7 @@ class LowRank:
         return FittedLowRank(data.items, fits, calibration, settings)
 
     def chosen(self, data: Comparisons, seed: int) -> tuple[int, float, UserCalibration]:
-        """Rank and penalty, then how people are placed."""
+        """Rank and penalty, then the calibration of users."""
         calibrations = [
             UserCalibration(*pair) for pair in product(self.likelihood_weights, self.precision)
         ]
@@ -140,7 +157,7 @@ class LowRank:
     def _searched(
         self, held: Trial, seen: dict[Any, FittedLowRank], seed: int
     ) -> tuple[int, float]:
-        """Rank at the first penalty, then the penalty at that rank; while the largest is best, ranks at it and four times it."""
+        """Rank at the first penalty, then the penalty at that rank; on while the largest is best."""
 
         def rank_at(penalty: float) -> int:
             return best(self.ranks, lambda r: self._tried(held, seen, r, penalty, seed), *held[1:])
@@ -189,9 +206,9 @@ class LowRank:
 
 
 def _m_step(curve: Array, pull: Array, ridge: Array) -> Array:
-    """(Q, R) the W that maximises Σ ½ (w_i − w_j)·ũ − λ (w_i − w_j)ᵀ T (w_i − w_j) − ½ Σ ridge w², ũ = (u, 1), T = E ũ ũᵀ.
+    """(Q, R) the W that maximises the bound, from curve (Q, Q, R, R) Σ λ T and pull (Q, R) ½ Σ ±ũ.
 
-    curve : (Q, Q, R, R) Σ λ T of each pair; pull : (Q, R) ½ Σ ±ũ
+    Σ ½ (w_i − w_j)·ũ − λ (w_i − w_j)ᵀ T (w_i − w_j) − ½ Σ ridge w², ũ = (u, 1), T = E ũ ũᵀ.
     """
     Q, R = pull.shape
     both = 2 * (curve + curve.transpose(1, 0, 2, 3))

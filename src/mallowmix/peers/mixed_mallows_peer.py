@@ -64,7 +64,7 @@ def fit_quietly(
     components: ComponentsKind = "mallows",
     n_fits: int = 1,
 ) -> FittedModel:
-    """`fit` without its notes: who compares systems learns from the scores."""
+    """`fit` without warnings: in a comparison of systems the scores matter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
         return fit(

@@ -1,4 +1,4 @@
-"""The systems by name, as `compare` and the command line call them, in the order in which they are run."""
+"""The systems by name, as in `compare` and on the command line, in the order they are run."""
 
 from collections.abc import Callable
 

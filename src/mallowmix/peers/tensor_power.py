@@ -1,5 +1,6 @@
-"""A symmetric tensor with orthogonal terms, Σ_k λ_k v_k ⊗ v_k ⊗ v_k, taken apart by the robust power method (Anandkumar et al.
-2014).
+"""Decompose a symmetric tensor with orthogonal terms, Σ_k λ_k v_k ⊗ v_k ⊗ v_k.
+
+The robust power method (Anandkumar et al. 2014).
 """
 
 import numpy as np
@@ -13,7 +14,21 @@ _STEP = Step.TENSOR_POWER
 def tensor_power(
     tensor: Array, n_terms: int, *, n_starts: int = 30, n_iter: int = 50, seed: int = 0
 ) -> tuple[Array, Array]:
-    """(n,) values and (n, K) vectors, largest value first found; each term is taken off before the next is sought."""
+    """Find the terms one by one, subtracting each before the next.
+
+    Parameters
+    ----------
+    tensor : ndarray, shape (K, K, K)
+        Symmetric.
+    n_terms, n_starts, n_iter : int
+        Random initialisations, and iterations from each.
+    seed : int
+
+    Returns
+    -------
+    values : ndarray, shape (n,)
+    vectors : ndarray, shape (n, K)
+    """
     rest, random = np.array(tensor, np.float64), generator(seed, _STEP)
     values, vectors = np.empty(n_terms), np.empty((n_terms, len(rest)))
     for k in range(n_terms):

@@ -1,12 +1,15 @@
-"""Two Mallows components from who is among the first three (Awasthi, Blum, Sheffet and Vijayaraghavan, NIPS 2014).
+"""Two Mallows components from the top three (Awasthi, Blum, Sheffet, Vijayaraghavan, NIPS 2014).
 
-Under one Mallows model item i is first with probability x_i = φ^σ(i) / S_Q, and for three different items
+Under one Mallows model item i is first with probability x_i = φ^σ(i) / S_Q, and for three different
+items
 
-    Pr({i, j, l} are the first three) = c(φ) x_i x_j x_l,      c(φ) = (1+φ)(1+φ+φ²) S_Q² / (φ³ S_{Q−1} S_{Q−2}).
+    Pr({i, j, l} are the first three) = c(φ) x_i x_j x_l,
+    c(φ) = (1+φ)(1+φ+φ²) S_Q² / (φ³ S_{Q−1} S_{Q−2}).
 
-So with the items in three parts at random, the tensor of the first three has rank two, one term a component. Its terms, with
-their scale from who is first (Σ_t w_t x_t), give w, φ and the heads of both rankings. The rest follows from the mean place of
-each item among the rankings that a is first in: w_1 x_1(a) e_1(i) + w_2 x_2(a) e_2(i), linear in the two means e_t(i), one
+So with the items in three parts at random, the tensor of the first three has rank two, one term for
+each component. Its terms, with their scale from the first positions (Σ_t w_t x_t), give w, φ and
+the heads of both rankings. The rest follows from the mean position of each item among the rankings
+that a is first in: w_1 x_1(a) e_1(i) + w_2 x_2(a) e_2(i), linear in the two means e_t(i), one
 equation for each a.
 """
 
@@ -36,11 +39,18 @@ _INSTEAD = "Use the EM for mixtures of Mallows (mallows-rankings for rankings, m
 
 @dataclass(frozen=True)
 class TwoMallowsTopThree:
-    """Every person holds one of two Mallows components and gives a full ranking drawn from it. Needs full rankings, thousands of
-    them; assumes that the two differ in who tends to be first.
+    """Mixture of two Mallows components, one for each user, whose full ranking is drawn from it.
 
-    n_parts : how many times the items are put in three parts; the five that tell the components apart best are averaged
-    polish : iterations of EM afterwards; with 0, what is found is the method's own
+    Needs full rankings, thousands of them; assumes that the two differ in the items that tend to be
+    first.
+
+    Parameters
+    ----------
+    n_parts : int
+        How many times the items are split into three parts; the five splits that separate the
+        components best are averaged.
+    polish : int
+        Iterations of EM afterwards; with 0, the result is the method's own.
     """
 
     n_parts: int = 60
@@ -67,14 +77,32 @@ class TwoMallowsTopThree:
 
 
 class Terms(NamedTuple):
-    """What one way of putting the items in three parts gives: (Q, 2) w_t x_t(i), and how far apart the terms are."""
+    """What one split of the items gives: (Q, 2) w_t x_t(i), and how far apart the terms are."""
 
     first: Array
     apart: float
 
 
 def two_mallows(order: NDArray[np.int32], weight: Array, n_parts: int, seed: int) -> Mixture:
-    """Both components from orders (N, Q), best item first, and how often each was given."""
+    """Find both components.
+
+    Parameters
+    ----------
+    order : ndarray of int, shape (N, Q)
+        Rankings, best item first.
+    weight : ndarray, shape (N,)
+        How often each was given.
+    n_parts, seed : int
+
+    Returns
+    -------
+    Mixture
+
+    Raises
+    ------
+    FitError
+        Where the noise hides the second component.
+    """
     tensor, first = first_three(order, weight)
     noise = 1 / np.sqrt(weight.sum())  # Poisson counts: Σ (noise of the entries)² = Σ entries / N
     random, Q = generator(seed, _STEP), order.shape[1]
@@ -95,7 +123,7 @@ def two_mallows(order: NDArray[np.int32], weight: Array, n_parts: int, seed: int
 
 
 def first_three(order: NDArray[np.int32], weight: Array) -> tuple[Array, Array]:
-    """(Q, Q, Q) the probability that three items are the first three, in all six orders; (Q,) that each is first."""
+    """(Q, Q, Q) Pr(these are the first three), in all six orders; (Q,) Pr(first)."""
     Q, total = order.shape[1], weight.sum()
     a, b, c = np.sort(order[:, :3], axis=1).T.astype(np.int64)
     tensor = np.bincount((a * Q + b) * Q + c, weight / total, Q**3).reshape(Q, Q, Q)
@@ -106,7 +134,7 @@ def first_three(order: NDArray[np.int32], weight: Array) -> tuple[Array, Array]:
 
 
 def terms(tensor: Array, first: Array, parts: list[NDArray[np.int64]]) -> Terms | None:
-    """The two terms of the part of the tensor with one item of each part; None where they are not real."""
+    """The two terms of the tensor with one item of each part; None where they are not real."""
     T = tensor[np.ix_(*parts)]
     bases, second = [], []
     for mode in range(3):
@@ -128,7 +156,10 @@ def terms(tensor: Array, first: Array, parts: list[NDArray[np.int64]]) -> Terms 
 
 
 def two_terms(core: Array) -> list[Array] | None:
-    """Three (2, 2) tables whose components t give core = Σ_t a_t ⊗ b_t ⊗ c_t up to scale, by simultaneous diagonalisation."""
+    """Three (2, 2) matrices with core = Σ_t a_t ⊗ b_t ⊗ c_t up to scale; None if not real.
+
+    By simultaneous diagonalisation; a_t, b_t, c_t are their columns t.
+    """
     front, back = core[:, :, 0], core[:, :, 1]
     if abs(np.linalg.det(back)) < 1e-300:
         return None
@@ -166,7 +197,7 @@ def _phi_of(x: Array) -> float:
 def recover_rest(
     order: NDArray[np.int32], weight: Array, first: Array, y: Array, heads: Array
 ) -> NDArray[np.int32]:
-    """(2, Q) both orders: heads by who is first, the others by their mean place among rankings that others are first in."""
+    """(2, Q) both orders: heads by x_t, the others by mean position given the first item."""
     Q, total = order.shape[1], weight.sum()
     place = sigma_of(order)
     # [a, i]
