@@ -232,7 +232,7 @@ def test_what_other_data_each_refuses(votes, noisy):
 
 def test_one_component_cannot_be_told_apart_from_itself():
     orders = sample_orders(np.arange(8), 0.5, 3000, seed=1)
-    with pytest.raises(FitError, match="cannot be told apart by who is among the first three"):
+    with pytest.raises(FitError, match="cannot be separated by the first three items"):
         TwoMallowsTopThree().fit(Rankings.from_sigma(sigma_of(orders)), 2)
 
 

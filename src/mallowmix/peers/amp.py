@@ -46,7 +46,8 @@ def closure(pairs: ArrayLike, n_items: int) -> NDArray[np.bool_]:
     if above.diagonal().any():
         i = int(np.argmax(above.diagonal()))
         raise DataError(
-            f"The comparisons contradict themselves: item number {i} is, by way of others, above itself."
+            f"The comparisons contradict themselves: item number {i} is, by way of others, "
+            "above itself."
         )
     return above
 
@@ -108,15 +109,15 @@ def insert(reference, S, above, state, order):
                 high = r
                 break
         state, u = splitmix(state)
-        steps = high - low + 1  # places high, high − 1, …, low: ∝ 1, φ, φ², …
+        steps = high - low + 1  # positions high, high − 1, …, low: ∝ 1, φ, φ², …
         log_weight += (t - high) * np.log(phi) + np.log(S[steps] / S[t + 1]) if t > 0 else 0.0
         target, back = u * S[steps], 0
         while back < steps - 1 and S[back + 1] <= target:
             back += 1
-        place = high - back
-        for r in range(t, place, -1):
+        position = high - back
+        for r in range(t, position, -1):
             order[r] = order[r - 1]
-        order[place] = item
+        order[position] = item
     return state, log_weight
 
 

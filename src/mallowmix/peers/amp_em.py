@@ -100,9 +100,9 @@ def check_consistent(data: Comparisons, blocks: list[Block], engine: Engine, nam
     if len(cyclic):
         others = f" (and {len(cyclic) - 1:,} others)" if len(cyclic) > 1 else ""
         raise DataError(
-            f"User {data.users.tolist()[cyclic[0]]!r}{others} contradicts themselves: their comparisons go round in a circle, "
-            f"so no one "
-            f"ranking can have made them. {name} needs that; the mixture of Mallows with independent comparisons "
+            f"User {data.users.tolist()[cyclic[0]]!r}{others} contradicts themselves: "
+            "their comparisons go round in a circle, so no one ranking can have made them. "
+            f"{name} needs that; the mixture of Mallows with independent comparisons "
             "(MixtureOfMallows, mixture-mallows) and M4 do not."
         )
 

@@ -81,7 +81,7 @@ class FittedOneRanking:
         sent = _Sent(
             prepare(model), order_of(model.sigma), S, np.log(model.share), first, second, self.draws
         )
-        parts = ThreadEngine().map(_place, make_blocks(people), sent)
+        parts = ThreadEngine().map(_infer, make_blocks(people), sent)
         return np.concatenate([part[0] for part in parts]), np.concatenate(
             [part[1] for part in parts]
         )
@@ -98,7 +98,7 @@ class _Sent(NamedTuple):
 
 
 @map_step("AMP weights")
-def _place(block: Block, sent: _Sent) -> tuple[Array, Array]:
+def _infer(block: Block, sent: _Sent) -> tuple[Array, Array]:
     """(M, K) which component each holds, (M, n) probabilities of pairs."""
     beta = sent.prepared.beta[sent.first * block.n_items + sent.second]  # (n, K)
     cyclic = find_cycles(block.starts, block.pair, block.n_items)
@@ -114,7 +114,11 @@ def _place(block: Block, sent: _Sent) -> tuple[Array, Array]:
 def _predict_rows(starts, pair, cyclic, order, S, log_share, beta, first, second, n_draws):
     M, (K, Q), n = len(starts) - 1, order.shape, len(first)
     held, p = np.zeros((M, K)), np.zeros((M, n))
-    above, among, place = np.zeros((Q, Q), np.bool_), np.empty(Q, np.int64), np.empty(Q, np.int64)
+    above, among, position = (
+        np.zeros((Q, Q), np.bool_),
+        np.empty(Q, np.int64),
+        np.empty(Q, np.int64),
+    )
     orders, log_w, log_p, wins = (
         np.empty((K, n_draws, Q), np.int32),
         np.empty((K, n_draws)),
@@ -135,9 +139,9 @@ def _predict_rows(starts, pair, cyclic, order, S, log_share, beta, first, second
                 share = np.exp(log_w[k, s] - log_p[k])
                 squares += share * share
                 for r in range(Q):
-                    place[orders[k, s, r]] = r
+                    position[orders[k, s, r]] = r
                 for a in range(n):
-                    wins[a] += share * (place[first[a]] < place[second[a]])
+                    wins[a] += share * (position[first[a]] < position[second[a]])
             effective = 1.0 / squares if squares > 0 else 0.0
             for a in range(n):
                 p[m, a] += held[m, k] * (effective * wins[a] + beta[a, k]) / (effective + 1.0)

@@ -75,7 +75,8 @@ class BradleyTerry:
             import choix
         except ImportError:
             raise DataError(
-                "Bradley–Terry is computed by choix, which is not installed: pip install 'mallowmix[peers]'."
+                "Bradley–Terry is computed by choix, which is not installed: "
+                "pip install 'mallowmix[peers]'."
             ) from None
         try:
             scores = choix.ilsr_pairwise_dense(wins_of(data), alpha=self.alpha, max_iter=1000)

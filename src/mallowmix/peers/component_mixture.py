@@ -82,7 +82,8 @@ def pair_numbers(items: Labels, pairs: Pairs) -> tuple[NDArray[np.int64], NDArra
     if len(unknown):
         label = couples[unknown[0]][0 if first[unknown[0]] < 0 else 1]
         raise DataError(
-            f"Pair {unknown[0] + 1}: there is no item {label!r} in what was learnt; there are {len(items)} others."
+            f"Pair {unknown[0] + 1}: there is no item {label!r} in what was learnt; "
+            f"there are {len(items)} others."
         )
     return first, second
 

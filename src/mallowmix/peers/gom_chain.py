@@ -22,7 +22,7 @@ from mallowmix.typing import Array
 
 _STEP, _HOST = int(Step.GOM_CHOICES), Step.GOM_PARAMETERS
 _ALPHA_STEPS, _ALPHA_WIDTH = 5, 0.15
-_AWAY = 0.5  # of the first choices are dealt out at random, the others follow the person's group
+_AWAY = 0.5  # of the first z are drawn at random, the others are the user's group
 
 
 class PosteriorDraws(NamedTuple):
@@ -221,7 +221,7 @@ def _rates(state: State, lam: Array) -> tuple[Array, Array]:
 
 
 def _walk(alpha: float, state: list[State], random: Any) -> float:
-    """A few steps on log α, θ integrated out: Σ_m log DirichletMultinomial(counts_m; α) − α + log α."""
+    """Steps on log α, θ integrated out: Σ_m log DirichletMultinomial(n_m; α) − α + log α."""
     counts, weight = (
         np.concatenate([s.counts for s in state]),
         np.concatenate([s.stages.user_weight for s in state]),

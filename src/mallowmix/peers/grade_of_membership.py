@@ -136,19 +136,19 @@ def _fitted(
     fitted = FittedGradeOfMembership(
         data.items, (prepared,), model, (), _dataset(chains, data), accepted
     )
-    _tell(fitted, name)
+    _warn_if_not_converged(fitted, name)
     return fitted
 
 
-def _tell(fitted: FittedGradeOfMembership, name: str) -> None:
+def _warn_if_not_converged(fitted: FittedGradeOfMembership, name: str) -> None:
     if fitted.chains is None or fitted.chains.sizes["draw"] < 4:
         return
     r_hat, ess = fitted.worst()
     if r_hat > _R_HAT:
         warn(
             FitWarning(
-                f"{name}: R-hat is {r_hat:.2f} and the least effective sample size {ess:.0f}, so the "
-                "chains have not converged. Raise ",
+                f"{name}: R-hat is {r_hat:.2f} and the least effective sample size {ess:.0f}, "
+                "so the chains have not converged. Raise ",
                 Option("n_burn"),
                 " and ",
                 Option("n_draws"),
@@ -190,6 +190,7 @@ def _arviz() -> Any:
             import arviz
     except ImportError:
         raise DataError(
-            "R-hat and effective sample sizes come from arviz, which is not installed: pip install 'mallowmix[peers]'."
+            "R-hat and effective sample sizes come from arviz, which is not installed: "
+            "pip install 'mallowmix[peers]'."
         ) from None
     return arviz

@@ -95,7 +95,7 @@ class FittedRatings:
         return self.item_scores[:, :-1].mean(axis=0).T
 
     def predict(self, user: Any, item: Any) -> Array:
-        """(n,) ratings for columns of users and items: the mean over draws, clipped to the scale."""
+        """(n,) ratings of items by users: the mean over draws, each clipped to the scale."""
         m, i = find(self.users, user, "user"), find(self.items, item, "item")
         if len(m) != len(i):
             raise DataError(

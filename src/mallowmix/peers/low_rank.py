@@ -120,7 +120,7 @@ class LowRank:
                 )
         check_at_least("n_fits", self.n_fits, 1)
         parts = [data, *(part_of(data, seed, n) for n in range(1, self.n_fits))]
-        with threadpool_limits(1):  # threads are ours, over blocks of people
+        with threadpool_limits(1):  # threads are ours, over blocks of users
             rank, penalty, calibration = self.chosen(data, seed)
             fits = [
                 self.coordinates(part, rank, penalty, child_seed(seed, Step.MEMBER_FIT, n))
@@ -157,7 +157,7 @@ class LowRank:
     def _searched(
         self, held: Trial, seen: dict[Any, FittedLowRank], seed: int
     ) -> tuple[int, float]:
-        """Rank at the first penalty, then the penalty at that rank; on while the largest is best."""
+        """Rank at the first penalty, then the penalty at that rank, upwards while that is best."""
 
         def rank_at(penalty: float) -> int:
             return best(self.ranks, lambda r: self._tried(held, seen, r, penalty, seed), *held[1:])
@@ -189,7 +189,7 @@ class LowRank:
         seed: int,
         bounds: list[float] | None = None,
     ) -> Array:
-        """(Q, rank + 1) by EM; `bounds` collects the bound on the log-posterior after every step."""
+        """(Q, rank + 1) by EM; `bounds` collects the bound on the log-posterior in each step."""
         blocks, engine = make_blocks(data), ThreadEngine()
         ridge = np.r_[np.full(rank, penalty), self.bias_penalty]
         W = np.c_[

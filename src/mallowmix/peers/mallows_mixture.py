@@ -214,7 +214,7 @@ def em_mallows(
 def e_step(
     block: Block, broadcast: tuple[Array, Array], _: Any
 ) -> tuple[tuple[Array, Array, float], None]:
-    """(Q², K) wins by component, (K,) users of each, log-likelihood; broadcast: β (Q², K), shares."""
+    """(Q², K) wins and (K,) users by component, log-likelihood; broadcast: β (Q², K), shares."""
     table, share = broadcast
     log_p = np.log(table)[block.pair] * block.weight[:, None]
     person = np.repeat(np.arange(block.n_users), np.diff(block.starts))

@@ -85,7 +85,7 @@ class MallowsFromRankings:
 
 @dataclass(frozen=True, eq=False)
 class RankingBlock(InMemory):
-    """Full rankings of consecutive users: whose (from 0 in the block), how often, best item first."""
+    """Full rankings of consecutive users: whose (from 0 in the block), weight, best item first."""
 
     first_user: int
     user: NDArray[np.int64]

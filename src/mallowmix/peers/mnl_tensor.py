@@ -66,7 +66,8 @@ class MixtureOfMNL:
         data = need_comparisons(self, data)
         if data.n_items > MOST_ITEMS:
             raise FitError(
-                f"{self.name} takes at most {MOST_ITEMS} items, and there are {data.n_items}. {_INSTEAD}"
+                f"{self.name} takes at most {MOST_ITEMS} items, and there are {data.n_items}. "
+                f"{_INSTEAD}"
             )
         model = self.learnt(data, n_components, seed)
         if self.polish:
@@ -87,7 +88,8 @@ class MixtureOfMNL:
         values, vectors = tensor_power(_tensor(_solved(normal, right), K), K, seed=seed)
         if np.any(values <= 0):
             raise FitError(
-                f"The third moment shows fewer than {K} components. Ask for fewer, or give more people. {_INSTEAD}"
+                f"The third moment shows fewer than {K} components. "
+                f"Ask for fewer, or give more people. {_INSTEAD}"
             )
         m = np.clip(values[:, None] * (vectors @ B.T), -0.98, 0.98)  # (K, P)
         scores = np.stack([rank_centrality(_table(row, data.n_items)) for row in m])
@@ -103,7 +105,7 @@ def pair_index(Q: int) -> NDArray[np.int64]:
 
 
 def _table(m: Array, Q: int) -> Array:
-    """(Q, Q) β from m of the unordered pairs: the lower number wins with probability (1 + m) / 2."""
+    """(Q, Q) β from m of the unordered pairs: the lower number wins with (1 + m) / 2."""
     beta = np.zeros((Q, Q))
     beta[np.triu_indices(Q, 1)] = (1 + m) / 2
     return beta + np.tril(1 - beta.T, -1)
@@ -172,7 +174,8 @@ def complete(M2: Array, weight: Array, K: int, *, n_iter: int = 60) -> Array:
     top = values[::-1][:K]
     if np.any(top <= 1e-9 * np.abs(values).max()):
         raise FitError(
-            f"The second moment shows fewer than {K} components. Ask for fewer, or give more people. {_INSTEAD}"
+            f"The second moment shows fewer than {K} components. "
+            f"Ask for fewer, or give more people. {_INSTEAD}"
         )
     return vectors[:, ::-1][:, :K] * np.sqrt(top)
 

@@ -59,7 +59,7 @@ class MPM:
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> "FittedMPM":
-        """The most likely v, every γ at its own maximum (L-BFGS on the profile likelihood); K is 1."""
+        """Maximise the profile likelihood of v, each γ at its own maximum (L-BFGS); K is 1."""
         data = need_comparisons(self, data)
         people = ThreadEngine().map(summed, make_blocks(data))
         v, spread = self._consensus(people, self.spread[0]), self.spread[0]

@@ -218,7 +218,7 @@ def _mm(blocks: list[Stages], engine: Engine, scores: Array, held: Array, prior:
 
 
 def _updated(chosen: Array, rate: Array, prior: float) -> Array:
-    """(K, Q) log of (chosen + a) / (rate + b), with b = a Q so that the prior has Σ p = 1; mean 0."""
+    """(K, Q) log of (chosen + a) / (rate + b), b = a Q (a prior with Σ p = 1); mean 0."""
     Q = chosen.shape[1]
     scores = np.log(np.maximum(chosen + prior, 1e-12)) - np.log(np.maximum(rate + prior * Q, 1e-12))
     return scores - scores.mean(axis=1, keepdims=True)
@@ -239,7 +239,7 @@ def _counted(
     ), None
 
 
-def _placed(block: Stages, scores: Array, share: Array) -> tuple[Array, Array]:
+def _posterior(block: Stages, scores: Array, share: Array) -> tuple[Array, Array]:
     """(M, K) posterior of each user's component, and (M,) the log-likelihood."""
     log_p = log_probabilities(block.starts, block.item, block.n_choices, normalised(scores))
     M = len(block.user_weight)
@@ -252,7 +252,7 @@ def _placed(block: Stages, scores: Array, share: Array) -> tuple[Array, Array]:
 
 @map_step("Plackett-Luce weights")
 def _weights(block: Stages, broadcast: tuple[Array, Array]) -> Array:
-    return _placed(block, *broadcast)[0]
+    return _posterior(block, *broadcast)[0]
 
 
 @reduce_step("Plackett-Luce E-step")
@@ -260,7 +260,7 @@ def _e_step(
     block: Stages, broadcast: tuple[Array, Array], _: Any
 ) -> tuple[tuple[Array, Array, Array, float], None]:
     scores, share = broadcast
-    held, total = _placed(block, scores, share)
+    held, total = _posterior(block, scores, share)
     held = held * block.user_weight[:, None]
     by_ranking = held[block.user] * block.weight[:, None]
     sums = sums_of_choices(

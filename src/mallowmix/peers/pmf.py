@@ -1,4 +1,7 @@
-"""PMF: probabilistic matrix factorisation by mini-batch gradient with momentum (Salakhutdinov and Mnih, 2008)."""
+"""PMF: probabilistic matrix factorisation by mini-batch gradient with momentum.
+
+Salakhutdinov and Mnih (2008).
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal

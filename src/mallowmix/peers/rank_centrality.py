@@ -37,7 +37,8 @@ def rank_centrality(beta: ArrayLike) -> NDArray[np.float64]:
     stationary = np.linalg.lstsq(system, np.r_[np.zeros(Q), 1.0], rcond=None)[0]
     if np.linalg.matrix_rank(walk) < Q - 1 or not np.all(stationary > 0):
         raise FitError(
-            "RankCentrality needs that every item can be reached from every other by wins; raise the smoothing."
+            "RankCentrality needs that every item can be reached from every other by wins; "
+            "raise the smoothing."
         )
     scores = np.log(stationary)
     return scores - scores.mean()

@@ -14,7 +14,8 @@ def need_comparisons(system: Any, data: Any) -> Comparisons:
     if isinstance(data, Comparisons):
         return data
     raise DataError(
-        f"{system.name} learns from comparisons; this is a {type(data).__name__}. Read it with read_comparisons."
+        f"{system.name} learns from comparisons; this is a {type(data).__name__}. "
+        "Read it with read_comparisons."
     )
 
 
@@ -31,7 +32,8 @@ def need_full(system: Any, data: Any, instead: str) -> Rankings:
     rankings = need_rankings(system, data, instead)
     if not rankings.is_full:
         raise DataError(
-            f"{system.name} needs full rankings, every item in a position of its own; some here are not. {instead}"
+            f"{system.name} needs full rankings, every item in a position of its own; "
+            f"some here are not. {instead}"
         )
     return rankings
 

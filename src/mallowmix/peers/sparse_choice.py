@@ -77,7 +77,8 @@ def marginals(data: Comparisons) -> Array:
         i, j = (data.items.tolist()[n] for n in never[0])
         others = f" (and {len(never) - 1:,} other pairs)" if len(never) > 1 else ""
         raise DataError(
-            f"Sparse choice needs the marginals of all pairs; {i!r} and {j!r}{others} were never compared. {_INSTEAD}"
+            f"Sparse choice needs the marginals of all pairs; {i!r} and {j!r}{others} "
+            f"were never compared. {_INSTEAD}"
         )
     return np.divide(wins, games, out=np.zeros_like(wins), where=games > 0)
 
@@ -106,7 +107,8 @@ def sparsest_fit(y: ArrayLike, *, most: int = 12, tol: float = 1e-6) -> SparseFi
     weights, members = _walk(y, most, tol)
     if abs(sum(weights) - 1) > tol * len(weights):
         raise FitError(
-            f"Sparse choice: the weights found sum to {sum(weights):.4g} and not to 1, so the exactness conditions fail "
+            f"Sparse choice: the weights found sum to {sum(weights):.4g} and not to 1, "
+            "so the exactness conditions fail "
             f"(a ranking without a signature pair, or marginals with noise). {_INSTEAD}"
         )
     sigma = np.stack([_ranking(members[k], len(y)) for k in range(len(weights))])
@@ -125,9 +127,10 @@ def _walk(y: Array, most: int, tol: float) -> tuple[list[float], list[NDArray[np
         if chosen is None:
             if len(weights) == most:
                 raise FitError(
-                    f"Sparse choice: the marginals need more than {most} rankings. With noise every one of them looks like a "
-                    f"new weight, and "
-                    f"the exactness conditions fail. Ask for more components if there is no noise. {_INSTEAD}"
+                    f"Sparse choice: the marginals need more than {most} rankings. "
+                    "With noise every one of them looks like a new weight, and the exactness "
+                    "conditions fail. Ask for more components if there is no noise. "
+                    f"{_INSTEAD}"
                 )
             weights.append(float(y[i, j]))
             members.append(np.zeros((Q, Q), np.bool_))
@@ -146,8 +149,8 @@ def _subset(value: float, weights: list[float], tol: float) -> tuple[bool, ...] 
     ]
     if len(choices) > 1:
         raise FitError(
-            f"Sparse choice: {value:.4g} is a sum of the weights {', '.join(f'{w:.4g}' for w in weights)} in {len(choices)} "
-            f"ways, so the "
+            f"Sparse choice: {value:.4g} is a sum of the weights "
+            f"{', '.join(f'{w:.4g}' for w in weights)} in {len(choices)} ways, so the "
             f"exactness conditions fail (equal sums, or marginals with noise). {_INSTEAD}"
         )
     return choices[0] if choices else None
@@ -159,8 +162,8 @@ def _ranking(above: NDArray[np.bool_], Q: int) -> NDArray[np.int32]:
     order = np.argsort(-wins, kind="stable")
     if not np.array_equal(above[np.ix_(order, order)], np.triu(np.ones((Q, Q), np.bool_), 1)):
         raise FitError(
-            "Sparse choice: the pairs found for one of the weights do not make a ranking, so the exactness conditions fail (a "
-            "ranking "
+            "Sparse choice: the pairs found for one of the weights do not make a ranking, "
+            "so the exactness conditions fail (a ranking "
             f"without a signature pair, or marginals with noise). {_INSTEAD}"
         )
     return sigma_of(order)

@@ -78,15 +78,16 @@ def _part(
 
 def _choices(data: Rankings, name: str) -> NDArray[np.int64]:
     """How many choices each ranking holds: one per position except the last."""
-    top = data.place[data.starts[1:] - 1]  # the last place of each, counted from 0
-    # entries before the last place
+    top = data.place[data.starts[1:] - 1]  # the last position of each, from 0
+    # entries before the last position
     alone = np.bincount(data.ranking, data.place < top[data.ranking], len(data)).astype(np.int64)
     tied = np.flatnonzero(alone != top)
     if len(tied):
         who = data.users.tolist()[data.user[tied[0]]]
         others = f" (and {len(tied) - 1:,} more)" if len(tied) > 1 else ""
         raise DataError(
-            f"The ranking of user {who!r}{others} has a tie before its end; {name} needs choices of one thing at a time. "
+            f"The ranking of user {who!r}{others} has a tie before its end; "
+            f"{name} needs choices of one thing at a time. "
             "Break such ties, or use a system for comparisons (Rankings.comparisons)."
         )
     return top.astype(np.int64)

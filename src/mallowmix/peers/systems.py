@@ -59,6 +59,7 @@ SYSTEMS: dict[str, Callable[[], Peer]] = {
 }
 
 ON_REQUEST = frozenset({"mixture-mallows-amp", "gom-pl", "sparse-choice", "top-three"})
-"""Run by `compare` only where they are named: slow (MCMC), or made for data of one kind (no contradictions, no noise, two
-components).
+"""Run by `compare` only where they are named.
+
+They are slow (MCMC), or made for one kind of data (no contradictions, no noise, two components).
 """

@@ -33,9 +33,9 @@ def tensor_power(
     values, vectors = np.empty(n_terms), np.empty((n_terms, len(rest)))
     for k in range(n_terms):
         runs = [
-            _climb(rest, start, n_iter) for start in random.standard_normal((n_starts, len(rest)))
+            _ascend(rest, start, n_iter) for start in random.standard_normal((n_starts, len(rest)))
         ]
-        v = _climb(rest, max(runs, key=lambda v: _value(rest, v)), n_iter)
+        v = _ascend(rest, max(runs, key=lambda v: _value(rest, v)), n_iter)
         values[k], vectors[k] = _value(rest, v), v
         rest = rest - values[k] * np.einsum("a,b,c->abc", v, v, v)
     return values, vectors
@@ -45,7 +45,7 @@ def _value(tensor: Array, v: Array) -> float:
     return float(np.einsum("abc,a,b,c->", tensor, v, v, v))
 
 
-def _climb(tensor: Array, v: Array, n_iter: int) -> Array:
+def _ascend(tensor: Array, v: Array, n_iter: int) -> Array:
     v = v / np.linalg.norm(v)
     for _ in range(n_iter):
         w = np.einsum("abc,b,c->a", tensor, v, v)

@@ -23,7 +23,7 @@ from mallowmix.peers.component_mixture import FittedMixture
 from mallowmix.peers.mixed_mallows_peer import fit_quietly
 from mallowmix.peers.validation import best, trial
 
-_ENOUGH = 1500  # people to choose ε by
+_ENOUGH = 1500  # users to choose ε by
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class TM:
     method : SpectralOptions
         Of `fit`, where rounded.
     unrounded : ProjectionsOptions
-        Of Algorithms 2 and 3, where not: distances that need no repeated pair, ζ by the data, and no
-        rare pairs, which are noise.
+        Of Algorithms 2 and 3, where not: distances that need no repeated pair, ζ by the data,
+        and no rare pairs, which are noise.
     """
 
     rounded: bool = True
@@ -69,7 +69,7 @@ class TM:
         return FittedMixture(data.items, (floored(prepared, eps),), model, (("floor", eps),))
 
     def chosen_floor(self, data: Comparisons, K: int, seed: int) -> float:
-        """ε, by learning from two thirds of the users (1,500 are enough) and predicting the others."""
+        """ε, by learning from two thirds of at most 1,500 users and predicting the others."""
         if len(self.floor) == 1:
             return self.floor[0]
         train, given, held_out = trial(data, seed, _ENOUGH)

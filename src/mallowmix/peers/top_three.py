@@ -14,7 +14,7 @@ equation for each a.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,10 @@ from mallowmix.peers.required_data import need_full
 from mallowmix.typing import Array
 
 _STEP = Step.TOP_THREE
-_INSTEAD = "Use the EM for mixtures of Mallows (mallows-rankings for rankings, mixture-mallows for comparisons)."
+_INSTEAD = (
+    "Use the EM for mixtures of Mallows "
+    "(mallows-rankings for rankings, mixture-mallows for comparisons)."
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,8 @@ class TwoMallowsTopThree:
             )
         if rankings.n_items < 6:
             raise FitError(
-                f"{self.name} needs six items at least, two a part; there are {rankings.n_items}. {_INSTEAD}"
+                f"{self.name} needs six items at least, two a part; there are {rankings.n_items}. "
+                f"{_INSTEAD}"
             )
         weight = rankings.weight * rankings.user_weight[rankings.user]
         found = two_mallows(rankings.item.reshape(len(rankings), -1), weight, self.n_parts, seed)
@@ -111,7 +115,8 @@ def two_mallows(order: NDArray[np.int32], weight: Array, n_parts: int, seed: int
     if not good or good[0].apart < noise:
         apart = good[0].apart if good else 0.0
         raise FitError(
-            "The two components cannot be told apart by who is among the first three: the second singular value of that table is "
+            "The two components cannot be separated by the first three items: "
+            "the second singular value of that table is "
             f"{apart / noise:.1f} times its noise at best. Give more rankings. {_INSTEAD}"
         )
     y = _averaged([t.first for t in good])
@@ -191,7 +196,8 @@ def _phi_of(x: Array) -> float:
         expected = phi**r
         return float(np.sum((ranked - expected / expected.sum()) ** 2))
 
-    return float(minimize_scalar(away, bounds=(LEAST_PHI, 0.999), method="bounded").x)  # type: ignore[union-attr]
+    best: Any = minimize_scalar(away, bounds=(LEAST_PHI, 0.999), method="bounded")
+    return float(best.x)
 
 
 def recover_rest(
@@ -199,13 +205,13 @@ def recover_rest(
 ) -> NDArray[np.int32]:
     """(2, Q) both orders: heads by x_t, the others by mean position given the first item."""
     Q, total = order.shape[1], weight.sum()
-    place = sigma_of(order)
+    position = sigma_of(order)
     # [a, i]
     means = np.stack(
-        [np.bincount(order[:, 0], weight / total * place[:, i], Q) for i in range(Q)], axis=1
+        [np.bincount(order[:, 0], weight / total * position[:, i], Q) for i in range(Q)], axis=1
     ).astype(float)
     orders = np.empty((2, Q), np.int32)
-    expected = np.stack([_mean_places(i, means, first, y) for i in range(Q)])  # (Q, 2)
+    expected = np.stack([_mean_positions(i, means, first, y) for i in range(Q)])  # (Q, 2)
     for t in range(2):
         head = np.flatnonzero(heads[t] >= max(0.1, 4 / np.sqrt(total)))  # beyond doubt
         head = head[np.argsort(-heads[t][head], kind="stable")]
@@ -214,8 +220,8 @@ def recover_rest(
     return orders
 
 
-def _mean_places(i: int, means: Array, first: Array, y: Array) -> Array:
-    """e_t(i) from Σ_t y_t(a) e_t(i) = E[place of i, a first], least squares over a ≠ i with the noise of counts."""
+def _mean_positions(i: int, means: Array, first: Array, y: Array) -> Array:
+    """e_t(i) from Σ_t y_t(a) e_t(i) = E[position of i, a first], weighted least squares over a."""
     rows = (np.arange(len(first)) != i) & (first > 0)
     root = 1 / np.sqrt(first[rows])
     return np.linalg.lstsq(y[rows] * root[:, None], means[rows, i] * root, rcond=None)[0]

@@ -17,7 +17,7 @@ from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.errors import FitError, check_at_least
 from mallowmix.typing import Array
 
-_MOST = 20_000  # people who make the groups; the others join the nearest
+_MOST = 20_000  # users who make the groups; the others join the nearest
 
 
 def net_wins(data: Comparisons) -> Array:
@@ -46,8 +46,13 @@ def group_people(points: Array, K: int, seed: int) -> NDArray[np.int64]:
             f"There are {len(points)} people for {K} components. Ask for fewer components."
         )
     with threadpool_limits(1):
-        found: Any = KMeans(K, init="k-means++", n_init=1, random_state=seed % 2**32)  # type: ignore[arg-type]
+        found: Any = KMeans(
+            K,
+            init="k-means++",
+            n_init=1,  # type: ignore[arg-type]
+            random_state=seed % 2**32,
+        )
         labels = np.asarray(found.fit(points[:_MOST]).predict(points), np.int64)
     missing = np.setdiff1d(np.arange(K), labels)
-    labels[np.arange(len(missing))] = missing  # people alike: an empty group takes someone
+    labels[np.arange(len(missing))] = missing  # users alike: an empty group takes one of them
     return labels

@@ -13,10 +13,10 @@ from mallowmix.peers.interface import FittedPeer
 from mallowmix.typing import Array
 
 _STEP = Step.VALIDATION
-_PEOPLE = 128  # people asked at a time: each brings pairs of their own
-# of a table of people by pairs: fewer people are asked at a time where theirs are many
+_USERS = 128  # predicted at a time: each brings pairs of their own
+# of a table of users by pairs: fewer users at a time where theirs are many
 _CELLS = 1 << 22
-_MOST = 600  # people who validate
+_MOST = 600  # users who validate
 Setting = TypeVar("Setting")
 
 
@@ -78,7 +78,7 @@ def predicted_rows(
             np.minimum(held_out.winner[rows], held_out.loser[rows]),
             np.maximum(held_out.winner[rows], held_out.loser[rows]),
         )
-        codes, place = np.unique(low.astype(np.int64) * len(items) + high, return_inverse=True)
+        codes, column = np.unique(low.astype(np.int64) * len(items) + high, return_inverse=True)
         pairs = [(items[code // len(items)], items[code % len(items)]) for code in codes.tolist()]
         people = (
             given.users[first:last].tolist()
@@ -86,7 +86,7 @@ def predicted_rows(
             else given.take_users(np.arange(first, last))
         )
         table = fitted.predict_proba(people, pairs)
-        low_wins = table[held_out.user[rows] - first, place]
+        low_wins = table[held_out.user[rows] - first, column]
         p[rows] = np.where(held_out.winner[rows] == low, low_wins, 1 - low_wins)
     return np.clip(p, 1e-12, 1 - 1e-12)
 
@@ -95,7 +95,7 @@ def _together(starts: NDArray[np.int64], n_items: int) -> list[tuple[int, int]]:
     """Runs of users with held-out rows: 128, or so few that their table by pairs stays small."""
     runs, first, n_users = [], 0, len(starts) - 1
     while first < n_users:
-        last = min(first + _PEOPLE, n_users)
+        last = min(first + _USERS, n_users)
         while (
             last > first + 1
             and (last - first) * min(starts[last] - starts[first], n_items * (n_items - 1) // 2)
