@@ -99,7 +99,7 @@ class _Sent(NamedTuple):
 
 @map_step("AMP weights")
 def _infer(block: Block, sent: _Sent) -> tuple[Array, Array]:
-    """(M, K) which component each holds, (M, n) probabilities of pairs."""
+    """(M, K) posterior of the component, (M, n) probabilities of pairs."""
     beta = sent.prepared.beta[sent.first * block.n_items + sent.second]  # (n, K)
     cyclic = find_cycles(block.starts, block.pair, block.n_items)
     model = (sent.order, sent.S, sent.log_share, beta, sent.first, sent.second, sent.n_draws)

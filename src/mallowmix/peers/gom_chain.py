@@ -34,8 +34,7 @@ class PosteriorDraws(NamedTuple):
         log p with mean 0.
     share : ndarray, shape (S, K)
         Mean weights of users.
-    alpha : ndarray, shape (S,)
-    log_likelihood : ndarray, shape (S,)
+    alpha, log_likelihood : ndarray, shape (S,)
     accepted : float
         The acceptance rate of Metropolis–Hastings.
     """
@@ -48,10 +47,7 @@ class PosteriorDraws(NamedTuple):
 
 
 class State(NamedTuple):
-    """What stays with a block: single choices, the components they followed, counts by user.
-
-    Weights become repetitions.
-    """
+    """What stays with a block: single choices (weights repeated), their components, counts."""
 
     stages: Stages
     z: NDArray[np.int8]  # (choices,)
