@@ -40,7 +40,11 @@ def test_a_moved_item():
     )
     first = changes.couples[0]
     assert first.kendall == pytest.approx(5 / 15)
-    assert (first.moved[0].item, first.moved[0].old_place, first.moved[0].new_place) == ("f", 6, 1)
+    assert (first.moved[0].item, first.moved[0].old_position, first.moved[0].new_position) == (
+        "f",
+        6,
+        1,
+    )
     assert (first.old_share, first.new_share) == (0.6, 0.5)
     assert (
         "33.3 % of the pairs in different order" in changes.words() and "f 6 → 1" in changes.words()

@@ -8,9 +8,9 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.assess import compare as compare_module
-from mallowmix.assess.compare import clustered
 from mallowmix.assess.prediction_task import make_task
 from mallowmix.assess.resource_meter import Meter, resident
+from mallowmix.assess.system_scores import clustered
 from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, OptionError
 from mallowmix.numerics.randomness import Step, child_seed

@@ -13,7 +13,7 @@ from mallowmix.assess import simulated_error as simulation
 from mallowmix.assess.diagnose.disagreement import disagreement, polarising, variance_parts
 from mallowmix.assess.diagnose.influence import activity, influences, most_influential
 from mallowmix.assess.diagnose.reliability import reliability
-from mallowmix.assess.intervals.user_scores import settle
+from mallowmix.assess.intervals.user_scores import maximise_likelihood
 from mallowmix.assess.simulated_error import draw_again, expected_error, simulate_phi
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine, make_blocks
@@ -108,11 +108,11 @@ def test_influence_is_how_far_the_optimum_moves_without_a_person():
     """One ranking, nothing hidden: I⁻¹ s against φ found again without the person."""
     truth = planted(6, 1, 0.5, 1.0)
     votes = truth.sample(40, np.r_[np.full(39, 10), 60], seed=2).comparisons
-    smooth = settle(truth, make_blocks(votes), ThreadEngine(1), steps=8, sweeps=2)
+    smooth = maximise_likelihood(truth, make_blocks(votes), ThreadEngine(1), steps=8, sweeps=2)
     moved = influences(smooth, votes)
     assert most_influential(smooth, votes, 1)[0].user == votes.users[np.argmax(moved)]
     for m in (int(np.argmax(moved)), 3):
-        rest = settle(
+        rest = maximise_likelihood(
             truth,
             make_blocks(votes.take_users(np.arange(40) != m)),
             ThreadEngine(1),
@@ -267,7 +267,7 @@ def test_the_bias_of_phi_is_seen_where_rankings_are_guesses():
     """φ = .9 and little data: the learnt ranking fits its own noise, so that φ comes out too small, clearly."""
     truth = planted(12, 1, 0.9, 1.0)
     votes = truth.sample(30, 15, seed=1).comparisons
-    smooth = settle(truth, make_blocks(votes), ThreadEngine(1), steps=2, sweeps=2)
+    smooth = maximise_likelihood(truth, make_blocks(votes), ThreadEngine(1), steps=2, sweeps=2)
     found = simulate_phi(truth, smooth, votes, 6, n_jobs=1)
     assert found.bias < -2 * found.error < 0
 
@@ -279,7 +279,7 @@ def test_the_bias_is_found_where_what_was_seen_first_is_taken_off(monkeypatch, p
     """
     truth = planted(6, 2, 0.5, 0.3)
     votes = truth.sample(20, 10, seed=1).comparisons
-    smooth = settle(truth, make_blocks(votes), ThreadEngine(1), steps=1, sweeps=2)
+    smooth = maximise_likelihood(truth, make_blocks(votes), ThreadEngine(1), steps=1, sweeps=2)
     drawn_at = []
 
     def known(model, eta, *_):
@@ -301,13 +301,13 @@ def test_the_spread_of_phi_is_as_said_where_rankings_are_sure(monkeypatch):
     """
     truth = planted(8, 2, 0.3, 0.3, seed=2)
     votes = truth.sample(200, 30, seed=2).comparisons
-    smooth = settle(truth, make_blocks(votes), ThreadEngine(1), steps=2)
+    smooth = maximise_likelihood(truth, make_blocks(votes), ThreadEngine(1), steps=2)
     as_said = simulate_phi(truth, smooth, votes, 12, n_jobs=1).widening
     assert 1 <= as_said < 1.25
 
     def too_sure(*about, **options):
-        found = settle(*about, **options)
+        found = maximise_likelihood(*about, **options)
         return found._replace(information=2 * found.information)
 
-    monkeypatch.setattr(simulation, "settle", too_sure)
+    monkeypatch.setattr(simulation, "maximise_likelihood", too_sure)
     assert simulate_phi(truth, smooth, votes, 12, n_jobs=1).widening > 1.4

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mallowmix as mm
-from mallowmix.assess.intervals.bootstrap_intervals import shortest_run
+from mallowmix.assess.intervals.interval_estimates import shortest_run
 from mallowmix.assess.intervals.replicates import in_order_of, replicate_weights
 from mallowmix.errors import OptionError
 from mallowmix.model.fit_options import SpectralOptions

@@ -12,7 +12,7 @@ import mallowmix as mm
 from mallowmix.assess.intervals import bootstrap_intervals as intervals_module
 from mallowmix.assess.intervals import little_bootstraps as little
 from mallowmix.assess.intervals.score_sums import sum_scores
-from mallowmix.assess.intervals.user_scores import settle
+from mallowmix.assess.intervals.user_scores import maximise_likelihood
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import DataError, OptionError
 from tests.command_line import run
@@ -57,7 +57,7 @@ def same(one, other):
 def summed(votes, replicates=600, **options):
     """η̂ and the replicates' steps from there."""
     blocks, engine = make_blocks(votes), ThreadEngine(2)
-    near = settle(TRUTH, make_blocks(votes.take_users(range(400))), engine, steps=1)
+    near = maximise_likelihood(TRUTH, make_blocks(votes.take_users(range(400))), engine, steps=1)
     return sum_scores(TRUTH.sigma, near, blocks, replicates, engine, **options)
 
 
@@ -67,7 +67,9 @@ def test_the_sums_are_the_ordinary_bootstrap(votes):
     η̂ within one standard error: its noise is that of Gibbs sampling, .3 standard errors after 400 sweeps. Spreads within 16 %:
     four standard errors of a ratio of two spreads from 600 replicates each.
     """
-    kept = settle(TRUTH, make_blocks(votes), ThreadEngine(2), steps=2, sweeps=400, seed=7)
+    kept = maximise_likelihood(
+        TRUTH, make_blocks(votes), ThreadEngine(2), steps=2, sweeps=400, seed=7
+    )
     u = np.random.default_rng(1).standard_exponential((600, votes.n_users))
     expected = np.std(np.linalg.solve(kept.information, ((u - 1) @ kept.scores).T), axis=1)
     newton = kept.eta + np.linalg.solve(kept.information, kept.scores.sum(axis=0))

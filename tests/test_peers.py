@@ -8,7 +8,7 @@ from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, OptionError
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.bpmf import BPMF, Side, _sides
-from mallowmix.peers.interface import Fitted, FittedRatings, Peer, rmse
+from mallowmix.peers.interface import FittedPeer, FittedRatings, Peer, rmse
 from mallowmix.peers.pmf import PMF, gradient
 
 QUICK = [PMF(n_epochs=5), BPMF(n_epochs=3, start=PMF(n_epochs=3)), Bias(n_sweeps=5)]
@@ -38,7 +38,7 @@ def test_the_contract(peer):
     assert isinstance(peer, Peer)
     assert peer.needs == "ratings"
     fitted = peer.fit(columns(ratings, seen), 2, seed=1)
-    assert isinstance(fitted, Fitted)
+    assert isinstance(fitted, FittedPeer)
     assert fitted.components.shape == (2, 8)
     pairs = [("i000", "i001"), ("i001", "i000"), ("i002", "i007")]
     p = fitted.predict_proba(["u003", "nobody"], pairs)

@@ -17,9 +17,10 @@ from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.model.permutations import match_components
 from mallowmix.peers.baselines import Borda, BradleyTerry, Coin, OneMallows, wins_of
 from mallowmix.peers.btl import MixedBTL, MixtureOfBT
-from mallowmix.peers.interface import Fitted, Peer
+from mallowmix.peers.interface import FittedPeer, Peer
 from mallowmix.peers.lda import LDA
-from mallowmix.peers.low_rank import FittedLowRank, LowRank, UserCalibration, _m_step, _place
+from mallowmix.peers.logistic_bound import user_posteriors
+from mallowmix.peers.low_rank import FittedLowRank, LowRank, UserCalibration, _m_step
 from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer
 from mallowmix.peers.separable import Separable
 from mallowmix.peers.systems import SYSTEMS
@@ -68,7 +69,7 @@ def test_the_contract(peer, small):
     _, votes, people = small
     assert isinstance(peer, Peer) and peer.needs == "comparisons" and len(type(peer).__doc__) > 30
     fitted = peer.fit(votes, 2, seed=1)
-    assert isinstance(fitted, Fitted)
+    assert isinstance(fitted, FittedPeer)
     assert fitted.components.ndim == 2 and fitted.components.shape[1] == 8
     pairs = [("i000", "i001"), ("i001", "i000"), ("i002", "i007")]
     p = fitted.predict_proba(people, pairs)
@@ -181,7 +182,7 @@ def test_unrounded_tm_keeps_the_noise_that_rounding_drops():
 
 def test_a_floor_out_of_range_is_refused(small):
     for floor in ((), (0.0, 0.1), (1.0,)):
-        with pytest.raises(OptionError, match="give one or more numbers between 0 and 1"):
+        with pytest.raises(OptionError, match="it must be one or more numbers between 0 and 1"):
             TM(floor=floor).fit(small[1], 2)
 
 
@@ -296,7 +297,7 @@ def test_the_bound_never_falls_and_bounds_the_likelihood():
     one = votes.take_users([0])
     W = np.random.default_rng(2).normal(size=(6, 2))
     (block,), _ = blocks_of(one)
-    _, _, bound = _place(
+    _, _, bound = user_posteriors(
         block.starts,
         block.pair,
         block.weight,
@@ -358,7 +359,7 @@ def test_averaging_over_what_is_not_known_of_a_person():
         for e in (1.0, 5.0)
     ]
     (block,), _ = blocks_of(votes)
-    mean, spread, _ = _place(
+    mean, spread, _ = user_posteriors(
         block.starts, block.pair, block.weight, block.user_weight, W, np.ones(2), 1.0, 1.0, 50
     )
     sd = spread[0, 0, 0] ** 0.5
@@ -375,7 +376,7 @@ def test_averaging_over_what_is_not_known_of_a_person():
 
 
 def test_low_rank_refuses_empty_grids(small):
-    with pytest.raises(OptionError, match=r"ranks is \(\); give one or more numbers above 0"):
+    with pytest.raises(OptionError, match=r"ranks is \(\); it must be one or more numbers above 0"):
         LowRank(ranks=()).fit(small[1])
 
 

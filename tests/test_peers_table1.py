@@ -18,7 +18,7 @@ from mallowmix.paper.table1.populations import population_of_model
 from mallowmix.paper.table1.run import kendall_error
 from mallowmix.peers.amp_em import MixtureOfRankings
 from mallowmix.peers.grade_of_membership import GradeOfMembership
-from mallowmix.peers.interface import Fitted, Peer
+from mallowmix.peers.interface import FittedPeer, Peer
 from mallowmix.peers.mallows_mixture import MixtureOfMallows
 from mallowmix.peers.mallows_rankings import MallowsFromRankings
 from mallowmix.peers.mnl_tensor import MixtureOfMNL
@@ -89,7 +89,7 @@ def test_the_contract(peer, votes, exact, noisy):
     assert isinstance(peer, Peer) and len(type(peer).__doc__) > 100
     assert peer.needs == ("rankings" if data is noisy else "comparisons")
     fitted = peer.fit(data, 2, seed=1)
-    assert isinstance(fitted, Fitted) and fitted.components.shape == (
+    assert isinstance(fitted, FittedPeer) and fitted.components.shape == (
         1 if isinstance(peer, MPM) else 2,
         8,
     )
@@ -170,7 +170,7 @@ def test_compare_takes_them_in(votes, noisy):
     rows = {row.system: row for row in found.table}
     assert rows["mixture-mallows"].log_loss < rows["coin"].log_loss
     assert "contradicts themselves" in rows["mixture-mallows-amp"].failed
-    assert rows["mixture-pl"].failed == "This system learns from rankings, dealt by people."
+    assert rows["mixture-pl"].failed == "This system learns from rankings, split by people."
     found = mm.compare(noisy, 2, systems=["mallows-rankings", "mixture-pl", "top-three", "coin"])
     assert found.table[-1].system == "coin" and all(row.failed is None for row in found.table)
 
@@ -208,7 +208,7 @@ def test_comparisons_where_rankings_are_needed(votes, peer, said):
 def test_what_other_data_each_refuses(votes, noisy):
     with pytest.raises(FitError, match=r"finds two components, and 3 are asked for\. Use the EM"):
         TwoMallowsTopThree().fit(noisy, 3)
-    with pytest.raises(DataError, match="needs full rankings, every item in a place of its own"):
+    with pytest.raises(DataError, match="needs full rankings, every item in a position of its own"):
         TwoMallowsTopThree().fit(Rankings.from_orders([NAMES, NAMES[:3]]), 2)
     with pytest.raises(FitError, match="needs six items at least"):
         TwoMallowsTopThree().fit(Rankings.from_orders([list("abcde")]), 2)
@@ -232,7 +232,7 @@ def test_what_other_data_each_refuses(votes, noisy):
 
 def test_one_component_cannot_be_told_apart_from_itself():
     orders = sample_orders(np.arange(8), 0.5, 3000, seed=1)
-    with pytest.raises(FitError, match="cannot be told apart by who is among the first three"):
+    with pytest.raises(FitError, match="cannot be separated by the first three items"):
         TwoMallowsTopThree().fit(Rankings.from_sigma(sigma_of(orders)), 2)
 
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mallowmix.assess.intervals.user_scores import settle, smooth_at
+from mallowmix.assess.intervals.user_scores import maximise_likelihood, smooth_at
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.model.m4 import M4
 from mallowmix.model.mallows import beta_matrix
@@ -67,7 +67,7 @@ def test_scores_average_to_nothing_at_the_truth_and_settling_goes_there():
     at = smooth_at(truth.sigma, truth.phi, truth.alpha, blocks, engine, sweeps=100, seed=0)
     assert np.all(np.abs(at.scores.sum(axis=0)) < 4 * np.sqrt(np.diag(at.information)))
     far = M4(truth.sigma, [0.55, 0.3], [0.8, 0.2], truth.items)
-    settled = settle(far, blocks, engine, steps=6, sweeps=400)
+    settled = maximise_likelihood(far, blocks, engine, steps=6, sweeps=400)
     error = np.sqrt(np.diag(np.linalg.inv(settled.information)))
     assert np.all(np.abs(settled.eta - at.eta) < 4 * error)
     assert np.all(

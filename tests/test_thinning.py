@@ -10,7 +10,7 @@ import mallowmix as mm
 from mallowmix.assess import compare as compare_module
 from mallowmix.assess.prediction_task import make_task
 from mallowmix.assess.resource_meter import Meter, resident
-from mallowmix.assess.thinning import rated, some_people, thinned
+from mallowmix.assess.thinning import draw_users, rated, thinned
 from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, DataWarning, OptionError
 from mallowmix.numerics.randomness import Step, child_seed
@@ -216,12 +216,12 @@ def test_so_many_people_at_random(votes, ratings):
     table = rating_table(ratings)
     ballots = mm.Rankings.from_orders([list("abc")] * 9, users=[f"u{m}" for m in range(9)])
     for data, n in ((votes, 30), (table, 20), (ballots, 4)):
-        drawn = [some_people(data, n, seed) for seed in (0, 0, 1)]
+        drawn = [draw_users(data, n, seed) for seed in (0, 0, 1)]
         assert all(each.n_users == n for each in drawn)
         names = [each.users.tolist() for each in drawn]
         assert names[0] == names[1] != names[2] and set(names[0]) < set(data.users.tolist())
-        assert some_people(data, None, 0) is data and some_people(data, data.n_users, 0) is data
-    few = some_people(table, 20, 0)
+        assert draw_users(data, None, 0) is data and draw_users(data, data.n_users, 0) is data
+    few = draw_users(table, 20, 0)
     stars = {(m, i): s for m, i, s in zip(*ratings, strict=True)}
     given = zip(few.users[few.user].tolist(), few.items[few.item].tolist(), few.rating, strict=True)
     assert (
@@ -238,7 +238,7 @@ def test_notes_say_what_was_left_out(votes, ratings):
     found = mm.compare(votes, 2, systems=["coin"], n_users=60, max_per_user=5, n_splits=2)
     assert found.n_users <= 60 and found.n_comparisons <= 5 * 20 * 2
     seeds = [child_seed(0, Step.COMPARE_SPLIT, n) for n in range(2)]
-    tasks = [make_task(some_people(votes, 60, 0), "people", 0.5, seed, 5) for seed in seeds]
+    tasks = [make_task(draw_users(votes, 60, 0), "people", 0.5, seed, 5) for seed in seeds]
     kept, made = sum(task.kept for task in tasks), sum(task.made for task in tasks)
     assert found.notes[-1] == (
         f"Thinned at random to at most 5 comparisons of a person in a part: {kept:,.12g} of {made:,.12g} comparisons were kept."

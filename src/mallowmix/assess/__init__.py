@@ -1,1 +1,1 @@
-"""How far a model can be trusted: the number of components, intervals, diagnostics, groups of people, two models side by side."""
+"""How good a model is and how far it can be relied on: other systems, scores, intervals."""

@@ -1,23 +1,21 @@
-"""`compare`: M4 and other systems on the same held-out comparisons. Log-loss, accuracy, calibration, time and memory of each.
+"""`compare`: M4 and other systems on the same held-out comparisons.
 
-Every system learns from the same people and predicts the same held-out comparisons of the others
-from the same given ones (`assess.prediction_task`). Intervals are over people: the comparisons of
-one person stand or fall together.
+Every system learns from the same users and predicts the same held-out comparisons of the others
+from the same given ones (`assess.prediction_task`). Each gets its log-loss, accuracy, calibration,
+time and memory (`assess.system_scores`). Intervals are over users: comparisons of one user are not
+independent.
 """
 
-import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mallowmix.assess.diagnose.reliability import reliability
 from mallowmix.assess.prediction_task import By, Task, make_task
 from mallowmix.assess.resource_meter import Meter
-from mallowmix.assess.thinning import some_people, thinning_note
+from mallowmix.assess.system_scores import Compared, SystemRun, score_systems
+from mallowmix.assess.system_scores import SystemScore as SystemScore
+from mallowmix.assess.thinning import draw_users, thinning_note
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
@@ -31,82 +29,15 @@ from mallowmix.errors import (
     check_at_least,
     check_choice,
 )
-from mallowmix.infer.heldout.held_out_rows import HeldOutRows
 from mallowmix.infer.rating_prediction import predict_ratings
-from mallowmix.numerics.clustered_error import clustered_ratio
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import FittedMixture
 from mallowmix.peers.interface import FittedRatings, rmse
 from mallowmix.peers.systems import ON_REQUEST, SYSTEMS
 from mallowmix.peers.validation import predicted_rows
-from mallowmix.typing import Array, Progress
+from mallowmix.typing import Progress
 
-_LEVEL = 1.96  # standard errors either side: 95%
-_MANY = 1_000_000  # comparisons to learn from, beyond which something is said of the time
-
-
-@dataclass(frozen=True)
-class SystemScore:
-    """One system on what was held out; None where there is nothing to say.
-
-    log_loss, low, high : nats a comparison, lower is better (a coin: .693), with a 95% interval over people
-    log_loss_by_person : the mean over people of each one's mean: those with few comparisons count as much as others
-    behind, behind_error : how much more than the best system's log-loss, and the standard error of that, paired by person
-    accuracy, accuracy_low, accuracy_high : the share of comparisons whose likelier side won; even odds count one half
-    slope, slope_error : calibration: 1 is right, below 1 too sure of itself, above 1 not sure enough (None: always even odds)
-    rmse : of held-out ratings, where there are ratings and the system predicts them
-    seconds, megabytes : to learn and to predict, mean over splits; memory above what was there before
-    settings : what the system chose by validation, in the last split
-    failed : why there is no result
-    """
-
-    system: str
-    name: str
-    log_loss: float | None = None
-    low: float | None = None
-    high: float | None = None
-    log_loss_by_person: float | None = None
-    behind: float | None = None
-    behind_error: float | None = None
-    accuracy: float | None = None
-    accuracy_low: float | None = None
-    accuracy_high: float | None = None
-    slope: float | None = None
-    slope_error: float | None = None
-    rmse: float | None = None
-    seconds: float | None = None
-    megabytes: float | None = None
-    settings: tuple[tuple[str, float], ...] = ()
-    failed: str | None = None
-
-
-@dataclass(frozen=True)
-class Compared:
-    """The table, best system first and those that failed last; and what it rests on."""
-
-    table: tuple[SystemScore, ...]
-    split: str
-    n_components: int
-    n_splits: int
-    n_users: int
-    n_comparisons: float
-    notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        values = asdict(self)
-        values["table"] = [asdict(row) | {"settings": dict(row.settings)} for row in self.table]
-        return values | {"notes": list(self.notes)}
-
-
-class _Run(NamedTuple):
-    """What one system predicted in one split, and what it took."""
-
-    probability: Array
-    rmse: float | None
-    seconds: float
-    megabytes: float | None
-    settings: tuple[tuple[str, float], ...]
+_MANY = 1_000_000  # comparisons to learn from, beyond which there is a warning about the time
 
 
 def compare(
@@ -124,19 +55,46 @@ def compare(
 ) -> Compared:
     """Measure systems on the same held-out comparisons.
 
-    data : `Comparisons`; or `Rankings`, or ratings (whatever `rating_table` reads), of which comparisons are made
-    n_components : K, for the systems that have components
-    systems : names from `mallowmix.peers.systems.SYSTEMS`; all that apply unless given, but for those in `ON_REQUEST`
-    split : "people", "items" or "comparisons": what is held out (`mallowmix.assess.prediction_task`)
-    given : the part of a person's items (or comparisons) that is given, the rest being predicted
-    n_users : so many people, at random, the same in all splits; everybody unless given
-    max_per_user : at most so many comparisons of a person, at random, in each part: to learn from, given and held out. All
-        unless given, but 150 of ratings, and of who gave n never more than 6 n. Systems for ratings and rankings learn from
-        theirs whole
-    n_splits : so many random splits; people of all of them make up one interval
-    progress : called as progress(system, done, total)
-
     A system that fails becomes a row that says why.
+
+    Parameters
+    ----------
+    data : Comparisons, Rankings, or ratings
+        Comparisons, or what they are made from: rankings, or whatever `rating_table` reads.
+    n_components : int
+        K, for the systems that have components.
+    systems : sequence of str, optional
+        Names from `mallowmix.peers.systems.SYSTEMS`; all that apply, except those in `ON_REQUEST`,
+        unless given.
+    split : {"people", "items", "comparisons"}
+        What is held out (`mallowmix.assess.prediction_task`).
+    given : float
+        The part of a user's items (or comparisons) that is given; the rest is predicted.
+    n_users : int, optional
+        So many users, at random, the same in all splits; all users unless given.
+    max_per_user : int, optional
+        At most so many comparisons of a user, at random, in each part: train, given and held out.
+        All unless given; but 150 where the data are ratings, and of n ratings never more than 6 n.
+        Systems for ratings and rankings learn from theirs whole.
+    n_splits : int
+        So many random splits; the users of all of them make up one interval.
+    seed : int
+        Of the splits and the fits.
+    progress : callable, optional
+        Called as ``progress(system, done, total)``.
+
+    Returns
+    -------
+    Compared
+        One row for each system, best log-loss first.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes()
+    >>> found = mm.compare(dishes.comparisons, 3, systems=["borda", "coin"], n_users=90)
+    >>> [row.system for row in found.table]
+    ['borda', 'coin']
     """
     check_choice("split", split, ("people", "items", "comparisons"))
     check_at_least("n_components", n_components, 1)
@@ -144,7 +102,7 @@ def compare(
     check_at_least("n_users", 3 if n_users is None else n_users, 3)
     check_at_least("max_per_user", 1 if max_per_user is None else max_per_user, 1)
     check_given(given)
-    data = some_people(
+    data = draw_users(
         data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_users, seed
     )
     rankings = data if isinstance(data, Rankings) else None
@@ -161,7 +119,7 @@ def compare(
     runs = _all_runs(
         names, tasks, rankings if split == "people" else None, n_components, seed, progress
     )
-    found = _compared(names, runs, tasks, split, n_components)
+    found = score_systems(names, runs, tasks, split, n_components)
     made, kept = sum(task.made for task in tasks), sum(task.kept for task in tasks)
     return replace(
         found,
@@ -194,8 +152,8 @@ def _warn_of_time(train: Comparisons) -> None:
     if train.n_comparisons > _MANY:
         warnings.warn(
             DataWarning(
-                f"There are {train.n_comparisons:,.12g} comparisons to learn from, which takes long. "
-                "At most 150 of a person (",
+                f"There are {train.n_comparisons:,.12g} comparisons to learn from, "
+                "which takes long. At most 150 of a person (",
                 Option("max_per_user", 150),
                 ") or 3,000 people (",
                 Option("n_users", 3000),
@@ -212,9 +170,9 @@ def _all_runs(
     K: int,
     seed: int,
     progress: Progress | None,
-) -> dict[str, list[_Run] | str]:
+) -> dict[str, list[SystemRun] | str]:
     """Every system on every task; the reason in words for one that failed."""
-    runs: dict[str, list[_Run] | str] = {}
+    runs: dict[str, list[SystemRun] | str] = {}
     for n, name in enumerate(names):
         if progress:
             progress(name, n, len(names))
@@ -230,14 +188,14 @@ def _all_runs(
     return runs
 
 
-def _run(name: str, task: Task, rankings: Rankings | None, K: int, seed: int) -> _Run:
+def _run(name: str, task: Task, rankings: Rankings | None, K: int, seed: int) -> SystemRun:
     peer = SYSTEMS[name]()
     data = _to_learn_from(peer.needs, task, rankings)
     with Meter() as meter, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = peer.fit(data, K, seed=seed)
         p = predicted_rows(fitted, task.given, task.held_out, by_name=peer.needs == "ratings")
-    return _Run(
+    return SystemRun(
         p,
         _rating_error(fitted, task),
         meter.seconds,
@@ -247,7 +205,7 @@ def _run(name: str, task: Task, rankings: Rankings | None, K: int, seed: int) ->
 
 
 def _to_learn_from(needs: str, task: Task, rankings: Rankings | None) -> Any:
-    """What a system learns from, in the form that it needs."""
+    """The training data, in the form that a system needs."""
     if needs == "rankings":
         if rankings is None:
             raise DataError("This system learns from rankings, split by people.")
@@ -261,7 +219,7 @@ def _to_learn_from(needs: str, task: Task, rankings: Rankings | None) -> Any:
 
 
 def _rating_error(fitted: Any, task: Task) -> float | None:
-    """RMSE of the held-out ratings, by systems for ratings, and by models of comparisons through `predict_ratings`."""
+    """RMSE of the held-out ratings; models of comparisons predict them by `predict_ratings`."""
     if task.ratings is None:
         return None
     user, item, rating = task.ratings.held_out
@@ -272,84 +230,3 @@ def _rating_error(fitted: Any, task: Task) -> float | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return rmse(predict_ratings(fitted.model, task.ratings.given, (user, item)).mean, rating)
-
-
-def _compared(
-    names: list[str], runs: dict[str, list[_Run] | str], tasks: list[Task], split: str, K: int
-) -> Compared:
-    person = np.concatenate([task.people[task.held_out.user] for task in tasks])
-    weight = np.concatenate([task.held_out.weight for task in tasks])
-    predicted_by = {
-        name: np.concatenate([run.probability for run in found])
-        for name, found in _done(runs).items()
-    }
-    losses = {name: _sums(person, -weight * np.log(p)) for name, p in predicted_by.items()}
-    n = _sums(person, weight)
-    best = min(losses.values(), key=lambda loss: float(loss.sum()), default=None)
-    rows = [
-        _score(name, found, predicted_by[name], losses[name], best, person, weight, n)
-        if not isinstance(found := runs[name], str)
-        else SystemScore(name, SYSTEMS[name]().name, failed=found)
-        for name in names
-    ]
-    rows.sort(key=lambda row: math.inf if row.log_loss is None else row.log_loss)
-    notes = tuple(dict.fromkeys(task.note for task in tasks if task.note))
-    return Compared(
-        tuple(rows), split, K, len(tasks), int(np.count_nonzero(n)), float(weight.sum()), notes
-    )
-
-
-def _done(runs: dict[str, list[_Run] | str]) -> dict[str, list[_Run]]:
-    return {name: found for name, found in runs.items() if not isinstance(found, str)}
-
-
-def _score(
-    name: str,
-    runs: list[_Run],
-    p: Array,
-    loss: Array,
-    best: Any,
-    person: NDArray[np.int64],
-    weight: Array,
-    n: Array,
-) -> SystemScore:
-    mean, error = clustered(loss, n)
-    right, right_error = clustered(_sums(person, weight * ((p > 0.5) + 0.5 * (p == 0.5))), n)
-    behind, behind_error = clustered(loss - best, n)
-    fit = reliability(HeldOutRows(person, np.zeros(len(p), np.int64), weight, p))
-    ratings = [run.rmse for run in runs if run.rmse is not None]
-    memory = [run.megabytes for run in runs if run.megabytes is not None]
-    return SystemScore(
-        name,
-        SYSTEMS[name]().name,
-        mean,
-        mean - _LEVEL * error if error is not None else None,
-        mean + _LEVEL * error if error is not None else None,
-        float(np.mean(loss[n > 0] / n[n > 0])),
-        behind,
-        behind_error,
-        right,
-        right - _LEVEL * right_error if right_error is not None else None,
-        right + _LEVEL * right_error if right_error is not None else None,
-        _known(fit.slope),
-        _known(fit.slope_error),
-        float(np.mean(ratings)) if ratings else None,
-        float(np.mean([run.seconds for run in runs])),
-        max(memory) if memory else None,
-        runs[-1].settings,
-    )
-
-
-def clustered(total: Array, n: Array) -> tuple[float, float | None]:
-    """`clustered_ratio`, with None for the error of one person alone."""
-    mean, error = clustered_ratio(total, n)
-    return mean, _known(error)
-
-
-def _sums(person: NDArray[np.int64], values: Array) -> Array:
-    """(M,) everybody's sum."""
-    return np.bincount(person, values).astype(np.float64)
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -1,4 +1,7 @@
-"""What tastes have in common and what tells them apart: choices that all of them make, and choices that one makes alone."""
+"""What components have in common and what separates them.
+
+Pairs that all components order alike, and pairs that one component alone orders as it does.
+"""
 
 from dataclasses import dataclass
 
@@ -9,12 +12,20 @@ from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.permutations import kendall
 from mallowmix.typing import Array
 
-_TELLS = 0.05  # a lead over the other tastes below this tells nothing
+_LEAST_LEAD = 0.05  # over the other components; a smaller one is not reported
 
 
 @dataclass(frozen=True)
 class Telling:
-    """The choice that a component (numbered from 1) makes and the others do not: how often here, and at most elsewhere."""
+    """The pair that separates a component (numbered from 1) from the others.
+
+    Attributes
+    ----------
+    here : float
+        How often the winner is preferred in this component.
+    elsewhere : float
+        How often at most in any other.
+    """
 
     component: int
     winner: str
@@ -25,7 +36,7 @@ class Telling:
 
 @dataclass(frozen=True)
 class Agreed:
-    """A choice that every component makes: how often at least, and how often the population does."""
+    """A pair that all components order alike: its least β, and its win rate in the population."""
 
     winner: str
     loser: str
@@ -34,7 +45,17 @@ class Agreed:
 
 
 def tellings(model: AnyModel) -> tuple[Telling | None, ...]:
-    """For each component the pair with the largest lead, β_k − max over the others of β; None where that is hardly any."""
+    """Find for each component the pair with the largest lead, β_k − max over the others of β.
+
+    Parameters
+    ----------
+    model : AnyModel
+
+    Returns
+    -------
+    tuple of Telling or None
+        One for each component; None where the lead is below 0.05.
+    """
     if model.n_components < 2 or model.n_items < 2:
         return (None,) * model.n_components
     beta, names = model.beta(), text_of(model.items)
@@ -46,12 +67,25 @@ def _telling(beta: Array, k: int, names: list[str]) -> Telling | None:
     i, j = np.unravel_index(np.argmax(beta[k] - others), others.shape)
     here, elsewhere = float(beta[k, i, j]), float(others[i, j])
     return (
-        Telling(k + 1, names[i], names[j], here, elsewhere) if here - elsewhere >= _TELLS else None
+        Telling(k + 1, names[i], names[j], here, elsewhere)
+        if here - elsewhere >= _LEAST_LEAD
+        else None
     )
 
 
 def agreed(model: AnyModel, n_top: int = 5) -> tuple[Agreed, ...]:
-    """The choices that all components make most surely, min_k β_(i,j),k largest first, every item in one of them at most."""
+    """Find the pairs on which all components agree most, largest min_k β_(i,j),k first.
+
+    Parameters
+    ----------
+    model : AnyModel
+    n_top : int
+        How many pairs at most; every item is in one of them at most.
+
+    Returns
+    -------
+    tuple of Agreed
+    """
     beta, names = model.beta(), text_of(model.items)
     least = beta.min(axis=0)  # (Q, Q)
     winner, loser = np.nonzero(least > 0.5)

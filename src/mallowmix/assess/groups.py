@@ -1,4 +1,4 @@
-"""Groups of people: how much of each component they follow, with intervals, and whether groups differ by more than chance."""
+"""Groups of users: the mean weight of each component, with intervals, and tests of differences."""
 
 import warnings
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ MOST_GROUPS = 20  # an attribute with more values is no grouping
 
 @dataclass(frozen=True)
 class GroupShare:
-    """The mean weight of a component (numbered from 1) in a group of people, with its interval."""
+    """The mean weight of a component (numbered from 1) in a group of users, with its interval."""
 
     attribute: str
     group: str
@@ -43,9 +43,16 @@ class GroupShare:
 
 @dataclass(frozen=True)
 class GroupTest:
-    """Whether the groups of an attribute differ: a permutation test, and its p-value after Holm's correction for all attributes.
+    """Whether the groups of an attribute differ: a permutation test.
 
-    p_value is None where fewer than two groups have two people or more.
+    Attributes
+    ----------
+    statistic : float or None
+        Studentised (`compare_groups`).
+    p_value : float or None
+        None where fewer than two groups have two users or more.
+    p_holm : float or None
+        The p-value after Holm's correction for all attributes.
     """
 
     attribute: str
@@ -73,7 +80,7 @@ class Groups:
         }
 
     def words(self) -> str:
-        """One sentence an attribute."""
+        """One sentence for each attribute."""
         return "\n".join(_test_words(test) for test in self.tests)
 
 
@@ -89,30 +96,62 @@ def compare_groups(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> Groups:
-    """Compare groups of people by the components that they follow.
+    """Compare groups of users by the weights of their components.
 
-    attributes : a table with one row a person: a path (.csv, .tsv, .parquet), a dataframe, or a mapping of columns
-    by : the columns to group by; all with at most 20 different values unless given
-    user : the name of the column that holds the users
-    level : of the intervals: mean ± t · s.e. over the people of a group, each an independent draw
-    n_permutations : how many times the groups are assigned anew to the people, at random
+    Weights are posterior means under the model. Those of users with few comparisons stay near the
+    model's prior, and so do the shares of their group: the truth may differ by more. Users without
+    comparisons or without a value are left out.
 
-    Everybody's weights are their posterior means under the model. Those of people who said little stay near the model's prior,
-    and so do the shares of their group: the truth may differ by more. People without comparisons or without a value are left out.
+    Parameters
+    ----------
+    model : AnyModel
+    comparisons : Comparisons
+    attributes : path, dataframe, or mapping of columns
+        A table with one row for each user (.csv, .tsv, .parquet, a dataframe, a mapping).
+    by : str or sequence of str, optional
+        The columns to group by; all with at most 20 different values unless given.
+    user : str
+        The name of the column that holds the users.
+    level : float
+        Of the intervals: mean ± t · s.e. over the users of a group, each an independent draw.
+    n_permutations : int
+        How many times the groups are assigned anew to the users, at random.
+    seed : int
+        Of the permutations.
+    n_jobs : int, optional
+        Threads.
 
-    The test: Σ_k Σ_g (m_gk − m_k)² / s.e.²_gk, with m_k the mean of the groups weighted by 1 / s.e.², against its values when
-    groups are assigned at random. Its p-value is exact when weights do not depend on the group, and nearly so when groups differ
-    only in how precisely their people are known (the statistic is studentised). p_holm holds for all attributes together.
+    Returns
+    -------
+    Groups
+
+    Notes
+    -----
+    The test: Σ_k Σ_g (m_gk − m_k)² / s.e.²_gk, with m_k the mean of the groups weighted by
+    1 / s.e.², against its values when groups are assigned at random. Its p-value is exact when
+    weights do not depend on the group, and nearly so when groups differ only in how precisely
+    their users are known (the statistic is studentised). `p_holm` holds for all attributes
+    together.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes()
+    >>> likes_spicy = (dishes.theta[:, 1] > 0.5).tolist()  # planted, so that groups differ
+    >>> table = {"user": dishes.comparisons.users, "spicy": likes_spicy}
+    >>> found = mm.compare_groups(dishes.model, dishes.comparisons, table, n_permutations=99)
+    >>> print(found.words())
+    spicy: its groups differ (p = 0.01 after correction, 2 groups, 600 people).
     """
     check_level(level)
     check_at_least("n_permutations", n_permutations, 19)
     values = read_attributes(attributes, comparisons.users, user=user)
     chosen = _chosen(values, by)
-    said = (comparisons.per_user() > 0) & (comparisons.user_weight > 0)
+    counted = (comparisons.per_user() > 0) & (comparisons.user_weight > 0)
     theta = weights(model, comparisons, n_jobs=n_jobs)
     shares, tests = [], []
     for name in chosen:
-        known = np.array([value is not None for value in values[name]]) & said
+        known = np.array([value is not None for value in values[name]]) & counted
         names, group = np.unique(
             [str(values[name][m]) for m in np.flatnonzero(known)], return_inverse=True
         )
@@ -136,7 +175,8 @@ def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None)
             )
         if _n_values(values[name]) > MOST_GROUPS:
             raise DataError(
-                f"{name!r} has {_n_values(values[name])} different values; cut it into {MOST_GROUPS} groups at most."
+                f"{name!r} has {_n_values(values[name])} different values; "
+                f"cut it into {MOST_GROUPS} groups at most."
             )
     if wanted is not None:
         return wanted
@@ -151,7 +191,8 @@ def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None)
     chosen = [name for name in values if name not in many and _n_values(values[name])]
     if not chosen:
         raise DataError(
-            f"The attributes have no column with {MOST_GROUPS} different values at most to group people by."
+            f"The attributes have no column with {MOST_GROUPS} different values at most "
+            "to group people by."
         )
     return chosen
 
@@ -161,7 +202,7 @@ def _n_values(column: list[str | None]) -> int:
 
 
 def _moments(theta: Array, u: Array) -> Array:
-    """(M, 3 + 3K) what sums over a group are needed of: 1, u, u², u θ_k, u² θ_k, u² θ_k²."""
+    """(M, 3 + 3K) the columns that sums over a group need: 1, u, u², u θ_k, u² θ_k, u² θ_k²."""
     return np.column_stack(
         [
             np.ones(len(u)),
@@ -196,7 +237,7 @@ def _shares(
     n, mean, variance = _means(_sums(group, moments, len(names)))
     reach = student.ppf(0.5 + level / 2, np.maximum(n - 1, 1))[:, None] * np.sqrt(variance)
     low, high = np.clip(mean - reach, 0, 1), np.clip(mean + reach, 0, 1)
-    low[n < 2], high[n < 2] = 0.0, 1.0  # one person tells nothing of a group
+    low[n < 2], high[n < 2] = 0.0, 1.0  # no variance of one user
     return [
         GroupShare(
             name, names[g], int(n[g]), k + 1, float(mean[g, k]), float(low[g, k]), float(high[g, k])
@@ -209,19 +250,19 @@ def _shares(
 def _test(
     name: str, n_groups: int, group: Any, moments: Array, n_permutations: int, seed: int
 ) -> GroupTest:
-    """Groups of one person cannot be studentised, and are left out."""
+    """Test one attribute; groups of one user cannot be studentised, and are left out."""
     sizes = np.bincount(group, minlength=n_groups)
     keep = sizes[group] >= 2
     if np.count_nonzero(sizes >= 2) < 2:
         return GroupTest(name, n_groups, len(group), None, None, None)
-    _, dealt = np.unique(group[keep], return_inverse=True)
+    _, regrouped = np.unique(group[keep], return_inverse=True)
     rows, random = moments[keep], generator(seed, _STEP)
-    seen = _statistic(_sums(dealt, rows, dealt.max() + 1))
+    seen = _statistic(_sums(regrouped, rows, regrouped.max() + 1))
     as_large = 1
     for _ in range(n_permutations):
-        as_large += _statistic(_sums(random.permutation(dealt), rows, dealt.max() + 1)) >= seen * (
-            1 - 1e-12
-        )
+        as_large += _statistic(
+            _sums(random.permutation(regrouped), rows, regrouped.max() + 1)
+        ) >= seen * (1 - 1e-12)
     return GroupTest(name, n_groups, len(group), seen, as_large / (n_permutations + 1), None)
 
 
@@ -233,7 +274,7 @@ def _statistic(sums: Array) -> float:
 
 
 def _with_holm(tests: list[GroupTest]) -> list[GroupTest]:
-    """Holm: the i-th smallest of n p-values times n − i + 1, never below an earlier one, at most 1."""
+    """Holm: the i-th smallest of n p-values times n − i + 1, made monotone, up to 1."""
     tested = sorted((test.p_value, i) for i, test in enumerate(tests) if test.p_value is not None)
     corrected, before = list(tests), 0.0
     for rank, (p, i) in enumerate(tested):
@@ -250,4 +291,7 @@ def _test_words(test: GroupTest) -> str:
         if test.p_holm <= 0.05
         else "no difference between its groups can be seen"
     )
-    return f"{test.attribute}: {differ} (p = {test.p_holm:.2g} after correction, {test.n_groups} groups, {test.n_people} people)."
+    return (
+        f"{test.attribute}: {differ} (p = {test.p_holm:.2g} after correction, "
+        f"{test.n_groups} groups, {test.n_people} people)."
+    )

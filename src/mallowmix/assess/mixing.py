@@ -1,4 +1,4 @@
-"""How people mix tastes: the largest share of each person, and archetypes, those who follow the same one or two tastes."""
+"""How users mix components: the largest weight of each, and archetypes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.typing import Array
 
-SOLO = 2 / 3  # a person with so much of one taste follows it
-DUO = 0.85  # two tastes with so much together are what a person follows
+SOLO = 2 / 3  # a user with so much of one component follows it
+DUO = 0.85  # a user with so much of two components together follows both
 _BINS = 20
 
 
 @dataclass(frozen=True)
 class Archetype:
-    """People alike: the tastes that they follow (numbered from 1; none: three or more), how many they are, their mean weights."""
+    """Users who follow the same one or two components.
+
+    Attributes
+    ----------
+    tastes : tuple of int
+        The components that they follow, numbered from 1; none: three or more.
+    n_people : int
+        How many they are.
+    share : float
+        Their fraction of all users.
+    weights : tuple of float
+        Their mean weights.
+    """
 
     tastes: tuple[int, ...]
     n_people: int
@@ -25,11 +37,19 @@ class Archetype:
 
 @dataclass(frozen=True, eq=False)
 class Mixing:
-    """How people mix.
+    """How users mix components.
 
-    edges, counts : the largest share of each person, as a histogram from 0 to 1
-    mean_largest : its mean; `solo` is the share of people for whom it is two thirds or more
-    archetypes : the largest group first; their shares sum to one
+    Attributes
+    ----------
+    n_people : int
+    edges, counts : ndarray
+        The largest weight of each user, as a histogram from 0 to 1.
+    mean_largest : float
+        The mean of the largest weights.
+    solo : float
+        The fraction of users whose largest weight is two thirds or more.
+    archetypes : tuple of Archetype
+        The largest group first; their shares sum to one.
     """
 
     n_people: int
@@ -41,7 +61,19 @@ class Mixing:
 
 
 def mixing(theta: ArrayLike, people: ArrayLike | None = None) -> Mixing:
-    """Archetypes and the largest share of people with the weights θ (M, K); `people` says how much each counts."""
+    """Summarise weights: archetypes, and the histogram of the largest weight.
+
+    Parameters
+    ----------
+    theta : array_like, shape (M, K)
+        Weights of users.
+    people : array_like, shape (M,), optional
+        User weights; 1 unless given.
+
+    Returns
+    -------
+    Mixing
+    """
     theta = np.asarray(theta, np.float64)
     counts = np.ones(len(theta)) if people is None else np.asarray(people, np.float64)
     largest = theta.max(axis=1, initial=0.0)
@@ -54,18 +86,18 @@ def mixing(theta: ArrayLike, people: ArrayLike | None = None) -> Mixing:
 
 
 def _archetypes(theta: Array, people: Array) -> tuple[Archetype, ...]:
-    kinds = _kinds(theta)
+    followed = _followed(theta)
     groups, which = (
-        np.unique(kinds, axis=0, return_inverse=True)
+        np.unique(followed, axis=0, return_inverse=True)
         if len(theta)
-        else (kinds, np.zeros(0, np.int64))
+        else (followed, np.zeros(0, np.int64))
     )
     found = [_archetype(group, which.ravel() == g, theta, people) for g, group in enumerate(groups)]
     return tuple(sorted(found, key=lambda group: (-group.share, group.tastes)))
 
 
-def _kinds(theta: Array) -> NDArray[np.int64]:
-    """(M, 2) the one or two tastes (numbered from 1, the lower number first) that each person follows; 0 is none."""
+def _followed(theta: Array) -> NDArray[np.int64]:
+    """(M, 2) the one or two components (from 1, ascending) that each user follows; 0 is none."""
     if theta.shape[1] < 2:
         return np.column_stack([np.ones(len(theta), np.int64), np.zeros(len(theta), np.int64)])
     order = np.argsort(-theta, axis=1, kind="stable")[:, :2]
@@ -83,8 +115,8 @@ def _archetype(
 ) -> Archetype:
     counts = people[members]
     total = max(float(counts.sum()), 1e-300)
-    tastes = tuple(int(k) for k in group if k > 0)
+    components = tuple(int(k) for k in group if k > 0)
     share = float(counts.sum() / max(float(people.sum()), 1e-300))
     return Archetype(
-        tastes, int(members.sum()), share, tuple((counts @ theta[members] / total).tolist())
+        components, int(members.sum()), share, tuple((counts @ theta[members] / total).tolist())
     )

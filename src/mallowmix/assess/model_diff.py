@@ -1,4 +1,4 @@
-"""Two models side by side: which components answer to each other, what moved, what is new."""
+"""Two models side by side: which components match, what moved, what is new."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,16 +16,19 @@ _MOVED = 5  # items named that moved most
 
 @dataclass(frozen=True)
 class Move:
-    """An item whose place changed; places are among the items that both models have, from 1."""
+    """An item whose position changed; positions count from 1, among the items of both models."""
 
     item: str
-    old_place: int
-    new_place: int
+    old_position: int
+    new_position: int
 
 
 @dataclass(frozen=True)
 class Couple:
-    """Two components that answer to each other, numbered from 1: the fraction of pairs in different order, and what changed."""
+    """Two matched components, numbered from 1, and what changed.
+
+    `kendall` is the fraction of pairs in different order; `moved` are the items that moved most.
+    """
 
     old: int
     new: int
@@ -41,9 +44,16 @@ class Couple:
 class Changes:
     """What differs between two models.
 
-    identical : the same items, rankings, dispersions and shares, whatever the numbering of the components
-    couples : matched components, in the order of the old model; only_old and only_new have no partner (numbered from 1)
-    items_only_old, items_only_new : items of one model alone; rankings are compared on the others
+    Attributes
+    ----------
+    identical : bool
+        The same items, rankings, dispersions and shares, whatever the numbering of the components.
+    couples : tuple of Couple
+        Matched components, in the order of the old model.
+    only_old, only_new : tuple of int
+        Components without a match, numbered from 1.
+    items_only_old, items_only_new : tuple of str
+        Items of one model alone; rankings are compared on the others.
     """
 
     identical: bool
@@ -67,7 +77,7 @@ class Changes:
         }
 
     def words(self) -> str:
-        """The changes in sentences, one a line."""
+        """The changes in sentences, one per line."""
         if self.identical:
             return "The two models are identical."
         lines = [_couple_words(couple) for couple in self.couples]
@@ -85,13 +95,38 @@ class Changes:
 def compare_models(old: AnyModel, new: AnyModel) -> Changes:
     """Match the components of two models so that their rankings differ least, and say what changed.
 
-    The models may have different numbers of components and different items; rankings are compared on the items of both.
+    Parameters
+    ----------
+    old, new : AnyModel
+        They may differ in their number of components and in their items; rankings are compared on
+        the items of both.
+
+    Returns
+    -------
+    Changes
+
+    Raises
+    ------
+    DataError
+        Where the models have fewer than two items in common.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> old = mm.M4.from_orders([["tea", "water", "milk"]], phi=0.2)
+    >>> new = mm.M4.from_orders([["water", "tea", "milk"]], phi=0.3)
+    >>> changes = mm.compare_models(old, new)
+    >>> changes.couples[0].moved[0]
+    Move(item='tea', old_position=1, new_position=2)
+    >>> round(changes.kendall, 3)
+    0.333
     """
     here, there = text_of(old.items), text_of(new.items)
     common = [item for item in here if item in set(there)]
     if len(common) < 2:
         raise DataError(
-            f"The models have {len(common)} items in common; at least two are needed to compare rankings."
+            f"The models have {len(common)} items in common; "
+            "at least two are needed to compare rankings."
         )
     first, second = _among(old.sigma, here, common), _among(new.sigma, there, common)
     matching = match_components(second, first)
@@ -110,7 +145,7 @@ def compare_models(old: AnyModel, new: AnyModel) -> Changes:
 
 
 def _among(sigma: NDArray[np.int32], items: list[str], common: list[str]) -> NDArray[np.int32]:
-    """(K, common) places among the common items."""
+    """(K, n) positions among the common items."""
     number = {item: i for i, item in enumerate(items)}
     return sigma_of(order_of(sigma[:, [number[item] for item in common]]))
 
@@ -148,12 +183,12 @@ def _couple_words(couple: Couple) -> str:
     name = f"Component {couple.old}" + (f" (now {couple.new})" if couple.new != couple.old else "")
     shares = f"share {100 * couple.old_share:.1f} % → {100 * couple.new_share:.1f} %"
     phis = f"phi {couple.old_phi:.3f} → {couple.new_phi:.3f}"
-    places = (
+    order = (
         f"{100 * couple.kendall:.1f} % of the pairs in different order"
         if couple.kendall
         else "the same ranking"
     )
     moved = "; ".join(
-        f"{move.item} {move.old_place} → {move.new_place}" for move in couple.moved[:3]
+        f"{move.item} {move.old_position} → {move.new_position}" for move in couple.moved[:3]
     )
-    return f"{name}: {places}, {shares}, {phis}" + (f"; moved most: {moved}." if moved else ".")
+    return f"{name}: {order}, {shares}, {phis}" + (f"; moved most: {moved}." if moved else ".")

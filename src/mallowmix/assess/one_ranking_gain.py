@@ -1,4 +1,4 @@
-"""How much better people are predicted by tastes than by one ranking for all: the same held-out choices, asked of both."""
+"""The gain of K components over one ranking for all, on the same held-out comparisons."""
 
 import dataclasses
 import warnings
@@ -16,12 +16,21 @@ from mallowmix.infer.heldout.held_out_rows import HeldOutRows, predict_held_out
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.typing import Array
 
-LEAST_PEOPLE = 30  # fewer are not cut into those to learn from and those to ask
+LEAST_PEOPLE = 30  # fewer are not split into train and test
 
 
 @dataclass(frozen=True)
 class PredictionScore:
-    """How well one system predicts: log-likelihood per comparison, the share predicted right (ties count half), its error."""
+    """How well a model predicts.
+
+    Attributes
+    ----------
+    name : str
+    log_likelihood : float
+        Per comparison.
+    accuracy, accuracy_error : float
+        The fraction predicted right (ties count half), and its standard error.
+    """
 
     name: str
     log_likelihood: float
@@ -31,12 +40,23 @@ class PredictionScore:
 
 @dataclass(frozen=True)
 class AgainstOne:
-    """Tastes against one ranking for all.
+    """K components against one ranking for all.
 
-    new_people : whether both were learnt from two thirds of the people and asked about the others; if not, the model has seen
-        what it is asked, and judges it a little too well
-    gain, gain_error : how much more log-likelihood per comparison the tastes have, paired by person
-    right, right_error : how many more are predicted right, paired by person
+    Attributes
+    ----------
+    tastes, one : PredictionScore
+        Of the K components, and of one.
+    gain, gain_error : float
+        The gain in log-likelihood per comparison, and its standard error, paired by user.
+    right, right_error : float
+        The gain in accuracy, and its standard error, paired by user.
+    reliability : Reliability
+        Of the probabilities that the K components predict.
+    n_people, n_comparisons : int, float
+        Of what was held out.
+    new_people : bool
+        Whether both were learnt from two thirds of the users and tested on the others. If not, the
+        model has seen what it is tested on, and its scores are a little too good.
     """
 
     tastes: PredictionScore
@@ -59,10 +79,25 @@ def against_one(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> AgainstOne | None:
-    """Tell both half of everybody's choices and ask for the rest; None where nothing is left to ask.
+    """Predict half of each user's comparisons from the other half, with K components and with one.
 
-    refit : learn the model anew from two thirds of the people and ask about the others, so that nothing asked has been seen.
-        Where there are fewer than 30 people, or the columns are not Mallows', the model is judged as it is
+    Parameters
+    ----------
+    model : AnyModel
+    comparisons : Comparisons
+        Those that the model was learnt from.
+    refit : bool
+        Learn the model anew from two thirds of the users and test on the others, so that nothing
+        held out has been seen. With fewer than 30 users, or Bradley–Terry components, the model is
+        tested as it is.
+    seed : int
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    AgainstOne or None
+        None where nothing is held out.
     """
     fitted = as_fitted(model)
     people = counted_users(comparisons.with_items(model.items))
@@ -71,10 +106,10 @@ def against_one(
         split_users(people.n_users, 3, seed=seed) == 0 if new else np.ones(people.n_users, bool)
     )
     known, others = people.take_users(~tested if new else tested), people.take_users(tested)
-    tastes = _learn(known, model.n_components, seed, n_jobs) if new else fitted
+    several = _learn(known, model.n_components, seed, n_jobs) if new else fitted
     one = _learn(known, 1, seed, n_jobs)
     first = predict_held_out(
-        dataclasses.replace(tastes, calibration=fitted.calibration),
+        dataclasses.replace(several, calibration=fitted.calibration),
         others,
         seed=seed,
         n_jobs=n_jobs,
@@ -85,33 +120,33 @@ def against_one(
 
 
 def _learn(people: Comparisons, k: int, seed: int, n_jobs: int | None) -> FittedModel:
-    """What limits a part of the people is not worth a warning."""
+    """Fit without warnings: they would be about a part of the users."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
         return fit(people, k, seed=seed, n_jobs=n_jobs)
 
 
-def _judged(tastes: HeldOutRows, one: HeldOutRows, people: Comparisons, new: bool) -> AgainstOne:
+def _judged(several: HeldOutRows, one: HeldOutRows, people: Comparisons, new: bool) -> AgainstOne:
     scores = [
         (held_out.per_user(people.n_users), _right(held_out, people.n_users))
-        for held_out in (tastes, one)
+        for held_out in (several, one)
     ]
     counts = people.user_weight[:, None]
     (likely, right), (likely_one, right_one) = [(a * counts, b * counts) for a, b in scores]
     return AgainstOne(
-        _predicted("the tastes", likely, right),
+        _predicted("K components", likely, right),
         _predicted("one ranking for all", likely_one, right_one),
         *_difference(likely, likely_one),
         *_difference(right, right_one),
-        reliability(tastes),
+        reliability(several),
         int(np.count_nonzero(likely[:, 1])),
-        float(tastes.weight.sum()),
+        float(several.weight.sum()),
         new,
     )
 
 
 def _right(held_out: HeldOutRows, n_users: int) -> Array:
-    """(M, 2) how much of what was held out each person's favourite won, a tie for half, and how much that is."""
+    """(M, 2) held-out weight that each user's likelier side won (a tie: half), and all of it."""
     right = np.where(
         held_out.probability > 0.5, 1.0, np.where(held_out.probability == 0.5, 0.5, 0.0)
     )
@@ -127,5 +162,5 @@ def _predicted(name: str, likely: Array, right: Array) -> PredictionScore:
 
 
 def _difference(one: Array, other: Array) -> tuple[float, float]:
-    """The difference per comparison and its standard error, paired by person."""
+    """The difference per comparison and its standard error, paired by user."""
     return ratio(np.column_stack([one[:, 0] - other[:, 0], one[:, 1]]))

@@ -1,9 +1,15 @@
-"""What to learn from, and what is told and asked of people: the same for every system, a function of the data and the seed alone.
+"""A prediction task: what to learn from, what is given and what is held out.
 
-"people": two thirds of the people to learn from. Of each of the others half of the items are given: comparisons between two given
-items are told, those between two others asked. (A pair of a given and a held-out item rewards memory of the given one's noise.)
-"items": the same deal for everybody; what is told of all is what is learnt from, so nobody is new.
-"comparisons": single comparisons are dealt, for everybody. Easier: what is asked follows in part from what was told.
+It is the same for every system, a function of the data and the seed alone.
+
+"people": two thirds of the users to learn from. Of each of the others half of the items are given:
+comparisons between two given items are given, those between two others are held out. (A pair of a
+given and a held-out item rewards memory of the given one's noise.)
+
+"items": the same split for all users; what is given is also what is learnt from, so no user is new.
+
+"comparisons": single comparisons are split, for all users. Easier: what is held out follows in part
+from what is given.
 """
 
 from dataclasses import dataclass
@@ -20,12 +26,20 @@ from mallowmix.errors import DataError
 from mallowmix.numerics.randomness import Step, generator
 
 By = Literal["people", "items", "comparisons"]
-_DEAL = Step.SPLIT_ROWS
+_SPLIT = Step.SPLIT_ROWS
 Rated = tuple[list, list, NDArray[np.float64]]  # columns user, item, rating
 
 
 class RatingTask(NamedTuple):
-    """Ratings to learn from (what is told of the others among them), those told of the people asked, and those asked."""
+    """Ratings of a task.
+
+    Attributes
+    ----------
+    train : Rated
+        To learn from; those given are among them.
+    given, held_out : Rated
+        Of the users who are predicted.
+    """
 
     train: Rated
     given: Rated
@@ -34,8 +48,19 @@ class RatingTask(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One deal. `people` are the numbers of those asked, in the whole data; `note` says where the protocol had to give way, and
-    `made` how many comparisons there were in the three parts before they were thinned.
+    """One split of the data.
+
+    Attributes
+    ----------
+    train, given, held_out : Comparisons
+    people : ndarray of int
+        The numbers, in the whole data, of the users who are predicted.
+    ratings : RatingTask or None
+        Where the data are ratings.
+    note : str or None
+        Where the protocol could not be followed.
+    made : float
+        How many comparisons there were in the three parts before they were thinned.
     """
 
     train: Comparisons
@@ -48,7 +73,7 @@ class Task:
 
     @property
     def kept(self) -> float:
-        """How many comparisons there are in the three parts; what is both learnt from and told counts once."""
+        """How many comparisons the three parts have; what is learnt from and given counts once."""
         parts = (
             (self.given, self.held_out)
             if self.train is self.given
@@ -64,12 +89,29 @@ def make_task(
     seed: int,
     most: int | None = None,
 ) -> Task:
-    """Deal out comparisons, or ratings.
+    """Split comparisons, or ratings, into train, given and held out.
 
-    most : so many comparisons of a person at most are learnt from, told and asked, each part on its own (`assess.thinning`)
+    Parameters
+    ----------
+    data : Comparisons or RatingTable
+    split : {"people", "items", "comparisons"}
+    share_given : float
+        The part of a user's items (or comparisons) that is given.
+    seed : int
+    most : int, optional
+        So many comparisons of a user at most, in each part on its own (`assess.thinning`).
+
+    Returns
+    -------
+    Task
+
+    Raises
+    ------
+    DataError
+        Where nothing is held out.
     """
-    deal_out = _rated_task if isinstance(data, RatingTable) else _task
-    task = deal_out(data, split, share_given, seed, most)  # type: ignore[arg-type]
+    make = _rated_task if isinstance(data, RatingTable) else _task
+    task = make(data, split, share_given, seed, most)  # type: ignore[arg-type]
     if not len(task.held_out):
         raise DataError(
             "Nothing is held out: people have too few comparisons for some to be given and others "
@@ -80,14 +122,14 @@ def make_task(
 
 def _task(data: Comparisons, split: By, share_given: float, seed: int, most: int | None) -> Task:
     data = counted_users(data)
-    everybody = np.arange(data.n_users)
+    numbers = np.arange(data.n_users)
     if split != "people":
         given, held_out = split_comparisons(data, split, share_given, seed)
-        return _thinned_task(None, given, held_out, everybody, everybody, most, seed)
+        return _thinned_task(None, given, held_out, numbers, numbers, most, seed)
     if data.n_users < 3:
         raise DataError(
-            f"There are {data.n_users} people with comparisons; to learn from some and predict others, "
-            "give three at least."
+            f"There are {data.n_users} people with comparisons; to learn from some and predict "
+            "others, give three at least."
         )
     new = split_users(data.n_users, 3, seed=seed) == 0
     others = data.take_users(new)
@@ -102,7 +144,7 @@ def _task(data: Comparisons, split: By, share_given: float, seed: int, most: int
         else "People compared too few pairs for items to be held out: single comparisons are."
     )
     return _thinned_task(
-        data.take_users(~new), given, held_out, everybody[~new], everybody[new], most, seed, note
+        data.take_users(~new), given, held_out, numbers[~new], numbers[new], most, seed, note
     )
 
 
@@ -116,7 +158,7 @@ def _thinned_task(
     seed: int,
     note: str | None = None,
 ) -> Task:
-    """The task with each part thinned; without `train`, what is told is learnt from."""
+    """The task with each part thinned; without `train`, what is given is learnt from."""
     share_given, wanted = (
         thinned(given, most, "given", seed, people),
         thinned(held_out, most, "held_out", seed, people),
@@ -129,7 +171,7 @@ def _thinned_task(
 def _rated_task(
     table: RatingTable, split: By, share_given: float, seed: int, most: int | None
 ) -> Task:
-    """Ratings are dealt, and comparisons made from each part alone: what is held out leaves no trace in what is told."""
+    """Split ratings, then make comparisons of each part alone: what is held out leaves no trace."""
     if split == "comparisons":
         every = _learnt(rated(table, np.ones(len(table), bool), most, "train", seed))
         given, held_out = split_comparisons(every.kept, split, share_given, seed)
@@ -139,7 +181,7 @@ def _rated_task(
         if split == "people"
         else np.ones(table.n_users, bool)
     )
-    is_given, is_new = _dealt(table, share_given, seed), new[table.user]
+    is_given, is_new = _is_given(table, share_given, seed), new[table.user]
     rows: dict[Part, NDArray[np.bool_]] = {
         "given": is_new & is_given,
         "held_out": is_new & ~is_given,
@@ -173,15 +215,15 @@ def _learnt(found: Thinned) -> Thinned:
     return found
 
 
-def _dealt(table: RatingTable, share_given: float, seed: int) -> NDArray[np.bool_]:
-    """(n,) which ratings are told: so many as `given` of each person's, at random."""
-    draw = generator(seed, _DEAL).random(len(table))
+def _is_given(table: RatingTable, share_given: float, seed: int) -> NDArray[np.bool_]:
+    """(n,) which ratings are given: a fraction of each user's, at random."""
+    draw = generator(seed, _SPLIT).random(len(table))
     order = np.lexsort((draw, table.user))
     starts = table.starts()
     n = np.diff(starts)
-    place = np.empty(len(table), np.int64)
-    place[order] = np.arange(len(table)) - np.repeat(starts[:-1], n)
-    return place < np.round(n * share_given)[table.user]
+    order_of_draw = np.empty(len(table), np.int64)
+    order_of_draw[order] = np.arange(len(table)) - np.repeat(starts[:-1], n)
+    return order_of_draw < np.round(n * share_given)[table.user]
 
 
 def _columns(table: RatingTable, rows: NDArray[np.bool_]) -> Rated:

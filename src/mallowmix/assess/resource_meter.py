@@ -10,8 +10,14 @@ _STATM = Path("/proc/self/statm")
 
 
 class Meter:
-    """`with Meter() as meter: …`, then `meter.seconds`, and `meter.megabytes`: the growth of resident memory at its highest,
-    looked at a hundred times a second; None where the system does not say.
+    """A context manager that measures time and memory.
+
+    Attributes
+    ----------
+    seconds : float
+    megabytes : float or None
+        The growth of resident memory at its peak, sampled a hundred times a second; None where the
+        system does not say.
     """
 
     seconds: float = 0.0
@@ -42,7 +48,7 @@ class Meter:
 
 
 def resident() -> float | None:
-    """Megabytes of this process in memory now; None where that is not told in /proc."""
+    """Megabytes of this process in memory now; None where /proc does not say."""
     try:
         pages = int(_STATM.read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):

@@ -1,4 +1,8 @@
-"""What error to expect at this size: the same people asked the same pairs, answering as the model says, and learnt from anew."""
+"""The error to expect at this size, by simulation.
+
+The same users compare the same pairs, their choices are drawn from the model, and a model is learnt
+from them.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -8,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from mallowmix.assess.intervals.user_scores import Smooth, one_step, settle
+from mallowmix.assess.intervals.user_scores import Smooth, maximise_likelihood, one_step
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
@@ -21,7 +25,7 @@ from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Array
 
 _STEP = Step.SIMULATED_ERROR
-_AS_SAID = 8  # errors of the size that is said, which those of simulations are put beside
+_PRIOR_ERRORS = 8  # of the nominal size, added to those of simulations
 _WIDEST = 3.0  # beyond that the data is too little for any interval
 
 
@@ -29,8 +33,13 @@ _WIDEST = 3.0  # beyond that the data is too little for any interval
 class ExpectedError:
     """The mean error of a model learnt from data like this, if the model were true.
 
-    kendall : of each component, the fraction of pairs in the wrong order
-    phi, share : mean absolute errors over components
+    Attributes
+    ----------
+    kendall : tuple of float
+        For each component, the fraction of pairs in the wrong order.
+    phi, share : float
+        Mean absolute errors over components.
+    n_simulations : int
     """
 
     kendall: tuple[float, ...]
@@ -48,9 +57,26 @@ def expected_error(
     n_jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> ExpectedError:
-    """Draw everybody's answers anew from the model, learn on from it with `update`, and compare.
+    """Draw all choices anew from the model, learn from them with `update`, and compare.
 
-    Who was asked what, and how often, stays as it was. Starting at the truth leaves out the errors of a start from nothing.
+    Which pairs each user compares, and how often, stays as it was. Starting at the truth leaves out
+    the errors of the initialisation.
+
+    Parameters
+    ----------
+    model : AnyModel
+    comparisons : Comparisons
+        Those that the model was learnt from.
+    n_simulations : int
+    seed : int
+    n_jobs : int, optional
+        Threads.
+    progress : callable, optional
+        Called as ``progress(step, done, total)``.
+
+    Returns
+    -------
+    ExpectedError
     """
     distances, phis, shares = [], [], []
     for n in range(n_simulations):
@@ -68,7 +94,15 @@ def expected_error(
 
 
 class Simulated(NamedTuple):
-    """What learning the rankings too does to logit φ: its bias, the error of that, and how much wider it spreads."""
+    """What learning the rankings too does to logit φ.
+
+    Attributes
+    ----------
+    bias, error : float
+        The bias of logit φ, and the standard error of that.
+    widening : float
+        How many times wider logit φ spreads than with known rankings.
+    """
 
     bias: float
     error: float
@@ -86,16 +120,33 @@ def simulate_phi(
     n_jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Simulated:
-    """How far logit φ comes out from the φ that data is drawn with anew, over simulations and components (most often too small).
+    """Simulate the bias and the spread of logit φ when rankings are learnt from the same data.
 
-    part : how many of the people that the model was learnt from the comparisons are of; its own bias is so much smaller, and it
-        is the model's that is given
+    The model's φ and α have such biases themselves, and nearer to the truth the bias of φ is
+    larger. So half as many simulations go first, and the others are drawn with what those show
+    taken off φ and α (an iterated bootstrap). φ comes out too small most often.
 
-    The model's φ and α have such biases themselves, and nearer to the truth the bias of φ is larger. So half as many simulations
-    go first, and the others are drawn with what those show taken off φ and α (an iterated bootstrap).
+    The widening is that of the spread about the mean of each round, in standard errors that take
+    the rankings for known: from 1 to 3, shrunk towards 1 as eight more errors of that size would
+    do.
 
-    The widening is that of the spread about the mean of each round, in standard errors that take the rankings for known: from 1
-    to 3, and drawn towards 1 as eight more errors of that size would do.
+    Parameters
+    ----------
+    model : AnyModel
+    smooth : Smooth
+        η̂, where simulations start.
+    comparisons : Comparisons
+    n_simulations : int
+    part : float
+        The fraction of the model's users that the comparisons are of. The model's own bias, which
+        is returned, is smaller by this factor.
+    seed : int
+    n_jobs : int, optional
+    progress : callable, optional
+
+    Returns
+    -------
+    Simulated
     """
     first, eta = max(1, n_simulations // 2), smooth.eta
     errors, scaled = [], []
@@ -117,58 +168,60 @@ def simulate_phi(
 
 
 def _widening(rounds: list[Array]) -> float:
-    """How much wider errors spread, each in its own standard errors, than these say."""
+    """How much wider errors spread than their own standard errors."""
     size = sum(z.size for z in rounds)
     spread = (
         sum(float(np.sum((z - z.mean()) ** 2)) for z in rounds) * size / max(size - len(rounds), 1)
     )
-    return float(np.clip(np.sqrt((spread + _AS_SAID) / (size + _AS_SAID)), 1.0, _WIDEST))
+    return float(np.clip(np.sqrt((spread + _PRIOR_ERRORS) / (size + _PRIOR_ERRORS)), 1.0, _WIDEST))
 
 
 def _simulate(
     model: AnyModel, eta: Array, comparisons: Comparisons, draw: int, seed: int, n_jobs: int | None
 ) -> tuple[Array, Array]:
-    """Learnt from data drawn at η: (2, K) errors of logit φ and log α, and (K,) standard errors of the former."""
+    """Learn from draws at η: (2, K) errors of logit φ and log α, (K,) s.e. of logit φ."""
     K = model.n_components
     truth = M4(model.sigma, expit(eta[:K]), np.exp(eta[K:]), model.items)
-    votes = draw_again(truth, comparisons, seed=seed, draw=draw)
-    found = _learn_on(truth, votes, seed, n_jobs)
-    settled = settle(found, make_blocks(votes), ThreadEngine(n_jobs), steps=2, sweeps=60, seed=seed)
+    data = draw_again(truth, comparisons, seed=seed, draw=draw)
+    found = _learn_on(truth, data, seed, n_jobs)
+    at_maximum = maximise_likelihood(
+        found, make_blocks(data), ThreadEngine(n_jobs), steps=2, sweeps=60, seed=seed
+    )
     order = match_components(found.sigma, truth.sigma).found
     # (M, 2K) what each person adds to η̂
-    influence = one_step(settled, votes.user_weight[:, None] * settled.scores)
+    influence = one_step(at_maximum, data.user_weight[:, None] * at_maximum.scores)
     standard_error = np.sqrt(np.sum(influence[:, order] ** 2, axis=0))  # logit φ comes first in η
-    return settled.eta.reshape(2, K)[:, order] - eta.reshape(2, K), standard_error
+    return at_maximum.eta.reshape(2, K)[:, order] - eta.reshape(2, K), standard_error
 
 
-def _learn_on(model: AnyModel, votes: Comparisons, seed: int, n_jobs: int | None) -> FittedModel:
+def _learn_on(model: AnyModel, data: Comparisons, seed: int, n_jobs: int | None) -> FittedModel:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        return update(model, votes, seed=seed, n_jobs=n_jobs)
+        return update(model, data, seed=seed, n_jobs=n_jobs)
 
 
 def draw_again(
     model: AnyModel, comparisons: Comparisons, *, seed: int = 0, draw: int = 0
 ) -> Comparisons:
-    """The same people asked the same pairs as often, with weights drawn from the prior and answers from the model.
+    """Draw new choices for the same users and pairs: weights from the prior, then choices.
 
-    A row of weight 2.5 stands for three answers, of weights 1, 1 and ½.
+    A row of weight 2.5 stands for three choices, of weights 1, 1 and ½.
     """
-    votes = comparisons.with_items(model.items)
-    copies = np.ceil(votes.weight).astype(np.int64)
-    rows = np.repeat(np.arange(len(votes)), copies)
+    data = comparisons.with_items(model.items)
+    copies = np.ceil(data.weight).astype(np.int64)
+    rows = np.repeat(np.arange(len(data)), copies)
     weight = np.ones(len(rows))
-    weight[np.cumsum(copies) - 1] = votes.weight - (copies - 1)
+    weight[np.cumsum(copies) - 1] = data.weight - (copies - 1)
     random = generator(seed, _STEP, draw)
-    theta = draw_weights(model.alpha, votes.n_users, seed=int(random.integers(2**63)))
+    theta = draw_weights(model.alpha, data.n_users, seed=int(random.integers(2**63)))
     u, v = random.random((2, len(rows)))
-    taste = (u[:, None] >= np.cumsum(theta, axis=1)[votes.user[rows], :-1]).sum(axis=1)
+    component = (u[:, None] >= np.cumsum(theta, axis=1)[data.user[rows], :-1]).sum(axis=1)
     low, high = (
-        np.minimum(votes.winner, votes.loser)[rows],
-        np.maximum(votes.winner, votes.loser)[rows],
+        np.minimum(data.winner, data.loser)[rows],
+        np.maximum(data.winner, data.loser)[rows],
     )
-    first = v < model.beta()[taste, low, high]
+    first = v < model.beta()[component, low, high]
     winner, loser = np.where(first, low, high), np.where(first, high, low)
     return Comparisons.from_codes(
-        votes.user[rows], winner, loser, weight, votes.items, votes.users, votes.user_weight
+        data.user[rows], winner, loser, weight, data.items, data.users, data.user_weight
     )

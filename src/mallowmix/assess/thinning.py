@@ -1,7 +1,8 @@
-"""At most so many comparisons of a person, and so many people: drawn at random, a function of the seed and the person alone.
+"""At most so many comparisons of a user, and so many users, drawn at random.
 
-n ratings make up to n(n−1)/2 comparisons, which say far less than as many independent ones and take as long. Those of ratings are
-drawn while pairs are gone through, so that the rest are never held.
+A draw is a function of the seed and the user alone. n ratings make up to n(n−1)/2 comparisons,
+which say far less than as many independent ones and take as long. Those of ratings are drawn
+while pairs are enumerated, so that the rest are never in memory.
 """
 
 from dataclasses import replace
@@ -20,14 +21,14 @@ from mallowmix.numerics.token_gibbs import token_count
 from mallowmix.readers.rating_forms import count_pairs
 
 Part = Literal["train", "given", "held_out"]
-# comparisons kept of a person who rated n things, unless said otherwise: at most min(6 n, 150)
-A_ITEM, A_PERSON = (6, 150)
+# comparisons kept of a user with n ratings: at most min(6 n, 150) by default
+PER_ITEM, PER_USER = (6, 150)
 _STEPS: dict[Part, int] = {
     "train": int(Step.THIN_TRAIN),
     "given": int(Step.THIN_GIVEN),
     "held_out": int(Step.THIN_HELD_OUT),
 }  # each part is drawn on its own
-_PEOPLE = Step.SOME_USERS
+_USERS = Step.SOME_USERS
 Data = TypeVar("Data", bound=Comparisons | Rankings | RatingTable)
 
 
@@ -41,9 +42,23 @@ class Thinned(NamedTuple):
 def thinned(
     comparisons: Comparisons, most: int | None, part: Part, seed: int, people: NDArray[np.int64]
 ) -> Thinned:
-    """At most so many comparisons of each person; a row of weight w is w of them, what is left of a whole number one more.
+    """Keep at most so many comparisons of each user.
 
-    people : (M,) the numbers that their draws go by
+    Parameters
+    ----------
+    comparisons : Comparisons
+        A row of weight w is w comparisons; the fraction left over counts as one more.
+    most : int or None
+        How many; None keeps all.
+    part : {"train", "given", "held_out"}
+        Each part has draws of its own.
+    seed : int
+    people : ndarray of int, shape (M,)
+        The numbers that identify the users' draws.
+
+    Returns
+    -------
+    Thinned
     """
     made = comparisons.n_comparisons
     if most is None or not len(comparisons):
@@ -60,14 +75,27 @@ def thinned(
 def rated(
     table: RatingTable, rows: NDArray[np.bool_], most: int | None, part: Part, seed: int
 ) -> Thinned:
-    """The comparisons that some ratings make, over all people and items of the table: of who gave n of these ratings at most
-    min(6 n, most), 150 unless given. Equal ratings make none.
+    """Make comparisons of some ratings, over all users and items of the table.
+
+    Parameters
+    ----------
+    table : RatingTable
+    rows : ndarray of bool
+        Which ratings. Equal ratings make no comparison.
+    most : int or None
+        Of a user with n of these ratings at most min(6 n, most) comparisons; 150 unless given.
+    part : {"train", "given", "held_out"}
+    seed : int
+
+    Returns
+    -------
+    Thinned
     """
     user, item, level = table.user[rows], table.item[rows], table.level[rows]
     starts = np.searchsorted(user, np.arange(table.n_users + 1))
     made, _ = count_pairs(starts, level, False)
     kept = np.minimum(
-        made, np.minimum(A_ITEM * np.diff(starts), A_PERSON if most is None else most)
+        made, np.minimum(PER_ITEM * np.diff(starts), PER_USER if most is None else most)
     )
     columns = _drawn_pairs(
         starts, item, level, made, np.r_[0, np.cumsum(kept)], as_key(seed), _STEPS[part]
@@ -77,16 +105,14 @@ def rated(
     )
 
 
-def some_people(data: Data, n_users: int | None, seed: int) -> Data:
-    """So many people, at random, of those who count for anything; all where they are no more."""
+def draw_users(data: Data, n_users: int | None, seed: int) -> Data:
+    """Draw so many users at random, of those with a weight; all where they are no more."""
     counted: Any = counted_users(data) if isinstance(data, Comparisons) else data
     if n_users is None or counted.n_users <= n_users:
         return counted
-    drawn = np.sort(generator(seed, _PEOPLE).choice(counted.n_users, n_users, replace=False))
+    drawn = np.sort(generator(seed, _USERS).choice(counted.n_users, n_users, replace=False))
     taken: Any = (
-        _of_people(counted, drawn)
-        if isinstance(counted, RatingTable)
-        else counted.take_users(drawn)
+        _of_users(counted, drawn) if isinstance(counted, RatingTable) else counted.take_users(drawn)
     )
     return taken
 
@@ -94,12 +120,12 @@ def some_people(data: Data, n_users: int | None, seed: int) -> Data:
 def thinning_note(
     made: float, kept: float, most: int | None, *, of_ratings: bool
 ) -> tuple[str, ...]:
-    """What was left out, in a sentence; none where nothing was."""
+    """What was left out, in a sentence; empty where nothing was."""
     if kept >= made:
         return ()
-    cap = f"{A_PERSON if most is None else most:,} comparisons of a person"
+    cap = f"{PER_USER if most is None else most:,} comparisons of a person"
     rule = (
-        f"{cap}, and {A_ITEM} for each of their ratings, in a part"
+        f"{cap}, and {PER_ITEM} for each of their ratings, in a part"
         if of_ratings
         else f"{cap} in a part"
     )
@@ -108,8 +134,8 @@ def thinning_note(
     )
 
 
-def _of_people(table: RatingTable, numbers: NDArray[np.int64]) -> RatingTable:
-    """The ratings of these people alone."""
+def _of_users(table: RatingTable, numbers: NDArray[np.int64]) -> RatingTable:
+    """The ratings of these users alone."""
     new_number = np.full(table.n_users, -1, np.int32)
     new_number[numbers] = np.arange(len(numbers))
     rows = new_number[table.user] >= 0
@@ -124,7 +150,7 @@ def _of_people(table: RatingTable, numbers: NDArray[np.int64]) -> RatingTable:
 
 @nb.njit(cache=True, nogil=True)
 def _kept(starts, weight, people, most, key, step):
-    """How much of each row's weight is kept: of a person's pieces, whole comparisons mostly, at most so many."""
+    """How much of each row's weight is kept: of a user's whole comparisons at most so many."""
     kept = np.zeros(len(weight))
     for m in range(len(starts) - 1):
         rows = slice(starts[m], starts[m + 1])
@@ -135,7 +161,7 @@ def _kept(starts, weight, people, most, key, step):
 
 @nb.njit(cache=True, nogil=True)
 def _drawn_pairs(starts, things, level, made, first_row, key, step):
-    """User, winner, loser and weight of the comparisons that are kept, in the normal form's order: things ascend in a person.
+    """User, winner, loser and weight of the kept comparisons, items ascending within a user.
 
     Selection sampling: each pair is taken with probability (still wanted) / (still to come).
     """

@@ -1,4 +1,4 @@
-"""What is known about people besides their choices: a table with a column of users, joined to them by text."""
+"""Attributes of users: a table with a column of users, joined by text."""
 
 import csv
 from collections.abc import Mapping
@@ -16,9 +16,21 @@ Attributes = dict[str, list[str | None]]
 
 
 def read_attributes(source: Any, users: Labels, *, user: str = "user") -> Attributes:
-    """Each attribute as one value (as text, None where it is missing) for each of `users`.
+    """Read attributes: for each column one value per user, as text.
 
-    source : a path (.csv, .tsv, .parquet), a dataframe, an Arrow table, or a mapping of columns; `user` names its column of users
+    Parameters
+    ----------
+    source : path, dataframe, Arrow table, or mapping of columns
+        A path ends in .csv, .tsv or .parquet.
+    users : Labels
+        The users, in the order of the result.
+    user : str
+        The name of the column that holds the users.
+
+    Returns
+    -------
+    dict of str to list of (str or None)
+        None where a value is missing.
     """
     columns = _columns(source)
     if user not in columns:
@@ -38,12 +50,13 @@ def read_attributes(source: Any, users: Labels, *, user: str = "user") -> Attrib
     wanted = [row.get(text) for text in text_of(users)]
     if all(n is None for n in wanted):
         either = (
-            f"there is {text_of(users)[0]!r} in the votes, {names[0]!r} in the attributes"
+            f"there is {text_of(users)[0]!r} in the comparisons, {names[0]!r} in the attributes"
             if names
             else "they have no rows"
         )
         raise DataError(
-            f"None of the {len(wanted)} users is in the attributes: {either}. People must be named alike in both."
+            f"None of the {len(wanted)} users is in the attributes: {either}. "
+            "People must be named alike in both."
         )
     return {
         name: [None if n is None else _text(values[n]) for n in wanted]

@@ -74,7 +74,7 @@ class Experiment:
     columns : sequence of str
         The columns of a row.
     key : sequence of str
-        The columns that, with the version, tell rows apart.
+        The columns that, with the version, identify a row.
     tasks : callable
         ``tasks(request)`` is the list of everything to compute, each an `ExperimentTask`.
     rows : callable

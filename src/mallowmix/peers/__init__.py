@@ -1,1 +1,1 @@
-"""Other systems for the same data, one file each, behind one interface (`peers.interface`): what M4 is measured against."""
+"""Other systems for the same data, one per file, behind one interface (`peers.interface`)."""

@@ -1,10 +1,11 @@
-"""AMP: rankings drawn from a Mallows model among those that agree with a person's comparisons (Lu and Boutilier 2011).
+"""AMP: rankings drawn from a Mallows model among those that agree with a user's comparisons.
 
-Items are inserted in the order of the reference, as in repeated insertion (RIM). What the comparisons imply of the items that are
-already there leaves places l … h for the next one, and among these place j of t has probability ∝ φ^(t − j); it never gets stuck.
-The draw is not exact, but its weight is known, w = Π_t Σ_{j = l … h} φ^(t − j) / (1 + φ + … + φ^t), and the mean of w is the
-probability that a ranking agrees with the comparisons at all. For preferences between ordered groups (top-k lists, say) all
-weights are equal, and the draw is exact.
+Lu and Boutilier (2011). Items are inserted in the order of the reference, as in repeated insertion
+(RIM). What the comparisons imply about the items already inserted leaves positions l … h for the
+next one, and among these position j of t has probability ∝ φ^(t − j); there is always one left. The
+draw is not exact, but its weight is known, w = Π_t Σ_{j = l … h} φ^(t − j) / (1 + φ + … + φ^t), and
+the mean of w is the probability that a ranking agrees with the comparisons at all. For preferences
+between ordered groups (top-k lists, say) all weights are equal, and the draw is exact.
 """
 
 import numba as nb
@@ -20,7 +21,24 @@ STEP = int(Step.AMP)
 
 
 def closure(pairs: ArrayLike, n_items: int) -> NDArray[np.bool_]:
-    """(Q, Q) what comparisons (winner, loser) imply: `above[i, j]` where i must be above j. A contradiction is an error."""
+    """The transitive closure of comparisons.
+
+    Parameters
+    ----------
+    pairs : array_like of int, shape (n, 2)
+        (winner, loser).
+    n_items : int
+
+    Returns
+    -------
+    ndarray of bool, shape (Q, Q)
+        ``above[i, j]`` where i must be above j.
+
+    Raises
+    ------
+    DataError
+        Where the comparisons contradict each other.
+    """
     above = np.zeros((n_items, n_items), np.bool_)
     for i, j in np.asarray(pairs, np.int64).reshape(-1, 2):
         above[i, j] = True
@@ -28,7 +46,8 @@ def closure(pairs: ArrayLike, n_items: int) -> NDArray[np.bool_]:
     if above.diagonal().any():
         i = int(np.argmax(above.diagonal()))
         raise DataError(
-            f"The comparisons contradict themselves: item number {i} is, by way of others, above itself."
+            f"The comparisons contradict themselves: item number {i} is, by way of others, "
+            "above itself."
         )
     return above
 
@@ -36,7 +55,25 @@ def closure(pairs: ArrayLike, n_items: int) -> NDArray[np.bool_]:
 def draw_consistent(
     order: ArrayLike, phi: float, above: NDArray[np.bool_], size: int, *, seed: int = 0
 ) -> tuple[NDArray[np.int32], Array]:
-    """(size, Q) orders that agree with `above` (a transitive closure), best item first, and (size,) the logs of their weights."""
+    """Draw rankings that agree with given comparisons.
+
+    Parameters
+    ----------
+    order : array_like of int, shape (Q,)
+        The reference, best item first.
+    phi : float
+    above : ndarray of bool, shape (Q, Q)
+        A transitive closure (`closure`).
+    size : int
+    seed : int
+
+    Returns
+    -------
+    orders : ndarray of int, shape (size, Q)
+        Best item first.
+    log_weight : ndarray, shape (size,)
+        Logs of the importance weights.
+    """
     reference = as_permutations(order, "order")
     orders, log_weight = np.empty((size, len(reference)), np.int32), np.empty(size)
     _draw_many(reference, tables(len(reference), phi), above, as_key(seed), orders, log_weight)
@@ -44,7 +81,7 @@ def draw_consistent(
 
 
 def tables(n_items: int, phi: float) -> Array:
-    """(Q + 1,) S_0 … S_Q with S_g = 1 + φ + … + φ^(g−1): all that the draws need to know of φ."""
+    """(Q + 1,) S_0 … S_Q with S_g = 1 + φ + … + φ^(g−1), from which draws follow."""
     return np.r_[0.0, np.cumsum(max(phi, 1e-9) ** np.arange(n_items))]
 
 
@@ -61,7 +98,7 @@ def close(above, among):
 
 @nb.njit(cache=True, nogil=True)
 def insert(reference, S, above, state, order):
-    """One draw into `order`; the new state of the stream, and the log of the weight. S as from `tables`."""
+    """One draw into `order`; the new state of the stream and the log weight. S as from `tables`."""
     phi, log_weight = S[2] - S[1] if len(S) > 2 else 0.0, 0.0
     for t in range(len(reference)):
         item, low, high = reference[t], 0, t
@@ -72,15 +109,15 @@ def insert(reference, S, above, state, order):
                 high = r
                 break
         state, u = splitmix(state)
-        steps = high - low + 1  # places high, high − 1, …, low: ∝ 1, φ, φ², …
+        steps = high - low + 1  # positions high, high − 1, …, low: ∝ 1, φ, φ², …
         log_weight += (t - high) * np.log(phi) + np.log(S[steps] / S[t + 1]) if t > 0 else 0.0
         target, back = u * S[steps], 0
         while back < steps - 1 and S[back + 1] <= target:
             back += 1
-        place = high - back
-        for r in range(t, place, -1):
+        position = high - back
+        for r in range(t, position, -1):
             order[r] = order[r - 1]
-        order[place] = item
+        order[position] = item
     return state, log_weight
 
 
@@ -93,7 +130,10 @@ def _draw_many(reference, S, above, key, orders, log_weight):
 
 @nb.njit(cache=True, nogil=True)
 def take_in(first, last, pair, above, among):
-    """A person's comparisons and what follows from them, into `above`; the items that they are about, into `among`; how many."""
+    """Write a user's comparisons and what they imply into `above`, their items into `among`.
+
+    Returns how many items there are.
+    """
     Q, n = above.shape[0], 0
     for row in range(first, last):
         i, j = pair[row] // Q, pair[row] % Q
@@ -111,7 +151,7 @@ def take_in(first, last, pair, above, among):
 
 @nb.njit(cache=True, nogil=True)
 def clear(above, among):
-    """Forget what a person's comparisons said."""
+    """Reset what a user's comparisons wrote."""
     for i in among:
         for j in among:
             above[i, j] = False
@@ -119,7 +159,7 @@ def clear(above, among):
 
 @nb.njit(cache=True, nogil=True)
 def find_cycles(starts, pair, Q):
-    """(M,) who contradicts themselves."""
+    """(M,) whose comparisons contain a cycle."""
     above, among, cyclic = (
         np.zeros((Q, Q), np.bool_),
         np.empty(Q, np.int64),
@@ -135,7 +175,10 @@ def find_cycles(starts, pair, Q):
 
 @nb.njit(cache=True, nogil=True)
 def weighted_draws(order, S, log_share, above, user, step, draw, key, orders, log_w, log_p):
-    """Draws for one person and all components, log (a_k w_s / S) of each, and log a_k p(comparisons | k); log p of all."""
+    """Draws for one user and all components.
+
+    Writes log (a_k w_s / S) of each draw and log a_k p(comparisons | k); returns log p of all.
+    """
     K, n_draws = log_w.shape
     for k in range(K):
         for s in range(n_draws):

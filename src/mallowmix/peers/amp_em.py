@@ -1,11 +1,13 @@
-"""Mixtures of Mallows models whose people have one ranking each, seen through some comparisons: EM with AMP draws.
+"""Mixtures of Mallows models with one ranking per user, learnt from comparisons by EM with AMP.
 
-For every person and component, draws of rankings that agree with the person's comparisons, and their weights w_s (`peers.amp`):
+For every user and component, rankings are drawn that agree with the user's comparisons, with
+weights w_s (`peers.amp`):
 
-    p(comparisons | k) ≈ mean w_s,      r_k ∝ a_k mean w_s,      i above j with probability Σ_s w_s [i above j] / Σ_s w_s.
+    p(comparisons | k) ≈ mean w_s,    r_k ∝ a_k mean w_s,
+    i above j with probability Σ_s w_s [i above j] / Σ_s w_s.
 
-So the E-step is importance sampling, right in the limit of many draws. M: σ_k agrees best with how often i is above j (local
-Kemeny: insertion search), φ_k solves E d(φ) = mean distance.
+So the E-step is importance sampling, right in the limit of many draws. M: σ_k agrees best with how
+often i is above j (local Kemeny: insertion search), φ_k solves E d(φ) = mean distance.
 """
 
 from dataclasses import dataclass
@@ -34,11 +36,17 @@ from mallowmix.typing import Array
 
 @dataclass(frozen=True)
 class MixtureOfRankings:
-    """Every person holds one of K Mallows components and has drawn one ranking from it, which all their comparisons come from.
-    Needs comparisons in which nobody contradicts themselves; assumes K types of people.
+    """Mixture of K Mallows components, one for each user, who draws one ranking from it.
 
-    n_draws : rankings for a person and component in an E-step; grows fourfold over the iterations
-    n_starts, n_iter : of EM
+    All comparisons of a user follow that ranking. Needs comparisons without cycles within a user;
+    assumes K types of users.
+
+    Parameters
+    ----------
+    n_draws : int
+        Rankings for a user and component in an E-step; grows fourfold over the iterations.
+    n_starts, n_iter : int
+        Of EM.
     """
 
     n_draws: int = 8
@@ -48,7 +56,7 @@ class MixtureOfRankings:
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
 
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedOneRanking:
-        """Learn from comparisons (or rankings, full or partial: what they put in order)."""
+        """Learn from comparisons (or from those that full or partial rankings imply)."""
         return FittedOneRanking(self.learnt(need_comparisons(self, data), n_components, seed))
 
     def learnt(self, data: Comparisons, K: int, seed: int) -> FittedModel:
@@ -86,15 +94,15 @@ class _Sent(NamedTuple):
 
 
 def check_consistent(data: Comparisons, blocks: list[Block], engine: Engine, name: str) -> None:
-    """A DataError that names the first person who contradicts themselves."""
+    """Raise a DataError that names the first user whose comparisons contain a cycle."""
     parts = engine.map(_cycles, blocks)
     cyclic = np.flatnonzero(np.concatenate(parts))
     if len(cyclic):
         others = f" (and {len(cyclic) - 1:,} others)" if len(cyclic) > 1 else ""
         raise DataError(
-            f"User {data.users.tolist()[cyclic[0]]!r}{others} contradicts themselves: their comparisons go round in a circle, "
-            f"so no one "
-            f"ranking can have made them. {name} needs that; the mixture of Mallows with independent comparisons "
+            f"User {data.users.tolist()[cyclic[0]]!r}{others} contradicts themselves: "
+            "their comparisons go round in a circle, so no one ranking can have made them. "
+            f"{name} needs that; the mixture of Mallows with independent comparisons "
             "(MixtureOfMallows, mixture-mallows) and M4 do not."
         )
 
@@ -112,7 +120,22 @@ def em_rankings(
     n_draws: int,
     key: np.uint64,
 ) -> Mixture:
-    """EM with more and more draws; the first half of the iterations moves fast, the second settles."""
+    """EM with more and more draws: first fast iterations, then precise ones.
+
+    Parameters
+    ----------
+    blocks : list of Block
+    engine : Engine
+    start : Mixture
+        The initialisation.
+    n_iter, n_draws : int
+    key : uint64
+        Of the random streams.
+
+    Returns
+    -------
+    Mixture
+    """
     found = start
     for iteration in range(n_iter):
         draws = n_draws * (1 if iteration < n_iter // 2 else 2 if iteration < n_iter - 3 else 4)
@@ -130,9 +153,7 @@ def _sent(found: Mixture, draws: int, iteration: int, key: np.uint64) -> _Sent:
 
 
 def _m_step(above: Array, held: Array, components: MallowsComponents) -> MallowsComponents:
-    """σ from (K, Q, Q) how often i is above j, from the last σ and from Borda's order, whichever ends better; φ from
-    distances.
-    """
+    """σ from (K, Q, Q) how often i is above j, by two searches; φ from distances."""
     sigma, phi = components.sigma.copy(), components.phi.copy()
     for k, table in enumerate(above):
         orders = [
@@ -157,7 +178,7 @@ def _e_step(block: Block, sent: _Sent, _: Any) -> tuple[tuple[Array, Array, floa
 
 @nb.njit(cache=True, nogil=True)
 def _expect(first_user, starts, pair, user_weight, order, S, log_share, n_draws, iteration, key):
-    """(K, Q, Q) how often i is above j, (K,) how many hold each, and the log-likelihood; people counted by their weight."""
+    """(K, Q, Q) how often i is above j, (K,) users of each component, and the log-likelihood."""
     K, Q = order.shape
     table, held, value = np.zeros((K, Q, Q)), np.zeros(K), 0.0
     above, among = np.zeros((Q, Q), np.bool_), np.empty(Q, np.int64)

@@ -1,10 +1,11 @@
-"""People who have one ranking each, drawn from a Mallows component: where they stand and what they would choose, by AMP draws.
+"""Users with one ranking each, drawn from a Mallows component: posteriors and predictions by AMP.
 
-    P(i over j | told) = Σ_k r_k P_k(i above j | told),      r_k ∝ a_k p(told | k).
+    P(i over j | given) = Σ_k r_k P_k(i above j | given),      r_k ∝ a_k p(given | k).
 
-Everybody is seen through the same draws, so that a person is predicted alike, alone or among others. A share of draws that is
-estimated from few of them (E effective ones) is drawn towards β: (E p + β) / (E + 1). Whoever contradicts themselves cannot have
-one ranking, and is placed by independent comparisons.
+All users share the same random draws, so that a user is predicted alike, alone or among others. A
+probability that is estimated from few draws (E effective ones) is shrunk towards β:
+(E p + β) / (E + 1). A user whose comparisons contain a cycle cannot have one ranking; their weights
+come from independent comparisons.
 """
 
 from dataclasses import dataclass
@@ -32,7 +33,17 @@ _STEP = int(Step.AMP_USERS)
 
 @dataclass(frozen=True, eq=False)
 class FittedOneRanking:
-    """Mallows components at the vertices; `n_draws` rankings a component for each person (fewer for many items, unless given)."""
+    """Mallows components, one for each user, and one ranking for each user.
+
+    Attributes
+    ----------
+    model : FittedModel
+        With all prior mass at the vertices.
+    n_draws : int, optional
+        Rankings for each user and component; 400, fewer for many items, unless given.
+    settings : tuple of (str, float)
+        What was chosen by validation.
+    """
 
     model: FittedModel
     n_draws: int | None = None
@@ -45,7 +56,7 @@ class FittedOneRanking:
 
     @property
     def components(self) -> Array:
-        """(K, Q) how often each item wins against another one, by component."""
+        """(K, Q) how often each item wins, on average over opponents, by component."""
         return of_model(self.model).components
 
     @property
@@ -54,11 +65,11 @@ class FittedOneRanking:
         return self.n_draws or max(60, min(400, 400_000 // self.model.n_items**2))
 
     def weights(self, people: Any) -> Array:
-        """(M, K) the probability that each person holds each component."""
+        """(M, K) the probability that each user belongs to each component."""
         return self._over(people, np.zeros(0, np.int64), np.zeros(0, np.int64))[0]
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
-        """(M, n) the probability that each person prefers the first of each pair. People need not have been seen before."""
+        """(M, n) the probability that each user, new or not, prefers the first of each pair."""
         return self._over(people, *pair_numbers(self.items, pairs))[1]
 
     def _over(
@@ -70,7 +81,7 @@ class FittedOneRanking:
         sent = _Sent(
             prepare(model), order_of(model.sigma), S, np.log(model.share), first, second, self.draws
         )
-        parts = ThreadEngine().map(_place, make_blocks(people), sent)
+        parts = ThreadEngine().map(_infer, make_blocks(people), sent)
         return np.concatenate([part[0] for part in parts]), np.concatenate(
             [part[1] for part in parts]
         )
@@ -87,8 +98,8 @@ class _Sent(NamedTuple):
 
 
 @map_step("AMP weights")
-def _place(block: Block, sent: _Sent) -> tuple[Array, Array]:
-    """(M, K) which component each holds, (M, n) probabilities of pairs."""
+def _infer(block: Block, sent: _Sent) -> tuple[Array, Array]:
+    """(M, K) posterior of the component, (M, n) probabilities of pairs."""
     beta = sent.prepared.beta[sent.first * block.n_items + sent.second]  # (n, K)
     cyclic = find_cycles(block.starts, block.pair, block.n_items)
     model = (sent.order, sent.S, sent.log_share, beta, sent.first, sent.second, sent.n_draws)
@@ -103,7 +114,11 @@ def _place(block: Block, sent: _Sent) -> tuple[Array, Array]:
 def _predict_rows(starts, pair, cyclic, order, S, log_share, beta, first, second, n_draws):
     M, (K, Q), n = len(starts) - 1, order.shape, len(first)
     held, p = np.zeros((M, K)), np.zeros((M, n))
-    above, among, place = np.zeros((Q, Q), np.bool_), np.empty(Q, np.int64), np.empty(Q, np.int64)
+    above, among, position = (
+        np.zeros((Q, Q), np.bool_),
+        np.empty(Q, np.int64),
+        np.empty(Q, np.int64),
+    )
     orders, log_w, log_p, wins = (
         np.empty((K, n_draws, Q), np.int32),
         np.empty((K, n_draws)),
@@ -124,9 +139,9 @@ def _predict_rows(starts, pair, cyclic, order, S, log_share, beta, first, second
                 share = np.exp(log_w[k, s] - log_p[k])
                 squares += share * share
                 for r in range(Q):
-                    place[orders[k, s, r]] = r
+                    position[orders[k, s, r]] = r
                 for a in range(n):
-                    wins[a] += share * (place[first[a]] < place[second[a]])
+                    wins[a] += share * (position[first[a]] < position[second[a]])
             effective = 1.0 / squares if squares > 0 else 0.0
             for a in range(n):
                 p[m, a] += held[m, k] * (effective * wins[a] + beta[a, k]) / (effective + 1.0)

@@ -19,7 +19,10 @@ from mallowmix.typing import Array
 
 @dataclass(frozen=True, eq=False)
 class FittedScores:
-    """One score for every item, the same for everybody: P(i over j) = σ(s_i − s_j). No scores, no components: a coin."""
+    """One score for every item, the same for all users: P(i over j) = σ(s_i − s_j).
+
+    Without scores, and so without components, it is a coin.
+    """
 
     items: Labels
     scores: Array  # (K, Q), K 0 or 1
@@ -30,7 +33,7 @@ class FittedScores:
         return self.scores
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
-        """(people, pairs) the same row for all; `people` are comparisons, or anything that has a length."""
+        """(M, n) the same row for all; `people` are comparisons, or anything that has a length."""
         first, second = pair_numbers(self.items, pairs)
         total = self.scores.sum(axis=0)
         row = expit(total[first] - total[second])
@@ -39,7 +42,7 @@ class FittedScores:
 
 @dataclass(frozen=True)
 class OneMallows:
-    """One ranking for all, followed with the same noise by all. Needs comparisons; K is 1 whatever is asked for."""
+    """One ranking for all, followed with the same noise. Needs comparisons; K is always 1."""
 
     name: str = "one Mallows"
     needs: Literal["comparisons", "ratings"] = "comparisons"
@@ -51,10 +54,15 @@ class OneMallows:
 
 @dataclass(frozen=True)
 class BradleyTerry:
-    """One score for every item, P(i over j) = σ(s_i − s_j), by choix (iterative Luce spectral ranking). Needs comparisons;
-    assumes that all people have the same taste, and that scores say it all.
+    """One score for every item, P(i over j) = σ(s_i − s_j), by choix (iterative Luce spectral).
 
-    alpha : choix's regularisation, so many wins of every item over every other one, roughly; 0 may not converge
+    Needs comparisons; assumes that all users have the same preferences.
+
+    Parameters
+    ----------
+    alpha : float
+        choix's regularisation, roughly the number of wins of every item over every other one; 0 may
+        not converge.
     """
 
     alpha: float = 0.1
@@ -62,12 +70,13 @@ class BradleyTerry:
     needs: Literal["comparisons", "ratings"] = "comparisons"
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedScores:
-        """Learn from comparisons; everybody's `user_weight` counts."""
+        """Learn from comparisons; users count by their `user_weight`."""
         try:
             import choix
         except ImportError:
             raise DataError(
-                "Bradley–Terry is computed by choix, which is not installed: pip install 'mallowmix[peers]'."
+                "Bradley–Terry is computed by choix, which is not installed: "
+                "pip install 'mallowmix[peers]'."
             ) from None
         try:
             scores = choix.ilsr_pairwise_dense(wins_of(data), alpha=self.alpha, max_iter=1000)
@@ -80,8 +89,10 @@ class BradleyTerry:
 
 @dataclass(frozen=True)
 class Borda:
-    """Items by their share of wins; P(i over j) = σ(c (s_i − s_j)) with one c for all, by maximum likelihood on the same data.
-    Needs comparisons; assumes that all people have the same taste and that all items met opponents alike.
+    """Items by their fraction of wins; P(i over j) = σ(c (s_i − s_j)), c by maximum likelihood.
+
+    Needs comparisons; assumes that all users have the same preferences and that all items met
+    similar opponents.
     """
 
     name: str = "Borda"
@@ -112,7 +123,7 @@ class Coin:
 
 
 def wins_of(data: Comparisons) -> Array:
-    """(Q, Q) how often each item was put over each other one, people counted by their weight."""
+    """(Q, Q) how often each item was preferred to each other one, users counted by their weight."""
     weight = data.weight * data.user_weight[data.user]
     return (
         np.bincount(data.pair, weight, data.n_items**2).astype(np.float64).reshape(data.n_items, -1)

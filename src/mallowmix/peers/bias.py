@@ -1,4 +1,4 @@
-"""User + item bias: some people are generous and some things are good. The baseline that every system for ratings must beat."""
+"""User + item bias, the baseline that every system for ratings must beat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +19,19 @@ _HELD = Step.BIAS
 
 @dataclass(frozen=True)
 class Bias:
-    """Ratings are mean + b_user + b_item, the b shrunk towards 0. Needs ratings; assumes that all people have the same taste.
+    """Ratings are mean + b_user + b_item, the b shrunk towards 0.
 
-    shrinkage : candidates for the penalties λ of people and of items; where there are several, the pair is chosen by the error on
-        a tenth of the ratings, held out, and then all ratings are used
+    Needs ratings; assumes that all users have the same preferences.
+
+    Parameters
+    ----------
+    shrinkage : sequence of float
+        Candidates for the penalties λ of users and of items. Where there are several, the pair is
+        chosen by the error on a tenth of the ratings, held out, and then all ratings are used.
+    n_sweeps : int
+        Alternating updates.
+    scale : Scale
+        Of the ratings.
     """
 
     shrinkage: Sequence[float] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -32,7 +41,7 @@ class Bias:
     needs: Literal["comparisons", "ratings"] = "ratings"
 
     def fit(self, data: Any, n_components: int = 1, *, seed: int = 0) -> FittedRatings:
-        """Learn from ratings. There are no components to choose: `n_components` is ignored, the items' biases are the one row."""
+        """Learn from ratings; `n_components` is ignored: the items' biases are the one row."""
         if not self.shrinkage or min(self.shrinkage) < 0:
             raise OptionError(
                 option="shrinkage",
@@ -52,7 +61,7 @@ class Bias:
         return fitted_ratings(table, U, V, mean, float(np.sqrt(np.mean(residual**2))))
 
     def chosen(self, table: RatingTable, seed: int) -> tuple[float, float]:
-        """λ of people and of items with the least error on ratings held out."""
+        """λ of users and of items with the least error on held-out ratings."""
         pairs = list(product(self.shrinkage, self.shrinkage))
         if len(pairs) == 1 or len(table) < 10:
             return pairs[len(pairs) // 2]
@@ -68,7 +77,7 @@ class Bias:
     def biases(
         self, table: RatingTable, rows: NDArray[np.bool_], lambda_user: float, lambda_item: float
     ) -> tuple[Array, Array, float]:
-        """The b that minimise Σ (r − mean − b_u − b_i)² + λ_u Σ b_u² + λ_i Σ b_i², one side after the other."""
+        """The b that minimise Σ (r − mean − b_u − b_i)² + λ_u Σ b_u² + λ_i Σ b_i², in turn."""
         user, item, rating = table.user[rows], table.item[rows], table.rating[rows]
         mean = float(rating.mean())
         b_user, b_item = np.zeros(table.n_users), np.zeros(table.n_items)

@@ -1,7 +1,8 @@
-"""BPMF: Bayesian probabilistic matrix factorisation by Gibbs sampling (Salakhutdinov and Mnih, 2008).
+"""BPMF: Bayesian probabilistic matrix factorisation by Gibbs sampling.
 
-People's factors u and items' factors v are normal around means of their own with precisions of their own, which have a
-normal-Wishart prior. A rating is normal around mean + u·v with precision `noise_precision`. Predictions are averaged over draws.
+Salakhutdinov and Mnih (2008). Users' factors u and items' factors v are normal around means of
+their own with precisions of their own, which have a normal-Wishart prior. A rating is normal around
+mean + u·v with precision `noise_precision`. Predictions are averaged over draws.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +24,10 @@ _HYPER, _ITEMS, _USERS = Step.BPMF_HYPER, Step.BPMF_ITEMS, Step.BPMF_USERS
 
 
 class Side(NamedTuple):
-    """Ratings sorted by one side (people or items): rows of its m-th are starts[m]:starts[m + 1]; `other` is who they meet."""
+    """Ratings sorted by one side (users or items).
+
+    Rows of its m-th are starts[m]:starts[m + 1]; `other` is the index on the other side.
+    """
 
     starts: NDArray[np.int64]
     other: NDArray[np.int32]
@@ -32,10 +36,25 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True)
 class BPMF:
-    """Needs ratings by known people; assumes that stars are numbers with normal noise, and tastes are normal around the average.
+    """Bayesian probabilistic matrix factorisation.
 
-    The defaults are those of the published code: it starts from PMF, and an epoch is a draw of the means and precisions and then
-    two sweeps over items and people. Every draw counts from the first on, the PMF solution among them.
+    Needs ratings by known users; assumes that ratings are numbers with normal noise, and that
+    factors are normal around their mean. The defaults are those of the published code: it starts
+    from PMF, and an epoch is a draw of the means and precisions and then two sweeps over items and
+    users. All draws count from the first on, the PMF solution among them.
+
+    Parameters
+    ----------
+    n_epochs, n_sweeps : int
+        Epochs, and sweeps in each.
+    noise_precision : float
+        β.
+    prior_strength : float
+        b₀ of the means; the Wishart has W₀ = I and K degrees of freedom.
+    start : PMF
+        The initialisation.
+    scale : Scale
+        Of the ratings.
     """
 
     n_epochs: int = 50
@@ -48,7 +67,7 @@ class BPMF:
     needs: Literal["comparisons", "ratings"] = "ratings"
 
     def fit(self, data: Any, n_components: int, *, seed: int = 0) -> FittedRatings:
-        """Learn from ratings; every draw of the factors is kept, so that any (person, thing) can be asked for later."""
+        """Learn from ratings; all draws of the factors are kept for predictions."""
         check_at_least("n_components", n_components, 1)
         check_at_least("n_epochs", self.n_epochs, 1)
         table = rating_table(data, scale=self.scale)
@@ -72,7 +91,10 @@ class BPMF:
         return fitted_ratings(table, users, items, mean, self.noise_precision**-0.5)
 
     def draw_prior(self, X: Array, random: np.random.Generator) -> tuple[Array, Array]:
-        """μ and Λ given the factors: Λ ~ Wishart, μ ~ N((b₀ μ₀ + N x̄) / (b₀ + N), ((b₀ + N) Λ)⁻¹) with μ₀ = 0."""
+        """Draw μ and Λ given the factors.
+
+        Λ ~ Wishart, μ ~ N((b₀ μ₀ + N x̄) / (b₀ + N), ((b₀ + N) Λ)⁻¹) with μ₀ = 0.
+        """
         scale, freedom, center, strength = self.prior_parameters(X)
         K = X.shape[1]
         precision = np.reshape(wishart.rvs(freedom, scale, random_state=random), (K, K))
@@ -80,7 +102,7 @@ class BPMF:
         return center + np.linalg.solve(L.T, random.standard_normal(K)), precision
 
     def prior_parameters(self, X: Array) -> tuple[Array, int, Array, float]:
-        """Of the normal-Wishart given factors: its scale, degrees of freedom, center and strength.
+        """Of the normal-Wishart given factors: its scale, degrees of freedom, centre and strength.
 
         W⁻¹ = W₀⁻¹ + N S + N b₀ / (b₀ + N) x̄ x̄ᵀ, with S divided by N − 1 as in the published code.
         """
@@ -94,17 +116,17 @@ class BPMF:
     def draw_factors(
         self, side: Side, other: Array, mu: Array, precision: Array, normals: Array
     ) -> Array:
-        """Everybody's factors given the other side's; with `normals` of 0, their conditional means."""
+        """All factors of a side given the other's; with `normals` of 0, their conditional means."""
         return _draw_rows(*side, other, precision, precision @ mu, self.noise_precision, normals)
 
 
 def _with_row(X: Array, row: Array) -> Array:
-    """The factors and, last, those of whoever is not known: the population's mean."""
+    """The factors and, last, those of an unknown user or item: the population's mean."""
     return np.vstack([X, row])
 
 
 def _sides(table: RatingTable, mean: float) -> tuple[Side, Side]:
-    """The ratings by people (as the table is sorted) and by items."""
+    """The ratings by users (as the table is sorted) and by items."""
     residual = table.rating - mean
     order = np.argsort(table.item, kind="stable")
     item_starts = np.searchsorted(table.item[order], np.arange(table.n_items + 1)).astype(np.int64)
@@ -115,7 +137,7 @@ def _sides(table: RatingTable, mean: float) -> tuple[Side, Side]:
 
 @nb.njit(cache=True, nogil=True)
 def _draw_rows(starts, other, residual, factors, precision, prior, beta, normals):
-    """Draws x ~ N(P⁻¹ h, P⁻¹) with P = Λ + β Σ v vᵀ and h = Λ μ + β Σ r v: with P = L Lᵀ, x = L⁻ᵀ (L⁻¹ h + z)."""
+    """Draw x ~ N(P⁻¹ h, P⁻¹), P = Λ + β Σ v vᵀ = L Lᵀ, h = Λ μ + β Σ r v: x = L⁻ᵀ (L⁻¹ h + z)."""
     M, K = normals.shape
     out, P, h = np.empty((M, K)), np.empty((K, K)), np.empty(K)
     for m in range(M):

@@ -1,4 +1,4 @@
-"""Bradley–Terry columns in place of rankings: mixed membership (M4's machinery) and the plain mixture, one column a person."""
+"""Bradley–Terry components: mixed membership as in M4, and a mixture with one per user."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,10 +29,16 @@ _LEAST = 1e-3  # share of a component
 
 @dataclass(frozen=True)
 class MixedBTL:
-    """Scores for every item in each of K components, P = Σ_k θ_k σ(s_ki − s_kj), θ a person's own. Needs comparisons, some at
-    least of each person; bends more than rankings do, and has Q numbers a component to learn.
+    """Mixed-membership BTL: P = Σ_k θ_k σ(s_ki − s_kj), θ a user's own weights.
 
-    n_fits, calibrated : as for M4 (`peers.mixed_mallows_peer`)
+    Needs comparisons, some at least of each user; more flexible than rankings, with Q parameters
+    per component to learn.
+
+    Parameters
+    ----------
+    n_fits : int
+    calibrated : bool
+        As for M4 (`peers.mixed_mallows_peer`).
     """
 
     n_fits: int = 1
@@ -49,10 +55,18 @@ class MixedBTL:
 
 @dataclass(frozen=True)
 class MixtureOfBT:
-    """Every person holds one of K Bradley–Terry columns. Needs comparisons; assumes K types of people, all of a type alike.
+    """Mixture of K Bradley–Terry components, one for each user.
 
-    Learnt by EM from the columns of mixed-membership fits. likelihood_weights : candidates for what one comparison of a person counts for
-    when they are placed; chosen on a third of the training people where there are several.
+    Needs comparisons; assumes K types of users, all of a type alike. Learnt by EM from the
+    components of mixed-membership fits.
+
+    Parameters
+    ----------
+    n_fits, n_iter : int
+        Mixed-membership fits to start from, and iterations of EM.
+    likelihood_weights : sequence of float
+        Candidates for the likelihood weight of one comparison; where there are several, chosen on a
+        third of the training users.
     """
 
     n_fits: int = 1
@@ -77,12 +91,12 @@ class MixtureOfBT:
         )
 
     def learnt(self, data: Comparisons, K: int, seed: int) -> FittedModel:
-        """EM for everybody's column, from each mixed-membership fit."""
+        """EM for one component per user, from each mixed-membership fit."""
         model = fit_quietly(
             data, K, SpectralOptions(), seed, components="bradley-terry", n_fits=self.n_fits
         )
         blocks, engine = make_blocks(data), ThreadEngine()
-        fits = [em(member, blocks, engine, self.n_iter) for member in model.members]
+        fits = [em_bradley_terry(member, blocks, engine, self.n_iter) for member in model.members]
         return replace(with_scores(fits[0]), ensemble=Ensemble(tuple(fits[1:])))
 
 
@@ -91,7 +105,7 @@ def _at_vertices(model: FittedModel, likelihood_weight: float) -> FittedModel:
     return replace(model, calibration=calibration)
 
 
-def em(
+def em_bradley_terry(
     model: ComponentModel,
     blocks: list[Block],
     engine: Engine,
@@ -99,7 +113,22 @@ def em(
     *,
     ridge: float = RIDGE,
 ) -> BradleyTerryModel:
-    """Mixture of Bradley–Terry: which component each person holds, then the scores and shares, and again."""
+    """EM for a mixture of Bradley–Terry components.
+
+    Parameters
+    ----------
+    model : ComponentModel
+        The initialisation: its scores, if it has any, and its shares.
+    blocks : list of Block
+    engine : Engine
+    n_iter : int
+    ridge : float
+        Prior precision of a score.
+
+    Returns
+    -------
+    BradleyTerryModel
+    """
     Q, K = model.n_items, model.n_components
     scores = model.scores if isinstance(model, BradleyTerryModel) else np.zeros((K, Q))
     share, prepared = model.share, prepare_components(model, Calibration(vertex_share=1.0))
@@ -115,7 +144,7 @@ def em(
 
 
 def _table(scores: Array) -> Array:
-    """(Q², K) β of the columns."""
+    """(Q², K) β of the components."""
     beta = np.clip(
         expit(scores[:, :, None] - scores[:, None, :]),
         least_beta.INFERENCE,
@@ -126,7 +155,7 @@ def _table(scores: Array) -> Array:
 
 @reduce_step("mixture of BT E-step")
 def _e_step(block: Block, prepared: PreparedModel, _: Any) -> tuple[tuple[Array, Array], None]:
-    """(Q², K) wins by column, and (K,) how many people hold each."""
+    """(Q², K) wins by component, and (K,) how many users belong to each."""
     held, _at_vertex = vertex_posterior(block, prepared, block.weight)
     held = held * block.user_weight[:, None]
     person = np.repeat(np.arange(block.n_users), np.diff(block.starts))

@@ -1,7 +1,7 @@
-"""What peers with columns β and a prior of people's weights share: anyone is placed among the columns, then predicted.
+"""What peers with components β and a prior of the weights share: infer weights, then predict.
 
-β may be any table of pairwise probabilities, not only Mallows or Bradley–Terry columns; `model` is there where it is one of
-these, and everything in `assess` then works with it.
+β may be any table of pairwise probabilities, not only Mallows or Bradley–Terry components; `model`
+is there where it is one of these, and everything in `assess` then works with it.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,17 @@ from mallowmix.typing import Array
 
 @dataclass(frozen=True, eq=False)
 class FittedMixture:
-    """One or more fits; predictions are averaged over them. `settings` says what was chosen by validation."""
+    """One or more fits, whose predictions are averaged.
+
+    Attributes
+    ----------
+    items : Labels
+    fits : sequence of PreparedModel
+    model : AnyModel or None
+        Where the components are Mallows or Bradley–Terry.
+    settings : tuple of (str, float)
+        What was chosen by validation.
+    """
 
     items: Labels
     fits: Sequence[PreparedModel]
@@ -35,13 +45,13 @@ class FittedMixture:
 
     @property
     def beta(self) -> Array:
-        """(K, Q, Q) the columns of the first fit."""
+        """(K, Q, Q) the components of the first fit."""
         Q = len(self.items)
         return self.fits[0].beta.T.reshape(-1, Q, Q)
 
     @property
     def components(self) -> Array:
-        """(K, Q) how often each item wins against another one, by component."""
+        """(K, Q) how often each item wins, on average over opponents, by component."""
         off = self.beta * ~np.eye(len(self.items), dtype=bool)
         return off.sum(axis=2) / max(len(self.items) - 1, 1)
 
@@ -50,7 +60,7 @@ class FittedMixture:
         return self._over(people, _weights, self.fits[0])
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
-        """(M, n) Σ_k β_(i,j),k E[θ_k | what the person chose], averaged over the fits. People need not have been seen before."""
+        """(M, n) Σ_k β_(i,j),k E[θ_k | given], averaged over the fits; users may be new."""
         first, second = pair_numbers(self.items, pairs)
         return self._over(people, _probabilities, (self.fits, first * len(self.items) + second))
 
@@ -60,19 +70,20 @@ class FittedMixture:
 
 
 def of_model(model: AnyModel, settings: tuple[tuple[str, float], ...] = ()) -> FittedMixture:
-    """An M4 with its calibration and further fits."""
+    """A model with its calibration and ensemble, as a fitted peer."""
     return FittedMixture(model.items, tuple(prepare_members(model)), model, settings)
 
 
 def pair_numbers(items: Labels, pairs: Pairs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The numbers of the first and the second item of each pair of labels."""
+    """(n,) and (n,) the numbers of the first and the second item of each pair of labels."""
     couples = [tuple(pair) for pair in pairs]
     first, second = (find(items, [pair[side] for pair in couples], "item") for side in (0, 1))
     unknown = np.flatnonzero((first < 0) | (second < 0))
     if len(unknown):
         label = couples[unknown[0]][0 if first[unknown[0]] < 0 else 1]
         raise DataError(
-            f"Pair {unknown[0] + 1}: there is no item {label!r} in what was learnt; there are {len(items)} others."
+            f"Pair {unknown[0] + 1}: there is no item {label!r} in what was learnt; "
+            f"there are {len(items)} others."
         )
     return first, second
 

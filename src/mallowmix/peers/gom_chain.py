@@ -1,8 +1,9 @@
-"""One chain of the grade of membership model: Gibbs for the choices, Metropolis–Hastings and Gibbs in turn for the components.
+"""One chain of the grade of membership model: Gibbs for the choices, two moves for the components.
 
-The two moves of a component help each other. Metropolis–Hastings from the MM surrogate goes far, but is refused more and more
-often as items become many. Gibbs with an exponential time Y_t ~ Exp(Σ_left λ) for each choice, λ_kj ~ Gamma(b + n_kj, 1 + Σ_t
-Y_t) (Caron and Doucet 2012), goes less far, and always.
+The two moves of a component complement each other. Metropolis–Hastings from the MM surrogate moves
+far, but is rejected more and more often as items become many. Gibbs with an exponential time
+Y_t ~ Exp(Σ_left λ) for each choice, λ_kj ~ Gamma(b + n_kj, 1 + Σ_t Y_t) (Caron and Doucet 2012),
+moves less far, and always.
 """
 
 from typing import Any, NamedTuple
@@ -15,18 +16,27 @@ from scipy.special import gammaln
 from mallowmix.engine import Engine, parallel_sum, reduce_step
 from mallowmix.numerics.randomness import Step, as_key, generator, log_gamma_draw, splitmix
 from mallowmix.numerics.token_gibbs import user_stream
-from mallowmix.peers.plackett_luce import sums_of_choices
+from mallowmix.peers.choice_sums import sums_of_choices
 from mallowmix.peers.stages import Stages
 from mallowmix.typing import Array
 
 _STEP, _HOST = int(Step.GOM_CHOICES), Step.GOM_PARAMETERS
 _ALPHA_STEPS, _ALPHA_WIDTH = 5, 0.15
-_AWAY = 0.5  # of the first choices are dealt out at random, the others follow the person's group
+_AWAY = 0.5  # of the first z are drawn at random, the others are the user's group
 
 
-class Chain(NamedTuple):
-    """Draws: (S, K, Q) scores log p with mean 0, (S, K) mean weights of people, (S,) α, (S,) how likely the choices were; share
-    of moves taken.
+class PosteriorDraws(NamedTuple):
+    """Draws of one chain.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (S, K, Q)
+        log p with mean 0.
+    share : ndarray, shape (S, K)
+        Mean weights of users.
+    alpha, log_likelihood : ndarray, shape (S,)
+    accepted : float
+        The acceptance rate of Metropolis–Hastings.
     """
 
     scores: Array
@@ -37,9 +47,7 @@ class Chain(NamedTuple):
 
 
 class State(NamedTuple):
-    """What stays with a block: its choices one by one (weights as repetitions), the components they followed, counts by
-    person.
-    """
+    """What stays with a block: single choices (weights repeated), their components, counts."""
 
     stages: Stages
     z: NDArray[np.int8]  # (choices,)
@@ -57,8 +65,26 @@ def run_chain(
     settings: Settings,
     seed: int,
     number: int,
-) -> Chain:
-    """A chain of sweeps from groups of people (`held`, (M, K) zeros and ones)."""
+) -> PosteriorDraws:
+    """Run a chain of sweeps from groups of users.
+
+    Parameters
+    ----------
+    blocks : list of Stages
+    engine : Engine
+    held : ndarray, shape (M, K)
+        The initialisation: 1 for the group of each user, else 0.
+    Q : int
+        Items.
+    settings : tuple
+        n_burn, n_draws, thin, shape, and α (None to draw it).
+    seed, number : int
+        The number is that of the chain.
+
+    Returns
+    -------
+    PosteriorDraws
+    """
     n_burn, n_draws, thin, shape, fixed = settings
     random, key, K = generator(seed, _HOST, number), as_key(seed), held.shape[1]
     lam, alpha = _start(blocks, engine, held, Q, shape), 1.0 / K if fixed is None else fixed
@@ -92,7 +118,7 @@ def run_chain(
                 )
             )
     scores, share, alphas, values = (np.array(column) for column in zip(*kept, strict=True))
-    return Chain(scores, share, alphas, values, taken / max(tried, 1))
+    return PosteriorDraws(scores, share, alphas, values, taken / max(tried, 1))
 
 
 def _start(blocks: list[Stages], engine: Engine, held: Array, Q: int, shape: float) -> Array:
@@ -118,7 +144,7 @@ def _counted(
 
 
 def _state(block: Stages, held: Array, random: Any) -> State:
-    """Rankings repeated by weight, the last repetition for the fraction; half of the choices at the person's group."""
+    """Rankings repeated by weight, the last one for the fraction; half of z at the user's group."""
     times = np.ceil(block.weight).astype(np.int64)
     which = np.repeat(np.arange(len(times)), times)
     last = np.r_[which[1:] != which[:-1], True] if len(which) else np.zeros(0, bool)
@@ -152,7 +178,7 @@ def _state(block: Stages, held: Array, random: Any) -> State:
 def _sweep(
     block: Stages, broadcast: tuple[Array, float, int, np.uint64], state: State
 ) -> tuple[tuple[Any, ...], State]:
-    """New z of a block; what the components' move needs to know; Σ E θ over people, and the log-likelihood along the way."""
+    """New z of a block; sums for the components' move; Σ E θ over users; the log-likelihood."""
     lam, alpha, draw, key = broadcast
     s, z, counts = state.stages, state.z.copy(), state.counts.copy()
     data = (s.first_user, s.user, s.weight, s.starts, s.item, s.n_choices, s.user_weight)
@@ -170,7 +196,7 @@ def _move(
     log_left: Array,
     random: Any,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Every component's proposal from the Gammas of the surrogate, taken with probability min(1, ratio)."""
+    """Proposals for all components from the Gammas of the surrogate, accepted by min(1, ratio)."""
     other = random.standard_gamma(n) / (rate + 1.0)
     rate_back, log_left_other = parallel_sum(lambda part: _rates(part, other), state, engine.n_jobs)
     target = (
@@ -191,7 +217,7 @@ def _rates(state: State, lam: Array) -> tuple[Array, Array]:
 
 
 def _walk(alpha: float, state: list[State], random: Any) -> float:
-    """A few steps on log α, θ integrated out: Σ_m log DirichletMultinomial(counts_m; α) − α + log α."""
+    """Steps on log α, θ integrated out: Σ_m log DirichletMultinomial(n_m; α) − α + log α."""
     counts, weight = (
         np.concatenate([s.counts for s in state]),
         np.concatenate([s.stages.user_weight for s in state]),
@@ -213,8 +239,9 @@ def _walk(alpha: float, state: list[State], random: Any) -> float:
 def _draw_choices(
     first_user, user, weight, starts, item, n_choices, user_weight, lam, alpha, draw, key, z, counts
 ):
-    """In place: z of every choice given all others of the person, θ integrated out. (K, Q) choices, rates, times;
-    (K,) Σ log Σ_left λ; log-likelihood.
+    """In place: z of every choice given the user's others, θ integrated out.
+
+    Returns (K, Q) choices, rates, times; (K,) Σ log Σ_left λ; log-likelihood.
     """
     K, Q = lam.shape
     chosen, rate, waited = np.zeros((K, Q)), np.zeros((K, Q)), np.zeros((K, Q))

@@ -1,16 +1,19 @@
-"""Grade of membership Plackett–Luce by MCMC (Gormley and Murphy 2009): at every choice of a ranking a person follows one of K
-components.
+"""Grade of membership Plackett–Luce by MCMC (Gormley and Murphy 2009).
 
-    θ_m ~ Dirichlet(α),      z_mt ~ θ_m,      P(c is chosen of what is left at t | z = k) = p_kc / Σ_left p_k.
+At every choice of a ranking a user follows one of K components:
 
-On pairs it is mixed-membership BTL. A sweep draws every z given the others of the person, θ integrated out (Gibbs), then the
-components by Metropolis–Hastings: with
-λ_kj ~ Gamma(b, 1) behind p_k = λ_k / Σ λ_k the conditional is
+    θ_m ~ Dirichlet(α),    z_mt ~ θ_m,    P(c is chosen of what is left at t | z = k) = p_kc /
+    Σ_left p_k.
+
+On pairs it is mixed-membership BTL. A sweep draws every z given the others of the user, θ
+integrated out (Gibbs), then the components by Metropolis–Hastings: with λ_kj ~ Gamma(b, 1) behind
+p_k = λ_k / Σ λ_k the conditional is
 
     log π(λ_k) = Σ_j (n_kj + b − 1) log λ_kj − λ_kj − Σ_t log Σ_left λ_k,
 
-and minorising −log at the present λ (the MM step's surrogate) makes it a product of Gammas, from which the move is proposed, and
-taken or not by its ratio. α, one number for all components, moves by a random walk on its logarithm, prior Exponential(1).
+and minorising −log at the present λ (the MM step's surrogate) makes it a product of Gammas, from
+which the move is proposed, and accepted or not by its ratio. α, one number for all components,
+moves by a random walk on its logarithm, prior Exponential(1).
 """
 
 from dataclasses import dataclass, field
@@ -31,7 +34,7 @@ from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.fitted_model import with_scores
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import FittedMixture
-from mallowmix.peers.gom_chain import Chain, run_chain
+from mallowmix.peers.gom_chain import PosteriorDraws, run_chain
 from mallowmix.peers.gom_relabel import relabelled
 from mallowmix.peers.required_data import known_comparisons
 from mallowmix.peers.stages import make_stages
@@ -42,12 +45,19 @@ _R_HAT = 1.1
 
 @dataclass(frozen=True)
 class GradeOfMembership:
-    """K Plackett–Luce components, followed in proportions of a person's own, choice by choice. Needs rankings (full, partial,
-    top-k) or comparisons; assumes that K components are enough. Slow: every sweep goes over every choice.
+    """K Plackett–Luce components, followed in proportions of a user's own, choice by choice.
 
-    n_chains, n_burn, n_draws, thin : chains from starts of their own; sweeps before the first draw; draws kept; sweeps for each
-    shape : b of the Gamma prior behind the components: 1 is flat
-    alpha : fixed, or None to draw it too
+    Needs rankings (full, partial, top-k) or comparisons; assumes that K components are enough.
+    Slow: every sweep goes over every choice.
+
+    Parameters
+    ----------
+    n_chains, n_burn, n_draws, thin : int
+        Chains, each with its own initialisation; sweeps of burn-in; draws kept; sweeps for each.
+    shape : float
+        b of the Gamma prior behind the components: 1 is flat.
+    alpha : float, optional
+        Fixed; drawn too unless given.
     """
 
     n_chains: int = 2
@@ -81,25 +91,28 @@ class GradeOfMembership:
 
 @dataclass(frozen=True, eq=False)
 class FittedGradeOfMembership(FittedMixture):
-    """Posterior means, and the chains they come from: an xarray Dataset with the dimensions chain, draw, component, item."""
+    """Posterior means, and the chains that they come from.
+
+    `chains` is an xarray Dataset with the dimensions chain, draw, component, item.
+    """
 
     chains: Any = field(default=None)
     acceptance: float = 0.0
 
     def diagnostics(self) -> dict[str, Any]:
-        """R-hat and effective sample sizes (arviz), each an xarray Dataset over components and items."""
+        """R-hat and effective sample sizes (arviz), xarray Datasets over components and items."""
         az = _arviz()
         return {"r_hat": az.rhat(self.chains), "ess": az.ess(self.chains)}
 
     def worst(self) -> tuple[float, float]:
-        """The largest R-hat and the least effective sample size of all that was drawn."""
+        """The largest R-hat and the least effective sample size of all parameters."""
         found = self.diagnostics()
         r_hat = max(float(found["r_hat"][name].max()) for name in found["r_hat"].data_vars)
         return r_hat, min(float(found["ess"][name].min()) for name in found["ess"].data_vars)
 
 
 def _fitted(
-    chains: list[Chain], data: Comparisons | Rankings, name: str
+    chains: list[PosteriorDraws], data: Comparisons | Rankings, name: str
 ) -> FittedGradeOfMembership:
     chains = relabelled(chains)
     scores = np.concatenate([chain.scores for chain in chains])  # (draws, K, Q)
@@ -123,19 +136,19 @@ def _fitted(
     fitted = FittedGradeOfMembership(
         data.items, (prepared,), model, (), _dataset(chains, data), accepted
     )
-    _tell(fitted, name)
+    _warn_if_not_converged(fitted, name)
     return fitted
 
 
-def _tell(fitted: FittedGradeOfMembership, name: str) -> None:
+def _warn_if_not_converged(fitted: FittedGradeOfMembership, name: str) -> None:
     if fitted.chains is None or fitted.chains.sizes["draw"] < 4:
         return
     r_hat, ess = fitted.worst()
     if r_hat > _R_HAT:
         warn(
             FitWarning(
-                f"{name}: R-hat is {r_hat:.2f} and the least effective sample size {ess:.0f}, so the "
-                "chains have not converged. Raise ",
+                f"{name}: R-hat is {r_hat:.2f} and the least effective sample size {ess:.0f}, "
+                "so the chains have not converged. Raise ",
                 Option("n_burn"),
                 " and ",
                 Option("n_draws"),
@@ -147,7 +160,7 @@ def _tell(fitted: FittedGradeOfMembership, name: str) -> None:
         )
 
 
-def _dataset(chains: list[Chain], data: Comparisons | Rankings) -> Any:
+def _dataset(chains: list[PosteriorDraws], data: Comparisons | Rankings) -> Any:
     """All draws as xarray."""
     try:
         import xarray as xr
@@ -177,6 +190,7 @@ def _arviz() -> Any:
             import arviz
     except ImportError:
         raise DataError(
-            "R-hat and effective sample sizes come from arviz, which is not installed: pip install 'mallowmix[peers]'."
+            "R-hat and effective sample sizes come from arviz, which is not installed: "
+            "pip install 'mallowmix[peers]'."
         ) from None
     return arviz

@@ -1,7 +1,8 @@
-"""The interface that every peer shares: options in a frozen object, `fit` gives another, which predicts.
+"""The interface of every peer: options in a frozen object, whose `fit` returns a predictor.
 
-A peer's docstring says what data it needs and what it assumes. Those for ratings share `FittedRatings`: predictions are means
-over one or more draws of a score for (person, thing), and a person prefers i to j when i gets more stars.
+A peer's docstring says what data it needs and what it assumes. Those for ratings share
+`FittedRatings`: predictions are means over one or more draws of a score for (user, item), and a
+user prefers i to j when i gets the higher rating.
 """
 
 from dataclasses import dataclass
@@ -19,19 +20,25 @@ from mallowmix.typing import Array
 
 
 @runtime_checkable
-class Fitted(Protocol):
-    """A peer that has seen data."""
+class FittedPeer(Protocol):
+    """A fitted peer."""
 
     @property
     def components(self) -> Array:
-        """(K, Q) what it learnt of the items, one row a component; higher is better. No rows where it has no components."""
+        """(K, Q) scores of the items, one row a component; higher is better. May have no rows."""
         ...
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
-        """(people, pairs) the probability that each person prefers the first of each pair to the second.
+        """(M, n) the probability that each user prefers the first of each pair to the second.
 
-        people : what is known of them, in the form that the peer was fitted on; or, for a peer that cannot take in new people,
-            the names of people that it was fitted on (others are then taken for average)
+        Parameters
+        ----------
+        people : Comparisons, Rankings, or list of labels
+            The users' given data, in the form that the peer was fitted on; or, for a peer that
+            cannot infer new users, the names of users that it was fitted on (unknown ones are taken
+            for average).
+        pairs : Pairs
+            Labels of items.
         """
         ...
 
@@ -42,25 +49,35 @@ class Peer(Protocol):
 
     @property
     def name(self) -> str:
-        """How it is called in tables."""
+        """Its name in tables."""
         ...
 
     @property
     def needs(self) -> Literal["comparisons", "ratings", "rankings"]:
-        """What it learns from."""
+        """The data it learns from."""
         ...
 
-    def fit(self, data: Any, n_components: int, *, seed: int = 0) -> Fitted:
-        """Learn from `Comparisons`, from `Rankings`, or from ratings (whatever `rating_table` reads)."""
+    def fit(self, data: Any, n_components: int, *, seed: int = 0) -> FittedPeer:
+        """Learn from `Comparisons`, `Rankings`, or ratings (whatever `rating_table` reads)."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class FittedRatings:
-    """What peers for ratings share. `low` and `high` are the ends of the scale, `noise` the standard deviation of one rating.
+    """What peers for ratings share.
 
-    item_scores, user_scores : (draws, Q + 1, K) and (draws, M + 1, K); the score of (m, i) is their product plus `mean`. The last
-        row stands for whoever is not known.
+    Attributes
+    ----------
+    users, items : Labels
+    user_scores : ndarray, shape (draws, M + 1, K)
+    item_scores : ndarray, shape (draws, Q + 1, K)
+        The score of (m, i) is their product plus `mean`. The last row stands for an unknown user or
+        item.
+    mean : float
+    low, high : float
+        The ends of the scale.
+    noise : float
+        The standard deviation of one rating.
     """
 
     users: Labels
@@ -78,7 +95,7 @@ class FittedRatings:
         return self.item_scores[:, :-1].mean(axis=0).T
 
     def predict(self, user: Any, item: Any) -> Array:
-        """(n,) ratings of things by people, columns of labels: the mean over draws, each clipped to the scale."""
+        """(n,) ratings of items by users: the mean over draws, each clipped to the scale."""
         m, i = find(self.users, user, "user"), find(self.items, item, "item")
         if len(m) != len(i):
             raise DataError(
@@ -90,11 +107,11 @@ class FittedRatings:
         return total / len(self.user_scores)
 
     def predict_integers(self, user: Any, item: Any) -> Array:
-        """(n,) the same, rounded to whole numbers within the scale (BPMF-int in the paper's Table 2)."""
+        """(n,) the same, rounded to integers within the scale (BPMF-int in the paper's Table 2)."""
         return np.clip(np.rint(self.predict(user, item)), self.low, self.high)
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
-        """(people, pairs) Φ((r_i − r_j) / (√2 noise)), the mean over draws: two ratings with noise of their own, compared."""
+        """(M, n) Φ((r_i − r_j) / (√2 noise)), the mean over draws: two noisy ratings, compared."""
         m, couples = find(self.users, people, "user"), [tuple(pair) for pair in pairs]
         first, second = (
             find(self.items, [pair[side] for pair in couples], "item") for side in (0, 1)
@@ -115,7 +132,7 @@ def rmse(predicted: ArrayLike, actual: ArrayLike) -> float:
 def fitted_ratings(
     table: RatingTable, user_scores: Array, item_scores: Array, mean: float, noise: float
 ) -> FittedRatings:
-    """The result for a table; scores of one draw, (M + 1, K), may lack the axis of draws."""
+    """The fitted peer of a table; scores of one draw, (M + 1, K), may lack the axis of draws."""
     U, V = (scores if scores.ndim == 3 else scores[None] for scores in (user_scores, item_scores))
     ends = (float(table.scale[0]), float(table.scale[-1]))
     return FittedRatings(table.users, table.items, U, V, mean, *ends, max(noise, 1e-6))

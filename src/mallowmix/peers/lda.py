@@ -1,4 +1,7 @@
-"""Latent Dirichlet allocation on ordered pairs, by scikit-learn, then Algorithm 4: a person is a document, a choice a word."""
+"""Latent Dirichlet allocation on ordered pairs, by scikit-learn, then Algorithm 4.
+
+A user is a document, a comparison a word.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -19,8 +22,15 @@ from mallowmix.peers.component_mixture import FittedMixture, of_model
 
 @dataclass(frozen=True)
 class LDA:
-    """Topics are any distributions over the Q(Q−1) ordered pairs; rankings are read off them afterwards. Needs comparisons, many
-    of them: nothing ties the pairs of one ranking together. Assumes K topics and a symmetric Dirichlet prior of 1/K.
+    """Topics are any distributions over the Q(Q−1) ordered pairs; rankings are derived afterwards.
+
+    Needs comparisons, many of them: nothing ties the pairs of one ranking together. Assumes K
+    topics and a symmetric Dirichlet prior of 1/K.
+
+    Parameters
+    ----------
+    max_iter : int
+        Of scikit-learn's variational inference.
     """
 
     max_iter: int = 30

@@ -1,11 +1,12 @@
-"""Low-rank logistic preferences: P(i over j) = σ(u·(v_i − v_j) + b_i − b_j), u a person's own: strong in prediction.
+"""Low-rank logistic preferences: P(i over j) = σ(u·(v_i − v_j) + b_i − b_j), u a user's own.
 
-Learnt by variational EM with the bound of Jaakkola and Jordan,
+Learnt by variational EM with the bound of Jaakkola and Jordan (`peers.logistic_bound`),
 
     log σ(η) ≥ log σ(ξ) + (η − ξ)/2 − λ(ξ)(η² − ξ²),      λ(ξ) = tanh(ξ/2) / (4ξ).
 
-A person's u then has a Gaussian posterior, which is averaged over (a point estimate would be far too sure), and the items' v and
-b solve one linear system of Q (rank + 1) equations. The bound never falls.
+A user's u then has a Gaussian posterior, which is averaged over (a point estimate would be far too
+confident), and the items' v and b solve one linear system of Q (rank + 1) equations. The bound
+never falls.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
-import numba as nb
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
@@ -27,6 +27,7 @@ from mallowmix.fitting.members import part_of
 from mallowmix.model.pair_model import Pairs
 from mallowmix.numerics.randomness import Step, child_seed, generator
 from mallowmix.peers.component_mixture import pair_numbers
+from mallowmix.peers.logistic_bound import sums_of_pairs, user_posteriors
 from mallowmix.peers.validation import Trial, best, trial
 from mallowmix.typing import Array
 
@@ -36,7 +37,7 @@ _INNER = 25  # rounds of (u, ξ) when someone is placed
 
 
 class UserCalibration(NamedTuple):
-    """How someone is placed: what one comparison counts for, and the precision of the prior of u."""
+    """The likelihood weight of a comparison, and the precision of the prior of u."""
 
     likelihood_weight: float = 1.0
     precision: float = 1.0
@@ -47,7 +48,10 @@ AS_LEARNT = UserCalibration()
 
 @dataclass(frozen=True, eq=False)
 class FittedLowRank:
-    """(Q, rank + 1) coordinates v and, last, b of every item, in one or more fits that predictions are averaged over."""
+    """(Q, rank + 1) coordinates v and, last, b of every item, in one or more fits.
+
+    Predictions are averaged over the fits.
+    """
 
     items: Labels
     fits: Sequence[Array]
@@ -56,11 +60,11 @@ class FittedLowRank:
 
     @property
     def components(self) -> Array:
-        """(rank + 1, Q) b, then the coordinates of v: which end is better is each person's own."""
+        """(rank + 1, Q) b, then the coordinates of v, whose sign is a user's own."""
         return np.roll(self.fits[0], 1, axis=1).T
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
-        """(M, n) E σ(η) over the person's posterior, η ~ N(m, s²), as σ(m / √(1 + π s²/8)). People may be new."""
+        """(M, n) E σ(η) over the user's posterior, η ~ N(m, s²), as σ(m / √(1 + π s²/8))."""
         people = people.with_items(self.items, unknown_items="drop")
         first, second = pair_numbers(self.items, pairs)
         parts = ThreadEngine().map(
@@ -71,15 +75,28 @@ class FittedLowRank:
 
 @dataclass(frozen=True)
 class LowRank:
-    """Everybody weighs the items' coordinates in a way of their own. Needs comparisons, some of each person to place them;
-    assumes tastes that vary without limit along a few directions, and noise that is logistic in the difference. Gives no
-    rankings to read.
+    """Low-rank logistic preferences: each user weighs the items' coordinates.
 
-    ranks, penalties : candidates for the length of u and for the precision of v's prior, which goes on upwards where the largest
-        of several is best
-    likelihood_weights, precision : candidates for how a person is placed (`UserCalibration`). All are chosen on a third of the training people after
-        learning from the others; the number of components asked for plays no part
-    n_fits : fits that predictions are averaged over; all but the first learn from half of everybody's comparisons
+    Needs comparisons, some of each user to infer u; assumes preferences that vary linearly along a
+    few directions, and logistic noise. Has no rankings to read.
+
+    Parameters
+    ----------
+    ranks : sequence of int
+        Candidates for the length of u.
+    penalties : sequence of float
+        Candidates for the precision of v's prior; the search goes on upwards where the largest of
+        several is best.
+    likelihood_weights, precision : sequence of float
+        Candidates for the inference of a user (`UserCalibration`). All are chosen on a third of the
+        training users after learning from the others; `n_components` plays no part.
+    n_fits : int
+        Fits that predictions are averaged over; all but the first learn from half of each user's
+        comparisons.
+    n_iter : int
+        Of EM.
+    bias_penalty : float
+        The precision of b's prior.
     """
 
     ranks: Sequence[int] = (1, 2, 4, 8)
@@ -103,7 +120,7 @@ class LowRank:
                 )
         check_at_least("n_fits", self.n_fits, 1)
         parts = [data, *(part_of(data, seed, n) for n in range(1, self.n_fits))]
-        with threadpool_limits(1):  # threads are ours, over blocks of people
+        with threadpool_limits(1):  # threads are ours, over blocks of users
             rank, penalty, calibration = self.chosen(data, seed)
             fits = [
                 self.coordinates(part, rank, penalty, child_seed(seed, Step.MEMBER_FIT, n))
@@ -118,7 +135,7 @@ class LowRank:
         return FittedLowRank(data.items, fits, calibration, settings)
 
     def chosen(self, data: Comparisons, seed: int) -> tuple[int, float, UserCalibration]:
-        """Rank and penalty, then how people are placed."""
+        """Rank and penalty, then the calibration of users."""
         calibrations = [
             UserCalibration(*pair) for pair in product(self.likelihood_weights, self.precision)
         ]
@@ -140,7 +157,7 @@ class LowRank:
     def _searched(
         self, held: Trial, seen: dict[Any, FittedLowRank], seed: int
     ) -> tuple[int, float]:
-        """Rank at the first penalty, then the penalty at that rank; while the largest is best, ranks at it and four times it."""
+        """Rank at the first penalty, then the penalty at that rank, upwards while that is best."""
 
         def rank_at(penalty: float) -> int:
             return best(self.ranks, lambda r: self._tried(held, seen, r, penalty, seed), *held[1:])
@@ -172,7 +189,7 @@ class LowRank:
         seed: int,
         bounds: list[float] | None = None,
     ) -> Array:
-        """(Q, rank + 1) by EM; `bounds` collects the bound on the log-posterior after every step."""
+        """(Q, rank + 1) by EM; `bounds` collects the bound on the log-posterior in each step."""
         blocks, engine = make_blocks(data), ThreadEngine()
         ridge = np.r_[np.full(rank, penalty), self.bias_penalty]
         W = np.c_[
@@ -189,9 +206,9 @@ class LowRank:
 
 
 def _m_step(curve: Array, pull: Array, ridge: Array) -> Array:
-    """(Q, R) the W that maximises Σ ½ (w_i − w_j)·ũ − λ (w_i − w_j)ᵀ T (w_i − w_j) − ½ Σ ridge w², ũ = (u, 1), T = E ũ ũᵀ.
+    """(Q, R) the W that maximises the bound, from curve (Q, Q, R, R) Σ λ T and pull (Q, R) ½ Σ ±ũ.
 
-    curve : (Q, Q, R, R) Σ λ T of each pair; pull : (Q, R) ½ Σ ±ũ
+    Σ ½ (w_i − w_j)·ũ − λ (w_i − w_j)ᵀ T (w_i − w_j) − ½ Σ ridge w², ũ = (u, 1), T = E ũ ũᵀ.
     """
     Q, R = pull.shape
     both = 2 * (curve + curve.transpose(1, 0, 2, 3))
@@ -204,10 +221,10 @@ def _m_step(curve: Array, pull: Array, ridge: Array) -> Array:
 @reduce_step("low-rank E-step")
 def _e_step(block: Block, W: Array, xi: Array | None) -> tuple[tuple[Array, Array, float], Array]:
     xi = np.ones(len(block.pair)) if xi is None else xi.copy()
-    mean, spread, bound = _place(
+    mean, spread, bound = user_posteriors(
         block.starts, block.pair, block.weight, block.user_weight, W, xi, 1.0, 1.0, 2
     )
-    curve, pull = _gather(
+    curve, pull = sums_of_pairs(
         block.starts, block.pair, block.weight, block.user_weight, W, xi, mean, spread
     )
     return (curve, pull, bound), xi
@@ -221,7 +238,7 @@ def _predict_rows(
     total = np.zeros((block.n_users, len(first)))
     for W in fits:
         xi = np.ones(len(block.pair))
-        mean, spread, _bound = _place(
+        mean, spread, _bound = user_posteriors(
             block.starts,
             block.pair,
             block.weight,
@@ -236,75 +253,3 @@ def _predict_rows(
         variance = np.einsum("na,mab,nb->mn", x, spread, x, optimize=True)
         total += expit((mean @ x.T + d) / np.sqrt(1 + np.pi / 8 * np.maximum(variance, 0)))
     return total / len(fits)
-
-
-@nb.njit(cache=True, nogil=True)
-def _curvature(xi):
-    """λ(ξ) = tanh(ξ/2) / (4ξ), ⅛ at 0."""
-    return 0.125 if xi < 1e-6 else np.tanh(xi / 2) / (4 * xi)
-
-
-@nb.njit(cache=True, nogil=True)
-def _place(starts, pair, weight, user_weight, W, xi, likelihood_weight, precision, inner):
-    """Everybody's mean and covariance of u, ξ in place, and the bound on their log-likelihood."""
-    M, r, Q = len(starts) - 1, W.shape[1] - 1, len(W)
-    mean, spread, bound = np.zeros((M, r)), np.zeros((M, r, r)), 0.0
-    x = np.empty(r + 1)
-    for m in range(M):
-        for step in range(inner):
-            H, g = precision * np.eye(r), np.zeros(r)
-            for n in range(starts[m], starts[m + 1]):
-                _apart(W, pair[n] // Q, pair[n] % Q, x)
-                w, curve = likelihood_weight * weight[n], _curvature(xi[n])
-                for a in range(r):
-                    g[a] += w * x[a] * (0.5 - 2 * curve * x[r])
-                    for b in range(r):
-                        H[a, b] += 2 * w * curve * x[a] * x[b]
-            spread[m] = np.linalg.inv(H)
-            mean[m] = spread[m] @ g
-            likely = 0.0
-            for n in range(starts[m], starts[m + 1]):
-                _apart(W, pair[n] // Q, pair[n] % Q, x)
-                eta, second = x[r], 0.0
-                for a in range(r):
-                    eta += mean[m, a] * x[a]
-                    for b in range(r):
-                        second += x[a] * spread[m, a, b] * x[b]
-                xi[n] = np.sqrt(eta * eta + max(second, 0.0))  # ξ² = E η²
-                if step == inner - 1:
-                    likely += (
-                        likelihood_weight
-                        * weight[n]
-                        * (-np.log1p(np.exp(-xi[n])) + (eta - xi[n]) / 2)
-                    )
-        own = 0.5 * (np.linalg.slogdet(spread[m])[1] + r * np.log(precision) + r)
-        own -= 0.5 * precision * (mean[m] @ mean[m] + np.trace(spread[m]))  # −KL(q(u) ‖ prior)
-        bound += user_weight[m] * (own + likely)
-    return mean, spread, bound
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
-def _apart(W, i, j, x):
-    """Write w_i − w_j into x."""
-    for a in range(len(x)):
-        x[a] = W[i, a] - W[j, a]
-
-
-@nb.njit(cache=True, nogil=True)
-def _gather(starts, pair, weight, user_weight, W, xi, mean, spread):
-    """Σ λ T of every pair, (Q, Q, R, R), and ½ Σ ±ũ of every item, (Q, R)."""
-    Q, R = W.shape
-    curve, pull = np.zeros((Q, Q, R, R)), np.zeros((Q, R))
-    for m in range(len(starts) - 1):
-        u = np.append(mean[m], 1.0)
-        T = np.outer(u, u)
-        T[: R - 1, : R - 1] += spread[m]
-        for n in range(starts[m], starts[m + 1]):
-            i, j, w = pair[n] // Q, pair[n] % Q, user_weight[m] * weight[n]
-            scale = w * _curvature(xi[n])
-            for a in range(R):
-                pull[i, a] += 0.5 * w * u[a]
-                pull[j, a] -= 0.5 * w * u[a]
-                for b in range(R):
-                    curve[i, j, a, b] += scale * T[a, b]
-    return curve, pull

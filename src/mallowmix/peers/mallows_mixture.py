@@ -1,14 +1,15 @@
-"""Mixtures of Mallows models from comparisons by EM: every person holds one component (Lu and Boutilier 2011, 2014).
+"""Mixtures of Mallows models from comparisons by EM: one component per user.
 
-Two readings of a person's comparisons. *One ranking*: the person has drawn one ranking and answers everything from it, so never
-contradicts it; EM is over (component, ranking), with AMP draws for the ranking (`peers.amp_em`). *Independent*: the person holds
-a component but draws a new ranking for every comparison, so may contradict itself; then
+Lu and Boutilier (2011, 2014). There are two models of a user's comparisons. *One ranking*: the user
+has drawn one ranking and all comparisons agree with it; EM is over (component, ranking), with AMP
+draws for the ranking (`peers.amp_em`). *Independent*: the user draws a new ranking from their
+component for every comparison, so comparisons may contradict each other; then
 
-    p(comparisons | k) = Π_n β_(w_n),k,        E: r_mk ∝ a_k p(comparisons of m | k),        M: Mallows components from Σ_m r_mk
-    counts.
+    p(comparisons | k) = Π_n β_(w_n),k,      E: r_mk ∝ a_k p(comparisons of m | k),
+    M: Mallows components from Σ_m r_mk counts.
 
-The second is M4 with a prior on the vertices. K-means on net wins starts it (`peers.user_groups`), several times; the most
-likely result is kept.
+The second is M4 with a prior on the vertices. It is initialised by k-means on net wins
+(`peers.user_groups`), several times; the most likely result is kept.
 """
 
 from collections.abc import Sequence
@@ -56,12 +57,18 @@ class Mixture(NamedTuple):
 
 @dataclass(frozen=True)
 class MixtureOfMallows:
-    """Every person holds one of K Mallows components; their comparisons are independent given it, so may contradict each other.
-    Needs comparisons; assumes K types of people, all of a type alike.
+    """Mixture of K Mallows components, one for each user, comparisons independent given it.
 
-    n_starts, n_iter, tol : of EM, which stops when the log-likelihood of a comparison rises by less than tol
-    likelihood_weights : candidates for what one comparison of a person counts for when they are placed; chosen on a third of the training
-        people where there are several
+    Needs comparisons, which may contradict each other; assumes K types of users, all of a type
+    alike.
+
+    Parameters
+    ----------
+    n_starts, n_iter, tol
+        Of EM, which stops when the log-likelihood per comparison rises by less than tol.
+    likelihood_weights : sequence of float
+        Candidates for the likelihood weight of one comparison; where there are several, chosen on a
+        third of the training users.
     """
 
     n_starts: int = 5
@@ -111,26 +118,37 @@ class MixtureOfMallows:
         K: int,
         data: Comparisons,
     ) -> Mixture:
-        return em(
+        return em_mallows(
             blocks, engine, from_groups(data, groups, K), self.n_iter, self.tol * data.n_comparisons
         )
 
 
 def at_vertices(model: AnyModel, likelihood_weight: float = 1.0) -> FittedModel:
-    """The model for people who hold one component each."""
+    """The model with all prior mass at the vertices: one component per user."""
     calibration = Calibration(likelihood_weight=likelihood_weight, vertex_share=1.0)
     return replace(as_fitted(model), calibration=calibration)
 
 
 def mixture_model(found: Mixture, items: Labels, method: str) -> FittedModel:
-    """An M4 whose Dirichlet parameters are the shares, everybody at a vertex."""
+    """An M4 whose Dirichlet parameters are the shares, all prior mass at the vertices."""
     m4 = M4(found.components.sigma, found.components.phi, found.share, items)
     report = FitReport(method=method, log_likelihood=float(found.log_likelihood))
     return at_vertices(FittedModel(m4, report))
 
 
 def from_groups(data: Comparisons, groups: NDArray[np.int64], K: int) -> Mixture:
-    """MallowsComponents for groups of people: the ranking that agrees best with each one's wins, and its φ."""
+    """Initialise from groups of users: each one's best ranking and its φ.
+
+    Parameters
+    ----------
+    data : Comparisons
+    groups : ndarray of int, shape (M,)
+    K : int
+
+    Returns
+    -------
+    Mixture
+    """
     Q, weight = data.n_items, data.weight * data.user_weight[data.user]
     wins = [
         np.bincount(data.pair, weight * (groups[data.user] == k), Q * Q).astype(float).reshape(Q, Q)
@@ -151,15 +169,31 @@ def from_groups(data: Comparisons, groups: NDArray[np.int64], K: int) -> Mixture
 
 
 def shares(held: Array) -> Array:
-    """(K,) parts of a whole, none below a thousandth."""
+    """(K,) normalised to sum 1, none below a thousandth."""
     share = np.maximum(held / held.sum(), _LEAST)
     return share / share.sum()
 
 
-def em(
+def em_mallows(
     blocks: list[Block], engine: Engine, start: Mixture, n_iter: int, least_gain: float = 0.0
 ) -> Mixture:
-    """Which component each person holds, then the components and shares, and again, until the likelihood hardly rises."""
+    """EM for a mixture of Mallows components with independent comparisons.
+
+    Parameters
+    ----------
+    blocks : list of Block
+    engine : Engine
+    start : Mixture
+        The initialisation.
+    n_iter : int
+        At most.
+    least_gain : float
+        Stop when the log-likelihood rises by no more.
+
+    Returns
+    -------
+    Mixture
+    """
     found, last = start, -np.inf
     for _ in range(n_iter):
         (counts, held, value), _ = engine.reduce(
@@ -180,7 +214,7 @@ def em(
 def e_step(
     block: Block, broadcast: tuple[Array, Array], _: Any
 ) -> tuple[tuple[Array, Array, float], None]:
-    """(Q², K) wins by component, (K,) how many people hold each, and the log-likelihood. Broadcast: β (Q², K) and shares."""
+    """(Q², K) wins and (K,) users by component, log-likelihood; broadcast: β (Q², K), shares."""
     table, share = broadcast
     log_p = np.log(table)[block.pair] * block.weight[:, None]
     person = np.repeat(np.arange(block.n_users), np.diff(block.starts))

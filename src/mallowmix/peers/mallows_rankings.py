@@ -2,10 +2,12 @@
 
 Full rankings need no draws: the distance of a ranking to a reference is known, and
 
-    E: r_mk ∝ a_k Π_(rankings of m) φ_k^d(ranking, σ_k) / Z_k,      M: σ_k the Kemeny ranking, φ_k from the mean distance,
+    E: r_mk ∝ a_k Π_(rankings of m) φ_k^d(ranking, σ_k) / Z_k,
+    M: σ_k the Kemeny ranking, φ_k from the mean distance,
 
-both from how often i is above j among the people who hold k. Partial rankings, with ties or items that are not listed, go by way
-of the comparisons that they hold and AMP draws (`peers.amp_em`), which are exact for top-k lists.
+both from how often i is above j among the users of component k. Partial rankings, with ties or
+unlisted items, are turned into the comparisons that they imply, with AMP draws (`peers.amp_em`),
+which are exact for top-k lists.
 """
 
 from dataclasses import dataclass
@@ -38,10 +40,14 @@ _PEOPLE = 1024  # a block
 
 @dataclass(frozen=True)
 class MallowsFromRankings:
-    """Every person holds one of K Mallows components and gives rankings drawn from it. Needs rankings, full or partial; assumes
-    K types of people.
+    """Mixture of K Mallows components, one for each user, whose rankings are drawn from it.
 
-    n_starts, n_iter, tol : of EM, which stops when the log-likelihood of a person rises by less than tol
+    Needs rankings, full or partial; assumes K types of users.
+
+    Parameters
+    ----------
+    n_starts, n_iter, tol
+        Of EM, which stops when the log-likelihood per user rises by less than tol.
     """
 
     n_starts: int = 5
@@ -79,7 +85,7 @@ class MallowsFromRankings:
 
 @dataclass(frozen=True, eq=False)
 class RankingBlock(InMemory):
-    """Full rankings of some consecutive people: whose (from 0 in the block), how often, and the items, best first."""
+    """Full rankings of consecutive users: whose (from 0 in the block), weight, best item first."""
 
     first_user: int
     user: NDArray[np.int64]
@@ -89,7 +95,7 @@ class RankingBlock(InMemory):
 
 
 def make_ranking_blocks(data: Rankings) -> list[RankingBlock]:
-    """People in blocks of 1024, whatever the data."""
+    """Users in blocks of 1024, whatever the data."""
     order, blocks = data.item.reshape(len(data), data.n_items), []
     for first in range(0, data.n_users, _PEOPLE):
         last = min(first + _PEOPLE, data.n_users)
@@ -113,7 +119,23 @@ def em_full(
     n_iter: int,
     least_gain: float = 0.0,
 ) -> Mixture:
-    """Which component each person holds, then references, dispersions and shares, and again."""
+    """EM for a mixture of Mallows components from full rankings.
+
+    Parameters
+    ----------
+    blocks : list of RankingBlock
+    engine : Engine
+    start : Mixture
+        The initialisation.
+    n_iter : int
+        At most.
+    least_gain : float
+        Stop when the log-likelihood rises by no more.
+
+    Returns
+    -------
+    Mixture
+    """
     found, last = start, -np.inf
     for _ in range(n_iter):
         (above, held, given, value), _ = engine.reduce(_e_step, blocks, found)
@@ -143,7 +165,7 @@ def _sums_of(block: RankingBlock, held: Array, _: Any) -> tuple[tuple[Array, Arr
 
 
 def _m_step(above: Array, given: Array) -> MallowsComponents:
-    """Kemeny's ranking and φ of each component, from (K, Q, Q) how often i is above j in so many rankings."""
+    """Kemeny ranking and φ of each component, from (K, Q, Q) how often i is above j."""
     Q = above.shape[1]
     orders = np.stack([best_order(table) for table in above])
     distance = [
@@ -160,10 +182,10 @@ def _m_step(above: Array, given: Array) -> MallowsComponents:
 def _e_step(
     block: RankingBlock, found: Mixture, _: Any
 ) -> tuple[tuple[Array, Array, Array, float], None]:
-    """(K, Q, Q) how often i is above j, (K,) people and (K,) rankings of each component, and the log-likelihood."""
+    """(K, Q, Q) how often i is above j, (K,) users and (K,) rankings, and the log-likelihood."""
     sigma, phi = found.components
     # d log φ − log Z
-    log_p = distances(block.order, sigma) * np.log(phi) - np.array(
+    log_p = kendall_distances(block.order, sigma) * np.log(phi) - np.array(
         [log_z(sigma.shape[1], p) for p in phi]
     )
     M = len(block.user_weight)
@@ -178,8 +200,8 @@ def _e_step(
 
 
 @nb.njit(cache=True, nogil=True)
-def distances(order, sigma):
-    """(N, K) Kendall's distance of every ranking (items, best first) to every reference (positions)."""
+def kendall_distances(order, sigma):
+    """(N, K) Kendall distances of rankings (items, best first) to references (positions)."""
     N, Q = order.shape
     K, d = len(sigma), np.zeros((N, len(sigma)))
     for n in range(N):

@@ -1,4 +1,4 @@
-"""M4 itself behind the interface of the peers: one fit, or several averaged and calibrated on training users."""
+"""M4 behind the interface of the peers: one fit, or several averaged and calibrated."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -16,18 +16,18 @@ from mallowmix.peers.component_mixture import FittedMixture, of_model
 
 @dataclass(frozen=True)
 class MixedMallowsPeer:
-    """Shared rankings followed with noise, in proportions of each person's own.
+    """M4: shared rankings followed with noise, with weights of each user's own.
 
-    Needs comparisons, a few at least of each person; assumes that K rankings are enough and that a person's
-    comparisons are independent given their proportions.
+    Needs comparisons, a few at least of each user; assumes that K rankings are enough and that a
+    user's comparisons are independent given their weights.
 
     Parameters
     ----------
     n_fits : int
         Fits whose predictions are averaged.
     calibrated : bool
-        The likelihood weight of a comparison and the scale of the prior are chosen on training users
-        (`calibrate`), which takes about as long again as the fit.
+        The likelihood weight of a comparison and the scale of the prior are chosen on training
+        users (`calibrate`), which takes about as long again as the fit.
     method : SpectralOptions or ProjectionsOptions
         The method of `fit`.
     components : {"mallows", "bradley-terry"}
@@ -64,7 +64,7 @@ def fit_quietly(
     components: ComponentsKind = "mallows",
     n_fits: int = 1,
 ) -> FittedModel:
-    """`fit` without its notes: who compares systems learns from the scores."""
+    """`fit` without warnings: in a comparison of systems the scores matter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
         return fit(

@@ -1,13 +1,15 @@
 """Mixture of BTL (MNL) models from pairwise moments (Oh and Shah, NIPS 2014).
 
-Everybody holds one component and compares some pairs; s = ±1 says who of the pair won, and m_k(p) = E[s | pair p, component k] =
-2β_p,k − 1. Over two or three different pairs of one person
+Each user belongs to one component and compares some pairs; s = ±1 says which item of the pair won,
+and m_k(p) = E[s | pair p, component k] = 2β_p,k − 1. Over two or three different pairs of one user
 
-    M2(p, q) = Σ_k a_k m_k(p) m_k(q),        M3(p, q, r) = Σ_k a_k m_k(p) m_k(q) m_k(r),      p, q, r different.
+    M2(p, q) = Σ_k a_k m_k(p) m_k(q),
+    M3(p, q, r) = Σ_k a_k m_k(p) m_k(q) m_k(r),      p, q, r different.
 
 1. M2 completed to rank K from its entries off the diagonal (alternating least squares): M2 = B Bᵀ.
 2. M3 = Σ H_abc B_pa B_qb B_rc, the small H by least squares over triples of different pairs.
-3. H = Σ_k a_k^(−½) v_k ⊗ v_k ⊗ v_k with v_k orthonormal, by the power method; m_k = a_k^(−½) B v_k.
+3. H = Σ_k a_k^(−½) v_k ⊗ v_k ⊗ v_k with v_k orthonormal, by the power method;
+   m_k = a_k^(−½) B v_k.
 4. Scores of each component from β_k = (1 + m_k) / 2 by RankCentrality.
 """
 
@@ -26,7 +28,7 @@ from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import FittedModel, with_scores
 from mallowmix.numerics.randomness import Step, as_key, uniforms
-from mallowmix.peers.btl import em
+from mallowmix.peers.btl import em_bradley_terry
 from mallowmix.peers.component_mixture import FittedMixture, of_model
 from mallowmix.peers.mallows_mixture import at_vertices, shares
 from mallowmix.peers.rank_centrality import rank_centrality
@@ -41,11 +43,17 @@ _INSTEAD = "Use the mixture of Bradley–Terry components by EM (mixture-bt)."
 
 @dataclass(frozen=True)
 class MixtureOfMNL:
-    """Every person holds one of K Bradley–Terry (MNL) models. Needs comparisons of three or more different pairs a person, by
-    many people, and at most 64 items; assumes K types of people whose tables of pairs are linearly independent.
+    """Mixture of K Bradley–Terry (MNL) models, one for each user, by tensor decomposition.
 
-    most_triples : triples of pairs of one person that go into the third moment; more are thinned at random
-    polish : iterations of EM afterwards; with 0, what is found is the method's own
+    Needs comparisons of three or more different pairs per user, by many users, and at most 64
+    items; assumes K types of users whose tables of pairs are linearly independent.
+
+    Parameters
+    ----------
+    most_triples : int
+        Triples of pairs of one user that go into the third moment; more are thinned at random.
+    polish : int
+        Iterations of EM afterwards; with 0, the result is the method's own.
     """
 
     most_triples: int = 300
@@ -58,11 +66,14 @@ class MixtureOfMNL:
         data = need_comparisons(self, data)
         if data.n_items > MOST_ITEMS:
             raise FitError(
-                f"{self.name} takes at most {MOST_ITEMS} items, and there are {data.n_items}. {_INSTEAD}"
+                f"{self.name} takes at most {MOST_ITEMS} items, and there are {data.n_items}. "
+                f"{_INSTEAD}"
             )
         model = self.learnt(data, n_components, seed)
         if self.polish:
-            scores = em(model.components, make_blocks(data), ThreadEngine(), self.polish)
+            scores = em_bradley_terry(
+                model.components, make_blocks(data), ThreadEngine(), self.polish
+            )
             model = at_vertices(with_scores(scores, model))
         return of_model(model)
 
@@ -77,7 +88,8 @@ class MixtureOfMNL:
         values, vectors = tensor_power(_tensor(_solved(normal, right), K), K, seed=seed)
         if np.any(values <= 0):
             raise FitError(
-                f"The third moment shows fewer than {K} components. Ask for fewer, or give more people. {_INSTEAD}"
+                f"The third moment shows fewer than {K} components. "
+                f"Ask for fewer, or give more people. {_INSTEAD}"
             )
         m = np.clip(values[:, None] * (vectors @ B.T), -0.98, 0.98)  # (K, P)
         scores = np.stack([rank_centrality(_table(row, data.n_items)) for row in m])
@@ -93,14 +105,14 @@ def pair_index(Q: int) -> NDArray[np.int64]:
 
 
 def _table(m: Array, Q: int) -> Array:
-    """(Q, Q) β from m of the unordered pairs: the lower-numbered one wins with probability (1 + m) / 2."""
+    """(Q, Q) β from m of the unordered pairs: the lower number wins with (1 + m) / 2."""
     beta = np.zeros((Q, Q))
     beta[np.triu_indices(Q, 1)] = (1 + m) / 2
     return beta + np.tril(1 - beta.T, -1)
 
 
 def person_means(block: Block) -> tuple[csr_array, csr_array]:
-    """(M, P) each person's mean sign for each pair that they compared, and 1 where they did."""
+    """(M, P) each user's mean sign for each pair that they compared, and 1 where they did."""
     Q = block.n_items
     winner, loser = np.divmod(block.pair.astype(np.int64), Q)
     sign, pair = np.where(winner < loser, 1.0, -1.0), pair_index(Q)[block.pair]
@@ -117,7 +129,7 @@ def person_means(block: Block) -> tuple[csr_array, csr_array]:
 
 @reduce_step("moments of pairs")
 def _pair_moments(block: Block, _: Any, __: Any) -> tuple[tuple[Array, Array], None]:
-    """(P, P) sums over people of products of signs, and how many there are; nothing on the diagonal."""
+    """(P, P) sums over users of products of signs, and their number; 0 on the diagonal."""
     mean, seen = person_means(block)
     weighted = (
         csr_array(mean.multiply(block.user_weight[:, None])),
@@ -133,7 +145,25 @@ def _pair_moments(block: Block, _: Any, __: Any) -> tuple[tuple[Array, Array], N
 
 
 def complete(M2: Array, weight: Array, K: int, *, n_iter: int = 60) -> Array:
-    """(P, K) B with B Bᵀ nearest to M2 where `weight` is above 0 (the diagonal is not): alternating least squares."""
+    """Complete a symmetric matrix to rank K by alternating least squares.
+
+    Parameters
+    ----------
+    M2 : ndarray, shape (P, P)
+    weight : ndarray, shape (P, P)
+        Of the entries; 0 where unknown, as on the diagonal.
+    K, n_iter : int
+
+    Returns
+    -------
+    ndarray, shape (P, K)
+        B with B Bᵀ nearest to M2.
+
+    Raises
+    ------
+    FitError
+        Where the rank is below K.
+    """
     values, vectors = np.linalg.eigh(M2)
     B = vectors[:, ::-1][:, :K] * np.sqrt(np.maximum(values[::-1][:K], 1e-12))
     V = B
@@ -144,13 +174,14 @@ def complete(M2: Array, weight: Array, K: int, *, n_iter: int = 60) -> Array:
     top = values[::-1][:K]
     if np.any(top <= 1e-9 * np.abs(values).max()):
         raise FitError(
-            f"The second moment shows fewer than {K} components. Ask for fewer, or give more people. {_INSTEAD}"
+            f"The second moment shows fewer than {K} components. "
+            f"Ask for fewer, or give more people. {_INSTEAD}"
         )
     return vectors[:, ::-1][:, :K] * np.sqrt(top)
 
 
 def _half_step(M2: Array, weight: Array, V: Array) -> Array:
-    """For every row p: the least squares of M2[p, q] on V[q], q by weight."""
+    """For every row p: the least squares of M2[p, q] on V[q], weighted."""
     K = V.shape[1]
     outer = (V[:, :, None] * V[:, None, :]).reshape(len(V), -1)
     normal = (weight @ outer).reshape(-1, K, K) + 1e-9 * weight.max() * np.eye(K)
@@ -191,7 +222,10 @@ def _tensor(entries: Array, K: int) -> Array:
 
 @nb.njit(cache=True, nogil=True)
 def _third_moment(starts, pair, mean, user_weight, B, most, first_user, key):
-    """Normal equations of H over triples of different pairs of a person: features Σ_turns B_pa B_qb B_rc, target s_p s_q s_r."""
+    """Normal equations of H over triples of different pairs of a user.
+
+    Features Σ_turns B_pa B_qb B_rc, target s_p s_q s_r.
+    """
     K = B.shape[1]
     D = K * (K + 1) * (K + 2) // 6
     normal, right, f = np.zeros((D, D)), np.zeros(D), np.empty(D)

@@ -1,12 +1,12 @@
-"""MPM, the multinomial preference model (Volkovs and Zemel 2014): one consensus for all, which people adhere to more or less.
+"""MPM, the multinomial preference model (Volkovs and Zemel 2014): one consensus, with adherence.
 
-A person's comparisons are draws from one multinomial over all ordered pairs,
+A user's comparisons are draws from one multinomial over all ordered pairs,
 
     P_m(i over j) = exp(γ_m (v_i − v_j)) / Z(γ_m),      Z(γ) = (Σ_i e^{γ v_i}) (Σ_j e^{−γ v_j}) − Q,
 
-v the consensus and γ_m > 0 the person's adherence, log γ_m ~ N(0, τ²). So a person is known by s_m = Σ_i v_i (wins − losses of i)
-and how many comparisons they made. Of two given items i wins with probability 1 / (1 + exp(−2 γ_m (v_i − v_j))), averaged over
-what is not known of γ_m.
+v the consensus and γ_m > 0 the user's adherence, log γ_m ~ N(0, τ²). Sufficient for a user are
+s_m = Σ_i v_i (wins − losses of i) and the number of comparisons. Of two items i wins with
+probability 1 / (1 + exp(−2 γ_m (v_i − v_j))), averaged over the posterior of γ_m.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _GRID = np.linspace(_LOW, _HIGH, 66)
 
 
 class People(NamedTuple):
-    """What MPM needs of a block of people: wins less losses by item, comparisons, and how much each person counts."""
+    """Statistics of a block: wins less losses by item, number of comparisons, and user weights."""
 
     net: Array  # (M, Q)
     n: Array  # (M,)
@@ -40,11 +40,17 @@ class People(NamedTuple):
 
 @dataclass(frozen=True)
 class MPM:
-    """One score for every item, the same for all, and for each person how closely they follow it. Needs comparisons; assumes one
-    consensus, and pairs asked more often where the answer is clearer (one multinomial makes both).
+    """One score for every item, the same for all, and how closely each user follows it.
 
-    spread : candidates for τ, the standard deviation of log γ; where there are several, the likeliest
-    ridge : prior precision of a score
+    Needs comparisons; assumes one consensus, and pairs compared more often where the answer is
+    clearer (one multinomial makes both).
+
+    Parameters
+    ----------
+    spread : sequence of float
+        Candidates for τ, the standard deviation of log γ; where there are several, the likeliest.
+    ridge : float
+        Prior precision of a score.
     """
 
     spread: Sequence[float] = (1.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.5)
@@ -53,7 +59,7 @@ class MPM:
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> "FittedMPM":
-        """The most likely v, every γ at its own best (L-BFGS on the profile likelihood). K is 1 whatever is asked for."""
+        """Maximise the profile likelihood of v, each γ at its own maximum (L-BFGS); K is 1."""
         data = need_comparisons(self, data)
         people = ThreadEngine().map(summed, make_blocks(data))
         v, spread = self._consensus(people, self.spread[0]), self.spread[0]
@@ -85,7 +91,7 @@ class MPM:
 
 @dataclass(frozen=True, eq=False)
 class FittedMPM:
-    """The consensus v; adherence is found for whoever is asked about."""
+    """The consensus v; adherence is inferred when predicting."""
 
     items: Labels
     v: Array
@@ -97,7 +103,7 @@ class FittedMPM:
         return self.v[None]
 
     def adherence(self, people: Any) -> Array:
-        """(M,) the most likely γ of each person, 1 where nothing is known of them."""
+        """(M,) the most likely γ of each user, 1 for a user without comparisons."""
         people = known_comparisons(people).with_items(self.items, unknown_items="drop")
         parts = ThreadEngine().map(_adherence, make_blocks(people), (self.v, self.spread))
         return np.concatenate(parts)
@@ -114,7 +120,7 @@ class FittedMPM:
 
 @map_step("net wins and counts")
 def summed(block: Block, _: Any) -> People:
-    """A block's people as MPM sees them."""
+    """The statistics of a block."""
     M, Q = block.n_users, block.n_items
     person = np.repeat(np.arange(M), np.diff(block.starts))
     winner, loser = np.divmod(block.pair.astype(np.int64), Q)
@@ -130,7 +136,7 @@ def summed(block: Block, _: Any) -> People:
 
 
 def _profile(people: People, v: Array, spread: float) -> tuple[float, Array]:
-    """Σ_m log p(comparisons of m, γ_m), each γ_m at its best, and its gradient in v."""
+    """Σ_m log p(comparisons of m, γ_m), each γ_m at its maximum, and its gradient in v."""
     s = people.net @ v
     gamma = best_gamma(s, people.n, v, spread)
     up, down = np.exp(np.outer(gamma, v)), np.exp(-np.outer(gamma, v))  # (M, Q)

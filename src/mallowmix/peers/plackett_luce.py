@@ -1,15 +1,16 @@
-"""Plackett–Luce and its mixtures: from what is left, item i is chosen with probability p_i / Σ p; maximum likelihood by MM and
-EM.
+"""Plackett–Luce and its mixtures: maximum likelihood by MM and EM.
 
-    MM (Hunter 2004): p_i ← (times i was chosen + a) / (Σ over choices with i among what was left of 1 / Σ p + b)
+Of the items left, item i is chosen with probability p_i / Σ p.
 
-Every step raises the likelihood (with a, b: a Gamma(a + 1, b) prior). EM around it: r_mk ∝ share_k P_k(rankings of m).
+    MM (Hunter 2004): p_i ← (times i was chosen + a) / (Σ over choices with i left of 1 / Σ p + b)
+
+Every step raises the likelihood (with a, b: a Gamma(a + 1, b) prior). EM around it:
+r_mk ∝ share_k P_k(rankings of m).
 """
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-import numba as nb
 import numpy as np
 from scipy.special import logsumexp
 
@@ -22,6 +23,7 @@ from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import FittedModel, with_scores
 from mallowmix.model.pair_model import Pairs
 from mallowmix.numerics.randomness import Step, child_seed
+from mallowmix.peers.choice_sums import log_probabilities, normalised, sums_of_choices
 from mallowmix.peers.component_mixture import of_model, pair_numbers
 from mallowmix.peers.mallows_mixture import at_vertices, shares
 from mallowmix.peers.required_data import known_comparisons, need_rankings
@@ -40,11 +42,17 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class MixtureOfPL:
-    """Every person holds one of K Plackett–Luce models and gives rankings drawn from it. Needs rankings, full, partial or top-k;
-    assumes K types of people. (Not identifiable from too few items: K types need rankings of 2K or more.)
+    """Mixture of K Plackett–Luce models, one for each user, whose rankings are drawn from it.
 
-    prior : wins that every item is given beforehand, so that one that is never chosen has a score
-    n_starts, n_iter, tol : of EM, which stops when the log-likelihood of a person rises by less than tol
+    Needs rankings, full, partial or top-k; assumes K types of users. (Not identifiable from too few
+    items: K types need rankings of 2K or more.)
+
+    Parameters
+    ----------
+    prior : float
+        Wins added to every item, so that one that is never chosen has a score.
+    n_starts, n_iter, tol
+        Of EM, which stops when the log-likelihood per user rises by less than tol.
     """
 
     prior: float = 0.1
@@ -83,7 +91,9 @@ class MixtureOfPL:
 
 @dataclass(frozen=True, eq=False)
 class FittedPL:
-    """Plackett–Luce components at the vertices. A person's rankings place them exactly; comparisons count as independent
+    """Plackett–Luce components, one for each user.
+
+    Given rankings, a user's posterior is exact; given comparisons, they count as independent
     choices.
     """
 
@@ -107,7 +117,7 @@ class FittedPL:
         return np.array(self.scores)
 
     def weights(self, people: Comparisons | Rankings) -> Array:
-        """(M, K) the probability that each person holds each component."""
+        """(M, K) the probability that each user belongs to each component."""
         if not isinstance(people, Rankings):
             return of_model(self.model).weights(known_comparisons(people))
         sent = (np.array(self.scores), self.model.share)
@@ -115,20 +125,20 @@ class FittedPL:
         return np.concatenate(ThreadEngine().map(_weights, blocks, sent))
 
     def predict_proba(self, people: Any, pairs: Pairs) -> Array:
-        """(M, n) Σ_k P(k | what the person chose) p_ki / (p_ki + p_kj). People need not have been seen before."""
+        """(M, n) Σ_k P(k | given) p_ki / (p_ki + p_kj); users may be new."""
         first, second = pair_numbers(self.items, pairs)
         return self.weights(people) @ self.model.beta()[:, first, second]
 
 
 def pl_model(found: Found, items: Labels, method: str) -> FittedModel:
-    """An M4 with these scores, everybody at a vertex: between two items Plackett–Luce is Bradley–Terry."""
+    """A model with these scores at the vertices: on two items Plackett–Luce is Bradley–Terry."""
     report = FitReport(method=method, log_likelihood=float(found.log_likelihood))
     model = with_scores(BradleyTerryModel(found.scores, found.share, items))
     return at_vertices(replace(model, report=report))
 
 
 def _over_items(people: Rankings, items: Labels) -> Rankings:
-    """The rankings with the items that are known, numbered as here."""
+    """The rankings restricted to known items, numbered as here."""
     number = {str(label): i for i, label in enumerate(items.tolist())}
     new = np.array([number.get(str(label), -1) for label in people.items.tolist()])[people.item]
     keep = new >= 0
@@ -174,7 +184,24 @@ def em_pl(
     n_iter: int,
     least_gain: float = 0.0,
 ) -> Found:
-    """Which component each person holds, one MM step for the scores, and again."""
+    """EM for a mixture of Plackett–Luce models, one MM step for the scores in each iteration.
+
+    Parameters
+    ----------
+    blocks : list of Stages
+    engine : Engine
+    start : Found
+        The initialisation.
+    prior : float
+    n_iter : int
+        At most.
+    least_gain : float
+        Stop when the log-likelihood rises by no more.
+
+    Returns
+    -------
+    Found
+    """
     found, last = start, -np.inf
     for _ in range(n_iter):
         (chosen, rate, held, value), _ = engine.reduce(_e_step, blocks, (found.scores, found.share))
@@ -191,7 +218,7 @@ def _mm(blocks: list[Stages], engine: Engine, scores: Array, held: Array, prior:
 
 
 def _updated(chosen: Array, rate: Array, prior: float) -> Array:
-    """(K, Q) log of (chosen + a) / (rate + b), with b = a Q: the prior has its mean at Σ p = 1 … and mean 0 again."""
+    """(K, Q) log of (chosen + a) / (rate + b), b = a Q (a prior with Σ p = 1); mean 0."""
     Q = chosen.shape[1]
     scores = np.log(np.maximum(chosen + prior, 1e-12)) - np.log(np.maximum(rate + prior * Q, 1e-12))
     return scores - scores.mean(axis=1, keepdims=True)
@@ -212,14 +239,8 @@ def _counted(
     ), None
 
 
-def normalised(scores: Array) -> Array:
-    """(K, Q) p with Σ p = 1."""
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return p / p.sum(axis=1, keepdims=True)
-
-
-def _placed(block: Stages, scores: Array, share: Array) -> tuple[Array, Array]:
-    """(M, K) which component each holds, and (M,) the log-likelihood."""
+def _posterior(block: Stages, scores: Array, share: Array) -> tuple[Array, Array]:
+    """(M, K) posterior of each user's component, and (M,) the log-likelihood."""
     log_p = log_probabilities(block.starts, block.item, block.n_choices, normalised(scores))
     M = len(block.user_weight)
     single = np.stack(
@@ -231,7 +252,7 @@ def _placed(block: Stages, scores: Array, share: Array) -> tuple[Array, Array]:
 
 @map_step("Plackett-Luce weights")
 def _weights(block: Stages, broadcast: tuple[Array, Array]) -> Array:
-    return _placed(block, *broadcast)[0]
+    return _posterior(block, *broadcast)[0]
 
 
 @reduce_step("Plackett-Luce E-step")
@@ -239,49 +260,10 @@ def _e_step(
     block: Stages, broadcast: tuple[Array, Array], _: Any
 ) -> tuple[tuple[Array, Array, Array, float], None]:
     scores, share = broadcast
-    held, total = _placed(block, scores, share)
+    held, total = _posterior(block, scores, share)
     held = held * block.user_weight[:, None]
     by_ranking = held[block.user] * block.weight[:, None]
     sums = sums_of_choices(
         block.starts, block.item, block.n_choices, by_ranking, normalised(scores)
     )
     return (*sums, held.sum(axis=0), float(block.user_weight @ total)), None
-
-
-@nb.njit(cache=True, nogil=True)
-def log_probabilities(starts, item, n_choices, p):
-    """(N, K) log Π_choices p_chosen / Σ_left p."""
-    N, K = len(n_choices), len(p)
-    log_p = np.zeros((N, K))
-    for n in range(N):
-        first, last = starts[n], starts[n + 1]
-        for k in range(K):
-            left = 0.0
-            for e in range(last - 1, first - 1, -1):
-                left += p[k, item[e]]
-                if e - first < n_choices[n]:
-                    log_p[n, k] += np.log(p[k, item[e]] / left)
-    return log_p
-
-
-@nb.njit(cache=True, nogil=True)
-def sums_of_choices(starts, item, n_choices, share, p):
-    """(K, Q) how often each item was chosen, and Σ 1 / Σ_left p over the choices it was there for; rankings count `share[n,
-    k]`.
-    """
-    K, Q = p.shape
-    chosen, rate, left = np.zeros((K, Q)), np.zeros((K, Q)), np.empty(Q + 1)
-    for n in range(len(n_choices)):
-        first, length = starts[n], starts[n + 1] - starts[n]
-        for k in range(K):
-            if share[n, k] <= 0.0:
-                continue
-            left[length], so_far = 0.0, 0.0
-            for e in range(length - 1, -1, -1):
-                left[e] = left[e + 1] + p[k, item[first + e]]
-            for e in range(length):
-                if e < n_choices[n]:
-                    chosen[k, item[first + e]] += share[n, k]
-                    so_far += share[n, k] / left[e]
-                rate[k, item[first + e]] += so_far
-    return chosen, rate

@@ -1,4 +1,7 @@
-"""PMF: probabilistic matrix factorisation by mini-batch gradient with momentum (Salakhutdinov and Mnih, 2008)."""
+"""PMF: probabilistic matrix factorisation by mini-batch gradient with momentum.
+
+Salakhutdinov and Mnih (2008).
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,10 +21,24 @@ _START, _SHUFFLE = Step.PMF_START, Step.PMF_SHUFFLE
 
 @dataclass(frozen=True)
 class PMF:
-    """Ratings are r = mean + u·v + noise, with u and v near 0. Needs ratings by known people; ignores how people use the scale.
+    """Probabilistic matrix factorisation: r = mean + u·v + noise, with u and v near 0.
 
-    The defaults are those of the published code: the squared error plus ½ λ (|u|² + |v|²) at every rating, its mean over a batch,
-    steps of 50 with momentum 0.8, the last epoch kept. On a small table it overfits, and its error depends on the seed.
+    Needs ratings by known users; has no biases of users or items. The defaults are those of the
+    published code: the squared error plus ½ λ (|u|² + |v|²) at every rating, its mean over a batch,
+    steps of 50 with momentum 0.8, the last epoch kept. On a small table it overfits, and its error
+    depends on the seed.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The length of a step.
+    penalty : float
+        λ.
+    momentum : float
+    n_epochs, n_batches : int
+        Passes over the ratings, and batches in each.
+    scale : Scale
+        Of the ratings.
     """
 
     learning_rate: float = 50.0
@@ -65,8 +82,8 @@ class PMF:
     ) -> tuple[Array, Array]:
         """(M, K) and (Q, K), from ratings without their mean.
 
-        A step is as long as a row's part in its batch, and on tables much smaller than MovieLens it overshoots: a run that ends
-        worse than it began is repeated with steps of half the length.
+        A step is as long as a row's part in its batch, and on tables much smaller than MovieLens it
+        overshoots: a run that ends worse than it began is repeated with steps of half the length.
         """
         rate, most = self.learning_rate, 1.1 * np.mean(residual**2) + 1e-3 * sizes[2]
         while True:
@@ -96,7 +113,7 @@ class PMF:
 
 @nb.njit(cache=True, nogil=True)
 def gradient(U, V, user, item, residual, penalty):
-    """Of Σ (u·v − r)² + ½ λ (|u|² + |v|²) over ratings: 2 (u·v − r) v + λ u, and the same with u and v exchanged."""
+    """Of Σ (u·v − r)² + ½ λ (|u|² + |v|²): 2 (u·v − r) v + λ u, and with u and v exchanged."""
     dU, dV = np.zeros_like(U), np.zeros_like(V)
     for n in range(len(user)):
         u, v = U[user[n]], V[item[n]]

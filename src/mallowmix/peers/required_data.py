@@ -1,4 +1,4 @@
-"""Data of the right kind for a system, or a sentence that says what it needs and what to use instead."""
+"""Checks that data has the form a system needs, with an error that says what to use instead."""
 
 from typing import Any
 
@@ -8,18 +8,19 @@ from mallowmix.errors import DataError
 
 
 def need_comparisons(system: Any, data: Any) -> Comparisons:
-    """Comparisons as they are; those that rankings hold."""
+    """Comparisons, or those that rankings imply; else a DataError."""
     if isinstance(data, Rankings):
         return data.comparisons()
     if isinstance(data, Comparisons):
         return data
     raise DataError(
-        f"{system.name} learns from comparisons; this is a {type(data).__name__}. Read it with read_comparisons."
+        f"{system.name} learns from comparisons; this is a {type(data).__name__}. "
+        "Read it with read_comparisons."
     )
 
 
 def need_rankings(system: Any, data: Any, instead: str) -> Rankings:
-    """Rankings as they are; comparisons cannot be made into any."""
+    """Rankings; comparisons and other data are a DataError, which ends with `instead`."""
     if isinstance(data, Rankings):
         return data
     what = "comparisons" if isinstance(data, Comparisons) else f"a {type(data).__name__}"
@@ -27,15 +28,16 @@ def need_rankings(system: Any, data: Any, instead: str) -> Rankings:
 
 
 def need_full(system: Any, data: Any, instead: str) -> Rankings:
-    """Rankings of all items by everybody, without ties."""
+    """Full rankings without ties; else a DataError, which ends with `instead`."""
     rankings = need_rankings(system, data, instead)
     if not rankings.is_full:
         raise DataError(
-            f"{system.name} needs full rankings, every item in a position of its own; some here are not. {instead}"
+            f"{system.name} needs full rankings, every item in a position of its own; "
+            f"some here are not. {instead}"
         )
     return rankings
 
 
 def known_comparisons(people: Any) -> Comparisons:
-    """What is known of people, as comparisons."""
+    """Comparisons, or those that rankings imply."""
     return people.comparisons() if isinstance(people, Rankings) else people

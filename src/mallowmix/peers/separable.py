@@ -1,4 +1,7 @@
-"""Other separable topic models on ordered pairs: DDP, and FastAnchorWords with RecoverL2 or RecoverKL, then Algorithm 4."""
+"""Other separable topic models on ordered pairs, then Algorithm 4.
+
+DDP, and FastAnchorWords with RecoverL2 or RecoverKL.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,12 +14,22 @@ from mallowmix.peers.mixed_mallows_peer import fit_quietly
 
 @dataclass(frozen=True)
 class Separable:
-    """Moments of ordered pairs, corners among them, every pair as a mixture of corners, Mallows components from that. Needs many
-    people with several comparisons each; assumes that every component has a pair that (nearly) it alone puts in that order.
+    """Novel pairs from moments of ordered pairs, regression on them, Mallows components from that.
 
-    novel_pairs : "projections" (Algorithm 2), "ddp" (`learn.paper.ddp`), "fast-anchor-words" (`learn.paper.fast_anchor_words`)
-    regression : "algorithm-3", "l2", "kl" (`learn.paper.recover`)
-    min_count : pairs seen less often than this fraction of the median pair cannot be corners: rare rows are the noisiest
+    Needs many users with several comparisons each; assumes that every component has a pair that
+    (nearly) it alone puts in that order.
+
+    Parameters
+    ----------
+    novel_pairs : {"projections", "ddp", "fast-anchor-words"}
+        Algorithm 2, `learn.paper.ddp`, `learn.paper.fast_anchor_words`.
+    regression : {"algorithm-3", "l2", "kl"}
+        See `learn.paper.recover`.
+    min_count : float
+        Pairs seen less often than this fraction of the median pair cannot be novel: rare rows are
+        the noisiest.
+    zeta : float or "auto"
+        As in `ProjectionsOptions`.
     """
 
     novel_pairs: NovelPairFinder = "fast-anchor-words"

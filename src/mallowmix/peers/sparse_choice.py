@@ -1,11 +1,13 @@
-"""Sparse choice models: the sparsest distribution over rankings with given pairwise marginals (Farias, Jagabathula and Shah
-2009).
+"""Sparse choice models: the sparsest distribution over rankings with given pairwise marginals.
 
-y_ij = Σ_k w_k [ranking k has i above j]. Where every ranking has a pair that it alone has in this order (a *signature*), and no
-two different sets of rankings have the same sum of weights, the w_k and the rankings follow: of the y in ascending order, each
-is a sum of weights already found (and so says which rankings have that pair in this order), or else a weight of its own.
+Farias, Jagabathula and Shah (2009). y_ij = Σ_k w_k [ranking k has i above j]. Where every ranking
+has a pair that it alone has in this order (a *signature*), and no two different sets of rankings
+have the same sum of weights, the w_k and the rankings follow: of the y in ascending order, each is
+a sum of weights already found (and so says which rankings have that pair in this order), or else a
+weight of its own.
 
-Exact sums are needed, so marginals without noise: everybody's full ranking, counted. Anything else is refused in words.
+Exact sums are needed, so marginals without noise: the full rankings of all users, counted. Anything
+else is an error that says why.
 """
 
 from dataclasses import dataclass
@@ -40,11 +42,16 @@ class SparseFit(NamedTuple):
 
 @dataclass(frozen=True)
 class SparseChoice:
-    """A few rankings, each followed to the letter by a part of the people. Needs pairwise marginals without noise: every pair
-    compared in proportion to the rankings (full rankings of everybody, say); assumes signatures and that no two sums of weights
-    are equal. K is what it finds; more than were asked for is a failure.
+    """A few rankings, each followed without noise by a part of the users.
 
-    tol : how near two sums must be to count as equal
+    Needs pairwise marginals without noise: every pair compared in proportion to the rankings (full
+    rankings of all users, say); assumes signatures and that no two sums of weights are equal. K is
+    what it finds; more than `n_components` is an error.
+
+    Parameters
+    ----------
+    tol : float
+        How near two sums must be to count as equal.
     """
 
     tol: float = 1e-6
@@ -54,7 +61,7 @@ class SparseChoice:
     def fit(
         self, data: Comparisons | Rankings, n_components: int, *, seed: int = 0
     ) -> FittedMixture:
-        """Learn from comparisons (or rankings: the comparisons they hold)."""
+        """Learn from comparisons (or those that rankings imply)."""
         data = need_comparisons(self, data)
         found = sparsest_fit(marginals(data), most=n_components, tol=self.tol)
         m4 = M4(found.sigma, np.zeros(len(found.sigma)), found.weight, data.items)
@@ -62,7 +69,7 @@ class SparseChoice:
 
 
 def marginals(data: Comparisons) -> Array:
-    """(Q, Q) the share of wins of i over j; every pair must have been compared."""
+    """(Q, Q) the fraction of wins of i over j; every pair must have been compared."""
     wins = wins_of(data)
     games = wins + wins.T
     never = np.argwhere(np.triu(games == 0, 1))
@@ -70,18 +77,38 @@ def marginals(data: Comparisons) -> Array:
         i, j = (data.items.tolist()[n] for n in never[0])
         others = f" (and {len(never) - 1:,} other pairs)" if len(never) > 1 else ""
         raise DataError(
-            f"Sparse choice needs the marginals of all pairs; {i!r} and {j!r}{others} were never compared. {_INSTEAD}"
+            f"Sparse choice needs the marginals of all pairs; {i!r} and {j!r}{others} "
+            f"were never compared. {_INSTEAD}"
         )
     return np.divide(wins, games, out=np.zeros_like(wins), where=games > 0)
 
 
 def sparsest_fit(y: ArrayLike, *, most: int = 12, tol: float = 1e-6) -> SparseFit:
-    """Rankings and weights from exact marginals y[i, j]; a FitError says which condition fails."""
+    """Find rankings and weights from exact marginals.
+
+    Parameters
+    ----------
+    y : array_like, shape (Q, Q)
+        y[i, j] is the weight of the rankings with i above j.
+    most : int
+        Rankings at most.
+    tol : float
+
+    Returns
+    -------
+    SparseFit
+
+    Raises
+    ------
+    FitError
+        Says which condition fails.
+    """
     y = np.asarray(y, np.float64)
     weights, members = _walk(y, most, tol)
     if abs(sum(weights) - 1) > tol * len(weights):
         raise FitError(
-            f"Sparse choice: the weights found sum to {sum(weights):.4g} and not to 1, so the exactness conditions fail "
+            f"Sparse choice: the weights found sum to {sum(weights):.4g} and not to 1, "
+            "so the exactness conditions fail "
             f"(a ranking without a signature pair, or marginals with noise). {_INSTEAD}"
         )
     sigma = np.stack([_ranking(members[k], len(y)) for k in range(len(weights))])
@@ -100,9 +127,10 @@ def _walk(y: Array, most: int, tol: float) -> tuple[list[float], list[NDArray[np
         if chosen is None:
             if len(weights) == most:
                 raise FitError(
-                    f"Sparse choice: the marginals need more than {most} rankings. With noise every one of them looks like a "
-                    f"new weight, and "
-                    f"the exactness conditions fail. Ask for more components if there is no noise. {_INSTEAD}"
+                    f"Sparse choice: the marginals need more than {most} rankings. "
+                    "With noise every one of them looks like a new weight, and the exactness "
+                    "conditions fail. Ask for more components if there is no noise. "
+                    f"{_INSTEAD}"
                 )
             weights.append(float(y[i, j]))
             members.append(np.zeros((Q, Q), np.bool_))
@@ -113,7 +141,7 @@ def _walk(y: Array, most: int, tol: float) -> tuple[list[float], list[NDArray[np
 
 
 def _subset(value: float, weights: list[float], tol: float) -> tuple[bool, ...] | None:
-    """Which weights sum to the value; None where none do. Two ways are a failure of the second condition."""
+    """Which weights sum to the value; None where none do. Two ways fail the second condition."""
     choices = [
         bits
         for bits in product((False, True), repeat=len(weights))
@@ -121,21 +149,21 @@ def _subset(value: float, weights: list[float], tol: float) -> tuple[bool, ...] 
     ]
     if len(choices) > 1:
         raise FitError(
-            f"Sparse choice: {value:.4g} is a sum of the weights {', '.join(f'{w:.4g}' for w in weights)} in {len(choices)} "
-            f"ways, so the "
+            f"Sparse choice: {value:.4g} is a sum of the weights "
+            f"{', '.join(f'{w:.4g}' for w in weights)} in {len(choices)} ways, so the "
             f"exactness conditions fail (equal sums, or marginals with noise). {_INSTEAD}"
         )
     return choices[0] if choices else None
 
 
 def _ranking(above: NDArray[np.bool_], Q: int) -> NDArray[np.int32]:
-    """The ranking with these pairs, which must be one: i above j or j above i, and no circle."""
+    """The ranking with these pairs, if they make one: complete and without cycles."""
     wins = above.sum(axis=1)
     order = np.argsort(-wins, kind="stable")
     if not np.array_equal(above[np.ix_(order, order)], np.triu(np.ones((Q, Q), np.bool_), 1)):
         raise FitError(
-            "Sparse choice: the pairs found for one of the weights do not make a ranking, so the exactness conditions fail (a "
-            "ranking "
+            "Sparse choice: the pairs found for one of the weights do not make a ranking, "
+            "so the exactness conditions fail (a ranking "
             f"without a signature pair, or marginals with noise). {_INSTEAD}"
         )
     return sigma_of(order)

@@ -1,7 +1,7 @@
-"""Rankings and comparisons as choices one after the other: from what is left, one is chosen, until nothing is (Luce, Plackett).
+"""Rankings and comparisons as sequences of choices among the items left (Luce, Plackett).
 
-A comparison is a ranking of two. A ranking of n things without ties has n − 1 choices; where it ends in a tie (a top-k list), the
-choices stop before the tie. A tie elsewhere says nothing of the kind, and is refused.
+A comparison is a ranking of two. A ranking of n items without ties has n − 1 choices; where it ends
+in a tie (a top-k list), the choices stop before the tie. A tie elsewhere is an error.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,9 @@ _PEOPLE = 1024
 
 @dataclass(frozen=True, eq=False)
 class Stages(InMemory):
-    """Choices of some consecutive people. Ranking n lists item[starts[n]:starts[n+1]], best first; its first `n_choices[n]` are
-    choices.
+    """Choices of consecutive users.
+
+    Ranking n lists item[starts[n]:starts[n+1]], best first; its first `n_choices[n]` are choices.
     """
 
     first_user: int
@@ -35,7 +36,7 @@ class Stages(InMemory):
 
 
 def make_stages(data: Comparisons | Rankings, name: str) -> list[Stages]:
-    """Blocks of people with their choices."""
+    """Blocks of users with their choices; `name` is that of the system, for messages."""
     if isinstance(data, Comparisons):
         item = np.stack([data.winner, data.loser], axis=1).ravel()
         starts, n_choices = (
@@ -76,16 +77,17 @@ def _part(
 
 
 def _choices(data: Rankings, name: str) -> NDArray[np.int64]:
-    """How many choices each ranking holds: one a place but the last."""
-    top = data.place[data.starts[1:] - 1]  # the last place of each, counted from 0
-    # entries before the last place
+    """How many choices each ranking holds: one per position except the last."""
+    top = data.place[data.starts[1:] - 1]  # the last position of each, from 0
+    # entries before the last position
     alone = np.bincount(data.ranking, data.place < top[data.ranking], len(data)).astype(np.int64)
     tied = np.flatnonzero(alone != top)
     if len(tied):
         who = data.users.tolist()[data.user[tied[0]]]
         others = f" (and {len(tied) - 1:,} more)" if len(tied) > 1 else ""
         raise DataError(
-            f"The ranking of user {who!r}{others} has a tie before its end; {name} needs choices of one thing at a time. "
+            f"The ranking of user {who!r}{others} has a tie before its end; "
+            f"{name} needs choices of one thing at a time. "
             "Break such ties, or use a system for comparisons (Rankings.comparisons)."
         )
     return top.astype(np.int64)

@@ -1,4 +1,4 @@
-"""The systems by name, as `compare` and the command line call them, in the order in which they are run."""
+"""The systems by name, as in `compare` and on the command line, in the order they are run."""
 
 from collections.abc import Callable
 
@@ -59,6 +59,7 @@ SYSTEMS: dict[str, Callable[[], Peer]] = {
 }
 
 ON_REQUEST = frozenset({"mixture-mallows-amp", "gom-pl", "sparse-choice", "top-three"})
-"""Run by `compare` only where they are named: slow (MCMC), or made for data of one kind (no contradictions, no noise, two
-components).
+"""Run by `compare` only where they are named.
+
+They are slow (MCMC), or made for one kind of data (no contradictions, no noise, two components).
 """

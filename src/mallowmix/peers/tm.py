@@ -1,6 +1,7 @@
-"""TM, the topic-modelling approach to ranking (Ding, Ishwar, Saligrama, AISTATS 2015): M4 whose components are single rankings.
+"""TM, topic modelling of rankings (Ding, Ishwar, Saligrama, AISTATS 2015): M4 with φ = 0.
 
-A setting of M4's own code, not a second path: φ = 0, or the β that Algorithm 3 leaves, without Algorithm 4's rounding.
+A setting of M4's own code, not a second path: φ = 0, or the β that Algorithm 3 returns, without
+Algorithm 4's rounding.
 """
 
 import warnings
@@ -22,20 +23,28 @@ from mallowmix.peers.component_mixture import FittedMixture
 from mallowmix.peers.mixed_mallows_peer import fit_quietly
 from mallowmix.peers.validation import best, trial
 
-_ENOUGH = 1500  # people to choose ε by
+_ENOUGH = 1500  # users to choose ε by
 
 
 @dataclass(frozen=True)
 class TM:
-    """A person always follows one of K rankings to the letter, a new one drawn for every comparison. Needs comparisons by people
-    who made several; assumes no noise but that of mixing, so that a choice against all K rankings has probability 0.
+    """Each comparison follows one of K rankings without noise, drawn by the user's weights.
 
-    rounded : σ ∈ {0, 1} from `fit` with φ = 0; or, if not, β as the regression of Algorithm 3 left it
-    floor : candidates for ε of β ← (1 − ε) β + ε/2, without which held-out likelihoods are −∞. Where there are several, it is
-        chosen on training people (`chosen_floor`)
-    method : options of `fit`, where rounded
-    unrounded : options of Algorithms 2 and 3, where not: distances that need no pair answered twice, ζ by the data, and no rare
-        pairs, which are noise
+    Needs comparisons by users who made several; assumes no noise, so that a comparison against all
+    K rankings has probability 0.
+
+    Parameters
+    ----------
+    rounded : bool
+        σ ∈ {0, 1} from `fit` with φ = 0; if not, β as the regression of Algorithm 3 returned it.
+    floor : sequence of float
+        Candidates for ε of β ← (1 − ε) β + ε/2, without which held-out likelihoods are −∞. Where
+        there are several, it is chosen on training users (`chosen_floor`).
+    method : SpectralOptions
+        Of `fit`, where rounded.
+    unrounded : ProjectionsOptions
+        Of Algorithms 2 and 3, where not: distances that need no repeated pair, ζ by the data,
+        and no rare pairs, which are noise.
     """
 
     rounded: bool = True
@@ -60,7 +69,7 @@ class TM:
         return FittedMixture(data.items, (floored(prepared, eps),), model, (("floor", eps),))
 
     def chosen_floor(self, data: Comparisons, K: int, seed: int) -> float:
-        """ε, by learning from two thirds of the people (1,500 of them are enough) and predicting the others."""
+        """ε, by learning from two thirds of at most 1,500 users and predicting the others."""
         if len(self.floor) == 1:
             return self.floor[0]
         train, given, held_out = trial(data, seed, _ENOUGH)
@@ -89,7 +98,7 @@ class TM:
 
 
 def rounded(model: FittedModel) -> FittedModel:
-    """The same rankings, followed to the letter: φ = 0."""
+    """The same rankings, followed without noise: φ = 0."""
     return FittedModel(replace(model.m4, phi=np.zeros(model.n_components)), model.report)
 
 

@@ -1,17 +1,20 @@
-"""Two Mallows components from who is among the first three (Awasthi, Blum, Sheffet and Vijayaraghavan, NIPS 2014).
+"""Two Mallows components from the top three (Awasthi, Blum, Sheffet, Vijayaraghavan, NIPS 2014).
 
-Under one Mallows model item i is first with probability x_i = φ^σ(i) / S_Q, and for three different items
+Under one Mallows model item i is first with probability x_i = φ^σ(i) / S_Q, and for three different
+items
 
-    Pr({i, j, l} are the first three) = c(φ) x_i x_j x_l,      c(φ) = (1+φ)(1+φ+φ²) S_Q² / (φ³ S_{Q−1} S_{Q−2}).
+    Pr({i, j, l} are the first three) = c(φ) x_i x_j x_l,
+    c(φ) = (1+φ)(1+φ+φ²) S_Q² / (φ³ S_{Q−1} S_{Q−2}).
 
-So with the items in three parts at random, the tensor of the first three has rank two, one term a component. Its terms, with
-their scale from who is first (Σ_t w_t x_t), give w, φ and the heads of both rankings. The rest follows from the mean place of
-each item among the rankings that a is first in: w_1 x_1(a) e_1(i) + w_2 x_2(a) e_2(i), linear in the two means e_t(i), one
+So with the items in three parts at random, the tensor of the first three has rank two, one term for
+each component. Its terms, with their scale from the first positions (Σ_t w_t x_t), give w, φ and
+the heads of both rankings. The rest follows from the mean position of each item among the rankings
+that a is first in: w_1 x_1(a) e_1(i) + w_2 x_2(a) e_2(i), linear in the two means e_t(i), one
 equation for each a.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +34,26 @@ from mallowmix.peers.required_data import need_full
 from mallowmix.typing import Array
 
 _STEP = Step.TOP_THREE
-_INSTEAD = "Use the EM for mixtures of Mallows (mallows-rankings for rankings, mixture-mallows for comparisons)."
+_INSTEAD = (
+    "Use the EM for mixtures of Mallows "
+    "(mallows-rankings for rankings, mixture-mallows for comparisons)."
+)
 
 
 @dataclass(frozen=True)
 class TwoMallowsTopThree:
-    """Every person holds one of two Mallows components and gives a full ranking drawn from it. Needs full rankings, thousands of
-    them; assumes that the two differ in who tends to be first.
+    """Mixture of two Mallows components, one for each user, whose full ranking is drawn from it.
 
-    n_parts : how many times the items are put in three parts; the five that tell the components apart best are averaged
-    polish : iterations of EM afterwards; with 0, what is found is the method's own
+    Needs full rankings, thousands of them; assumes that the two differ in the items that tend to be
+    first.
+
+    Parameters
+    ----------
+    n_parts : int
+        How many times the items are split into three parts; the five splits that separate the
+        components best are averaged.
+    polish : int
+        Iterations of EM afterwards; with 0, the result is the method's own.
     """
 
     n_parts: int = 60
@@ -57,7 +70,8 @@ class TwoMallowsTopThree:
             )
         if rankings.n_items < 6:
             raise FitError(
-                f"{self.name} needs six items at least, two a part; there are {rankings.n_items}. {_INSTEAD}"
+                f"{self.name} needs six items at least, two a part; there are {rankings.n_items}. "
+                f"{_INSTEAD}"
             )
         weight = rankings.weight * rankings.user_weight[rankings.user]
         found = two_mallows(rankings.item.reshape(len(rankings), -1), weight, self.n_parts, seed)
@@ -67,14 +81,32 @@ class TwoMallowsTopThree:
 
 
 class Terms(NamedTuple):
-    """What one way of putting the items in three parts gives: (Q, 2) w_t x_t(i), and how far apart the terms are."""
+    """What one split of the items gives: (Q, 2) w_t x_t(i), and how far apart the terms are."""
 
     first: Array
     apart: float
 
 
 def two_mallows(order: NDArray[np.int32], weight: Array, n_parts: int, seed: int) -> Mixture:
-    """Both components from orders (N, Q), best item first, and how often each was given."""
+    """Find both components.
+
+    Parameters
+    ----------
+    order : ndarray of int, shape (N, Q)
+        Rankings, best item first.
+    weight : ndarray, shape (N,)
+        How often each was given.
+    n_parts, seed : int
+
+    Returns
+    -------
+    Mixture
+
+    Raises
+    ------
+    FitError
+        Where the noise hides the second component.
+    """
     tensor, first = first_three(order, weight)
     noise = 1 / np.sqrt(weight.sum())  # Poisson counts: Σ (noise of the entries)² = Σ entries / N
     random, Q = generator(seed, _STEP), order.shape[1]
@@ -83,7 +115,8 @@ def two_mallows(order: NDArray[np.int32], weight: Array, n_parts: int, seed: int
     if not good or good[0].apart < noise:
         apart = good[0].apart if good else 0.0
         raise FitError(
-            "The two components cannot be told apart by who is among the first three: the second singular value of that table is "
+            "The two components cannot be separated by the first three items: "
+            "the second singular value of that table is "
             f"{apart / noise:.1f} times its noise at best. Give more rankings. {_INSTEAD}"
         )
     y = _averaged([t.first for t in good])
@@ -95,7 +128,7 @@ def two_mallows(order: NDArray[np.int32], weight: Array, n_parts: int, seed: int
 
 
 def first_three(order: NDArray[np.int32], weight: Array) -> tuple[Array, Array]:
-    """(Q, Q, Q) the probability that three items are the first three, in all six orders; (Q,) that each is first."""
+    """(Q, Q, Q) Pr(these are the first three), in all six orders; (Q,) Pr(first)."""
     Q, total = order.shape[1], weight.sum()
     a, b, c = np.sort(order[:, :3], axis=1).T.astype(np.int64)
     tensor = np.bincount((a * Q + b) * Q + c, weight / total, Q**3).reshape(Q, Q, Q)
@@ -106,7 +139,7 @@ def first_three(order: NDArray[np.int32], weight: Array) -> tuple[Array, Array]:
 
 
 def terms(tensor: Array, first: Array, parts: list[NDArray[np.int64]]) -> Terms | None:
-    """The two terms of the part of the tensor with one item of each part; None where they are not real."""
+    """The two terms of the tensor with one item of each part; None where they are not real."""
     T = tensor[np.ix_(*parts)]
     bases, second = [], []
     for mode in range(3):
@@ -128,7 +161,10 @@ def terms(tensor: Array, first: Array, parts: list[NDArray[np.int64]]) -> Terms 
 
 
 def two_terms(core: Array) -> list[Array] | None:
-    """Three (2, 2) tables whose components t give core = Σ_t a_t ⊗ b_t ⊗ c_t up to scale, by simultaneous diagonalisation."""
+    """Three (2, 2) matrices with core = Σ_t a_t ⊗ b_t ⊗ c_t up to scale; None if not real.
+
+    By simultaneous diagonalisation; a_t, b_t, c_t are their columns t.
+    """
     front, back = core[:, :, 0], core[:, :, 1]
     if abs(np.linalg.det(back)) < 1e-300:
         return None
@@ -160,21 +196,22 @@ def _phi_of(x: Array) -> float:
         expected = phi**r
         return float(np.sum((ranked - expected / expected.sum()) ** 2))
 
-    return float(minimize_scalar(away, bounds=(LEAST_PHI, 0.999), method="bounded").x)  # type: ignore[union-attr]
+    best: Any = minimize_scalar(away, bounds=(LEAST_PHI, 0.999), method="bounded")
+    return float(best.x)
 
 
 def recover_rest(
     order: NDArray[np.int32], weight: Array, first: Array, y: Array, heads: Array
 ) -> NDArray[np.int32]:
-    """(2, Q) both orders: heads by who is first, the others by their mean place among rankings that others are first in."""
+    """(2, Q) both orders: heads by x_t, the others by mean position given the first item."""
     Q, total = order.shape[1], weight.sum()
-    place = sigma_of(order)
+    position = sigma_of(order)
     # [a, i]
     means = np.stack(
-        [np.bincount(order[:, 0], weight / total * place[:, i], Q) for i in range(Q)], axis=1
+        [np.bincount(order[:, 0], weight / total * position[:, i], Q) for i in range(Q)], axis=1
     ).astype(float)
     orders = np.empty((2, Q), np.int32)
-    expected = np.stack([_mean_places(i, means, first, y) for i in range(Q)])  # (Q, 2)
+    expected = np.stack([_mean_positions(i, means, first, y) for i in range(Q)])  # (Q, 2)
     for t in range(2):
         head = np.flatnonzero(heads[t] >= max(0.1, 4 / np.sqrt(total)))  # beyond doubt
         head = head[np.argsort(-heads[t][head], kind="stable")]
@@ -183,8 +220,8 @@ def recover_rest(
     return orders
 
 
-def _mean_places(i: int, means: Array, first: Array, y: Array) -> Array:
-    """e_t(i) from Σ_t y_t(a) e_t(i) = E[place of i, a first], least squares over a ≠ i with the noise of counts."""
+def _mean_positions(i: int, means: Array, first: Array, y: Array) -> Array:
+    """e_t(i) from Σ_t y_t(a) e_t(i) = E[position of i, a first], weighted least squares over a."""
     rows = (np.arange(len(first)) != i) & (first > 0)
     root = 1 / np.sqrt(first[rows])
     return np.linalg.lstsq(y[rows] * root[:, None], means[rows, i] * root, rcond=None)[0]

@@ -1,7 +1,8 @@
-"""Where a mixture's EM begins: people in K groups by what they tend to put on top (net wins), by k-means from a drawn start.
+"""Initialisation of a mixture's EM: users in K groups by k-means on net wins.
 
-The net-win vector (Wu et al. 2015) has a number for each item: wins less losses of a person, by comparisons of it. It is noisy
-for one person, but Q numbers are less noisy than the Q² of all pairs.
+The net-win vector (Wu et al. 2015) has one entry for each item: wins less losses of a user, scaled
+by the number of comparisons. It is noisy for one user, but Q numbers are less noisy than the Q² of
+all pairs.
 """
 
 from typing import Any
@@ -16,11 +17,11 @@ from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.errors import FitError, check_at_least
 from mallowmix.typing import Array
 
-_MOST = 20_000  # people who make the groups; the others join the nearest
+_MOST = 20_000  # users who make the groups; the others join the nearest
 
 
 def net_wins(data: Comparisons) -> Array:
-    """(M, Q) wins less losses of each person and item, divided by √(comparisons of the item + 1)."""
+    """(M, Q) wins less losses of each user and item, divided by √(comparisons of the item + 1)."""
     parts = ThreadEngine().map(_net_wins, make_blocks(data))
     return np.concatenate(parts)
 
@@ -38,15 +39,20 @@ def _net_wins(block: Block, _: Any) -> Array:
 
 
 def group_people(points: Array, K: int, seed: int) -> NDArray[np.int64]:
-    """(M,) the group of each person, all K of them in use."""
+    """(M,) the group of each user, none of the K empty."""
     check_at_least("n_components", K, 1)
     if len(points) < K:
         raise FitError(
             f"There are {len(points)} people for {K} components. Ask for fewer components."
         )
     with threadpool_limits(1):
-        found: Any = KMeans(K, init="k-means++", n_init=1, random_state=seed % 2**32)  # type: ignore[arg-type]
+        found: Any = KMeans(
+            K,
+            init="k-means++",
+            n_init=1,  # type: ignore[arg-type]
+            random_state=seed % 2**32,
+        )
         labels = np.asarray(found.fit(points[:_MOST]).predict(points), np.int64)
     missing = np.setdiff1d(np.arange(K), labels)
-    labels[np.arange(len(missing))] = missing  # people alike: an empty group takes someone
+    labels[np.arange(len(missing))] = missing  # users alike: an empty group takes one of them
     return labels

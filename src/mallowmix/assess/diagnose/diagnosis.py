@@ -1,4 +1,4 @@
-"""`diagnose`: what a model rests on and how far it can be trusted, in numbers and in sentences."""
+"""`diagnose`: what a model rests on and how far it can be relied on."""
 
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -37,7 +37,7 @@ _SWEEPS = 80
 
 @dataclass(frozen=True)
 class NovelPair:
-    """The pair that sets a component apart (numbered from 1): the others follow it at most lam times as often."""
+    """The novel pair of a component (from 1): the others have it at most λ times as often."""
 
     component: int
     winner: str
@@ -47,7 +47,10 @@ class NovelPair:
 
 @dataclass(frozen=True)
 class Alike:
-    """Two components that differ in few pairs; `told_apart` says whether by more than the errors to be expected of both."""
+    """Two components that differ in few pairs.
+
+    `told_apart`: whether they differ by more than the errors to be expected of both.
+    """
 
     component: int
     other: int
@@ -59,15 +62,28 @@ class Alike:
 class Diagnosis:
     """What a model rests on.
 
-    separability : λ of the fitted β (Definition 1 of the paper): the largest over components of how often the others follow its
-        novel pair, relative to it; 0 is best, 1 means that some component has none. None for one component
-    condition : of R̄ = diag⁻¹(a) R diag⁻¹(a), the normalised second moment of the weights: large where components are hard to
-        tell apart because people mix them alike
-    alike : pairs of components with nearly the same ranking
-    disagreement, polarising_pairs, polarising_items : see `assess.diagnose.disagreement`
-    reliability : predicted probabilities of comparisons held out of people's own (`assess.diagnose.reliability`)
-    influential : the people who move the model most (`assess.diagnose.influence`); activity: how unequally people speak
-    expected_error : by simulation (`assess.simulated_error`)
+    Attributes
+    ----------
+    separability : float or None
+        λ of the fitted β (Definition 1 of the paper): the largest over components of how often the
+        others have its novel pair, relative to it; 0 is best, 1 means that some component has none.
+        None for one component.
+    novel_pairs : tuple of NovelPair
+    condition : float
+        The condition number of R̄ = diag⁻¹(a) R diag⁻¹(a), the normalised second moment of the
+        weights: large where components are hard to separate because all users mix them alike.
+    alike : tuple of Alike
+        Pairs of components with nearly the same ranking.
+    disagreement, polarising_pairs, polarising_items
+        See `assess.diagnose.disagreement`.
+    reliability : Reliability
+        Of predicted probabilities of held-out comparisons (`assess.diagnose.reliability`).
+    influential : tuple of Influence
+        The users who move the model most (`assess.diagnose.influence`).
+    activity : Activity
+        How unequally comparisons are spread over users.
+    expected_error : ExpectedError or None
+        By simulation (`assess.simulated_error`).
     """
 
     separability: float | None
@@ -87,7 +103,7 @@ class Diagnosis:
         return _plain(asdict(self))
 
     def words(self) -> str:
-        """The diagnosis in sentences, one a line."""
+        """The diagnosis in sentences, one per line."""
         return "\n".join(sentences(self))
 
     def _repr_html_(self) -> str:
@@ -106,63 +122,91 @@ def diagnose(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
-    """Look a model over.
+    """Diagnose a model: separability, calibration, influential users, the error to expect.
 
-    comparisons : those that the model was learnt from
-    held_out : comparisons of other people, to judge predicted probabilities by; without them it is done by hiding half of
-        everybody's own comparisons, which a model that has seen them judges a little too well
-    n_simulations : how many times the data is drawn anew from the model to see what error to expect; 0 leaves that out
-    n_top : how many pairs, items and people to name
-    seed, n_jobs, progress : as in `fit`
+    Parameters
+    ----------
+    model : AnyModel
+    comparisons : Comparisons
+        Those that the model was learnt from.
+    held_out : Comparisons, optional
+        Comparisons of other users, to judge predicted probabilities by. Without them half of each
+        user's own comparisons are held out, which a model that has seen them predicts a little too
+        well.
+    n_simulations : int
+        How many times the data is drawn anew from the model to see what error to expect; 0 leaves
+        that out.
+    n_top : int
+        How many pairs, items and users to name.
+    seed : int
+    n_jobs : int, optional
+        Threads.
+    progress : callable, optional
+        Called as ``progress(step, done, total)``.
+
+    Returns
+    -------
+    Diagnosis
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes()
+    >>> some = dishes.comparisons.take_users(range(100))
+    >>> found = mm.diagnose(dishes.model, some, n_simulations=0)
+    >>> found.polarising_items[0].item
+    'ceviche'
     """
     check_at_least("n_simulations", n_simulations, 0)
     check_at_least("n_top", n_top, 1)
-    seed, votes = int(as_key(seed)), comparisons.with_items(model.items)
-    mallows = as_fitted(model).bradley_terry is None  # the last two parts are about Mallows columns
+    seed, data = int(as_key(seed)), comparisons.with_items(model.items)
+    mallows = (
+        as_fitted(model).bradley_terry is None
+    )  # the last two parts are about Mallows components
     with threadpool_limits(1):
-        error = _expected(model, votes, n_simulations if mallows else 0, seed, n_jobs, progress)
+        error = _expected(model, data, n_simulations if mallows else 0, seed, n_jobs, progress)
         pairs, items = polarising(model, n_top)
         return Diagnosis(
             *_separability(model),
             condition=_condition(model),
             alike=_alike(model, error),
-            disagreement=disagreement(model, votes),
+            disagreement=disagreement(model, data),
             polarising_pairs=pairs,
             polarising_items=items,
             reliability=reliability(
                 predict_held_out(
-                    model, votes if held_out is None else held_out, seed=seed, n_jobs=n_jobs
+                    model, data if held_out is None else held_out, seed=seed, n_jobs=n_jobs
                 )
             ),
-            influential=_influential(model, votes, n_top, seed, n_jobs) if mallows else (),
-            activity=activity(votes),
+            influential=_influential(model, data, n_top, seed, n_jobs) if mallows else (),
+            activity=activity(data),
             expected_error=error,
         )
 
 
 def _expected(
-    model: AnyModel, votes: Comparisons, n_simulations: int, seed: int, n_jobs: Any, progress: Any
+    model: AnyModel, data: Comparisons, n_simulations: int, seed: int, n_jobs: Any, progress: Any
 ) -> ExpectedError | None:
     return (
-        expected_error(model, votes, n_simulations, seed=seed, n_jobs=n_jobs, progress=progress)
+        expected_error(model, data, n_simulations, seed=seed, n_jobs=n_jobs, progress=progress)
         if n_simulations
         else None
     )
 
 
 def _influential(
-    model: AnyModel, votes: Comparisons, n_top: int, seed: int, n_jobs: int | None
+    model: AnyModel, data: Comparisons, n_top: int, seed: int, n_jobs: int | None
 ) -> tuple[Influence, ...]:
     smooth = smooth_at(
         model.sigma,
         model.phi,
         model.alpha,
-        make_blocks(votes),
+        make_blocks(data),
         ThreadEngine(n_jobs),
         sweeps=_SWEEPS,
         seed=seed,
     )
-    return most_influential(smooth, votes, n_top)
+    return most_influential(smooth, data, n_top)
 
 
 def _separability(model: AnyModel) -> tuple[float | None, tuple[NovelPair, ...]]:
@@ -185,7 +229,7 @@ def _condition(model: AnyModel) -> float:
 
 
 def _alike(model: AnyModel, error: ExpectedError | None) -> tuple[Alike, ...]:
-    """Told apart: the distance is more than twice the sum of the errors to be expected of the two."""
+    """Separated where the distance exceeds twice the sum of the expected errors of the two."""
     expected = error.kendall if error else (0.0,) * model.n_components
     found = []
     for k, other in combinations(range(model.n_components), 2):

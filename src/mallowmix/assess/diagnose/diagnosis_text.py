@@ -26,8 +26,9 @@ def _error(diagnosis: Any) -> list[str]:
     )
     mean = sum(error.kendall) / len(error.kendall)
     return [
-        f"Data of this size puts {_percent(mean)} of the pairs in the wrong order{where} and is off by {error.phi:.3f} in phi "
-        f"and by {_percent(error.share)} in the shares ({error.n_simulations} simulations)."
+        f"Data of this size puts {_percent(mean)} of the pairs in the wrong order{where} "
+        f"and is off by {error.phi:.3f} in phi and by {_percent(error.share)} in the shares "
+        f"({error.n_simulations} simulations)."
     ]
 
 
@@ -50,7 +51,8 @@ def _separable(diagnosis: Any) -> list[str]:
 
 def _alike(diagnosis: Any) -> list[str]:
     return [
-        f"Components {pair.component} and {pair.other} differ in {_percent(pair.kendall)} of the pairs only"
+        f"Components {pair.component} and {pair.other} differ in {_percent(pair.kendall)} "
+        "of the pairs only"
         + (
             ", but by more than the error to be expected."
             if pair.told_apart
@@ -63,8 +65,9 @@ def _alike(diagnosis: Any) -> list[str]:
 def _disagreement(diagnosis: Any) -> list[str]:
     parts = diagnosis.disagreement
     return [
-        f"Of all disagreement {_percent(parts.between_people)} is difference between people, {_percent(parts.within_person)} is "
-        f"people who follow several tastes, and {_percent(parts.within_taste)} is noise within a taste."
+        f"Of all disagreement {_percent(parts.between_people)} is difference between people, "
+        f"{_percent(parts.within_person)} is people who follow several components, and "
+        f"{_percent(parts.within_taste)} is noise within a component."
     ]
 
 
@@ -73,8 +76,9 @@ def _polarising(diagnosis: Any) -> list[str]:
         return []
     pair, items = diagnosis.polarising_pairs[0], diagnosis.polarising_items
     return [
-        f"People differ most on {pair.item} against {pair.other}: {_percent(pair.win_rate)} prefer the first, give or take "
-        f"{_percent(pair.spread)} from person to person. The most polarising items: {', '.join(item.item for item in items[:3])}."
+        f"People differ most on {pair.item} against {pair.other}: {_percent(pair.win_rate)} prefer "
+        f"the first, give or take {_percent(pair.spread)} from person to person. "
+        f"The most polarising items: {', '.join(item.item for item in items[:3])}."
     ]
 
 
@@ -91,15 +95,17 @@ def _reliable(diagnosis: Any) -> list[str]:
         else "less sure than it could be"
     )
     return [
-        f"When asked for comparisons that it was not told, the model is {judged}: a slope of {found.slope:.2f}, give or take "
-        f"{found.slope_error:.2f}, and {found.log_likelihood_per_comparison:.4f} per comparison."
+        f"On held-out comparisons the model is {judged}: a slope of {found.slope:.2f}, "
+        f"give or take {found.slope_error:.2f}, "
+        f"and {found.log_likelihood_per_comparison:.4f} per comparison."
     ]
 
 
 def _people(diagnosis: Any) -> list[str]:
     said = [
-        f"The busiest tenth of the people made {_percent(diagnosis.activity.busiest_tenth)} of the comparisons; "
-        f"the median is {diagnosis.activity.median:,.12g}, the most {diagnosis.activity.most:,.12g}."
+        f"The busiest tenth of the people made {_percent(diagnosis.activity.busiest_tenth)} "
+        f"of the comparisons; the median is {diagnosis.activity.median:,.12g}, "
+        f"the most {diagnosis.activity.most:,.12g}."
     ]
     strong = [person for person in diagnosis.influential if person.standard_errors >= _STRONG]
     if strong:

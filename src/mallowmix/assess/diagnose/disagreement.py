@@ -1,11 +1,12 @@
-"""Where disagreement comes from: noise within a taste, tastes mixed within a person, differences between people; what polarises.
+"""Where disagreement comes from, and which pairs and items polarise.
 
-A comparison of the pair {i, j} is a coin with the probability p = Σ_k θ_k β_(i,j),k that depends on the person. Over people and
-answers its variance q (1 − q), q = E p, is the sum of three parts, with a = E θ and R = E θθᵀ:
+A comparison of the pair {i, j} is a coin with the probability p = Σ_k θ_k β_(i,j),k that depends on
+the user. Over users and choices its variance q (1 − q), q = E p, is the sum of three parts, with
+a = E θ and R = E θθᵀ:
 
-    noise within a taste      Σ_k a_k β_k (1 − β_k)        a taste followed by a person still answers at random
-    tastes within a person    Σ_k a_k β_k² − βᵀ R β        a person follows now one taste, now another
-    between people            βᵀ R β − q²                  people differ in p
+    noise within a component     Σ_k a_k β_k (1 − β_k)   choices are random given the component
+    components within a user     Σ_k a_k β_k² − βᵀ R β   a user follows one component or another
+    between users                βᵀ R β − q²             users differ in p
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,16 @@ from mallowmix.typing import Array
 
 @dataclass(frozen=True)
 class Disagreement:
-    """The variance of an answer, averaged over pairs as often as they were asked, and the parts of it, which sum to one."""
+    """The variance of a choice, and the fractions of it that come from three sources.
+
+    Attributes
+    ----------
+    variance : float
+        Averaged over pairs, by how often they were compared.
+    within_taste, within_person, between_people : float
+        Noise within a component, components mixed within a user, differences between users; they
+        sum to one.
+    """
 
     variance: float
     within_taste: float
@@ -31,7 +41,11 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class PolarisingPair:
-    """A pair on which people differ: how often the population prefers `item`, and the standard deviation over people."""
+    """A pair on which users differ.
+
+    `win_rate` is how often the population prefers `item`, `spread` the standard deviation over
+    users.
+    """
 
     item: str
     other: str
@@ -41,7 +55,7 @@ class PolarisingPair:
 
 @dataclass(frozen=True)
 class PolarisingItem:
-    """An item on which people differ: the root mean square, over its pairs, of the standard deviation over people."""
+    """An item on which users differ: the root mean square of `spread` over its pairs."""
 
     item: str
     spread: float
@@ -69,12 +83,21 @@ def variance_parts(model: AnyModel) -> Parts:
 
 
 def disagreement(model: AnyModel, comparisons: Comparisons) -> Disagreement:
-    """The parts over all comparisons that were made, people counting as much as their user_weight says."""
-    votes, parts = comparisons.with_items(model.items), variance_parts(model)
-    weight = votes.weight * votes.user_weight[votes.user]
-    means = [
-        float(np.average(part[votes.winner, votes.loser], weights=weight)) for part in parts[1:]
-    ]
+    """Split the variance of all comparisons that were made into its three sources.
+
+    Parameters
+    ----------
+    model : AnyModel
+    comparisons : Comparisons
+        Users count by their `user_weight`.
+
+    Returns
+    -------
+    Disagreement
+    """
+    data, parts = comparisons.with_items(model.items), variance_parts(model)
+    weight = data.weight * data.user_weight[data.user]
+    means = [float(np.average(part[data.winner, data.loser], weights=weight)) for part in parts[1:]]
     total = sum(means)
     return Disagreement(total, *(part / total if total > 0 else 0.0 for part in means))
 
@@ -82,7 +105,20 @@ def disagreement(model: AnyModel, comparisons: Comparisons) -> Disagreement:
 def polarising(
     model: AnyModel, n_top: int = 5
 ) -> tuple[tuple[PolarisingPair, ...], tuple[PolarisingItem, ...]]:
-    """The pairs and the items on which people differ most, most first; a pair begins with the one preferred."""
+    """Find the pairs and the items on which users differ most.
+
+    Parameters
+    ----------
+    model : AnyModel
+    n_top : int
+        How many of each.
+
+    Returns
+    -------
+    pairs : tuple of PolarisingPair
+        Largest spread first; a pair begins with the item that is preferred.
+    items : tuple of PolarisingItem
+    """
     parts, names = variance_parts(model), [str(item) for item in model.items.tolist()]
     low, high = np.triu_indices(model.n_items, 1)
     most = np.argsort(-parts.between_people[low, high], kind="stable")[:n_top]

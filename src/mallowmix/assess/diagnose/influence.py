@@ -1,4 +1,4 @@
-"""What single people do to a model: how far φ and α would move without them, by one Newton step."""
+"""The influence of single users: how far φ and α would move without them, by one Newton step."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,10 @@ from mallowmix.data.labels import text_of
 
 @dataclass(frozen=True)
 class Influence:
-    """A person, what they said, and how far they move the model, in standard errors: √(sᵀ I⁻¹ s), s their score.
+    """A user, their number of comparisons, and how far they move the model.
 
-    Without them η = (logit φ, log α) would be η̂ − I⁻¹ s, to first order. By itself a person moves it by about √(2K / M).
+    `standard_errors` is √(sᵀ I⁻¹ s), s the user's score: without them η = (logit φ, log α) would be
+    η̂ − I⁻¹ s, to first order. A typical user moves it by about √(2K / M).
     """
 
     user: str
@@ -24,7 +25,10 @@ class Influence:
 
 @dataclass(frozen=True)
 class Activity:
-    """How unequally people speak: the median and the largest number of comparisons, and what the busiest tenth made of all."""
+    """How unequally comparisons are spread over users.
+
+    `median` and `most` comparisons of a user, and the fraction of all that the busiest tenth made.
+    """
 
     median: float
     most: float
@@ -32,7 +36,7 @@ class Activity:
 
 
 def influences(smooth: Smooth, comparisons: Comparisons) -> NDArray[np.float64]:
-    """(M,) how many standard errors each person moves φ and α."""
+    """(M,) how many standard errors each user moves φ and α."""
     s = smooth.scores * comparisons.user_weight[:, None]
     return np.sqrt(
         np.maximum(np.einsum("mp,pm->m", s, np.linalg.solve(smooth.information, s.T)), 0)
@@ -42,7 +46,20 @@ def influences(smooth: Smooth, comparisons: Comparisons) -> NDArray[np.float64]:
 def most_influential(
     smooth: Smooth, comparisons: Comparisons, n_top: int = 5
 ) -> tuple[Influence, ...]:
-    """Those who move the model most, most first."""
+    """Find the users who move the model most.
+
+    Parameters
+    ----------
+    smooth : Smooth
+        With scores (`assess.intervals.user_scores.smooth_at`).
+    comparisons : Comparisons
+    n_top : int
+
+    Returns
+    -------
+    tuple of Influence
+        Largest first.
+    """
     moved, made, names = (
         influences(smooth, comparisons),
         comparisons.per_user(),
@@ -53,7 +70,7 @@ def most_influential(
 
 
 def activity(comparisons: Comparisons) -> Activity:
-    """How unequally people speak."""
+    """How unequally comparisons are spread over users."""
     made = np.sort(comparisons.per_user())[::-1]
     tenth = max(1, len(made) // 10)
     return Activity(

@@ -1,4 +1,4 @@
-"""Are predicted probabilities right? Comparisons held out of people's own, by how sure the model was of them."""
+"""Reliability of predicted probabilities, on held-out comparisons."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,10 @@ _BINS = 10
 
 @dataclass(frozen=True)
 class Bin:
-    """Comparisons whose favourite had about the same probability: how often it was held to win, and how often it won."""
+    """Comparisons whose likelier side had about the same probability.
+
+    `predicted` and `observed` are how often it was predicted to win, and how often it won.
+    """
 
     predicted: float
     observed: float
@@ -23,10 +26,16 @@ class Bin:
 class Reliability:
     """How well probabilities fit outcomes.
 
-    slope : of the outcome on the log-odds predicted, by logistic regression: 1 is right, below 1 the model is too sure, above it
-        not sure enough; slope_error is its standard error, clustered by person
-    log_likelihood_per_comparison : of what was held out
-    table : favourites by their predicted probability, from ½ to 1
+    Attributes
+    ----------
+    slope, slope_error : float
+        Of the outcome on the predicted log-odds, by logistic regression: 1 is right, below 1 the
+        model is overconfident, above it underconfident. The standard error is clustered by user.
+    log_likelihood_per_comparison : float
+        Of what was held out.
+    n_comparisons : float
+    table : tuple of Bin
+        By the predicted probability of the likelier side, from ½ to 1.
     """
 
     slope: float
@@ -37,7 +46,17 @@ class Reliability:
 
 
 def reliability(held_out: HeldOutRows) -> Reliability:
-    """Slope and table of held-out comparisons."""
+    """Measure the calibration slope and the reliability table of held-out comparisons.
+
+    Parameters
+    ----------
+    held_out : HeldOutRows
+        The probability that was predicted for each outcome.
+
+    Returns
+    -------
+    Reliability
+    """
     total = float(held_out.weight.sum())
     score = float(held_out.weight @ np.log(held_out.probability))
     slope, error = _slope(held_out)
@@ -45,7 +64,7 @@ def reliability(held_out: HeldOutRows) -> Reliability:
 
 
 def _slope(held_out: HeldOutRows, n_iter: int = 50) -> tuple[float, float]:
-    """The b that maximises Σ w log σ(b z), z the log-odds of what happened, by Newton; sandwich error over people."""
+    """The b that maximises Σ w log σ(b z), z the log-odds of outcomes; sandwich error by user."""
     z, w = np.log(held_out.probability) - np.log1p(-held_out.probability), held_out.weight
     b = 1.0
     for _ in range(n_iter):
@@ -63,15 +82,15 @@ def _slope(held_out: HeldOutRows, n_iter: int = 50) -> tuple[float, float]:
 
 
 def _table(held_out: HeldOutRows) -> tuple[Bin, ...]:
-    """Bins of equal width in the favourite's probability; empty ones are left out."""
-    favourite, won = (
+    """Bins of equal width in the likelier side's probability; empty ones are left out."""
+    likelier, won = (
         np.maximum(held_out.probability, 1 - held_out.probability),
         held_out.probability >= 0.5,
     )
-    bins = np.minimum(((favourite - 0.5) * 2 * _BINS).astype(np.int64), _BINS - 1)
+    bins = np.minimum(((likelier - 0.5) * 2 * _BINS).astype(np.int64), _BINS - 1)
     n = np.bincount(bins, held_out.weight, _BINS)
     predicted, observed = (
-        np.bincount(bins, held_out.weight * favourite, _BINS),
+        np.bincount(bins, held_out.weight * likelier, _BINS),
         np.bincount(bins, held_out.weight * won, _BINS),
     )
     return tuple(

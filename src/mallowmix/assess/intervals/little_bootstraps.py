@@ -1,10 +1,12 @@
-"""Positions among more people than can be kept: ordinary bootstraps of a few small samples of people, scaled to everybody.
+"""Positions among very many users: bootstraps of a few small samples, scaled to all users.
 
-A sample of b people is bootstrapped as if there were no others, and an item's move from its middle place there, times √(b/n), is
-its move among all n, rounded away from 0 (the b-out-of-n bootstrap of Bickel, Götze and van Zwet 1997, over several samples as in
-the bag of little bootstraps of Kleiner, Talwalkar, Sarkar and Jordan 2014). The bag would weigh b people so that they count
-for n; but places are not smooth. Of two neighbours that b people cannot tell apart, each sample would then be certain, one of one
-order and one of the other. Rounded moves err on the safe side: what a sample leaves open stays open by a place at least.
+A sample of b users is bootstrapped as if there were no others, and an item's move from its median
+position there, times √(b/n), is its move among all n, rounded away from 0 (the b-out-of-n bootstrap
+of Bickel, Götze and van Zwet 1997, over several samples as in the bag of little bootstraps of
+Kleiner, Talwalkar, Sarkar and Jordan 2014). The bag would weigh b users so that they count for n;
+but positions are not smooth. Of two neighbours whose order b users do not determine, each sample
+would then be certain, one of one order and one of the other. Rounded moves err on the safe side:
+what a sample leaves open stays open by at least one position.
 """
 
 from typing import Any
@@ -22,8 +24,7 @@ from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Positions, Progress
 
 _SAMPLE, _WEIGHTS = Step.SUBSETS, Step.SUBSET_WEIGHTS
-# people up to whom everybody is bootstrapped: 200 replicates of them take some minutes, and weights
-# 32 MB
+# users up to whom all are bootstrapped: 200 replicates take some minutes, and weights 32 MB
 MOST = 20_000
 SUBSETS = 5  # samples: together they hold at most as many comparisons as `fit` keeps of large data
 PEOPLE = 10_000  # of a sample
@@ -31,7 +32,7 @@ LEAST = 1_000  # people of a sample, however many comparisons each of them made
 
 
 def is_large(comparisons: Any) -> bool:
-    """Whether there are too many people, or comparisons, to keep them: a function of the two numbers alone."""
+    """Whether there are too many users or comparisons to keep: by the two numbers alone."""
     many_people, many_rows = (
         comparisons.n_users > MOST,
         sampled_share(comparisons.n_comparisons) < 1,
@@ -40,18 +41,32 @@ def is_large(comparisons: Any) -> bool:
 
 
 def subset_share(n_users: int, n_comparisons: float) -> float:
-    """The part of the people that a sample holds."""
+    """The fraction of the users that a sample holds."""
     by_size = min(PEOPLE / n_users, ENOUGH / SUBSETS / n_comparisons)
     return min(1.0, max(by_size, LEAST / n_users))
 
 
 def draw_subsets(
-    comparisons: Any, everybody: list[Any], engine: Engine, *, seed: int
+    comparisons: Any, blocks: list[Any], engine: Engine, *, seed: int
 ) -> list[Comparisons]:
-    """Samples of people, each without replacement and each of its own, in one pass; who is in depends on the seed alone."""
+    """Draw samples of users without replacement, all samples in one pass.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or stored comparisons
+    blocks : list of Block
+        All users.
+    engine : Engine
+    seed : int
+        Who is in a sample depends on it alone.
+
+    Returns
+    -------
+    list of Comparisons
+    """
     share = subset_share(comparisons.n_users, comparisons.n_comparisons)
     seeds = [int(generator(seed, _SAMPLE, j).integers(2**63)) for j in range(SUBSETS)]
-    parts = engine.map(_draw, make_shards(everybody), (share, seeds))
+    parts = engine.map(_draw, make_shards(blocks), (share, seeds))
     return [
         comparisons_of_blocks([block for part in parts for block in part[j]], comparisons.items)
         for j in range(SUBSETS)
@@ -60,7 +75,7 @@ def draw_subsets(
 
 @map_step("draw subsets of users")
 def _draw(shard: Shard, broadcast: tuple[float, list[int]]) -> list[list[Block]]:
-    """For each sample the shard's people in it, block by block; a block is read once."""
+    """For each sample the shard's users in it, block by block; a block is read once."""
     share, seeds = broadcast
     drawn = [
         [sample_users(block, share, seed) for seed in seeds]
@@ -72,7 +87,7 @@ def _draw(shard: Shard, broadcast: tuple[float, list[int]]) -> list[list[Block]]
 def comparisons_of_blocks(
     blocks: list[Block], items: Labels, users: Labels | None = None
 ) -> Comparisons:
-    """The people of consecutive blocks as comparisons in memory, numbered through where they have no names."""
+    """The users of consecutive blocks as comparisons in memory; numbered if they have no names."""
     first = np.cumsum([0, *(block.n_users for block in blocks)])
     user = np.concatenate(
         [start + people(block) for start, block in zip(first[:-1], blocks, strict=True)]
@@ -87,7 +102,7 @@ def comparisons_of_blocks(
     )
 
 
-def draw_places(
+def draw_positions(
     model: AnyModel,
     smooth: Smooth,
     subsets: list[Comparisons],
@@ -98,7 +113,27 @@ def draw_places(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> Positions:
-    """(R, K, Q) places around the model's, as many from each sample; those of one draw need not be a ranking."""
+    """Bootstrap positions around the model's, equally many from each sample.
+
+    Parameters
+    ----------
+    model : AnyModel
+    smooth : Smooth
+        φ and α of all users.
+    subsets : list of Comparisons
+        Samples of users (`draw_subsets`).
+    n_users : int
+        Of all.
+    n_replicates : int
+    seed : int
+    n_jobs : int
+    progress : callable, optional
+
+    Returns
+    -------
+    ndarray of int, shape (R, K, Q)
+        Those of one draw need not be a ranking.
+    """
     advance, draws = counter(progress, n_replicates), []
     for j, subset in enumerate(subsets):
         start = replicate_start(model, subset, ThreadEngine(n_jobs), seed=seed)
@@ -113,7 +148,7 @@ def draw_places(
 
 
 def around(sigma: Positions, draws: Positions, scale: float) -> Positions:
-    """σ̂ + ⌈√(b/n) · move⌉ away from 0, where an item moves from its median place in the draws (R, K, Q)."""
+    """σ̂ + ⌈√(b/n) · move⌉ away from 0, moves being from the median of the draws (R, K, Q)."""
     move = draws - np.quantile(draws, 0.5, axis=0, method="inverted_cdf")
     scaled = np.sign(move) * np.ceil(np.abs(move) * scale - 1e-9)
     return np.clip(sigma + scaled, 0, sigma.shape[1] - 1).astype(np.int32)

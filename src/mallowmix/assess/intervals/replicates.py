@@ -1,4 +1,4 @@
-"""Replicates of a model: people weighted at random, the rankings moved on from the model's to where those weights want them."""
+"""Replicates of a model: users weighted at random, rankings updated from the model's."""
 
 import dataclasses
 from collections.abc import Callable, Iterable
@@ -21,14 +21,15 @@ from mallowmix.numerics.randomness import Step, child_seed, generator
 from mallowmix.typing import Array, Progress
 
 _STEP = Step.REPLICATE_WEIGHTS
-# passes of a replicate: its rankings are near the model's, and the chains have settled
-_SETTLE, _AVERAGE, _SWEEPS = (1, 3, 3)
+# passes of a replicate: its rankings are near the model's, and the chains are burnt in
+_BURN_IN, _AVERAGE, _SWEEPS = (1, 3, 3)
 
 
 class Replicates(NamedTuple):
     """Drawn parameters: positions (R, K, Q), dispersions and shares (R, K).
 
-    Among very many people the positions of a draw are moves of single items (`assess.intervals.little_bootstraps`), not a ranking.
+    Among very many users the positions of a draw are moves of single items
+    (`assess.intervals.little_bootstraps`), not a ranking.
     """
 
     sigma: NDArray[np.int32]
@@ -37,7 +38,7 @@ class Replicates(NamedTuple):
 
 
 class Start(NamedTuple):
-    """What all replicates start from: the people, the model's rankings, and Gibbs chains that have settled there."""
+    """What all replicates start from: users, the model's rankings, Gibbs chains burnt in there."""
 
     blocks: list[Block]
     sigma: NDArray[np.int32]
@@ -45,21 +46,31 @@ class Start(NamedTuple):
 
     @property
     def people(self) -> Array:
-        """(M,) how much each person counts."""
+        """(M,) user weights."""
         return np.concatenate([block.user_weight for block in self.blocks])
 
 
 def replicate_start(
     model: AnyModel, comparisons: Comparisons, engine: Engine, *, seed: int
 ) -> Start:
-    """Everybody's weights under the model, and two cycles of Gibbs sampling from there."""
-    votes = comparisons.with_items(model.items)
-    blocks = make_blocks(votes)
-    chains = new_chains(
-        blocks, _by_block(infer_weights(model, votes, n_jobs=engine.n_jobs), blocks)
-    )
+    """Infer all weights under the model, and burn in Gibbs chains from there.
+
+    Parameters
+    ----------
+    model : AnyModel
+    comparisons : Comparisons
+    engine : Engine
+    seed : int
+
+    Returns
+    -------
+    Start
+    """
+    data = comparisons.with_items(model.items)
+    blocks = make_blocks(data)
+    chains = new_chains(blocks, _by_block(infer_weights(model, data, n_jobs=engine.n_jobs), blocks))
     components = MallowsComponents(np.array(model.sigma), np.array(model.phi))
-    settled = monte_carlo_em(
+    burnt_in = monte_carlo_em(
         blocks,
         components,
         np.array(model.alpha),
@@ -71,7 +82,7 @@ def replicate_start(
         max_average=1,
         seed=seed,
     )
-    return Start(blocks, components.sigma, settled.chains)
+    return Start(blocks, components.sigma, burnt_in.chains)
 
 
 def replicate_weights(n_replicates: int, n_users: int, *, seed: int) -> Array:
@@ -84,7 +95,21 @@ def replicate_weights(n_replicates: int, n_users: int, *, seed: int) -> Array:
 def replicate_rankings(
     start: Start, smooth: Smooth, u: Array, *, seed: int, draw: int
 ) -> NDArray[np.int32]:
-    """(K, Q) the rankings that people weighted by u want, component by component those of the model."""
+    """Update the rankings for users weighted by u, from those of the model.
+
+    Parameters
+    ----------
+    start : Start
+    smooth : Smooth
+        φ and α, held fixed.
+    u : ndarray, shape (M,)
+    seed, draw : int
+
+    Returns
+    -------
+    ndarray of int, shape (K, Q)
+        In the model's order of components.
+    """
     blocks = [
         dataclasses.replace(block, user_weight=block.user_weight * part)
         for block, part in zip(start.blocks, _by_block(u, start.blocks), strict=True)
@@ -96,8 +121,8 @@ def replicate_rankings(
         start.chains,
         ThreadEngine(1),
         sweeps=_SWEEPS,
-        min_burn_in=_SETTLE,
-        max_burn_in=_SETTLE,
+        min_burn_in=_BURN_IN,
+        max_burn_in=_BURN_IN,
         min_average=_AVERAGE,
         max_average=_AVERAGE,
         seed=child_seed(seed, Step.REPLICATE, draw),
@@ -108,7 +133,7 @@ def replicate_rankings(
 def many(
     one: Callable[[int], Any], numbers: Iterable[int], n_jobs: int, advance: Callable[[], None]
 ) -> list[Any]:
-    """one(n) of each number, several at a time; the answers do not depend on how many. `told` is called after each."""
+    """one(n) for each number, several at a time; `advance` is called after each."""
     found = []
     with ThreadPoolExecutor(n_jobs) as pool:
         for answer in pool.map(one, numbers):
@@ -118,7 +143,7 @@ def many(
 
 
 def counter(progress: Progress | None, total: int) -> Callable[[], None]:
-    """What tells `progress` of one replicate more, each time that it is called."""
+    """A function that reports one more replicate to `progress` each time it is called."""
     done = 0
 
     def advance() -> None:
@@ -131,7 +156,7 @@ def counter(progress: Progress | None, total: int) -> Callable[[], None]:
 
 
 def in_order_of(sigma: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The rankings numbered as those of the reference; they were started there, so that most often they are already."""
+    """The rankings numbered as those of the reference; most often they are already."""
     if all(kendall(a, b) < 0.1 for a, b in zip(sigma, reference, strict=True)):
         return sigma
     return sigma[match_components(sigma, reference).found]

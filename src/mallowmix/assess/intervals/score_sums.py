@@ -1,7 +1,8 @@
-"""The bootstrap of φ and the shares for any number of people: passes that keep sums of their scores, and nothing of a person.
+"""The bootstrap of φ and shares for any number of users: passes that keep sums of scores alone.
 
-A replicate needs Σ_m w_m (u_m − 1) s_m alone (`assess.intervals.user_scores`), and a sum over people can be taken block by block, for all
-replicates at once: R · 2K numbers leave a block, wherever it lives.
+A replicate needs only Σ_m w_m (u_m − 1) s_m (`assess.intervals.user_scores`), and a sum over users
+can be taken block by block, for all replicates at once: R · 2K numbers leave a block, wherever it
+is stored.
 """
 
 from typing import Any
@@ -13,7 +14,7 @@ from mallowmix.assess.intervals.user_scores import (
     block_scores,
     information_of,
     one_step,
-    told_to_blocks,
+    score_inputs,
 )
 from mallowmix.engine import Block, Engine, make_shards, reduce_step
 from mallowmix.learn.spectral.user_sample import sample_users
@@ -21,13 +22,13 @@ from mallowmix.numerics.randomness import Step, child_seed, generator
 from mallowmix.typing import Array
 
 _STEP = Step.SCORE_SUMS
-_FARTHEST = 0.5  # of a step in logit φ or log α, as in `settle`
+_FARTHEST = 0.5  # of a step in logit φ or log α, as in `maximise_likelihood`
 
 
 def sum_scores(
     sigma: Any,
     near: Smooth,
-    everybody: list[Any],
+    blocks: list[Any],
     n_replicates: int,
     engine: Engine,
     *,
@@ -35,24 +36,40 @@ def sum_scores(
     sweeps: int = 80,
     seed: int = 0,
 ) -> tuple[Smooth, Array]:
-    """η̂ of all people, two Newton steps from what some of them want, and the steps (R, 2K) of the replicates from there.
+    """Find η̂ of all users by two Newton steps, and the replicates' steps from there.
 
-    near : settled on b of the n people; each step squares its error of about 1/√b
-    share : of the people that φ and α are learnt from (`learn.spectral.user_sample.sampled_share`)
+    Scores are means over Gibbs sweeps. Their noise moves η̂ too, and widens the steps by as much.
 
-    Scores are means over Gibbs sweeps. What noise they have moves η̂ too, and widens the steps by as much. The `Smooth` that comes
-    back has no scores: they were added up.
+    Parameters
+    ----------
+    sigma : ndarray of int, shape (K, Q)
+    near : Smooth
+        At the maximum for b of the n users; each step squares its error of about 1/√b.
+    blocks : list of Block
+        All users.
+    n_replicates : int
+    engine : Engine
+    share : float
+        Of the users that φ and α are learnt from (`learn.spectral.user_sample.sampled_share`).
+    sweeps : int
+    seed : int
+
+    Returns
+    -------
+    smooth : Smooth
+        Without scores: they were added up.
+    steps : ndarray, shape (R, 2K)
     """
     smooth, weighted = near, np.empty(0)
     for wanted in (0, n_replicates):
-        advance = told_to_blocks(
+        inputs = score_inputs(
             sigma,
             smooth.eta,
             smooth.alpha,
             sweeps=sweeps,
             seed=child_seed(seed, Step.SCORE_PASS, int(bool(wanted))),
         )
-        totals, _ = engine.reduce(_sums, make_shards(everybody), (advance, share, wanted, seed))
+        totals, _ = engine.reduce(_sums, make_shards(blocks), (inputs, share, wanted, seed))
         slope, cross, shown, weighted = totals
         smooth = Smooth(smooth.eta, np.empty((0, len(near.eta))), information_of(cross, shown))
         smooth = smooth._replace(
@@ -65,10 +82,10 @@ def sum_scores(
 def _sums(
     block: Block, broadcast: tuple[Any, float, int, int], _: Any
 ) -> tuple[tuple[Array, ...], None]:
-    """Σ w s, Σ w a bᵀ of the two stretches, Σ w s sᵀ, and of each replicate Σ w (u − 1) s with u ~ Exp(1)."""
-    advance, share, n_replicates, seed = broadcast
+    """Σ w s, Σ w a bᵀ of two stretches, Σ w s sᵀ, and per replicate Σ w (u − 1) s, u ~ Exp(1)."""
+    inputs, share, n_replicates, seed = broadcast
     block = sample_users(block, share, seed)
-    halves = block_scores(block, advance)  # (people, 2, 2K)
+    halves = block_scores(block, inputs)  # (M, 2, 2K)
     people, mean = block.user_weight[:, None], halves.mean(axis=1)
     u = generator(seed, _STEP, block.first_user).standard_exponential((n_replicates, block.n_users))
     sums = (

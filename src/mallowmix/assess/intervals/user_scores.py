@@ -1,8 +1,9 @@
-"""Each person's score: the derivative of the marginal log-likelihood of their comparisons in logit φ_k and log α_k.
+"""Each user's score: the derivative of their marginal log-likelihood in logit φ_k and log α_k.
 
-By Fisher's identity it is the posterior mean, over which component each comparison followed, of the derivative of the complete
-log-likelihood. Gibbs sampling gives that mean twice, from two stretches of one chain, so that products of the two are free of
-its noise: Σ_m s_m s_mᵀ is the information about (φ, α) that the data holds when the weights of people are unknown.
+By Fisher's identity it is the posterior mean, over which component each comparison followed, of the
+derivative of the complete log-likelihood. Gibbs sampling gives that mean twice, from two stretches
+of one chain, so that products of the two are free of its noise: Σ_m s_m s_mᵀ is the information
+about (φ, α) that the data holds when the weights of users are unknown.
 """
 
 from typing import Any, NamedTuple
@@ -27,7 +28,16 @@ _NOISE = 0.1  # the information is at least this part of what both stretches tog
 
 
 class Smooth(NamedTuple):
-    """The smooth parameters η = (logit φ, log α) of a model, people's scores (M, 2K) there, and the information (2K, 2K)."""
+    """The smooth parameters of a model, with their scores and information.
+
+    Attributes
+    ----------
+    eta : ndarray, shape (2K,)
+        (logit φ, log α).
+    scores : ndarray, shape (M, 2K)
+        Of each user, there.
+    information : ndarray, shape (2K, 2K)
+    """
 
     eta: Array
     scores: Array
@@ -44,7 +54,7 @@ class Smooth(NamedTuple):
         return np.exp(self.eta[len(self.eta) // 2 :])
 
 
-def settle(
+def maximise_likelihood(
     model: AnyModel,
     blocks: list[Block],
     engine: Engine,
@@ -53,9 +63,25 @@ def settle(
     sweeps: int = 80,
     seed: int = 0,
 ) -> Smooth:
-    """Newton's steps in φ and α from the model's, its rankings held fixed, to where the marginal likelihood is largest.
+    """Newton steps in φ and α to the maximum of the marginal likelihood, rankings held fixed.
 
-    The model is nearly there; where people are hard to place, Monte-Carlo EM stops a little short of it.
+    The model is nearly there; where weights are uncertain, Monte-Carlo EM stops a little short of
+    it.
+
+    Parameters
+    ----------
+    model : AnyModel
+    blocks : list of Block
+    engine : Engine
+    steps : int
+        Newton steps.
+    sweeps : int
+        Gibbs sweeps that a score is averaged over.
+    seed : int
+
+    Returns
+    -------
+    Smooth
     """
     people = np.concatenate([block.user_weight for block in blocks])
     found = smooth_at(model.sigma, model.phi, model.alpha, blocks, engine, sweeps=sweeps, seed=seed)
@@ -76,7 +102,7 @@ def settle(
 
 
 def one_step(smooth: Smooth, total: Array) -> Array:
-    """(R, 2K) how far from η̂ weights u of people put η: I⁻¹ Σ_m w_m (u_m − 1) s_m, from the sums (R, 2K)."""
+    """(R, 2K) steps from η̂ of reweighted users, I⁻¹ Σ_m w_m (u_m − 1) s_m, from (R, 2K) sums."""
     return np.asarray(np.linalg.solve(smooth.information, total.T).T, np.float64)
 
 
@@ -97,19 +123,32 @@ def smooth_at(
     sweeps: int,
     seed: int,
 ) -> Smooth:
-    """Scores and information at given parameters."""
+    """Scores and information at given parameters.
+
+    Parameters
+    ----------
+    sigma : ndarray of int, shape (K, Q)
+    phi, alpha : ndarray, shape (K,)
+    blocks : list of Block
+    engine : Engine
+    sweeps, seed : int
+
+    Returns
+    -------
+    Smooth
+    """
     phi = np.clip(phi, _LEAST, _MOST)
     eta = np.r_[np.log(phi / (1 - phi)), np.log(alpha)]
-    parts = engine.map(_score, blocks, told_to_blocks(sigma, eta, alpha, sweeps=sweeps, seed=seed))
+    parts = engine.map(_score, blocks, score_inputs(sigma, eta, alpha, sweeps=sweeps, seed=seed))
     halves = np.concatenate(parts)  # (M, 2, 2K)
     people = np.concatenate([block.user_weight for block in blocks])
     return Smooth(eta, halves.mean(axis=1), _information(halves, people))
 
 
-def told_to_blocks(
+def score_inputs(
     sigma: Any, eta: Array, alpha: Array, *, sweeps: int, seed: int
 ) -> tuple[Any, ...]:
-    """What `block_scores` must know."""
+    """What `block_scores` needs: tables of β and its derivative, α, sweeps, and the key."""
     return (
         *_tables(sigma, eta[: len(alpha)]),
         np.asarray(alpha, np.float64),
@@ -147,7 +186,10 @@ def _information(halves: Array, people: Array) -> Array:
 
 
 def information_of(cross: Array, shown: Array) -> Array:
-    """The symmetric part of Σ u a bᵀ, kept between a tenth and all of what the means of both show, so that it can be inverted."""
+    """The symmetric part of Σ u a bᵀ, bounded so that it can be inverted.
+
+    It is kept between a tenth and all of `shown`, what the means of both stretches show.
+    """
     shown = shown + 1e-9 * np.eye(len(shown))
     values, vectors = np.linalg.eigh(shown)
     values = np.maximum(values, 1e-8 * values.max())
@@ -163,7 +205,7 @@ def _score(block: Block, broadcast: Any) -> Array:
 
 
 def block_scores(block: Block, broadcast: Any) -> Array:
-    """(people, 2, 2K) the scores of a block, from each stretch."""
+    """(M, 2, 2K) the scores of a block, from each stretch."""
     beta, slope, alpha, sweeps, key = broadcast
     return _gibbs_scores(
         block.starts, block.pair, block.weight, beta, slope, alpha, sweeps, block.first_user, key
@@ -172,9 +214,11 @@ def block_scores(block: Block, broadcast: Any) -> Array:
 
 @nb.njit(cache=True, nogil=True)
 def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, key):
-    """p(z = k | rest) ∝ β_(w),k n_k with n_k = α_k + tokens in k; scores averaged over two stretches of `sweeps` sweeps.
+    """Scores from Gibbs sweeps, p(z = k | rest) ∝ β_(w),k n_k with n_k = α_k + tokens in k.
 
-    d/d logit φ_k = Σ w p(z = k) d log β_(w),k / d logit φ_k;  d/d log α_k = α_k (ψ(α₀) − ψ(α₀ + n) + ψ(n_k) − ψ(α_k))
+    Two stretches of `sweeps` sweeps are averaged each on its own:
+    d/d logit φ_k = Σ w p(z = k) d log β_(w),k / d logit φ_k,
+    d/d log α_k = α_k (ψ(α₀) − ψ(α₀ + n) + ψ(n_k) − ψ(α_k)).
     """
     M, K = len(starts) - 1, len(alpha)
     out = np.zeros((M, 2, 2 * K))

@@ -2,7 +2,7 @@
 
 Every row of E is a convex combination of three ideal corners. Novel pairs lie near these; other
 rows can stick out of the novel pairs' own triangle, but only just. The solid angle, the fraction of
-directions in which a row is the furthest, tells the two apart.
+directions in which a row is the furthest, separates the two.
 """
 
 from functools import cache

@@ -14,7 +14,7 @@ from mallowmix.model.fit_report import ComponentsKind
 from mallowmix.model.fitted_model import FittedModel, with_scores
 from mallowmix.model.table_model import TableModel
 from mallowmix.paper.experiment import Request
-from mallowmix.peers.btl import em
+from mallowmix.peers.btl import em_bradley_terry
 from mallowmix.peers.mallows_mixture import MixtureOfMallows, at_vertices
 from mallowmix.peers.tm import TM, floored
 from mallowmix.peers.tm import rounded as without_dispersion
@@ -104,7 +104,7 @@ class FittedSystems:
     def _mixture_of_btl(self) -> FittedModel:
         """EM for the one component of each user, from those of the mixed-membership fit."""
         mixed, engine = self._mixed_btl(), ThreadEngine(self.request.n_jobs)
-        scores = em(mixed.components, make_blocks(self.learnt), engine, _EM_STEPS)
+        scores = em_bradley_terry(mixed.components, make_blocks(self.learnt), engine, _EM_STEPS)
         return at_vertices(with_scores(scores))
 
     @property

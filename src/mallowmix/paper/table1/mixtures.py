@@ -20,7 +20,7 @@ from mallowmix.peers.top_three import TwoMallowsTopThree
 
 
 class Table1Properties(NamedTuple):
-    """A row of the paper's table, as printed."""
+    """A row of the paper's Table 1, names of models in their usual spelling."""
 
     observation: str
     component: str
@@ -40,7 +40,7 @@ class RankingMixture:
     make : callable
         ``make(quick)`` is the system with its options.
     printed : Table1Properties, optional
-        What the paper prints; None where it only cites the system.
+        What the paper's table says of it; None where it only cites the system.
     """
 
     own_model: str

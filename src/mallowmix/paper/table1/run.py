@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mallowmix._version import __version__
-from mallowmix.assess.compare import clustered
+from mallowmix.assess.system_scores import clustered
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.rankings import Rankings
 from mallowmix.errors import MallowmixError

@@ -30,9 +30,9 @@ class Theorem2:
     radius : float
         The radius d of a neighbourhood that goes with `lambda_corrected`.
     n_users : float
-        M, as printed; a whole number, infinite where a row of E is too rare for a float.
+        M by the printed formula, rounded up; infinite where a row of E is too rare for a float.
     n_projections : int
-        P, as printed.
+        P by the printed formula, rounded up.
     q_min : float
         The smallest solid angle of the rows of Y.
     """
@@ -56,7 +56,7 @@ def theorem2(
 ) -> Theorem2:
     """What suffices to recover all rankings with probability 1 − δ.
 
-    As printed, with q the smallest solid angle of Y's rows,
+    The printed formulas, with q the smallest solid angle of Y's rows:
 
         λ ≤ a_min κ (1−φ) q / (8 K² a_0 √log(W/q)),   P ≥ 32 log(3W/δ) / q²,
         M ≥ max{ 640 W² log(3W/δ) / (N η⁴ d² q²),
@@ -135,7 +135,7 @@ def _corrected_lambda(moments: PopulationMoments, phi: float, q: float) -> tuple
 
 
 def _printed_users(moments: PopulationMoments, phi: float, n_per_user: int, q: float) -> float:
-    """M / log(3W/δ) as printed."""
+    """M / log(3W/δ) by the printed formula."""
     W, d = moments.n_rows, 6 * moments.kappa / moments.n_components
     common = n_per_user * moments.eta**4
     if common == 0:

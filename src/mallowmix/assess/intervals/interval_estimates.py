@@ -1,0 +1,241 @@
+"""Estimates with their intervals, read off the replicates of a bootstrap."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.assess.intervals.replicates import Replicates
+from mallowmix.data.labels import Labels
+from mallowmix.data.text import joined, name_of, percent, table_of
+from mallowmix.errors import OptionError
+from mallowmix.model.mallows import gap_probabilities
+from mallowmix.typing import Array, Positions
+
+_TOP = "the interval is about where the likelihood is largest, and the model"
+_UNREFINED = f"{_TOP} was not brought there: fit with refine 'full'."
+_STOPPED = f"{_TOP} stopped a little before."
+_TOO_SMALL = "rankings that were chosen to fit make phi too small, which the interval makes up for."
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Intervals at a level, and the replicates that they are read off.
+
+    Positions are discrete: an interval of positions holds the estimate and at least `level` of the
+    replicates. Where a ranking is all but known, most intervals are one or two positions wide and
+    cover more often than they say.
+
+    Attributes
+    ----------
+    level : float
+    items : Labels
+    position, position_low, position_high : ndarray, shape (K, Q)
+        Positions of the items in each component, 0 is best.
+    phi, phi_low, phi_high, share, share_low, share_high : ndarray, shape (K,)
+    draws : Replicates
+        sigma (R, K, Q), phi (R, K), share (R, K).
+    refined : bool
+        Whether the model was brought to the maximum of the likelihood, which intervals of φ and
+        shares are about.
+    """
+
+    level: float
+    items: Labels
+    position: Positions
+    phi: Array
+    share: Array
+    draws: Replicates
+    refined: bool = True
+
+    @cached_property
+    def _positions(self) -> tuple[Positions, Positions]:
+        return shortest_run(self.draws.sigma, self.position, self.level)
+
+    @property
+    def position_low(self) -> Positions:
+        """(K, Q) the best position in each interval."""
+        return self._positions[0]
+
+    @property
+    def position_high(self) -> Positions:
+        """(K, Q) the worst position in each interval."""
+        return self._positions[1]
+
+    def _quantile(self, draws: Array, side: float) -> Array:
+        """The end of an interval: of R sorted replicates the one of rank p (R + 1)."""
+        return np.quantile(draws, 0.5 + side * self.level / 2, axis=0, method="weibull")
+
+    @property
+    def phi_low(self) -> Array:
+        """(K,) lower ends."""
+        return self._quantile(self.draws.phi, -1)
+
+    @property
+    def phi_high(self) -> Array:
+        """(K,) upper ends."""
+        return self._quantile(self.draws.phi, 1)
+
+    @property
+    def share_low(self) -> Array:
+        """(K,) lower ends."""
+        return self._quantile(self.draws.share, -1)
+
+    @property
+    def share_high(self) -> Array:
+        """(K,) upper ends."""
+        return self._quantile(self.draws.share, 1)
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences that say which φ or share lies outside its own interval, and why."""
+        small, large = self.phi < self.phi_low, self.phi > self.phi_high
+        shares = (self.share < self.share_low) | (self.share > self.share_high)
+        if not self.refined:
+            small, large = np.zeros_like(small), small | large
+        why = _STOPPED if self.refined else _UNREFINED
+        cases = (("phi", small, _TOO_SMALL), ("phi", large, why), ("share", shares, why))
+        return [
+            f"Outside its interval is the {name} of {_components(which)}: {reason}"
+            for name, which, reason in cases
+            if which.any()
+        ]
+
+    def win_rate(self, winner: object, loser: object) -> tuple[float, float, float]:
+        """How often the population prefers one item to another, Σ_k a_k β_(i,j),k.
+
+        Parameters
+        ----------
+        winner, loser : object
+            Labels of items.
+
+        Returns
+        -------
+        estimate, low, high : float
+
+        Raises
+        ------
+        OptionError
+            Where the model has no such item.
+        """
+        names = [str(item) for item in self.items.tolist()]
+        for item in (winner, loser):
+            if str(item) not in names:
+                raise OptionError(
+                    f"The model has no item {item!r}; it has {len(names)} others.",
+                    option="item",
+                    value=item,
+                    expected="an item of the model",
+                )
+        i, j = names.index(str(winner)), names.index(str(loser))
+        rates = _win_rates(
+            self.draws.sigma[:, :, i],
+            self.draws.sigma[:, :, j],
+            self.draws.phi,
+            self.draws.share,
+            len(names),
+        )
+        estimate = _win_rates(
+            self.position[None, :, i],
+            self.position[None, :, j],
+            self.phi[None],
+            self.share[None],
+            len(names),
+        )
+        return float(estimate[0]), float(self._quantile(rates, -1)), float(self._quantile(rates, 1))
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: shares, dispersions and first positions, with their intervals."""
+        headings = ("component", "share", "phi", "ranking, best first, with positions")
+        caption = " ".join([f"Intervals at {100 * self.level:g} %.", *self.notes])
+        return table_of(headings, [self._cells(k) for k in range(len(self.phi))], caption)
+
+    def _cells(self, k: int) -> list[str]:
+        low, high = self.position_low[k] + 1, self.position_high[k] + 1
+        first = np.argsort(self.position[k], kind="stable")[:8]
+        positions = ", ".join(
+            f"{name_of(self.items[i])}\N{NO-BREAK SPACE}[{low[i]}–{high[i]}]" for i in first
+        )
+        ends = f"{percent(self.share_low[k])}, {percent(self.share_high[k])}"
+        return [
+            str(k + 1),
+            f"{percent(self.share[k])} [{ends}]",
+            f"{self.phi[k]:.3f} [{self.phi_low[k]:.3f}, {self.phi_high[k]:.3f}]",
+            positions,
+        ]
+
+    def table(self) -> list[dict[str, Any]]:
+        """Rows of quantity, component, item, estimate, low, high.
+
+        The item is None except for positions; components and positions count from 1.
+        """
+        rows = []
+        for k in range(len(self.phi)):
+            for name in ("share", "phi"):
+                values = (float(getattr(self, f"{name}{end}")[k]) for end in ("", "_low", "_high"))
+                rows.append(_row(name, k, None, *values))
+            for i in np.argsort(self.position[k], kind="stable"):
+                values = (int(ends[k, i]) + 1 for ends in (self.position, *self._positions))
+                rows.append(_row("position", k, self.items.tolist()[i], *values))
+        return rows
+
+
+def _components(which: NDArray[np.bool_]) -> str:
+    """Their numbers, as in "components 1 and 3"."""
+    numbers = [str(k + 1) for k in np.flatnonzero(which)]
+    return f"component{'s' * (len(numbers) > 1)} {joined(numbers)}"
+
+
+def _row(
+    quantity: str, k: int, item: object, estimate: float, low: float, high: float
+) -> dict[str, Any]:
+    return {
+        "quantity": quantity,
+        "component": k + 1,
+        "item": item,
+        "estimate": estimate,
+        "low": low,
+        "high": high,
+    }
+
+
+def shortest_run(
+    draws: Positions, estimate: Positions, level: float
+) -> tuple[Positions, Positions]:
+    """Find the shortest interval of positions that holds a level of the draws.
+
+    Parameters
+    ----------
+    draws : ndarray of int, shape (R, …)
+    estimate : ndarray of int
+    level : float
+
+    Returns
+    -------
+    low, high : ndarray of int
+        Of several such intervals the nearest to the estimate, widened to hold it.
+    """
+    R = len(draws)
+    n = int(np.ceil(level * R - 1e-9))
+    ordered = np.sort(draws, axis=0)
+    low, high = ordered[: R - n + 1], ordered[n - 1 :]
+    # below 1: breaks ties alone
+    far = np.abs((low + high) / 2 - estimate) / (1 + np.abs(draws).max())
+    best = np.argmin(high - low + far, axis=0)[None]
+    low, high = (np.take_along_axis(ends, best, axis=0)[0] for ends in (low, high))
+    return np.minimum(low, estimate).astype(np.int32), np.maximum(high, estimate).astype(np.int32)
+
+
+def _win_rates(
+    first: Positions, second: Positions, phi: Array, share: Array, n_items: int
+) -> Array:
+    """(R,) Σ_k a_k β(σ_k(j) − σ_k(i); φ_k)."""
+    rates = np.zeros(len(phi))
+    for r in range(len(phi)):
+        for k in range(phi.shape[1]):
+            gap = int(second[r, k] - first[r, k])
+            win, lose = gap_probabilities(n_items, float(phi[r, k]))
+            rates[r] += share[r, k] * (win[gap] if gap >= 0 else lose[-gap])
+    return rates

@@ -1,0 +1,76 @@
+"""The quadratic bound of Jaakkola and Jordan on the logistic likelihood: its E-step."""
+
+import numba as nb
+import numpy as np
+
+
+@nb.njit(cache=True, nogil=True)
+def _curvature(xi):
+    """λ(ξ) = tanh(ξ/2) / (4ξ), ⅛ at 0."""
+    return 0.125 if xi < 1e-6 else np.tanh(xi / 2) / (4 * xi)
+
+
+@nb.njit(cache=True, nogil=True)
+def user_posteriors(starts, pair, weight, user_weight, W, xi, likelihood_weight, precision, inner):
+    """Each user's mean and covariance of u, ξ in place, and the bound on the log-likelihood."""
+    M, r, Q = len(starts) - 1, W.shape[1] - 1, len(W)
+    mean, spread, bound = np.zeros((M, r)), np.zeros((M, r, r)), 0.0
+    x = np.empty(r + 1)
+    for m in range(M):
+        for step in range(inner):
+            H, g = precision * np.eye(r), np.zeros(r)
+            for n in range(starts[m], starts[m + 1]):
+                _apart(W, pair[n] // Q, pair[n] % Q, x)
+                w, curve = likelihood_weight * weight[n], _curvature(xi[n])
+                for a in range(r):
+                    g[a] += w * x[a] * (0.5 - 2 * curve * x[r])
+                    for b in range(r):
+                        H[a, b] += 2 * w * curve * x[a] * x[b]
+            spread[m] = np.linalg.inv(H)
+            mean[m] = spread[m] @ g
+            likely = 0.0
+            for n in range(starts[m], starts[m + 1]):
+                _apart(W, pair[n] // Q, pair[n] % Q, x)
+                eta, second = x[r], 0.0
+                for a in range(r):
+                    eta += mean[m, a] * x[a]
+                    for b in range(r):
+                        second += x[a] * spread[m, a, b] * x[b]
+                xi[n] = np.sqrt(eta * eta + max(second, 0.0))  # ξ² = E η²
+                if step == inner - 1:
+                    likely += (
+                        likelihood_weight
+                        * weight[n]
+                        * (-np.log1p(np.exp(-xi[n])) + (eta - xi[n]) / 2)
+                    )
+        own = 0.5 * (np.linalg.slogdet(spread[m])[1] + r * np.log(precision) + r)
+        own -= 0.5 * precision * (mean[m] @ mean[m] + np.trace(spread[m]))  # −KL(q(u) ‖ prior)
+        bound += user_weight[m] * (own + likely)
+    return mean, spread, bound
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _apart(W, i, j, x):
+    """Write w_i − w_j into x."""
+    for a in range(len(x)):
+        x[a] = W[i, a] - W[j, a]
+
+
+@nb.njit(cache=True, nogil=True)
+def sums_of_pairs(starts, pair, weight, user_weight, W, xi, mean, spread):
+    """Σ λ T of every pair, (Q, Q, R, R), and ½ Σ ±ũ of every item, (Q, R)."""
+    Q, R = W.shape
+    curve, pull = np.zeros((Q, Q, R, R)), np.zeros((Q, R))
+    for m in range(len(starts) - 1):
+        u = np.append(mean[m], 1.0)
+        T = np.outer(u, u)
+        T[: R - 1, : R - 1] += spread[m]
+        for n in range(starts[m], starts[m + 1]):
+            i, j, w = pair[n] // Q, pair[n] % Q, user_weight[m] * weight[n]
+            scale = w * _curvature(xi[n])
+            for a in range(R):
+                pull[i, a] += 0.5 * w * u[a]
+                pull[j, a] -= 0.5 * w * u[a]
+                for b in range(R):
+                    curve[i, j, a, b] += scale * T[a, b]
+    return curve, pull
