@@ -12,9 +12,9 @@ from mallowmix.infer.pair_queries import Queries
 from mallowmix.numerics.randomness import Step, as_key, child_seed, generator
 from mallowmix.typing import Array
 
-MOST_USERS = 2000  # learn the predictor; a sample of so many is drawn from more
+MOST_USERS = 1500  # learn the predictor; a sample of so many is drawn from more
 _MANY_USERS = 300  # with fewer, three folds, so that two thirds learn
-_MOST_JUDGES = 400  # held-out users of a fold
+_MOST_JUDGES = 300  # held-out users of a fold
 _WANTED_SCORES, _MOST_MASKS = 200, 6  # with fewer users, several masks of each
 
 
