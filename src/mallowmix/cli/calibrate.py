@@ -29,7 +29,8 @@ def calibrate_command(
         str,
         typer.Option(
             metavar="auto|items|comparisons",
-            help="What is given of a person: comparisons among some of their items, or some of their comparisons.",
+            help="What is given of a person: comparisons among some of their items, or some of "
+            "their comparisons.",
         ),
     ] = "auto",
     spam: Annotated[
@@ -96,9 +97,15 @@ def calibration_values(model: Any) -> dict[str, Any]:
 def in_words(model: Any) -> str:
     """The calibration in a few sentences."""
     calibration, found = model.calibration, model.report.calibration
-    loss = f"Log-loss of what was predicted for {found.n_users:,} people: {found.loss_after:.4f} a comparison"
+    loss = (
+        f"Log-loss of what was predicted for {found.n_users:,} people: {found.loss_after:.4f} "
+        "a comparison"
+    )
     if calibration == type(calibration)():
-        return f"No setting gains more than its noise: predictions stay as they were.\n{loss} (a coin: 0.6931)."
+        return (
+            f"No setting gains more than its noise: predictions stay as they were.\n{loss} (a "
+            "coin: 0.6931)."
+        )
     parts = [
         f"One comparison counts for {calibration.likelihood_weight:g}",
         f"the prior is {calibration.prior_scale:g} times as concentrated",

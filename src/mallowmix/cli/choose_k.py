@@ -55,7 +55,8 @@ def choose_k_command(
             "-o",
             "--output",
             metavar="FOLDER",
-            help="A folder for table.csv, choice.json and choice.png; made if need be. Nothing is written unless given.",
+            help="A folder for table.csv, choice.json and choice.png; made if need be. Nothing is "
+            "written unless given.",
             show_default=False,
         ),
     ] = None,
@@ -117,7 +118,8 @@ def _places(folder: Path | None) -> dict[str, Path]:
     if folder.suffix in _OF_FILES:
         raise OptionError(
             Option("output"),
-            f" names a folder, and {folder} looks like a file: give it a name without {folder.suffix}.",
+            f" names a folder, and {folder} looks like a file: give it a name without "
+            f"{folder.suffix}.",
             option="output",
             value=folder,
             expected="the name of a folder",

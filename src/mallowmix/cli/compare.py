@@ -45,7 +45,8 @@ def compare_command(
         typer.Option(
             parser=names,
             metavar="NAME,…",
-            help="Which systems, as in m4,tm,low-rank,bradley-terry; all that apply unless given. A wrong name lists them.",
+            help="Which systems, as in m4,tm,low-rank,bradley-terry; all that apply unless given. "
+            "A wrong name lists them.",
             show_default=False,
         ),
     ] = None,
@@ -53,7 +54,8 @@ def compare_command(
         str,
         typer.Option(
             metavar="people|items|comparisons",
-            help="What is held out: new people (and half of their items), half of everybody's items, or single comparisons.",
+            help="What is held out: new people (and half of their items), half of everybody's "
+            "items, or single comparisons.",
         ),
     ] = "people",
     given: Annotated[
@@ -61,7 +63,8 @@ def compare_command(
         typer.Option(
             parser=number,
             metavar="NUMBER",
-            help="The part of a person's items (or comparisons) that is given; the rest is predicted.",
+            help="The part of a person's items (or comparisons) that is given; the rest is "
+            "predicted.",
         ),
     ] = 0.5,
     n_users: Annotated[
@@ -78,8 +81,10 @@ def compare_command(
         typer.Option(
             parser=at_least(1),
             metavar="NUMBER",
-            help="At most so many comparisons of a person, at random, in each part: to learn from, given, held out. All unless "
-            "given, but 150 where comparisons are made of ratings, and of n ratings never more than 6 n.",
+            help="At most so many comparisons of a person, at random, in each part: to learn from, "
+            "given, held out. All unless "
+            "given, but 150 where comparisons are made of ratings, and of n ratings never more "
+            "than 6 n.",
             show_default=False,
         ),
     ] = None,
@@ -95,7 +100,8 @@ def compare_command(
             "-o",
             "--output",
             metavar="FOLDER",
-            help="A folder for table.csv, compared.json and compared.png; made if need be. Nothing is written unless given.",
+            help="A folder for table.csv, compared.json and compared.png; made if need be. Nothing "
+            "is written unless given.",
             show_default=False,
         ),
     ] = None,
@@ -154,7 +160,8 @@ def _read(votes: Any, read: Reader) -> Any:
     found = read.reading(votes)
     if found.ratings is not None and found.ties == "half":
         note = DataWarning(
-            "Pairs are made of ratings anew, after the split: equal ratings are left out all the same."
+            "Pairs are made of ratings anew, after the split: equal ratings are left out all "
+            "the same."
         )
         warnings.warn(note, stacklevel=2)
     return next(
@@ -191,7 +198,8 @@ def _tell(found: Any, places: dict[str, Path]) -> None:
     splits = "" if found.n_splits == 1 else f", in {found.n_splits} splits"
     people = counted(found.n_users, "person", "people")
     say(
-        f"\nHeld out by {found.split}: {made} of {people}{splits}; K = {found.n_components}. Intervals and ± are over people."
+        f"\nHeld out by {found.split}: {made} of {people}{splits}; K = {found.n_components}. "
+        "Intervals and ± are over people."
     )
     for note in found.notes:
         say(note)

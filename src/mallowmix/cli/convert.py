@@ -22,7 +22,8 @@ def convert_command(
     output: Annotated[
         Path,
         typer.Argument(
-            help="What to write: .csv, .tsv, .jsonl (or .gz, .zst of these), .parquet, .sqlite, .duckdb (a table called votes), "
+            help="What to write: .csv, .tsv, .jsonl (or .gz, .zst of these), .parquet, .sqlite, "
+            ".duckdb (a table called votes), "
             "or PrefLib's .soc, .soi, .toc, .toi.",
             show_default=False,
         ),
@@ -40,7 +41,8 @@ def convert_command(
         typer.Option(
             parser=at_least(1),
             metavar="NUMBER",
-            help="If VOTES is a model file: draw so many voters from its population, a full ranking each.",
+            help="If VOTES is a model file: draw so many voters from its population, a full "
+            "ranking each.",
             show_default=False,
         ),
     ] = None,

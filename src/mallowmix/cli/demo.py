@@ -33,9 +33,13 @@ def demo_command(
     dishes = load_dishes()
     votes = dishes.comparisons
     say(
-        "A population was made up, to see whether its tastes can be found again from its choices alone."
+        "A population was made up, to see whether its tastes can be found again from its "
+        "choices alone."
     )
-    size = f"{votes.n_users} people made {votes.n_comparisons:,.0f} choices between two of {votes.n_items} dishes"
+    size = (
+        f"{votes.n_users} people made {votes.n_comparisons:,.0f} choices between two of "
+        f"{votes.n_items} dishes"
+    )
     say(f"{size}; each of them mixes {len(dishes.tastes)} tastes.\n")
     model = _fitted(votes)
     matched = against_truth(model, dishes.model)
@@ -80,7 +84,8 @@ def _tell_tastes(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
         table.add_row("", "found", *_row(model, found - 1, percent(kendall)), end_section=True)
     screen().print(table)
     say(
-        "off: how many of all pairs of dishes the found ranking has in the wrong order; guessing gives 50 %"
+        "off: how many of all pairs of dishes the found ranking has in the wrong order; guessing "
+        "gives 50 %"
     )
 
 

@@ -62,8 +62,10 @@ def _with_items_of(true: Any, found: Any, found_name: str, true_name: str) -> An
     if odd:
         where = found_name if odd[0] in number else true_name
         raise DataError(
-            f"{found_name} and {true_name} are not about the same items: {odd[0]!r} is only in {where}"
-            f"{f' (and {len(odd) - 1:,} more are in one alone)' if len(odd) > 1 else ''}. Compare models of the same items."
+            f"{found_name} and {true_name} are not about the same items: {odd[0]!r} is only "
+            f"in {where}"
+            f"{f' (and {len(odd) - 1:,} more are in one alone)' if len(odd) > 1 else ''}. Compare "
+            "models of the same items."
         )
     return found.sigma[:, [number[item] for item in wanted]]
 
@@ -85,7 +87,8 @@ def _tell(found: Any, true: Any, values: dict[str, Any]) -> None:
         table.add_row(str(a), str(b), percent(kendall), *phis, *shares)
     screen().print(table)
     say(
-        f"\nOn average {percent(values['kendall'])} of the pairs are in the wrong order; phi is off by {values['phi_error']:.3f}."
+        f"\nOn average {percent(values['kendall'])} of the pairs are in the wrong order; phi is "
+        f"off by {values['phi_error']:.3f}."
     )
     for name, where in (
         ("unmatched_found", "Found, but not true"),
@@ -93,5 +96,6 @@ def _tell(found: Any, true: Any, values: dict[str, Any]) -> None:
     ):
         if values[name]:
             say(
-                f"{where}: component{'s' * (len(values[name]) > 1)} {', '.join(map(str, values[name]))}."
+                f"{where}: component{'s' * (len(values[name]) > 1)} "
+                f"{', '.join(map(str, values[name]))}."
             )

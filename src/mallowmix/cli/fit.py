@@ -82,7 +82,8 @@ def fit_command(
         typer.Option(
             parser=at_least(1),
             metavar="NUMBER",
-            help="P of projections: how many random directions; 150 for each component unless given.",
+            help="P of projections: how many random directions; 150 for each component "
+            "unless given.",
             show_default=False,
         ),
     ] = None,
@@ -100,7 +101,8 @@ def fit_command(
         typer.Option(
             parser=number,
             metavar="NUMBER",
-            help="Pairs seen less often than this fraction of the median pair cannot be novel pairs.",
+            help="Pairs seen less often than this fraction of the median pair cannot be "
+            "novel pairs.",
             show_default=False,
         ),
     ] = None,

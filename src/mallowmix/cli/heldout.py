@@ -33,7 +33,8 @@ def heldout_command(
         typer.Option(
             parser=str,
             metavar=_METHODS,
-            help="All of a person's comparisons together, by a filter of particles or by draws of weights; or part of them "
+            help="All of a person's comparisons together, by a filter of particles or by draws of "
+            "weights; or part of them "
             "predicted from the rest.",
         ),
     ] = "left-to-right",
@@ -52,7 +53,8 @@ def heldout_command(
             parser=at_least(1),
             metavar="NUMBER",
             show_default=False,
-            help="left-to-right: how many to start with (32); importance: how many for each person annealed (128).",
+            help="left-to-right: how many to start with (32); importance: how many for each person "
+            "annealed (128).",
         ),
     ] = None,
     max_particles: Annotated[
@@ -144,7 +146,8 @@ def heldout_command(
         _tell(found, method, include_mu)
         if seen:
             say(
-                "These are the comparisons that the model was learnt from: those of new people are most often less likely."
+                "These are the comparisons that the model was learnt from: those of new people "
+                "are most often less likely."
             )
 
 
@@ -177,7 +180,8 @@ def _tell(found: Any, method: str, include_mu: bool) -> None:
     screen().print(table)
     made = counted(found.n_comparisons, "comparison", "comparisons")
     say(
-        f"\n{made} of {counted(found.n_users, 'person', 'people')}; ± is one standard error over people."
+        f"\n{made} of {counted(found.n_users, 'person', 'people')}; ± is one standard error "
+        "over people."
     )
     if found.details.get("monte_carlo_error") is not None:
         say(f"The method's own noise: {found.details['monte_carlo_error']:.1g}.")

@@ -120,7 +120,10 @@ def _tell(found: Any, level: float, top: int) -> None:
     )
     table.show_lines = True
     for k in range(len(found.phi)):
-        share = f"{percent(found.share[k])} [{percent(found.share_low[k])}, {percent(found.share_high[k])}]"
+        share = (
+            f"{percent(found.share[k])} [{percent(found.share_low[k])}, "
+            f"{percent(found.share_high[k])}]"
+        )
         phi = f"{found.phi[k]:.3f} [{found.phi_low[k]:.3f}, {found.phi_high[k]:.3f}]"
         table.add_row(str(k + 1), share, phi, _places(found, k, top))
     screen().print(table)

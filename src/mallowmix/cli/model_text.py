@@ -36,7 +36,10 @@ def counted(count: float, one: str, many: str) -> str:
 def sizes(comparisons: Any) -> str:
     """How much there is, in words."""
     made = counted(comparisons.n_comparisons, "comparison", "comparisons")
-    return f"{made} of {comparisons.n_items:,} items by {counted(comparisons.n_users, 'person', 'people')}"
+    return (
+        f"{made} of {comparisons.n_items:,} items by "
+        f"{counted(comparisons.n_users, 'person', 'people')}"
+    )
 
 
 def percent(share: float) -> str:

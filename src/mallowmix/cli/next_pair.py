@@ -84,5 +84,6 @@ def _tell(found: Any) -> None:
         )
     screen().print(table)
     say(
-        "\nThe most telling question first; information in nats, of which a yes or no can carry 0.69."
+        "\nThe most telling question first; information in nats, of which a yes or no can "
+        "carry 0.69."
     )

@@ -108,7 +108,8 @@ def _check(kind: str, votes: Any, output: Path) -> None:
         )
     if kind in WITH_VOTES and votes is None:
         raise OptionError(
-            f"A picture of {kind} needs the comparisons too: mallowmix plot {kind} model.m4 votes.csv.",
+            f"A picture of {kind} needs the comparisons too: mallowmix plot {kind} model.m4 "
+            "votes.csv.",
             option="votes",
             value=None,
             expected="the comparisons that the model was learnt from",

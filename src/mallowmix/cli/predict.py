@@ -20,8 +20,10 @@ def predict_command(
     pairs: Annotated[
         Path | None,
         typer.Option(
-            help="A table (.csv, .tsv, .parquet) with the columns first, second (or item_a, item_b; left, right; winner, loser) "
-            "and, if each row is for one person, user. Without user, every pair is predicted for everybody in VOTES.",
+            help="A table (.csv, .tsv, .parquet) with the columns first, second (or item_a, "
+            "item_b; left, right; winner, loser) "
+            "and, if each row is for one person, user. Without user, every pair is predicted for "
+            "everybody in VOTES.",
             show_default=False,
         ),
     ] = None,
@@ -30,7 +32,8 @@ def predict_command(
         typer.Option(
             "-o",
             "--output",
-            help="A table: user, first, second, probability, known (.csv or .parquet); the first rows are shown unless given.",
+            help="A table: user, first, second, probability, known (.csv or .parquet); the first "
+            "rows are shown unless given.",
             show_default=False,
         ),
     ] = None,
@@ -120,7 +123,8 @@ def _tell(table: Any, asked: Any, pairs: Path, output: Path | None) -> None:
     first, second = asked.taken
     whom = "each for the user of its row" if asked.users is not None else "each for everybody"
     say(
-        f"{pairs}: {counted(len(asked.pairs), 'pair', 'pairs')} from the columns {first}, {second}, {whom}.\n"
+        f"{pairs}: {counted(len(asked.pairs), 'pair', 'pairs')} from the columns {first}, "
+        f"{second}, {whom}.\n"
     )
     shown = new_table(
         "user", "first", "second", "first preferred", "known", numeric=("first preferred",)

@@ -33,7 +33,8 @@ def rank_command(
         typer.Option(
             "-o",
             "--output",
-            help="A table: user, rank, item, wins, low, high (.csv or .parquet). Without --user, everybody's rankings.",
+            help="A table: user, rank, item, wins, low, high (.csv or .parquet). Without --user, "
+            "everybody's rankings.",
             show_default=False,
         ),
     ] = None,
@@ -134,7 +135,8 @@ def _tell_one(ranking: Any, people: Any, level: float) -> None:
     screen().print(table)
     if people is not None:
         say(
-            f"\nRange: of positions, which holds an item's true one with {100 * level:g} %, by what is known of this person."
+            f"\nRange: of positions, which holds an item's true one with {100 * level:g} %, by "
+            "what is known of this person."
         )
 
 

@@ -17,7 +17,8 @@ FORMATS = (
     "comparisons|battles|ratings|rankings|preflib|best-worst|bayesmallows|choix|implicit|movielens"
 )
 _HELP = (
-    "Choices: .csv, .tsv, .jsonl (or .gz, .zst of these), .parquet, a folder or a pattern ('votes-*.parquet') of such files, "
+    "Choices: .csv, .tsv, .jsonl (or .gz, .zst of these), .parquet, a folder or a pattern "
+    "('votes-*.parquet') of such files, "
     ".sqlite, .duckdb, PrefLib's and MovieLens' files, or a postgresql:// address."
 )
 
@@ -86,7 +87,8 @@ OPTIONS = {
         "What the votes are; recognised by their columns unless given, and then said.", FORMATS
     ),
     "columns": _option(
-        "Names of your columns where they differ, as in user=judge,winner=better,loser=worse. weight= leaves weights out.",
+        "Names of your columns where they differ, as in user=judge,winner=better,loser=worse. "
+        "weight= leaves weights out.",
         "OURS=YOURS,…",
         column_names,
     ),
@@ -122,7 +124,8 @@ OPTIONS = {
         False,
     ),
     "per_user": _option(
-        "Ratings, rankings: what a person counts: all their comparisons, about as many as their ratings, or as everybody.",
+        "Ratings, rankings: what a person counts: all their comparisons, about as many as their "
+        "ratings, or as everybody.",
         "comparisons|ratings|equal",
     ),
     "top_items": _option("Ratings: keep so many of the most rated things.", "NUMBER", at_least(2)),

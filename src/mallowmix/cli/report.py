@@ -27,7 +27,8 @@ def report_command(
     n_replicates: Annotated[
         int,
         typer.Option(
-            help="How many times people are weighted anew for intervals, 10 or more; 0: no intervals.",
+            help="How many times people are weighted anew for intervals, 10 or more; 0: no "
+            "intervals.",
             parser=at_least(0),
             metavar="NUMBER",
         ),
@@ -48,7 +49,8 @@ def report_command(
         bool,
         typer.Option(
             "--quick",
-            help="Leave out what takes long: intervals, other numbers of tastes, refits, simulations.",
+            help="Leave out what takes long: intervals, other numbers of tastes, refits, "
+            "simulations.",
         ),
     ] = False,
     seed: Seed = 0,

@@ -109,7 +109,8 @@ def _tell(
     n_items: int, n_components: int, threshold: float, n_draws: int, rows: list[dict[str, Any]]
 ) -> None:
     say(
-        f"{n_draws:,} times, {n_components} random rankings of {n_items} items: how often does every one of them have a pair that "
+        f"{n_draws:,} times, {n_components} random rankings of {n_items} items: how often does "
+        "every one of them have a pair that "
         f"the others follow at most {threshold:g} times as often?\n"
     )
     headings = ("phi", "probability", "standard error", "Lemma 3 promises")

@@ -20,7 +20,8 @@ def serve_command(
         str,
         typer.Option(
             metavar="PLACE",
-            help="Where votes are kept: a file (SQLite, made if need be), or postgresql://user@host/name.",
+            help="Where votes are kept: a file (SQLite, made if need be), or "
+            "postgresql://user@host/name.",
         ),
     ] = "votes.db",
     items: Annotated[
@@ -76,7 +77,8 @@ def serve_command(
         typer.Option(
             metavar="NUMBER",
             parser=at_least(0),
-            help=f"Learn again after so many new votes; 0: never. {_VOTES} with --items, 0 with a model.",
+            help=f"Learn again after so many new votes; 0: never. {_VOTES} with --items, 0 with "
+            "a model.",
             show_default=False,
         ),
     ] = None,
@@ -85,7 +87,8 @@ def serve_command(
         typer.Option(
             metavar="NUMBER",
             parser=number,
-            help=f"Or so long after the first new one; 0: never. {_MINUTES:g} with --items, 0 with a model.",
+            help=f"Or so long after the first new one; 0: never. {_MINUTES:g} with --items, 0 with "
+            "a model.",
             show_default=False,
         ),
     ] = None,
@@ -94,7 +97,8 @@ def serve_command(
         typer.Option(
             metavar="TOKEN",
             envvar="MALLOWMIX_ADMIN_TOKEN",
-            help="Opens the admin pages; 12 characters at least. Better given as MALLOWMIX_ADMIN_TOKEN in the environment.",
+            help="Opens the admin pages; 12 characters at least. Better given as "
+            "MALLOWMIX_ADMIN_TOKEN in the environment.",
             show_default=False,
         ),
     ] = None,

@@ -144,13 +144,15 @@ def _sentence(error: BaseException) -> tuple[int, str]:
     if isinstance(error, MemoryError):
         return (
             1,
-            f"There is not enough memory for this ({error or 'no more is said'}): ask for less at a time.",
+            f"There is not enough memory for this ({error or 'no more is said'}): ask for less "
+            "at a time.",
         )
     if hasattr(error, "format_message"):  # a usage error of typer, whichever click stands behind it
         return 2, _usage(error)
     return 70, (
         f"This is a bug in mallowmix ({type(error).__name__}: {error}). "
-        f"Run it again with {DEBUG}=1 in the environment to see the traceback, and please report it."
+        f"Run it again with {DEBUG}=1 in the environment to see the traceback, and please "
+        "report it."
     )
 
 

@@ -48,7 +48,8 @@ def show_command(
 
 def _tell(model: Any, n_top: int | None) -> None:
     say(
-        f"{counted(model.n_components, 'component', 'components')} over {model.n_items:,} items{_origin(model.report)}.\n"
+        f"{counted(model.n_components, 'component', 'components')} over {model.n_items:,} "
+        f"items{_origin(model.report)}.\n"
     )
     screen().print(components_table(model, n_top))
 

@@ -143,5 +143,9 @@ def _note_absent(comparisons: Any, out: Path) -> None:
     absent = comparisons.n_items - len(np.union1d(comparisons.winner, comparisons.loser))
     if absent:
         words = "items were" if absent > 1 else "item was"
-        message = f"{absent} {words} never drawn into a comparison: who reads {out} cannot know of them. Draw more comparisons."
+        message = (
+            f"{absent} {words} never drawn into a comparison: who reads {out} cannot know "
+            "of "
+            "them. Draw more comparisons."
+        )
         warnings.warn(DataWarning(message), stacklevel=2)

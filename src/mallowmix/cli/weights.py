@@ -31,7 +31,8 @@ def weights_command(
         typer.Option(
             "-o",
             "--output",
-            help="A table: user, component_1 …, n_comparisons (.parquet or .csv); the first rows are shown unless given.",
+            help="A table: user, component_1 …, n_comparisons (.parquet or .csv); the first rows "
+            "are shown unless given.",
             show_default=False,
         ),
     ] = None,
@@ -139,7 +140,8 @@ def _tell(people: Any, theta: Any, ends: Any, output: Path | None) -> None:
     )
     if unknown := int((count == 0).sum()):
         say(
-            f"Nothing is known of {counted(unknown, 'person', 'people')}: they have the weights of the population."
+            f"Nothing is known of {counted(unknown, 'person', 'people')}: they have the weights "
+            "of the population."
         )
     if output is not None:
         say(f"Wrote {output}: {counted(people.n_users, 'person', 'people')}.")

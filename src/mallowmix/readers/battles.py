@@ -187,7 +187,8 @@ def _check_names(
     used = {word for word in pc.unique(words).to_pylist() if word and _plain(word) in known}
     if both := sorted(used & candidates):
         raise DataError(
-            f"The outcome {both[0]!r} is also the name of a candidate, so nobody can tell what it means: rename the candidate, "
+            f"The outcome {both[0]!r} is also the name of a candidate, so nobody can tell what it "
+            "means: rename the candidate, "
             "or write the outcomes in other words."
         )
 
@@ -199,7 +200,8 @@ def _check_known(words: pa.ChunkedArray, unknown: NDArray[np.bool_]) -> None:
     shown = ", ".join(f"{word!r} ({count:,})" for word, count in counts[:_SHOWN])
     more = f" and {len(counts) - _SHOWN:,} more" if len(counts) > _SHOWN else ""
     raise DataError(
-        f"Unknown outcomes, with how often they occur: {shown}{more}. An outcome is left, right, tie, "
+        f"Unknown outcomes, with how often they occur: {shown}{more}. An outcome is left, "
+        "right, tie, "
         "both_bad, the name of one of the two candidates, or a word that you explain: ",
         Option("outcomes", {counts[0][0]: "tie"}),
         ".",

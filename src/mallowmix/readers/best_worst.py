@@ -66,7 +66,8 @@ def _shown_columns(source: Input, picked: Mapping[str, Any]) -> list[Any]:
     ]
     if len(names) < 2:
         raise DataError(
-            f"{source.title} does not say what was shown: give a column shown with lists (a|b|c), or columns item_1, item_2, …"
+            f"{source.title} does not say what was shown: give a column shown with lists (a|b|c), "
+            "or columns item_1, item_2, …"
         )
     return names
 

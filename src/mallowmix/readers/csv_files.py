@@ -37,19 +37,22 @@ def _header(path: Path) -> list[str]:
         start = file.read(_BLOCK)
     if b"\0" in start:
         raise FileError(
-            f"{path} is not a text file, whatever its name says: save the comparisons as CSV in UTF-8."
+            f"{path} is not a text file, whatever its name says: save the comparisons as CSV "
+            "in UTF-8."
         )
     records = _records(path)
     _, names = next(records, (0, None))
     if names is None:
         raise FileError(
-            f"{path} is empty: it needs a header line user,winner,loser and a line for each comparison."
+            f"{path} is empty: it needs a header line user,winner,loser and a line for each "
+            "comparison."
         )
     if not all(map(_is_utf8, names)):
         raise _not_utf8(path)
     if next(records, None) is None:
         raise DataError(
-            f"{path} has a header but no comparisons: give at least one line of user, winner, loser."
+            f"{path} has a header but no comparisons: give at least one line of user, "
+            "winner, loser."
         )
     return names
 
@@ -84,7 +87,8 @@ def _explained(path: Path, n_fields: int, reason: str) -> FileError:
     (line, count), more = wrong[0], len(wrong) - 1
     return FileError(
         f"{path} line {line} has {count} field{'s' * (count != 1)} where the header has {n_fields}"
-        f"{f' (and {more:,} more such lines)' if more else ''}: give every line the fields of the header, "
+        f"{f' (and {more:,} more such lines)' if more else ''}: give every line the fields of the "
+        "header, "
         "and put quotes around a label that holds the separator."
     )
 

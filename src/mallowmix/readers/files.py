@@ -15,7 +15,8 @@ from mallowmix.readers.parquet_files import open_parquet
 from mallowmix.readers.sql import ABOUT_QUERY, is_database, open_database
 
 READABLE = (
-    ".csv, .tsv, .jsonl (each also with .gz or .zst), .parquet, a folder of .parquet files, .sqlite, .duckdb, PrefLib's .soc, "
+    ".csv, .tsv, .jsonl (each also with .gz or .zst), .parquet, a folder of .parquet files, "
+    ".sqlite, .duckdb, PrefLib's .soc, "
     ".soi, .toc, .toi, and MovieLens' .mat and .dat"
 )
 
@@ -73,6 +74,7 @@ def _parquet_files(folder: Path) -> list[Path]:
     )
     if not files:
         raise FileError(
-            f"{folder} is a folder without .parquet files in it: name a file, or a folder that has some."
+            f"{folder} is a folder without .parquet files in it: name a file, or a folder that "
+            "has some."
         )
     return files

@@ -181,7 +181,8 @@ def _check_there(ours: str, theirs: Any, present: Sequence[Any], source: str) ->
         raise DataError(*_lacking(ours, theirs, present, source))
     if present.count(theirs) > 1:
         raise DataError(
-            f"{source} has {present.count(theirs)} columns named {theirs!r}: give each its own name."
+            f"{source} has {present.count(theirs)} columns named {theirs!r}: give each its "
+            "own name."
         )
 
 
@@ -206,7 +207,8 @@ def _plain(name: Any) -> str:
 
 def _several(ours: str, theirs: list[Any], source: str) -> tuple[Part, ...]:
     return (
-        f"{source} has the columns {' and '.join(map(repr, theirs))}: say which one holds the {ours} "
+        f"{source} has the columns {' and '.join(map(repr, theirs))}: say which one holds "
+        f"the {ours} "
         "with ",
         Option("columns", {ours: "NAME"}),
         ".",
@@ -216,7 +218,8 @@ def _several(ours: str, theirs: list[Any], source: str) -> tuple[Part, ...]:
 def _lacking(ours: str, theirs: Any, present: Sequence[Any], source: str) -> tuple[Part, ...]:
     names = ", ".join(map(repr, present[:_SHOWN])) + (", …" if len(present) > _SHOWN else "")
     return (
-        f"{source} has no column {theirs!r}, only {names or 'none at all'}: say which one holds the "
+        f"{source} has no column {theirs!r}, only {names or 'none at all'}: say which one "
+        "holds the "
         f"{ours} with ",
         Option("columns", {ours: "NAME"}),
         ".",

@@ -61,7 +61,8 @@ def _comparisons(
     twice = np.flatnonzero((number[1:] == number[:-1]) & (thing[1:] == thing[:-1]))
     if len(twice):
         raise DataError(
-            f"{where(int(rows[order[twice[0] + 1]]))}: {items.tolist()[thing[twice[0]]]!r} is shown "
+            f"{where(int(rows[order[twice[0] + 1]]))}: {items.tolist()[thing[twice[0]]]!r} "
+            "is shown "
             "twice in one list. Name the column of lists with ",
             Option("columns", {"list": "NAME"}),
             ".",
@@ -91,7 +92,8 @@ def _clicked(values: Any, where: Where) -> tuple[NDArray[np.bool_], NDArray[np.b
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
-            f"{where(row)}: clicked is {column[row].as_py()!r}; it must be 1 or 0, true or false, yes or no."
+            f"{where(row)}: clicked is {column[row].as_py()!r}; it must be 1 or 0, true or false, "
+            "yes or no."
         )
     return yes, ~empty
 

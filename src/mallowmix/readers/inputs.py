@@ -34,7 +34,8 @@ def check_width(title: str, n_columns: int) -> None:
     """Refuse a table that is too wide to be one."""
     if n_columns > MOST_COLUMNS:
         raise FileError(
-            f"{title} has {n_columns:,} columns, where at most {MOST_COLUMNS:,} are read: is it turned on its side? "
+            f"{title} has {n_columns:,} columns, where at most {MOST_COLUMNS:,} are read: is it "
+            "turned on its side? "
             "Give one row for each choice, rating or ranking."
         )
 
@@ -67,7 +68,8 @@ def _present(part: Input, picked: Mapping[str, Any], parts: list[Input]) -> Mapp
             other = next(each for each in parts if theirs in each.names)
             advice = "weights, or none" if ours == "weight" else "the same columns"
             raise DataError(
-                f"{part.title} has no column {theirs!r}, but {other.title} has: give every file {advice}."
+                f"{part.title} has no column {theirs!r}, but {other.title} has: give every file "
+                f"{advice}."
             )
     return picked
 
@@ -81,7 +83,8 @@ def _one_column(name: str, parts: list[FilePart]) -> pa.ChunkedArray:
     for part in filled:
         if part.columns[name].type != first.type and name not in NUMBERS:
             raise DataError(
-                f"{part.source.title} holds the {name} as {part.columns[name].type}, but {filled[0].source.title} as "
+                f"{part.source.title} holds the {name} as {part.columns[name].type}, but "
+                f"{filled[0].source.title} as "
                 f"{first.type}: write the files with one type."
             )
     columns = [as_number_column(part.columns[name], first.type) for part in filled]

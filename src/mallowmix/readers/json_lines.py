@@ -24,7 +24,8 @@ def open_json_lines(path: Path) -> Input:
         first = [row for _, row in islice(_objects(path), _LOOKED_AT)]
     if not first:
         raise FileError(
-            f'{path} is empty: it needs a line like {{"user": "ann", "winner": "tea", "loser": "milk"}} a comparison.'
+            f'{path} is empty: it needs a line like {{"user": "ann", "winner": "tea", "loser": '
+            f'"milk"}} a comparison.'
         )
     names = list(dict.fromkeys(name for row in first for name in row))
     check_width(str(path), len(names))
@@ -51,7 +52,8 @@ def _checked(row: dict[str, Any], number: int, names: set[str], path: Path) -> d
     for name in row.keys() - names:
         if means_something(name):
             raise FileError(
-                f"{path} line {number} has the key {name!r}, which the first {_LOOKED_AT:,} lines have not: give every line the "
+                f"{path} line {number} has the key {name!r}, which the first {_LOOKED_AT:,} lines "
+                "have not: give every line the "
                 "same keys, null where there is nothing to say."
             )
     return row
@@ -60,7 +62,8 @@ def _checked(row: dict[str, Any], number: int, names: set[str], path: Path) -> d
 def _array(values: list[Any], name: str) -> pa.Array:
     if any(isinstance(value, dict) for value in values):
         raise DataError(
-            f"Column {name!r} holds objects, which cannot name a thing: give text, numbers or lists of them."
+            f"Column {name!r} holds objects, which cannot name a thing: give text, numbers or "
+            "lists of them."
         )
     if any(
         isinstance(value, list) and any(isinstance(each, list) for each in value)
@@ -71,7 +74,8 @@ def _array(values: list[Any], name: str) -> pa.Array:
         return pa.array(values)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            f"Column {name!r} mixes kinds of values or holds none that can name a thing: {str(error).splitlines()[0]}."
+            f"Column {name!r} mixes kinds of values or holds none that can name a thing: "
+            f"{str(error).splitlines()[0]}."
         ) from None
 
 
@@ -121,11 +125,13 @@ def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
             getattr(error, "msg", None) or "it is nested too deep or has a number that is too long"
         )
         raise FileError(
-            f"{path} line {number} is not a JSON object ({reason}): put one whole object on each line."
+            f"{path} line {number} is not a JSON object ({reason}): put one whole object on "
+            "each line."
         ) from None
     if not isinstance(row, dict):
         raise FileError(
-            f"{path} line {number} is a JSON {type(row).__name__}, not an object: write {{...}} on each line."
+            f"{path} line {number} is a JSON {type(row).__name__}, not an object: write {{...}} "
+            "on each line."
         )
     return row
 

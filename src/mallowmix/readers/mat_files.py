@@ -50,7 +50,8 @@ def read_mat(file: Path, names: Collection[str]) -> dict[str, NDArray[Any]]:
     except (_Damaged, struct.error, zlib.error, ValueError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise FileError(
-            f"{file} is not a whole MATLAB file: it is cut short, damaged, or something else ({reason})."
+            f"{file} is not a whole MATLAB file: it is cut short, damaged, or something else "
+            f"({reason})."
         ) from None
 
 

@@ -25,7 +25,8 @@ _FOLDERS = (".", "ml-1m")
 _TOP_ITEMS = 200
 _LINE = re.compile(r"\d+::\d+::\d+(\.\d+)?::\d+")
 _HOW: tuple[Part, ...] = (
-    "mallowmix does not carry the ratings: get MovieLens 1M from grouplens.org, unpack it, and name "
+    "mallowmix does not carry the ratings: get MovieLens 1M from grouplens.org, unpack it, "
+    "and name "
     "its folder with ",
     Option("data"),
     f" or with the environment variable {VARIABLE}.",
@@ -115,7 +116,8 @@ def _find(path: str | os.PathLike[str] | None) -> Path:
     if place.is_file():
         if place.suffix.lower() not in (".mat", ".dat"):
             raise FileError(
-                f"{place}: the ending {place.suffix!r} is neither .mat nor .dat; name moviedata.mat or ratings.dat."
+                f"{place}: the ending {place.suffix!r} is neither .mat nor .dat; name "
+                "moviedata.mat or ratings.dat."
             )
         return place
     found = [
@@ -144,12 +146,14 @@ def _read_mat(file: Path) -> tuple[NDArray[Any], ...]:
 def _three_columns(found: Mapping[str, Any], name: str, file: Path) -> NDArray[np.float64]:
     if name not in found:
         raise FileError(
-            f"{file} has no variable {name}: it needs train_vec and probe_vec, each with the columns user, movie, stars."
+            f"{file} has no variable {name}: it needs train_vec and probe_vec, each with the "
+            "columns user, movie, stars."
         )
     values = np.asarray(found[name])
     if values.ndim != 2 or values.shape[1] != 3 or values.dtype.kind not in "iuf":
         raise FileError(
-            f"{file}: {name} has the shape {values.shape}; it must have three columns of numbers: user, movie, stars."
+            f"{file}: {name} has the shape {values.shape}; it must have three columns of numbers: "
+            "user, movie, stars."
         )
     return values.astype(np.float64)
 
@@ -158,7 +162,8 @@ def _check_finite(rows: NDArray[np.float64], file: Path) -> None:
     bad = ~np.isfinite(rows).all(axis=1) | (rows[:, :2] != np.floor(rows[:, :2])).any(axis=1)
     if bad.any():
         raise FileError(
-            f"{file}: rating {np.argmax(bad) + 1} lacks a number; user and movie must be whole, stars finite."
+            f"{file}: rating {np.argmax(bad) + 1} lacks a number; user and movie must be whole, "
+            "stars finite."
         )
 
 
@@ -192,7 +197,8 @@ def _explained(file: Path, reason: str) -> FileError:
             if line.strip() and not _LINE.fullmatch(line.strip()):
                 shown = line.strip()[:40]
                 return FileError(
-                    f"{file} line {number}: {shown!r} does not read user::movie::stars::time, as in 1::1193::5::978300760."
+                    f"{file} line {number}: {shown!r} does not read user::movie::stars::time, as "
+                    "in 1::1193::5::978300760."
                 )
     return FileError(
         f"{file} cannot be read as lines of user::movie::stars::time: {reason.splitlines()[0]}."
@@ -209,7 +215,8 @@ def _read_titles(file: Path) -> dict[int, str]:
             fields = line.rstrip("\r\n").split("::")
             if len(fields) < 3 or not fields[0].isdecimal():
                 raise FileError(
-                    f"{file} line {number}: {line.strip()[:40]!r} does not read number::title::genres."
+                    f"{file} line {number}: {line.strip()[:40]!r} does not read "
+                    "number::title::genres."
                 )
             titles[int(fields[0])] = "::".join(fields[1:-1])
     return titles

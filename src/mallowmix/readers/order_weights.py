@@ -58,7 +58,8 @@ def check_room(n_rows: int) -> None:
     room = memory_bytes() * _PART_OF_MEMORY
     if n_rows * ROW_BYTES > room:
         raise DataError(
-            f"This makes {n_rows:,} comparisons, {n_rows * ROW_BYTES / 1e9:,.1f} GB: more than half of "
+            f"This makes {n_rows:,} comparisons, {n_rows * ROW_BYTES / 1e9:,.1f} GB: more than "
+            "half of "
             "this machine's memory. Keep the most rated things with ",
             Option("top_items", 200),
             ", say, or fewer people.",

@@ -44,6 +44,7 @@ def _filled(column: Any, where: Any) -> list[Any]:
     for row, value in enumerate(values):
         if value is None:
             raise DataError(
-                f"{where(row)} lacks a value: give two items (and a user, where there is such a column)."
+                f"{where(row)} lacks a value: give two items (and a user, where there is such a "
+                "column)."
             )
     return values

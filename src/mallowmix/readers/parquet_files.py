@@ -41,7 +41,8 @@ def open_parquet(path: Path) -> Input:
 def _not_whole(path: Path, error: Exception) -> FileError:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
     return FileError(
-        f"{path} is not a whole Parquet file: it is cut short, damaged, or something else ({reason})."
+        f"{path} is not a whole Parquet file: it is cut short, damaged, or something else "
+        f"({reason})."
     )
 
 

@@ -103,7 +103,8 @@ def _read_header(profile: Profile, number: int, line: str) -> None:
     if match is None:
         profile.fail(
             number,
-            f"{line[:40]!r} is no line of PrefLib's header: write # KEY: VALUE, as in # NUMBER ALTERNATIVES: 4.",
+            f"{line[:40]!r} is no line of PrefLib's header: write # KEY: VALUE, as in # NUMBER "
+            "ALTERNATIVES: 4.",
         )
     key, index, value = match[1], match[2], match[3].strip()
     if profile.orders and (key in _COUNTS or key == "ALTERNATIVE NAME"):
@@ -146,12 +147,14 @@ def _read_kind(profile: Profile, number: int, value: str) -> None:
     if f".{kind}" not in ENDINGS:
         profile.fail(
             number,
-            f"DATA TYPE is {value[:40]!r}; orders are of the types {', '.join(end[1:] for end in ENDINGS)}.",
+            f"DATA TYPE is {value[:40]!r}; orders are of the types "
+            f"{', '.join(end[1:] for end in ENDINGS)}.",
         )
     if profile.kind and kind != profile.kind:
         profile.fail(
             number,
-            f"DATA TYPE is {kind}, but the file's name ends in .{profile.kind}: which of them is it?",
+            f"DATA TYPE is {kind}, but the file's name ends in .{profile.kind}: which of them "
+            "is it?",
         )
     profile.kind = kind
 
@@ -168,7 +171,8 @@ def _read_order(profile: Profile, number: int, line: str) -> Order:
     if match is None or not match[2].strip():
         profile.fail(
             number,
-            f"{line[:40]!r} is no order: write how many voters, a colon, and the order, as in 3: 2,{{1,4}},3.",
+            f"{line[:40]!r} is no order: write how many voters, a colon, and the order, as in 3: "
+            f"2,{{1,4}},3.",
         )
     order = Order(int(match[1]), _read_groups(profile, number, match[2].replace(" ", "")), number)
     _check_order(profile, order)
@@ -183,7 +187,8 @@ def _read_groups(profile: Profile, number: int, text: str) -> list[list[int]]:
     ):
         profile.fail(
             number,
-            f"{text[:40]!r} is no order: numbers with commas between them, ties in braces, as in 2,{{1,4}},3.",
+            f"{text[:40]!r} is no order: numbers with commas between them, ties in braces, as in "
+            f"2,{{1,4}},3.",
         )
     return [
         [int(each) for each in part.strip("{}").split(",")]
@@ -205,7 +210,8 @@ def _check_order(profile: Profile, order: Order) -> None:
     if profile.kind in ("soc", "toc") and len(listed) < Q:
         profile.fail(
             order.line,
-            f"the order lists {len(listed)} of {Q} alternatives, but .{profile.kind} is for complete orders.",
+            f"the order lists {len(listed)} of {Q} alternatives, but .{profile.kind} is for "
+            "complete orders.",
         )
     if profile.kind in ("soc", "soi") and len(order.groups) < len(listed):
         profile.fail(
@@ -226,7 +232,8 @@ def _check_counts(profile: Profile) -> None:
     Q = profile.counts["NUMBER ALTERNATIVES"]
     if wrong := [index for index in profile.names if not 1 <= index <= Q]:
         raise FileError(
-            f"{profile.path} names alternative {wrong[0]}, but says that there are {Q}, numbered from 1."
+            f"{profile.path} names alternative {wrong[0]}, but says that there are {Q}, "
+            "numbered from 1."
         )
     used = {each for order in profile.orders for group in order.groups for each in group}
     if nameless := sorted(used - set(profile.names)) if profile.names else []:
@@ -240,7 +247,8 @@ def _check_counts(profile: Profile) -> None:
     for key, count in found.items():
         if profile.counts.get(key, count) != count:
             raise FileError(
-                f"{profile.path} says {key}: {profile.counts[key]:,}, but has {count:,}: is it cut short?"
+                f"{profile.path} says {key}: {profile.counts[key]:,}, but has {count:,}: is it "
+                "cut short?"
             )
 
 

@@ -97,7 +97,8 @@ def read_wide(
     others = [name for name in source.names if name not in picked.values()]
     if len(others) < 2:
         raise DataError(
-            f"{source.title} has no ranking in it: give user, item, rank; user, ranking; user, rank_1, rank_2, …; or user and a "
+            f"{source.title} has no ranking in it: give user, item, rank; user, ranking; user, "
+            "rank_1, rank_2, …; or user and a "
             "column with the positions of each item."
         )
     names = ordered or others
@@ -296,7 +297,8 @@ def _weights(
     bad = ~(np.isfinite(weight) & (weight >= 0))
     if bad.any():
         raise DataError(
-            f"{where(rows[int(np.argmax(bad))])}: the weight is missing, negative or not finite. Weights are counts."
+            f"{where(rows[int(np.argmax(bad))])}: the weight is missing, negative or not finite. "
+            "Weights are counts."
         )
     return weight
 

@@ -176,7 +176,8 @@ def _checked(
     lengths = [*map(len, columns.values()), len(stars)]
     if len(set(lengths)) > 1:
         raise DataError(
-            f"user, item and rating have {', '.join(map(str, lengths))} rows; they must be equally long."
+            f"user, item and rating have {', '.join(map(str, lengths))} rows; they must be "
+            "equally long."
         )
     if not lengths[0]:
         raise DataError("There are no ratings: give at least one row of user, item, rating.")
@@ -249,7 +250,8 @@ def _check_rated_once(
         name, thing = users.tolist()[people[twice[0]]], items.tolist()[things[twice[0]]]
         more = f" (and {len(twice) - 1:,} more such rows)" if len(twice) > 1 else ""
         raise DataError(
-            f"User {name!r} rates {thing!r} more than once{more}. Keep one rating of each thing, the last say."
+            f"User {name!r} rates {thing!r} more than once{more}. Keep one rating of each thing, "
+            "the last say."
         )
 
 

@@ -89,7 +89,8 @@ def _check_outcomes(outcomes: Any) -> None:
         if meaning not in ("left", "right", "tie", "both_bad"):
             raise OptionError(
                 Option("outcomes"),
-                f" gives {word!r} the meaning {meaning!r}; it must be left, right, tie or both_bad.",
+                f" gives {word!r} the meaning {meaning!r}; it must be left, right, tie or "
+                "both_bad.",
                 option="outcomes",
                 value=outcomes,
                 expected="words for left, right, tie or both_bad",
@@ -160,7 +161,8 @@ def tie_notes(
     if n_both_bad and options.both_bad is None:
         notes.append(
             DataWarning(
-                f"In {n_both_bad:,.12g} of {total:,.12g} {what} both were bad: that is not a tie, and "
+                f"In {n_both_bad:,.12g} of {total:,.12g} {what} both were bad: that is not a "
+                "tie, and "
                 "they were left out; ",
                 Option("both_bad", "tie"),
                 " treats them as ties, ",

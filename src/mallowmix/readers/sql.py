@@ -133,7 +133,8 @@ def _array(values: list[Any], name: str) -> pa.Array:
         return pa.array(plain)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            f"Column {name!r} mixes kinds of values or holds none that can name a thing: {str(error).splitlines()[0]}."
+            f"Column {name!r} mixes kinds of values or holds none that can name a thing: "
+            f"{str(error).splitlines()[0]}."
         ) from None
 
 

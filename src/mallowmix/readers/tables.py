@@ -84,7 +84,8 @@ def _open_rows(source: Any) -> Input:
     """Rows of (user, winner, loser[, weight]), or of (winner, loser) alone."""
     if not isinstance(source, Iterable):
         raise DataError(
-            f"Comparisons cannot be read from a {type(source).__name__}: give a path, a dataframe, a mapping of columns, "
+            f"Comparisons cannot be read from a {type(source).__name__}: give a path, a "
+            "dataframe, a mapping of columns, "
             "or a list of tuples (user, winner, loser)."
         )
     rows = list(source)
@@ -101,10 +102,12 @@ def _width(rows: list[Any]) -> int:
             )
         if len(row) not in WIDTHS or (len(row) == 2 and len(rows[0]) != 2):
             raise DataError(
-                f"Row {number} has {len(row)} values; it must have 3 (user, winner, loser) or 4 (and a weight)."
+                f"Row {number} has {len(row)} values; it must have 3 (user, winner, loser) or 4 "
+                "(and a weight)."
             )
         if len(row) != len(rows[0]):
             raise DataError(
-                f"Row {number} has {len(row)} values where row 1 has {len(rows[0])}: give all rows a weight, or none."
+                f"Row {number} has {len(row)} values where row 1 has {len(rows[0])}: give all "
+                "rows a weight, or none."
             )
     return len(rows[0]) if rows else 3

@@ -22,7 +22,8 @@ def user_column(columns: Mapping[str, Any], n_rows: int, *, one_user: bool, titl
 def no_people(title: str) -> tuple[Part, ...]:
     """Why users are needed, as a message."""
     return (
-        f"{title} does not say who chose: mallowmix learns how people differ from what each of them "
+        f"{title} does not say who chose: mallowmix learns how people differ from what each "
+        "of them "
         "chose, so it needs a column of users (",
         Option("columns", {"user": "NAME"}),
         " names it). Pass ",

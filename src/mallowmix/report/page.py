@@ -43,7 +43,10 @@ class Report:
     def _repr_html_(self) -> str:
         from mallowmix.data.text import list_of
 
-        return f"<strong>Report.</strong> {words.lead(self.contents)}{list_of(words.in_short(self.contents))}"
+        return (
+            "<strong>Report.</strong> "
+            f"{words.lead(self.contents)}{list_of(words.in_short(self.contents))}"
+        )
 
 
 def make_report(

@@ -94,7 +94,8 @@ def splits(found: Contents) -> list[View]:
         ]
         for dot in dots:
             dot["said"] = (
-                f"taste {dot['number']}: {words.of_100(float(beta[dot['number'] - 1, i, j]))} of 100"
+                f"taste {dot['number']}: {words.of_100(float(beta[dot['number'] - 1, i, j]))} "
+                "of 100"
             )
         shown = {
             "item": printable(pair.item),

@@ -162,7 +162,8 @@ async def delete(person: int, site: TheSite) -> Response:
     if not 0 < person < 2**31 or not await site.delete_person(person):
         raise HTTPException(404, "There is no such person.")
     return _back(
-        f"{person_name(person)} and all their votes are gone. The model forgets them at the next refit."
+        f"{person_name(person)} and all their votes are gone. The model forgets them at the "
+        "next refit."
     )
 
 

@@ -19,11 +19,13 @@ def clean_name(text: str) -> str:
         raise DataError("The name of an item is empty: give it some text.")
     if len(name) > LONGEST:
         raise DataError(
-            f"The name {name[:30]!r}… has {len(name)} characters; at most {LONGEST} fit on a button."
+            f"The name {name[:30]!r}… has {len(name)} characters; at most {LONGEST} fit on "
+            "a button."
         )
     if any(unicodedata.category(letter) in ("Cc", "Cs") or letter in _TURNING for letter in name):
         raise DataError(
-            "The name of an item has a control character in it: use letters, digits and punctuation."
+            "The name of an item has a control character in it: use letters, digits and "
+            "punctuation."
         )
     return name
 

@@ -137,7 +137,8 @@ def migrate(connection: sa.Connection, *, upto: int = VERSION) -> int:
     found = version_of(connection)
     if found > VERSION:
         raise FileError(
-            f"The votes were written by a newer mallowmix (schema {found}, this one knows up to {VERSION}): upgrade mallowmix."
+            f"The votes were written by a newer mallowmix (schema {found}, this one knows up to "
+            f"{VERSION}): upgrade mallowmix."
         )
     for number in range(found, upto):
         MIGRATIONS[number](connection)
@@ -153,7 +154,8 @@ def version_of(connection: sa.Connection) -> int:
         return 0
     if "meta" not in tables:
         raise FileError(
-            "The database holds other tables, and none of mallowmix: name a new file, or a database of its own."
+            "The database holds other tables, and none of mallowmix: name a new file, or a "
+            "database of its own."
         )
     value = connection.execute(sa.select(meta.c.value).where(meta.c.key == "schema")).scalar()
     return int(value or 0)

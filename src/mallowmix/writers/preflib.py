@@ -15,7 +15,8 @@ def preflib_text(rankings: Rankings, name: str = "profile.soc", title: str = "")
     fitting = kinds_of(rankings)
     if kind not in fitting:
         raise DataError(
-            f"{name}: these rankings are {_what(rankings)}; use the ending {' or '.join('.' + each for each in fitting)}."
+            f"{name}: these rankings are {_what(rankings)}; use the ending "
+            f"{' or '.join('.' + each for each in fitting)}."
         )
     orders = _orders(rankings)
     head = {
@@ -51,7 +52,10 @@ def kinds_of(rankings: Rankings) -> list[str]:
 
 
 def _what(rankings: Rankings) -> str:
-    return f"{'with' if rankings.has_ties else 'without'} ties, {'complete' if 'toc' in kinds_of(rankings) else 'incomplete'}"
+    return (
+        f"{'with' if rankings.has_ties else 'without'} ties, "
+        f"{'complete' if 'toc' in kinds_of(rankings) else 'incomplete'}"
+    )
 
 
 def _one_line(text: str) -> str:

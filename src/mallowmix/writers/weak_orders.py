@@ -57,7 +57,8 @@ def _check_same(rankings: Rankings, comparisons: Comparisons) -> None:
             f" (and of {np.count_nonzero(wrong) - 1:,} more)" if np.count_nonzero(wrong) > 1 else ""
         )
         raise DataError(
-            f"The comparisons of user {user!r}{more} are not those of one ranking: some pair is missing, repeated or contradicts "
+            f"The comparisons of user {user!r}{more} are not those of one ranking: some pair is "
+            "missing, repeated or contradicts "
             "the others. Write them as comparisons, battles or best-worst instead."
         )
 
