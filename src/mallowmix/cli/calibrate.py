@@ -9,7 +9,7 @@ from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json
+from mallowmix.cli.shell import echo, echo_json, keep_quiet
 
 
 @reads_votes
@@ -57,10 +57,10 @@ def calibrate_command(
     found = calibrated(load(model), comparisons, seed, n_jobs, quiet, split=split, spam=spam)
     write_all({target: model_writer(found)})
     if json:
-        say_json(calibration_values(found) | {"output": str(target)})
+        echo_json(calibration_values(found) | {"output": str(target)})
     elif not quiet:
-        say(in_words(found))
-        say(f"Wrote {target}.")
+        echo(in_words(found))
+        echo(f"Wrote {target}.")
 
 
 def calibrated(

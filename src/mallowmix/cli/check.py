@@ -7,7 +7,7 @@ import typer
 from mallowmix.cli.model_text import new_table, percent
 from mallowmix.cli.option_values import Json, at_least
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, screen
 
 
 @reads_votes
@@ -32,14 +32,14 @@ def check_command(
 
     report = check(read.reading(votes), n_components)
     if json:
-        say_json(report.to_dict())
+        echo_json(report.to_dict())
         return
-    _tell_sizes(report, str(votes))
-    _tell_concerns(report)
-    _tell_support(report.support)
+    _print_sizes(report, str(votes))
+    _print_concerns(report)
+    _print_support(report.support)
 
 
-def _tell_sizes(report: Any, votes: str) -> None:
+def _print_sizes(report: Any, votes: str) -> None:
     table = new_table("what", votes, numeric=(votes,))
     for what, value in [*_sizes(report), *_read_as(report)]:
         table.add_row(what, value)
@@ -92,22 +92,22 @@ def _read_as(report: Any) -> list[tuple[str, str]]:
     return lines
 
 
-def _tell_concerns(report: Any) -> None:
+def _print_concerns(report: Any) -> None:
     if not report.warnings:
-        say("\nNothing here limits a fit.", style="green")
+        echo("\nNothing here limits a fit.", style="green")
         return
-    say("\nWhat limits the answer, and what to do:", style="bold")
+    echo("\nWhat limits the answer, and what to do:", style="bold")
     for number, (warning, advice) in enumerate(
         zip(report.warnings, report.advice, strict=True), start=1
     ):
-        say(f"{number}. {warning}\n   → {advice}")
+        echo(f"{number}. {warning}\n   → {advice}")
 
 
-def _tell_support(support: Any) -> None:
+def _print_support(support: Any) -> None:
     if support is None:
         return
     tastes = "1 taste" if support.n_components == 1 else f"{support.n_components} tastes"
     words = {"yes": "yes", "thin": "only just", "no": "no"}[support.verdict]
-    say(f"\nCan this data support {tastes}? By rules of thumb, {words}.", style="bold")
+    echo(f"\nCan this data support {tastes}? By rules of thumb, {words}.", style="bold")
     for sentence in support.sentences:
-        say(f"- {sentence}")
+        echo(f"- {sentence}")

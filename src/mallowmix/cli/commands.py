@@ -32,7 +32,7 @@ from mallowmix.cli.report import report_command
 from mallowmix.cli.reproduce import reproduce_command
 from mallowmix.cli.separability import separability_command
 from mallowmix.cli.serve import serve_command
-from mallowmix.cli.shell import EXIT_CODES, plain_words, speak_as
+from mallowmix.cli.shell import EXIT_CODES, exit_with_code, use_option_names
 from mallowmix.cli.show import show_command
 from mallowmix.cli.simulate import simulate_command
 from mallowmix.cli.update import update_command
@@ -75,7 +75,7 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
-        speak_as(self)
+        use_option_names(self)
         return super().invoke(ctx)
 
 
@@ -83,7 +83,7 @@ class Group(TyperGroup):
     """The group of commands; whatever goes wrong inside ends as one sentence on stderr and an exit code."""
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Not asked for is False, which typer takes as it is; for None it would first import pydantic, a third of the time."""
+        """Not requested for is False, which typer takes as it is; for None it would first import pydantic, a third of the time."""
         option = super().get_help_option(ctx)
         if option is not None:
             option.default = False
@@ -95,7 +95,7 @@ class Group(TyperGroup):
         """Run one command; no arguments at all ask for help."""
         given = list(sys.argv[1:] if args is None else args)
         with (
-            plain_words(),
+            exit_with_code(),
             self.make_context(prog_name or "mallowmix", given or ["--help"]) as context,
         ):
             self.invoke(context)
@@ -114,8 +114,8 @@ for _name, _function in _COMMANDS.items():
     app.command(_name, cls=Command)(_function)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"mallowmix {__version__}")
         raise typer.Exit
 

@@ -11,7 +11,7 @@ from mallowmix.cli.option_values import Json, Quiet, Seed, at_least, number
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 from mallowmix.errors import DataWarning, FileError
 
 _FILES = ("table.csv", "compared.json", "compared.png")
@@ -117,8 +117,8 @@ def compare_command(
     system that fails becomes a row that says why.
     """
     keep_quiet(quiet)
-    places = _places(output)
-    try_outputs(*places.values(), inputs=[votes])
+    outputs = _output_paths(output)
+    try_outputs(*outputs.values(), inputs=[votes])
     data = _read(votes, read)
     from mallowmix.assess.compare import compare
 
@@ -135,15 +135,15 @@ def compare_command(
             seed=seed,
             progress=report,
         )
-    if places:
-        _write(found, places)
+    if outputs:
+        _write(found, outputs)
     if json:
-        say_json(found.to_dict())
+        echo_json(found.to_dict())
     elif not quiet:
-        _tell(found, places)
+        _print_result(found, outputs)
 
 
-def _places(folder: Path | None) -> dict[str, Path]:
+def _output_paths(folder: Path | None) -> dict[str, Path]:
     if folder is None:
         return {}
     try:
@@ -169,7 +169,7 @@ def _read(votes: Any, read: Reader) -> Any:
     )
 
 
-def _tell(found: Any, places: dict[str, Path]) -> None:
+def _print_result(found: Any, outputs: dict[str, Path]) -> None:
     rated = any(row.rmse is not None for row in found.table)
     headings = (
         "log-loss",
@@ -193,17 +193,17 @@ def _tell(found: Any, places: dict[str, Path]) -> None:
     screen().print(table)
     for row in found.table:
         if row.failed is not None:
-            say(f"\n{row.system}: {row.name} gave no result. {row.failed}")
+            echo(f"\n{row.system}: {row.name} gave no result. {row.failed}")
     made = counted(found.n_comparisons, "comparison", "comparisons")
     splits = "" if found.n_splits == 1 else f", in {found.n_splits} splits"
     people = counted(found.n_users, "person", "people")
-    say(
+    echo(
         f"\nHeld out by {found.split}: {made} of {people}{splits}; K = {found.n_components}. "
         "Intervals and ± are over people."
     )
     for note in found.notes:
-        say(note)
-    say(f"Wrote {', '.join(map(str, places.values()))}." if places else "")
+        echo(note)
+    echo(f"Wrote {', '.join(map(str, outputs.values()))}." if outputs else "")
 
 
 def _cells(row: Any, rated: bool) -> list[str]:
@@ -230,7 +230,7 @@ def _give_or_take(value: float | None, error: float | None, form: str) -> str:
     )
 
 
-def _write(found: Any, places: dict[str, Path]) -> None:
+def _write(found: Any, outputs: dict[str, Path]) -> None:
     import json
 
     import pyarrow as pa
@@ -245,12 +245,12 @@ def _write(found: Any, places: dict[str, Path]) -> None:
     table = pa.table({name: pa.array([row[name] for row in rows]) for name in rows[0]})
     write_all(
         {
-            places["table.csv"]: table_writer(table, places["table.csv"]),
-            places["compared.json"]: lambda place: place.write_text(
+            outputs["table.csv"]: table_writer(table, outputs["table.csv"]),
+            outputs["compared.json"]: lambda temporary: temporary.write_text(
                 json.dumps(values, indent=1) + "\n", encoding="utf-8"
             ),
-            places["compared.png"]: lambda place: plot_compared(found).savefig(
-                place, format="png", dpi=150
+            outputs["compared.png"]: lambda temporary: plot_compared(found).savefig(
+                temporary, format="png", dpi=150
             ),
         }
     )

@@ -7,7 +7,7 @@ import typer
 
 from mallowmix.cli.model_text import safe
 from mallowmix.cli.option_values import Json
-from mallowmix.cli.shell import say, say_json
+from mallowmix.cli.shell import echo, echo_json
 
 
 def compare_models_command(
@@ -21,7 +21,7 @@ def compare_models_command(
 
     changes = compare_models(load(old), load(new))
     if json:
-        say_json(changes.to_dict())
+        echo_json(changes.to_dict())
     else:
         for line in changes.words().splitlines():
-            say(safe(line))
+            echo(safe(line))

@@ -9,7 +9,7 @@ from mallowmix.cli.model_text import counted, sizes
 from mallowmix.cli.option_values import Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.read_options import AS_GIVEN, FORMATS, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say
+from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import Option, OptionError
 
 _TO = FORMATS.replace("|movielens", "")
@@ -70,7 +70,7 @@ def convert_command(
     else:
         said = _write_votes(read(votes), output, form)
     if not quiet:
-        say(f"Wrote {output}: {said}, as {form}.")
+        echo(f"Wrote {output}: {said}, as {form}.")
 
 
 def _form(output: Path, to: str | None) -> str:
@@ -96,19 +96,19 @@ def _form(output: Path, to: str | None) -> str:
 
 
 def _write_votes(comparisons: Any, output: Path, form: str) -> str:
-    from mallowmix.writers import preflib_text, rankings_of, table_of, write_table
+    from mallowmix.writers import as_table, preflib_text, rankings_of, write_table
 
     if form == "preflib":
         _write_text(preflib_text(rankings_of(comparisons), output.name), output)
     else:
-        table = table_of(comparisons, form)
-        write_all({output: lambda place: write_table(table, place, output)})
+        table = as_table(comparisons, form)
+        write_all({output: lambda temporary: write_table(table, temporary, output)})
     return sizes(comparisons)
 
 
 def _write_profile(model: Path, output: Path, form: str, n_voters: int | None, seed: int) -> str:
     from mallowmix.model.model_file import load
-    from mallowmix.writers import preflib_text, sample_profile, table_of, write_table
+    from mallowmix.writers import as_table, preflib_text, sample_profile, write_table
 
     if n_voters is None:
         raise OptionError(
@@ -123,10 +123,10 @@ def _write_profile(model: Path, output: Path, form: str, n_voters: int | None, s
     if form == "preflib":
         _write_text(preflib_text(profile, output.name, f"Voters drawn from {model.name}"), output)
     else:
-        table = table_of(profile.comparisons(), form)
-        write_all({output: lambda place: write_table(table, place, output)})
+        table = as_table(profile.comparisons(), form)
+        write_all({output: lambda temporary: write_table(table, temporary, output)})
     return counted(n_voters, "voter", "voters")
 
 
 def _write_text(text: str, output: Path) -> None:
-    write_all({output: lambda place: place.write_text(text, encoding="utf-8")})
+    write_all({output: lambda temporary: temporary.write_text(text, encoding="utf-8")})

@@ -9,7 +9,7 @@ from mallowmix.cli.model_text import safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json
+from mallowmix.cli.shell import echo, echo_json, keep_quiet
 
 
 @reads_votes
@@ -68,7 +68,7 @@ def diagnose_command(
             progress=report,
         )
     if json:
-        say_json(found.to_dict())
+        echo_json(found.to_dict())
     elif not quiet:
         for line in found.words().splitlines():
-            say(f"- {safe(line)}")
+            echo(f"- {safe(line)}")

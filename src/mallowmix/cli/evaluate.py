@@ -7,7 +7,7 @@ import typer
 
 from mallowmix.cli.model_text import new_table, percent
 from mallowmix.cli.option_values import Json, Model
-from mallowmix.cli.shell import say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, screen
 from mallowmix.errors import DataError
 
 
@@ -27,9 +27,9 @@ def evaluate_command(
     found, true = load(model), load(truth)
     values = against_truth(found, true, str(model), str(truth))
     if json:
-        say_json(values)
+        echo_json(values)
     else:
-        _tell(found, true, values)
+        _print_result(found, true, values)
 
 
 def against_truth(
@@ -70,7 +70,7 @@ def _with_items_of(true: Any, found: Any, found_name: str, true_name: str) -> An
     return found.sigma[:, [number[item] for item in wanted]]
 
 
-def _tell(found: Any, true: Any, values: dict[str, Any]) -> None:
+def _print_result(found: Any, true: Any, values: dict[str, Any]) -> None:
     columns = (
         "found",
         "true",
@@ -86,7 +86,7 @@ def _tell(found: Any, true: Any, values: dict[str, Any]) -> None:
         shares = [percent(m.share[k - 1]) for m, k in ((found, a), (true, b))]
         table.add_row(str(a), str(b), percent(kendall), *phis, *shares)
     screen().print(table)
-    say(
+    echo(
         f"\nOn average {percent(values['kendall'])} of the pairs are in the wrong order; phi is "
         f"off by {values['phi_error']:.3f}."
     )
@@ -95,7 +95,7 @@ def _tell(found: Any, true: Any, values: dict[str, Any]) -> None:
         ("unmatched_truth", "True, but not found"),
     ):
         if values[name]:
-            say(
+            echo(
                 f"{where}: component{'s' * (len(values[name]) > 1)} "
                 f"{', '.join(map(str, values[name]))}."
             )

@@ -58,7 +58,7 @@ def components_table(model: Any, n_top: int | None = None) -> Table:
         "component", "share", "phi", "ranking, best first", numeric=("component", "share", "phi")
     )
     table.show_lines = True
-    pairs = novel_pairs(model)
+    pairs = novel_pair_values(model)
     for row in model.table():
         said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
         ends = Group(_ends(row["items"], n_top or TOP), said)
@@ -77,7 +77,7 @@ def _ends(items: list[Any], n_top: int) -> Table:
     return ends
 
 
-def novel_pairs(model: Any) -> list[dict[str, Any] | None]:
+def novel_pair_values(model: Any) -> list[dict[str, Any] | None]:
     """For each component the pair that sets it apart and its λ (the others follow it at most λ times as often), or None."""
     from mallowmix.model.separability import novel_pairs as best_pairs
 
@@ -104,7 +104,7 @@ def _in_words(pair: dict[str, Any] | None, n_components: int) -> str:
 
 def model_values(model: Any, n_top: int | None = None) -> dict[str, Any]:
     """The model as plain JSON values: sizes, components (largest share first), and how it came about."""
-    pairs = novel_pairs(model)
+    pairs = novel_pair_values(model)
     return {
         "n_components": model.n_components,
         "n_items": model.n_items,

@@ -8,7 +8,7 @@ import typer
 from mallowmix.cli.model_text import new_table, percent, safe
 from mallowmix.cli.option_values import Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 from mallowmix.cli.user_options import UnknownItems, User, person
 from mallowmix.errors import Option, OptionError
 
@@ -51,14 +51,14 @@ def next_pair_command(
     people = _person(fitted, votes, user, read)
     found = next_pair(fitted, people, n_best=n_best, unknown_items=unknown_items, seed=seed)
     if json:
-        say_json(
+        echo_json(
             {
                 "user": None if votes is None else people.users.tolist()[0],
                 "questions": [asdict(each) for each in found],
             }
         )
     elif not quiet:
-        _tell(found)
+        _print_result(found)
 
 
 def _person(model: Any, votes: Any, user: str | None, read: Reader) -> Any:
@@ -69,9 +69,9 @@ def _person(model: Any, votes: Any, user: str | None, read: Reader) -> Any:
     return person(read(votes), user, votes)
 
 
-def _tell(found: Any) -> None:
+def _print_result(found: Any) -> None:
     if not found:
-        say("Every pair has been answered: there is nothing left to ask.")
+        echo("Every pair has been answered: there is nothing left to ask.")
         return
     headings = ("first", "second", "first preferred", "information")
     table = new_table(*headings, numeric=("first preferred", "information"))
@@ -83,7 +83,7 @@ def _tell(found: Any) -> None:
             f"{each.information:.4f}",
         )
     screen().print(table)
-    say(
+    echo(
         "\nThe most telling question first; information in nats, of which a yes or no can "
         "carry 0.69."
     )

@@ -57,20 +57,20 @@ def check_table_name(path: Path) -> None:
 def table_writer(table: Any, path: Path) -> Writer:
     """How to write an Arrow table under that name."""
     return (
-        (lambda place: _write_csv(table, place))
+        (lambda temporary: _write_csv(table, temporary))
         if path.suffix.lower() == ".csv"
-        else (lambda place: _write_parquet(table, place))
+        else (lambda temporary: _write_parquet(table, temporary))
     )
 
 
-def _write_parquet(table: Any, place: Path) -> None:
+def _write_parquet(table: Any, path: Path) -> None:
     import pyarrow.parquet as pq
 
-    pq.write_table(table, place, compression="zstd")
+    pq.write_table(table, path, compression="zstd")
 
 
-def _write_csv(table: Any, place: Path) -> None:
-    with place.open("w", encoding="utf-8", newline="") as file:
+def _write_csv(table: Any, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(table.column_names)
         for batch in table.to_batches(max_chunksize=100_000):
@@ -101,4 +101,4 @@ def model_writer(model: Any) -> Writer:
     from mallowmix.model.model_file import dumps
 
     data = dumps(model)
-    return lambda place: place.write_bytes(data)
+    return lambda temporary: temporary.write_bytes(data)

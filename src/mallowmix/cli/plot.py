@@ -10,7 +10,7 @@ from mallowmix.cli.option_values import Jobs, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
-from mallowmix.cli.shell import keep_quiet, say
+from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import OptionError
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -71,8 +71,8 @@ def plot_command(
     from mallowmix.model.model_file import load
 
     loaded = load(model)
-    with progress(hidden=quiet) as told:
-        options = {"n_replicates": n_replicates, "seed": seed, "n_jobs": n_jobs, "progress": told}
+    with progress(hidden=quiet) as report:
+        options = {"n_replicates": n_replicates, "seed": seed, "n_jobs": n_jobs, "progress": report}
         if kind in OF_A_MODEL:
             figure = _of_a_model(kind, loaded, n_top)
         else:
@@ -81,13 +81,13 @@ def plot_command(
             )
     write_all(
         {
-            output: lambda place: figure.savefig(
-                place, format=output.suffix.lower()[1:], dpi=150, facecolor="white"
+            output: lambda temporary: figure.savefig(
+                temporary, format=output.suffix.lower()[1:], dpi=150, facecolor="white"
             )
         }
     )
     if not quiet:
-        say(f"Wrote {output}.")
+        echo(f"Wrote {output}.")
 
 
 def _check(kind: str, votes: Any, output: Path) -> None:
@@ -137,7 +137,7 @@ def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict
     from mallowmix.infer.heldout.held_out_rows import predict_held_out
     from mallowmix.infer.weights import weights
 
-    n_replicates, told, common = (
+    n_replicates, report, common = (
         options["n_replicates"],
         options["progress"],
         {name: options[name] for name in ("seed", "n_jobs")},
@@ -160,10 +160,10 @@ def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict
             reliability(predict_held_out(model, votes, **common))
         ),
         "intervals": lambda: plots.plot_intervals(
-            intervals(model, votes, n_replicates, progress=told, **common), component
+            intervals(model, votes, n_replicates, progress=report, **common), component
         ),
         "choice": lambda: plots.plot_choice(
-            choose_k(votes, range(1, model.n_components + 3), progress=told, **common)
+            choose_k(votes, range(1, model.n_components + 3), progress=report, **common)
         ),
     }
     return draw[kind]()

@@ -8,8 +8,8 @@ import typer
 from mallowmix.cli.model_text import counted, new_table, percent, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
-from mallowmix.cli.user_options import SHOWN, UnknownItems, try_table, write_table
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
+from mallowmix.cli.user_options import SHOWN, UnknownItems, save_table, try_table
 from mallowmix.errors import Option, OptionError
 
 
@@ -61,33 +61,35 @@ def predict_command(
     from mallowmix.model.model_file import load
     from mallowmix.readers.pairs import read_pairs
 
-    asked, fitted = read_pairs(pairs), load(model)
+    requested, fitted = read_pairs(pairs), load(model)
     comparisons = read(votes)
     people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
     table = (
-        _for_each(fitted, people, asked, n_jobs)
-        if asked.users is not None
-        else _for_all(fitted, people, asked, n_jobs)
+        _for_each(fitted, people, requested, n_jobs)
+        if requested.users is not None
+        else _for_all(fitted, people, requested, n_jobs)
     )
     if output is not None:
-        write_table(table, output)
+        save_table(table, output)
     if json:
-        say_json(_values(table, asked, output))
+        echo_json(_values(table, requested, output))
     elif not quiet:
-        _tell(table, asked, pairs, output)
+        _print_result(table, requested, pairs, output)
 
 
-def _for_each(model: Any, people: Any, asked: Any, n_jobs: int | None) -> Any:
+def _for_each(model: Any, people: Any, requested: Any, n_jobs: int | None) -> Any:
     """One row for each row of the pairs file."""
     import pyarrow as pa
 
     from mallowmix.infer.predict import predict_each
 
-    probability, known = predict_each(model, people, asked.users, asked.pairs, n_jobs=n_jobs)
-    first, second = zip(*asked.pairs, strict=True)
+    probability, known = predict_each(
+        model, people, requested.users, requested.pairs, n_jobs=n_jobs
+    )
+    first, second = zip(*requested.pairs, strict=True)
     return pa.table(
         {
-            "user": asked.users,
+            "user": requested.users,
             "first": first,
             "second": second,
             "probability": probability,
@@ -96,34 +98,34 @@ def _for_each(model: Any, people: Any, asked: Any, n_jobs: int | None) -> Any:
     )
 
 
-def _for_all(model: Any, people: Any, asked: Any, n_jobs: int | None) -> Any:
+def _for_all(model: Any, people: Any, requested: Any, n_jobs: int | None) -> Any:
     """Everybody and every pair, people first."""
     import numpy as np
     import pyarrow as pa
 
     from mallowmix.infer.predict import predict as predict_pairs
 
-    found = predict_pairs(model, people, asked.pairs, n_jobs=n_jobs)
-    known = np.repeat(people.per_user() > 0, len(asked.pairs))
+    found = predict_pairs(model, people, requested.pairs, n_jobs=n_jobs)
+    known = np.repeat(people.per_user() > 0, len(requested.pairs))
     return found.to_frame("pyarrow").append_column("known", pa.array(known))
 
 
-def _values(table: Any, asked: Any, output: Path | None) -> dict[str, Any]:
+def _values(table: Any, requested: Any, output: Path | None) -> dict[str, Any]:
     """A summary, and the predictions themselves where they are not written to a file."""
     values = {
         "n_predictions": table.num_rows,
         "n_unknown": table.column("known").to_pylist().count(False),
-        "columns": list(asked.taken),
+        "columns": list(requested.taken),
         "output": None if output is None else str(output),
     }
     return values if output is not None else values | {"predictions": table.to_pylist()}
 
 
-def _tell(table: Any, asked: Any, pairs: Path, output: Path | None) -> None:
-    first, second = asked.taken
-    whom = "each for the user of its row" if asked.users is not None else "each for everybody"
-    say(
-        f"{pairs}: {counted(len(asked.pairs), 'pair', 'pairs')} from the columns {first}, "
+def _print_result(table: Any, requested: Any, pairs: Path, output: Path | None) -> None:
+    first, second = requested.taken
+    whom = "each for the user of its row" if requested.users is not None else "each for everybody"
+    echo(
+        f"{pairs}: {counted(len(requested.pairs), 'pair', 'pairs')} from the columns {first}, "
         f"{second}, {whom}.\n"
     )
     shown = new_table(
@@ -134,13 +136,13 @@ def _tell(table: Any, asked: Any, pairs: Path, output: Path | None) -> None:
         shown.add_row(*names, percent(row["probability"]), "yes" if row["known"] else "no")
     screen().print(shown)
     more = table.num_rows - SHOWN
-    say(
+    echo(
         f"\nThese are {SHOWN} of {table.num_rows:,} predictions; -o writes all of them."
         if more > 0 and output is None
         else ""
     )
     if unknown := table.column("known").to_pylist().count(False):
         words = counted(unknown, "prediction is", "predictions are")
-        say(f"{words} for somebody of whom nothing is known: what the population would say.")
+        echo(f"{words} for somebody of whom nothing is known: what the population would say.")
     if output is not None:
-        say(f"Wrote {output}: {counted(table.num_rows, 'prediction', 'predictions')}.")
+        echo(f"Wrote {output}: {counted(table.num_rows, 'prediction', 'predictions')}.")

@@ -9,8 +9,8 @@ import typer
 from mallowmix.cli.model_text import counted, new_table, percent, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
-from mallowmix.cli.user_options import Level, UnknownItems, User, person, try_table, write_table
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
+from mallowmix.cli.user_options import Level, UnknownItems, User, person, save_table, try_table
 from mallowmix.errors import Option, OptionError
 
 
@@ -62,11 +62,11 @@ def rank_command(
         people = people.with_items(fitted.items, unknown_items=unknown_items)
     rankings = ranked(fitted, people, n_top=n_top, level=level, seed=seed, n_jobs=n_jobs)
     if output is not None:
-        write_table(_table(rankings, people), output)
+        save_table(_table(rankings, people), output)
     if json:
-        say_json(_values(rankings, people, level, output))
+        echo_json(_values(rankings, people, level, output))
     elif not quiet:
-        _tell(rankings, people, level, output)
+        _print_result(rankings, people, level, output)
 
 
 def _check_whose(votes: Any, user: str | None, output: Path | None) -> None:
@@ -113,14 +113,14 @@ def _values(rankings: Any, people: Any, level: float, output: Path | None) -> di
     return known | values | {"ranking": [asdict(line) for line in rankings[0]]}
 
 
-def _tell(rankings: Any, people: Any, level: float, output: Path | None) -> None:
+def _print_result(rankings: Any, people: Any, level: float, output: Path | None) -> None:
     if len(rankings) == 1:
-        _tell_one(rankings[0], people, level)
+        _print_ranking(rankings[0], people, level)
     if output is not None:
-        say(f"\nWrote {output}: {counted(len(rankings), 'ranking', 'rankings')}.")
+        echo(f"\nWrote {output}: {counted(len(rankings), 'ranking', 'rankings')}.")
 
 
-def _tell_one(ranking: Any, people: Any, level: float) -> None:
+def _print_ranking(ranking: Any, people: Any, level: float) -> None:
     headings = ("position", "item", "win rate", *(() if people is None else ("range",)))
     table = new_table(*headings, numeric=("position", "win rate", "range"))
     for line in ranking:
@@ -131,10 +131,10 @@ def _tell_one(ranking: Any, people: Any, level: float) -> None:
             percent(line.win_rate),
             *([span] if people is not None else []),
         )
-    say(f"{_whose(people)}:\n")
+    echo(f"{_whose(people)}:\n")
     screen().print(table)
     if people is not None:
-        say(
+        echo(
             f"\nRange: of positions, which holds an item's true one with {100 * level:g} %, by "
             "what is known of this person."
         )

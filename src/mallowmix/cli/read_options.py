@@ -30,21 +30,21 @@ class Address:
         self.url = url
 
     def __str__(self) -> str:
-        from mallowmix.readers.sql import hidden
+        from mallowmix.readers.sql import without_password
 
-        return hidden(self.url)
+        return without_password(self.url)
 
 
-def place(text: str) -> Any:
+def votes_source(text: str) -> Any:
     """A path, or a database's address."""
     return Address(text) if "://" in text else Path(text)
 
 
 Votes: TypeAlias = Annotated[
-    Any, typer.Argument(help=_HELP, parser=place, metavar="VOTES", show_default=False)
+    Any, typer.Argument(help=_HELP, parser=votes_source, metavar="VOTES", show_default=False)
 ]
 MaybeVotes: TypeAlias = Annotated[
-    Any, typer.Argument(help=_HELP, parser=place, metavar="[VOTES]", show_default=False)
+    Any, typer.Argument(help=_HELP, parser=votes_source, metavar="[VOTES]", show_default=False)
 ]
 
 

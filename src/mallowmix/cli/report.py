@@ -10,7 +10,7 @@ from mallowmix.cli.option_values import Jobs, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say
+from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import OptionError
 
 _ENDINGS = (".html", ".htm")
@@ -75,7 +75,7 @@ def report_command(
     from mallowmix.report import make_report
 
     comparisons = read(votes)
-    with progress(hidden=quiet) as told:
+    with progress(hidden=quiet) as report:
         found = make_report(
             load(model),
             comparisons,
@@ -86,17 +86,19 @@ def report_command(
             n_simulations=0 if quick else n_simulations,
             seed=seed,
             n_jobs=n_jobs,
-            progress=told,
+            progress=report,
         )
     html = found.html()
-    write_all({output: lambda place: place.write_text(html, encoding="utf-8", newline="\n")})
+    write_all(
+        {output: lambda temporary: temporary.write_text(html, encoding="utf-8", newline="\n")}
+    )
     if not quiet:
-        _tell(found, output)
+        _print_result(found, output)
 
 
-def _tell(found: Any, output: Path) -> None:
+def _print_result(found: Any, output: Path) -> None:
     from mallowmix.report import report_text as words
 
     for sentence in words.in_short(found.contents):
-        say(f"- {safe(sentence.replace(chr(0xA0), ' '))}")
-    say(f"\nWrote {output}.")
+        echo(f"- {safe(sentence.replace(chr(0xA0), ' '))}")
+    echo(f"\nWrote {output}.")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.option_values import at_least, count_or_auto, number
-from mallowmix.cli.shell import say
+from mallowmix.cli.shell import echo
 from mallowmix.errors import FileError, Option, OptionError
 
 _VOTES, _MINUTES = 200, 10.0  # after which a survey from nothing learns again
@@ -175,11 +175,13 @@ def _serve(site: Any, host: str, port: int, *, check: bool) -> None:
     from mallowmix.web.server import run
 
     tastes = "no model yet" if site.fitted is None else f"{site.fitted.model.n_components} tastes"
-    say(f"{len(site.items)} items, {tastes}, {site.counts['votes']:,} votes in {site.store.place}.")
+    echo(
+        f"{len(site.items)} items, {tastes}, {site.counts['votes']:,} votes in {site.store.database}."
+    )
     if check:
         site.close()
         return
     shown = f"[{host}]" if ":" in host else host
-    say(f"Open http://{shown}:{port} (Ctrl-C ends it).")
+    echo(f"Open http://{shown}:{port} (Ctrl-C ends it).")
     run(site, host, port)
-    say(f"Stopped. Every vote that was answered is in {site.store.place}.")
+    echo(f"Stopped. Every vote that was answered is in {site.store.database}.")

@@ -47,22 +47,22 @@ def screen(*, stderr: bool = False) -> Screen:
     return Screen(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
 
 
-def say(message: str, *, style: str = "") -> None:
+def echo(message: str, *, style: str = "") -> None:
     """A line of the result."""
     screen().print(Text(message, style=style), soft_wrap=True)
 
 
-def say_json(value: Any) -> None:
+def echo_json(value: Any) -> None:
     """One JSON object on one line of stdout."""
     print(json.dumps(value, allow_nan=False))
 
 
-def _complain(kind: str, style: str, message: str) -> None:
+def _print_labelled(kind: str, style: str, message: str) -> None:
     screen(stderr=True).print(Text.assemble((kind, style), message), soft_wrap=True)
 
 
 @contextlib.contextmanager
-def plain_words() -> Iterator[None]:
+def exit_with_code() -> Iterator[None]:
     """Run a command: warnings become notes, and whatever ends it becomes a sentence and an exit code, never a traceback."""
     files_written.clear()
     _names.clear()
@@ -77,13 +77,13 @@ def plain_words() -> Iterator[None]:
         raise SystemExit(explain(error)) from None
 
 
-def speak_as(command: Any) -> None:
+def use_option_names(command: Any) -> None:
     """From now on, messages name options as this command does."""
     _names.clear()
     _names.update(option_names(command))
 
 
-def in_own_names(message: Any) -> str:
+def message_text(message: Any) -> str:
     """An error or a warning of the library as text, in the names of the running command."""
     if not isinstance(message, MallowmixError | MallowmixWarning):
         return str(message)
@@ -105,9 +105,9 @@ def _once(usual: Callable[..., Any]) -> Callable[..., Any]:
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if not issubclass(category, MallowmixWarning):
             usual(message, category, *where, **more)
-        elif (said := in_own_names(message)) not in seen:
+        elif (said := message_text(message)) not in seen:
             seen.add(said)
-            _complain("Note: ", "bold yellow", said)
+            _print_labelled("Note: ", "bold yellow", said)
 
     return show
 
@@ -130,7 +130,7 @@ def explain(error: BaseException) -> int:
         return _explain_system(error)
     code, message = _sentence(error)
     if message:
-        _complain("Error: " if code != 130 else "", "bold red", message)
+        _print_labelled("Error: " if code != 130 else "", "bold red", message)
     return code
 
 
@@ -140,7 +140,7 @@ def _sentence(error: BaseException) -> tuple[int, str]:
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return 130, _interrupted()
     if isinstance(error, MallowmixError):
-        return 2 if isinstance(error, OptionError) else 1, in_own_names(error)
+        return 2 if isinstance(error, OptionError) else 1, message_text(error)
     if isinstance(error, MemoryError):
         return (
             1,
@@ -177,7 +177,7 @@ def _explain_system(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         return 141
     where = f"{error.filename}: " if error.filename else ""
-    _complain(
+    _print_labelled(
         "Error: ", "bold red", f"{where}{error.strerror or error}; mallowmix could not go on."
     )
     return 1

@@ -18,7 +18,7 @@ from mallowmix.cli.outputs import (
     weights_table,
     write_all,
 )
-from mallowmix.cli.shell import keep_quiet, say
+from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import DataWarning
 
 
@@ -115,7 +115,7 @@ def simulate_command(
     _note_absent(comparisons, out)
     write_all(_writers(out, truth, weights, model, comparisons, theta))
     if not quiet:
-        _tell(out, truth, weights, comparisons)
+        _print_result(out, truth, weights, comparisons)
 
 
 def _writers(
@@ -129,12 +129,12 @@ def _writers(
     return writers
 
 
-def _tell(out: Path, truth: Path | None, weights: Path | None, comparisons: Any) -> None:
-    say(f"Wrote {out}: {sizes(comparisons)}.")
+def _print_result(out: Path, truth: Path | None, weights: Path | None, comparisons: Any) -> None:
+    echo(f"Wrote {out}: {sizes(comparisons)}.")
     if truth is not None:
-        say(f"Wrote {truth}: the true model.")
+        echo(f"Wrote {truth}: the true model.")
     if weights is not None:
-        say(f"Wrote {weights}: everyone's true weights.")
+        echo(f"Wrote {weights}: everyone's true weights.")
 
 
 def _note_absent(comparisons: Any, out: Path) -> None:

@@ -38,7 +38,7 @@ def try_table(output: Path | None, *inputs: Any) -> None:
         try_outputs(output, inputs=[path for path in inputs if path is not None])
 
 
-def write_table(table: Any, output: Path) -> None:
+def save_table(table: Any, output: Path) -> None:
     """Write an Arrow table as its name says."""
     write_all({output: table_writer(table, output)})
 

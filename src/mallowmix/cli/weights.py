@@ -7,18 +7,18 @@ import typer
 
 from mallowmix.cli.engine_options import (
     Cache,
+    EngineChoice,
     EngineOption,
     Memory,
-    Place,
     Scheduler,
-    comparisons_of,
+    opened_comparisons,
 )
 from mallowmix.cli.model_text import counted, new_table, percent, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import weights_table
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
-from mallowmix.cli.user_options import SHOWN, Level, UnknownItems, try_table, write_table
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
+from mallowmix.cli.user_options import SHOWN, Level, UnknownItems, save_table, try_table
 from mallowmix.errors import Option, OptionError
 
 
@@ -72,16 +72,19 @@ def weights_command(
         )
     from mallowmix.model.model_file import load
 
-    fitted, place = load(model), Place(engine, memory, scheduler, cache)
-    with place.running(n_jobs) as run, comparisons_of(votes, read, place, n_jobs) as comparisons:
+    fitted, choice = load(model), EngineChoice(engine, memory, scheduler, cache)
+    with (
+        choice.running(n_jobs) as run,
+        opened_comparisons(votes, read, choice, n_jobs) as comparisons,
+    ):
         people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
         theta, ends = _found(fitted, people, estimate, level if intervals else None, seed, run)
         if output is not None:
-            write_table(_table(people, theta, ends), output)
+            save_table(_table(people, theta, ends), output)
         if json:
-            say_json(_values(people, theta, output))
+            echo_json(_values(people, theta, output))
         elif not quiet:
-            _tell(people, theta, ends, output)
+            _print_result(people, theta, ends, output)
 
 
 def _found(
@@ -119,7 +122,7 @@ def _values(people: Any, theta: Any, output: Path | None) -> dict[str, Any]:
     }
 
 
-def _tell(people: Any, theta: Any, ends: Any, output: Path | None) -> None:
+def _print_result(people: Any, theta: Any, ends: Any, output: Path | None) -> None:
     headings = [f"component {k + 1}" for k in range(theta.shape[1])]
     table = new_table("user", *headings, "comparisons", numeric=(*headings, "comparisons"))
     count = people.per_user()
@@ -133,15 +136,15 @@ def _tell(people: Any, theta: Any, ends: Any, output: Path | None) -> None:
         table.add_row(safe(user), *cells, f"{count[m]:,.12g}")
     screen().print(table)
     more = people.n_users - SHOWN
-    say(
+    echo(
         f"\nThese are {SHOWN} of {people.n_users:,} people; -o writes all of them."
         if more > 0 and output is None
         else ""
     )
     if unknown := int((count == 0).sum()):
-        say(
+        echo(
             f"Nothing is known of {counted(unknown, 'person', 'people')}: they have the weights "
             "of the population."
         )
     if output is not None:
-        say(f"Wrote {output}: {counted(people.n_users, 'person', 'people')}.")
+        echo(f"Wrote {output}: {counted(people.n_users, 'person', 'people')}.")

@@ -80,7 +80,7 @@ def _cut(path: Path) -> FileError:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[None]:
+def decompression_errors(path: Path) -> Iterator[None]:
     """A compressed file that is cut short, damaged or something else is said to be so."""
     kind = ENDINGS.get(path.suffix.lower())
     try:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from mallowmix.errors import DataError, FileError
-from mallowmix.readers.compressed import open_bytes, unpacked_name, whole
+from mallowmix.readers.compressed import decompression_errors, open_bytes, unpacked_name
 from mallowmix.readers.inputs import Input, check_width
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -19,12 +19,12 @@ _BLOCK = 1 << 20
 
 def open_csv(path: Path) -> Input:
     """A text file, which may be compressed."""
-    with whole(path):
+    with decompression_errors(path):
         names = _header(path)
     check_width(str(path), len(names))
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
-        with whole(path):
+        with decompression_errors(path):
             table = _read(path, list(dict.fromkeys(picked.values())), len(names))
             _check_quotes(path)
         return {ours: table.column(theirs) for ours, theirs in picked.items()}

@@ -10,7 +10,7 @@ from mallowmix.readers import rating_forms as ratings
 from mallowmix.readers.headers import Roles, check_columns, find_columns, numbered, pick_columns
 from mallowmix.readers.inputs import Input
 from mallowmix.readers.reading import Reading, ReadOptions
-from mallowmix.readers.user_column import no_people
+from mallowmix.readers.user_column import no_user_message
 
 Read = Callable[[Input, Mapping[str, Any], ReadOptions, str], Reading]
 FILES = ("preflib", "movielens")  # forms that are whole files, not tables
@@ -38,7 +38,7 @@ FORMS = (
     Form("best-worst", best_worst.ROLES, best_worst.read_best_worst_table),
     Form("implicit", implicit.ROLES, implicit.read_implicit_table, ("per_user",)),
     Form("choix", plain.CHOIX, plain.read_plain),
-    Form("rankings", rankings.PLACES, rankings.read_wide, _ORDERED, unmistakable=False),
+    Form("rankings", rankings.POSITIONS, rankings.read_wide, _ORDERED, unmistakable=False),
 )
 NAMES = tuple(dict.fromkeys([form.name for form in FORMS] + list(FILES)))
 _USES = {"preflib": ("per_user", "unlisted"), "movielens": ("per_user", "top_items")}
@@ -102,7 +102,7 @@ def read_form(
         and not options.one_user
         and set(roles.needed) <= set(found)
     ):
-        raise DataError(*no_people(source.title))
+        raise DataError(*no_user_message(source.title))
     return form.read(
         source, pick_columns(source.names, roles, columns, source.title), options, form.name
     )

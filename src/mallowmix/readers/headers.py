@@ -130,7 +130,7 @@ def find_columns(
     }
     for pair in TOGETHER:
         found |= (
-            _same_place(pair, plain)
+            _same_index(pair, plain)
             if set(pair) <= set(found) and None in map(found.get, pair)
             else {}
         )
@@ -155,7 +155,7 @@ def _known_as(
     return (names[0] if len(names) == 1 else names) if names else None
 
 
-def _same_place(pair: tuple[str, ...], plain: Mapping[str, list[Any]]) -> dict[str, Any]:
+def _same_index(pair: tuple[str, ...], plain: Mapping[str, list[Any]]) -> dict[str, Any]:
     for names in zip(*(NAMES[role] for role in pair), strict=True):
         if all(name in plain for name in names):
             return {role: plain[name][0] for role, name in zip(pair, names, strict=True)}
@@ -196,7 +196,7 @@ def numbered(present: Sequence[Any], stem: str) -> list[Any]:
     return [name for _, name in sorted(found, key=lambda pair: pair[0])]
 
 
-def means_something(name: Any) -> bool:
+def is_role_name(name: Any) -> bool:
     """Whether a column of this name could be one of ours."""
     return any(_plain(name) in names for names in NAMES.values())
 

@@ -13,7 +13,7 @@ from mallowmix.data.row_checks import FILL_OR_DROP, Where, gaps
 from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input
-from mallowmix.readers.order_weights import check_room, shared
+from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
 from mallowmix.readers.rating_forms import count_pairs, make_pairs
 from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
@@ -42,7 +42,7 @@ def read_implicit_table(
     comparisons = _comparisons(
         group, what, clicked[keep], items, users, source.where, np.flatnonzero(keep)
     )
-    return Reading(shared(comparisons, options.per_user), form, picked)
+    return Reading(with_user_weights(comparisons, options.per_user), form, picked)
 
 
 def _comparisons(
@@ -73,7 +73,7 @@ def _comparisons(
         raise DataError(
             "There are no comparisons: nobody clicked one thing and left another beside it."
         )
-    check_room(int(count.sum()))
+    check_fits_memory(int(count.sum()))
     in_list, winner, loser, weight = make_pairs(
         starts, thing.astype(np.int32), chosen, np.r_[0, np.cumsum(count)], False
     )

@@ -140,7 +140,7 @@ def _short(value: Any) -> str:
 
 
 @contextmanager
-def speaking_of(title: str) -> Iterator[None]:
+def error_context(title: str) -> Iterator[None]:
     """Every error names its source; what the operating system refuses is said in its own words."""
     try:
         yield

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from mallowmix.errors import DataError, FileError
-from mallowmix.readers.compressed import open_bytes, whole
-from mallowmix.readers.headers import means_something
+from mallowmix.readers.compressed import decompression_errors, open_bytes
+from mallowmix.readers.headers import is_role_name
 from mallowmix.readers.inputs import Input, check_width
 
 ENDINGS = (".jsonl", ".ndjson")
@@ -20,7 +20,7 @@ _LOOKED_AT = 1000  # lines searched for the names of columns
 
 def open_json_lines(path: Path) -> Input:
     """A file of JSON objects, a line each, which may be compressed; what an object lacks is missing."""
-    with whole(path):
+    with decompression_errors(path):
         first = [row for _, row in islice(_objects(path), _LOOKED_AT)]
     if not first:
         raise FileError(
@@ -31,7 +31,7 @@ def open_json_lines(path: Path) -> Input:
     check_width(str(path), len(names))
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
-        with whole(path):
+        with decompression_errors(path):
             return _columns(path, picked, set(names))
 
     return Input(str(path), names, take, lambda row: f"{path} line {_line_of(path, row)}")
@@ -50,7 +50,7 @@ def _columns(path: Path, picked: Mapping[str, Any], names: set[str]) -> dict[str
 def _checked(row: dict[str, Any], number: int, names: set[str], path: Path) -> dict[str, Any]:
     """A row whose keys the first lines have, too: a weight that comes up later must not be passed over."""
     for name in row.keys() - names:
-        if means_something(name):
+        if is_role_name(name):
             raise FileError(
                 f"{path} line {number} has the key {name!r}, which the first {_LOOKED_AT:,} lines "
                 "have not: give every line the "

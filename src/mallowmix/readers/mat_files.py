@@ -64,16 +64,16 @@ def _byte_order(data: bytes) -> str:
 
 def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
     """Type and data of one element after the other; compressed ones are unpacked by whoever takes them."""
-    place = 0
-    while place < len(data):
-        first, size = struct.unpack(f"{order}II", _taken(data, place, 8))
+    offset = 0
+    while offset < len(data):
+        first, size = struct.unpack(f"{order}II", _taken(data, offset, 8))
         # a small element: type and size share four bytes, up to four of data follow
         if first >> 16:
-            yield first & 0xFFFF, _taken(data, place + 4, min(first >> 16, 4))
-            place += 8
+            yield first & 0xFFFF, _taken(data, offset + 4, min(first >> 16, 4))
+            offset += 8
             continue
-        yield first, _taken(data, place + 8, size)
-        place += 8 + (size if first == _COMPRESSED else -(-size // 8) * 8)
+        yield first, _taken(data, offset + 8, size)
+        offset += 8 + (size if first == _COMPRESSED else -(-size // 8) * 8)
 
 
 def _taken(data: memoryview, start: int, size: int) -> memoryview:

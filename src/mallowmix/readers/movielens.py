@@ -112,25 +112,25 @@ def _find(path: str | os.PathLike[str] | None) -> Path:
     named = path if path is not None else os.environ.get(VARIABLE)
     if not named:
         raise FileError("No folder with MovieLens ratings was named. ", *_HOW)
-    place = Path(named)
-    if place.is_file():
-        if place.suffix.lower() not in (".mat", ".dat"):
+    path = Path(named)
+    if path.is_file():
+        if path.suffix.lower() not in (".mat", ".dat"):
             raise FileError(
-                f"{place}: the ending {place.suffix!r} is neither .mat nor .dat; name "
+                f"{path}: the ending {path.suffix!r} is neither .mat nor .dat; name "
                 "moviedata.mat or ratings.dat."
             )
-        return place
+        return path
     found = [
-        place / folder / name
+        path / folder / name
         for folder in _FOLDERS
         for name in _FILES
-        if (place / folder / name).is_file()
+        if (path / folder / name).is_file()
     ]
     if not found:
         what = (
-            "has neither moviedata.mat nor ratings.dat in it" if place.is_dir() else "is not there"
+            "has neither moviedata.mat nor ratings.dat in it" if path.is_dir() else "is not there"
         )
-        raise FileError(f"{place} {what}. ", *_HOW)
+        raise FileError(f"{path} {what}. ", *_HOW)
     return found[0]
 
 

@@ -14,7 +14,7 @@ ROW_BYTES = 20  # user, winner, loser, weight
 _PART_OF_MEMORY = 0.5
 
 
-def shared(comparisons: Comparisons, per_user: PerUser = "comparisons") -> Comparisons:
+def with_user_weights(comparisons: Comparisons, per_user: PerUser = "comparisons") -> Comparisons:
     """The same comparisons with every person's part in learning (`user_weight`) as `per_user` says.
 
     "comparisons" : each comparison counts one: someone with 500 ratings counts 125,000
@@ -53,7 +53,7 @@ def _things(starts, winner, loser, n_items):
     return count
 
 
-def check_room(n_rows: int) -> None:
+def check_fits_memory(n_rows: int) -> None:
     """Refuse, before anything is allocated, comparisons that would not fit in half of this machine's memory."""
     room = memory_bytes() * _PART_OF_MEMORY
     if n_rows * ROW_BYTES > room:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from mallowmix.errors import DataError
 from mallowmix.readers.files import open_path
-from mallowmix.readers.inputs import speaking_of
+from mallowmix.readers.inputs import error_context
 
 NAMES = (("first", "second"), ("item_a", "item_b"), ("left", "right"), ("winner", "loser"))
 
@@ -20,7 +20,7 @@ class WantedPairs(NamedTuple):
 
 def read_pairs(path: Path) -> WantedPairs:
     """Pairs from a file (.csv, .tsv, .jsonl, .parquet, …); the columns are called as in `NAMES`, the first that fits."""
-    with speaking_of(str(path)):
+    with error_context(str(path)):
         source = open_path(path)
         taken = next((both for both in NAMES if set(both) <= set(source.names)), None)
         if taken is None:

@@ -19,8 +19,8 @@ import numpy as np
 
 from mallowmix.data.rankings import Rankings
 from mallowmix.errors import FileError
-from mallowmix.readers.compressed import open_bytes, unpacked_name, whole
-from mallowmix.readers.order_weights import check_room
+from mallowmix.readers.compressed import decompression_errors, open_bytes, unpacked_name
+from mallowmix.readers.order_weights import check_fits_memory
 from mallowmix.readers.ranking_forms import reading_of_rankings
 from mallowmix.readers.reading import Reading, ReadOptions
 
@@ -60,7 +60,7 @@ def is_preflib(path: Path) -> bool:
 
 def read_preflib_file(path: Path, options: ReadOptions) -> Reading:
     """Comparisons of every voter."""
-    with whole(path):
+    with decompression_errors(path):
         rankings = _rankings(parse(path), options)
     return reading_of_rankings(rankings, options, "preflib")
 
@@ -256,7 +256,9 @@ def _rankings(profile: Profile, options: ReadOptions) -> Rankings:
     """A ranking for every voter."""
     counts = np.array([order.count for order in profile.orders], object)
     lengths = [sum(map(len, order.groups)) for order in profile.orders]
-    check_room(int(sum(c * max(n, n * (n - 1) // 2) for c, n in zip(counts, lengths, strict=True))))
+    check_fits_memory(
+        int(sum(c * max(n, n * (n - 1) // 2) for c, n in zip(counts, lengths, strict=True)))
+    )
     if not counts.sum():
         raise FileError(
             f"{profile.path}: every order was given by 0 voters: there is nobody to learn from."

@@ -14,14 +14,14 @@ from mallowmix.data.row_checks import FILL_OR_DROP, Where, gaps
 from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles, numbered
 from mallowmix.readers.inputs import Input, as_numbers
-from mallowmix.readers.order_weights import check_room, shared
+from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
 from mallowmix.readers.reading import DROP_OR_HALF, Reading, ReadOptions, tie_notes
 from mallowmix.readers.user_column import user_column
 
 LONG = Roles(("user", "item", "rank"), ("list",))
 LISTS = Roles(("user", "ranking"), ("weight",))
 ORDERS = Roles(("user",), ("weight",), numbered="rank")
-PLACES = Roles(("user",), ("weight",))
+POSITIONS = Roles(("user",), ("weight",))
 
 
 class Entries(NamedTuple):
@@ -39,7 +39,7 @@ def read_long(
 ) -> Reading:
     """user, item, rank: less is better, equal is a tie; rows without a rank are not ranked."""
     columns = source.take(picked)
-    place = _places(columns["rank"], source.where, options)
+    place = _positions(columns["rank"], source.where, options)
     user = _users(columns, len(place), options, source)
     item = as_column(columns["item"], picked["item"])
     keep = _kept({"user": user, "item": item}, ~np.isnan(place), options, source.where)
@@ -105,7 +105,7 @@ def read_wide(
     taken = source.take(dict(picked) | {f"item {n}": name for n, name in enumerate(names)})
     columns = [taken[f"item {n}"] for n in range(len(names))]
     user = _users(taken, len(columns[0]), options, source)
-    read = _by_order if ordered else _by_place
+    read = _by_order if ordered else _by_position
     row, item, place = read(columns, names, options, source.where)
     return _wide(row, item, place, user, taken, options, form, picked, source.where)
 
@@ -157,13 +157,13 @@ def _by_order(
     return row, item, place
 
 
-def _by_place(
+def _by_position(
     columns: list[Any], names: Sequence[Any], options: ReadOptions, where: Where
 ) -> tuple[Any, ...]:
     """Columns are items and hold places, 1 is best."""
     places = np.stack(
         [
-            _places(column, where, options, name)
+            _positions(column, where, options, name)
             for column, name in zip(columns, names, strict=True)
         ],
         axis=1,
@@ -176,7 +176,7 @@ def _text(cell: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array([str(value) for value in cell.to_pylist()], pa.string())])
 
 
-def _places(
+def _positions(
     values: Any, where: Where, options: ReadOptions, item: Any = None
 ) -> NDArray[np.float64]:
     """Places as floats from 1, NaN where there is none; what 0 means is the caller's to say."""
@@ -332,7 +332,7 @@ def reading_of_rankings(
 ) -> Reading:
     """Every two things that a ranking puts in different places are compared."""
     lengths = rankings.lengths
-    check_room(int((lengths * (lengths - 1) // 2).sum()))
+    check_fits_memory(int((lengths * (lengths - 1) // 2).sum()))
     n_ties = _tied_pairs(rankings)
     if n_ties and options.ties == "error":
         raise DataError(f"There are {n_ties:,.12g} tied pairs. ", *DROP_OR_HALF)
@@ -342,7 +342,7 @@ def reading_of_rankings(
     total = made.n_comparisons + (0 if options.half else n_ties)
     notes = tie_notes(options, n_ties, 0, total, "pairs")
     told = {"ties": options.ties or "drop", "n_ties": n_ties, "rankings": rankings, "notes": notes}
-    return Reading(shared(made, options.per_user), form, picked or {}, **told)
+    return Reading(with_user_weights(made, options.per_user), form, picked or {}, **told)
 
 
 def _tied_pairs(rankings: Rankings) -> float:

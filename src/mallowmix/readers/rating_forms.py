@@ -15,7 +15,7 @@ from mallowmix.data.row_checks import Policy, Where, gaps
 from mallowmix.errors import DataError, OptionError, check_at_least, check_choice
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_numbers
-from mallowmix.readers.order_weights import check_room, shared
+from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
 from mallowmix.readers.reading import DROP_OR_HALF, PerUser, Reading, ReadOptions, Ties, tie_notes
 from mallowmix.readers.user_column import user_column
 
@@ -51,7 +51,7 @@ def comparisons_from_ratings(
     `per_user` or `capped` holds their say down. Everybody who rated anything stays in `users`, even without a comparison.
     `rated_pairs` also counts the ties.
     """
-    return shared(
+    return with_user_weights(
         rated_pairs(user, item, rating, top_items=top_items, ties=ties).comparisons, per_user
     )
 
@@ -89,7 +89,7 @@ def reading_of_ratings(
     )
     total = found.comparisons.n_comparisons + (0 if options.half else found.n_ties)
     return Reading(
-        shared(found.comparisons, options.per_user),
+        with_user_weights(found.comparisons, options.per_user),
         form,
         picked,
         ties=options.ties or "drop",
@@ -149,7 +149,7 @@ def rated_pairs(
             f"There are {n_ties:,} ties: pairs of things that one person rated alike. ",
             *DROP_OR_HALF,
         )
-    check_room(int(rows.sum()))
+    check_fits_memory(int(rows.sum()))
     columns = make_pairs(starts, things.astype(np.int32), stars, np.r_[0, np.cumsum(rows)], half)
     return RatedPairs(
         Comparisons(*columns, items, users, np.ones(len(users))), int(n_ties), len(stars), rows_used

@@ -16,12 +16,12 @@ from mallowmix.readers.files import open_path
 from mallowmix.readers.forms import FILES, NAMES, check_uses, choose_form, read_form
 from mallowmix.readers.headers import NAMES as ROLE_NAMES
 from mallowmix.readers.headers import check_columns
-from mallowmix.readers.inputs import Input, speaking_of
+from mallowmix.readers.inputs import Input, error_context
 from mallowmix.readers.movielens import is_movielens, read_movielens_file
 from mallowmix.readers.preflib import is_preflib, read_preflib_file
 from mallowmix.readers.ranking_forms import reading_of_rankings
 from mallowmix.readers.reading import BothBad, PerUser, Reading, ReadOptions, Ties, Unlisted, Zero
-from mallowmix.readers.sql import ABOUT_QUERY, hidden, is_url, open_url
+from mallowmix.readers.sql import ABOUT_QUERY, is_url, open_url, without_password
 from mallowmix.readers.tables import open_table
 
 ColumnNames: TypeAlias = Mapping[str, Any]  # our name → theirs
@@ -210,7 +210,7 @@ def _read(
     if isinstance(source, Rankings):
         return reading_of_rankings(source, options)
     if isinstance(source, str | PathLike):
-        with speaking_of(_title(source)):
+        with error_context(_title(source)):
             return _read_path(source, format, columns, query, options)
     if query is not None:
         expected = "left out, unless the source is a database"
@@ -273,7 +273,7 @@ def _read_table(
 
 def _title(source: Any) -> str:
     if isinstance(source, str | PathLike):
-        return hidden(str(source)) if is_url(source) else str(Path(source))
+        return without_password(str(source)) if is_url(source) else str(Path(source))
     return "The table"
 
 

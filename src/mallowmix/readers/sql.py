@@ -32,7 +32,7 @@ def is_url(source: Any) -> bool:
     return isinstance(source, str) and re.match(r"[a-z][a-z0-9+.-]+://", source) is not None
 
 
-def hidden(url: str) -> str:
+def without_password(url: str) -> str:
     """The address without its password."""
     return re.sub(r"(://[^/:@]*):[^/]*@", r"\1:***@", url)
 
@@ -44,7 +44,7 @@ def is_database(path: Path) -> bool:
 
 def open_url(url: str, query: str | None) -> Input:
     """The result of a query to a database that is named by its address."""
-    scheme, title = urlsplit(url).scheme.partition("+")[0], hidden(url)
+    scheme, title = urlsplit(url).scheme.partition("+")[0], without_password(url)
     if scheme in ("sqlite", "duckdb"):
         return open_database(
             Path(re.sub(r"^[a-z0-9+.-]+:///?", "", url)), query, duck=scheme == "duckdb"
@@ -180,7 +180,7 @@ def _run_sqlite(path: Path, query: str) -> Ran:
 
 
 def _run_duckdb(path: Path, query: str) -> Ran:
-    duckdb = needs("duckdb", "a DuckDB file")
+    duckdb = import_optional("duckdb", "a DuckDB file")
     try:
         with closing(duckdb.connect(str(path), read_only=True)) as connection:
             found = connection.sql(query) if query.strip() else None
@@ -197,7 +197,7 @@ def _run_duckdb(path: Path, query: str) -> Ran:
 
 
 def _run_postgres(url: str, query: str, title: str) -> Ran:
-    psycopg = needs("psycopg", "PostgreSQL")
+    psycopg = import_optional("psycopg", "PostgreSQL")
     try:
         connection = psycopg.connect(url, connect_timeout=_SECONDS)
         connection.read_only = True
@@ -225,7 +225,7 @@ def _failed(title: str, error: Exception) -> FileError:
     return FileError(f"{title} does not answer the query: {reason[:300].rstrip('.')}.")
 
 
-def needs(module: str, what: str) -> Any:
+def import_optional(module: str, what: str) -> Any:
     """A library that only some readers need."""
     import importlib
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from mallowmix.errors import DataError, Option, Part
 
-EVERYBODY = "everybody"
+ONE_USER = "everybody"
 
 
 def user_column(columns: Mapping[str, Any], n_rows: int, *, one_user: bool, title: str) -> Any:
@@ -15,11 +15,11 @@ def user_column(columns: Mapping[str, Any], n_rows: int, *, one_user: bool, titl
     if "user" in columns:
         return columns["user"]
     if not one_user:
-        raise DataError(*no_people(title))
-    return pa.chunked_array([pa.array([EVERYBODY]).take(pa.array([0] * n_rows, pa.int32()))])
+        raise DataError(*no_user_message(title))
+    return pa.chunked_array([pa.array([ONE_USER]).take(pa.array([0] * n_rows, pa.int32()))])
 
 
-def no_people(title: str) -> tuple[Part, ...]:
+def no_user_message(title: str) -> tuple[Part, ...]:
     """Why users are needed, as a message."""
     return (
         f"{title} does not say who chose: mallowmix learns how people differ from what each "

@@ -42,7 +42,7 @@ class Contents:
     seed: int
 
 
-def gather(
+def compute_contents(
     model: AnyModel,
     comparisons: Comparisons,
     *,

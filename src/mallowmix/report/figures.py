@@ -31,7 +31,7 @@ def label(name: object) -> str:
     return escape(text if len(text) <= _LONG else text[: _LONG - 1] + "…", quote=False)
 
 
-def places(model: AnyModel, by_share: list[int]) -> Figure:
+def positions(model: AnyModel, by_share: list[int]) -> Figure:
     """The place of items in every taste, a line each; where there are many, those that split people most and least."""
     names, rows = text_of(model.items), _rows(model)
     low, high = model.sigma[:, rows].min(axis=0) + 1, model.sigma[:, rows].max(axis=0) + 1
@@ -43,7 +43,7 @@ def places(model: AnyModel, by_share: list[int]) -> Figure:
         "hoverinfo": "skip",
     }
     data = [lines | {"type": "scatter", "line": {"color": LINE, "width": 5}, "showlegend": False}]
-    data += [_places_of(model, k, rows, [label(names[i]) for i in rows]) for k in by_share]
+    data += [_positions_of(model, k, rows, [label(names[i]) for i in rows]) for k in by_share]
     axis = {
         "title": {"text": "place, 1 is best"},
         "range": [0.3, model.n_items + 0.7],
@@ -83,7 +83,7 @@ def _breaks(low: NDArray[Any], high: NDArray[Any]) -> list[int | None]:
     ]
 
 
-def _places_of(model: AnyModel, k: int, rows: list[int], names: list[str]) -> Figure:
+def _positions_of(model: AnyModel, k: int, rows: list[int], names: list[str]) -> Figure:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -96,7 +96,7 @@ def _places_of(model: AnyModel, k: int, rows: list[int], names: list[str]) -> Fi
     }
 
 
-def people(theta: Array, seed: int = 0) -> Figure | None:
+def mixtures(theta: Array, seed: int = 0) -> Figure | None:
     """People among the tastes: a histogram for two, a triangle for three, a polygon for more."""
     if theta.shape[1] < 2:
         return None
@@ -322,12 +322,12 @@ def _by_k(choice: Choice, values: list[float], hover: str, **more: Any) -> Figur
         "showlegend": False,
     }
     style = {"line": {"color": LINE, "width": 2}, "marker": {"color": paint, "size": sizes}}
-    told = {"hovertemplate": f"%{{x}} tastes: {hover}<extra></extra>"}
+    hover_text = {"hovertemplate": f"%{{x}} tastes: {hover}<extra></extra>"}
     axes = {
         "xaxis": {"title": {"text": "number of tastes"}, "tickvals": k, "showgrid": False},
         "yaxis": {},
     }
-    return _figure([line | style | told | more], height=300, **axes)
+    return _figure([line | style | hover_text | more], height=300, **axes)
 
 
 def _finite(value: float) -> float:

@@ -15,7 +15,7 @@ from mallowmix.report import data_limits as limits
 from mallowmix.report import figures
 from mallowmix.report import page_parts as views
 from mallowmix.report import report_text as words
-from mallowmix.report.contents import Contents, gather
+from mallowmix.report.contents import Contents, compute_contents
 from mallowmix.report.glossary import TERMS
 from mallowmix.typing import Progress
 
@@ -37,8 +37,8 @@ class Report:
     def save(self, path: str | Path) -> None:
         """Write the page, whole or not at all."""
         text = self.html()
-        with replacing(Path(path)) as place:
-            place.write_text(text, encoding="utf-8", newline="\n")
+        with replacing(Path(path)) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
 
     def _repr_html_(self) -> str:
         from mallowmix.data.text import list_of
@@ -106,7 +106,7 @@ def make_report(
     'What people like'
     """
     _template()  # what is missing is better said before the work than after it
-    found = gather(
+    found = compute_contents(
         model,
         comparisons,
         n_replicates=n_replicates,
@@ -128,9 +128,9 @@ def _template() -> Any:
         raise FileError(
             f"A report needs {error.name}, which is not installed: pip install 'mallowmix[web]'."
         ) from None
-    places = jinja2.FileSystemLoader(_HERE / "templates")
+    loader = jinja2.FileSystemLoader(_HERE / "templates")
     return jinja2.Environment(
-        loader=places, autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
     ).get_template("report.html")
 
 
@@ -159,11 +159,11 @@ def _values(found: Contents, title: str) -> dict[str, Any]:
 
 def _figures(found: Contents, by_share: list[int]) -> dict[str, Any]:
     drawn = {
-        "people": figures.people(found.theta, found.seed),
+        "people": figures.mixtures(found.theta, found.seed),
         "largest": figures.largest_share(found.mixing),
     }
     if found.model.n_components > 1:
-        drawn["places"] = figures.places(found.model, by_share)
+        drawn["places"] = figures.positions(found.model, by_share)
     if found.against_one is not None:
         drawn["calibration"] = figures.calibration(found.against_one.reliability)
     if found.choice is not None and found.choice.table:

@@ -25,12 +25,12 @@ _NEAR = 4.0  # percent of a track within which dots cover each other
 View = dict[str, Any]
 
 
-def tastes(found: Contents) -> list[View]:
+def components(found: Contents) -> list[View]:
     """One card a taste, the largest share first."""
-    return [_taste(found, row["component"] - 1) for row in found.model.table()]
+    return [_component(found, row["component"] - 1) for row in found.model.table()]
 
 
-def _taste(found: Contents, k: int) -> View:
+def _component(found: Contents, k: int) -> View:
     model, sure = found.model, found.intervals
     ranking = [_line(model, sure, k, int(i)) for i in model.order[k]]
     beta = model.beta()[k][np.ix_(model.order[k], model.order[k])]  # by place
@@ -61,21 +61,21 @@ def _range(sure: Intervals | None, k: int) -> str:
 
 def _line(model: AnyModel, sure: Intervals | None, k: int, i: int) -> View:
     """An item's place, its range, and where these lie on a track from the first place to the last, in percent."""
-    place = int(model.sigma[k, i])
+    position = int(model.sigma[k, i])
     low, high = (
         (int(sure.position_low[k, i]), int(sure.position_high[k, i]))
         if sure is not None
-        else (place, place)
+        else (position, position)
     )
     track = 100 / max(model.n_items - 1, 1)
     shown = {
-        "at": round(track * place, 2),
+        "at": round(track * position, 2),
         "left": round(track * low, 2),
         "width": round(track * (high - low), 2),
     }
     words_ = f"{low + 1}" if low == high else f"{low + 1}–{high + 1}"
     return {
-        "place": place + 1,
+        "place": position + 1,
         "name": printable(model.items[i]),
         "range": words_,
         "sure": sure is not None,

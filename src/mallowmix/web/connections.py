@@ -52,7 +52,7 @@ def shown(url: sa.URL) -> str:
     )
 
 
-def make_engine(url: sa.URL, *, writing: bool) -> sa.Engine:
+def sql_engine(url: sa.URL, *, writing: bool) -> sa.Engine:
     """An engine for the one writer, or for readers, each statement of which sees what is committed."""
     if url.drivername == "sqlite":
         return _sqlite(url, writing=writing)

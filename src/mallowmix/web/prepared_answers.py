@@ -26,7 +26,7 @@ _KEY = np.uint64(0)
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class ServedModel:
     """A model with its number in the database; 0 is the one given on the command line."""
 
     version: int
@@ -58,7 +58,7 @@ class Fitted:
         rows = self.model.table()
         for row in rows:
             row["items"] = [str(item) for item in row["items"]]
-            row["telling"] = telling_choice(self.model, row["component"] - 1)
+            row["telling"] = distinguishing_choice(self.model, row["component"] - 1)
         return rows
 
     @cached_property
@@ -93,8 +93,8 @@ class Fitted:
                 :_BEST
             ]
             some.sort()
-        best, told = most_telling(theta, self.prepared.beta, codes[some], 1, self.narrow)
-        return int(some[best[0]]), float(told[0])
+        best, nats = most_telling(theta, self.prepared.beta, codes[some], 1, self.narrow)
+        return int(some[best[0]]), float(nats[0])
 
     def comparisons(self, block: Block) -> Comparisons:
         """The same choices as the library takes them."""
@@ -116,7 +116,7 @@ class Fitted:
                 self.question(block, low * Q + high)
 
 
-def telling_choice(model: AnyModel, k: int) -> dict[str, Any] | None:
+def distinguishing_choice(model: AnyModel, k: int) -> dict[str, Any] | None:
     """The choice that component k makes and the others do not: the pair with the largest lead over every other component."""
     if model.n_components < 2 or model.n_items < 2:
         return None

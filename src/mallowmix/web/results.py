@@ -7,13 +7,13 @@ import numpy as np
 from mallowmix.engine import Block
 from mallowmix.infer.gibbs_draws import weight_intervals
 from mallowmix.infer.rank_items import rank
-from mallowmix.web.prepared_answers import Fitted
+from mallowmix.web.prepared_answers import ServedModel
 
 LEVEL = 0.9
 _DIFFERENCES = 5
 
 
-def mixture(fitted: Fitted, block: Block) -> list[dict[str, Any]]:
+def mixture(fitted: ServedModel, block: Block) -> list[dict[str, Any]]:
     """One entry a taste, in the model's order by share: the person's weight, its interval, and the crowd's share."""
     found = weight_intervals(fitted.model, fitted.comparisons(block), level=LEVEL, n_jobs=1)
     rows = []
@@ -29,7 +29,7 @@ def mixture(fitted: Fitted, block: Block) -> list[dict[str, Any]]:
     return rows
 
 
-def ranking(fitted: Fitted, block: Block, n_top: int | None = None) -> list[dict[str, Any]]:
+def ranking(fitted: ServedModel, block: Block, n_top: int | None = None) -> list[dict[str, Any]]:
     """The person's items, best first, with the range of each place and the crowd's place."""
     crowd = {str(line.item): line.position for line in fitted.crowd}
     lines = rank(fitted.model, fitted.comparisons(block), level=LEVEL, n_top=n_top, n_jobs=1)[0]
@@ -57,11 +57,11 @@ def agreement(lines: list[dict[str, Any]]) -> float:
     """The share of all pairs of items that the person orders as the crowd does."""
     crowd = np.array([line["crowd"] for line in lines])
     pairs = len(crowd) * (len(crowd) - 1) / 2
-    agree = sum(int((crowd[n + 1 :] > place).sum()) for n, place in enumerate(crowd))
+    agree = sum(int((crowd[n + 1 :] > position).sum()) for n, position in enumerate(crowd))
     return agree / pairs if pairs else 1.0
 
 
-def result(fitted: Fitted, block: Block) -> dict[str, Any]:
+def result(fitted: ServedModel, block: Block) -> dict[str, Any]:
     """All of it."""
     lines = ranking(fitted, block)
     return {

@@ -11,7 +11,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from mallowmix.web.rate_limits import Rates
-from mallowmix.web.sessions import COOKIE, Known, digest
+from mallowmix.web.sessions import COOKIE, SessionCache, digest
 from mallowmix.web.settings import Settings
 
 POLICY = "; ".join(
@@ -49,7 +49,7 @@ class TooLarge(Exception):
 class Guard:
     """The first to see a request and the last to see its answer."""
 
-    def __init__(self, app: Any, settings: Settings, known: Known) -> None:
+    def __init__(self, app: Any, settings: Settings, known: SessionCache) -> None:
         self.app, self.settings, self.known = app, settings, known
         self.rates = Rates(settings.rate, 10 * settings.rate)
         self.anonymous = Rates(_ANONYMOUS * settings.rate, 10 * _ANONYMOUS * settings.rate)

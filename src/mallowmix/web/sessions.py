@@ -40,7 +40,7 @@ def link_of(secret: bytes, token: str) -> str:
     return base64.urlsafe_b64encode(made[:18]).decode()
 
 
-class Known:
+class SessionCache:
     """Digests of tokens seen lately and whose they are, so that a vote needs no look-up."""
 
     def __init__(self, most: int = _MOST) -> None:

@@ -62,7 +62,7 @@ class ItemOut(BaseModel):
     name: str
 
 
-class Question(BaseModel):
+class QuestionOut(BaseModel):
     """The next pair, or none when the survey is done. information: what the answer tells of the person, in nats."""
 
     done: bool
@@ -92,7 +92,7 @@ class VoteOut(BaseModel):
     repeated: bool
 
 
-class Choice(Strict):
+class PairChoice(Strict):
     """Someone preferred the winner to the loser, so many times."""
 
     winner: Name
@@ -103,7 +103,7 @@ class Choice(Strict):
 class Choices(Strict):
     """What is known of a person."""
 
-    choices: Annotated[list[Choice], Field(max_length=2000)] = []
+    choices: Annotated[list[PairChoice], Field(max_length=2000)] = []
 
 
 class PredictIn(Choices):
@@ -238,4 +238,4 @@ class PeopleOut(BaseModel):
 class KnownPerson(BaseModel):
     """One known person's choices and what the model makes of them."""
 
-    choices: list[Choice]
+    choices: list[PairChoice]

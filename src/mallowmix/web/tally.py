@@ -56,10 +56,10 @@ class Tally:
             + generator(person, _STEP, n).random(counts.shape)
         )
         cost[np.tril_indices(len(ids))] = np.inf
-        place = {int(number): i for i, number in enumerate(ids)}
+        index = {int(number): i for i, number in enumerate(ids)}
         for low, high in closed:
-            if low in place and high in place:
-                i, j = sorted((place[low], place[high]))
+            if low in index and high in index:
+                i, j = sorted((index[low], index[high]))
                 cost[i, j] = np.inf
         if among is not None:
             wanted = np.array([int(number) in among for number in ids])

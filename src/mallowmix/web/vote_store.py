@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import FileError
-from mallowmix.web.connections import database_url, make_engine, shown
+from mallowmix.web.connections import database_url, shown, sql_engine
 from mallowmix.web.schema import items, meta, migrate, models, people, votes
 from mallowmix.web.writer import Writer
 
@@ -39,9 +39,9 @@ class Person(NamedTuple):
 class Archive:
     """The database as it is read: by a server, and by the process that learns."""
 
-    def __init__(self, place: str) -> None:
-        self.url = database_url(place)
-        self.place, self.reading = shown(self.url), make_engine(self.url, writing=False)
+    def __init__(self, database: str) -> None:
+        self.url = database_url(database)
+        self.database, self.reading = shown(self.url), sql_engine(self.url, writing=False)
 
     def close(self) -> None:
         """Let go."""
@@ -149,9 +149,9 @@ class Archive:
 class Store(Archive):
     """The same with its one writer; opening it makes or upgrades the tables."""
 
-    def __init__(self, place: str, told: Any = lambda n: None) -> None:
-        super().__init__(place)
-        self._writing = make_engine(self.url, writing=True)
+    def __init__(self, database: str, on_commit: Any = lambda n: None) -> None:
+        super().__init__(database)
+        self._writing = sql_engine(self.url, writing=True)
         try:
             with self._writing.begin() as connection:
                 migrate(connection)
@@ -159,9 +159,9 @@ class Store(Archive):
         except DBAPIError as error:
             reason = str(error.orig).strip().splitlines()[0]
             raise FileError(
-                f"{self.place} cannot be used as the database of votes: {reason}."
+                f"{self.database} cannot be used as the database of votes: {reason}."
             ) from None
-        self.writer = Writer(self._writing, told)
+        self.writer = Writer(self._writing, on_commit)
 
     def close(self) -> None:
         """Write what waits and let go."""
@@ -197,7 +197,7 @@ def person_name(number: int) -> str:
     return f"p{number:06d}"
 
 
-def comparisons_of(rows: NDArray[np.int64], names: dict[int, str]) -> Comparisons:
+def comparisons_of_votes(rows: NDArray[np.int64], names: dict[int, str]) -> Comparisons:
     """Rows of `Store.rows` as comparisons."""
     label = np.vectorize(names.__getitem__, otypes=[object])
     user = [person_name(number) for number in rows[:, 1].tolist()]

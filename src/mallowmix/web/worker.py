@@ -22,26 +22,26 @@ from mallowmix.infer.predict import predict_each
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.model_file import dumps, loads
 from mallowmix.web.field_names import in_fields
-from mallowmix.web.vote_store import Archive, comparisons_of, person_name
+from mallowmix.web.vote_store import Archive, comparisons_of_votes, person_name
 
-_TELL = 0.25  # seconds between two words about progress
+_REPORT_EVERY = 0.25  # seconds between two words about progress
 
 
-def main() -> None:
+def run_worker() -> None:
     """Read the request, fit, answer. Whatever goes wrong is the answer, too."""
     request = json.loads(sys.stdin.readline())
     with contextlib.suppress(OSError, AttributeError):
         os.nice(request["nice"])
     warnings.simplefilter("ignore")
     try:
-        _say(refit(request["place"], request["components"]))
+        _print_line(refit(request["database"], request["components"]))
     except MallowmixError as error:
-        _say({"failed": in_fields(error)})
+        _print_line({"failed": in_fields(error)})
 
 
-def refit(place: str, components: int | str) -> dict[str, Any]:
+def refit(database: str, components: int | str) -> dict[str, Any]:
     """Learn from all votes there are; what to remember of it, with the model file in base64."""
-    archive, start = Archive(place), time.monotonic()
+    archive, start = Archive(database), time.monotonic()
     try:
         rows, names = archive.rows()
         before = archive.newest_model()
@@ -49,7 +49,7 @@ def refit(place: str, components: int | str) -> dict[str, Any]:
         archive.close()
     if not len(rows):
         return {"failed": "There are no votes to learn from yet."}
-    votes = comparisons_of(rows, names)
+    votes = comparisons_of_votes(rows, names)
     model = _fitted(votes, components)
     predicted, of = _predicted(before, rows, names)
     return {
@@ -91,10 +91,10 @@ def _predicted(
     earlier, new = np.concatenate([old, new[~later]]), new[later]
     if not len(earlier):
         return None, 0
-    told = comparisons_of(earlier, names)
+    given = comparisons_of_votes(earlier, names)
     users = [person_name(number) for number in new[:, 1].tolist()]
     pairs = [(names[winner], names[loser]) for winner, loser in new[:, 2:].tolist()]
-    chance, _ = predict_each(model, told, users, pairs, n_jobs=1)
+    chance, _ = predict_each(model, given, users, pairs, n_jobs=1)
     return float(np.mean((chance > 0.5) + 0.5 * (chance == 0.5))), len(new)
 
 
@@ -102,25 +102,25 @@ def _later_half(person: Any) -> Any:
     """Which rows are in the later half of their person's; of an odd number, the one in the middle, too."""
     _, number, counts = np.unique(person, return_inverse=True, return_counts=True)
     order = np.argsort(number, kind="stable")
-    place = np.empty(len(person), np.int64)
-    place[order] = np.arange(len(person)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return place >= counts[number] // 2
+    rank = np.empty(len(person), np.int64)
+    rank[order] = np.arange(len(person)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return rank >= counts[number] // 2
 
 
 def _progress() -> Any:
     last = [0.0]
 
-    def tell(step: str, done: int, total: int) -> None:
-        if time.monotonic() - last[0] > _TELL:
+    def report(step: str, done: int, total: int) -> None:
+        if time.monotonic() - last[0] > _REPORT_EVERY:
             last[0] = time.monotonic()
-            _say({"step": step, "done": int(done), "total": int(total)})
+            _print_line({"step": step, "done": int(done), "total": int(total)})
 
-    return tell
+    return report
 
 
-def _say(line: dict[str, Any]) -> None:
+def _print_line(line: dict[str, Any]) -> None:
     print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_worker()

@@ -46,9 +46,11 @@ class Job(NamedTuple):
 class Writer:
     """Runs all writes of a server, one transaction at a time."""
 
-    def __init__(self, engine: sa.Engine, told: Callable[[int], None] = lambda n: None) -> None:
-        """`told` hears after each commit how many decided votes were in it."""
-        self.engine, self.told = engine, told
+    def __init__(
+        self, engine: sa.Engine, on_commit: Callable[[int], None] = lambda n: None
+    ) -> None:
+        """`on_commit` is called after each commit how many decided votes were in it."""
+        self.engine, self.on_commit = engine, on_commit
         self.healthy, self.commits = True, 0
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._connection: sa.Connection | None = None
@@ -79,7 +81,7 @@ class Writer:
         while open_for_more:
             jobs, open_for_more = self._gather()
             if jobs:
-                self._settle(jobs)
+                self._commit(jobs)
 
     def _gather(self) -> tuple[list[Job], bool]:
         """Wait for one job, then take all that wait with it."""
@@ -92,14 +94,14 @@ class Writer:
             first = self._queue.get_nowait()
         return jobs, False
 
-    def _settle(self, jobs: list[Job]) -> None:
+    def _commit(self, jobs: list[Job]) -> None:
         """Write and answer; jobs that spoil each other's transaction (a person deleted meanwhile, say) are tried one by one."""
         try:
             answers = self._transaction(jobs)
         except IntegrityError as error:
             if len(jobs) > 1:
                 for job in jobs:
-                    self._settle([job])
+                    self._commit([job])
             else:
                 _answer(jobs, [GONE if isinstance(jobs[0].what, Vote) else error])
         except Exception as error:
@@ -109,7 +111,7 @@ class Writer:
         else:
             done = zip(jobs, answers, strict=True)
             self.healthy, self.commits = True, self.commits + 1
-            self.told(
+            self.on_commit(
                 sum(
                     answer == STORED and isinstance(job.what, Vote) and job.what.choice != 0
                     for job, answer in done
@@ -146,13 +148,13 @@ def _answer(jobs: list[Job], answers: list[Any]) -> None:
         by_loop.setdefault(job.loop, []).append((job.answer, answer))
     for loop, pairs in by_loop.items():
         if loop is None:
-            _settle_all(pairs)
+            _resolve(pairs)
         else:
             with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
-                loop.call_soon_threadsafe(_settle_all, pairs)
+                loop.call_soon_threadsafe(_resolve, pairs)
 
 
-def _settle_all(pairs: list[tuple[Any, Any]]) -> None:
+def _resolve(pairs: list[tuple[Any, Any]]) -> None:
     for future, answer in pairs:
         if future.done():  # whoever waited has gone
             continue

@@ -12,7 +12,7 @@ from mallowmix.errors import DataError, Option, check_choice
 from mallowmix.writers.weak_orders import rankings_of
 
 
-def table_of(comparisons: Comparisons, form: str = "comparisons") -> pa.Table:
+def as_table(comparisons: Comparisons, form: str = "comparisons") -> pa.Table:
     """The comparisons in that form; what it cannot hold (fractions, contradictions) is an error that says so."""
     check_choice("form", form, tuple(FORMS))
     return FORMS[form](comparisons)
