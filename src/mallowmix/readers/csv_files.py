@@ -1,4 +1,4 @@
-"""CSV and TSV: labels are text, only the empty field is missing, and a mistake is named by its line."""
+"""CSV and TSV files: labels are text, only the empty field is missing, errors name their line."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ _BLOCK = 1 << 20
 
 
 def open_csv(path: Path) -> Input:
-    """A text file, which may be compressed."""
+    """Open a CSV or TSV file, which may be compressed."""
     with decompression_errors(path):
         names = _header(path)
     check_width(str(path), len(names))
@@ -58,7 +58,7 @@ def _header(path: Path) -> list[str]:
 
 
 def _read(path: Path, names: list[str], n_fields: int) -> pa.Table:
-    """The named columns, all as text: a weight is turned into a number where its line can be told."""
+    """Read the named columns as text; weights become numbers later, where their line is known."""
     try:
         with open_bytes(path) as file:
             return pa_csv.read_csv(
@@ -78,7 +78,7 @@ def _read(path: Path, names: list[str], n_fields: int) -> pa.Table:
 
 
 def _explained(path: Path, n_fields: int, reason: str) -> FileError:
-    """What is wrong with a file that pyarrow could not read, found by going through it line by line."""
+    """Find what is wrong with a file that pyarrow could not read, line by line."""
     if "UTF8" in reason:
         return _not_utf8(path)
     wrong = [(line, len(fields)) for line, fields in _records(path) if len(fields) != n_fields]
@@ -94,7 +94,7 @@ def _explained(path: Path, n_fields: int, reason: str) -> FileError:
 
 
 def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Every record, header first, with the line that it starts on; a blank line is a line but no record."""
+    """Yield every record, header first, with the line that it starts on (no blank lines)."""
     with (
         open_bytes(path) as file,
         io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text,
@@ -114,7 +114,7 @@ def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[st
 
 
 def _check_quotes(path: Path) -> None:
-    """A quote that never closes swallows every line after it: an odd number of quotes calls for a closer look."""
+    """Look for a quote that never closes: it would hide the lines after it."""
     with open_bytes(path) as file:
         odd = sum(block.count(b'"') for block in iter(lambda: file.read(_BLOCK), b"")) % 2
     if odd:
@@ -123,7 +123,7 @@ def _check_quotes(path: Path) -> None:
 
 
 def _line_of(path: Path, row: int) -> int:
-    """The line that the given row, counted from 0 after the header, starts on."""
+    """Return the line that a row, counted from 0 after the header, starts on."""
     # the header is number −1
     return next(line for number, (line, _) in enumerate(_records(path), start=-1) if number == row)
 

@@ -1,4 +1,4 @@
-"""Files, folders and globs: which reader a path needs, told by its ending."""
+"""Files, folders and patterns of file names; the ending of a path decides which reader it needs."""
 
 import glob
 import re
@@ -22,7 +22,19 @@ READABLE = (
 
 
 def open_path(source: str | PathLike[str], query: str | None = None) -> Input:
-    """A file, a folder of Parquet files, or all files that a pattern such as votes-*.parquet fits, as one table."""
+    """Open a file, a folder of Parquet files, or all files that match a pattern, as one table.
+
+    Parameters
+    ----------
+    source : path
+        The file, the folder, or a pattern such as votes-*.parquet.
+    query : str
+        A SELECT, where the file is a database.
+
+    Returns
+    -------
+    Input
+    """
     path = Path(source)
     if path.is_dir():
         return joined_inputs([open_parquet(file) for file in _parquet_files(path)], str(path))
@@ -56,7 +68,7 @@ def _open_file(path: Path, query: str | None) -> Input:
 
 
 def matching(pattern: Path) -> list[Path]:
-    """The files that a pattern fits, by name."""
+    """Return the files that match a pattern, sorted by name."""
     anchor = Path(pattern.anchor) if pattern.anchor else Path()
     files = sorted(anchor.glob(str(pattern.relative_to(anchor) if pattern.anchor else pattern)))
     found = [file for file in files if file.is_file() and not re.match(r"[._]", file.name)]
@@ -66,7 +78,7 @@ def matching(pattern: Path) -> list[Path]:
 
 
 def _parquet_files(folder: Path) -> list[Path]:
-    """The Parquet files of a folder by name; hidden ones and those that start with _ are notes of whoever wrote it."""
+    """Return the Parquet files of a folder by name; those that begin with . or _ are metadata."""
     files = sorted(
         file
         for file in folder.iterdir()

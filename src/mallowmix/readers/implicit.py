@@ -1,4 +1,4 @@
-"""Implicit feedback: what was shown and what was clicked. What was clicked is over what was shown beside it and was not."""
+"""Implicit feedback: a clicked item beats those that were shown beside it and not clicked."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,9 +25,24 @@ _YES, _NO = ("1", "1.0", "true", "yes", "y", "t"), ("0", "0.0", "false", "no", "
 def read_implicit_table(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "implicit"
 ) -> Reading:
-    """user, item, clicked and, if people saw several lists, which list: a row for each thing shown.
+    """Read user, item, clicked and, where users saw several lists, list.
 
-    Two things that were both clicked, or both not, say nothing about each other: that is no tie.
+    Two items that were both clicked, or both not clicked, are not compared: that is no tie.
+
+    Parameters
+    ----------
+    source : Input
+        The table.
+    picked : mapping
+        Role to column.
+    options : ReadOptions
+        What to do with gaps, and how much a user counts.
+    form : str
+        The name of the form in the result.
+
+    Returns
+    -------
+    Reading
     """
     columns = source.take(picked)
     clicked, known = _clicked(columns["clicked"], source.where)
@@ -81,7 +96,7 @@ def _comparisons(
 
 
 def _clicked(values: Any, where: Where) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether each row was clicked, and whether that is known."""
+    """Return whether each row was clicked, and whether that is known."""
     column = as_column(values, "clicked")
     if pa.types.is_boolean(column.type):
         return column.fill_null(False).to_numpy(), column.is_valid().to_numpy()

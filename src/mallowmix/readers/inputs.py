@@ -1,4 +1,4 @@
-"""A table from anywhere, before it is known what it holds: the names of its columns, and a way to take some of them."""
+"""A table from any source, before its form is known: column names, and their reader."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +15,19 @@ MOST_COLUMNS = 100_000  # more than this is no table of choices, whatever it is 
 
 
 class Input(NamedTuple):
-    """A table: `title` begins messages about it; `take` goes from {our name: theirs} to {our name: column}."""
+    """A table whose columns are read on demand.
+
+    Attributes
+    ----------
+    title : str
+        The name of the source, which begins messages about it.
+    names : list
+        The names of the columns.
+    take : callable
+        Reads columns: {role: name} to {role: column}.
+    where : callable
+        Row number to text that locates the row, as in "votes.csv line 7".
+    """
 
     title: str
     names: list[Any]
@@ -31,7 +43,7 @@ class FilePart(NamedTuple):
 
 
 def check_width(title: str, n_columns: int) -> None:
-    """Refuse a table that is too wide to be one."""
+    """Refuse a table with too many columns."""
     if n_columns > MOST_COLUMNS:
         raise FileError(
             f"{title} has {n_columns:,} columns, where at most {MOST_COLUMNS:,} are read: is it "
@@ -41,7 +53,7 @@ def check_width(title: str, n_columns: int) -> None:
 
 
 def joined_inputs(parts: list[Input], title: str) -> Input:
-    """Several files that are one table; every one must have the columns that are taken, in one type."""
+    """Concatenate files to one table; their columns must have the same types."""
     if len(parts) == 1:
         return parts[0]
     names = list(dict.fromkeys(name for part in parts for name in part.names))
@@ -62,7 +74,7 @@ def joined_inputs(parts: list[Input], title: str) -> Input:
 
 
 def _present(part: Input, picked: Mapping[str, Any], parts: list[Input]) -> Mapping[str, Any]:
-    """What is asked of every part, where this one has it all."""
+    """Check that a part has every column that is picked."""
     for ours, theirs in picked.items():
         if theirs not in part.names:
             other = next(each for each in parts if theirs in each.names)
@@ -75,7 +87,7 @@ def _present(part: Input, picked: Mapping[str, Any], parts: list[Input]) -> Mapp
 
 
 def _one_column(name: str, parts: list[FilePart]) -> pa.ChunkedArray:
-    """One column out of those of the parts; parts without a row have no say in its type."""
+    """Concatenate a column of the parts; empty parts do not determine its type."""
     filled = [part for part in parts if len(part.columns[name])]
     if not filled:
         return parts[0].columns[name]
@@ -98,12 +110,12 @@ NUMBERS = ("weight", "rating", "rank", "clicked")
 
 
 def as_number_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """The column in that type."""
+    """Cast a column to the given type."""
     return column if column.type == kind else column.cast(kind)
 
 
 def as_numbers(values: Any, where: Where, name: str, advice: str) -> pa.ChunkedArray:
-    """A column of numbers as float64, from numbers or their text; the first that is not a number is named."""
+    """Convert a column of numbers, or of their text, to float64; errors name a row."""
     try:
         column = (
             values
@@ -122,7 +134,7 @@ def as_numbers(values: Any, where: Where, name: str, advice: str) -> pa.ChunkedA
 
 
 def as_weights(values: Any, where: Where) -> pa.ChunkedArray:
-    """A column of weights as float64."""
+    """Convert a column of weights to float64."""
     return as_numbers(values, where, "weight", "Weights are counts of at least 0.")
 
 
@@ -141,7 +153,7 @@ def _short(value: Any) -> str:
 
 @contextmanager
 def error_context(title: str) -> Iterator[None]:
-    """Every error names its source; what the operating system refuses is said in its own words."""
+    """Prefix errors with the title of their source; errors of the system become a FileError."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line; values keep their type, lists may stand for sets and rankings."""
+"""JSON lines: one object a line; values keep their type, lists may be sets or rankings."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ _LOOKED_AT = 1000  # lines searched for the names of columns
 
 
 def open_json_lines(path: Path) -> Input:
-    """A file of JSON objects, a line each, which may be compressed; what an object lacks is missing."""
+    """Open a file of JSON objects, one a line; absent keys are missing values."""
     with decompression_errors(path):
         first = [row for _, row in islice(_objects(path), _LOOKED_AT)]
     if not first:
@@ -38,7 +38,7 @@ def open_json_lines(path: Path) -> Input:
 
 
 def _columns(path: Path, picked: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
-    """The columns, batch by batch, so that few lines are Python objects at a time."""
+    """Read the columns in batches, so that few lines are Python objects at a time."""
     chunks: dict[str, list[pa.Array]] = {ours: [] for ours in picked}
     rows = (_checked(row, number, names, path) for number, row in _objects(path))
     while batch := list(islice(rows, _BATCH)):
@@ -48,7 +48,7 @@ def _columns(path: Path, picked: Mapping[str, Any], names: set[str]) -> dict[str
 
 
 def _checked(row: dict[str, Any], number: int, names: set[str], path: Path) -> dict[str, Any]:
-    """A row whose keys the first lines have, too: a weight that comes up later must not be passed over."""
+    """Refuse a row with a role that the first lines do not have: its column would be ignored."""
     for name in row.keys() - names:
         if is_role_name(name):
             raise FileError(
@@ -80,12 +80,12 @@ def _array(values: list[Any], name: str) -> pa.Array:
 
 
 def _nested(value: list[Any]) -> list[list[Any]]:
-    """A ranking in which some places are ties, with every place as a list."""
+    """Write a ranking with ties as a list of lists, one for each position."""
     return [each if isinstance(each, list) else [each] for each in value]
 
 
 def one_type(parts: list[pa.Array], name: str) -> pa.ChunkedArray:
-    """Arrays of one column as one; where all is missing so far, the type comes from the others."""
+    """Concatenate arrays of one column; arrays without any value take the type of the others."""
     kinds = list(dict.fromkeys(part.type for part in parts if not pa.types.is_null(part.type)))
     if len(kinds) > 1 and all(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds
@@ -100,7 +100,7 @@ def one_type(parts: list[pa.Array], name: str) -> pa.ChunkedArray:
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every object with its line; blank lines are none."""
+    """Yield every object with its line number; blank lines are skipped."""
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
@@ -137,7 +137,7 @@ def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
 
 
 class _Twice(Exception):
-    """A key that is there twice."""
+    """A key that occurs twice."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

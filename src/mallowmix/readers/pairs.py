@@ -1,4 +1,4 @@
-"""A table of pairs to predict: two columns of items and, if there is one, a column of users."""
+"""A table of pairs to predict: two columns of items and, optionally, a column of users."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ NAMES = (("first", "second"), ("item_a", "item_b"), ("left", "right"), ("winner"
 
 
 class WantedPairs(NamedTuple):
-    """The rows of the table: couples of items, whom each is for (None: everybody), and the names of the two columns."""
+    """Pairs of items, the user of each (None: all users), and the names of the two columns."""
 
     pairs: list[tuple[Any, Any]]
     users: list[Any] | None
@@ -19,7 +19,7 @@ class WantedPairs(NamedTuple):
 
 
 def read_pairs(path: Path) -> WantedPairs:
-    """Pairs from a file (.csv, .tsv, .jsonl, .parquet, …); the columns are called as in `NAMES`, the first that fits."""
+    """Read pairs from a file (.csv, .tsv, .jsonl, .parquet, …); columns as in `NAMES`."""
     with error_context(str(path)):
         source = open_path(path)
         taken = next((both for both in NAMES if set(both) <= set(source.names)), None)
@@ -39,7 +39,7 @@ def read_pairs(path: Path) -> WantedPairs:
 
 
 def _filled(column: Any, where: Any) -> list[Any]:
-    """A column as a list; every row must have a value."""
+    """Convert a column to a list; every row must have a value."""
     values = column.to_pylist()
     for row, value in enumerate(values):
         if value is None:

@@ -1,4 +1,4 @@
-"""Rankings: a row for each place, or a row a person: a list, the items in order, or a place for each item."""
+"""Rankings: a row for each position, or a row a person: a list, the items in order, or a position for each item."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,13 +24,13 @@ ORDERS = Roles(("user",), ("weight",), numbered="rank")
 POSITIONS = Roles(("user",), ("weight",))
 
 
-class Entries(NamedTuple):
-    """A row for each item that a ranking lists: whose, which ranking, what, its place."""
+class LabelledEntries(NamedTuple):
+    """A row for each item that a ranking lists: whose, which ranking, what, its position."""
 
     user: Any  # labels, one for each ranking
     ranking: NDArray[np.int64]
     item: Any  # labels
-    place: NDArray[np.float64]
+    position: NDArray[np.float64]
     weight: Any = None
 
 
@@ -39,10 +39,10 @@ def read_long(
 ) -> Reading:
     """user, item, rank: less is better, equal is a tie; rows without a rank are not ranked."""
     columns = source.take(picked)
-    place = _positions(columns["rank"], source.where, options)
-    user = _users(columns, len(place), options, source)
+    position = _positions(columns["rank"], source.where, options)
+    user = _users(columns, len(position), options, source)
     item = as_column(columns["item"], picked["item"])
-    keep = _kept({"user": user, "item": item}, ~np.isnan(place), options, source.where)
+    keep = _kept({"user": user, "item": item}, ~np.isnan(position), options, source.where)
     mask = pa.array(keep)
     which = [user.filter(mask)]
     if "list" in columns:
@@ -51,8 +51,8 @@ def read_long(
     _, first, ranking = np.unique(
         np.stack(coded, axis=1), axis=0, return_index=True, return_inverse=True
     )
-    entries = Entries(
-        which[0].take(pa.array(first)), ranking.reshape(-1), item.filter(mask), place[keep]
+    entries = LabelledEntries(
+        which[0].take(pa.array(first)), ranking.reshape(-1), item.filter(mask), position[keep]
     )
     return _reading(entries, options, form, picked)
 
@@ -69,20 +69,20 @@ def read_lists(
     _check_all_ranked(
         [n for n, order in enumerate(orders) if order], len(orders), options, source.where
     )
-    labels, ranking, place = [], [], []
+    labels, ranking, position = [], [], []
     for number, n in enumerate(rows):
-        for position, group in enumerate(_groups(orders[n], source.where, n)):
+        for level, group in enumerate(_groups(orders[n], source.where, n)):
             labels += group
             ranking += [number] * len(group)
-            place += [float(position)] * len(group)
+            position += [float(level)] * len(group)
     _check_once(labels, ranking, rows, source.where)
-    people = user.take(pa.array(rows, pa.int64()))
+    users = user.take(pa.array(rows, pa.int64()))
     weight = _weights(columns, rows, source.where)
-    entries = Entries(
-        people,
+    entries = LabelledEntries(
+        users,
         np.array(ranking, np.int64),
         as_column(labels, picked["ranking"]),
-        np.array(place),
+        np.array(position),
         weight,
     )
     return _reading(entries, options, form, picked)
@@ -91,7 +91,7 @@ def read_lists(
 def read_wide(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
 ) -> Reading:
-    """A row a person: rank_1, rank_2, … hold items, best first; or else a column for each item holds its place."""
+    """A row a person: rank_1, rank_2, … hold items, best first; or else a column for each item holds its position."""
     ordered = numbered(source.names, "rank")
     ordered = [name for name in ordered if name not in picked.values()]
     others = [name for name in source.names if name not in picked.values()]
@@ -106,8 +106,8 @@ def read_wide(
     columns = [taken[f"item {n}"] for n in range(len(names))]
     user = _users(taken, len(columns[0]), options, source)
     read = _by_order if ordered else _by_position
-    row, item, place = read(columns, names, options, source.where)
-    return _wide(row, item, place, user, taken, options, form, picked, source.where)
+    row, item, position = read(columns, names, options, source.where)
+    return _wide(row, item, position, user, taken, options, form, picked, source.where)
 
 
 def _users(
@@ -120,7 +120,7 @@ def _users(
 def _wide(
     row: NDArray[Any],
     item: Any,
-    place: NDArray[Any],
+    position: NDArray[Any],
     user: Any,
     taken: Any,
     options: ReadOptions,
@@ -131,22 +131,22 @@ def _wide(
     _check_all_ranked(np.unique(row), len(user), options, where)
     keep = _named(user, options, where)[row]
     rows, ranking = np.unique(row[keep], return_inverse=True)
-    item, place = item.filter(pa.array(keep)), place[keep]
+    item, position = item.filter(pa.array(keep)), position[keep]
     weight = _weights(taken, rows.tolist(), where)
     _check_once(item.to_pylist(), ranking.tolist(), rows.tolist(), where)
     return _reading(
-        Entries(user.take(pa.array(rows)), ranking, item, place, weight), options, form, picked
+        LabelledEntries(user.take(pa.array(rows)), ranking, item, position, weight), options, form, picked
     )
 
 
 def _by_order(
     columns: list[Any], names: Sequence[Any], options: ReadOptions, where: Where
 ) -> tuple[Any, ...]:
-    """Columns hold items; the place is the column's. A gap in the middle leaves the order as it is."""
+    """Columns hold items; the position is the column's. A gap in the middle leaves the order as it is."""
     cells = [as_column(column, name) for column, name in zip(columns, names, strict=True)]
     present = [~gaps(cell) for cell in cells]
     row = np.concatenate([np.flatnonzero(there) for there in present])
-    place = np.repeat(np.arange(len(cells), dtype=np.float64), [there.sum() for there in present])
+    position = np.repeat(np.arange(len(cells), dtype=np.float64), [there.sum() for there in present])
     kept = [cell.filter(pa.array(there)) for cell, there in zip(cells, present, strict=True)]
     kinds = {cell.type for cell in kept if len(cell)}
     kept = [cell if len(kinds) <= 1 else _text(cell) for cell in kept if len(cell)]
@@ -154,22 +154,22 @@ def _by_order(
         [chunk for cell in kept for chunk in cell.chunks],
         type=kept[0].type if kept else pa.string(),
     )
-    return row, item, place
+    return row, item, position
 
 
 def _by_position(
     columns: list[Any], names: Sequence[Any], options: ReadOptions, where: Where
 ) -> tuple[Any, ...]:
-    """Columns are items and hold places, 1 is best."""
-    places = np.stack(
+    """Columns are items and hold positions, 1 is best."""
+    positions = np.stack(
         [
             _positions(column, where, options, name)
             for column, name in zip(columns, names, strict=True)
         ],
         axis=1,
     )
-    row, item = np.nonzero(~np.isnan(places))
-    return row, as_column(list(names), "item").take(pa.array(item)), places[row, item]
+    row, item = np.nonzero(~np.isnan(positions))
+    return row, as_column(list(names), "item").take(pa.array(item)), positions[row, item]
 
 
 def _text(cell: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -188,11 +188,11 @@ def _positions(
     )
     if pa.types.is_string(column.type):
         column = pc.if_else(pc.equal(column, ""), None, column)
-    place = as_numbers(
+    position = as_numbers(
         column, where, f"position{of}", "Positions are numbers from 1, and 1 is best."
     ).to_numpy()
-    place = np.array(place, np.float64)
-    zero, wrong = place == 0, (place < 0) | np.isinf(place)
+    position = np.array(position, np.float64)
+    zero, wrong = position == 0, (position < 0) | np.isinf(position)
     if options.zero == "error" and zero.any():
         raise DataError(
             f"{where(int(np.argmax(zero)))}: the position{of} is 0, which may mean the best or not "
@@ -204,12 +204,12 @@ def _positions(
         )
     if wrong.any():
         raise DataError(
-            f"{where(int(np.argmax(wrong)))}: the position{of} is {place[np.argmax(wrong)]:g}. "
+            f"{where(int(np.argmax(wrong)))}: the position{of} is {position[np.argmax(wrong)]:g}. "
             "Positions are numbers from 1, and 1 is best; leave empty what is not ranked."
         )
     if options.zero == "missing":
-        place[zero] = np.nan
-    return place
+        position[zero] = np.nan
+    return position
 
 
 def _kept(
@@ -304,7 +304,7 @@ def _weights(
 
 
 def _reading(
-    entries: Entries, options: ReadOptions, form: str, picked: Mapping[str, Any]
+    entries: LabelledEntries, options: ReadOptions, form: str, picked: Mapping[str, Any]
 ) -> Reading:
     if not len(entries.ranking):
         raise DataError("There are no rankings: not one item has a position.")
@@ -315,7 +315,7 @@ def _reading(
         who,
         entries.ranking,
         what,
-        entries.place,
+        entries.position,
         items,
         users,
         entries.weight,
@@ -330,7 +330,7 @@ def reading_of_rankings(
     form: str = "rankings",
     picked: Mapping[str, Any] | None = None,
 ) -> Reading:
-    """Every two things that a ranking puts in different places are compared."""
+    """Every two things that a ranking puts in different positions are compared."""
     lengths = rankings.lengths
     check_fits_memory(int((lengths * (lengths - 1) // 2).sum()))
     n_ties = _tied_pairs(rankings)
@@ -341,12 +341,12 @@ def reading_of_rankings(
         raise DataError("There are no comparisons: no ranking puts one thing over another.")
     total = made.n_comparisons + (0 if options.half else n_ties)
     notes = tie_notes(options, n_ties, 0, total, "pairs")
-    told = {"ties": options.ties or "drop", "n_ties": n_ties, "rankings": rankings, "notes": notes}
-    return Reading(with_user_weights(made, options.per_user), form, picked or {}, **told)
+    counts = {"ties": options.ties or "drop", "n_ties": n_ties, "rankings": rankings, "notes": notes}
+    return Reading(with_user_weights(made, options.per_user), form, picked or {}, **counts)
 
 
 def _tied_pairs(rankings: Rankings) -> float:
-    """How many pairs of things share a place, each ranking counted by its weight."""
+    """How many pairs of things share a position, each ranking counted by its weight."""
     key = rankings.ranking * (int(rankings.place.max(initial=0)) + 1) + rankings.place
     groups, size = np.unique(key, return_counts=True)
     ranking = groups // (int(rankings.place.max(initial=0)) + 1)

@@ -1,4 +1,4 @@
-"""Every source and form: `read` says what it found on the way, `read_comparisons` gives the comparisons."""
+"""Reading from any source in any form: `read_comparisons`, and `read` for the details."""
 
 import warnings
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ def read_comparisons(
     unlisted: Unlisted | None = None,
     zero: Zero = "error",
 ) -> Comparisons:
-    """Comparisons from a file, a database or a table, in any of the forms in which choices come.
+    """Read comparisons from a file, a database or a table, in any of the forms of choices.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def read_comparisons(
     query : str
         A SELECT, for a database.
     self_pairs, missing : {"error", "drop"}
-        What to do with a row that compares a thing with itself, or lacks a value.
+        What to do with a row that compares an item with itself, or lacks a value.
     ties : {"drop", "half", "error"}
         "drop" leaves ties out (with a warning unless it is given), "half" counts each as half a win
         for both sides, "error" refuses them.
@@ -73,21 +73,21 @@ def read_comparisons(
     outcomes : mapping
         Battles: further words to "left", "right", "tie" or "both_bad".
     one_user : bool
-        Whether a table that does not say who chose may be read as one person's.
+        Whether a table that does not say who chose may be read as one user's.
     per_user : {"comparisons", "ratings", "equal"}
-        Ratings, rankings: how much a person counts in learning: by all their comparisons, about as
-        much as the number of their ratings, or as everybody else.
+        Ratings, rankings: how much a user counts in learning: by all their comparisons, about as
+        much as the number of their ratings, or as much as every other user.
     top_items : int
-        Ratings: keep so many of the most rated things.
+        Ratings: keep this many of the most rated items.
     unlisted : {"unknown", "below"}
-        Rankings: nothing is known of what a ranking does not list, or it is below what is listed.
+        Rankings: items that are not listed are not compared, or are below those that are.
     zero : {"error", "missing", "best"}
         Rankings: what the position 0 means.
 
     Returns
     -------
     Comparisons
-        `read` gives them with what was counted on the way.
+        `read` also returns what was counted.
 
     Notes
     -----
@@ -132,7 +132,7 @@ def read(
     unlisted: Unlisted | None = None,
     zero: Zero = "error",
 ) -> Reading:
-    """The same as `read_comparisons`, with what was found on the way.
+    """Read as `read_comparisons` does, and return what was counted as well.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ def read(
     Returns
     -------
     Reading
-        The comparisons, what their source was taken for, and what was counted; nothing is warned
-        about: its `notes` are the warnings.
+        The comparisons, the form of their source, and what was counted; warnings are in its
+        `notes`.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def comparisons_as(
     query: str | None,
     options: ReadOptions,
 ) -> Comparisons:
-    """The comparisons of `read_as`; its notes become warnings of whoever called the public function."""
+    """Return the comparisons of `read_as`; its notes become warnings."""
     found = read_as(format, source, columns, query, options)
     for note in found.notes:
         warnings.warn(note, stacklevel=3)
@@ -187,7 +187,7 @@ def read_as(
     query: str | None,
     options: ReadOptions,
 ) -> Reading:
-    """A source in the form that is named, or in the one that its columns give away."""
+    """Read a source in the form that is named, or in the one that its columns fit."""
     if format is not None:
         check_choice("format", format, NAMES)
     check_columns(columns, list(ROLE_NAMES))
@@ -195,7 +195,7 @@ def read_as(
     notes = () if format is not None else _recognised(found, columns or {}, _title(source))
     comparisons = replace(found.comparisons, frame_kind=frame_kind(source))
     all_notes = (*notes, *found.notes)
-    return replace(found, comparisons=comparisons, said=format is not None, notes=all_notes)
+    return replace(found, comparisons=comparisons, format_given=format is not None, notes=all_notes)
 
 
 def _read(
@@ -278,12 +278,12 @@ def _title(source: Any) -> str:
 
 
 def _recognised(found: Reading, columns: ColumnNames, title: str) -> tuple[DataWarning, ...]:
-    """What the source was taken for, where that is not plain."""
+    """Say which form was recognised, unless it is plain comparisons under the usual names."""
     plain = all(theirs in (ours, columns.get(ours)) for ours, theirs in found.taken.items())
     if found.form == "comparisons" and plain:
         return ()
     taken = ", ".join(
         f"{ours} from {theirs!r}" for ours, theirs in found.taken.items() if ours != theirs
     )
-    said = f"{title} was read as {found.form}{f' ({taken})' if taken else ''}; pass "
-    return (DataWarning(said, Option("format", found.form), " to say so yourself."),)
+    text = f"{title} was read as {found.form}{f' ({taken})' if taken else ''}; pass "
+    return (DataWarning(text, Option("format", found.form), " to say so yourself."),)

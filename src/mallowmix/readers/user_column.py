@@ -1,4 +1,4 @@
-"""Whose choices these are: the column of people, or the reason why there must be one."""
+"""The column of users, or the reason why there must be one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from mallowmix.errors import DataError, Option, Part
 
-ONE_USER = "everybody"
+ONE_USER = "everybody"  # words: ok (the label in results)
 
 
 def user_column(columns: Mapping[str, Any], n_rows: int, *, one_user: bool, title: str) -> Any:
-    """The people's column; one person for all rows where there is none and the caller insists."""
+    """Return the column of users; a single user where there is none and `one_user`."""
     if "user" in columns:
         return columns["user"]
     if not one_user:
@@ -20,7 +20,7 @@ def user_column(columns: Mapping[str, Any], n_rows: int, *, one_user: bool, titl
 
 
 def no_user_message(title: str) -> tuple[Part, ...]:
-    """Why users are needed, as a message."""
+    """Explain why users are needed, as parts of a message."""
     return (
         f"{title} does not say who chose: mallowmix learns how people differ from what each "
         "of them "

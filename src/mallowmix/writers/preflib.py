@@ -74,8 +74,8 @@ def _orders(rankings: Rankings) -> dict[str, int]:
     return dict(orders)
 
 
-def _written(items: np.ndarray, places: np.ndarray) -> str:
-    groups = np.split(items, np.flatnonzero(np.diff(places)) + 1)
+def _written(items: np.ndarray, positions: np.ndarray) -> str:
+    groups = np.split(items, np.flatnonzero(np.diff(positions)) + 1)
     return ",".join(
         str(group[0]) if len(group) == 1 else "{" + ",".join(map(str, group)) + "}"
         for group in groups

@@ -30,8 +30,8 @@ def rankings_of(comparisons: Comparisons) -> Rankings:
         raise DataError("There are no comparisons to make rankings of.")
     whose = np.array([m for m, _, _ in parts])
     ranking = np.repeat(np.arange(len(parts)), [len(items) for _, items, _ in parts])
-    item, place = (np.concatenate([part[n] for part in parts]) for n in (1, 2))
-    found = Rankings.from_codes(whose, ranking, item, place, comparisons.items, comparisons.users)
+    item, position = (np.concatenate([part[n] for part in parts]) for n in (1, 2))
+    found = Rankings.from_codes(whose, ranking, item, position, comparisons.items, comparisons.users)
     _check_same(found, comparisons)
     return found
 
@@ -66,13 +66,13 @@ def _check_same(rankings: Rankings, comparisons: Comparisons) -> None:
 def _differs(made: Comparisons, comparisons: Comparisons) -> NDArray[np.bool_]:
     """Which people's rows are not the same in both."""
     Q = comparisons.n_items
-    keys = [votes.user.astype(np.int64) * Q * Q + votes.pair for votes in (made, comparisons)]
+    keys = [rows.user.astype(np.int64) * Q * Q + rows.pair for rows in (made, comparisons)]
     differs = np.zeros(comparisons.n_users, bool)
     _, mine, theirs = np.intersect1d(*keys, assume_unique=True, return_indices=True)
-    for votes, there in zip((made, comparisons), (mine, theirs), strict=True):
-        alone = np.ones(len(votes), bool)
+    for rows, there in zip((made, comparisons), (mine, theirs), strict=True):
+        alone = np.ones(len(rows), bool)
         alone[there] = False
-        differs[votes.user[alone]] = True
+        differs[rows.user[alone]] = True
     other = made.weight[mine] != comparisons.weight[theirs]
     differs[comparisons.user[theirs[other]]] = True
     return differs
