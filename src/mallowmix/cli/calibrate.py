@@ -1,4 +1,4 @@
-"""`mallowmix calibrate`: learn from people themselves how far a model's predictions about a person can be trusted."""
+"""`mallowmix calibrate`: make a model's predicted probabilities about a person reliable."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,11 +42,12 @@ def calibrate_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Calibrate a model, so that its predictions about a person hold up.
+    """Calibrate a model, so that its predicted probabilities about a person are reliable.
 
-    Part of each person's comparisons is given, the rest predicted; what one comparison counts for and how wide the prior is are
-    set so that the predicting is best. Best with people whom the model has not seen; with the votes that it was learnt from,
-    models are learnt from two thirds of the people and judged on the others.
+    Part of each person's comparisons is given, the rest predicted; the likelihood weight of a
+    comparison and the width of the prior are chosen to predict best. Use people whom the model has
+    not seen; with the votes that it was learnt from, models are learnt from two thirds of the
+    people and judged on the others.
     """
     keep_quiet(quiet)
     target = output or model

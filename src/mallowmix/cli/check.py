@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import new_table, percent
+from mallowmix.cli.model_text import counted, new_table, percent
 from mallowmix.cli.option_values import Json, at_least
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, screen
@@ -20,7 +20,7 @@ def check_command(
             "--n-components",
             parser=at_least(1),
             metavar="NUMBER",
-            help="Also say whether this data can support so many shared rankings.",
+            help="Also say whether this data can support this number of shared rankings.",
             show_default=False,
         ),
     ] = None,
@@ -74,7 +74,7 @@ def _three(spread: dict[str, float]) -> str:
 
 
 def _read_as(report: Any) -> list[tuple[str, str]]:
-    """What is known from how the votes were read."""
+    """List how the votes were read."""
     lines = [("read as", report.form)]
     done = {"drop": "left out", "half": "half a win for both sides", "error": "refused"}[
         report.ties
@@ -106,8 +106,8 @@ def _print_concerns(report: Any) -> None:
 def _print_support(support: Any) -> None:
     if support is None:
         return
-    tastes = "1 taste" if support.n_components == 1 else f"{support.n_components} tastes"
+    rankings = counted(support.n_components, "component", "components")
     words = {"yes": "yes", "thin": "only just", "no": "no"}[support.verdict]
-    echo(f"\nCan this data support {tastes}? By rules of thumb, {words}.", style="bold")
+    echo(f"\nCan this data support {rankings}? By rules of thumb, {words}.", style="bold")
     for sentence in support.sentences:
         echo(f"- {sentence}")

@@ -1,4 +1,4 @@
-"""`mallowmix choose-k`: how many shared rankings the comparisons support, with the table and the picture behind it."""
+"""`mallowmix choose-k`: how many shared rankings the comparisons support, and why."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -82,8 +82,8 @@ def choose_k_command(
 ) -> None:
     """Recommend how many shared rankings to learn, with the reason.
 
-    Three things are looked at: how well new people are predicted, whether the rankings are found again in both halves of the
-    people, and which eigenvalues rise above the noise.
+    Three criteria are used: how well new people are predicted, whether the rankings are found again
+    in both halves of the people, and which eigenvalues rise above the noise.
     """
     keep_quiet(quiet)
     outputs = _output_paths(output)

@@ -1,6 +1,7 @@
-"""The app: the commands under one name, and the one place where every error becomes a sentence and an exit code.
+"""The app: all commands under one name; every error becomes a sentence and an exit code here.
 
-Nothing here or in a command's module imports numpy at its top, so that `--help` answers at once; commands import what they need.
+Nothing here or in a command's module imports numpy at its top, so that `--help` answers at once;
+commands import what they need.
 """
 
 import sys
@@ -80,10 +81,10 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """The group of commands; whatever goes wrong inside ends as one sentence on stderr and an exit code."""
+    """The group of commands; any error inside ends as one sentence on stderr and an exit code."""
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Not requested for is False, which typer takes as it is; for None it would first import pydantic, a third of the time."""
+        """Set the default to False: for None, typer would first import pydantic, which is slow."""
         option = super().get_help_option(ctx)
         if option is not None:
             option.default = False
@@ -92,7 +93,7 @@ class Group(TyperGroup):
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **_: Any
     ) -> NoReturn:
-        """Run one command; no arguments at all ask for help."""
+        """Run one command; without arguments, print the help."""
         given = list(sys.argv[1:] if args is None else args)
         with (
             exit_with_code(),
@@ -131,7 +132,8 @@ def _root(
 ) -> None:
     """Learn what a crowd of different people likes from their pairwise choices.
 
-    Start with `mallowmix demo`, or with a file of the columns user, winner, loser: `mallowmix fit votes.csv -k 3`.
+    Start with `mallowmix demo`, or with a file that has the columns user, winner, loser:
+    `mallowmix fit votes.csv -k 3`.
     """
 
 

@@ -1,4 +1,4 @@
-"""`mallowmix compare`: M4 and other systems on the same held-out comparisons, as a table and a picture."""
+"""`mallowmix compare`: M4 and other systems on the same held-out comparisons."""
 
 import warnings
 from pathlib import Path
@@ -54,7 +54,7 @@ def compare_command(
         str,
         typer.Option(
             metavar="people|items|comparisons",
-            help="What is held out: new people (and half of their items), half of everybody's "
+            help="What is held out: new people (and half of their items), half of all users' "
             "items, or single comparisons.",
         ),
     ] = "people",
@@ -112,9 +112,10 @@ def compare_command(
 ) -> None:
     """Measure M4 and other systems on the same held-out comparisons.
 
-    Each learns from the same people and predicts the same choices of the others. A table with the columns user, item, rating is
-    read as ratings: comparisons are made of them, and systems for ratings join in; with rankings, systems for rankings do. A
-    system that fails becomes a row that says why.
+    Each learns from the same people and predicts the same choices of the others. A table with the
+    columns user, item, rating is read as ratings: comparisons are made of them, and systems for
+    ratings take part; with rankings, systems for rankings do. A system that fails becomes a row
+    that says why.
     """
     keep_quiet(quiet)
     outputs = _output_paths(output)

@@ -1,4 +1,4 @@
-"""`mallowmix compare-groups`: which groups of people follow which shared rankings, and whether they differ."""
+"""`mallowmix compare-groups`: whether groups of people follow different shared rankings."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -57,7 +57,10 @@ def compare_groups_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Compare groups of people by the shared rankings that they follow, with intervals and a test of difference."""
+    """Compare groups of people by the shared rankings that they follow.
+
+    Shares come with intervals, and with a permutation test of the difference between groups.
+    """
     keep_quiet(quiet)
     outputs = [output] if output else []
     for path in outputs:

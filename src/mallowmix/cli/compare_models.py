@@ -15,7 +15,10 @@ def compare_models_command(
     new: Annotated[Path, typer.Argument(help="Another model file.", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Say what changed between two models: rankings, dispersions, shares, items. They may differ in their numbers of each."""
+    """Show what changed between two models: rankings, dispersions, shares, items.
+
+    The models may differ in their numbers of components and items.
+    """
     from mallowmix.assess.model_diff import compare_models
     from mallowmix.model.model_file import load
 

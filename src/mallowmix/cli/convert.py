@@ -1,4 +1,4 @@
-"""`mallowmix convert`: votes from any form into any other, or a profile of voters drawn from a model."""
+"""`mallowmix convert`: votes from any form into any other, or voters drawn from a model."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -50,7 +50,7 @@ def convert_command(
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
 ) -> None:
-    """Turn votes from any form into any other; or draw a profile of voters from a model, for packages with voting rules.
+    """Convert votes from any form into any other, or draw a profile of voters from a model.
 
     Rankings, ratings and PrefLib can only hold comparisons that come from one ranking a person.
     """
@@ -74,7 +74,7 @@ def convert_command(
 
 
 def _form(output: Path, to: str | None) -> str:
-    """The form to write; what an ending cannot hold is refused before anything is read."""
+    """Return the form to write; refuse what the ending cannot hold before anything is read."""
     from mallowmix.errors import check_choice
     from mallowmix.writers.files import check_writable
 

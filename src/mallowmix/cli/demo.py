@@ -1,4 +1,4 @@
-"""`mallowmix demo`: what six hundred people like to eat. What was planted, beside what was found."""
+"""`mallowmix demo`: what six hundred people like to eat; what was planted beside what was found."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -95,7 +95,7 @@ def _row(model: Any, k: int, off: str) -> tuple[str, str, str, str]:
 
 
 def _print_weights(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
-    """A few people's weights: what was planted | what their own choices tell."""
+    """Print a few people's weights: planted, and inferred from their own choices."""
     from mallowmix.infer.weights import weights
 
     some = dishes.comparisons.take_users(range(_PEOPLE))

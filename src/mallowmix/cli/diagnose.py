@@ -1,4 +1,4 @@
-"""`mallowmix diagnose`: what a model rests on and how far it can be trusted."""
+"""`mallowmix diagnose`: what a model rests on and how reliable it is."""
 
 from pathlib import Path
 from typing import Annotated
@@ -45,7 +45,7 @@ def diagnose_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Look a model over: expected error, what sets components apart, where disagreement comes from, calibration, influence.
+    """Diagnose a model: expected error, separation, disagreement, calibration, influence.
 
     VOTES are the comparisons that the model was learnt from.
     """

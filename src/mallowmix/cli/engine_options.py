@@ -1,4 +1,4 @@
-"""Where a command works: the options --engine, --memory, --scheduler and --cache, and the comparisons that they ask for."""
+"""Where a command computes: --engine, --memory, --scheduler and --cache."""
 
 import shutil
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ More: TypeAlias = Annotated[
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """What the four options said, and the files beyond the first."""
+    """The values of the four options, and the files beyond the first."""
 
     engine: str | None = None
     memory: str | None = None
@@ -104,7 +104,7 @@ class EngineChoice:
 
         self.check()
         name = self.engine or ("dask" if self.scheduler else "disk" if self.on_disk else None)
-        run = make_engine(name, n_jobs=n_jobs, memory=self.memory, scheduler=self.scheduler)  # type: ignore[arg-type]
+        run = make_engine(name, n_jobs=n_jobs, memory=self.memory, scheduler=self.scheduler)  # type: ignore
         try:
             yield run
         finally:
@@ -115,8 +115,10 @@ class EngineChoice:
 def opened_comparisons(
     votes: Any, read: Any, choice: EngineChoice, n_jobs: int | None
 ) -> Iterator[Any]:
-    """The comparisons in memory, or on disk; a folder that nobody named or made before is removed
-    when the work is done or an option turns out wrong, and left by a kill.
+    """Yield the comparisons in memory or on disk, and remove a temporary folder afterwards.
+
+    A folder that was neither named nor there before is removed when the work is done or an option
+    turns out wrong; a process that is killed leaves it.
     """
     if not choice.on_disk:
         yield read(votes)
@@ -145,7 +147,7 @@ def _remove_temporary(folder: Path, choice: EngineChoice) -> None:
 
 
 def _reading(read: Any) -> dict[str, Any]:
-    """The options of reading, where only those of plain comparisons may be said."""
+    """Return the reading options that apply to files on disk; refuse all others."""
     usual = {"per_user": "comparisons", "zero": "error", "format": "comparisons", "one_user": False}
     said = {
         name: value

@@ -1,4 +1,4 @@
-"""`mallowmix evaluate`: a model beside the truth. Components are matched so that they differ least, and compared one by one."""
+"""`mallowmix evaluate`: a model beside the truth, component by component."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ def evaluate_command(
     ],
     json: Json = False,
 ) -> None:
-    """Compare a model with the true one: fractions of discordant pairs and errors of the other parameters."""
+    """Compare a model with the true one: discordant pairs, and errors of the other parameters."""
     from mallowmix.model.model_file import load
 
     found, true = load(model), load(truth)
@@ -35,7 +35,13 @@ def evaluate_command(
 def against_truth(
     found: Any, true: Any, found_name: str = "The model", true_name: str = "the truth"
 ) -> dict[str, Any]:
-    """Match the components and measure how far each is off; they are numbered from 1 and come in the order of the truth."""
+    """Match components to the true ones and measure the error of each.
+
+    Returns
+    -------
+    dict
+        Components are numbered from 1 and come in the order of the truth.
+    """
     import numpy as np
 
     from mallowmix.model.permutations import match_components
@@ -55,7 +61,7 @@ def against_truth(
 
 
 def _with_items_of(true: Any, found: Any, found_name: str, true_name: str) -> Any:
-    """The found positions with the items in the order of the truth, matched by text."""
+    """Return the found positions with the items in the order of the truth, matched by text."""
     number = {str(item): i for i, item in enumerate(found.items.tolist())}
     wanted = [str(item) for item in true.items.tolist()]
     odd = sorted(set(number) ^ set(wanted))

@@ -186,7 +186,7 @@ def fit_command(
 
 
 def default_name(votes: Any) -> str:
-    """votes.csv, votes.csv.gz, votes-*.parquet and the folder votes all give votes.m4, a database its own name."""
+    """Return NAME.m4 for NAME.csv, NAME.csv.gz, NAME-*.parquet, a folder or a database NAME."""
     if not isinstance(votes, Path):
         votes = Path(str(votes).partition("?")[0].rpartition("/")[2] or "votes")
     name = votes.resolve().name

@@ -108,7 +108,7 @@ def heldout_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Say how likely a model finds comparisons, per comparison: of people it was not fitted to, this tells models apart."""
+    """Compute the log-likelihood per comparison of people who were not in the fit."""
     keep_quiet(quiet)
     from mallowmix.infer.heldout.heldout_likelihood import heldout
     from mallowmix.infer.heldout.heldout_options import heldout_options_from
@@ -152,14 +152,14 @@ def heldout_command(
 
 
 def _learnt_from(model: Any, comparisons: Any) -> bool:
-    """Whether the model has seen these very comparisons; they are gone through only if they are as many."""
+    """Return whether the model was fitted to these comparisons; hashed only if sizes agree."""
     learnt = (model.report.n_users, model.report.n_comparisons)
     same_size = learnt == (comparisons.n_users, comparisons.n_comparisons)
     return same_size and model.report.was_fitted_to(comparisons.fingerprint())
 
 
 def _values(found: Any, method: str) -> dict[str, Any]:
-    """The result as plain values; null for the standard error of one person, which nobody knows."""
+    """Return the result as plain values; the standard error of one person is null."""
     n = found.n_comparisons
     values = asdict(found) | {
         "method": method,

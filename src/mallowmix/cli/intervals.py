@@ -1,4 +1,4 @@
-"""`mallowmix intervals`: how sure a model is of its places, dispersions and shares."""
+"""`mallowmix intervals`: how certain positions, dispersions and shares of a model are."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,10 +59,10 @@ def intervals_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Say how sure a model is: intervals for every place, dispersion and share, by a bootstrap over the people in VOTES.
+    """Compute intervals for every position, dispersion and share by a bootstrap over people.
 
-    VOTES are the comparisons that the model was learnt from. Places count from 1, and 1 is best. Of more than 20,000 people
-    sums are kept, and samples.
+    VOTES are the comparisons that the model was learnt from. Positions count from 1, and 1 is best.
+    With more than 20,000 people, sums and samples of them are kept.
     """
     keep_quiet(quiet)
     outputs = [output] if output else []
@@ -119,7 +119,7 @@ def _table(found: Any) -> Any:
 def _print_result(found: Any, level: float, top: int) -> None:
     echo(f"Intervals that should hold the truth in {100 * level:g} % of cases, in brackets.\n")
     table = new_table(
-        "component", "share", "phi", "ranking, best first, with places", numeric=("component",)
+        "component", "share", "phi", "ranking, best first, with positions", numeric=("component",)
     )
     table.show_lines = True
     for k in range(len(found.phi)):
@@ -131,13 +131,13 @@ def _print_result(found: Any, level: float, top: int) -> None:
         table.add_row(str(k + 1), share, phi, _position_ranges(found, k, top))
     screen().print(table)
     sure = (found.position_low == found.position_high).mean()
-    echo(f"\n{percent(float(sure))} of all places are certain at this level.")
+    echo(f"\n{percent(float(sure))} of all positions are certain at this level.")
     for note in found.notes:
         echo(note)
 
 
 def _position_ranges(found: Any, k: int, top: int) -> str:
-    """The first items with their runs of places."""
+    """List the first items with their ranges of positions."""
     items, low, high = found.items.tolist(), found.position_low[k], found.position_high[k]
     by_position = sorted(range(len(items)), key=lambda i: found.position[k, i])[:top]
     runs = (

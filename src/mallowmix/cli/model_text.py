@@ -11,7 +11,7 @@ _CLEAR = 0.5  # below this λ the others follow a pair less than half as often
 
 
 def safe(label: object) -> str:
-    """A label for the screen: what does not print (a line break, an escape code) is spelled out."""
+    """Spell out what does not print in a label (a line break, an escape code)."""
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in str(label)
@@ -53,7 +53,7 @@ def chain(items: list[Any]) -> str:
 
 
 def components_table(model: Any, n_top: int | None = None) -> Table:
-    """One row a component, largest share first: share, dispersion, the ends of its ranking, and what sets it apart."""
+    """Make one row for each component, by share: dispersion, ends of its ranking, novel pair."""
     table = new_table(
         "component", "share", "phi", "ranking, best first", numeric=("component", "share", "phi")
     )
@@ -78,7 +78,10 @@ def _ends(items: list[Any], n_top: int) -> Table:
 
 
 def novel_pair_values(model: Any) -> list[dict[str, Any] | None]:
-    """For each component the pair that sets it apart and its λ (the others follow it at most λ times as often), or None."""
+    """Return for each component its novel pair and λ, or None.
+
+    The other components prefer the pair at most λ times as often.
+    """
     from mallowmix.model.separability import novel_pairs as best_pairs
 
     if model.n_items < 2:
@@ -103,7 +106,7 @@ def _in_words(pair: dict[str, Any] | None, n_components: int) -> str:
 
 
 def model_values(model: Any, n_top: int | None = None) -> dict[str, Any]:
-    """The model as plain JSON values: sizes, components (largest share first), and how it came about."""
+    """Return the model as plain JSON values: sizes, components (by share), and the fit report."""
     pairs = novel_pair_values(model)
     return {
         "n_components": model.n_components,

@@ -1,4 +1,4 @@
-"""`mallowmix next-pair`: the questions that would tell most about a person."""
+"""`mallowmix next-pair`: the most informative questions to ask a person."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ def next_pair_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Say which pairs to ask a person about next: those whose answers tell most about the rankings that they follow.
+    """List the pairs to ask a person about next: those with the most informative answers.
 
     Pairs that they have answered are left out. Without VOTES and --user it is somebody new.
     """

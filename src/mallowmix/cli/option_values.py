@@ -1,4 +1,4 @@
-"""Values of options: how text becomes a number, a list, or a mapping, and the options that several commands share."""
+"""Values of options: text to numbers, lists and mappings; and options that commands share."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def number(text: str) -> float:
 
 
 def at_least(least: int) -> Callable[[str | int], int]:
-    """A reader of whole numbers that are not too small."""
+    """Return a parser of whole numbers that are not below `least`."""
 
     def whole(text: str | int) -> int:
         try:

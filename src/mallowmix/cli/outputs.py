@@ -1,4 +1,4 @@
-"""Files that a command writes: tried before the work, written whole or not at all, all of them or none."""
+"""Files that a command writes: checked before the work, then written all of them or none."""
 
 import contextlib
 import csv
@@ -19,7 +19,7 @@ class _Tried(Exception):
 
 
 def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
-    """Fail now, not after the work, if a file cannot be written or stands for two things; nothing is changed."""
+    """Fail before the work if a file cannot be written or is named twice; nothing is changed."""
     taken = [path.resolve() for path in inputs if isinstance(path, Path)]
     for path in outputs:
         if path.resolve() in taken:
@@ -35,7 +35,7 @@ def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
 
 
 def write_all(writers: Mapping[Path, Writer]) -> None:
-    """Write every file beside its place; when the last is done, move them all in."""
+    """Write every file to a temporary one beside it; when the last is done, move them all in."""
     with contextlib.ExitStack() as places:
         for path, write in writers.items():
             write(places.enter_context(replacing(path)))
@@ -55,7 +55,7 @@ def check_table_name(path: Path) -> None:
 
 
 def table_writer(table: Any, path: Path) -> Writer:
-    """How to write an Arrow table under that name."""
+    """Return a function that writes an Arrow table in the format of the name."""
     return (
         (lambda temporary: _write_csv(table, temporary))
         if path.suffix.lower() == ".csv"
@@ -97,7 +97,7 @@ def weights_table(users: Any, theta: Any) -> Any:
 
 
 def model_writer(model: Any) -> Writer:
-    """How to write a model."""
+    """Return a function that writes a model."""
     from mallowmix.model.model_file import dumps
 
     data = dumps(model)

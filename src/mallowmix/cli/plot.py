@@ -1,4 +1,4 @@
-"""`mallowmix plot`: one picture of a model, or of a model and its people, as PNG, SVG or PDF."""
+"""`mallowmix plot`: one figure of a model, or of a model and its people, as PNG, SVG or PDF."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import OptionError
 
 ENDINGS = (".png", ".svg", ".pdf")
-OF_A_MODEL = ("tastes", "places", "pairs", "distances")
+OF_A_MODEL = ("tastes", "places", "pairs", "distances")  # words: ok
 WITH_VOTES = ("mixtures", "largest-share", "disagreement", "reliability", "intervals", "choice")
 _KINDS = "|".join(OF_A_MODEL + WITH_VOTES)
 
@@ -44,7 +44,7 @@ def plot_command(
     component: Annotated[
         int,
         typer.Option(
-            help="Of which taste to draw intervals.", parser=at_least(1), metavar="NUMBER"
+            help="Of which component to draw intervals.", parser=at_least(1), metavar="NUMBER"
         ),
     ] = 1,
     n_replicates: Annotated[
@@ -60,7 +60,7 @@ def plot_command(
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
 ) -> None:
-    """Draw one picture: rankings side by side, places, polarising pairs, how people mix, calibration, and more.
+    """Draw one figure: rankings, positions, polarising pairs, how people mix, calibration, …
 
     The first four kinds need a model alone, the others the comparisons it was learnt from, too.
     """
@@ -120,8 +120,8 @@ def _of_a_model(kind: str, model: Any, n_top: int | None) -> Any:
     from mallowmix import plots
 
     draw: dict[str, Callable[..., Any]] = {
-        "tastes": plots.plot_tastes,
-        "places": plots.plot_places,
+        "tastes": plots.plot_tastes,  # words: ok
+        "places": plots.plot_places,  # words: ok
         "pairs": plots.plot_pairs,
         "distances": plots.plot_distances,
     }

@@ -23,7 +23,7 @@ def predict_command(
             help="A table (.csv, .tsv, .parquet) with the columns first, second (or item_a, "
             "item_b; left, right; winner, loser) "
             "and, if each row is for one person, user. Without user, every pair is predicted for "
-            "everybody in VOTES.",
+            "all users in VOTES.",
             show_default=False,
         ),
     ] = None,
@@ -43,9 +43,9 @@ def predict_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Say how likely people prefer the first of two items to the second.
+    """Predict the probability that a person prefers the first of two items to the second.
 
-    Someone who is not in VOTES gets what the whole population would say, and `known` is false.
+    For users who are not in VOTES it is that of the whole population, and `known` is false.
     """
     keep_quiet(quiet)
     if pairs is None:
@@ -99,7 +99,7 @@ def _for_each(model: Any, people: Any, requested: Any, n_jobs: int | None) -> An
 
 
 def _for_all(model: Any, people: Any, requested: Any, n_jobs: int | None) -> Any:
-    """Everybody and every pair, people first."""
+    """Predict every pair for all users, sorted by user."""
     import numpy as np
     import pyarrow as pa
 
@@ -123,7 +123,7 @@ def _values(table: Any, requested: Any, output: Path | None) -> dict[str, Any]:
 
 def _print_result(table: Any, requested: Any, pairs: Path, output: Path | None) -> None:
     first, second = requested.taken
-    whom = "each for the user of its row" if requested.users is not None else "each for everybody"
+    whom = "each for the user of its row" if requested.users is not None else "each for all users"
     echo(
         f"{pairs}: {counted(len(requested.pairs), 'pair', 'pairs')} from the columns {first}, "
         f"{second}, {whom}.\n"
@@ -143,6 +143,6 @@ def _print_result(table: Any, requested: Any, pairs: Path, output: Path | None) 
     )
     if unknown := table.column("known").to_pylist().count(False):
         words = counted(unknown, "prediction is", "predictions are")
-        echo(f"{words} for somebody of whom nothing is known: what the population would say.")
+        echo(f"{words} for users without comparisons: those of the population.")
     if output is not None:
         echo(f"Wrote {output}: {counted(table.num_rows, 'prediction', 'predictions')}.")

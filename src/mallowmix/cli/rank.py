@@ -1,4 +1,4 @@
-"""`mallowmix rank`: one person's whole ranking with how sure it is, or the population's."""
+"""`mallowmix rank`: one person's ranking with its uncertainty, or the population's."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -34,7 +34,7 @@ def rank_command(
             "-o",
             "--output",
             help="A table: user, rank, item, wins, low, high (.csv or .parquet). Without --user, "
-            "everybody's rankings.",
+            "the rankings of all users.",
             show_default=False,
         ),
     ] = None,
@@ -46,9 +46,9 @@ def rank_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Rank all items for one person, by how likely each wins against another, with the range of places that is likely.
+    """Rank all items for one person, by how likely each wins against another.
 
-    Without VOTES it is the ranking of the population.
+    Each item has a range of likely positions. Without VOTES it is the ranking of the population.
     """
     keep_quiet(quiet)
     try_table(output, model, votes)
@@ -73,7 +73,7 @@ def _check_whose(votes: Any, user: str | None, output: Path | None) -> None:
     if votes is None and user is not None:
         raise OptionError(
             Option("user", user),
-            " needs a file of comparisons after the model: without it nothing is known of anybody.",
+            " needs a file of comparisons after the model: without it there is no user.",
             option="user",
             value=user,
             expected="given together with a file of comparisons",
@@ -82,7 +82,7 @@ def _check_whose(votes: Any, user: str | None, output: Path | None) -> None:
         raise OptionError(
             "Whose ranking is wanted? Name somebody with ",
             Option("user"),
-            ", or write everybody's with ",
+            ", or write those of all users with ",
             Option("output"),
             ".",
             option="user",
@@ -145,7 +145,7 @@ def _whose(people: Any) -> str:
         return "The population's ranking"
     name = safe(people.users.tolist()[0])
     if not len(people):
-        return f"Nothing is known of {name}: this is what to expect of anybody"
+        return f"{name} has no comparisons: this is the ranking of the population"
     return (
         f"The ranking of {name}, from {counted(people.n_comparisons, 'comparison', 'comparisons')}"
     )

@@ -1,4 +1,4 @@
-"""Reading votes: the options that say how, added in one place to every command that reads, and the reader that they become."""
+"""Reading votes: the options of every command that reads, and the reader that they make."""
 
 import inspect
 import warnings
@@ -36,7 +36,7 @@ class Address:
 
 
 def votes_source(text: str) -> Any:
-    """A path, or a database's address."""
+    """Parse a path, or the address of a database."""
     return Address(text) if "://" in text else Path(text)
 
 
@@ -50,7 +50,7 @@ MaybeVotes: TypeAlias = Annotated[
 
 @dataclass(frozen=True)
 class Reader:
-    """How to read votes, as the options say: `read(votes)` gives the comparisons, notes about them go to stderr."""
+    """A reader with the given options: `read(votes)` returns comparisons; notes go to stderr."""
 
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -59,7 +59,7 @@ class Reader:
         return self.reading(votes).comparisons
 
     def reading(self, votes: Any) -> Any:
-        """The comparisons and what was counted on the way."""
+        """Return the comparisons and what was counted."""
         from mallowmix.readers import read
 
         found = read(votes.url if isinstance(votes, Address) else votes, **self.options)
@@ -83,9 +83,7 @@ def _option(
 
 
 OPTIONS = {
-    "format": _option(
-        "What the votes are; recognised by their columns unless given, and then said.", FORMATS
-    ),
+    "format": _option("What the votes are; recognised by their columns unless given.", FORMATS),
     "columns": _option(
         "Names of your columns where they differ, as in user=judge,winner=better,loser=worse. "
         "weight= leaves weights out.",
@@ -93,10 +91,10 @@ OPTIONS = {
         column_names,
     ),
     "query": _option(
-        "What to ask a database, as in 'SELECT user, winner, loser FROM votes'.", "SQL"
+        "The query to a database, as in 'SELECT user, winner, loser FROM votes'.", "SQL"
     ),
     "self_pairs": _option(
-        "What to do with a row that compares a thing with itself.", "error|drop", default="error"
+        "What to do with a row that compares an item with itself.", "error|drop", default="error"
     ),
     "missing": _option("What to do with a row that lacks a value.", "error|drop", default="error"),
     "ties": _option(
@@ -125,12 +123,12 @@ OPTIONS = {
     ),
     "per_user": _option(
         "Ratings, rankings: what a person counts: all their comparisons, about as many as their "
-        "ratings, or as everybody.",
+        "ratings, or as every other user.",
         "comparisons|ratings|equal",
     ),
-    "top_items": _option("Ratings: keep so many of the most rated things.", "NUMBER", at_least(2)),
+    "top_items": _option("Ratings: keep this many of the most rated items.", "NUMBER", at_least(2)),
     "unlisted": _option(
-        "Rankings: nothing is known of what is not listed, or it is below what is (top-k).",
+        "Rankings: items not listed are not compared, or are below those that are (top-k).",
         "unknown|below",
     ),
     "zero": _option("Rankings: what the position 0 means.", "error|missing|best"),
@@ -138,7 +136,7 @@ OPTIONS = {
 
 
 def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
-    """Put the reading options in the place of the command's parameter `read`, which becomes a `Reader` of what they say."""
+    """Replace the command's parameter `read` by the reading options; it gets a `Reader` of them."""
     signature = inspect.signature(command)
     parameters = [
         new

@@ -33,7 +33,7 @@ def report_command(
             metavar="NUMBER",
         ),
     ] = 40,
-    choose_k: Annotated[bool, typer.Option(help="Try other numbers of tastes too.")] = True,
+    choose_k: Annotated[bool, typer.Option(help="Try other numbers of components too.")] = True,
     refit: Annotated[
         bool, typer.Option(help="Judge predictions by people whom the model has not seen.")
     ] = True,
@@ -49,7 +49,7 @@ def report_command(
         bool,
         typer.Option(
             "--quick",
-            help="Leave out what takes long: intervals, other numbers of tastes, refits, "
+            help="Leave out what takes long: intervals, other numbers of components, refits, "
             "simulations.",
         ),
     ] = False,
@@ -58,9 +58,10 @@ def report_command(
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
 ) -> None:
-    """Write a report that anybody can read: the tastes, where they split, how people mix, how far to trust it.
+    """Write a report for any reader: rankings, where they differ, how people mix, how reliable it is.
 
-    VOTES are the comparisons that the model was learnt from. The page is one file, works offline, and names no person.
+    VOTES are the comparisons that the model was learnt from. The page is one file, works offline,
+    and names no person.
     """
     keep_quiet(quiet)
     if output.suffix.lower() not in _ENDINGS:

@@ -1,4 +1,4 @@
-"""`mallowmix reproduce`: run an experiment again; its rows, a table and a picture into a folder."""
+"""`mallowmix reproduce`: run an experiment again; its rows, a table and a figure into a folder."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`mallowmix separability`: how often random reference rankings are separable, beside Lemma 3's bound."""
+"""`mallowmix separability`: how often random rankings are separable, beside Lemma 3's bound."""
 
 import math
 from typing import Annotated, Any

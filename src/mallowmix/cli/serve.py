@@ -19,7 +19,7 @@ def serve_command(
     votes: Annotated[
         str,
         typer.Option(
-            metavar="PLACE",
+            metavar="DATABASE",
             help="Where votes are kept: a file (SQLite, made if need be), or "
             "postgresql://user@host/name.",
         ),
@@ -69,7 +69,7 @@ def serve_command(
             "--n-components",
             metavar="NUMBER|auto",
             parser=count_or_auto,
-            help="How many tastes a refit learns.",
+            help="How many components a refit learns.",
         ),
     ] = "auto",
     refit_votes: Annotated[
@@ -114,9 +114,10 @@ def serve_command(
         bool, typer.Option("--check", help="Open everything, say what would be served, and stop.")
     ] = False,
 ) -> None:
-    """Serve a page on which visitors look at the tastes, answer questions, and find their own.
+    """Serve a page on which visitors explore a model, answer questions, and see their own mixture.
 
-    With a model the questions are its most telling ones; with --items alone it starts from nothing and learns as votes come in.
+    With a model, the most informative questions are asked; with --items alone, the survey starts
+    without a model and learns one as votes come in.
     """
     if model is None and items is None and not Path(votes).exists() and "://" not in votes:
         raise OptionError(
@@ -159,7 +160,7 @@ def _check_extra() -> None:
 def _site(
     votes: str, settings: Any, model: Path | None, items: Path | None, people: Path | None
 ) -> Any:
-    """Read what was named and open the database."""
+    """Read the files and open the database."""
     from mallowmix.model.model_file import load
     from mallowmix.readers import read_comparisons
     from mallowmix.web.item_names import read_items
@@ -174,9 +175,11 @@ def _site(
 def _serve(site: Any, host: str, port: int, *, check: bool) -> None:
     from mallowmix.web.server import run
 
-    tastes = "no model yet" if site.fitted is None else f"{site.fitted.model.n_components} tastes"
+    found = (
+        "no model yet" if site.fitted is None else f"{site.fitted.model.n_components} components"
+    )
     echo(
-        f"{len(site.items)} items, {tastes}, {site.counts['votes']:,} votes in {site.store.database}."
+        f"{len(site.items)} items, {found}, {site.counts['votes']:,} votes in {site.store.database}."
     )
     if check:
         site.close()

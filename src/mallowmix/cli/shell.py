@@ -1,4 +1,4 @@
-"""What the command line says and how it ends: screens, notes, and every error as one sentence and an exit code."""
+"""What the command line prints and how it ends: results, notes, errors and exit codes."""
 
 import contextlib
 import json
@@ -33,7 +33,7 @@ _names: dict[str, str] = {}  # how the running command writes each option
 
 
 class Screen(Console):
-    """A rich console that prints text as it is: no markup, no emoji codes, and a closed pipe is the shell's to handle."""
+    """A rich console that prints text as it is, without markup, and raises on a closed pipe."""
 
     def on_broken_pipe(self) -> None:
         """Called by rich where the reader has gone."""
@@ -41,19 +41,19 @@ class Screen(Console):
 
 
 def screen(*, stderr: bool = False) -> Screen:
-    """Where results (stdout) or progress, notes and errors (stderr) are printed, as those streams are now."""
+    """Return the console of results (stdout) or of progress, notes and errors (stderr)."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
     return Screen(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
 
 
 def echo(message: str, *, style: str = "") -> None:
-    """A line of the result."""
+    """Print a line of the result."""
     screen().print(Text(message, style=style), soft_wrap=True)
 
 
 def echo_json(value: Any) -> None:
-    """One JSON object on one line of stdout."""
+    """Print one JSON object on one line of stdout."""
     print(json.dumps(value, allow_nan=False))
 
 
@@ -63,12 +63,13 @@ def _print_labelled(kind: str, style: str, message: str) -> None:
 
 @contextlib.contextmanager
 def exit_with_code() -> Iterator[None]:
-    """Run a command: warnings become notes, and whatever ends it becomes a sentence and an exit code, never a traceback."""
+    """Run a command: warnings become notes, any error becomes a sentence and an exit code."""
     files_written.clear()
     _names.clear()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # φ on a screen that lacks it is no reason to fail
+            # a console without φ is no reason to fail
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         with _notes():
             yield
@@ -78,13 +79,13 @@ def exit_with_code() -> Iterator[None]:
 
 
 def use_option_names(command: Any) -> None:
-    """From now on, messages name options as this command does."""
+    """Let messages name options as this command does."""
     _names.clear()
     _names.update(option_names(command))
 
 
 def message_text(message: Any) -> str:
-    """An error or a warning of the library as text, in the names of the running command."""
+    """Return an error or a warning as text, with options as the running command names them."""
     if not isinstance(message, MallowmixError | MallowmixWarning):
         return str(message)
     return written(message.parts, lambda option: as_typed(option, _names))
@@ -170,7 +171,7 @@ def _usage(error: Any) -> str:
 
 
 def _explain_system(error: OSError) -> int:
-    """What the operating system refuses; a reader that closes our output early (as `| head` does) is no error to speak of."""
+    """Print an error of the system; a closed pipe (as with `| head`) prints nothing."""
     with contextlib.suppress(OSError, ValueError):
         # what is still buffered has nowhere to go
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

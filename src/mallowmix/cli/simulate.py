@@ -103,7 +103,7 @@ def simulate_command(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Draw random reference rankings and people who mix them; write their comparisons and, if asked, the truth."""
+    """Draw random reference rankings and people who mix them, and write their comparisons."""
     keep_quiet(quiet)
     for table in filter(None, (out, weights)):
         check_table_name(table)

@@ -1,4 +1,4 @@
-"""`mallowmix update`: learn on from a model file with other comparisons, without starting anew."""
+"""`mallowmix update`: continue from a model file with other comparisons."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,10 +35,10 @@ def update_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Learn on from a fitted model: the same number of rankings, moved to where these comparisons want them.
+    """Continue learning from a fitted model with other comparisons; the number of rankings stays.
 
-    A model remembers rankings, not votes: give old and new comparisons in one file if both should count, the new ones alone if
-    the old are out of date. Items that the model does not know are added to every ranking.
+    A model keeps rankings, not votes: give old and new comparisons in one file if both should
+    count, the new ones alone if the old are out of date. New items are added to every ranking.
     """
     keep_quiet(quiet)
     target = output or model

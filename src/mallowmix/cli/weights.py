@@ -1,4 +1,4 @@
-"""`mallowmix weights`: how much of each shared ranking every person follows, and how sure that is."""
+"""`mallowmix weights`: how much of each shared ranking every person follows, with intervals."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -57,7 +57,7 @@ def weights_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Say how much of each shared ranking every person follows: those the model was learnt from, or new ones."""
+    """Infer how much of each shared ranking every person follows, be they new or in the fit."""
     keep_quiet(quiet)
     try_table(output, model, votes)
     if intervals and estimate == "map":
@@ -90,7 +90,7 @@ def weights_command(
 def _found(
     model: Any, people: Any, estimate: str, level: float | None, seed: int, run: Any
 ) -> tuple[Any, Any]:
-    """Everybody's weights, and the ends of their intervals where a level is given."""
+    """Return all users' weights, and the ends of their intervals where a level is given."""
     from mallowmix.infer.gibbs_draws import weight_intervals
     from mallowmix.infer.weights import weights
 
@@ -101,7 +101,7 @@ def _found(
 
 
 def _table(people: Any, theta: Any, ends: Any) -> Any:
-    """user, component_1 … component_K, n_comparisons, and low_1, high_1 … where there are intervals."""
+    """Make user, component_1, …, n_comparisons, and low_1, high_1, … where there are intervals."""
     import pyarrow as pa
 
     table = weights_table(people.users, theta).append_column(

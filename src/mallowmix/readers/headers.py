@@ -12,9 +12,7 @@ from mallowmix.errors import DataError, Option, OptionError, Part
 
 _SHOWN = 20  # names listed in a message
 
-NAMES: dict[
-    str, tuple[str, ...]
-] = {  # role → its synonyms, in small letters and digits alone
+NAMES: dict[str, tuple[str, ...]] = {  # role → its synonyms, in small letters and digits alone
     "user": (
         *(
             "user",

@@ -135,7 +135,10 @@ def _wide(
     weight = _weights(taken, rows.tolist(), where)
     _check_once(item.to_pylist(), ranking.tolist(), rows.tolist(), where)
     return _reading(
-        LabelledEntries(user.take(pa.array(rows)), ranking, item, position, weight), options, form, picked
+        LabelledEntries(user.take(pa.array(rows)), ranking, item, position, weight),
+        options,
+        form,
+        picked,
     )
 
 
@@ -146,7 +149,9 @@ def _by_order(
     cells = [as_column(column, name) for column, name in zip(columns, names, strict=True)]
     present = [~gaps(cell) for cell in cells]
     row = np.concatenate([np.flatnonzero(there) for there in present])
-    position = np.repeat(np.arange(len(cells), dtype=np.float64), [there.sum() for there in present])
+    position = np.repeat(
+        np.arange(len(cells), dtype=np.float64), [there.sum() for there in present]
+    )
     kept = [cell.filter(pa.array(there)) for cell, there in zip(cells, present, strict=True)]
     kinds = {cell.type for cell in kept if len(cell)}
     kept = [cell if len(kinds) <= 1 else _text(cell) for cell in kept if len(cell)]
@@ -341,7 +346,12 @@ def reading_of_rankings(
         raise DataError("There are no comparisons: no ranking puts one thing over another.")
     total = made.n_comparisons + (0 if options.half else n_ties)
     notes = tie_notes(options, n_ties, 0, total, "pairs")
-    counts = {"ties": options.ties or "drop", "n_ties": n_ties, "rankings": rankings, "notes": notes}
+    counts = {
+        "ties": options.ties or "drop",
+        "n_ties": n_ties,
+        "rankings": rankings,
+        "notes": notes,
+    }
     return Reading(with_user_weights(made, options.per_user), form, picked or {}, **counts)
 
 

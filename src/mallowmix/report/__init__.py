@@ -1,4 +1,4 @@
-"""The report: one self-contained page about a model and the people behind it, for readers who never heard of Mallows."""
+"""The report: one self-contained page about a model and its users, for lay readers."""
 
 from mallowmix.report.contents import Contents as Contents
 from mallowmix.report.contents import compute_contents as compute_contents

@@ -52,12 +52,12 @@ def _short(found: Contents) -> list[str]:
 
 
 def _warnings(found: Contents) -> list[str]:
-    """What limits the answer, but for the verdict on K, which is told already."""
+    """Return the warnings, without the verdict on K, which is stated elsewhere."""
     return [printable(said) for said in found.data.warnings if not said.startswith("This data ")]
 
 
 def _certain(found: Contents, *, good: bool) -> list[str]:
-    """How many places are known; good where most are, to within two."""
+    """Say how many positions are certain; good where most are, to within two."""
     sure = found.intervals
     if sure is None:
         return []
@@ -74,7 +74,7 @@ def _certain(found: Contents, *, good: bool) -> list[str]:
 
 
 def _uncertain(found: Contents) -> list[str]:
-    """The places that are known least."""
+    """Name the least certain position."""
     sure = found.intervals
     if sure is None:
         return ["No intervals were asked for: how sure the places and shares are is not said here."]

@@ -1,4 +1,4 @@
-"""Figures that move: plotly's data and layout as plain values, drawn by its JavaScript in the page."""
+"""Interactive figures: plotly's data and layout as plain values."""
 
 from html import escape
 from itertools import pairwise
@@ -26,13 +26,13 @@ _LONG = 22  # letters of a label
 
 
 def label(name: object) -> str:
-    """A name for plotly, which reads tags and entities in its labels: escaped, one line, not too long."""
+    """Escape and shorten a name for plotly, which reads tags and entities in labels."""
     text = printable(name)
     return escape(text if len(text) <= _LONG else text[: _LONG - 1] + "…", quote=False)
 
 
 def positions(model: AnyModel, by_share: list[int]) -> Figure:
-    """The place of items in every taste, a line each; where there are many, those that split people most and least."""
+    """Draw the positions of items in every component; of many, the most and least polarising."""
     names, rows = text_of(model.items), _rows(model)
     low, high = model.sigma[:, rows].min(axis=0) + 1, model.sigma[:, rows].max(axis=0) + 1
     y = list(range(len(rows)))
@@ -97,7 +97,7 @@ def _positions_of(model: AnyModel, k: int, rows: list[int], names: list[str]) ->
 
 
 def mixtures(theta: Array, seed: int = 0) -> Figure | None:
-    """People among the tastes: a histogram for two, a triangle for three, a polygon for more."""
+    """Draw users among the components: a histogram for two, a triangle for three, else a polygon."""
     if theta.shape[1] < 2:
         return None
     some = theta[some_people(len(theta), seed)]
@@ -226,7 +226,7 @@ def _bars(edges: Array, heights: Array, paint: Any) -> Figure:
 
 
 def calibration(found: Reliability) -> Figure:
-    """How often favourites won against how often they were held to; a larger dot is more choices."""
+    """Draw how often favourites won against their probability; larger dots are more choices."""
     most = max((row.n_comparisons for row in found.table), default=1.0)
     right = {
         "type": "scatter",
@@ -267,7 +267,7 @@ def calibration(found: Reliability) -> Figure:
 
 
 def new_people(choice: Choice) -> Figure:
-    """New people predicted, for each number of tastes, with the error of the difference to the best."""
+    """Draw the held-out log-likelihood for each K, with the error of the difference to the best."""
     rows = choice.table
     gained = [row.log_likelihood_per_comparison for row in rows]
     error = {

@@ -1,4 +1,4 @@
-"""The page: contents through a template into one HTML file that asks nobody for anything."""
+"""The page: contents through a template into one HTML file that loads nothing else."""
 
 import json
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Report:
     title: str = _TITLE
 
     def html(self) -> str:
-        """The page, one file: styles, figures and plotly's JavaScript are in it. The same contents give the same text."""
+        """Return the page: one file with styles, figures and JavaScript; the same for the same contents."""
         return _template().render(**_values(self.contents, self.title))
 
     def save(self, path: str | Path) -> None:
@@ -62,7 +62,7 @@ def make_report(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """A report on a model and the comparisons that it was learnt from.
+    """Make a report on a model and the comparisons that it was learnt from.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def make_report(
         Whether to judge predictions by users that the model has not seen, learning it anew from
         the others.
     n_simulations : int
-        How often data is drawn anew to see what error to expect; 0 leaves that out.
+        How often data is drawn anew to estimate the expected error; 0 leaves that out.
     seed, n_jobs, progress
         As in `fit`.
 
@@ -194,7 +194,7 @@ def _made(found: Contents) -> list[tuple[str, str]]:
 
 
 def as_json(value: Any) -> Any:
-    """JSON that can stand inside a script element: no letter of it ends the element or begins a comment."""
+    """Return JSON that can stand inside a script element: it cannot end it or begin a comment."""
     from markupsafe import Markup
 
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

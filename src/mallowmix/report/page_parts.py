@@ -1,4 +1,4 @@
-"""The report's parts that need no script: rankings with their ranges, split bars, tables; plain values for the template."""
+"""The report's parts without script (rankings, split bars, tables) as values of the template."""
 
 from collections import Counter
 from typing import Any
@@ -26,7 +26,7 @@ View = dict[str, Any]
 
 
 def components(found: Contents) -> list[View]:
-    """One card a taste, the largest share first."""
+    """Return one entry for each component, by share."""
     return [_component(found, row["component"] - 1) for row in found.model.table()]
 
 
@@ -60,7 +60,7 @@ def _range(sure: Intervals | None, k: int) -> str:
 
 
 def _line(model: AnyModel, sure: Intervals | None, k: int, i: int) -> View:
-    """An item's place, its range, and where these lie on a track from the first place to the last, in percent."""
+    """Return an item's position, its range, and both on a track in percent."""
     position = int(model.sigma[k, i])
     low, high = (
         (int(sure.position_low[k, i]), int(sure.position_high[k, i]))
@@ -110,7 +110,7 @@ def splits(found: Contents) -> list[View]:
 
 
 def _spread_out(pairs: tuple[PolarisingPair, ...]) -> list[PolarisingPair]:
-    """The first pairs, with the same item in two of them at most; those on which nobody differs are left out."""
+    """Return the first pairs, with an item in at most two; those without disagreement are left out."""
     used, found = Counter(), []
     for pair in pairs:
         if len(found) == PAIRS or pair.spread < _SPLIT:
@@ -122,7 +122,7 @@ def _spread_out(pairs: tuple[PolarisingPair, ...]) -> list[PolarisingPair]:
 
 
 def _side_by_side(dots: list[View]) -> list[View]:
-    """Dots that would cover each other are moved towards the middle, each by its number among its neighbours."""
+    """Move dots that would cover each other towards the middle."""
     for side in (True, False):
         last, n = -100.0, 0
         half = [dot for dot in dots if (dot["at"] < 50) == side]
@@ -166,7 +166,7 @@ def apart(found: Contents) -> list[View]:
 
 
 def archetypes(found: Contents) -> list[View]:
-    """Groups of people who mix alike, with their mean mixture as a bar; beyond some, the smallest are told together."""
+    """Return groups of users who mix alike, with their mean mixture; the smallest ones together."""
     shown = []
     for group in found.mixing.archetypes[:GROUPS]:
         bar = [

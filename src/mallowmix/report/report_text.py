@@ -1,4 +1,4 @@
-"""The report's sentences: numbers into plain words that someone who never heard of Mallows can read."""
+"""The report's sentences: numbers into plain words for lay readers."""
 
 import math
 
@@ -12,7 +12,7 @@ _CLEAR = 2.0  # standard errors
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """0.4213 as 42 %; what would round to nothing is told as less than one."""
+    """Write 0.4213 as 42 %; what would round to nothing is written as under 1 %."""
     if digits == 0 and 0 < share < 0.005:
         return "under 1\N{NO-BREAK SPACE}%"
     return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"

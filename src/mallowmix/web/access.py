@@ -53,7 +53,7 @@ async def require_session(session: Annotated[Session | None, Depends(session_of)
 
 
 async def require_write(request: Request, site: Annotated[Site, Depends(site_of)]) -> Session:
-    """The participant of a request that changes something: with a cookie, the CSRF token must come along."""
+    """Return the participant of a request that writes; with a cookie, the CSRF token must match."""
     session = await require_session(await find_session(request, site))
     if not request.headers.get("authorization"):
         same_origin(request)

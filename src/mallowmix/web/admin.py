@@ -1,4 +1,4 @@
-"""The admin's pages: plain forms, each with a CSRF token, behind a token that never stands in a URL."""
+"""The admin's pages: plain forms, each with a CSRF token, behind a token that is in no URL."""
 
 from typing import Annotated, Any
 
@@ -32,7 +32,7 @@ def _bearer(request: Request) -> str | None:
 
 
 def is_admin(request: Request, site: Site) -> bool:
-    """Whether the request shows the admin token (as a bearer) or an open admin session (as a cookie)."""
+    """Return whether the request has the admin token (bearer) or an admin session (cookie)."""
     bearer = _bearer(request)
     if bearer is not None:
         return same(bearer, site.settings.admin_token or "") if _try(request) else False

@@ -75,7 +75,7 @@ async def health(request: Request) -> Response:
     },
 )
 async def vote(request: Request) -> Response:
-    """Answer a pair. The reply comes after the vote is committed; the same key again changes nothing."""
+    """Answer a pair. The reply comes after the commit; the same key again changes nothing."""
     site = site_of(request)  # question for most, so it stands early and is checked by hand
     session = await require_write(request, site)
     try:
@@ -112,7 +112,7 @@ def _checked(given: shapes.VoteIn, session: Session, site: Site) -> Vote:
 
 @router.get("/events", tags=["server"], response_class=StreamingResponse)
 async def events(site: TheSite) -> StreamingResponse:
-    """Server-sent events: `fit` (progress), `model` (a new one is in use), `votes` (how many, once a second at most)."""
+    """Server-sent events: `fit` (progress), `model` (a new one is in use), `votes` (how many)."""
     if site.hub.full:
         raise HTTPException(503, "Too many listeners: try again later.")
     return StreamingResponse(
@@ -124,7 +124,7 @@ async def events(site: TheSite) -> StreamingResponse:
 async def begin(
     request: Request, response: Response, site: TheSite, wanted: shapes.NewPerson | None = None
 ) -> shapes.PersonOut:
-    """Become a participant. The session comes as a cookie, and as a token where one is question for."""
+    """Become a participant. The session comes as a cookie, and as a token where that is requested."""
     wait = site.newcomers.wait(request.client.host if request.client else "?")
     if wait > 0:
         raise HTTPException(
@@ -176,7 +176,7 @@ async def next_pair(
     response: Response,
     more: Annotated[bool, Query(description="go on after the end")] = False,
 ) -> shapes.QuestionOut:
-    """What to ask next: the pair whose answer tells most about this person. The same until it is answered."""
+    """The next pair: the one with the most informative answer. The same until it is answered."""
     question, answers, (clock, processor) = await site.run_quick(site.question, session.person)
     response.headers["Server-Timing"] = (
         f"question;dur={1000 * clock:.3f}, cpu;dur={1000 * processor:.3f}"

@@ -1,4 +1,4 @@
-"""The application: routes, pages and static files under one roof, and every error as a sentence."""
+"""The application: routes, pages and static files; every error becomes a sentence."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ _DESCRIPTION = (
 
 
 def create_app(site: Site) -> FastAPI:
-    """An application for one site, which it closes at its end."""
+    """Return the application of one site, which it closes at its end."""
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -72,7 +72,7 @@ async def _refused(request: Request, error: Any) -> Any:
 
 
 async def _invalid(_request: Request, error: Any) -> JSONResponse:
-    """What does not fit its shape: where and what, never the input itself, which may be anything."""
+    """Say which field is invalid and why, without repeating the input."""
     first = (error.errors() or [{"loc": (), "msg": "The request is not readable"}])[0]
     where = ".".join(
         str(part) for part in first["loc"] if isinstance(part, int) or str(part).isidentifier()

@@ -13,7 +13,7 @@ _TURNING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def clean_name(text: str) -> str:
-    """A name with single spaces and composed letters; a DataError says why something cannot be one."""
+    """Normalise a name (single spaces, NFC); a DataError says why something cannot be a name."""
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if not name:
         raise DataError("The name of an item is empty: give it some text.")
@@ -31,7 +31,7 @@ def clean_name(text: str) -> str:
 
 
 def read_items(path: Path) -> list[str]:
-    """The items of a file: one a line, or the column `item` (or `name`, or the first) of a CSV file with a header."""
+    """Read one item a line, or the column `item` (or `name`, or the first) of a CSV file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [row for row in csv.reader(file) if any(field.strip() for field in row)]

@@ -107,7 +107,7 @@ def _given(site: Site, given: shapes.Choices) -> tuple[ServedModel, Block]:
 
 @router.get("/crowd")
 async def known_people(site: TheSite, at: int = Query(0, ge=0, le=10**9)) -> shapes.PeopleOut:
-    """People whom the server was told about (--people), and how they mix the tastes. Participants are never among them."""
+    """People of the file --people, and how they mix the tastes; participants are not among them."""
     return await site.run_slow(_people, site, at)
 
 

@@ -1,4 +1,4 @@
-"""What to ask a person next, and when to stop: the most telling pair of the model, or pairs spread evenly where there is none."""
+"""The next question: the most informative pair, or pairs spread evenly while there is no model."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ Answers = NDArray[np.int64]  # (n, 3) low, high, choice
 
 @dataclass(frozen=True)
 class PairQuestion:
-    """A pair of item numbers as it is shown, and what the answer would tell (None: not known)."""
+    """A pair of items as it is shown, and the information of its answer (None: not known)."""
 
     first: int
     second: int
@@ -27,7 +27,7 @@ class PairQuestion:
 def next_question(
     fitted: ServedModel | None, items: dict[int, Item], answers: Answers, tally: Tally, person: int
 ) -> PairQuestion | None:
-    """The next pair for one person, never one that they have answered or passed over. None: there are no more."""
+    """Return the next pair for one person, never one that they answered or skipped; None at the end."""
     active = np.array(sorted(item.id for item in items.values() if item.status == ACTIVE), np.int64)
     closed = {(low, high) for low, high, _ in answers.tolist()}
     new = (
@@ -48,7 +48,7 @@ def next_question(
 def finished(
     settings: Settings, n_answers: int, question: PairQuestion | None, *, more: bool = False
 ) -> bool:
-    """The stop rule: nothing left to ask; or enough asked; or, after a few, no question that still tells much."""
+    """Return whether to stop: no pair left, enough asked, or no informative question any more."""
     if question is None:
         return True
     if more:
@@ -81,7 +81,7 @@ def _most_informative(
     answers: Answers,
     closed: set[tuple[int, int]],
 ) -> tuple[int, int, float] | None:
-    """The open pair of known items whose answer carries most information."""
+    """Return the open pair of known items whose answer carries most information."""
     Q = fitted.model.n_items
     item_at = np.zeros(Q, np.int64)  # 0: not asked
     for i in active.tolist():

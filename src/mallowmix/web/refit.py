@@ -1,4 +1,4 @@
-"""When to learn again, and seeing to it: one refit at a time, in a process of its own; votes never wait for it."""
+"""When to refit, and doing it: one refit at a time, in its own process; votes never wait for it."""
 
 import base64
 import json
@@ -73,7 +73,7 @@ class Refitter:
                 self._refit()
 
     def _refit(self) -> None:
-        """One refit from start to end; a failure is told, and the model in use stays."""
+        """Run one refit; a failure is published, and the model in use stays."""
         counted, self.running, self.failed = self.new, True, ""
         self.hub.publish("fit", {"state": "running", "step": "reading", "done": 0, "total": 1})
         try:

@@ -1,4 +1,4 @@
-"""What a person gets back: their mixture with its uncertainty, their ranking, and where they differ from the crowd."""
+"""A person's result: mixture with intervals, ranking, and differences from the crowd."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _DIFFERENCES = 5
 
 
 def mixture(fitted: ServedModel, block: Block) -> list[dict[str, Any]]:
-    """One entry a taste, in the model's order by share: the person's weight, its interval, and the crowd's share."""
+    """Return one entry for each component, by share: weight, its interval, and the crowd's share."""
     found = weight_intervals(fitted.model, fitted.comparisons(block), level=LEVEL, n_jobs=1)
     rows = []
     for taste in fitted.tastes:
@@ -47,7 +47,7 @@ def ranking(fitted: ServedModel, block: Block, n_top: int | None = None) -> list
 
 
 def differences(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Items that the person puts far higher or lower than the crowd: only where the crowd's place is outside their range."""
+    """Return items whose crowd position is outside the person's range, the farthest first."""
     apart = [line for line in lines if not line["low"] <= line["crowd"] <= line["high"]]
     apart.sort(key=lambda line: (-abs(line["crowd"] - line["place"]), line["place"]))
     return apart[:_DIFFERENCES]

@@ -1,6 +1,7 @@
-"""What every request passes: its Host, its size, how often it comes; and the headers that every answer carries.
+"""Checks of every request (Host, size, rate), and the headers of every response.
 
-Plain ASGI: a request that is refused here never reaches a route, and no body is read beyond its limit.
+Plain ASGI: a request that is refused here never reaches a route, and no body is read beyond its
+limit.
 """
 
 import json
@@ -91,7 +92,7 @@ class Guard:
     async def _limited(
         self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]
     ) -> None:
-        """Pass on with a count of the bytes that come; beyond the limit, refuse if no answer has begun."""
+        """Pass on while counting bytes; beyond the limit, refuse if no response has begun."""
         size, begun = 0, False
 
         async def counted() -> Any:

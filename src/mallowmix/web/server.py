@@ -1,4 +1,4 @@
-"""Run the application until it is stopped: uvicorn, one process, on an address of one's own unless told otherwise."""
+"""Run the application until it is stopped: uvicorn, one process, on a local address by default."""
 
 import contextlib
 import socket

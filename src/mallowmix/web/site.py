@@ -1,4 +1,4 @@
-"""Everything that a running server holds: the store, the items, the model in use, who is known; and what is done with them."""
+"""The state of a running server (store, items, model, sessions) and its operations."""
 
 import asyncio
 import sys
@@ -33,10 +33,17 @@ _PUBLISH_EVERY = 1.0  # seconds between two words about the number of votes
 class Site:
     """One survey, one model, one database of votes.
 
-    database : a file (SQLite) or postgresql://…
-    model : a fitted model to begin with; None: the newest in the database, or none yet
-    names : items to make sure of
-    crowd : comparisons of known people, to be looked at on the page; not participants
+    Parameters
+    ----------
+    database : str
+        A file (SQLite) or postgresql://…
+    settings : Settings
+    model : M4 or FittedModel
+        The first model; None uses the newest in the database, if any.
+    names : list of str
+        Items that must be in the survey.
+    crowd : Comparisons
+        Comparisons of known people, to be explored on the page; not participants.
     """
 
     def __init__(
@@ -122,7 +129,7 @@ class Site:
         self.store.close()
 
     def _committed(self, n: int) -> None:
-        """The writer's word, from its thread, after each commit."""
+        """Count new votes; called by the writer's thread after each commit."""
         self.counts["votes"] += n
         self.refitter.counted(n)
         if n and time.monotonic() - self._published > _PUBLISH_EVERY:
@@ -152,9 +159,9 @@ class Site:
         return await asyncio.get_running_loop().run_in_executor(self.slow, call, *arguments)
 
     def question(self, person: int) -> tuple[PairQuestion | None, Any, tuple[float, float]]:
-        """The next question, the person's answers so far, and what choosing took, in seconds of the clock and of the processor.
+        """Return the next question, the person's answers, and the seconds (wall, CPU) it took.
 
-        It is the same until they answer.
+        It is the same question until they answer.
         """
         answers, fitted = self.store.answers_of(person), self.fitted
         state = (len(answers), 0 if fitted is None else fitted.version, len(self.items))
@@ -202,7 +209,7 @@ class Site:
         return person, token
 
     async def delete_person(self, person: int) -> bool:
-        """Delete someone with all their votes; whether there was such a person. The model forgets them at its next refit."""
+        """Delete a person and their votes; return whether they existed. The next refit forgets them."""
 
         def delete(connection: sa.Connection) -> int:
             return connection.execute(people.delete().where(people.c.id == person)).rowcount

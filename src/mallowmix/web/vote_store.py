@@ -113,7 +113,7 @@ class Archive:
             return [Person(*row) for row in connection.execute(query)]
 
     def fits(self) -> list[dict[str, Any]]:
-        """What is known of every refit, oldest first, without the models themselves."""
+        """Return every refit, oldest first, without the models themselves."""
         columns = [column for column in models.c if column.name != "data"]
         with self.reading.connect() as connection:
             return [
@@ -131,7 +131,7 @@ class Archive:
         return None if row is None else (row[0], row[1], row[2])
 
     def rows(self) -> tuple[NDArray[np.int64], dict[int, str]]:
-        """(n, 4) id, person, winner, loser of every decided vote in order; and the names of the items."""
+        """Return (n, 4) id, person, winner, loser of every decided vote, and the names of the items."""
         winner = sa.case((votes.c.choice > 0, votes.c.low), else_=votes.c.high)
         loser = sa.case((votes.c.choice > 0, votes.c.high), else_=votes.c.low)
         query = (
@@ -184,7 +184,7 @@ class Store(Archive):
 
 
 def _secret(connection: sa.Connection) -> bytes:
-    """The key of CSRF tokens, made once and kept with the votes, so that a page survives a restart of the server."""
+    """Return the key of CSRF tokens, kept with the votes so that pages survive a restart."""
     found = connection.execute(sa.select(meta.c.value).where(meta.c.key == "secret")).scalar()
     if found is None:
         found = secrets.token_hex(32)

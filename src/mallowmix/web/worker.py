@@ -1,7 +1,7 @@
-"""One refit in a process of its own, so that no vote ever waits for it: `python -m mallowmix.web.worker`.
+"""One refit in its own process, so that no vote waits for it: `python -m mallowmix.web.worker`.
 
-The request comes as one line of JSON on stdin (the database's URL may hold a password, which has no place among arguments);
-progress and the outcome go as lines of JSON to stdout.
+The request comes as one line of JSON on stdin (the database's URL may hold a password, which must
+not be an argument); progress and the outcome go as lines of JSON to stdout.
 """
 
 import base64
@@ -28,7 +28,7 @@ _REPORT_EVERY = 0.25  # seconds between two words about progress
 
 
 def run_worker() -> None:
-    """Read the request, fit, answer. Whatever goes wrong is the answer, too."""
+    """Read the request, fit, and print the outcome, or why it failed."""
     request = json.loads(sys.stdin.readline())
     with contextlib.suppress(OSError, AttributeError):
         os.nice(request["nice"])
@@ -40,7 +40,7 @@ def run_worker() -> None:
 
 
 def refit(database: str, components: int | str) -> dict[str, Any]:
-    """Learn from all votes there are; what to remember of it, with the model file in base64."""
+    """Learn from all votes; return the row of the refit, with the model file in base64."""
     archive, start = Archive(database), time.monotonic()
     try:
         rows, names = archive.rows()
@@ -65,7 +65,7 @@ def refit(database: str, components: int | str) -> dict[str, Any]:
 
 
 def _fitted(votes: Comparisons, components: int | str) -> FittedModel:
-    """K as asked, or as the data shows; one ranking for all where there are too few people for more."""
+    """Fit K components, or one where there are too few people for more."""
     K: Any = components if components == "auto" else min(int(components), votes.n_users)
     try:
         return fit(votes, K, seed=0, n_jobs=1, progress=_progress())
@@ -76,7 +76,7 @@ def _fitted(votes: Comparisons, components: int | str) -> FittedModel:
 def _predicted(
     before: tuple[int, int, bytes] | None, rows: Any, names: dict[int, str]
 ) -> tuple[float | None, int]:
-    """Of the later half of everybody's votes since the model before, the share that it predicts from what they said before."""
+    """Return the share of later votes that the previous model predicts from the earlier ones."""
     if before is None:
         return None, 0
     _, last, data = before
@@ -99,7 +99,7 @@ def _predicted(
 
 
 def _later_half(person: Any) -> Any:
-    """Which rows are in the later half of their person's; of an odd number, the one in the middle, too."""
+    """Return which rows are in the later half of their person's, the middle one included."""
     _, number, counts = np.unique(person, return_inverse=True, return_counts=True)
     order = np.argsort(number, kind="stable")
     rank = np.empty(len(person), np.int64)

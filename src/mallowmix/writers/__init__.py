@@ -1,4 +1,4 @@
-"""Writers: comparisons and rankings into the forms that others read, and profiles of voters drawn from a model."""
+"""Writers: comparisons and rankings in other packages' forms, and voters drawn from a model."""
 
 from mallowmix.writers.files import write_table as write_table
 from mallowmix.writers.forms import as_table as as_table

@@ -1,4 +1,4 @@
-"""A table into a file, in the form that its ending says."""
+"""A table into a file, in the format of its ending."""
 
 import csv
 import gzip
@@ -36,7 +36,16 @@ def check_writable(path: Path) -> None:
 
 
 def write_table(table: pa.Table, path: Path, name: Path | None = None) -> None:
-    """Write an Arrow table at `path`, in the form that the ending of `name` (the path itself unless given) says."""
+    """Write an Arrow table to a file.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    path : Path
+        The file to write.
+    name : Path or None
+        Whose ending decides the format, where `path` is a temporary file.
+    """
     name = name or path
     check_writable(name)
     ending = next(end for end in WRITABLE if unpacked_name(name).endswith(end))

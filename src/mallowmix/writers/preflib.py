@@ -1,4 +1,4 @@
-"""PrefLib's text: a header, then each different order with the number of voters who gave it, most first."""
+"""PrefLib's text: a header, then each different order with its number of voters, most first."""
 
 from collections import Counter
 
@@ -10,7 +10,20 @@ from mallowmix.errors import DataError
 
 
 def preflib_text(rankings: Rankings, name: str = "profile.soc", title: str = "") -> str:
-    """The content of a file of that name; its ending must be one that can hold these rankings (.toi holds any)."""
+    """Return rankings as the text of a PrefLib file.
+
+    Parameters
+    ----------
+    rankings : Rankings
+    name : str
+        The file's name; its ending must be one that can hold the rankings (.toi holds any).
+    title : str
+        The title in the header; the name unless given.
+
+    Returns
+    -------
+    str
+    """
     kind = name.lower()[-3:]
     fitting = kinds_of(rankings)
     if kind not in fitting:
@@ -40,7 +53,7 @@ def preflib_text(rankings: Rankings, name: str = "profile.soc", title: str = "")
 
 
 def kinds_of(rankings: Rankings) -> list[str]:
-    """Which of soc, soi, toc and toi can hold these rankings, the narrowest first."""
+    """Return which of soc, soi, toc and toi can hold the rankings, the narrowest first."""
     complete = bool(np.all(rankings.lengths == rankings.n_items))
     kinds = {
         "soc": complete and not rankings.has_ties,
@@ -63,7 +76,7 @@ def _one_line(text: str) -> str:
 
 
 def _orders(rankings: Rankings) -> dict[str, int]:
-    """Orders as PrefLib writes them, and how many voters gave each; a weight must be a whole number of voters."""
+    """Count the voters of each order; a weight must be a whole number of voters."""
     weight = rankings.weight * rankings.user_weight[rankings.user]
     if np.any(weight != np.floor(weight)):
         raise DataError("A ranking has a weight that is not whole: PrefLib counts voters.")
