@@ -36,9 +36,9 @@ def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
 
 def write_all(writers: Mapping[Path, Writer]) -> None:
     """Write every file to a temporary one beside it; when the last is done, move them all in."""
-    with contextlib.ExitStack() as places:
+    with contextlib.ExitStack() as files:
         for path, write in writers.items():
-            write(places.enter_context(replacing(path)))
+            write(files.enter_context(replacing(path)))
     files_written.extend(writers)
 
 

@@ -58,7 +58,7 @@ def report_command(
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
 ) -> None:
-    """Write a report for any reader: rankings, where they differ, how people mix, how reliable it is.
+    """Write a report for any reader: rankings, their differences, how people mix, reliability.
 
     VOTES are the comparisons that the model was learnt from. The page is one file, works offline,
     and names no person.

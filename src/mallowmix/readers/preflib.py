@@ -22,7 +22,7 @@ from mallowmix.data.rankings import Rankings
 from mallowmix.errors import FileError
 from mallowmix.readers.compressed import decompression_errors, open_bytes, unpacked_name
 from mallowmix.readers.order_weights import check_fits_memory
-from mallowmix.readers.ranking_forms import reading_of_rankings
+from mallowmix.readers.ranked_comparisons import reading_of_rankings
 from mallowmix.readers.reading import Reading, ReadOptions
 
 ENDINGS = (".soc", ".soi", ".toc", ".toi")

@@ -1,21 +1,20 @@
-"""Rankings: a row for each position, or a row a person: a list, the items in order, or a position for each item."""
+"""Rankings as tables: a row for each position, or a row a user (a list, or one column an item)."""
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from mallowmix.data.labels import as_column, encode_groups, pc
-from mallowmix.data.rankings import Rankings
 from mallowmix.data.row_checks import FILL_OR_DROP, Where, gaps
 from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles, numbered
 from mallowmix.readers.inputs import Input, as_numbers
-from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
-from mallowmix.readers.reading import DROP_OR_HALF, Reading, ReadOptions, tie_notes
+from mallowmix.readers.ranked_comparisons import LabelledEntries, reading_of_entries
+from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 
 LONG = Roles(("user", "item", "rank"), ("list",))
@@ -24,20 +23,10 @@ ORDERS = Roles(("user",), ("weight",), numbered="rank")
 POSITIONS = Roles(("user",), ("weight",))
 
 
-class LabelledEntries(NamedTuple):
-    """A row for each item that a ranking lists: whose, which ranking, what, its position."""
-
-    user: Any  # labels, one for each ranking
-    ranking: NDArray[np.int64]
-    item: Any  # labels
-    position: NDArray[np.float64]
-    weight: Any = None
-
-
 def read_long(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
 ) -> Reading:
-    """user, item, rank: less is better, equal is a tie; rows without a rank are not ranked."""
+    """Read user, item, rank: less is better, equal is a tie; rows without a rank are not ranked."""
     columns = source.take(picked)
     position = _positions(columns["rank"], source.where, options)
     user = _users(columns, len(position), options, source)
@@ -54,13 +43,16 @@ def read_long(
     entries = LabelledEntries(
         which[0].take(pa.array(first)), ranking.reshape(-1), item.filter(mask), position[keep]
     )
-    return _reading(entries, options, form, picked)
+    return reading_of_entries(entries, options, form, picked)
 
 
 def read_lists(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
 ) -> Reading:
-    """user, ranking: a list, best first, in which a list is a tie; or text, as in "tea > milk = juice > water"."""
+    """Read user, ranking: a list, best first, or text, as in "tea > milk = juice > water".
+
+    An inner list is a tie.
+    """
     columns = source.take(picked)
     orders = _listed(columns["ranking"])
     user = _users(columns, len(orders), options, source)
@@ -85,13 +77,13 @@ def read_lists(
         np.array(position),
         weight,
     )
-    return _reading(entries, options, form, picked)
+    return reading_of_entries(entries, options, form, picked)
 
 
 def read_wide(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
 ) -> Reading:
-    """A row a person: rank_1, rank_2, … hold items, best first; or else a column for each item holds its position."""
+    """Read one row a user: rank_1, rank_2, … hold items; or each item's column holds its position."""
     ordered = numbered(source.names, "rank")
     ordered = [name for name in ordered if name not in picked.values()]
     others = [name for name in source.names if name not in picked.values()]
@@ -134,7 +126,7 @@ def _wide(
     item, position = item.filter(pa.array(keep)), position[keep]
     weight = _weights(taken, rows.tolist(), where)
     _check_once(item.to_pylist(), ranking.tolist(), rows.tolist(), where)
-    return _reading(
+    return reading_of_entries(
         LabelledEntries(user.take(pa.array(rows)), ranking, item, position, weight),
         options,
         form,
@@ -145,7 +137,7 @@ def _wide(
 def _by_order(
     columns: list[Any], names: Sequence[Any], options: ReadOptions, where: Where
 ) -> tuple[Any, ...]:
-    """Columns hold items; the position is the column's. A gap in the middle leaves the order as it is."""
+    """Read columns that hold items; the column is the position. A gap leaves the order as it is."""
     cells = [as_column(column, name) for column, name in zip(columns, names, strict=True)]
     present = [~gaps(cell) for cell in cells]
     row = np.concatenate([np.flatnonzero(there) for there in present])
@@ -165,7 +157,7 @@ def _by_order(
 def _by_position(
     columns: list[Any], names: Sequence[Any], options: ReadOptions, where: Where
 ) -> tuple[Any, ...]:
-    """Columns are items and hold positions, 1 is best."""
+    """Read columns that are items and hold positions, 1 is best."""
     positions = np.stack(
         [
             _positions(column, where, options, name)
@@ -184,7 +176,7 @@ def _text(cell: pa.ChunkedArray) -> pa.ChunkedArray:
 def _positions(
     values: Any, where: Where, options: ReadOptions, item: Any = None
 ) -> NDArray[np.float64]:
-    """Places as floats from 1, NaN where there is none; what 0 means is the caller's to say."""
+    """Convert positions to floats, NaN where there is none; the option `zero` says what 0 means."""
     of = "" if item is None else f" of {item!r}"
     column = (
         values
@@ -231,7 +223,7 @@ def _kept(
 
 
 def _listed(values: Any) -> list[Any]:
-    """Rankings as lists of items and ties; None where there is none."""
+    """Return rankings as lists of items and ties; None where there is none."""
     listed = values.to_pylist() if isinstance(values, pa.ChunkedArray) else list(values)
     return [_split(value) if isinstance(value, str) else value for value in listed]
 
@@ -265,7 +257,7 @@ def _groups(order: Any, where: Where, row: int) -> list[list[Any]]:
 
 
 def _named(user: pa.ChunkedArray, options: ReadOptions, where: Where) -> NDArray[np.bool_]:
-    """Which rows say whose they are."""
+    """Return which rows have a user."""
     gap = gaps(user)
     if gap.any() and options.missing == "error":
         raise DataError(f"{where(int(np.argmax(gap)))}: the user is missing. ", *FILL_OR_DROP)
@@ -273,7 +265,7 @@ def _named(user: pa.ChunkedArray, options: ReadOptions, where: Where) -> NDArray
 
 
 def _check_all_ranked(rows: Any, n_rows: int, options: ReadOptions, where: Where) -> None:
-    """A person without a ranking lacks a value; without any ranking there is nothing to read."""
+    """Check that there are rankings, and that no row lacks one unless gaps may be dropped."""
     if not len(rows):
         raise DataError("There are no rankings: not one item has a position.")
     if len(rows) < n_rows and options.missing == "error":
@@ -306,58 +298,3 @@ def _weights(
             "Weights are counts."
         )
     return weight
-
-
-def _reading(
-    entries: LabelledEntries, options: ReadOptions, form: str, picked: Mapping[str, Any]
-) -> Reading:
-    if not len(entries.ranking):
-        raise DataError("There are no rankings: not one item has a position.")
-    ((who,), users), ((what,), items) = encode_groups(
-        [as_column(entries.user, "user")], [as_column(entries.item, "item")]
-    )
-    rankings = Rankings.from_codes(
-        who,
-        entries.ranking,
-        what,
-        entries.position,
-        items,
-        users,
-        entries.weight,
-        unlisted=options.unlisted or "unknown",
-    )
-    return reading_of_rankings(rankings, options, form, picked)
-
-
-def reading_of_rankings(
-    rankings: Rankings,
-    options: ReadOptions,
-    form: str = "rankings",
-    picked: Mapping[str, Any] | None = None,
-) -> Reading:
-    """Every two things that a ranking puts in different positions are compared."""
-    lengths = rankings.lengths
-    check_fits_memory(int((lengths * (lengths - 1) // 2).sum()))
-    n_ties = _tied_pairs(rankings)
-    if n_ties and options.ties == "error":
-        raise DataError(f"There are {n_ties:,.12g} tied pairs. ", *DROP_OR_HALF)
-    made = rankings.comparisons("half" if options.half else "drop")
-    if not len(made):
-        raise DataError("There are no comparisons: no ranking puts one thing over another.")
-    total = made.n_comparisons + (0 if options.half else n_ties)
-    notes = tie_notes(options, n_ties, 0, total, "pairs")
-    counts = {
-        "ties": options.ties or "drop",
-        "n_ties": n_ties,
-        "rankings": rankings,
-        "notes": notes,
-    }
-    return Reading(with_user_weights(made, options.per_user), form, picked or {}, **counts)
-
-
-def _tied_pairs(rankings: Rankings) -> float:
-    """How many pairs of things share a position, each ranking counted by its weight."""
-    key = rankings.ranking * (int(rankings.place.max(initial=0)) + 1) + rankings.place
-    groups, size = np.unique(key, return_counts=True)
-    ranking = groups // (int(rankings.place.max(initial=0)) + 1)
-    return float((size * (size - 1) / 2) @ rankings.weight[ranking])

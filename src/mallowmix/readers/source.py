@@ -19,7 +19,7 @@ from mallowmix.readers.headers import check_columns
 from mallowmix.readers.inputs import Input, error_context
 from mallowmix.readers.movielens import is_movielens, read_movielens_file
 from mallowmix.readers.preflib import is_preflib, read_preflib_file
-from mallowmix.readers.ranking_forms import reading_of_rankings
+from mallowmix.readers.ranked_comparisons import reading_of_rankings
 from mallowmix.readers.reading import BothBad, PerUser, Reading, ReadOptions, Ties, Unlisted, Zero
 from mallowmix.readers.sql import ABOUT_QUERY, is_url, open_url, without_password
 from mallowmix.readers.tables import open_table
@@ -49,8 +49,8 @@ def read_comparisons(
     Parameters
     ----------
     source : path, address or table
-        A path (.csv, .tsv, .jsonl, each also with .gz or .zst; .parquet; a folder of .parquet files;
-        a pattern such as votes-*.parquet; .sqlite, .duckdb; PrefLib's .soc, .soi, .toc, .toi;
+        A path (.csv, .tsv, .jsonl, each also with .gz or .zst; .parquet; a folder of .parquet
+        files; a pattern such as votes-*.parquet; .sqlite, .duckdb; PrefLib's .soc, .soi, .toc, .toi;
         MovieLens' .mat and .dat), the address of a PostgreSQL database, any dataframe (pandas,
         polars, …), an Arrow table, a mapping of columns, or a list of tuples (user, winner,
         loser[, weight]).
@@ -91,8 +91,8 @@ def read_comparisons(
 
     Notes
     -----
-    Labels of a CSV file are text (`007` stays `007`, `NA` is a name), and only the empty field counts
-    as missing; labels from anywhere else keep their type.
+    Labels of a CSV file are text (`007` stays `007`, `NA` is a name), and only the empty field
+    counts as missing; labels from anywhere else keep their type.
 
     Examples
     --------
@@ -136,8 +136,8 @@ def read(
 
     Parameters
     ----------
-    source, format, columns, query, self_pairs, missing, ties, both_bad, outcomes, one_user, per_user
-        As in `read_comparisons`, and so are `top_items`, `unlisted` and `zero`.
+    source, format, columns, query, self_pairs, missing, ties, both_bad, outcomes, one_user
+        As in `read_comparisons`, and so are `per_user`, `top_items`, `unlisted` and `zero`.
 
     Returns
     -------

@@ -123,11 +123,13 @@ def _apart(found: Contents, *, good: bool) -> list[str]:
         return (
             []
             if alike
-            else ["The tastes differ by more than the error to be expected: they are told apart."]
+            else [
+                "The tastes differ by more than the error to be expected: they can be distinguished."
+            ]
         )
     pairs = [f"{pair.component} and {pair.other}" for pair in alike]
     return (
-        [f"These tastes are too alike to be told apart with this data: {'; '.join(pairs)}."]
+        [f"These tastes are too alike to be distinguished with this data: {'; '.join(pairs)}."]
         if pairs
         else []
     )

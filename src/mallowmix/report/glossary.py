@@ -27,7 +27,7 @@ TERMS = (
     ),
     (
         "Noise",
-        "Choices that a taste alone does not settle. The closer two things are in a ranking, the "
+        "Choices that a taste alone does not decide. The closer two things are in a ranking, the "
         "more often the lower one wins.",
     ),
     (
@@ -37,7 +37,7 @@ TERMS = (
         "the ranking the lower one wins φ times as often as the higher.",
     ),
     (
-        "PredictionScore right",
+        "Predicted right",
         "How often the thing that the model held to be more likely was chosen. A coin gets 50 "
         "of 100.",
     ),

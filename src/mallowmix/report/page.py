@@ -12,7 +12,7 @@ from mallowmix.data.text import printable
 from mallowmix.errors import FileError
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.report import data_limits as limits
-from mallowmix.report import figures
+from mallowmix.report import figures, mixture_figures
 from mallowmix.report import page_parts as views
 from mallowmix.report import report_text as words
 from mallowmix.report.contents import Contents, compute_contents
@@ -31,7 +31,7 @@ class Report:
     title: str = _TITLE
 
     def html(self) -> str:
-        """Return the page: one file with styles, figures and JavaScript; the same for the same contents."""
+        """Return the page, one file with styles, figures and JavaScript in it."""
         return _template().render(**_values(self.contents, self.title))
 
     def save(self, path: str | Path) -> None:
@@ -159,8 +159,8 @@ def _values(found: Contents, title: str) -> dict[str, Any]:
 
 def _figures(found: Contents, by_share: list[int]) -> dict[str, Any]:
     drawn = {
-        "people": figures.mixtures(found.theta, found.seed),
-        "largest": figures.largest_share(found.mixing),
+        "people": mixture_figures.mixtures(found.theta, found.seed),
+        "largest": mixture_figures.largest_share(found.mixing),
     }
     if found.model.n_components > 1:
         drawn["places"] = figures.positions(found.model, by_share)

@@ -110,7 +110,7 @@ def splits(found: Contents) -> list[View]:
 
 
 def _spread_out(pairs: tuple[PolarisingPair, ...]) -> list[PolarisingPair]:
-    """Return the first pairs, with an item in at most two; those without disagreement are left out."""
+    """Return the first pairs on which users disagree, with an item in at most two."""
     used, found = Counter(), []
     for pair in pairs:
         if len(found) == PAIRS or pair.spread < _SPLIT:

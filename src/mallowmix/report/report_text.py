@@ -124,7 +124,7 @@ def _predict_rows(found: Contents) -> list[str]:
     who = (
         "of people it has not seen before"
         if judged.new_people
-        else "that it was not told in this test"
+        else "that it was not shown in this test"
     )
     said = f"Of 100 choices {who}, the model predicts {100 * judged.tastes.accuracy:.0f} right"
     if found.model.n_components == 1:
@@ -219,7 +219,7 @@ def _protocol(found: AgainstOne) -> str:
             f"then asked for the other half: {n} choices that it had never seen."
         )
     return (
-        f"The model was told half of the choices of {people} and asked for the other half, {n} of "
+        f"The model was shown half of the choices of {people} and asked for the other half, {n} of "
         "them. It had been learnt from "
         "these choices, so the numbers are a little too good."
     )
@@ -257,7 +257,7 @@ def _calibrated(found: AgainstOne) -> str:
     if slope < 1:
         return (
             f"It is too sure of itself: its log-odds should be multiplied by {slope:.2f}. "
-            "mallowmix calibrate mends this."
+            "mallowmix calibrate corrects this."
         )
     return f"It is less sure than it could be: its log-odds could be multiplied by {slope:.2f}."
 

@@ -124,7 +124,7 @@ async def events(site: TheSite) -> StreamingResponse:
 async def begin(
     request: Request, response: Response, site: TheSite, wanted: shapes.NewPerson | None = None
 ) -> shapes.PersonOut:
-    """Become a participant. The session comes as a cookie, and as a token where that is requested."""
+    """Become a participant. The session comes as a cookie, and as a token on request."""
     wait = site.newcomers.wait(request.client.host if request.client else "?")
     if wait > 0:
         raise HTTPException(

@@ -46,7 +46,7 @@ class Hub:
         return len(self._listeners) >= MOST_LISTENERS
 
     async def listen(self) -> AsyncIterator[str]:
-        """Yield the last message of each kind, then each as it comes; comments keep the line open."""
+        """Yield the last message of each kind, then new ones; comments keep the line open."""
         listener: asyncio.Queue[str | None] = asyncio.Queue(_WAITING)
         self._listeners.add(listener)
         try:

@@ -29,7 +29,7 @@ def as_parquet(table: pa.Table) -> bytes:
 
 
 def as_csv(table: pa.Table) -> bytes:
-    """Return the table as CSV; a spreadsheet should import it as text, since names are not escaped."""
+    """Return the table as CSV; names are not escaped, so a spreadsheet should import text."""
     sink = io.StringIO(newline="")
     writer = csv.writer(sink)
     writer.writerow(table.column_names)

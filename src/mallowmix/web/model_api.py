@@ -131,9 +131,7 @@ async def choices_of(site: TheSite, person: str = Query(max_length=200)) -> shap
     """The choices of one of those people."""
     crowd = site.crowd
     if crowd is None or person not in text_of(crowd.users):
-        raise HTTPException(
-            404, "There is no such person among those whom the server was told about."
-        )
+        raise HTTPException(404, "There is no such person among those whom the server knows.")
     one, names = crowd.of(person), text_of(crowd.items)
     rows = zip(one.winner, one.loser, one.weight, strict=True)
     found = [

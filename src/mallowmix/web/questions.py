@@ -27,7 +27,7 @@ class PairQuestion:
 def next_question(
     fitted: ServedModel | None, items: dict[int, Item], answers: Answers, tally: Tally, person: int
 ) -> PairQuestion | None:
-    """Return the next pair for one person, never one that they answered or skipped; None at the end."""
+    """Return the next pair for one person, never an answered or skipped one; None at the end."""
     active = np.array(sorted(item.id for item in items.values() if item.status == ACTIVE), np.int64)
     closed = {(low, high) for low, high, _ in answers.tolist()}
     new = (

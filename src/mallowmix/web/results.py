@@ -14,7 +14,7 @@ _DIFFERENCES = 5
 
 
 def mixture(fitted: ServedModel, block: Block) -> list[dict[str, Any]]:
-    """Return one entry for each component, by share: weight, its interval, and the crowd's share."""
+    """Return one entry for each component, by share: weight, interval, and the crowd's share."""
     found = weight_intervals(fitted.model, fitted.comparisons(block), level=LEVEL, n_jobs=1)
     rows = []
     for taste in fitted.tastes:

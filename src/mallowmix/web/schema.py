@@ -1,12 +1,13 @@
-"""The tables that votes are kept in, and the steps from each version of them to the next.
+"""The tables of votes, and the migrations from each version of them to the next.
 
-    meta      key, value              the version of the schema, the secret behind CSRF tokens
-    items     id, name, status        active; proposed by a participant; rejected; retired (no longer asked, its votes stay)
-    people    id, token, link         digests alone of what opens a session, and of the link to a result
-    votes     person, key, low, high, choice     1: low preferred to high; -1: the other way round; 0: cannot decide
-    models    id, votes, people, …, data         every refit, the newest with its model file
+    meta      key, value          the version of the schema, the secret behind CSRF tokens
+    items     id, name, status    active, proposed, rejected, or retired (its votes stay)
+    people    id, token, link     digests alone of the session token and of the link to a result
+    votes     person, key, low, high, choice    1: low preferred; -1: high; 0: cannot decide
+    models    id, votes, people, …, data        every refit, the newest with its model file
 
-A vote is unique by (person, key): a retry never counts twice. It is unique by (person, low, high), too: no pair counts twice.
+A vote is unique by (person, key): a retry never counts twice. It is also unique by
+(person, low, high): no pair counts twice.
 """
 
 from collections.abc import Callable

@@ -37,7 +37,7 @@ class NewPerson(Strict):
 
 
 class PersonOut(BaseModel):
-    """A participant. csrf: for the header X-CSRF-Token with a cookie; link: names the result page."""
+    """A participant. csrf: for the header X-CSRF-Token; link: names the result page."""
 
     person: str
     csrf: str
@@ -137,7 +137,7 @@ class WeightsOut(BaseModel):
 
 
 class Line(BaseModel):
-    """One line of a ranking: place 1 is best, low to high its range, crowd that of the population."""
+    """One line of a ranking: place 1 is best, low to high its range, crowd the population's."""
 
     item: str
     place: int

@@ -209,7 +209,7 @@ class Site:
         return person, token
 
     async def delete_person(self, person: int) -> bool:
-        """Delete a person and their votes; return whether they existed. The next refit forgets them."""
+        """Delete a person and their votes; return whether they existed."""
 
         def delete(connection: sa.Connection) -> int:
             return connection.execute(people.delete().where(people.c.id == person)).rowcount

@@ -1,4 +1,4 @@
-"""The database of votes as a server uses it: opened and migrated, read by many, written by one thread."""
+"""The database of votes as a server uses it: migrated, read by many, written by one thread."""
 
 import secrets
 import time
@@ -131,7 +131,7 @@ class Archive:
         return None if row is None else (row[0], row[1], row[2])
 
     def rows(self) -> tuple[NDArray[np.int64], dict[int, str]]:
-        """Return (n, 4) id, person, winner, loser of every decided vote, and the names of the items."""
+        """Return (n, 4) id, person, winner, loser of every decided vote, and the items' names."""
         winner = sa.case((votes.c.choice > 0, votes.c.low), else_=votes.c.high)
         loser = sa.case((votes.c.choice > 0, votes.c.high), else_=votes.c.low)
         query = (

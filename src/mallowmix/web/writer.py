@@ -95,7 +95,7 @@ class Writer:
         return jobs, False
 
     def _commit(self, jobs: list[Job]) -> None:
-        """Write jobs and resolve them; jobs that break each other's transaction are tried one by one."""
+        """Write jobs and resolve them; jobs that break the transaction are tried one by one."""
         try:
             answers = self._transaction(jobs)
         except IntegrityError as error:
