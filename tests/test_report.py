@@ -402,7 +402,7 @@ def test_words_for_numbers():
     ]
     assert words.at_most(0.002) == "fewer than 1" and words.at_most(0.1) == "at most 10"
     assert joined(["a"]) == "a" and joined(["a", "b", "c"]) == "a, b and c"
-    assert words.percent(0.003) == "under 1\N{NO-BREAK SPACE}%"
+    assert words.rounded_percent(0.003) == "under 1\N{NO-BREAK SPACE}%"
 
 
 # ------------------------------------------------------------------------------------------------------------------- notebooks

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import counted, new_table, percent
+from mallowmix.cli.model_text import as_percent, counted, new_table
 from mallowmix.cli.option_values import Json, at_least
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, screen
@@ -57,10 +57,10 @@ def _sizes(report: Any) -> list[tuple[str, str]]:
             "comparisons of a person: 10, 25, 50, 75, 90 % have at most",
             ", ".join(f"{n:,.12g}" for n in report.activity.values()),
         ),
-        ("share of all comparisons made by the busiest tenth", percent(report.busy_share)),
+        ("share of all comparisons made by the busiest tenth", as_percent(report.busy_share)),
         (
             "pairs of items compared",
-            f"{report.pairs_seen:,} of {report.pairs_possible:,} ({percent(seen)})",
+            f"{report.pairs_seen:,} of {report.pairs_possible:,} ({as_percent(seen)})",
         ),
         ("comparisons of such a pair: least, median, most", _three(report.per_pair)),
         ("repeated by the same person with the same outcome", f"{report.n_repeated:,.12g}"),
@@ -86,7 +86,7 @@ def _read_as(report: Any) -> list[tuple[str, str]]:
         lines.append(
             (
                 "left of two equals wins",
-                f"{percent(found.left_wins)} [{percent(found.low)}, {percent(found.high)}]",
+                f"{as_percent(found.left_wins)} [{as_percent(found.low)}, {as_percent(found.high)}]",
             )
         )
     return lines

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import new_table, percent, sizes
+from mallowmix.cli.model_text import as_percent, new_table, sizes
 from mallowmix.cli.option_values import Jobs, Json, Quiet, Seed, at_least
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
@@ -152,7 +152,7 @@ def _print_result(choice: Any) -> None:
             f"{row.difference:+.4f}",
             f"{row.difference_error:.4f}",
             f"{row.agreement:.2f}",
-            percent(row.smallest_share),
+            as_percent(row.smallest_share),
             above,
             style="bold" if row.k == choice.k else "",
         )

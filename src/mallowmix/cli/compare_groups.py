@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import new_table, percent, safe
+from mallowmix.cli.model_text import as_percent, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
@@ -101,7 +101,10 @@ def _print_result(found: Any) -> None:
     table = new_table("attribute", "group", "people", *headings, numeric=("people", *headings))
     for start in range(0, len(found.shares), K):
         rows = found.shares[start : start + K]
-        cells = (f"{percent(row.share)} [{percent(row.low)}, {percent(row.high)}]" for row in rows)
+        cells = (
+            f"{as_percent(row.share)} [{as_percent(row.low)}, {as_percent(row.high)}]"
+            for row in rows
+        )
         table.add_row(safe(rows[0].attribute), safe(rows[0].group), f"{rows[0].n_people:,}", *cells)
     screen().print(table)
     echo(f"\nIn brackets, intervals at {100 * found.level:g} %.\n")

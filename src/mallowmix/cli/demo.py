@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.evaluate import against_truth
-from mallowmix.cli.model_text import chain, new_table, percent
+from mallowmix.cli.model_text import as_percent, chain, new_table
 from mallowmix.cli.outputs import model_writer, table_writer, try_outputs, votes_table, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.shell import echo, screen
@@ -81,7 +81,7 @@ def _print_components(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
         matched["matched"], matched["kendall_per_component"], strict=True
     ):
         table.add_row(dishes.tastes[true - 1], "planted", *_row(dishes.model, true - 1, ""))
-        table.add_row("", "found", *_row(model, found - 1, percent(kendall)), end_section=True)
+        table.add_row("", "found", *_row(model, found - 1, as_percent(kendall)), end_section=True)
     screen().print(table)
     echo(
         "off: how many of all pairs of dishes the found ranking has in the wrong order; guessing "
@@ -91,7 +91,7 @@ def _print_components(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
 
 def _row(model: Any, k: int, off: str) -> tuple[str, str, str, str]:
     best = [model.items[i] for i in model.order[k][:_TOP]]
-    return percent(model.share[k]), f"{model.phi[k]:.2f}", off, chain(best)
+    return as_percent(model.share[k]), f"{model.phi[k]:.2f}", off, chain(best)
 
 
 def _print_weights(dishes: Any, model: Any, matched: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import new_table, percent
+from mallowmix.cli.model_text import as_percent, new_table
 from mallowmix.cli.option_values import Json, Model
 from mallowmix.cli.shell import echo, echo_json, screen
 from mallowmix.errors import DataError
@@ -89,11 +89,11 @@ def _print_result(found: Any, true: Any, values: dict[str, Any]) -> None:
     table = new_table(*columns, numeric=columns)
     for (a, b), kendall in zip(values["matched"], values["kendall_per_component"], strict=True):
         phis = [f"{m.phi[k - 1]:.3f}" for m, k in ((found, a), (true, b))]
-        shares = [percent(m.share[k - 1]) for m, k in ((found, a), (true, b))]
-        table.add_row(str(a), str(b), percent(kendall), *phis, *shares)
+        shares = [as_percent(m.share[k - 1]) for m, k in ((found, a), (true, b))]
+        table.add_row(str(a), str(b), as_percent(kendall), *phis, *shares)
     screen().print(table)
     echo(
-        f"\nOn average {percent(values['kendall'])} of the pairs are in the wrong order; phi is "
+        f"\nOn average {as_percent(values['kendall'])} of the pairs are in the wrong order; phi is "
         f"off by {values['phi_error']:.3f}."
     )
     for name, where in (

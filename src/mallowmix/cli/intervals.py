@@ -14,7 +14,7 @@ from mallowmix.cli.engine_options import (
     Scheduler,
     opened_comparisons,
 )
-from mallowmix.cli.model_text import TOP, new_table, percent, safe
+from mallowmix.cli.model_text import TOP, as_percent, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, Top, at_least, number
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
@@ -124,14 +124,14 @@ def _print_result(found: Any, level: float, top: int) -> None:
     table.show_lines = True
     for k in range(len(found.phi)):
         share = (
-            f"{percent(found.share[k])} [{percent(found.share_low[k])}, "
-            f"{percent(found.share_high[k])}]"
+            f"{as_percent(found.share[k])} [{as_percent(found.share_low[k])}, "
+            f"{as_percent(found.share_high[k])}]"
         )
         phi = f"{found.phi[k]:.3f} [{found.phi_low[k]:.3f}, {found.phi_high[k]:.3f}]"
         table.add_row(str(k + 1), share, phi, _position_ranges(found, k, top))
     screen().print(table)
     sure = (found.position_low == found.position_high).mean()
-    echo(f"\n{percent(float(sure))} of all positions are certain at this level.")
+    echo(f"\n{as_percent(float(sure))} of all positions are certain at this level.")
     for note in found.notes:
         echo(note)
 

@@ -6,6 +6,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from mallowmix.data.text import counted as counted
+
 TOP = 5  # items shown of either end unless asked
 _CLEAR = 0.5  # below this λ the others follow a pair less than half as often
 
@@ -28,11 +30,6 @@ def new_table(*headings: str, numeric: tuple[str, ...] = ()) -> Table:
     return table
 
 
-def counted(count: float, one: str, many: str) -> str:
-    """1 person, 2,000 people."""
-    return f"{count:,.12g} {one if count == 1 else many}"
-
-
 def sizes(comparisons: Any) -> str:
     """How much there is, in words."""
     made = counted(comparisons.n_comparisons, "comparison", "comparisons")
@@ -42,7 +39,7 @@ def sizes(comparisons: Any) -> str:
     )
 
 
-def percent(share: float) -> str:
+def as_percent(share: float) -> str:
     """0.4213 as 42.1 %."""
     return f"{100 * share:.1f} %"
 
@@ -62,7 +59,7 @@ def components_table(model: Any, n_top: int | None = None) -> Table:
     for row in model.table():
         said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
         ends = Group(_ends(row["items"], n_top or TOP), said)
-        table.add_row(str(row["component"]), percent(row["share"]), f"{row['phi']:.3f}", ends)
+        table.add_row(str(row["component"]), as_percent(row["share"]), f"{row['phi']:.3f}", ends)
     return table
 
 

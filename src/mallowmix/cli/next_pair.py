@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import new_table, percent, safe
+from mallowmix.cli.model_text import as_percent, new_table, safe
 from mallowmix.cli.option_values import Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
@@ -79,7 +79,7 @@ def _print_result(found: Any) -> None:
         table.add_row(
             safe(each.first),
             safe(each.second),
-            percent(each.probability),
+            as_percent(each.probability),
             f"{each.information:.4f}",
         )
     screen().print(table)

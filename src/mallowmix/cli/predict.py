@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import counted, new_table, percent, safe
+from mallowmix.cli.model_text import as_percent, counted, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
@@ -133,7 +133,7 @@ def _print_result(table: Any, requested: Any, pairs: Path, output: Path | None) 
     )
     for row in table.slice(0, SHOWN).to_pylist():
         names = [safe(row[name]) for name in ("user", "first", "second")]
-        shown.add_row(*names, percent(row["probability"]), "yes" if row["known"] else "no")
+        shown.add_row(*names, as_percent(row["probability"]), "yes" if row["known"] else "no")
     screen().print(shown)
     more = table.num_rows - SHOWN
     echo(

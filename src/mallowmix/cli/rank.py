@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import counted, new_table, percent, safe
+from mallowmix.cli.model_text import as_percent, counted, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
@@ -128,7 +128,7 @@ def _print_ranking(ranking: Any, people: Any, level: float) -> None:
         table.add_row(
             str(line.position),
             safe(line.item),
-            percent(line.win_rate),
+            as_percent(line.win_rate),
             *([span] if people is not None else []),
         )
     echo(f"{_whose(people)}:\n")

@@ -179,7 +179,8 @@ def _serve(site: Any, host: str, port: int, *, check: bool) -> None:
         "no model yet" if site.fitted is None else f"{site.fitted.model.n_components} components"
     )
     echo(
-        f"{len(site.items)} items, {found}, {site.counts['votes']:,} votes in {site.store.database}."
+        f"{len(site.items)} items, {found}, {site.counts['votes']:,} votes "
+        f"in {site.store.database}."
     )
     if check:
         site.close()

@@ -13,7 +13,7 @@ from mallowmix.cli.engine_options import (
     Scheduler,
     opened_comparisons,
 )
-from mallowmix.cli.model_text import counted, new_table, percent, safe
+from mallowmix.cli.model_text import as_percent, counted, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import weights_table
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
@@ -127,10 +127,10 @@ def _print_result(people: Any, theta: Any, ends: Any, output: Path | None) -> No
     table = new_table("user", *headings, "comparisons", numeric=(*headings, "comparisons"))
     count = people.per_user()
     for m, user in enumerate(people.users[:SHOWN].tolist()):
-        cells = [percent(value) for value in theta[m]]
+        cells = [as_percent(value) for value in theta[m]]
         if ends:
             cells = [
-                f"{cell} [{percent(a)}, {percent(b)}]"
+                f"{cell} [{as_percent(a)}, {as_percent(b)}]"
                 for cell, a, b in zip(cells, ends[0][m], ends[1][m], strict=True)
             ]
         table.add_row(safe(user), *cells, f"{count[m]:,.12g}")

@@ -196,10 +196,6 @@ def read_best_worst(
     source, columns, query, missing, one_user
         As in `read_comparisons`.
 
-    Returns
-    -------
-    Comparisons
-
     Examples
     --------
     >>> import mallowmix as mm
@@ -227,10 +223,6 @@ def read_bayesmallows(
     source, columns, query, self_pairs, missing, one_user
         As in `read_comparisons`.
 
-    Returns
-    -------
-    Comparisons
-
     Examples
     --------
     >>> import mallowmix as mm
@@ -257,10 +249,6 @@ def read_choix(
     ----------
     source, columns, query, self_pairs, missing, one_user
         As in `read_comparisons`.
-
-    Returns
-    -------
-    Comparisons
 
     Examples
     --------

@@ -14,7 +14,7 @@ from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input
 from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
-from mallowmix.readers.rating_forms import count_pairs, make_pairs
+from mallowmix.readers.pair_kernels import count_pairs, make_pairs
 from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 

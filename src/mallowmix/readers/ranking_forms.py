@@ -83,7 +83,7 @@ def read_lists(
 def read_wide(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
 ) -> Reading:
-    """Read one row a user: rank_1, rank_2, … hold items; or each item's column holds its position."""
+    """Read one row a user: rank_1, rank_2, … hold items, or each item's column its position."""
     ordered = numbered(source.names, "rank")
     ordered = [name for name in ordered if name not in picked.values()]
     others = [name for name in source.names if name not in picked.values()]

@@ -4,7 +4,7 @@ import math
 
 from mallowmix.data.text import printable
 from mallowmix.report.contents import Contents
-from mallowmix.report.report_text import percent
+from mallowmix.report.report_text import rounded_percent
 
 _GOOD, _POOR = 0.02, 0.1  # fractions of pairs in the wrong order
 _STRONG = 1.0  # standard errors by which one person moves a model
@@ -65,11 +65,13 @@ def _certain(found: Contents, *, good: bool) -> list[str]:
     if good != bool((widths <= 2).mean() >= 0.5):
         return []
     if not widths.any():
-        return [f"Every place in every taste is certain, at a level of {percent(sure.level)}."]
-    certain, near = (percent(float((widths <= most).mean())) for most in (0, 2))
+        return [
+            f"Every place in every taste is certain, at a level of {rounded_percent(sure.level)}."
+        ]
+    certain, near = (rounded_percent(float((widths <= most).mean())) for most in (0, 2))
     return [
         f"{certain} of all places are certain, {near} known to within two places, at a level of "
-        f"{percent(sure.level)}."
+        f"{rounded_percent(sure.level)}."
     ]
 
 
@@ -102,13 +104,13 @@ def _error(found: Contents, *, good: bool) -> list[str]:
         ]
     if good and wrong <= _GOOD:
         return [
-            f"In simulated data of this size, at most {percent(wrong, 1)} of the pairs of things "
+            f"In simulated data of this size, at most {rounded_percent(wrong, 1)} of the pairs of things "
             "came out in the wrong order."
         ]
     if not good and wrong > _GOOD:
         how = "rough" if wrong > _POOR else "good but not exact"
         said = (
-            f"In simulated data of this size, {percent(wrong, 1)} of the pairs came out in the "
+            f"In simulated data of this size, {rounded_percent(wrong, 1)} of the pairs came out in the "
             f"wrong order in taste {worst + 1}"
         )
         return [f"{said}: its ranking is {how}."]
@@ -123,9 +125,7 @@ def _apart(found: Contents, *, good: bool) -> list[str]:
         return (
             []
             if alike
-            else [
-                "The tastes differ by more than the error to be expected: they can be distinguished."
-            ]
+            else ["The tastes differ by more than the expected error: they can be distinguished."]
         )
     pairs = [f"{pair.component} and {pair.other}" for pair in alike]
     return (
@@ -144,7 +144,7 @@ def _influence(found: Contents) -> list[str]:
     busiest = found.diagnosis.activity.busiest_tenth
     if math.isfinite(busiest) and busiest > 0.3:
         said.append(
-            f"The busiest tenth of the people made {percent(busiest)} of the choices: the result "
+            f"The busiest tenth of the people made {rounded_percent(busiest)} of the choices: the result "
             "is more theirs than others'."
         )
     return said

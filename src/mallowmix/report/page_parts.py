@@ -38,7 +38,7 @@ def _component(found: Contents, k: int) -> View:
     return {
         "number": k + 1,
         "colour": colour(k + 1),
-        "share": words.percent(float(model.share[k])),
+        "share": words.rounded_percent(float(model.share[k])),
         "range": _range(sure, k),
         "likes": joined([line["name"] for line in ranking[:3]]),
         "telling": words.telling(found.tellings[k], model.n_components),
@@ -56,7 +56,7 @@ def _range(sure: Intervals | None, k: int) -> str:
         return ""
     # widened to hold the estimate
     low, high = (min(sure.share_low[k], sure.share[k]), max(sure.share_high[k], sure.share[k]))
-    return f"{100 * low:.0f}–{words.percent(float(high))}"
+    return f"{100 * low:.0f}–{words.rounded_percent(float(high))}"
 
 
 def _line(model: AnyModel, sure: Intervals | None, k: int, i: int) -> View:
@@ -104,7 +104,10 @@ def splits(found: Contents) -> list[View]:
         }
         rows.append(
             shown
-            | {"rate": words.percent(pair.win_rate), "crowd": round(100 * (1 - pair.win_rate), 1)}
+            | {
+                "rate": words.rounded_percent(pair.win_rate),
+                "crowd": round(100 * (1 - pair.win_rate), 1),
+            }
         )
     return rows if model.n_components > 1 else []
 
@@ -175,7 +178,7 @@ def archetypes(found: Contents) -> list[View]:
         ]
         said = {
             "said": words.archetype(group),
-            "share": words.percent(group.share),
+            "share": words.rounded_percent(group.share),
             "people": _people(group.n_people),
         }
         shown.append(said | {"bar": bar})
@@ -185,7 +188,7 @@ def archetypes(found: Contents) -> list[View]:
         shown.append(
             {
                 "said": "other mixtures",
-                "share": words.percent(share),
+                "share": words.rounded_percent(share),
                 "people": _people(people),
                 "bar": [],
             }
@@ -223,7 +226,7 @@ def noise(found: Contents) -> list[View]:
     return [
         {
             "name": name,
-            "share": words.percent(value),
+            "share": words.rounded_percent(value),
             "width": round(100 * value, 2),
             "colour": paint,
             "said": said,
@@ -272,8 +275,8 @@ def numbers_tried(found: Contents) -> list[View]:
             "k": row.k,
             "chosen": row.k == choice.k,
             "likelihood": words.minus(row.log_likelihood_per_comparison, 4),
-            "agreement": words.percent(row.agreement),
-            "smallest": words.percent(row.smallest_share),
+            "agreement": words.rounded_percent(row.agreement),
+            "smallest": words.rounded_percent(row.smallest_share),
         }
         for row in choice.table
     ]

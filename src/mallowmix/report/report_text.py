@@ -5,13 +5,14 @@ import math
 from mallowmix.assess.contrasts import Telling
 from mallowmix.assess.mixing import Archetype, Mixing
 from mallowmix.assess.one_ranking_gain import AgainstOne
+from mallowmix.data.text import counted as counted
 from mallowmix.data.text import joined, printable
 from mallowmix.report.contents import Contents
 
 _CLEAR = 2.0  # standard errors
 
 
-def percent(share: float, digits: int = 0) -> str:
+def rounded_percent(share: float, digits: int = 0) -> str:
     """Write 0.4213 as 42 %; what would round to nothing is written as under 1 %."""
     if digits == 0 and 0 < share < 0.005:
         return "under 1\N{NO-BREAK SPACE}%"
@@ -35,11 +36,6 @@ def at_most(share: float) -> str:
 def minus(value: float, digits: int) -> str:
     """A number with a minus sign, not a hyphen."""
     return f"{value:.{digits}f}".replace("-", "−")
-
-
-def counted(count: float, one: str, many: str) -> str:
-    """1 person, 2,000 people."""
-    return f"{count:,.12g} {one if count == 1 else many}"
 
 
 def lead(found: Contents) -> str:
@@ -70,7 +66,7 @@ def _largest(found: Contents) -> list[str]:
     if found.model.n_components == 1:
         return [f"The one ranking has {tops} on top."]
     return [
-        f"The most common taste, taste {row['component']}, is behind {percent(row['share'])} of "
+        f"The most common taste, taste {row['component']}, is behind {rounded_percent(row['share'])} of "
         f"all choices: {tops} on top."
     ]
 
@@ -82,7 +78,7 @@ def _split(found: Contents) -> list[str]:
     first = pairs[0]
     return [
         f"People split most over {printable(first.item)} and {printable(first.other)}: "
-        f"{percent(first.win_rate)} of all "
+        f"{rounded_percent(first.win_rate)} of all "
         f"choices between the two go to {printable(first.item)}, but who chooses it depends "
         "on taste."
     ]
@@ -100,9 +96,9 @@ def _mix(found: Contents) -> list[str]:
     if found.model.n_components == 1:
         return []
     return [
-        f"{percent(found.mixing.solo)} of the people follow one taste for two thirds or more; the "
+        f"{rounded_percent(found.mixing.solo)} of the people follow one taste for two thirds or more; the "
         "others mix. "
-        f"A person's strongest taste makes up {percent(found.mixing.mean_largest)} of them on "
+        f"A person's strongest taste makes up {rounded_percent(found.mixing.mean_largest)} of them on "
         "average."
     ]
 
@@ -112,7 +108,7 @@ def _noise(found: Contents) -> list[str]:
     if parts.variance <= 0:
         return []
     return [
-        f"{percent(parts.within_taste)} of all disagreement is noise: the same taste, answering "
+        f"{rounded_percent(parts.within_taste)} of all disagreement is noise: the same taste, answering "
         "differently by chance."
     ]
 
@@ -215,7 +211,7 @@ def _protocol(found: AgainstOne) -> str:
     if found.new_people:
         return (
             f"The model was learnt again from two thirds of the people. Of the other {people} it "
-            "was told half of their choices, "
+            "was shown half of their choices, "
             f"then asked for the other half: {n} choices that it had never seen."
         )
     return (

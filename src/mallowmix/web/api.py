@@ -76,7 +76,7 @@ async def health(request: Request) -> Response:
 )
 async def vote(request: Request) -> Response:
     """Answer a pair. The reply comes after the commit; the same key again changes nothing."""
-    site = site_of(request)  # question for most, so it stands early and is checked by hand
+    site = site_of(request)  # the most frequent request: checked by hand, which is faster
     session = await require_write(request, site)
     try:
         given = shapes.VoteIn.model_validate_json(await request.body())

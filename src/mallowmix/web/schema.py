@@ -131,7 +131,7 @@ meta, items, people, votes, models = (
 
 
 def migrate(connection: sa.Connection, *, upto: int = VERSION) -> int:
-    """Bring the tables to this version inside the transaction at hand; the version that was found."""
+    """Bring the tables to a version in this transaction; return the version that was found."""
     if connection.dialect.name == "postgresql":
         # two servers that start at once
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(4404)"))
