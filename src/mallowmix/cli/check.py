@@ -86,7 +86,8 @@ def _read_as(report: Any) -> list[tuple[str, str]]:
         lines.append(
             (
                 "left of two equals wins",
-                f"{as_percent(found.left_wins)} [{as_percent(found.low)}, {as_percent(found.high)}]",
+                f"{as_percent(found.left_wins)} [{as_percent(found.low)}, "
+                f"{as_percent(found.high)}]",
             )
         )
     return lines

@@ -163,10 +163,6 @@ def rated_pairs(
         What to do with a row that lacks a value.
     where : callable
         Row number to text that locates the row in messages.
-
-    Returns
-    -------
-    RatedPairs
     """
     check_choice("ties", ties, ("drop", "half", "error"))
     people, users, things, items, stars, rows_used = _checked(user, item, rating, missing, where)
@@ -209,11 +205,6 @@ def capped(comparisons: Comparisons, most: float) -> Comparisons:
     comparisons : Comparisons
     most : float
         Above 0.
-
-    Returns
-    -------
-    Comparisons
-        With new user weights.
     """
     if not most > 0:
         raise OptionError(option="most", value=most, expected="above 0")

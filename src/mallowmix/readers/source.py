@@ -52,8 +52,8 @@ def read_comparisons(
         A path (.csv, .tsv, .jsonl, each also with .gz or .zst; .parquet; a folder of .parquet
         files; a pattern such as votes-*.parquet; .sqlite, .duckdb; PrefLib's .soc, .soi, .toc,
         .toi; MovieLens' .mat and .dat), the address of a PostgreSQL database, any dataframe
-        (pandas, polars, …), an Arrow table, a mapping of columns, or a list of tuples (user, winner,
-        loser[, weight]).
+        (pandas, polars, …), an Arrow table, a mapping of columns, or a list of tuples (user,
+        winner, loser[, weight]).
     format : str
         "comparisons", "bayesmallows", "battles", "ratings", "rankings", "best-worst", "implicit",
         "choix", "preflib" or "movielens". Recognised by the columns where that is unmistakable, and

@@ -104,13 +104,15 @@ def _error(found: Contents, *, good: bool) -> list[str]:
         ]
     if good and wrong <= _GOOD:
         return [
-            f"In simulated data of this size, at most {rounded_percent(wrong, 1)} of the pairs of things "
+            f"In simulated data of this size, at most {rounded_percent(wrong, 1)} of the pairs "
+            "of things "
             "came out in the wrong order."
         ]
     if not good and wrong > _GOOD:
         how = "rough" if wrong > _POOR else "good but not exact"
         said = (
-            f"In simulated data of this size, {rounded_percent(wrong, 1)} of the pairs came out in the "
+            f"In simulated data of this size, {rounded_percent(wrong, 1)} of the pairs came "
+            "out in the "
             f"wrong order in taste {worst + 1}"
         )
         return [f"{said}: its ranking is {how}."]
@@ -144,7 +146,8 @@ def _influence(found: Contents) -> list[str]:
     busiest = found.diagnosis.activity.busiest_tenth
     if math.isfinite(busiest) and busiest > 0.3:
         said.append(
-            f"The busiest tenth of the people made {rounded_percent(busiest)} of the choices: the result "
+            f"The busiest tenth of the people made {rounded_percent(busiest)} of the choices: "
+            "the result "
             "is more theirs than others'."
         )
     return said

@@ -66,7 +66,8 @@ def _largest(found: Contents) -> list[str]:
     if found.model.n_components == 1:
         return [f"The one ranking has {tops} on top."]
     return [
-        f"The most common taste, taste {row['component']}, is behind {rounded_percent(row['share'])} of "
+        f"The most common taste, taste {row['component']}, is behind "
+        f"{rounded_percent(row['share'])} of "
         f"all choices: {tops} on top."
     ]
 
@@ -96,9 +97,11 @@ def _mix(found: Contents) -> list[str]:
     if found.model.n_components == 1:
         return []
     return [
-        f"{rounded_percent(found.mixing.solo)} of the people follow one taste for two thirds or more; the "
+        f"{rounded_percent(found.mixing.solo)} of the people follow one taste for two thirds or "
+        "more; the "
         "others mix. "
-        f"A person's strongest taste makes up {rounded_percent(found.mixing.mean_largest)} of them on "
+        f"A person's strongest taste makes up {rounded_percent(found.mixing.mean_largest)} of "
+        "them on "
         "average."
     ]
 
@@ -108,7 +111,8 @@ def _noise(found: Contents) -> list[str]:
     if parts.variance <= 0:
         return []
     return [
-        f"{rounded_percent(parts.within_taste)} of all disagreement is noise: the same taste, answering "
+        f"{rounded_percent(parts.within_taste)} of all disagreement is noise: the same taste, "
+        "answering "
         "differently by chance."
     ]
 
