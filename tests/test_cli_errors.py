@@ -289,7 +289,7 @@ def test_ctrl_c_says_what_was_written(monkeypatch):
     monkeypatch.setattr("mallowmix.model.model_file.load", stop)
     done = CliRunner().invoke(app, ["show", "good.m4"])
     assert (done.exit_code, done.stderr) == (130, "Interrupted; nothing was written.\n")
-    monkeypatch.setattr("mallowmix.cli.fit._tell", stop)
+    monkeypatch.setattr("mallowmix.cli.fit._print_result", stop)
     done = CliRunner().invoke(app, ["fit", "good.csv", "-k", "1", "--method", "projections"])
     assert done.exit_code == 130 and done.stderr.endswith(
         "Interrupted; good.m4 had been written already.\n"

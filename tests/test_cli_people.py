@@ -120,7 +120,7 @@ def test_everybody_and_every_pair(files, votes, tmp_path):
         [float(row["probability"]) for row in rows], found.ravel(), rtol=1e-12
     )
     assert {row["known"] for row in rows} == {"True"}
-    assert "pairs.csv: 2 pairs from the columns first, second, each for everybody." in said
+    assert "pairs.csv: 2 pairs from the columns first, second, each for all users." in said
     assert "Wrote p.csv: 50 predictions." in said
 
 

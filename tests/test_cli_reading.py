@@ -10,7 +10,7 @@ import pytest
 import mallowmix as mm
 from command_line import run
 from mallowmix.cli.fit import default_name
-from mallowmix.cli.read_options import OPTIONS, Address, place
+from mallowmix.cli.read_options import OPTIONS, Address, votes_source
 from mallowmix.model.model_file import dumps
 
 BATTLES = "judge,model_a,model_b,winner\na,x,y,model_a\na,y,z,tie\nb,z,x,model_b\nb,x,y,both_bad\nb,z,y,model_a\n"
@@ -113,11 +113,11 @@ def test_patterns_are_one_table():
     ],
 )
 def test_a_model_is_called_after_its_votes(votes, name):
-    assert default_name(place(votes)) == name
+    assert default_name(votes_source(votes)) == name
 
 
 def test_a_password_is_never_shown():
-    address = place("postgresql://me:secret@127.0.0.1:1/polls")
+    address = votes_source("postgresql://me:secret@127.0.0.1:1/polls")
     assert isinstance(address, Address) and str(address) == "postgresql://me:***@127.0.0.1:1/polls"
     _, said = run(
         "check", "postgresql://me:secret@127.0.0.1:1/polls", "--query", "SELECT 1", code=1
@@ -172,7 +172,7 @@ def test_messages_speak_of_options():
 
 def test_check_says_whether_k_is_supported():
     said, _ = run("check", "plain.csv", "-k", "3")
-    assert "Can this data support 3 tastes? By rules of thumb, no." in said
+    assert "Can this data support 3 components? By rules of thumb, no." in said
     assert "0 people for each of 3 tastes made two comparisons or more: far too few" in said
     assert (
         json.loads(run("check", "plain.csv", "-k", "3", "--json")[0])["support"]["verdict"] == "no"

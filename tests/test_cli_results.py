@@ -13,7 +13,7 @@ import pytest
 
 import mallowmix as mm
 from command_line import run
-from mallowmix.cli.model_text import components_table, novel_pairs, safe
+from mallowmix.cli.model_text import components_table, novel_pair_values, safe
 from mallowmix.cli.shell import screen
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.separability import lemma3_bound, separability_probability
@@ -99,7 +99,7 @@ def _console():
 
 def test_what_sets_components_apart_in_words():
     same = mm.M4.from_orders(["abc", "abc"], 0.3)
-    assert novel_pairs(same) == [None, None] and "no pair sets it apart" in words_of(same)
+    assert novel_pair_values(same) == [None, None] and "no pair sets it apart" in words_of(same)
     # nobody sticks to anything: the others do nearly as often
     close = mm.M4.from_orders(["abc", "bac"], 0.9)
     assert "the people who put a over b more often than the others do" in words_of(close)

@@ -15,7 +15,7 @@ import mallowmix as mm
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.model_file import dumps
 from mallowmix.readers import read, read_comparisons
-from mallowmix.writers import preflib_text, rankings_of, table_of, write_table
+from mallowmix.writers import as_table, preflib_text, rankings_of, write_table
 
 ITEMS = ["coffee", "juice", "milk", "tea", "water"]
 # 14 people, a full ranking each
@@ -249,7 +249,7 @@ def test_postgres_is_the_same_comparisons(postgres_url):
     ["comparisons", "bayesmallows", "battles", "ratings", "rankings", "best-worst", "implicit"],
 )
 def test_what_is_written_is_read_back(form):
-    assert read(table_of(TRUTH, form), format=form).comparisons == TRUTH
+    assert read(as_table(TRUTH, form), format=form).comparisons == TRUTH
 
 
 def test_preflib_is_read_back(tmp_path):

@@ -13,8 +13,8 @@ import mallowmix as mm
 from mallowmix.errors import DataError, DataWarning, OptionError
 from mallowmix.readers import read
 from mallowmix.readers.mat_files import read_mat
-from mallowmix.readers.order_weights import shared
-from mallowmix.writers import preflib_text, rankings_of, sample_profile, table_of
+from mallowmix.readers.order_weights import with_user_weights
+from mallowmix.writers import as_table, preflib_text, rankings_of, sample_profile
 from mallowmix.writers.files import check_writable
 
 ITEMS = list("vwxyz")
@@ -164,7 +164,7 @@ def test_ratings_rankings_and_shares_against_a_slow_twin(stars):
     half = read({"user": user, "item": item, "rating": rating}, ties="half").comparisons
     assert half.n_comparisons == len(expected) + ties
     for how in ("ratings", "equal"):
-        votes = shared(found.comparisons, how)
+        votes = with_user_weights(found.comparisons, how)
         made = {who: sum(key[0] == who for key in expected) for who in stars}
         links = {who: len(stars[who]) - 1 for who in stars if made[who]}
         for m, who in enumerate(votes.users):
@@ -315,13 +315,13 @@ def test_what_a_form_cannot_hold_is_said():
         {"user": ["a", "a"], "left": ["x", "x"], "right": ["y", "z"], "outcome": ["tie", "left"]},
         ties="half",
     )
-    assert read(table_of(votes, "battles"), ties="half", format="battles").comparisons == votes
+    assert read(as_table(votes, "battles"), ties="half", format="battles").comparisons == votes
     with pytest.raises(DataError, match="There are ties, which best-worst cannot hold"):
-        table_of(votes, "best-worst")
+        as_table(votes, "best-worst")
     with pytest.raises(DataError, match="weights that are not whole, which choix cannot hold"):
-        table_of(mm.read_comparisons([("a", "x", "y", 0.3)]), "choix")
+        as_table(mm.read_comparisons([("a", "x", "y", 0.3)]), "choix")
     with pytest.raises(OptionError, match="form is 'votes'"):
-        table_of(votes, "votes")
+        as_table(votes, "votes")
 
 
 def test_only_endings_that_can_be_written(tmp_path):

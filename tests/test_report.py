@@ -21,7 +21,7 @@ from mallowmix.errors import DataError, FileError, OptionError
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from mallowmix.model.fitted_model import as_fitted
 from mallowmix.model.permutations import kendall
-from mallowmix.report import gather, make_report
+from mallowmix.report import compute_contents, make_report
 from mallowmix.report import report_text as words
 from mallowmix.report.figures import label
 from mallowmix.report.page import as_json
@@ -336,7 +336,7 @@ def test_little_data_and_bradley_terry_components():
         and "annot tell" in text.of("number")
     )
     scored = as_fitted(mm.BradleyTerryModel([[1.0, 0], [0, 1.0]], model.alpha, model.items))
-    assert gather(scored, votes, choose_k=False).intervals is None
+    assert compute_contents(scored, votes, choose_k=False).intervals is None
 
 
 def test_no_votes_and_wrong_options_are_refused(dishes):
@@ -402,7 +402,7 @@ def test_words_for_numbers():
     ]
     assert words.at_most(0.002) == "fewer than 1" and words.at_most(0.1) == "at most 10"
     assert joined(["a"]) == "a" and joined(["a", "b", "c"]) == "a, b and c"
-    assert words.percent(0.003) == "under 1\N{NO-BREAK SPACE}%"
+    assert words.rounded_percent(0.003) == "under 1\N{NO-BREAK SPACE}%"
 
 
 # ------------------------------------------------------------------------------------------------------------------- notebooks

@@ -7,8 +7,8 @@ import mallowmix as mm
 from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.next_pair import information, most_telling, rough_information
 from mallowmix.infer.prepared_model import prepare
-from mallowmix.web.prepared_answers import N_DRAWS, Fitted
-from mallowmix.web.questions import Asked, block_of, finished, next_question
+from mallowmix.web.prepared_answers import N_DRAWS, ServedModel
+from mallowmix.web.questions import PairQuestion, block_of, finished, next_question
 from mallowmix.web.settings import Settings
 from mallowmix.web.tally import Tally
 from mallowmix.web.vote_store import ACTIVE, RETIRED, Item
@@ -31,7 +31,7 @@ def test_the_rough_information_is_as_near_as_it_says_and_the_best_are_those_of_l
     prepared, (low, high) = prepare(model), np.triu_indices(40, 1)
     codes = low * 40 + high
     for n in (0, 3, 30):
-        fitted = Fitted(0, model)
+        fitted = ServedModel(0, model)
         sample = model.sample(1, max(n, 1), seed=n).comparisons
         block = fitted.block(sample.winner[:n], sample.loser[:n], sample.weight[:n])
         theta = draw(block, prepared, 50, np.uint64(1))[0]
@@ -48,7 +48,7 @@ def test_the_rough_information_is_as_near_as_it_says_and_the_best_are_those_of_l
 def test_two_looks_lose_next_to_nothing():
     """Above 4,096 open pairs a quarter of the draws chooses 1,024 of them: what the choice tells is within 2 % of the best."""
     model = random_model(120, 6, 0.6, 0.2)
-    fitted, (low, high) = Fitted(0, model), np.triu_indices(120, 1)
+    fitted, (low, high) = ServedModel(0, model), np.triu_indices(120, 1)
     codes = low * 120 + high
     for seed in range(8):
         sample = model.sample(1, 3 * seed + 1, seed=seed).comparisons
@@ -65,7 +65,7 @@ def test_a_question_is_that_of_the_library():
     """Few pairs, so one look: the same pair as mm.next_pair with as many draws."""
     model = random_model(12, 3, 0.3, 0.3)
     items, answers = items_of(model), np.array([[1, 2, 1], [3, 9, -1], [4, 5, 0]])
-    asked = next_question(Fitted(0, model), items, answers, Tally({}), 1)
+    asked = next_question(ServedModel(0, model), items, answers, Tally({}), 1)
     choices = mm.read_comparisons([("u", "i000", "i001"), ("u", "i008", "i002")])
     (best,) = mm.next_pair(
         model, choices.with_items(model.items), n_draws=N_DRAWS, answered=[("i003", "i004")]
@@ -78,7 +78,7 @@ def test_no_pair_is_asked_twice_and_retired_items_never():
     model = random_model(6, 2, 0.3, 0.5)
     items = items_of(model)
     items[6] = items[6]._replace(status=RETIRED)
-    for fitted in (Fitted(0, model), None):
+    for fitted in (ServedModel(0, model), None):
         answers, seen = np.zeros((0, 3), np.int64), []
         while (asked := next_question(fitted, items, answers, Tally({}), 3)) is not None:
             pair = tuple(sorted((asked.first, asked.second)))
@@ -93,7 +93,7 @@ def test_items_that_the_model_does_not_know_are_asked_about_too():
     answers = np.zeros((0, 3), np.int64)
     new = 0
     for n in range(9):
-        asked = next_question(Fitted(0, model), items, answers, Tally({}), 1)
+        asked = next_question(ServedModel(0, model), items, answers, Tally({}), 1)
         new += 7 in (asked.first, asked.second)
         answers = np.vstack([answers, [*sorted((asked.first, asked.second)), 1 - 2 * (n % 2)]])
     assert new == 3
@@ -130,12 +130,12 @@ def test_both_orders_of_a_pair_are_shown_and_a_reload_shows_the_same():
 
 def test_the_stop_rule():
     rule = Settings(questions=10, least=4, enough=0.02)
-    telling, dull = Asked(1, 2, 0.3), Asked(1, 2, 0.01)
+    telling, dull = PairQuestion(1, 2, 0.3), PairQuestion(1, 2, 0.01)
     assert finished(rule, 0, None) and finished(rule, 10, telling) and finished(rule, 4, dull)
     assert (
         not finished(rule, 9, telling)
         and not finished(rule, 3, dull)
-        and not finished(rule, 9, Asked(1, 2, None))
+        and not finished(rule, 9, PairQuestion(1, 2, None))
     )
     assert not finished(rule, 50, dull, more=True) and finished(rule, 50, None, more=True)
 
@@ -143,6 +143,6 @@ def test_the_stop_rule():
 def test_answers_become_comparisons_and_undecided_ones_do_not():
     model = random_model(4, 2, 0.3, 0.5)
     block = block_of(
-        Fitted(0, model), items_of(model), np.array([[1, 2, 1], [1, 3, -1], [2, 4, 0]])
+        ServedModel(0, model), items_of(model), np.array([[1, 2, 1], [1, 3, -1], [2, 4, 0]])
     )
     assert sorted(block.pair.tolist()) == [0 * 4 + 1, 2 * 4 + 0]

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from mallowmix.errors import FileError, OptionError
 from mallowmix.model.model_file import loads
-from mallowmix.web.connections import database_url, make_engine, shown
+from mallowmix.web.connections import database_url, shown, sql_engine
 from mallowmix.web.schema import VERSION, items, meta, migrate, models, people, version_of, votes
-from mallowmix.web.vote_store import Store, comparisons_of
+from mallowmix.web.vote_store import Store, comparisons_of_votes
 from mallowmix.web.worker import _later_half, refit
 from mallowmix.web.writer import CONFLICT, GONE, REPEATED, STORED, Vote
 
@@ -110,7 +110,7 @@ def test_errors_show_no_values(store):
         store.writer.submit(lambda connection: connection.execute(row)).result()
     assert "INSERT INTO people" in str(told.value) and "parameters hidden" in str(told.value)
     # the server's own DETAIL line is its
-    assert store.place.startswith("postgresql") or "a-secret-digest" not in str(told.value)
+    assert store.database.startswith("postgresql") or "a-secret-digest" not in str(told.value)
 
 
 def test_rows_become_comparisons(store):
@@ -118,7 +118,7 @@ def test_rows_become_comparisons(store):
     for n, (low, high, choice) in enumerate([(1, 2, 1), (1, 3, -1), (2, 3, 0)]):
         store.writer.submit(Vote(person, f"key-{n:05d}", low, high, choice, 0)).result()
     rows, names = store.rows()
-    found = comparisons_of(rows, names).to_arrow().to_pylist()
+    found = comparisons_of_votes(rows, names).to_arrow().to_pylist()
     assert [(row["user"], row["winner"], row["loser"]) for row in found] == [
         ("p000001", "a", "b"),
         ("p000001", "c", "a"),
@@ -127,7 +127,7 @@ def test_rows_become_comparisons(store):
 
 
 def test_an_older_schema_is_upgraded_and_keeps_its_votes(place):
-    engine = make_engine(database_url(place), writing=True)
+    engine = sql_engine(database_url(place), writing=True)
     with engine.begin() as connection:
         migrate(connection, upto=1)
         assert version_of(connection) == 1
@@ -154,7 +154,7 @@ def test_an_older_schema_is_upgraded_and_keeps_its_votes(place):
 
 
 def test_a_newer_schema_and_a_foreign_database_are_refused(place):
-    engine = make_engine(database_url(place), writing=True)
+    engine = sql_engine(database_url(place), writing=True)
     with engine.begin() as connection:
         connection.execute(sa.text("CREATE TABLE something (x INTEGER)"))
     with pytest.raises(FileError, match="other tables, and none of mallowmix"):
@@ -169,7 +169,7 @@ def test_a_newer_schema_and_a_foreign_database_are_refused(place):
 
 
 def test_sqlite_is_in_wal_and_waits_for_the_disk(tmp_path):
-    engine = make_engine(database_url(str(tmp_path / "v.db")), writing=True)
+    engine = sql_engine(database_url(str(tmp_path / "v.db")), writing=True)
     with engine.connect() as connection:
         pragma = lambda name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()  # noqa: E731
         assert (pragma("journal_mode"), pragma("synchronous"), pragma("foreign_keys")) == (

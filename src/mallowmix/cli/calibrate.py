@@ -1,4 +1,4 @@
-"""`mallowmix calibrate`: learn from people themselves how far a model's predictions about a person can be trusted."""
+"""`mallowmix calibrate`: make a model's predicted probabilities about a person reliable."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json
+from mallowmix.cli.shell import echo, echo_json, keep_quiet
 
 
 @reads_votes
@@ -29,7 +29,8 @@ def calibrate_command(
         str,
         typer.Option(
             metavar="auto|items|comparisons",
-            help="What is given of a person: comparisons among some of their items, or some of their comparisons.",
+            help="What is given of a person: comparisons among some of their items, or some of "
+            "their comparisons.",
         ),
     ] = "auto",
     spam: Annotated[
@@ -41,11 +42,12 @@ def calibrate_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Calibrate a model, so that its predictions about a person hold up.
+    """Calibrate a model, so that its predicted probabilities about a person are reliable.
 
-    Part of each person's comparisons is given, the rest predicted; what one comparison counts for and how wide the prior is are
-    set so that the predicting is best. Best with people whom the model has not seen; with the votes that it was learnt from,
-    models are learnt from two thirds of the people and judged on the others.
+    Part of each person's comparisons is given, the rest predicted; the likelihood weight of a
+    comparison and the width of the prior are chosen to predict best. Use people whom the model has
+    not seen; with the votes that it was learnt from, models are learnt from two thirds of the
+    people and judged on the others.
     """
     keep_quiet(quiet)
     target = output or model
@@ -56,10 +58,10 @@ def calibrate_command(
     found = calibrated(load(model), comparisons, seed, n_jobs, quiet, split=split, spam=spam)
     write_all({target: model_writer(found)})
     if json:
-        say_json(calibration_values(found) | {"output": str(target)})
+        echo_json(calibration_values(found) | {"output": str(target)})
     elif not quiet:
-        say(in_words(found))
-        say(f"Wrote {target}.")
+        echo(in_words(found))
+        echo(f"Wrote {target}.")
 
 
 def calibrated(
@@ -96,9 +98,15 @@ def calibration_values(model: Any) -> dict[str, Any]:
 def in_words(model: Any) -> str:
     """The calibration in a few sentences."""
     calibration, found = model.calibration, model.report.calibration
-    loss = f"Log-loss of what was predicted for {found.n_users:,} people: {found.loss_after:.4f} a comparison"
+    loss = (
+        f"Log-loss of what was predicted for {found.n_users:,} people: {found.loss_after:.4f} "
+        "a comparison"
+    )
     if calibration == type(calibration)():
-        return f"No setting gains more than its noise: predictions stay as they were.\n{loss} (a coin: 0.6931)."
+        return (
+            f"No setting gains more than its noise: predictions stay as they were.\n{loss} (a "
+            "coin: 0.6931)."
+        )
     parts = [
         f"One comparison counts for {calibration.likelihood_weight:g}",
         f"the prior is {calibration.prior_scale:g} times as concentrated",

@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import new_table, percent
+from mallowmix.cli.model_text import as_percent, counted, new_table
 from mallowmix.cli.option_values import Json, at_least
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, screen
 
 
 @reads_votes
@@ -20,7 +20,7 @@ def check_command(
             "--n-components",
             parser=at_least(1),
             metavar="NUMBER",
-            help="Also say whether this data can support so many shared rankings.",
+            help="Also say whether this data can support this number of shared rankings.",
             show_default=False,
         ),
     ] = None,
@@ -32,14 +32,14 @@ def check_command(
 
     report = check(read.reading(votes), n_components)
     if json:
-        say_json(report.to_dict())
+        echo_json(report.to_dict())
         return
-    _tell_sizes(report, str(votes))
-    _tell_concerns(report)
-    _tell_support(report.support)
+    _print_sizes(report, str(votes))
+    _print_concerns(report)
+    _print_support(report.support)
 
 
-def _tell_sizes(report: Any, votes: str) -> None:
+def _print_sizes(report: Any, votes: str) -> None:
     table = new_table("what", votes, numeric=(votes,))
     for what, value in [*_sizes(report), *_read_as(report)]:
         table.add_row(what, value)
@@ -57,10 +57,10 @@ def _sizes(report: Any) -> list[tuple[str, str]]:
             "comparisons of a person: 10, 25, 50, 75, 90 % have at most",
             ", ".join(f"{n:,.12g}" for n in report.activity.values()),
         ),
-        ("share of all comparisons made by the busiest tenth", percent(report.busy_share)),
+        ("share of all comparisons made by the busiest tenth", as_percent(report.busy_share)),
         (
             "pairs of items compared",
-            f"{report.pairs_seen:,} of {report.pairs_possible:,} ({percent(seen)})",
+            f"{report.pairs_seen:,} of {report.pairs_possible:,} ({as_percent(seen)})",
         ),
         ("comparisons of such a pair: least, median, most", _three(report.per_pair)),
         ("repeated by the same person with the same outcome", f"{report.n_repeated:,.12g}"),
@@ -74,7 +74,7 @@ def _three(spread: dict[str, float]) -> str:
 
 
 def _read_as(report: Any) -> list[tuple[str, str]]:
-    """What is known from how the votes were read."""
+    """List how the votes were read."""
     lines = [("read as", report.form)]
     done = {"drop": "left out", "half": "half a win for both sides", "error": "refused"}[
         report.ties
@@ -86,28 +86,29 @@ def _read_as(report: Any) -> list[tuple[str, str]]:
         lines.append(
             (
                 "left of two equals wins",
-                f"{percent(found.left_wins)} [{percent(found.low)}, {percent(found.high)}]",
+                f"{as_percent(found.left_wins)} [{as_percent(found.low)}, "
+                f"{as_percent(found.high)}]",
             )
         )
     return lines
 
 
-def _tell_concerns(report: Any) -> None:
+def _print_concerns(report: Any) -> None:
     if not report.warnings:
-        say("\nNothing here limits a fit.", style="green")
+        echo("\nNothing here limits a fit.", style="green")
         return
-    say("\nWhat limits the answer, and what to do:", style="bold")
+    echo("\nWhat limits the answer, and what to do:", style="bold")
     for number, (warning, advice) in enumerate(
         zip(report.warnings, report.advice, strict=True), start=1
     ):
-        say(f"{number}. {warning}\n   → {advice}")
+        echo(f"{number}. {warning}\n   → {advice}")
 
 
-def _tell_support(support: Any) -> None:
+def _print_support(support: Any) -> None:
     if support is None:
         return
-    tastes = "1 taste" if support.n_components == 1 else f"{support.n_components} tastes"
+    rankings = counted(support.n_components, "component", "components")
     words = {"yes": "yes", "thin": "only just", "no": "no"}[support.verdict]
-    say(f"\nCan this data support {tastes}? By rules of thumb, {words}.", style="bold")
+    echo(f"\nCan this data support {rankings}? By rules of thumb, {words}.", style="bold")
     for sentence in support.sentences:
-        say(f"- {sentence}")
+        echo(f"- {sentence}")

@@ -1,16 +1,16 @@
-"""`mallowmix choose-k`: how many shared rankings the comparisons support, with the table and the picture behind it."""
+"""`mallowmix choose-k`: how many shared rankings the comparisons support, and why."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import new_table, percent, sizes
+from mallowmix.cli.model_text import as_percent, new_table, sizes
 from mallowmix.cli.option_values import Jobs, Json, Quiet, Seed, at_least
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 from mallowmix.errors import FileError, Option, OptionError
 
 _FILES = ("table.csv", "choice.json", "choice.png")
@@ -55,7 +55,8 @@ def choose_k_command(
             "-o",
             "--output",
             metavar="FOLDER",
-            help="A folder for table.csv, choice.json and choice.png; made if need be. Nothing is written unless given.",
+            help="A folder for table.csv, choice.json and choice.png; made if need be. Nothing is "
+            "written unless given.",
             show_default=False,
         ),
     ] = None,
@@ -81,12 +82,12 @@ def choose_k_command(
 ) -> None:
     """Recommend how many shared rankings to learn, with the reason.
 
-    Three things are looked at: how well new people are predicted, whether the rankings are found again in both halves of the
-    people, and which eigenvalues rise above the noise.
+    Three criteria are used: how well new people are predicted, whether the rankings are found again
+    in both halves of the people, and which eigenvalues rise above the noise.
     """
     keep_quiet(quiet)
-    places = _places(output)
-    try_outputs(*places.values(), inputs=[votes])
+    outputs = _output_paths(output)
+    try_outputs(*outputs.values(), inputs=[votes])
 
     comparisons = read(votes)
     from mallowmix.fitting.choose_k import choose_k
@@ -101,23 +102,24 @@ def choose_k_command(
             n_jobs=n_jobs,
             progress=report,
         )
-    if places:
-        _write(choice, places)
+    if outputs:
+        _write(choice, outputs)
     if json:
-        say_json(choice.to_dict())
+        echo_json(choice.to_dict())
     elif not quiet:
-        say(f"{votes}: {sizes(comparisons)}.\n")
-        _tell(choice)
-        say(f"\nWrote {', '.join(map(str, places.values()))}." if places else "")
+        echo(f"{votes}: {sizes(comparisons)}.\n")
+        _print_result(choice)
+        echo(f"\nWrote {', '.join(map(str, outputs.values()))}." if outputs else "")
 
 
-def _places(folder: Path | None) -> dict[str, Path]:
+def _output_paths(folder: Path | None) -> dict[str, Path]:
     if folder is None:
         return {}
     if folder.suffix in _OF_FILES:
         raise OptionError(
             Option("output"),
-            f" names a folder, and {folder} looks like a file: give it a name without {folder.suffix}.",
+            f" names a folder, and {folder} looks like a file: give it a name without "
+            f"{folder.suffix}.",
             option="output",
             value=folder,
             expected="the name of a folder",
@@ -131,7 +133,7 @@ def _places(folder: Path | None) -> dict[str, Path]:
     return {name: folder / name for name in _FILES}
 
 
-def _tell(choice: Any) -> None:
+def _print_result(choice: Any) -> None:
     headings = (
         "K",
         "log-likelihood",
@@ -150,19 +152,19 @@ def _tell(choice: Any) -> None:
             f"{row.difference:+.4f}",
             f"{row.difference_error:.4f}",
             f"{row.agreement:.2f}",
-            percent(row.smallest_share),
+            as_percent(row.smallest_share),
             above,
             style="bold" if row.k == choice.k else "",
         )
     if choice.table:
         screen().print(table)
-        say("")
-    say(choice.reason[0].upper() + choice.reason[1:], style="bold")
+        echo("")
+    echo(choice.reason[0].upper() + choice.reason[1:], style="bold")
     if choice.k is not None and not choice.certain:
-        say("This is not certain: what was looked at does not all point to the same number.")
+        echo("This is not certain: what was looked at does not all point to the same number.")
 
 
-def _write(choice: Any, places: dict[str, Path]) -> None:
+def _write(choice: Any, outputs: dict[str, Path]) -> None:
     import json
 
     import pyarrow as pa
@@ -177,12 +179,12 @@ def _write(choice: Any, places: dict[str, Path]) -> None:
     table = pa.Table.from_pylist(rows, schema=_schema())
     write_all(
         {
-            places["table.csv"]: table_writer(table, places["table.csv"]),
-            places["choice.json"]: lambda place: place.write_text(
+            outputs["table.csv"]: table_writer(table, outputs["table.csv"]),
+            outputs["choice.json"]: lambda temporary: temporary.write_text(
                 json.dumps(values, indent=1) + "\n", encoding="utf-8"
             ),
-            places["choice.png"]: lambda place: plot_choice(choice).savefig(
-                place, format="png", dpi=150
+            outputs["choice.png"]: lambda temporary: plot_choice(choice).savefig(
+                temporary, format="png", dpi=150
             ),
         }
     )

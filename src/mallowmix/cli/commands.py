@@ -1,6 +1,7 @@
-"""The app: the commands under one name, and the one place where every error becomes a sentence and an exit code.
+"""The app: all commands under one name; every error becomes a sentence and an exit code here.
 
-Nothing here or in a command's module imports numpy at its top, so that `--help` answers at once; commands import what they need.
+Nothing here or in a command's module imports numpy at its top, so that `--help` answers at once;
+commands import what they need.
 """
 
 import sys
@@ -32,7 +33,7 @@ from mallowmix.cli.report import report_command
 from mallowmix.cli.reproduce import reproduce_command
 from mallowmix.cli.separability import separability_command
 from mallowmix.cli.serve import serve_command
-from mallowmix.cli.shell import EXIT_CODES, plain_words, speak_as
+from mallowmix.cli.shell import EXIT_CODES, exit_with_code, use_option_names
 from mallowmix.cli.show import show_command
 from mallowmix.cli.simulate import simulate_command
 from mallowmix.cli.update import update_command
@@ -75,15 +76,15 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
-        speak_as(self)
+        use_option_names(self)
         return super().invoke(ctx)
 
 
 class Group(TyperGroup):
-    """The group of commands; whatever goes wrong inside ends as one sentence on stderr and an exit code."""
+    """The group of commands; any error inside ends as one sentence on stderr and an exit code."""
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Not asked for is False, which typer takes as it is; for None it would first import pydantic, a third of the time."""
+        """Set the default to False: for None, typer would first import pydantic, which is slow."""
         option = super().get_help_option(ctx)
         if option is not None:
             option.default = False
@@ -92,10 +93,10 @@ class Group(TyperGroup):
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **_: Any
     ) -> NoReturn:
-        """Run one command; no arguments at all ask for help."""
+        """Run one command; without arguments, print the help."""
         given = list(sys.argv[1:] if args is None else args)
         with (
-            plain_words(),
+            exit_with_code(),
             self.make_context(prog_name or "mallowmix", given or ["--help"]) as context,
         ):
             self.invoke(context)
@@ -114,8 +115,8 @@ for _name, _function in _COMMANDS.items():
     app.command(_name, cls=Command)(_function)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"mallowmix {__version__}")
         raise typer.Exit
 
@@ -131,7 +132,8 @@ def _root(
 ) -> None:
     """Learn what a crowd of different people likes from their pairwise choices.
 
-    Start with `mallowmix demo`, or with a file of the columns user, winner, loser: `mallowmix fit votes.csv -k 3`.
+    Start with `mallowmix demo`, or with a file that has the columns user, winner, loser:
+    `mallowmix fit votes.csv -k 3`.
     """
 
 

@@ -1,4 +1,4 @@
-"""`mallowmix compare`: M4 and other systems on the same held-out comparisons, as a table and a picture."""
+"""`mallowmix compare`: M4 and other systems on the same held-out comparisons."""
 
 import warnings
 from pathlib import Path
@@ -11,7 +11,7 @@ from mallowmix.cli.option_values import Json, Quiet, Seed, at_least, number
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 from mallowmix.errors import DataWarning, FileError
 
 _FILES = ("table.csv", "compared.json", "compared.png")
@@ -45,7 +45,8 @@ def compare_command(
         typer.Option(
             parser=names,
             metavar="NAME,…",
-            help="Which systems, as in m4,tm,low-rank,bradley-terry; all that apply unless given. A wrong name lists them.",
+            help="Which systems, as in m4,tm,low-rank,bradley-terry; all that apply unless given. "
+            "A wrong name lists them.",
             show_default=False,
         ),
     ] = None,
@@ -53,7 +54,8 @@ def compare_command(
         str,
         typer.Option(
             metavar="people|items|comparisons",
-            help="What is held out: new people (and half of their items), half of everybody's items, or single comparisons.",
+            help="What is held out: new people (and half of their items), half of all users' "
+            "items, or single comparisons.",
         ),
     ] = "people",
     given: Annotated[
@@ -61,7 +63,8 @@ def compare_command(
         typer.Option(
             parser=number,
             metavar="NUMBER",
-            help="The part of a person's items (or comparisons) that is given; the rest is predicted.",
+            help="The part of a person's items (or comparisons) that is given; the rest is "
+            "predicted.",
         ),
     ] = 0.5,
     n_users: Annotated[
@@ -78,8 +81,10 @@ def compare_command(
         typer.Option(
             parser=at_least(1),
             metavar="NUMBER",
-            help="At most so many comparisons of a person, at random, in each part: to learn from, given, held out. All unless "
-            "given, but 150 where comparisons are made of ratings, and of n ratings never more than 6 n.",
+            help="At most so many comparisons of a person, at random, in each part: to learn from, "
+            "given, held out. All unless "
+            "given, but 150 where comparisons are made of ratings, and of n ratings never more "
+            "than 6 n.",
             show_default=False,
         ),
     ] = None,
@@ -95,7 +100,8 @@ def compare_command(
             "-o",
             "--output",
             metavar="FOLDER",
-            help="A folder for table.csv, compared.json and compared.png; made if need be. Nothing is written unless given.",
+            help="A folder for table.csv, compared.json and compared.png; made if need be. Nothing "
+            "is written unless given.",
             show_default=False,
         ),
     ] = None,
@@ -106,13 +112,14 @@ def compare_command(
 ) -> None:
     """Measure M4 and other systems on the same held-out comparisons.
 
-    Each learns from the same people and predicts the same choices of the others. A table with the columns user, item, rating is
-    read as ratings: comparisons are made of them, and systems for ratings join in; with rankings, systems for rankings do. A
-    system that fails becomes a row that says why.
+    Each learns from the same people and predicts the same choices of the others. A table with the
+    columns user, item, rating is read as ratings: comparisons are made of them, and systems for
+    ratings take part; with rankings, systems for rankings do. A system that fails becomes a row
+    that says why.
     """
     keep_quiet(quiet)
-    places = _places(output)
-    try_outputs(*places.values(), inputs=[votes])
+    outputs = _output_paths(output)
+    try_outputs(*outputs.values(), inputs=[votes])
     data = _read(votes, read)
     from mallowmix.assess.compare import compare
 
@@ -129,15 +136,15 @@ def compare_command(
             seed=seed,
             progress=report,
         )
-    if places:
-        _write(found, places)
+    if outputs:
+        _write(found, outputs)
     if json:
-        say_json(found.to_dict())
+        echo_json(found.to_dict())
     elif not quiet:
-        _tell(found, places)
+        _print_result(found, outputs)
 
 
-def _places(folder: Path | None) -> dict[str, Path]:
+def _output_paths(folder: Path | None) -> dict[str, Path]:
     if folder is None:
         return {}
     try:
@@ -154,7 +161,8 @@ def _read(votes: Any, read: Reader) -> Any:
     found = read.reading(votes)
     if found.ratings is not None and found.ties == "half":
         note = DataWarning(
-            "Pairs are made of ratings anew, after the split: equal ratings are left out all the same."
+            "Pairs are made of ratings anew, after the split: equal ratings are left out all "
+            "the same."
         )
         warnings.warn(note, stacklevel=2)
     return next(
@@ -162,7 +170,7 @@ def _read(votes: Any, read: Reader) -> Any:
     )
 
 
-def _tell(found: Any, places: dict[str, Path]) -> None:
+def _print_result(found: Any, outputs: dict[str, Path]) -> None:
     rated = any(row.rmse is not None for row in found.table)
     headings = (
         "log-loss",
@@ -186,16 +194,17 @@ def _tell(found: Any, places: dict[str, Path]) -> None:
     screen().print(table)
     for row in found.table:
         if row.failed is not None:
-            say(f"\n{row.system}: {row.name} gave no result. {row.failed}")
+            echo(f"\n{row.system}: {row.name} gave no result. {row.failed}")
     made = counted(found.n_comparisons, "comparison", "comparisons")
     splits = "" if found.n_splits == 1 else f", in {found.n_splits} splits"
     people = counted(found.n_users, "person", "people")
-    say(
-        f"\nHeld out by {found.split}: {made} of {people}{splits}; K = {found.n_components}. Intervals and ± are over people."
+    echo(
+        f"\nHeld out by {found.split}: {made} of {people}{splits}; K = {found.n_components}. "
+        "Intervals and ± are over people."
     )
     for note in found.notes:
-        say(note)
-    say(f"Wrote {', '.join(map(str, places.values()))}." if places else "")
+        echo(note)
+    echo(f"Wrote {', '.join(map(str, outputs.values()))}." if outputs else "")
 
 
 def _cells(row: Any, rated: bool) -> list[str]:
@@ -222,7 +231,7 @@ def _give_or_take(value: float | None, error: float | None, form: str) -> str:
     )
 
 
-def _write(found: Any, places: dict[str, Path]) -> None:
+def _write(found: Any, outputs: dict[str, Path]) -> None:
     import json
 
     import pyarrow as pa
@@ -237,12 +246,12 @@ def _write(found: Any, places: dict[str, Path]) -> None:
     table = pa.table({name: pa.array([row[name] for row in rows]) for name in rows[0]})
     write_all(
         {
-            places["table.csv"]: table_writer(table, places["table.csv"]),
-            places["compared.json"]: lambda place: place.write_text(
+            outputs["table.csv"]: table_writer(table, outputs["table.csv"]),
+            outputs["compared.json"]: lambda temporary: temporary.write_text(
                 json.dumps(values, indent=1) + "\n", encoding="utf-8"
             ),
-            places["compared.png"]: lambda place: plot_compared(found).savefig(
-                place, format="png", dpi=150
+            outputs["compared.png"]: lambda temporary: plot_compared(found).savefig(
+                temporary, format="png", dpi=150
             ),
         }
     )

@@ -1,15 +1,15 @@
-"""`mallowmix compare-groups`: which groups of people follow which shared rankings, and whether they differ."""
+"""`mallowmix compare-groups`: whether groups of people follow different shared rankings."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import new_table, percent, safe
+from mallowmix.cli.model_text import as_percent, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 
 
 @reads_votes
@@ -57,7 +57,10 @@ def compare_groups_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Compare groups of people by the shared rankings that they follow, with intervals and a test of difference."""
+    """Compare groups of people by the shared rankings that they follow.
+
+    Shares come with intervals, and with a permutation test of the difference between groups.
+    """
     keep_quiet(quiet)
     outputs = [output] if output else []
     for path in outputs:
@@ -80,10 +83,10 @@ def compare_groups_command(
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})
     if json:
-        say_json(found.to_dict())
+        echo_json(found.to_dict())
     elif not quiet:
-        _tell(found)
-        say(f"\nWrote {output}." if output else "")
+        _print_result(found)
+        echo(f"\nWrote {output}." if output else "")
 
 
 def _table(found: Any) -> Any:
@@ -92,14 +95,17 @@ def _table(found: Any) -> Any:
     return pa.Table.from_pylist(found.to_dict()["shares"])
 
 
-def _tell(found: Any) -> None:
+def _print_result(found: Any) -> None:
     K = max(row.component for row in found.shares)
     headings = [f"component {k + 1}" for k in range(K)]
     table = new_table("attribute", "group", "people", *headings, numeric=("people", *headings))
     for start in range(0, len(found.shares), K):
         rows = found.shares[start : start + K]
-        cells = (f"{percent(row.share)} [{percent(row.low)}, {percent(row.high)}]" for row in rows)
+        cells = (
+            f"{as_percent(row.share)} [{as_percent(row.low)}, {as_percent(row.high)}]"
+            for row in rows
+        )
         table.add_row(safe(rows[0].attribute), safe(rows[0].group), f"{rows[0].n_people:,}", *cells)
     screen().print(table)
-    say(f"\nIn brackets, intervals at {100 * found.level:g} %.\n")
-    say(found.words())
+    echo(f"\nIn brackets, intervals at {100 * found.level:g} %.\n")
+    echo(found.words())

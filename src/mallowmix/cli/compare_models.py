@@ -7,7 +7,7 @@ import typer
 
 from mallowmix.cli.model_text import safe
 from mallowmix.cli.option_values import Json
-from mallowmix.cli.shell import say, say_json
+from mallowmix.cli.shell import echo, echo_json
 
 
 def compare_models_command(
@@ -15,13 +15,16 @@ def compare_models_command(
     new: Annotated[Path, typer.Argument(help="Another model file.", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Say what changed between two models: rankings, dispersions, shares, items. They may differ in their numbers of each."""
+    """Show what changed between two models: rankings, dispersions, shares, items.
+
+    The models may differ in their numbers of components and items.
+    """
     from mallowmix.assess.model_diff import compare_models
     from mallowmix.model.model_file import load
 
     changes = compare_models(load(old), load(new))
     if json:
-        say_json(changes.to_dict())
+        echo_json(changes.to_dict())
     else:
         for line in changes.words().splitlines():
-            say(safe(line))
+            echo(safe(line))

@@ -1,4 +1,4 @@
-"""`mallowmix convert`: votes from any form into any other, or a profile of voters drawn from a model."""
+"""`mallowmix convert`: votes from any form into any other, or voters drawn from a model."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from mallowmix.cli.model_text import counted, sizes
 from mallowmix.cli.option_values import Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.read_options import AS_GIVEN, FORMATS, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say
+from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import Option, OptionError
 
 _TO = FORMATS.replace("|movielens", "")
@@ -22,7 +22,8 @@ def convert_command(
     output: Annotated[
         Path,
         typer.Argument(
-            help="What to write: .csv, .tsv, .jsonl (or .gz, .zst of these), .parquet, .sqlite, .duckdb (a table called votes), "
+            help="What to write: .csv, .tsv, .jsonl (or .gz, .zst of these), .parquet, .sqlite, "
+            ".duckdb (a table called votes), "
             "or PrefLib's .soc, .soi, .toc, .toi.",
             show_default=False,
         ),
@@ -40,7 +41,8 @@ def convert_command(
         typer.Option(
             parser=at_least(1),
             metavar="NUMBER",
-            help="If VOTES is a model file: draw so many voters from its population, a full ranking each.",
+            help="If VOTES is a model file: draw so many voters from its population, a full "
+            "ranking each.",
             show_default=False,
         ),
     ] = None,
@@ -48,7 +50,7 @@ def convert_command(
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
 ) -> None:
-    """Turn votes from any form into any other; or draw a profile of voters from a model, for packages with voting rules.
+    """Convert votes from any form into any other, or draw a profile of voters from a model.
 
     Rankings, ratings and PrefLib can only hold comparisons that come from one ranking a person.
     """
@@ -68,11 +70,11 @@ def convert_command(
     else:
         said = _write_votes(read(votes), output, form)
     if not quiet:
-        say(f"Wrote {output}: {said}, as {form}.")
+        echo(f"Wrote {output}: {said}, as {form}.")
 
 
 def _form(output: Path, to: str | None) -> str:
-    """The form to write; what an ending cannot hold is refused before anything is read."""
+    """Return the form to write; refuse what the ending cannot hold before anything is read."""
     from mallowmix.errors import check_choice
     from mallowmix.writers.files import check_writable
 
@@ -94,19 +96,19 @@ def _form(output: Path, to: str | None) -> str:
 
 
 def _write_votes(comparisons: Any, output: Path, form: str) -> str:
-    from mallowmix.writers import preflib_text, rankings_of, table_of, write_table
+    from mallowmix.writers import as_table, preflib_text, rankings_of, write_table
 
     if form == "preflib":
         _write_text(preflib_text(rankings_of(comparisons), output.name), output)
     else:
-        table = table_of(comparisons, form)
-        write_all({output: lambda place: write_table(table, place, output)})
+        table = as_table(comparisons, form)
+        write_all({output: lambda temporary: write_table(table, temporary, output)})
     return sizes(comparisons)
 
 
 def _write_profile(model: Path, output: Path, form: str, n_voters: int | None, seed: int) -> str:
     from mallowmix.model.model_file import load
-    from mallowmix.writers import preflib_text, sample_profile, table_of, write_table
+    from mallowmix.writers import as_table, preflib_text, sample_profile, write_table
 
     if n_voters is None:
         raise OptionError(
@@ -121,10 +123,10 @@ def _write_profile(model: Path, output: Path, form: str, n_voters: int | None, s
     if form == "preflib":
         _write_text(preflib_text(profile, output.name, f"Voters drawn from {model.name}"), output)
     else:
-        table = table_of(profile.comparisons(), form)
-        write_all({output: lambda place: write_table(table, place, output)})
+        table = as_table(profile.comparisons(), form)
+        write_all({output: lambda temporary: write_table(table, temporary, output)})
     return counted(n_voters, "voter", "voters")
 
 
 def _write_text(text: str, output: Path) -> None:
-    write_all({output: lambda place: place.write_text(text, encoding="utf-8")})
+    write_all({output: lambda temporary: temporary.write_text(text, encoding="utf-8")})

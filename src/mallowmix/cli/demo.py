@@ -1,4 +1,4 @@
-"""`mallowmix demo`: what six hundred people like to eat. What was planted, beside what was found."""
+"""`mallowmix demo`: what six hundred people like to eat; what was planted beside what was found."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.evaluate import against_truth
-from mallowmix.cli.model_text import chain, new_table, percent
+from mallowmix.cli.model_text import as_percent, chain, new_table
 from mallowmix.cli.outputs import model_writer, table_writer, try_outputs, votes_table, write_all
 from mallowmix.cli.progress_bar import progress
-from mallowmix.cli.shell import say, screen
+from mallowmix.cli.shell import echo, screen
 from mallowmix.errors import FileError
 
 _TOP, _PEOPLE = 5, 5
@@ -32,18 +32,22 @@ def demo_command(
 
     dishes = load_dishes()
     votes = dishes.comparisons
-    say(
-        "A population was made up, to see whether its tastes can be found again from its choices alone."
+    echo(
+        "A population was made up, to see whether its tastes can be found again from its "
+        "choices alone."
     )
-    size = f"{votes.n_users} people made {votes.n_comparisons:,.0f} choices between two of {votes.n_items} dishes"
-    say(f"{size}; each of them mixes {len(dishes.tastes)} tastes.\n")
+    size = (
+        f"{votes.n_users} people made {votes.n_comparisons:,.0f} choices between two of "
+        f"{votes.n_items} dishes"
+    )
+    echo(f"{size}; each of them mixes {len(dishes.tastes)} tastes.\n")
     model = _fitted(votes)
     matched = against_truth(model, dishes.model)
-    _tell_tastes(dishes, model, matched)
-    _tell_people(dishes, model, matched)
+    _print_components(dishes, model, matched)
+    _print_weights(dishes, model, matched)
     if output is not None:
         _keep(output, dishes, model)
-    _tell_next(output)
+    _print_next_steps(output)
 
 
 def _make_folder(folder: Path) -> None:
@@ -63,7 +67,7 @@ def _fitted(votes: Any) -> Any:
         return fit(votes, 3, seed=0, progress=report)
 
 
-def _tell_tastes(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
+def _print_components(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
     table = new_table(
         "taste",
         "",
@@ -77,25 +81,26 @@ def _tell_tastes(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
         matched["matched"], matched["kendall_per_component"], strict=True
     ):
         table.add_row(dishes.tastes[true - 1], "planted", *_row(dishes.model, true - 1, ""))
-        table.add_row("", "found", *_row(model, found - 1, percent(kendall)), end_section=True)
+        table.add_row("", "found", *_row(model, found - 1, as_percent(kendall)), end_section=True)
     screen().print(table)
-    say(
-        "off: how many of all pairs of dishes the found ranking has in the wrong order; guessing gives 50 %"
+    echo(
+        "off: how many of all pairs of dishes the found ranking has in the wrong order; guessing "
+        "gives 50 %"
     )
 
 
 def _row(model: Any, k: int, off: str) -> tuple[str, str, str, str]:
     best = [model.items[i] for i in model.order[k][:_TOP]]
-    return percent(model.share[k]), f"{model.phi[k]:.2f}", off, chain(best)
+    return as_percent(model.share[k]), f"{model.phi[k]:.2f}", off, chain(best)
 
 
-def _tell_people(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
-    """A few people's weights: what was planted | what their own choices tell."""
+def _print_weights(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
+    """Print a few people's weights: planted, and inferred from their own choices."""
     from mallowmix.infer.weights import weights
 
     some = dishes.comparisons.take_users(range(_PEOPLE))
     theta = weights(model, some)
-    say(f"\nHow {_PEOPLE} of them mix the tastes, planted | found from their choices:\n")
+    echo(f"\nHow {_PEOPLE} of them mix the tastes, planted | found from their choices:\n")
     table = new_table("person", *dishes.tastes, numeric=dishes.tastes)
     for m, person in enumerate(some.users.tolist()):
         cells = [
@@ -117,7 +122,7 @@ def _keep(folder: Path, dishes: Any, model: Any) -> None:
     )
 
 
-def _tell_next(output: Path | None) -> None:
+def _print_next_steps(output: Path | None) -> None:
     folder = output or Path("dishes")
     keep = (
         []
@@ -141,6 +146,6 @@ def _tell_next(output: Path | None) -> None:
             "ask people, and show them their own taste",
         ),
     ]
-    say("\nWhat to try next:", style="bold")
+    echo("\nWhat to try next:", style="bold")
     for command, why in steps:
-        say(f"  {command:<{max(len(command) for command, _ in steps)}}   {why}")
+        echo(f"  {command:<{max(len(command) for command, _ in steps)}}   {why}")

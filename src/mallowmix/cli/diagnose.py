@@ -1,4 +1,4 @@
-"""`mallowmix diagnose`: what a model rests on and how far it can be trusted."""
+"""`mallowmix diagnose`: what a model rests on and how reliable it is."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from mallowmix.cli.model_text import safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json
+from mallowmix.cli.shell import echo, echo_json, keep_quiet
 
 
 @reads_votes
@@ -45,7 +45,7 @@ def diagnose_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Look a model over: expected error, what sets components apart, where disagreement comes from, calibration, influence.
+    """Diagnose a model: expected error, separation, disagreement, calibration, influence.
 
     VOTES are the comparisons that the model was learnt from.
     """
@@ -68,7 +68,7 @@ def diagnose_command(
             progress=report,
         )
     if json:
-        say_json(found.to_dict())
+        echo_json(found.to_dict())
     elif not quiet:
         for line in found.words().splitlines():
-            say(f"- {safe(line)}")
+            echo(f"- {safe(line)}")

@@ -1,4 +1,4 @@
-"""Where a command works: the options --engine, --memory, --scheduler and --cache, and the comparisons that they ask for."""
+"""Where a command computes: --engine, --memory, --scheduler and --cache."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import typer
 from mallowmix.errors import Option, OptionError
 
 PANEL = "Large data"
-_PASSING = "passing"  # an empty file in a folder that a command made for itself
+_TEMPORARY = "marker"  # an empty file in a folder that a command made for itself
 # what can be said about how to read files that stay on disk
 _ON_DISK = ("columns", "self_pairs", "missing")
 
@@ -57,8 +57,8 @@ More: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True)
-class Place:
-    """What the four options said, and the files beyond the first."""
+class EngineChoice:
+    """The values of the four options, and the files beyond the first."""
 
     engine: str | None = None
     memory: str | None = None
@@ -104,7 +104,7 @@ class Place:
 
         self.check()
         name = self.engine or ("dask" if self.scheduler else "disk" if self.on_disk else None)
-        run = make_engine(name, n_jobs=n_jobs, memory=self.memory, scheduler=self.scheduler)  # type: ignore[arg-type]
+        run = make_engine(name, n_jobs=n_jobs, memory=self.memory, scheduler=self.scheduler)  # type: ignore
         try:
             yield run
         finally:
@@ -112,38 +112,42 @@ class Place:
 
 
 @contextmanager
-def comparisons_of(votes: Any, read: Any, place: Place, n_jobs: int | None) -> Iterator[Any]:
-    """The comparisons in memory, or on disk; a folder that nobody named or made before is removed
-    when the work is done or an option turns out wrong, and left by a kill.
+def opened_comparisons(
+    votes: Any, read: Any, choice: EngineChoice, n_jobs: int | None
+) -> Iterator[Any]:
+    """Yield the comparisons in memory or on disk, and remove a temporary folder afterwards.
+
+    A folder that was neither named nor there before is removed when the work is done or an option
+    turns out wrong; a process that is killed leaves it.
     """
-    if not place.on_disk:
+    if not choice.on_disk:
         yield read(votes)
         return
     from mallowmix.engine.out_of_core.store import default_cache, store_comparisons
 
     options = _reading(read)
-    folder = Path(place.cache or default_cache(votes))
-    passing, was_there = folder / _PASSING, folder.exists()
+    folder = Path(choice.cache or default_cache(votes))
+    marker, was_there = folder / _TEMPORARY, folder.exists()
     stored = store_comparisons(
-        [votes, *place.more], folder, memory=place.memory or "2GB", n_jobs=n_jobs, **options
+        [votes, *choice.more], folder, memory=choice.memory or "2GB", n_jobs=n_jobs, **options
     )
-    if place.cache is None and not was_there:
-        passing.touch()
+    if choice.cache is None and not was_there:
+        marker.touch()
     try:
         yield stored
     except OptionError:  # found out late: no work is lost
-        _remove_passing(folder, place)
+        _remove_temporary(folder, choice)
         raise
-    _remove_passing(folder, place)
+    _remove_temporary(folder, choice)
 
 
-def _remove_passing(folder: Path, place: Place) -> None:
-    if place.cache is None and (folder / _PASSING).exists():
+def _remove_temporary(folder: Path, choice: EngineChoice) -> None:
+    if choice.cache is None and (folder / _TEMPORARY).exists():
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _reading(read: Any) -> dict[str, Any]:
-    """The options of reading, where only those of plain comparisons may be said."""
+    """Return the reading options that apply to files on disk; refuse all others."""
     usual = {"per_user": "comparisons", "zero": "error", "format": "comparisons", "one_user": False}
     said = {
         name: value

@@ -1,13 +1,13 @@
-"""`mallowmix evaluate`: a model beside the truth. Components are matched so that they differ least, and compared one by one."""
+"""`mallowmix evaluate`: a model beside the truth, component by component."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import new_table, percent
+from mallowmix.cli.model_text import as_percent, new_table
 from mallowmix.cli.option_values import Json, Model
-from mallowmix.cli.shell import say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, screen
 from mallowmix.errors import DataError
 
 
@@ -21,21 +21,27 @@ def evaluate_command(
     ],
     json: Json = False,
 ) -> None:
-    """Compare a model with the true one: fractions of discordant pairs and errors of the other parameters."""
+    """Compare a model with the true one: discordant pairs, and errors of the other parameters."""
     from mallowmix.model.model_file import load
 
     found, true = load(model), load(truth)
     values = against_truth(found, true, str(model), str(truth))
     if json:
-        say_json(values)
+        echo_json(values)
     else:
-        _tell(found, true, values)
+        _print_result(found, true, values)
 
 
 def against_truth(
     found: Any, true: Any, found_name: str = "The model", true_name: str = "the truth"
 ) -> dict[str, Any]:
-    """Match the components and measure how far each is off; they are numbered from 1 and come in the order of the truth."""
+    """Match components to the true ones and measure the error of each.
+
+    Returns
+    -------
+    dict
+        Components are numbered from 1 and come in the order of the truth.
+    """
     import numpy as np
 
     from mallowmix.model.permutations import match_components
@@ -55,20 +61,22 @@ def against_truth(
 
 
 def _with_items_of(true: Any, found: Any, found_name: str, true_name: str) -> Any:
-    """The found positions with the items in the order of the truth, matched by text."""
+    """Return the found positions with the items in the order of the truth, matched by text."""
     number = {str(item): i for i, item in enumerate(found.items.tolist())}
     wanted = [str(item) for item in true.items.tolist()]
     odd = sorted(set(number) ^ set(wanted))
     if odd:
         where = found_name if odd[0] in number else true_name
         raise DataError(
-            f"{found_name} and {true_name} are not about the same items: {odd[0]!r} is only in {where}"
-            f"{f' (and {len(odd) - 1:,} more are in one alone)' if len(odd) > 1 else ''}. Compare models of the same items."
+            f"{found_name} and {true_name} are not about the same items: {odd[0]!r} is only "
+            f"in {where}"
+            f"{f' (and {len(odd) - 1:,} more are in one alone)' if len(odd) > 1 else ''}. Compare "
+            "models of the same items."
         )
     return found.sigma[:, [number[item] for item in wanted]]
 
 
-def _tell(found: Any, true: Any, values: dict[str, Any]) -> None:
+def _print_result(found: Any, true: Any, values: dict[str, Any]) -> None:
     columns = (
         "found",
         "true",
@@ -81,17 +89,19 @@ def _tell(found: Any, true: Any, values: dict[str, Any]) -> None:
     table = new_table(*columns, numeric=columns)
     for (a, b), kendall in zip(values["matched"], values["kendall_per_component"], strict=True):
         phis = [f"{m.phi[k - 1]:.3f}" for m, k in ((found, a), (true, b))]
-        shares = [percent(m.share[k - 1]) for m, k in ((found, a), (true, b))]
-        table.add_row(str(a), str(b), percent(kendall), *phis, *shares)
+        shares = [as_percent(m.share[k - 1]) for m, k in ((found, a), (true, b))]
+        table.add_row(str(a), str(b), as_percent(kendall), *phis, *shares)
     screen().print(table)
-    say(
-        f"\nOn average {percent(values['kendall'])} of the pairs are in the wrong order; phi is off by {values['phi_error']:.3f}."
+    echo(
+        f"\nOn average {as_percent(values['kendall'])} of the pairs are in the wrong order; phi is "
+        f"off by {values['phi_error']:.3f}."
     )
     for name, where in (
         ("unmatched_found", "Found, but not true"),
         ("unmatched_truth", "True, but not found"),
     ):
         if values[name]:
-            say(
-                f"{where}: component{'s' * (len(values[name]) > 1)} {', '.join(map(str, values[name]))}."
+            echo(
+                f"{where}: component{'s' * (len(values[name]) > 1)} "
+                f"{', '.join(map(str, values[name]))}."
             )

@@ -9,12 +9,12 @@ import typer
 from mallowmix.cli.calibrate import calibrated, in_words
 from mallowmix.cli.engine_options import (
     Cache,
+    EngineChoice,
     EngineOption,
     Memory,
     More,
-    Place,
     Scheduler,
-    comparisons_of,
+    opened_comparisons,
 )
 from mallowmix.cli.model_text import components_table, counted, model_values, sizes
 from mallowmix.cli.option_values import (
@@ -31,7 +31,7 @@ from mallowmix.cli.option_values import (
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 from mallowmix.errors import Option, OptionError
 
 
@@ -82,7 +82,8 @@ def fit_command(
         typer.Option(
             parser=at_least(1),
             metavar="NUMBER",
-            help="P of projections: how many random directions; 150 for each component unless given.",
+            help="P of projections: how many random directions; 150 for each component "
+            "unless given.",
             show_default=False,
         ),
     ] = None,
@@ -100,7 +101,8 @@ def fit_command(
         typer.Option(
             parser=number,
             metavar="NUMBER",
-            help="Pairs seen less often than this fraction of the median pair cannot be novel pairs.",
+            help="Pairs seen less often than this fraction of the median pair cannot be "
+            "novel pairs.",
             show_default=False,
         ),
     ] = None,
@@ -155,11 +157,11 @@ def fit_command(
     keep_quiet(quiet)
     target = output or Path(default_name(votes))
     try_outputs(target, inputs=[votes])
-    place = Place(engine, memory, scheduler, cache, tuple(more or ()))
+    choice = EngineChoice(engine, memory, scheduler, cache, tuple(more or ()))
     named = {"zeta": zeta, "n_projections": n_projections, "tol": tol, "min_count": min_count}
     named |= {"metric": metric, "refine": refine}
     given = {name: value for name, value in named.items() if value is not None}
-    if calibrate and place.on_disk:
+    if calibrate and choice.on_disk:
         raise OptionError(
             Option("calibrate"),
             " needs the comparisons in memory: calibrate afterwards, with a part of them.",
@@ -167,7 +169,10 @@ def fit_command(
             value=calibrate,
             expected="left out where comparisons are kept on disk",
         )
-    with place.running(n_jobs) as run, comparisons_of(votes, read, place, n_jobs) as comparisons:
+    with (
+        choice.running(n_jobs) as run,
+        opened_comparisons(votes, read, choice, n_jobs) as comparisons,
+    ):
         model = _fitted(
             comparisons, n_components, method, given, components, n_fits, seed, run, quiet
         )
@@ -175,13 +180,13 @@ def fit_command(
             model = calibrated(model, comparisons, seed, n_jobs, quiet)
         write_all({target: model_writer(model)})
     if json:
-        say_json(model_values(model, n_top) | {"output": str(target)})
+        echo_json(model_values(model, n_top) | {"output": str(target)})
     elif not quiet:
-        _tell(model, comparisons, votes, target, n_top)
+        _print_result(model, comparisons, votes, target, n_top)
 
 
 def default_name(votes: Any) -> str:
-    """votes.csv, votes.csv.gz, votes-*.parquet and the folder votes all give votes.m4, a database its own name."""
+    """Return NAME.m4 for NAME.csv, NAME.csv.gz, NAME-*.parquet, a folder or a database NAME."""
     if not isinstance(votes, Path):
         votes = Path(str(votes).partition("?")[0].rpartition("/")[2] or "votes")
     name = votes.resolve().name
@@ -218,13 +223,17 @@ def _fitted(
         )
 
 
-def _tell(model: Any, comparisons: Any, votes: Any, target: Path, n_top: int | None) -> None:
-    say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.")
+def _print_result(
+    model: Any, comparisons: Any, votes: Any, target: Path, n_top: int | None
+) -> None:
+    echo(
+        f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}."
+    )
     trace = model.report.spectral
     if trace is not None and trace.choice_of_k is not None:
-        say(f"Why this many: {trace.choice_of_k}")
-    say("")
+        echo(f"Why this many: {trace.choice_of_k}")
+    echo("")
     screen().print(components_table(model, n_top))
     if model.report.calibration is not None:
-        say(f"\n{in_words(model)}")
-    say(f"\nWrote {target}. See it again with: mallowmix show {target}")
+        echo(f"\n{in_words(model)}")
+    echo(f"\nWrote {target}. See it again with: mallowmix show {target}")

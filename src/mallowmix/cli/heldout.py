@@ -8,17 +8,17 @@ import typer
 
 from mallowmix.cli.engine_options import (
     Cache,
+    EngineChoice,
     EngineOption,
     Memory,
-    Place,
     Scheduler,
-    comparisons_of,
+    opened_comparisons,
 )
 from mallowmix.cli.model_text import counted, new_table
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least, number
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 
 _METHODS = "left-to-right|importance|completion"
 _FORMS = "filter|mean-of-products|product-of-means"
@@ -33,7 +33,8 @@ def heldout_command(
         typer.Option(
             parser=str,
             metavar=_METHODS,
-            help="All of a person's comparisons together, by a filter of particles or by draws of weights; or part of them "
+            help="All of a person's comparisons together, by a filter of particles or by draws of "
+            "weights; or part of them "
             "predicted from the rest.",
         ),
     ] = "left-to-right",
@@ -52,7 +53,8 @@ def heldout_command(
             parser=at_least(1),
             metavar="NUMBER",
             show_default=False,
-            help="left-to-right: how many to start with (32); importance: how many for each person annealed (128).",
+            help="left-to-right: how many to start with (32); importance: how many for each person "
+            "annealed (128).",
         ),
     ] = None,
     max_particles: Annotated[
@@ -106,13 +108,13 @@ def heldout_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Say how likely a model finds comparisons, per comparison: of people it was not fitted to, this tells models apart."""
+    """Compute the log-likelihood per comparison of people who were not in the fit."""
     keep_quiet(quiet)
     from mallowmix.infer.heldout.heldout_likelihood import heldout
     from mallowmix.infer.heldout.heldout_options import heldout_options_from
     from mallowmix.model.model_file import load
 
-    fitted, place = load(model), Place(engine, memory, scheduler, cache)
+    fitted, choice = load(model), EngineChoice(engine, memory, scheduler, cache)
     named = {
         "form": form,
         "n_particles": n_particles,
@@ -123,8 +125,8 @@ def heldout_command(
     values = {name: value for name, value in named.items() if value is not None}
     options = heldout_options_from(method, values)
     with (
-        place.running(n_jobs) as run,
-        comparisons_of(votes, read, place, n_jobs) as comparisons,
+        choice.running(n_jobs) as run,
+        opened_comparisons(votes, read, choice, n_jobs) as comparisons,
         progress(hidden=quiet) as report,
     ):
         found = heldout(
@@ -139,24 +141,25 @@ def heldout_command(
         )
         seen = not quiet and not json and _learnt_from(fitted, comparisons)
     if json:
-        say_json(_values(found, method))
+        echo_json(_values(found, method))
     elif not quiet:
-        _tell(found, method, include_mu)
+        _print_result(found, method, include_mu)
         if seen:
-            say(
-                "These are the comparisons that the model was learnt from: those of new people are most often less likely."
+            echo(
+                "These are the comparisons that the model was learnt from: those of new people "
+                "are most often less likely."
             )
 
 
 def _learnt_from(model: Any, comparisons: Any) -> bool:
-    """Whether the model has seen these very comparisons; they are gone through only if they are as many."""
+    """Return whether the model was fitted to these comparisons; hashed only if sizes agree."""
     learnt = (model.report.n_users, model.report.n_comparisons)
     same_size = learnt == (comparisons.n_users, comparisons.n_comparisons)
     return same_size and model.report.was_fitted_to(comparisons.fingerprint())
 
 
 def _values(found: Any, method: str) -> dict[str, Any]:
-    """The result as plain values; null for the standard error of one person, which nobody knows."""
+    """Return the result as plain values; the standard error of one person is null."""
     n = found.n_comparisons
     values = asdict(found) | {
         "method": method,
@@ -168,7 +171,7 @@ def _values(found: Any, method: str) -> dict[str, Any]:
     }
 
 
-def _tell(found: Any, method: str, include_mu: bool) -> None:
+def _print_result(found: Any, method: str, include_mu: bool) -> None:
     mean, error = found.log_likelihood_per_comparison, found.standard_error
     table = new_table("log-likelihood per comparison", method, numeric=(method,))
     table.add_row("this model", f"{mean:.4f}" + ("" if math.isnan(error) else f" ± {error:.4f}"))
@@ -176,11 +179,12 @@ def _tell(found: Any, method: str, include_mu: bool) -> None:
         table.add_row("a coin", f"{-math.log(2):.4f}")
     screen().print(table)
     made = counted(found.n_comparisons, "comparison", "comparisons")
-    say(
-        f"\n{made} of {counted(found.n_users, 'person', 'people')}; ± is one standard error over people."
+    echo(
+        f"\n{made} of {counted(found.n_users, 'person', 'people')}; ± is one standard error "
+        "over people."
     )
     if found.details.get("monte_carlo_error") is not None:
-        say(f"The method's own noise: {found.details['monte_carlo_error']:.1g}.")
+        echo(f"The method's own noise: {found.details['monte_carlo_error']:.1g}.")
     if found.details.get("annealed"):
         people = counted(found.details["annealed"], "person", "people")
-        say(f"Draws were too few for {people}, whose likelihood was annealed instead.")
+        echo(f"Draws were too few for {people}, whose likelihood was annealed instead.")

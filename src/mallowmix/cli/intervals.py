@@ -1,4 +1,4 @@
-"""`mallowmix intervals`: how sure a model is of its places, dispersions and shares."""
+"""`mallowmix intervals`: how certain positions, dispersions and shares of a model are."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,19 +7,19 @@ import typer
 
 from mallowmix.cli.engine_options import (
     Cache,
+    EngineChoice,
     EngineOption,
     Memory,
     More,
-    Place,
     Scheduler,
-    comparisons_of,
+    opened_comparisons,
 )
-from mallowmix.cli.model_text import TOP, new_table, percent, safe
+from mallowmix.cli.model_text import TOP, as_percent, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, Top, at_least, number
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 
 
 @reads_votes
@@ -59,10 +59,10 @@ def intervals_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Say how sure a model is: intervals for every place, dispersion and share, by a bootstrap over the people in VOTES.
+    """Compute intervals for every position, dispersion and share by a bootstrap over people.
 
-    VOTES are the comparisons that the model was learnt from. Places count from 1, and 1 is best. Of more than 20,000 people
-    sums are kept, and samples.
+    VOTES are the comparisons that the model was learnt from. Positions count from 1, and 1 is best.
+    With more than 20,000 people, sums and samples of them are kept.
     """
     keep_quiet(quiet)
     outputs = [output] if output else []
@@ -72,20 +72,23 @@ def intervals_command(
     from mallowmix.assess.intervals.bootstrap_intervals import check_request
     from mallowmix.model.model_file import load
 
-    fitted, place = load(model), Place(engine, memory, scheduler, cache, tuple(more or ()))
+    fitted, choice = load(model), EngineChoice(engine, memory, scheduler, cache, tuple(more or ()))
     check_request(fitted, n_replicates, level)
-    with place.running(n_jobs) as run, comparisons_of(votes, read, place, n_jobs) as comparisons:
+    with (
+        choice.running(n_jobs) as run,
+        opened_comparisons(votes, read, choice, n_jobs) as comparisons,
+    ):
         found = _found(fitted, comparisons, n_replicates, level, seed, run, quiet)
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})
     if json:
         rows = [_plain(row) for row in found.table()]
-        say_json(
+        echo_json(
             {"level": level, "n_replicates": n_replicates, "intervals": rows, "notes": found.notes}
         )
     elif not quiet:
-        _tell(found, level, n_top or TOP)
-        say(f"\nWrote {output}." if output else "")
+        _print_result(found, level, n_top or TOP)
+        echo(f"\nWrote {output}." if output else "")
 
 
 def _found(
@@ -113,30 +116,33 @@ def _table(found: Any) -> Any:
     return pa.Table.from_pylist([_plain(row) for row in found.table()], schema=schema)
 
 
-def _tell(found: Any, level: float, top: int) -> None:
-    say(f"Intervals that should hold the truth in {100 * level:g} % of cases, in brackets.\n")
+def _print_result(found: Any, level: float, top: int) -> None:
+    echo(f"Intervals that should hold the truth in {100 * level:g} % of cases, in brackets.\n")
     table = new_table(
-        "component", "share", "phi", "ranking, best first, with places", numeric=("component",)
+        "component", "share", "phi", "ranking, best first, with positions", numeric=("component",)
     )
     table.show_lines = True
     for k in range(len(found.phi)):
-        share = f"{percent(found.share[k])} [{percent(found.share_low[k])}, {percent(found.share_high[k])}]"
+        share = (
+            f"{as_percent(found.share[k])} [{as_percent(found.share_low[k])}, "
+            f"{as_percent(found.share_high[k])}]"
+        )
         phi = f"{found.phi[k]:.3f} [{found.phi_low[k]:.3f}, {found.phi_high[k]:.3f}]"
-        table.add_row(str(k + 1), share, phi, _places(found, k, top))
+        table.add_row(str(k + 1), share, phi, _position_ranges(found, k, top))
     screen().print(table)
     sure = (found.position_low == found.position_high).mean()
-    say(f"\n{percent(float(sure))} of all places are certain at this level.")
+    echo(f"\n{as_percent(float(sure))} of all positions are certain at this level.")
     for note in found.notes:
-        say(note)
+        echo(note)
 
 
-def _places(found: Any, k: int, top: int) -> str:
-    """The first items with their runs of places."""
+def _position_ranges(found: Any, k: int, top: int) -> str:
+    """List the first items with their ranges of positions."""
     items, low, high = found.items.tolist(), found.position_low[k], found.position_high[k]
-    by_place = sorted(range(len(items)), key=lambda i: found.position[k, i])[:top]
+    by_position = sorted(range(len(items)), key=lambda i: found.position[k, i])[:top]
     runs = (
-        f"{low[i] + 1}" if low[i] == high[i] else f"{low[i] + 1}–{high[i] + 1}" for i in by_place
+        f"{low[i] + 1}" if low[i] == high[i] else f"{low[i] + 1}–{high[i] + 1}" for i in by_position
     )
-    return ", ".join(f"{safe(items[i])} [{run}]" for i, run in zip(by_place, runs, strict=True)) + (
-        ", …" if len(items) > top else ""
-    )
+    return ", ".join(
+        f"{safe(items[i])} [{run}]" for i, run in zip(by_position, runs, strict=True)
+    ) + (", …" if len(items) > top else "")

@@ -6,12 +6,14 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from mallowmix.data.text import counted as counted
+
 TOP = 5  # items shown of either end unless asked
 _CLEAR = 0.5  # below this λ the others follow a pair less than half as often
 
 
 def safe(label: object) -> str:
-    """A label for the screen: what does not print (a line break, an escape code) is spelled out."""
+    """Spell out what does not print in a label (a line break, an escape code)."""
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in str(label)
@@ -28,18 +30,16 @@ def new_table(*headings: str, numeric: tuple[str, ...] = ()) -> Table:
     return table
 
 
-def counted(count: float, one: str, many: str) -> str:
-    """1 person, 2,000 people."""
-    return f"{count:,.12g} {one if count == 1 else many}"
-
-
 def sizes(comparisons: Any) -> str:
     """How much there is, in words."""
     made = counted(comparisons.n_comparisons, "comparison", "comparisons")
-    return f"{made} of {comparisons.n_items:,} items by {counted(comparisons.n_users, 'person', 'people')}"
+    return (
+        f"{made} of {comparisons.n_items:,} items by "
+        f"{counted(comparisons.n_users, 'person', 'people')}"
+    )
 
 
-def percent(share: float) -> str:
+def as_percent(share: float) -> str:
     """0.4213 as 42.1 %."""
     return f"{100 * share:.1f} %"
 
@@ -50,16 +50,16 @@ def chain(items: list[Any]) -> str:
 
 
 def components_table(model: Any, n_top: int | None = None) -> Table:
-    """One row a component, largest share first: share, dispersion, the ends of its ranking, and what sets it apart."""
+    """Make one row for each component, by share: dispersion, ends of its ranking, novel pair."""
     table = new_table(
         "component", "share", "phi", "ranking, best first", numeric=("component", "share", "phi")
     )
     table.show_lines = True
-    pairs = novel_pairs(model)
+    pairs = novel_pair_values(model)
     for row in model.table():
         said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
         ends = Group(_ends(row["items"], n_top or TOP), said)
-        table.add_row(str(row["component"]), percent(row["share"]), f"{row['phi']:.3f}", ends)
+        table.add_row(str(row["component"]), as_percent(row["share"]), f"{row['phi']:.3f}", ends)
     return table
 
 
@@ -74,8 +74,11 @@ def _ends(items: list[Any], n_top: int) -> Table:
     return ends
 
 
-def novel_pairs(model: Any) -> list[dict[str, Any] | None]:
-    """For each component the pair that sets it apart and its λ (the others follow it at most λ times as often), or None."""
+def novel_pair_values(model: Any) -> list[dict[str, Any] | None]:
+    """Return for each component its novel pair and λ, or None.
+
+    The other components prefer the pair at most λ times as often.
+    """
     from mallowmix.model.separability import novel_pairs as best_pairs
 
     if model.n_items < 2:
@@ -100,8 +103,8 @@ def _in_words(pair: dict[str, Any] | None, n_components: int) -> str:
 
 
 def model_values(model: Any, n_top: int | None = None) -> dict[str, Any]:
-    """The model as plain JSON values: sizes, components (largest share first), and how it came about."""
-    pairs = novel_pairs(model)
+    """Return the model as plain JSON values: sizes, components (by share), and the fit report."""
+    pairs = novel_pair_values(model)
     return {
         "n_components": model.n_components,
         "n_items": model.n_items,

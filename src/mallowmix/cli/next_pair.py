@@ -1,14 +1,14 @@
-"""`mallowmix next-pair`: the questions that would tell most about a person."""
+"""`mallowmix next-pair`: the most informative questions to ask a person."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import new_table, percent, safe
+from mallowmix.cli.model_text import as_percent, new_table, safe
 from mallowmix.cli.option_values import Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 from mallowmix.cli.user_options import UnknownItems, User, person
 from mallowmix.errors import Option, OptionError
 
@@ -30,7 +30,7 @@ def next_pair_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Say which pairs to ask a person about next: those whose answers tell most about the rankings that they follow.
+    """List the pairs to ask a person about next: those with the most informative answers.
 
     Pairs that they have answered are left out. Without VOTES and --user it is somebody new.
     """
@@ -51,14 +51,14 @@ def next_pair_command(
     people = _person(fitted, votes, user, read)
     found = next_pair(fitted, people, n_best=n_best, unknown_items=unknown_items, seed=seed)
     if json:
-        say_json(
+        echo_json(
             {
                 "user": None if votes is None else people.users.tolist()[0],
                 "questions": [asdict(each) for each in found],
             }
         )
     elif not quiet:
-        _tell(found)
+        _print_result(found)
 
 
 def _person(model: Any, votes: Any, user: str | None, read: Reader) -> Any:
@@ -69,9 +69,9 @@ def _person(model: Any, votes: Any, user: str | None, read: Reader) -> Any:
     return person(read(votes), user, votes)
 
 
-def _tell(found: Any) -> None:
+def _print_result(found: Any) -> None:
     if not found:
-        say("Every pair has been answered: there is nothing left to ask.")
+        echo("Every pair has been answered: there is nothing left to ask.")
         return
     headings = ("first", "second", "first preferred", "information")
     table = new_table(*headings, numeric=("first preferred", "information"))
@@ -79,10 +79,11 @@ def _tell(found: Any) -> None:
         table.add_row(
             safe(each.first),
             safe(each.second),
-            percent(each.probability),
+            as_percent(each.probability),
             f"{each.information:.4f}",
         )
     screen().print(table)
-    say(
-        "\nThe most telling question first; information in nats, of which a yes or no can carry 0.69."
+    echo(
+        "\nThe most telling question first; information in nats, of which a yes or no can "
+        "carry 0.69."
     )

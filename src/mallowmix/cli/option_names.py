@@ -24,8 +24,9 @@ def _written_name(names: list[str]) -> str:
 
 
 def as_typed(option: Option, names: Mapping[str, str]) -> str:
-    """An option as one types it, as in ``--self-pairs drop``; in the library's form where the command
-    has no such option.
+    """Write an option as one types it, as in ``--self-pairs drop``.
+
+    An option that the command does not have is written as in the library.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Values of options: how text becomes a number, a list, or a mapping, and the options that several commands share."""
+"""Values of options: text to numbers, lists and mappings; and options that commands share."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def number(text: str) -> float:
 
 
 def at_least(least: int) -> Callable[[str | int], int]:
-    """A reader of whole numbers that are not too small."""
+    """Return a parser of whole numbers that are not below `least`."""
 
     def whole(text: str | int) -> int:
         try:
@@ -65,7 +65,8 @@ def column_names(text: str) -> dict[str, str | None]:
         ours, equals, theirs = (word.strip() for word in part.partition("="))
         if not equals or ours in names or not (theirs or ours == "weight"):
             raise typer.BadParameter(
-                f"{part!r} does not fit: write our name, =, yours, each once, as in user=judge,winner=better."
+                f"{part!r} does not fit: write our name, =, yours, each once, as in "
+                "user=judge,winner=better."
             )
         names[ours] = theirs or None
     return names
@@ -78,7 +79,8 @@ def words_for(text: str) -> dict[str, str]:
         word, equals, meaning = (each.strip() for each in part.rpartition("="))
         if not equals or not word or not meaning or word in words:
             raise typer.BadParameter(
-                f"{part!r} does not fit: write a word, =, and what it means, each once, as in draw=tie."
+                f"{part!r} does not fit: write a word, =, and what it means, each once, as in "
+                "draw=tie."
             )
         words[word] = meaning
     return words

@@ -1,4 +1,4 @@
-"""Files that a command writes: tried before the work, written whole or not at all, all of them or none."""
+"""Files that a command writes: checked before the work, then written all of them or none."""
 
 import contextlib
 import csv
@@ -19,7 +19,7 @@ class _Tried(Exception):
 
 
 def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
-    """Fail now, not after the work, if a file cannot be written or stands for two things; nothing is changed."""
+    """Fail before the work if a file cannot be written or is named twice; nothing is changed."""
     taken = [path.resolve() for path in inputs if isinstance(path, Path)]
     for path in outputs:
         if path.resolve() in taken:
@@ -35,10 +35,10 @@ def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
 
 
 def write_all(writers: Mapping[Path, Writer]) -> None:
-    """Write every file beside its place; when the last is done, move them all in."""
-    with contextlib.ExitStack() as places:
+    """Write every file to a temporary one beside it; when the last is done, move them all in."""
+    with contextlib.ExitStack() as files:
         for path, write in writers.items():
-            write(places.enter_context(replacing(path)))
+            write(files.enter_context(replacing(path)))
     files_written.extend(writers)
 
 
@@ -55,22 +55,22 @@ def check_table_name(path: Path) -> None:
 
 
 def table_writer(table: Any, path: Path) -> Writer:
-    """How to write an Arrow table under that name."""
+    """Return a function that writes an Arrow table in the format of the name."""
     return (
-        (lambda place: _write_csv(table, place))
+        (lambda temporary: _write_csv(table, temporary))
         if path.suffix.lower() == ".csv"
-        else (lambda place: _write_parquet(table, place))
+        else (lambda temporary: _write_parquet(table, temporary))
     )
 
 
-def _write_parquet(table: Any, place: Path) -> None:
+def _write_parquet(table: Any, path: Path) -> None:
     import pyarrow.parquet as pq
 
-    pq.write_table(table, place, compression="zstd")
+    pq.write_table(table, path, compression="zstd")
 
 
-def _write_csv(table: Any, place: Path) -> None:
-    with place.open("w", encoding="utf-8", newline="") as file:
+def _write_csv(table: Any, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(table.column_names)
         for batch in table.to_batches(max_chunksize=100_000):
@@ -97,8 +97,8 @@ def weights_table(users: Any, theta: Any) -> Any:
 
 
 def model_writer(model: Any) -> Writer:
-    """How to write a model."""
+    """Return a function that writes a model."""
     from mallowmix.model.model_file import dumps
 
     data = dumps(model)
-    return lambda place: place.write_bytes(data)
+    return lambda temporary: temporary.write_bytes(data)

@@ -1,4 +1,4 @@
-"""`mallowmix plot`: one picture of a model, or of a model and its people, as PNG, SVG or PDF."""
+"""`mallowmix plot`: one figure of a model, or of a model and its people, as PNG, SVG or PDF."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,11 +10,11 @@ from mallowmix.cli.option_values import Jobs, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
-from mallowmix.cli.shell import keep_quiet, say
+from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import OptionError
 
 ENDINGS = (".png", ".svg", ".pdf")
-OF_A_MODEL = ("tastes", "places", "pairs", "distances")
+OF_A_MODEL = ("tastes", "places", "pairs", "distances")  # words: ok
 WITH_VOTES = ("mixtures", "largest-share", "disagreement", "reliability", "intervals", "choice")
 _KINDS = "|".join(OF_A_MODEL + WITH_VOTES)
 
@@ -44,7 +44,7 @@ def plot_command(
     component: Annotated[
         int,
         typer.Option(
-            help="Of which taste to draw intervals.", parser=at_least(1), metavar="NUMBER"
+            help="Of which component to draw intervals.", parser=at_least(1), metavar="NUMBER"
         ),
     ] = 1,
     n_replicates: Annotated[
@@ -60,7 +60,7 @@ def plot_command(
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
 ) -> None:
-    """Draw one picture: rankings side by side, places, polarising pairs, how people mix, calibration, and more.
+    """Draw one figure: rankings, positions, polarising pairs, how people mix, calibration, …
 
     The first four kinds need a model alone, the others the comparisons it was learnt from, too.
     """
@@ -71,8 +71,8 @@ def plot_command(
     from mallowmix.model.model_file import load
 
     loaded = load(model)
-    with progress(hidden=quiet) as told:
-        options = {"n_replicates": n_replicates, "seed": seed, "n_jobs": n_jobs, "progress": told}
+    with progress(hidden=quiet) as report:
+        options = {"n_replicates": n_replicates, "seed": seed, "n_jobs": n_jobs, "progress": report}
         if kind in OF_A_MODEL:
             figure = _of_a_model(kind, loaded, n_top)
         else:
@@ -81,13 +81,13 @@ def plot_command(
             )
     write_all(
         {
-            output: lambda place: figure.savefig(
-                place, format=output.suffix.lower()[1:], dpi=150, facecolor="white"
+            output: lambda temporary: figure.savefig(
+                temporary, format=output.suffix.lower()[1:], dpi=150, facecolor="white"
             )
         }
     )
     if not quiet:
-        say(f"Wrote {output}.")
+        echo(f"Wrote {output}.")
 
 
 def _check(kind: str, votes: Any, output: Path) -> None:
@@ -108,7 +108,8 @@ def _check(kind: str, votes: Any, output: Path) -> None:
         )
     if kind in WITH_VOTES and votes is None:
         raise OptionError(
-            f"A picture of {kind} needs the comparisons too: mallowmix plot {kind} model.m4 votes.csv.",
+            f"A picture of {kind} needs the comparisons too: mallowmix plot {kind} model.m4 "
+            "votes.csv.",
             option="votes",
             value=None,
             expected="the comparisons that the model was learnt from",
@@ -119,8 +120,8 @@ def _of_a_model(kind: str, model: Any, n_top: int | None) -> Any:
     from mallowmix import plots
 
     draw: dict[str, Callable[..., Any]] = {
-        "tastes": plots.plot_tastes,
-        "places": plots.plot_places,
+        "tastes": plots.plot_tastes,  # words: ok
+        "places": plots.plot_places,  # words: ok
         "pairs": plots.plot_pairs,
         "distances": plots.plot_distances,
     }
@@ -136,7 +137,7 @@ def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict
     from mallowmix.infer.heldout.held_out_rows import predict_held_out
     from mallowmix.infer.weights import weights
 
-    n_replicates, told, common = (
+    n_replicates, report, common = (
         options["n_replicates"],
         options["progress"],
         {name: options[name] for name in ("seed", "n_jobs")},
@@ -159,10 +160,10 @@ def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict
             reliability(predict_held_out(model, votes, **common))
         ),
         "intervals": lambda: plots.plot_intervals(
-            intervals(model, votes, n_replicates, progress=told, **common), component
+            intervals(model, votes, n_replicates, progress=report, **common), component
         ),
         "choice": lambda: plots.plot_choice(
-            choose_k(votes, range(1, model.n_components + 3), progress=told, **common)
+            choose_k(votes, range(1, model.n_components + 3), progress=report, **common)
         ),
     }
     return draw[kind]()

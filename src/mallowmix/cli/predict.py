@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import counted, new_table, percent, safe
+from mallowmix.cli.model_text import as_percent, counted, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
-from mallowmix.cli.user_options import SHOWN, UnknownItems, try_table, write_table
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
+from mallowmix.cli.user_options import SHOWN, UnknownItems, save_table, try_table
 from mallowmix.errors import Option, OptionError
 
 
@@ -20,8 +20,10 @@ def predict_command(
     pairs: Annotated[
         Path | None,
         typer.Option(
-            help="A table (.csv, .tsv, .parquet) with the columns first, second (or item_a, item_b; left, right; winner, loser) "
-            "and, if each row is for one person, user. Without user, every pair is predicted for everybody in VOTES.",
+            help="A table (.csv, .tsv, .parquet) with the columns first, second (or item_a, "
+            "item_b; left, right; winner, loser) "
+            "and, if each row is for one person, user. Without user, every pair is predicted for "
+            "all users in VOTES.",
             show_default=False,
         ),
     ] = None,
@@ -30,7 +32,8 @@ def predict_command(
         typer.Option(
             "-o",
             "--output",
-            help="A table: user, first, second, probability, known (.csv or .parquet); the first rows are shown unless given.",
+            help="A table: user, first, second, probability, known (.csv or .parquet); the first "
+            "rows are shown unless given.",
             show_default=False,
         ),
     ] = None,
@@ -40,9 +43,9 @@ def predict_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Say how likely people prefer the first of two items to the second.
+    """Predict the probability that a person prefers the first of two items to the second.
 
-    Someone who is not in VOTES gets what the whole population would say, and `known` is false.
+    For users who are not in VOTES it is that of the whole population, and `known` is false.
     """
     keep_quiet(quiet)
     if pairs is None:
@@ -58,33 +61,35 @@ def predict_command(
     from mallowmix.model.model_file import load
     from mallowmix.readers.pairs import read_pairs
 
-    asked, fitted = read_pairs(pairs), load(model)
+    requested, fitted = read_pairs(pairs), load(model)
     comparisons = read(votes)
     people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
     table = (
-        _for_each(fitted, people, asked, n_jobs)
-        if asked.users is not None
-        else _for_all(fitted, people, asked, n_jobs)
+        _for_each(fitted, people, requested, n_jobs)
+        if requested.users is not None
+        else _for_all(fitted, people, requested, n_jobs)
     )
     if output is not None:
-        write_table(table, output)
+        save_table(table, output)
     if json:
-        say_json(_values(table, asked, output))
+        echo_json(_values(table, requested, output))
     elif not quiet:
-        _tell(table, asked, pairs, output)
+        _print_result(table, requested, pairs, output)
 
 
-def _for_each(model: Any, people: Any, asked: Any, n_jobs: int | None) -> Any:
+def _for_each(model: Any, people: Any, requested: Any, n_jobs: int | None) -> Any:
     """One row for each row of the pairs file."""
     import pyarrow as pa
 
     from mallowmix.infer.predict import predict_each
 
-    probability, known = predict_each(model, people, asked.users, asked.pairs, n_jobs=n_jobs)
-    first, second = zip(*asked.pairs, strict=True)
+    probability, known = predict_each(
+        model, people, requested.users, requested.pairs, n_jobs=n_jobs
+    )
+    first, second = zip(*requested.pairs, strict=True)
     return pa.table(
         {
-            "user": asked.users,
+            "user": requested.users,
             "first": first,
             "second": second,
             "probability": probability,
@@ -93,50 +98,51 @@ def _for_each(model: Any, people: Any, asked: Any, n_jobs: int | None) -> Any:
     )
 
 
-def _for_all(model: Any, people: Any, asked: Any, n_jobs: int | None) -> Any:
-    """Everybody and every pair, people first."""
+def _for_all(model: Any, people: Any, requested: Any, n_jobs: int | None) -> Any:
+    """Predict every pair for all users, sorted by user."""
     import numpy as np
     import pyarrow as pa
 
     from mallowmix.infer.predict import predict as predict_pairs
 
-    found = predict_pairs(model, people, asked.pairs, n_jobs=n_jobs)
-    known = np.repeat(people.per_user() > 0, len(asked.pairs))
+    found = predict_pairs(model, people, requested.pairs, n_jobs=n_jobs)
+    known = np.repeat(people.per_user() > 0, len(requested.pairs))
     return found.to_frame("pyarrow").append_column("known", pa.array(known))
 
 
-def _values(table: Any, asked: Any, output: Path | None) -> dict[str, Any]:
+def _values(table: Any, requested: Any, output: Path | None) -> dict[str, Any]:
     """A summary, and the predictions themselves where they are not written to a file."""
     values = {
         "n_predictions": table.num_rows,
         "n_unknown": table.column("known").to_pylist().count(False),
-        "columns": list(asked.taken),
+        "columns": list(requested.taken),
         "output": None if output is None else str(output),
     }
     return values if output is not None else values | {"predictions": table.to_pylist()}
 
 
-def _tell(table: Any, asked: Any, pairs: Path, output: Path | None) -> None:
-    first, second = asked.taken
-    whom = "each for the user of its row" if asked.users is not None else "each for everybody"
-    say(
-        f"{pairs}: {counted(len(asked.pairs), 'pair', 'pairs')} from the columns {first}, {second}, {whom}.\n"
+def _print_result(table: Any, requested: Any, pairs: Path, output: Path | None) -> None:
+    first, second = requested.taken
+    whom = "each for the user of its row" if requested.users is not None else "each for all users"
+    echo(
+        f"{pairs}: {counted(len(requested.pairs), 'pair', 'pairs')} from the columns {first}, "
+        f"{second}, {whom}.\n"
     )
     shown = new_table(
         "user", "first", "second", "first preferred", "known", numeric=("first preferred",)
     )
     for row in table.slice(0, SHOWN).to_pylist():
         names = [safe(row[name]) for name in ("user", "first", "second")]
-        shown.add_row(*names, percent(row["probability"]), "yes" if row["known"] else "no")
+        shown.add_row(*names, as_percent(row["probability"]), "yes" if row["known"] else "no")
     screen().print(shown)
     more = table.num_rows - SHOWN
-    say(
+    echo(
         f"\nThese are {SHOWN} of {table.num_rows:,} predictions; -o writes all of them."
         if more > 0 and output is None
         else ""
     )
     if unknown := table.column("known").to_pylist().count(False):
         words = counted(unknown, "prediction is", "predictions are")
-        say(f"{words} for somebody of whom nothing is known: what the population would say.")
+        echo(f"{words} for users without comparisons: those of the population.")
     if output is not None:
-        say(f"Wrote {output}: {counted(table.num_rows, 'prediction', 'predictions')}.")
+        echo(f"Wrote {output}: {counted(table.num_rows, 'prediction', 'predictions')}.")

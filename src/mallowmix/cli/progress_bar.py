@@ -10,7 +10,7 @@ Report = Callable[[str, int, int], None]
 
 @contextlib.contextmanager
 def progress(*, hidden: bool = False) -> Iterator[Report | None]:
-    """Give a function (step, done, total) that draws a bar for each step; None where nobody would see it."""
+    """Yield a function (step, done, total) that draws progress bars; None without a terminal."""
     console = screen(stderr=True)
     if hidden or not console.is_terminal:
         yield None

@@ -1,4 +1,4 @@
-"""`mallowmix rank`: one person's whole ranking with how sure it is, or the population's."""
+"""`mallowmix rank`: one person's ranking with its uncertainty, or the population's."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import counted, new_table, percent, safe
+from mallowmix.cli.model_text import as_percent, counted, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
-from mallowmix.cli.user_options import Level, UnknownItems, User, person, try_table, write_table
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
+from mallowmix.cli.user_options import Level, UnknownItems, User, person, save_table, try_table
 from mallowmix.errors import Option, OptionError
 
 
@@ -33,7 +33,8 @@ def rank_command(
         typer.Option(
             "-o",
             "--output",
-            help="A table: user, rank, item, wins, low, high (.csv or .parquet). Without --user, everybody's rankings.",
+            help="A table: user, rank, item, wins, low, high (.csv or .parquet). Without --user, "
+            "the rankings of all users.",
             show_default=False,
         ),
     ] = None,
@@ -45,9 +46,9 @@ def rank_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Rank all items for one person, by how likely each wins against another, with the range of places that is likely.
+    """Rank all items for one person, by how likely each wins against another.
 
-    Without VOTES it is the ranking of the population.
+    Each item has a range of likely positions. Without VOTES it is the ranking of the population.
     """
     keep_quiet(quiet)
     try_table(output, model, votes)
@@ -61,18 +62,18 @@ def rank_command(
         people = people.with_items(fitted.items, unknown_items=unknown_items)
     rankings = ranked(fitted, people, n_top=n_top, level=level, seed=seed, n_jobs=n_jobs)
     if output is not None:
-        write_table(_table(rankings, people), output)
+        save_table(_table(rankings, people), output)
     if json:
-        say_json(_values(rankings, people, level, output))
+        echo_json(_values(rankings, people, level, output))
     elif not quiet:
-        _tell(rankings, people, level, output)
+        _print_result(rankings, people, level, output)
 
 
 def _check_whose(votes: Any, user: str | None, output: Path | None) -> None:
     if votes is None and user is not None:
         raise OptionError(
             Option("user", user),
-            " needs a file of comparisons after the model: without it nothing is known of anybody.",
+            " needs a file of comparisons after the model: without it there is no user.",
             option="user",
             value=user,
             expected="given together with a file of comparisons",
@@ -81,7 +82,7 @@ def _check_whose(votes: Any, user: str | None, output: Path | None) -> None:
         raise OptionError(
             "Whose ranking is wanted? Name somebody with ",
             Option("user"),
-            ", or write everybody's with ",
+            ", or write those of all users with ",
             Option("output"),
             ".",
             option="user",
@@ -112,14 +113,14 @@ def _values(rankings: Any, people: Any, level: float, output: Path | None) -> di
     return known | values | {"ranking": [asdict(line) for line in rankings[0]]}
 
 
-def _tell(rankings: Any, people: Any, level: float, output: Path | None) -> None:
+def _print_result(rankings: Any, people: Any, level: float, output: Path | None) -> None:
     if len(rankings) == 1:
-        _tell_one(rankings[0], people, level)
+        _print_ranking(rankings[0], people, level)
     if output is not None:
-        say(f"\nWrote {output}: {counted(len(rankings), 'ranking', 'rankings')}.")
+        echo(f"\nWrote {output}: {counted(len(rankings), 'ranking', 'rankings')}.")
 
 
-def _tell_one(ranking: Any, people: Any, level: float) -> None:
+def _print_ranking(ranking: Any, people: Any, level: float) -> None:
     headings = ("position", "item", "win rate", *(() if people is None else ("range",)))
     table = new_table(*headings, numeric=("position", "win rate", "range"))
     for line in ranking:
@@ -127,14 +128,15 @@ def _tell_one(ranking: Any, people: Any, level: float) -> None:
         table.add_row(
             str(line.position),
             safe(line.item),
-            percent(line.win_rate),
+            as_percent(line.win_rate),
             *([span] if people is not None else []),
         )
-    say(f"{_whose(people)}:\n")
+    echo(f"{_whose(people)}:\n")
     screen().print(table)
     if people is not None:
-        say(
-            f"\nRange: of positions, which holds an item's true one with {100 * level:g} %, by what is known of this person."
+        echo(
+            f"\nRange: of positions, which holds an item's true one with {100 * level:g} %, by "
+            "what is known of this person."
         )
 
 
@@ -143,7 +145,7 @@ def _whose(people: Any) -> str:
         return "The population's ranking"
     name = safe(people.users.tolist()[0])
     if not len(people):
-        return f"Nothing is known of {name}: this is what to expect of anybody"
+        return f"{name} has no comparisons: this is the ranking of the population"
     return (
         f"The ranking of {name}, from {counted(people.n_comparisons, 'comparison', 'comparisons')}"
     )

@@ -1,4 +1,4 @@
-"""Reading votes: the options that say how, added in one place to every command that reads, and the reader that they become."""
+"""Reading votes: the options of every command that reads, and the reader that they make."""
 
 import inspect
 import warnings
@@ -17,7 +17,8 @@ FORMATS = (
     "comparisons|battles|ratings|rankings|preflib|best-worst|bayesmallows|choix|implicit|movielens"
 )
 _HELP = (
-    "Choices: .csv, .tsv, .jsonl (or .gz, .zst of these), .parquet, a folder or a pattern ('votes-*.parquet') of such files, "
+    "Choices: .csv, .tsv, .jsonl (or .gz, .zst of these), .parquet, a folder or a pattern "
+    "('votes-*.parquet') of such files, "
     ".sqlite, .duckdb, PrefLib's and MovieLens' files, or a postgresql:// address."
 )
 
@@ -29,27 +30,27 @@ class Address:
         self.url = url
 
     def __str__(self) -> str:
-        from mallowmix.readers.sql import hidden
+        from mallowmix.readers.sql import without_password
 
-        return hidden(self.url)
+        return without_password(self.url)
 
 
-def place(text: str) -> Any:
-    """A path, or a database's address."""
+def votes_source(text: str) -> Any:
+    """Parse a path, or the address of a database."""
     return Address(text) if "://" in text else Path(text)
 
 
 Votes: TypeAlias = Annotated[
-    Any, typer.Argument(help=_HELP, parser=place, metavar="VOTES", show_default=False)
+    Any, typer.Argument(help=_HELP, parser=votes_source, metavar="VOTES", show_default=False)
 ]
 MaybeVotes: TypeAlias = Annotated[
-    Any, typer.Argument(help=_HELP, parser=place, metavar="[VOTES]", show_default=False)
+    Any, typer.Argument(help=_HELP, parser=votes_source, metavar="[VOTES]", show_default=False)
 ]
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How to read votes, as the options say: `read(votes)` gives the comparisons, notes about them go to stderr."""
+    """A reader with the given options: `read(votes)` returns comparisons; notes go to stderr."""
 
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -58,7 +59,7 @@ class Reader:
         return self.reading(votes).comparisons
 
     def reading(self, votes: Any) -> Any:
-        """The comparisons and what was counted on the way."""
+        """Return the comparisons and what was counted."""
         from mallowmix.readers import read
 
         found = read(votes.url if isinstance(votes, Address) else votes, **self.options)
@@ -82,19 +83,18 @@ def _option(
 
 
 OPTIONS = {
-    "format": _option(
-        "What the votes are; recognised by their columns unless given, and then said.", FORMATS
-    ),
+    "format": _option("What the votes are; recognised by their columns unless given.", FORMATS),
     "columns": _option(
-        "Names of your columns where they differ, as in user=judge,winner=better,loser=worse. weight= leaves weights out.",
+        "Names of your columns where they differ, as in user=judge,winner=better,loser=worse. "
+        "weight= leaves weights out.",
         "OURS=YOURS,…",
         column_names,
     ),
     "query": _option(
-        "What to ask a database, as in 'SELECT user, winner, loser FROM votes'.", "SQL"
+        "The query to a database, as in 'SELECT user, winner, loser FROM votes'.", "SQL"
     ),
     "self_pairs": _option(
-        "What to do with a row that compares a thing with itself.", "error|drop", default="error"
+        "What to do with a row that compares an item with itself.", "error|drop", default="error"
     ),
     "missing": _option("What to do with a row that lacks a value.", "error|drop", default="error"),
     "ties": _option(
@@ -122,12 +122,13 @@ OPTIONS = {
         False,
     ),
     "per_user": _option(
-        "Ratings, rankings: what a person counts: all their comparisons, about as many as their ratings, or as everybody.",
+        "Ratings, rankings: what a person counts: all their comparisons, about as many as their "
+        "ratings, or as every other user.",
         "comparisons|ratings|equal",
     ),
-    "top_items": _option("Ratings: keep so many of the most rated things.", "NUMBER", at_least(2)),
+    "top_items": _option("Ratings: keep this many of the most rated items.", "NUMBER", at_least(2)),
     "unlisted": _option(
-        "Rankings: nothing is known of what is not listed, or it is below what is (top-k).",
+        "Rankings: items not listed are not compared, or are below those that are (top-k).",
         "unknown|below",
     ),
     "zero": _option("Rankings: what the position 0 means.", "error|missing|best"),
@@ -135,7 +136,7 @@ OPTIONS = {
 
 
 def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
-    """Put the reading options in the place of the command's parameter `read`, which becomes a `Reader` of what they say."""
+    """Replace the command's parameter `read` by the reading options; it gets a `Reader` of them."""
     signature = inspect.signature(command)
     parameters = [
         new

@@ -10,7 +10,7 @@ from mallowmix.cli.option_values import Jobs, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say
+from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import OptionError
 
 _ENDINGS = (".html", ".htm")
@@ -27,12 +27,13 @@ def report_command(
     n_replicates: Annotated[
         int,
         typer.Option(
-            help="How many times people are weighted anew for intervals, 10 or more; 0: no intervals.",
+            help="How many times people are weighted anew for intervals, 10 or more; 0: no "
+            "intervals.",
             parser=at_least(0),
             metavar="NUMBER",
         ),
     ] = 40,
-    choose_k: Annotated[bool, typer.Option(help="Try other numbers of tastes too.")] = True,
+    choose_k: Annotated[bool, typer.Option(help="Try other numbers of components too.")] = True,
     refit: Annotated[
         bool, typer.Option(help="Judge predictions by people whom the model has not seen.")
     ] = True,
@@ -48,7 +49,8 @@ def report_command(
         bool,
         typer.Option(
             "--quick",
-            help="Leave out what takes long: intervals, other numbers of tastes, refits, simulations.",
+            help="Leave out what takes long: intervals, other numbers of components, refits, "
+            "simulations.",
         ),
     ] = False,
     seed: Seed = 0,
@@ -56,9 +58,10 @@ def report_command(
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
 ) -> None:
-    """Write a report that anybody can read: the tastes, where they split, how people mix, how far to trust it.
+    """Write a report for any reader: rankings, their differences, how people mix, reliability.
 
-    VOTES are the comparisons that the model was learnt from. The page is one file, works offline, and names no person.
+    VOTES are the comparisons that the model was learnt from. The page is one file, works offline,
+    and names no person.
     """
     keep_quiet(quiet)
     if output.suffix.lower() not in _ENDINGS:
@@ -73,7 +76,7 @@ def report_command(
     from mallowmix.report import make_report
 
     comparisons = read(votes)
-    with progress(hidden=quiet) as told:
+    with progress(hidden=quiet) as report:
         found = make_report(
             load(model),
             comparisons,
@@ -84,17 +87,19 @@ def report_command(
             n_simulations=0 if quick else n_simulations,
             seed=seed,
             n_jobs=n_jobs,
-            progress=told,
+            progress=report,
         )
     html = found.html()
-    write_all({output: lambda place: place.write_text(html, encoding="utf-8", newline="\n")})
+    write_all(
+        {output: lambda temporary: temporary.write_text(html, encoding="utf-8", newline="\n")}
+    )
     if not quiet:
-        _tell(found, output)
+        _print_result(found, output)
 
 
-def _tell(found: Any, output: Path) -> None:
+def _print_result(found: Any, output: Path) -> None:
     from mallowmix.report import report_text as words
 
     for sentence in words.in_short(found.contents):
-        say(f"- {safe(sentence.replace(chr(0xA0), ' '))}")
-    say(f"\nWrote {output}.")
+        echo(f"- {safe(sentence.replace(chr(0xA0), ' '))}")
+    echo(f"\nWrote {output}.")

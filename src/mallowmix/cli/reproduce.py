@@ -1,4 +1,4 @@
-"""`mallowmix reproduce`: run an experiment again; its rows, a table and a picture into a folder."""
+"""`mallowmix reproduce`: run an experiment again; its rows, a table and a figure into a folder."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from mallowmix.cli.model_text import new_table
 from mallowmix.cli.option_values import Jobs, Quiet, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
-from mallowmix.cli.shell import keep_quiet, say, screen
+from mallowmix.cli.shell import echo, keep_quiet, screen
 from mallowmix.errors import FileError, OptionError
 from mallowmix.paper.registry import EXPERIMENTS
 
@@ -73,7 +73,7 @@ def reproduce_command(
     try_outputs(*(output / f"{experiment}.{ending}" for ending in ("csv", "md", "png")))
     from mallowmix.paper.experiment import Request
 
-    run(experiment, Request(quick, data, n_seeds, n_jobs), output, quiet=quiet)
+    run_experiment(experiment, Request(quick, data, n_seeds, n_jobs), output, quiet=quiet)
 
 
 def _make_folder(folder: Path) -> None:
@@ -85,7 +85,7 @@ def _make_folder(folder: Path) -> None:
         ) from None
 
 
-def run(name: str, request: "Request", folder: Path, *, quiet: bool = False) -> None:
+def run_experiment(name: str, request: "Request", folder: Path, *, quiet: bool = False) -> None:
     """Compute the rows that the CSV file does not have yet, then write the page and the picture.
 
     Parameters
@@ -106,7 +106,7 @@ def run(name: str, request: "Request", folder: Path, *, quiet: bool = False) -> 
     done = {experiment.key_of(row) for row in read_log(path, experiment.columns)}
     left = [task for task in tasks if task.key not in done]
     if not quiet and len(left) < len(tasks):
-        say(f"{path} holds {len(tasks) - len(left)} of {len(tasks)} rows already.")
+        echo(f"{path} holds {len(tasks) - len(left)} of {len(tasks)} rows already.")
     with progress(hidden=quiet) as report:
         rows = experiment.rows(left, replace(request, progress=report))
         for number, row in enumerate(rows, start=1):
@@ -114,7 +114,7 @@ def run(name: str, request: "Request", folder: Path, *, quiet: bool = False) -> 
             if report:
                 report(name, number, len(left))
             elif not quiet:
-                say(f"{number} of {len(left)}: {experiment.describe(row)}")
+                echo(f"{number} of {len(left)}: {experiment.describe(row)}")
     _write_report(name, experiment, tasks, folder, quiet)
 
 
@@ -142,7 +142,7 @@ def _write_report(
     if not quiet:
         screen().print(_screen_table(report))
         files = ", ".join(str(folder / f"{name}.{ending}") for ending in ("csv", "md", "png"))
-        say(f"\nWrote {files}.")
+        echo(f"\nWrote {files}.")
 
 
 def _screen_table(report: "ExperimentReport") -> Any:

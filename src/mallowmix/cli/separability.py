@@ -1,4 +1,4 @@
-"""`mallowmix separability`: how often random reference rankings are separable, beside Lemma 3's bound."""
+"""`mallowmix separability`: how often random rankings are separable, beside Lemma 3's bound."""
 
 import math
 from typing import Annotated, Any
@@ -8,7 +8,7 @@ import typer
 from mallowmix.cli.model_text import new_table
 from mallowmix.cli.option_values import Json, Numbers, Seed, at_least, number, numbers
 from mallowmix.cli.progress_bar import progress
-from mallowmix.cli.shell import say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, screen
 from mallowmix.errors import OptionError
 
 
@@ -61,9 +61,9 @@ def separability_command(
             "n_draws": n_draws,
             "seed": seed,
         }
-        say_json(sizes | {"results": rows})
+        echo_json(sizes | {"results": rows})
     else:
-        _tell(n_items, n_components, threshold, n_draws, rows)
+        _print_result(n_items, n_components, threshold, n_draws, rows)
 
 
 def _rows(
@@ -105,11 +105,12 @@ def _bound(n_items: int, n_components: int, phi: float, threshold: float) -> flo
         return None
 
 
-def _tell(
+def _print_result(
     n_items: int, n_components: int, threshold: float, n_draws: int, rows: list[dict[str, Any]]
 ) -> None:
-    say(
-        f"{n_draws:,} times, {n_components} random rankings of {n_items} items: how often does every one of them have a pair that "
+    echo(
+        f"{n_draws:,} times, {n_components} random rankings of {n_items} items: how often does "
+        "every one of them have a pair that "
         f"the others follow at most {threshold:g} times as often?\n"
     )
     headings = ("phi", "probability", "standard error", "Lemma 3 promises")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.option_values import at_least, count_or_auto, number
-from mallowmix.cli.shell import say
+from mallowmix.cli.shell import echo
 from mallowmix.errors import FileError, Option, OptionError
 
 _VOTES, _MINUTES = 200, 10.0  # after which a survey from nothing learns again
@@ -19,8 +19,9 @@ def serve_command(
     votes: Annotated[
         str,
         typer.Option(
-            metavar="PLACE",
-            help="Where votes are kept: a file (SQLite, made if need be), or postgresql://user@host/name.",
+            metavar="DATABASE",
+            help="Where votes are kept: a file (SQLite, made if need be), or "
+            "postgresql://user@host/name.",
         ),
     ] = "votes.db",
     items: Annotated[
@@ -68,7 +69,7 @@ def serve_command(
             "--n-components",
             metavar="NUMBER|auto",
             parser=count_or_auto,
-            help="How many tastes a refit learns.",
+            help="How many components a refit learns.",
         ),
     ] = "auto",
     refit_votes: Annotated[
@@ -76,7 +77,8 @@ def serve_command(
         typer.Option(
             metavar="NUMBER",
             parser=at_least(0),
-            help=f"Learn again after so many new votes; 0: never. {_VOTES} with --items, 0 with a model.",
+            help=f"Learn again after so many new votes; 0: never. {_VOTES} with --items, 0 with "
+            "a model.",
             show_default=False,
         ),
     ] = None,
@@ -85,7 +87,8 @@ def serve_command(
         typer.Option(
             metavar="NUMBER",
             parser=number,
-            help=f"Or so long after the first new one; 0: never. {_MINUTES:g} with --items, 0 with a model.",
+            help=f"Or so long after the first new one; 0: never. {_MINUTES:g} with --items, 0 with "
+            "a model.",
             show_default=False,
         ),
     ] = None,
@@ -94,7 +97,8 @@ def serve_command(
         typer.Option(
             metavar="TOKEN",
             envvar="MALLOWMIX_ADMIN_TOKEN",
-            help="Opens the admin pages; 12 characters at least. Better given as MALLOWMIX_ADMIN_TOKEN in the environment.",
+            help="Opens the admin pages; 12 characters at least. Better given as "
+            "MALLOWMIX_ADMIN_TOKEN in the environment.",
             show_default=False,
         ),
     ] = None,
@@ -110,9 +114,10 @@ def serve_command(
         bool, typer.Option("--check", help="Open everything, say what would be served, and stop.")
     ] = False,
 ) -> None:
-    """Serve a page on which visitors look at the tastes, answer questions, and find their own.
+    """Serve a page on which visitors explore a model, answer questions, and see their own mixture.
 
-    With a model the questions are its most telling ones; with --items alone it starts from nothing and learns as votes come in.
+    With a model, the most informative questions are asked; with --items alone, the survey starts
+    without a model and learns one as votes come in.
     """
     if model is None and items is None and not Path(votes).exists() and "://" not in votes:
         raise OptionError(
@@ -155,7 +160,7 @@ def _check_extra() -> None:
 def _site(
     votes: str, settings: Any, model: Path | None, items: Path | None, people: Path | None
 ) -> Any:
-    """Read what was named and open the database."""
+    """Read the files and open the database."""
     from mallowmix.model.model_file import load
     from mallowmix.readers import read_comparisons
     from mallowmix.web.item_names import read_items
@@ -170,12 +175,17 @@ def _site(
 def _serve(site: Any, host: str, port: int, *, check: bool) -> None:
     from mallowmix.web.server import run
 
-    tastes = "no model yet" if site.fitted is None else f"{site.fitted.model.n_components} tastes"
-    say(f"{len(site.items)} items, {tastes}, {site.counts['votes']:,} votes in {site.store.place}.")
+    found = (
+        "no model yet" if site.fitted is None else f"{site.fitted.model.n_components} components"
+    )
+    echo(
+        f"{len(site.items)} items, {found}, {site.counts['votes']:,} votes "
+        f"in {site.store.database}."
+    )
     if check:
         site.close()
         return
     shown = f"[{host}]" if ":" in host else host
-    say(f"Open http://{shown}:{port} (Ctrl-C ends it).")
+    echo(f"Open http://{shown}:{port} (Ctrl-C ends it).")
     run(site, host, port)
-    say(f"Stopped. Every vote that was answered is in {site.store.place}.")
+    echo(f"Stopped. Every vote that was answered is in {site.store.database}.")

@@ -1,4 +1,4 @@
-"""What the command line says and how it ends: screens, notes, and every error as one sentence and an exit code."""
+"""What the command line prints and how it ends: results, notes, errors and exit codes."""
 
 import contextlib
 import json
@@ -33,7 +33,7 @@ _names: dict[str, str] = {}  # how the running command writes each option
 
 
 class Screen(Console):
-    """A rich console that prints text as it is: no markup, no emoji codes, and a closed pipe is the shell's to handle."""
+    """A rich console that prints text as it is, without markup, and raises on a closed pipe."""
 
     def on_broken_pipe(self) -> None:
         """Called by rich where the reader has gone."""
@@ -41,34 +41,35 @@ class Screen(Console):
 
 
 def screen(*, stderr: bool = False) -> Screen:
-    """Where results (stdout) or progress, notes and errors (stderr) are printed, as those streams are now."""
+    """Return the console of results (stdout) or of progress, notes and errors (stderr)."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
     return Screen(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
 
 
-def say(message: str, *, style: str = "") -> None:
-    """A line of the result."""
+def echo(message: str, *, style: str = "") -> None:
+    """Print a line of the result."""
     screen().print(Text(message, style=style), soft_wrap=True)
 
 
-def say_json(value: Any) -> None:
-    """One JSON object on one line of stdout."""
+def echo_json(value: Any) -> None:
+    """Print one JSON object on one line of stdout."""
     print(json.dumps(value, allow_nan=False))
 
 
-def _complain(kind: str, style: str, message: str) -> None:
+def _print_labelled(kind: str, style: str, message: str) -> None:
     screen(stderr=True).print(Text.assemble((kind, style), message), soft_wrap=True)
 
 
 @contextlib.contextmanager
-def plain_words() -> Iterator[None]:
-    """Run a command: warnings become notes, and whatever ends it becomes a sentence and an exit code, never a traceback."""
+def exit_with_code() -> Iterator[None]:
+    """Run a command: warnings become notes, any error becomes a sentence and an exit code."""
     files_written.clear()
     _names.clear()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # φ on a screen that lacks it is no reason to fail
+            # a console without φ is no reason to fail
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         with _notes():
             yield
@@ -77,14 +78,14 @@ def plain_words() -> Iterator[None]:
         raise SystemExit(explain(error)) from None
 
 
-def speak_as(command: Any) -> None:
-    """From now on, messages name options as this command does."""
+def use_option_names(command: Any) -> None:
+    """Let messages name options as this command does."""
     _names.clear()
     _names.update(option_names(command))
 
 
-def in_own_names(message: Any) -> str:
-    """An error or a warning of the library as text, in the names of the running command."""
+def message_text(message: Any) -> str:
+    """Return an error or a warning as text, with options as the running command names them."""
     if not isinstance(message, MallowmixError | MallowmixWarning):
         return str(message)
     return written(message.parts, lambda option: as_typed(option, _names))
@@ -105,9 +106,9 @@ def _once(usual: Callable[..., Any]) -> Callable[..., Any]:
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if not issubclass(category, MallowmixWarning):
             usual(message, category, *where, **more)
-        elif (said := in_own_names(message)) not in seen:
+        elif (said := message_text(message)) not in seen:
             seen.add(said)
-            _complain("Note: ", "bold yellow", said)
+            _print_labelled("Note: ", "bold yellow", said)
 
     return show
 
@@ -130,7 +131,7 @@ def explain(error: BaseException) -> int:
         return _explain_system(error)
     code, message = _sentence(error)
     if message:
-        _complain("Error: " if code != 130 else "", "bold red", message)
+        _print_labelled("Error: " if code != 130 else "", "bold red", message)
     return code
 
 
@@ -140,17 +141,19 @@ def _sentence(error: BaseException) -> tuple[int, str]:
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return 130, _interrupted()
     if isinstance(error, MallowmixError):
-        return 2 if isinstance(error, OptionError) else 1, in_own_names(error)
+        return 2 if isinstance(error, OptionError) else 1, message_text(error)
     if isinstance(error, MemoryError):
         return (
             1,
-            f"There is not enough memory for this ({error or 'no more is said'}): ask for less at a time.",
+            f"There is not enough memory for this ({error or 'no more is said'}): ask for less "
+            "at a time.",
         )
     if hasattr(error, "format_message"):  # a usage error of typer, whichever click stands behind it
         return 2, _usage(error)
     return 70, (
         f"This is a bug in mallowmix ({type(error).__name__}: {error}). "
-        f"Run it again with {DEBUG}=1 in the environment to see the traceback, and please report it."
+        f"Run it again with {DEBUG}=1 in the environment to see the traceback, and please "
+        "report it."
     )
 
 
@@ -168,14 +171,14 @@ def _usage(error: Any) -> str:
 
 
 def _explain_system(error: OSError) -> int:
-    """What the operating system refuses; a reader that closes our output early (as `| head` does) is no error to speak of."""
+    """Print an error of the system; a closed pipe (as with `| head`) prints nothing."""
     with contextlib.suppress(OSError, ValueError):
         # what is still buffered has nowhere to go
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return 141
     where = f"{error.filename}: " if error.filename else ""
-    _complain(
+    _print_labelled(
         "Error: ", "bold red", f"{where}{error.strerror or error}; mallowmix could not go on."
     )
     return 1

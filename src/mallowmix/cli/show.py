@@ -8,7 +8,7 @@ import typer
 
 from mallowmix.cli.model_text import components_table, counted, model_values
 from mallowmix.cli.option_values import Json, Model, Top
-from mallowmix.cli.shell import say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, screen
 from mallowmix.errors import Option, OptionError
 
 
@@ -39,16 +39,17 @@ def show_command(
 
     loaded = load(model)
     if json:
-        say_json(model_values(loaded, n_top))
+        echo_json(model_values(loaded, n_top))
     elif csv:
         _print_csv(loaded, n_top)
     else:
-        _tell(loaded, n_top)
+        _print_result(loaded, n_top)
 
 
-def _tell(model: Any, n_top: int | None) -> None:
-    say(
-        f"{counted(model.n_components, 'component', 'components')} over {model.n_items:,} items{_origin(model.report)}.\n"
+def _print_result(model: Any, n_top: int | None) -> None:
+    echo(
+        f"{counted(model.n_components, 'component', 'components')} over {model.n_items:,} "
+        f"items{_origin(model.report)}.\n"
     )
     screen().print(components_table(model, n_top))
 

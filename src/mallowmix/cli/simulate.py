@@ -18,7 +18,7 @@ from mallowmix.cli.outputs import (
     weights_table,
     write_all,
 )
-from mallowmix.cli.shell import keep_quiet, say
+from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import DataWarning
 
 
@@ -103,7 +103,7 @@ def simulate_command(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Draw random reference rankings and people who mix them; write their comparisons and, if asked, the truth."""
+    """Draw random reference rankings and people who mix them, and write their comparisons."""
     keep_quiet(quiet)
     for table in filter(None, (out, weights)):
         check_table_name(table)
@@ -115,7 +115,7 @@ def simulate_command(
     _note_absent(comparisons, out)
     write_all(_writers(out, truth, weights, model, comparisons, theta))
     if not quiet:
-        _tell(out, truth, weights, comparisons)
+        _print_result(out, truth, weights, comparisons)
 
 
 def _writers(
@@ -129,12 +129,12 @@ def _writers(
     return writers
 
 
-def _tell(out: Path, truth: Path | None, weights: Path | None, comparisons: Any) -> None:
-    say(f"Wrote {out}: {sizes(comparisons)}.")
+def _print_result(out: Path, truth: Path | None, weights: Path | None, comparisons: Any) -> None:
+    echo(f"Wrote {out}: {sizes(comparisons)}.")
     if truth is not None:
-        say(f"Wrote {truth}: the true model.")
+        echo(f"Wrote {truth}: the true model.")
     if weights is not None:
-        say(f"Wrote {weights}: everyone's true weights.")
+        echo(f"Wrote {weights}: everyone's true weights.")
 
 
 def _note_absent(comparisons: Any, out: Path) -> None:
@@ -143,5 +143,9 @@ def _note_absent(comparisons: Any, out: Path) -> None:
     absent = comparisons.n_items - len(np.union1d(comparisons.winner, comparisons.loser))
     if absent:
         words = "items were" if absent > 1 else "item was"
-        message = f"{absent} {words} never drawn into a comparison: who reads {out} cannot know of them. Draw more comparisons."
+        message = (
+            f"{absent} {words} never drawn into a comparison: who reads {out} cannot know "
+            "of "
+            "them. Draw more comparisons."
+        )
         warnings.warn(DataWarning(message), stacklevel=2)

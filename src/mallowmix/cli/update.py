@@ -1,4 +1,4 @@
-"""`mallowmix update`: learn on from a model file with other comparisons, without starting anew."""
+"""`mallowmix update`: continue from a model file with other comparisons."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, Top
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 
 _NAMED = 5  # new items named before "and … more"
 
@@ -35,10 +35,10 @@ def update_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Learn on from a fitted model: the same number of rankings, moved to where these comparisons want them.
+    """Continue learning from a fitted model with other comparisons; the number of rankings stays.
 
-    A model remembers rankings, not votes: give old and new comparisons in one file if both should count, the new ones alone if
-    the old are out of date. Items that the model does not know are added to every ranking.
+    A model keeps rankings, not votes: give old and new comparisons in one file if both should
+    count, the new ones alone if the old are out of date. New items are added to every ranking.
     """
     keep_quiet(quiet)
     target = output or model
@@ -50,9 +50,9 @@ def update_command(
     updated = _updated(before, comparisons, seed, n_jobs, quiet)
     write_all({target: model_writer(updated)})
     if json:
-        say_json(model_values(updated, n_top) | {"output": str(target)})
+        echo_json(model_values(updated, n_top) | {"output": str(target)})
     elif not quiet:
-        _tell(updated, comparisons, votes, target, n_top)
+        _print_result(updated, comparisons, votes, target, n_top)
 
 
 def _updated(before: Any, comparisons: Any, seed: int, n_jobs: int | None, quiet: bool) -> Any:
@@ -62,12 +62,16 @@ def _updated(before: Any, comparisons: Any, seed: int, n_jobs: int | None, quiet
         return update(before, comparisons, seed=seed, n_jobs=n_jobs, progress=report)
 
 
-def _tell(model: Any, comparisons: Any, votes: Any, target: Path, n_top: int | None) -> None:
-    say(f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}.")
+def _print_result(
+    model: Any, comparisons: Any, votes: Any, target: Path, n_top: int | None
+) -> None:
+    echo(
+        f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}."
+    )
     new = list(model.report.update.new_items)
     if new:
         more = f" and {len(new) - _NAMED:,} more" if len(new) > _NAMED else ""
-        say(f"New to the model: {', '.join(map(safe, new[:_NAMED]))}{more}.")
-    say("")
+        echo(f"New to the model: {', '.join(map(safe, new[:_NAMED]))}{more}.")
+    echo("")
     screen().print(components_table(model, n_top))
-    say(f"\nWrote {target}. See it again with: mallowmix show {target}")
+    echo(f"\nWrote {target}. See it again with: mallowmix show {target}")

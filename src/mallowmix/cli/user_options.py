@@ -1,4 +1,4 @@
-"""What commands about people share: their options, the model and the votes they read, and one person by name."""
+"""What commands about people share: options, tables, and the lookup of one person."""
 
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -32,19 +32,19 @@ User: TypeAlias = Annotated[
 
 
 def try_table(output: Path | None, *inputs: Any) -> None:
-    """Fail now if the table to be written has no fit name or place."""
+    """Fail before the work if the table cannot be written under this name."""
     if output is not None:
         check_table_name(output)
         try_outputs(output, inputs=[path for path in inputs if path is not None])
 
 
-def write_table(table: Any, output: Path) -> None:
-    """Write an Arrow table as its name says."""
+def save_table(table: Any, output: Path) -> None:
+    """Write an Arrow table in the format of its name."""
     write_all({output: table_writer(table, output)})
 
 
 def person(comparisons: Any, user: str, source: Any) -> Any:
-    """The comparisons of one user; an error that names the nearest ones where there is no such user."""
+    """Return the comparisons of one user; the error for an unknown one names the nearest."""
     from mallowmix.data.labels import text_of
 
     names = text_of(comparisons.users)
@@ -60,7 +60,7 @@ def person(comparisons: Any, user: str, source: Any) -> Any:
 
 
 def _near(user: str, names: list[str]) -> list[str]:
-    """Up to three names that are much like one; of very many, those that begin alike are looked at first."""
+    """Return up to three similar names; of very many, those with the same first letter go first."""
     from difflib import get_close_matches
 
     alike = (

@@ -1,4 +1,4 @@
-"""`mallowmix weights`: how much of each shared ranking every person follows, and how sure that is."""
+"""`mallowmix weights`: how much of each shared ranking every person follows, with intervals."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,18 +7,18 @@ import typer
 
 from mallowmix.cli.engine_options import (
     Cache,
+    EngineChoice,
     EngineOption,
     Memory,
-    Place,
     Scheduler,
-    comparisons_of,
+    opened_comparisons,
 )
-from mallowmix.cli.model_text import counted, new_table, percent, safe
+from mallowmix.cli.model_text import as_percent, counted, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import weights_table
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import keep_quiet, say, say_json, screen
-from mallowmix.cli.user_options import SHOWN, Level, UnknownItems, try_table, write_table
+from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
+from mallowmix.cli.user_options import SHOWN, Level, UnknownItems, save_table, try_table
 from mallowmix.errors import Option, OptionError
 
 
@@ -31,7 +31,8 @@ def weights_command(
         typer.Option(
             "-o",
             "--output",
-            help="A table: user, component_1 …, n_comparisons (.parquet or .csv); the first rows are shown unless given.",
+            help="A table: user, component_1 …, n_comparisons (.parquet or .csv); the first rows "
+            "are shown unless given.",
             show_default=False,
         ),
     ] = None,
@@ -56,7 +57,7 @@ def weights_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Say how much of each shared ranking every person follows: those the model was learnt from, or new ones."""
+    """Infer how much of each shared ranking every person follows, be they new or in the fit."""
     keep_quiet(quiet)
     try_table(output, model, votes)
     if intervals and estimate == "map":
@@ -71,22 +72,25 @@ def weights_command(
         )
     from mallowmix.model.model_file import load
 
-    fitted, place = load(model), Place(engine, memory, scheduler, cache)
-    with place.running(n_jobs) as run, comparisons_of(votes, read, place, n_jobs) as comparisons:
+    fitted, choice = load(model), EngineChoice(engine, memory, scheduler, cache)
+    with (
+        choice.running(n_jobs) as run,
+        opened_comparisons(votes, read, choice, n_jobs) as comparisons,
+    ):
         people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
         theta, ends = _found(fitted, people, estimate, level if intervals else None, seed, run)
         if output is not None:
-            write_table(_table(people, theta, ends), output)
+            save_table(_table(people, theta, ends), output)
         if json:
-            say_json(_values(people, theta, output))
+            echo_json(_values(people, theta, output))
         elif not quiet:
-            _tell(people, theta, ends, output)
+            _print_result(people, theta, ends, output)
 
 
 def _found(
     model: Any, people: Any, estimate: str, level: float | None, seed: int, run: Any
 ) -> tuple[Any, Any]:
-    """Everybody's weights, and the ends of their intervals where a level is given."""
+    """Return all users' weights, and the ends of their intervals where a level is given."""
     from mallowmix.infer.gibbs_draws import weight_intervals
     from mallowmix.infer.weights import weights
 
@@ -97,7 +101,7 @@ def _found(
 
 
 def _table(people: Any, theta: Any, ends: Any) -> Any:
-    """user, component_1 … component_K, n_comparisons, and low_1, high_1 … where there are intervals."""
+    """Make user, component_1, …, n_comparisons, and low_1, high_1, … where there are intervals."""
     import pyarrow as pa
 
     table = weights_table(people.users, theta).append_column(
@@ -118,28 +122,29 @@ def _values(people: Any, theta: Any, output: Path | None) -> dict[str, Any]:
     }
 
 
-def _tell(people: Any, theta: Any, ends: Any, output: Path | None) -> None:
+def _print_result(people: Any, theta: Any, ends: Any, output: Path | None) -> None:
     headings = [f"component {k + 1}" for k in range(theta.shape[1])]
     table = new_table("user", *headings, "comparisons", numeric=(*headings, "comparisons"))
     count = people.per_user()
     for m, user in enumerate(people.users[:SHOWN].tolist()):
-        cells = [percent(value) for value in theta[m]]
+        cells = [as_percent(value) for value in theta[m]]
         if ends:
             cells = [
-                f"{cell} [{percent(a)}, {percent(b)}]"
+                f"{cell} [{as_percent(a)}, {as_percent(b)}]"
                 for cell, a, b in zip(cells, ends[0][m], ends[1][m], strict=True)
             ]
         table.add_row(safe(user), *cells, f"{count[m]:,.12g}")
     screen().print(table)
     more = people.n_users - SHOWN
-    say(
+    echo(
         f"\nThese are {SHOWN} of {people.n_users:,} people; -o writes all of them."
         if more > 0 and output is None
         else ""
     )
     if unknown := int((count == 0).sum()):
-        say(
-            f"Nothing is known of {counted(unknown, 'person', 'people')}: they have the weights of the population."
+        echo(
+            f"Nothing is known of {counted(unknown, 'person', 'people')}: they have the weights "
+            "of the population."
         )
     if output is not None:
-        say(f"Wrote {output}: {counted(people.n_users, 'person', 'people')}.")
+        echo(f"Wrote {output}: {counted(people.n_users, 'person', 'people')}.")

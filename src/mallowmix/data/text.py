@@ -41,3 +41,8 @@ def list_of(sentences: Iterable[str]) -> str:
 def percent(share: float) -> str:
     """0.4213 as 42.1 %."""
     return f"{100 * share:.1f}&nbsp;%"
+
+
+def counted(count: float, one: str, many: str) -> str:
+    """Write a count with its noun: 1 person, 2,000 people."""
+    return f"{count:,.12g} {one if count == 1 else many}"

@@ -1,4 +1,4 @@
-"""Readers: from any outside form (tables, files, databases; battles, ratings, rankings, …) to `Comparisons`."""
+"""Readers: from tables, files and databases in any form (battles, ratings, …) to `Comparisons`."""
 
 from mallowmix.readers.calls import read_battles as read_battles
 from mallowmix.readers.calls import read_bayesmallows as read_bayesmallows

@@ -1,4 +1,7 @@
-"""Battles: two candidates side by side and an outcome, a word for left, right, a tie or both bad, or the winner's name."""
+"""Battles: two candidates side by side and an outcome.
+
+The outcome is a word for left, right, a tie or both bad, or the name of the winner.
+"""
 
 import re
 from collections import Counter
@@ -57,7 +60,7 @@ _SHOWN = 10  # unknown words listed in a message
 
 
 class Battles(NamedTuple):
-    """Rows fit for use, as numbers."""
+    """Rows without gaps, as codes of users and items."""
 
     user: NDArray[Any]
     left: NDArray[Any]
@@ -71,7 +74,24 @@ class Battles(NamedTuple):
 def read_battle_table(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "battles"
 ) -> Reading:
-    """Winners over losers; ties and both bad as the options say, counted."""
+    """Read winners over losers; ties and both-bad battles are counted.
+
+    Parameters
+    ----------
+    source : Input
+        The table.
+    picked : mapping
+        Role to column, as `pick_columns` gives it.
+    options : ReadOptions
+        What to do with ties, both-bad battles, self-pairs and gaps.
+    form : str
+        The name of the form in the result.
+
+    Returns
+    -------
+    Reading
+        With `sides`, from which position bias can be measured.
+    """
     battles = _checked(source, picked, options)
     total, tied, bad = (
         float(battles.weight[rows].sum())
@@ -147,7 +167,7 @@ def _outcomes(
     picked: Mapping[str, Any],
     options: ReadOptions,
 ) -> NDArray[np.int8]:
-    """What each row's word means: a known word, or the name of the winner."""
+    """Code each row's word: a known word, or the name of the winner."""
     known = _vocabulary(picked, options)
     left_text, right_text = _as_text(left), _as_text(right)
     _check_names(words, left_text, right_text, known)
@@ -169,7 +189,7 @@ def _outcomes(
 
 
 def _vocabulary(picked: Mapping[str, Any], options: ReadOptions) -> dict[str, int]:
-    """Words → meanings: ours, the names of the two columns, and what the caller says."""
+    """Map words to outcomes: built-in ones, the two column names, the option's."""
     columns = {_plain(picked["left"]): LEFT, _plain(picked["right"]): RIGHT}
     said = {word: MEANINGS[meaning] for word, meaning in (options.outcomes or {}).items()}
     return WORDS | columns | said | {_plain(word): meaning for word, meaning in said.items()}
@@ -182,12 +202,13 @@ def _plain(word: Any) -> str:
 def _check_names(
     words: pa.ChunkedArray, left: pa.ChunkedArray, right: pa.ChunkedArray, known: Mapping[str, int]
 ) -> None:
-    """A candidate that is called like an outcome makes that word useless."""
+    """Refuse an outcome word that is also the name of a candidate: it would be ambiguous."""
     candidates = {*pc.unique(left).to_pylist(), *pc.unique(right).to_pylist()}
     used = {word for word in pc.unique(words).to_pylist() if word and _plain(word) in known}
     if both := sorted(used & candidates):
         raise DataError(
-            f"The outcome {both[0]!r} is also the name of a candidate, so nobody can tell what it means: rename the candidate, "
+            f"The outcome {both[0]!r} is also the name of a candidate, so nobody can tell what it "
+            "means: rename the candidate, "
             "or write the outcomes in other words."
         )
 
@@ -199,7 +220,8 @@ def _check_known(words: pa.ChunkedArray, unknown: NDArray[np.bool_]) -> None:
     shown = ", ".join(f"{word!r} ({count:,})" for word, count in counts[:_SHOWN])
     more = f" and {len(counts) - _SHOWN:,} more" if len(counts) > _SHOWN else ""
     raise DataError(
-        f"Unknown outcomes, with how often they occur: {shown}{more}. An outcome is left, right, tie, "
+        f"Unknown outcomes, with how often they occur: {shown}{more}. An outcome is left, "
+        "right, tie, "
         "both_bad, the name of one of the two candidates, or a word that you explain: ",
         Option("outcomes", {counts[0][0]: "tie"}),
         ".",
@@ -207,7 +229,7 @@ def _check_known(words: pa.ChunkedArray, unknown: NDArray[np.bool_]) -> None:
 
 
 def _comparisons(battles: Battles, options: ReadOptions) -> Comparisons:
-    """A row for every win; two of half its weight for a tie that counts."""
+    """Make one row for each win, and two of half its weight for a tie that counts."""
     won = battles.outcome <= RIGHT
     tied = np.flatnonzero(
         (battles.outcome == TIE) | ((battles.outcome == BOTH_BAD) & (options.both_bad == "tie"))

@@ -1,4 +1,7 @@
-"""Best-worst: what was shown, the best and the worst of it. The best is over the others, the others over the worst."""
+"""Best-worst scaling: what was shown, the best and the worst of it.
+
+The best is preferred to all others, and all others to the worst.
+"""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +26,24 @@ ROLES = Roles(("best", "worst"), ("user", "shown", "weight"), numbered="item")
 def read_best_worst_table(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "best-worst"
 ) -> Reading:
-    """best, worst and what was shown: a list (text: a|b|c) in one column, or item_1, item_2, …"""
+    """Read best, worst and what was shown, in one column of lists (a|b|c) or in item_1, item_2, …
+
+    Parameters
+    ----------
+    source : Input
+        The table.
+    picked : mapping
+        Role to column; without the role "shown", columns item_1, item_2, … are used.
+    options : ReadOptions
+        What to do with self-pairs and gaps.
+    form : str
+        The name of the form in the result.
+
+    Returns
+    -------
+    Reading
+        2n − 3 comparisons for each row that shows n items.
+    """
     wide = (
         {}
         if "shown" in picked
@@ -32,7 +52,7 @@ def read_best_worst_table(
     columns = source.take(dict(picked) | wide)
     best, worst = (_labels(columns[name], picked[name]) for name in ("best", "worst"))
     user = user_column(columns, len(best), one_user=options.one_user, title=source.title)
-    people = _labels(user, "user")
+    users = _labels(user, "user")
     shown = (
         lists_of(columns["shown"])
         if "shown" in columns
@@ -43,11 +63,11 @@ def read_best_worst_table(
         if "weight" in columns
         else [1.0] * len(best)
     )
-    keep = _kept(people, best, worst, shown, options, source.where)
+    keep = _kept(users, best, worst, shown, options, source.where)
     rows = [pair for n in keep for pair in _pairs(n, best[n], worst[n], shown[n], source.where)]
     number, winner, loser = zip(*rows, strict=True) if rows else ((), (), ())
     comparisons = Comparisons.from_arrays(
-        [people[n] for n in number],
+        [users[n] for n in number],
         list(winner),
         list(loser),
         [weight[n] for n in number],
@@ -66,7 +86,8 @@ def _shown_columns(source: Input, picked: Mapping[str, Any]) -> list[Any]:
     ]
     if len(names) < 2:
         raise DataError(
-            f"{source.title} does not say what was shown: give a column shown with lists (a|b|c), or columns item_1, item_2, …"
+            f"{source.title} does not say what was shown: give a column shown with lists (a|b|c), "
+            "or columns item_1, item_2, …"
         )
     return names
 
@@ -76,7 +97,7 @@ def _labels(values: Any, name: Any) -> list[Any]:
 
 
 def lists_of(values: Any) -> list[list[Any] | None]:
-    """Lists from a column of lists, of JSON lists, or of text with | between."""
+    """Convert a column of lists, of JSON lists, or of text with | between items, to lists."""
     listed = values.to_pylist() if isinstance(values, pa.ChunkedArray) else list(values)
     return [_split(value) if isinstance(value, str) else value for value in listed]
 
@@ -93,7 +114,7 @@ def _split(text: str) -> list[Any] | None:
 
 
 def _across(columns: list[Any]) -> list[list[Any]]:
-    """The items of each row of item_1, item_2, …; gaps are nothing."""
+    """Collect the items of each row of item_1, item_2, …, without gaps."""
     cells = [_labels(column, "item") for column in columns]
     return [
         [each for each in row if each is not None and each != ""]
@@ -102,14 +123,14 @@ def _across(columns: list[Any]) -> list[list[Any]]:
 
 
 def _kept(
-    people: list[Any],
+    users: list[Any],
     best: list[Any],
     worst: list[Any],
     shown: list[Any],
     options: ReadOptions,
     where: Where,
 ) -> list[int]:
-    columns = {"user": people, "best": best, "worst": worst, "shown": shown}
+    columns = {"user": users, "best": best, "worst": worst, "shown": shown}
     keep: NDArray[np.bool_] = np.ones(len(best), bool)
     for name, values in columns.items():
         gap = np.array([value is None or value == "" or value == [] for value in values], bool)
@@ -121,7 +142,7 @@ def _kept(
 
 
 def _pairs(row: int, best: Any, worst: Any, shown: Any, where: Where) -> list[tuple[int, Any, Any]]:
-    """Best over the rest, the rest over the worst; best over worst once."""
+    """List (row, winner, loser): best over the rest, the rest over the worst."""
     if not isinstance(shown, list | tuple) or any(
         isinstance(each, list | dict | None.__class__) for each in shown
     ):

@@ -1,4 +1,4 @@
-"""One call for each form, with the options that this form has."""
+"""One function for each form, with the options that the form has."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ def read_battles(
     outcomes: Mapping[str, str] | None = None,
     one_user: bool = False,
 ) -> Comparisons:
-    """Two candidates and an outcome a row: left, right, outcome (or model_a, model_b, winner, …), user.
+    """Read battles: left, right, outcome (or model_a, model_b, winner, …) and user in each row.
 
     An outcome is a word for left, right, tie or both_bad, or the winner's name.
 
@@ -33,6 +33,10 @@ def read_battles(
         Battles in which both were bad: left out, treated as ties, or refused.
     outcomes : mapping
         Further words to "left", "right", "tie" or "both_bad".
+
+    Returns
+    -------
+    Comparisons
 
     Examples
     --------
@@ -63,7 +67,7 @@ def read_ratings(
     per_user: PerUser = "comparisons",
     top_items: int | None = None,
 ) -> Comparisons:
-    """A row for each user, item, rating: of two things that one user rated, the higher rated wins.
+    """Read ratings: user, item, rating. Of two items that a user rated, the higher rated wins.
 
     Parameters
     ----------
@@ -71,9 +75,13 @@ def read_ratings(
         As in `read_comparisons`; equal ratings are a tie.
     per_user : {"comparisons", "ratings", "equal"}
         How much a user counts in learning: by all their comparisons, about as much as the number of
-        their ratings, or as everybody else.
+        their ratings, or as much as every other user.
     top_items : int
-        Keep so many of the most rated things.
+        Keep this many of the most rated items.
+
+    Returns
+    -------
+    Comparisons
 
     Examples
     --------
@@ -100,7 +108,10 @@ def read_rankings(
     unlisted: Unlisted | None = None,
     zero: Zero = "error",
 ) -> Comparisons:
-    """Rankings: user, item, rank; user, ranking; user, rank_1, …; or user and the position of each item.
+    """Read rankings; every two items at different positions of one ranking are compared.
+
+    The columns are user, item, rank; or user, ranking; or user, rank_1, rank_2, …; or user and one
+    column for each item, which holds its position.
 
     Parameters
     ----------
@@ -109,9 +120,13 @@ def read_rankings(
     per_user : {"comparisons", "ratings", "equal"}
         How much a user counts in learning, as in `read_ratings`.
     unlisted : {"unknown", "below"}
-        Nothing is known of what a ranking does not list, or it is below what is listed (top-k).
+        Items that a ranking does not list: not compared, or below those that it lists (top-k).
     zero : {"error", "missing", "best"}
-        What the position 0 means: not ranked, or the best.
+        What the position 0 means: an error, not ranked, or the best.
+
+    Returns
+    -------
+    Comparisons
 
     Examples
     --------
@@ -137,7 +152,7 @@ def read_preflib(
     per_user: PerUser = "comparisons",
     unlisted: Unlisted | None = None,
 ) -> Comparisons:
-    """A file of PrefLib, .soc, .soi, .toc or .toi; every voter is a user of their own.
+    """Read a PrefLib file (.soc, .soi, .toc or .toi); every voter is a user of their own.
 
     Parameters
     ----------
@@ -145,6 +160,22 @@ def read_preflib(
         The file.
     ties, per_user, unlisted
         As in `read_rankings`.
+
+    Returns
+    -------
+    Comparisons
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import mallowmix as mm
+    >>> lines = ["# NUMBER ALTERNATIVES: 3", "2: 1,2,3", "1: 3,2,1"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "three.soc"
+    ...     _ = path.write_text(chr(10).join(lines))
+    ...     mm.read_preflib(path).n_users
+    3
     """
     options = ReadOptions(ties=ties, per_user=per_user, unlisted=unlisted)
     return comparisons_as("preflib", source, None, None, options)
@@ -158,7 +189,7 @@ def read_best_worst(
     missing: Policy = "error",
     one_user: bool = False,
 ) -> Comparisons:
-    """What was shown (a list, or item_1, item_2, …), the best and the worst of it.
+    """Read best-worst choices: what was shown (a list, or item_1, …), its best and worst.
 
     Parameters
     ----------
@@ -185,12 +216,19 @@ def read_bayesmallows(
     missing: Policy = "error",
     one_user: bool = False,
 ) -> Comparisons:
-    """A row for each assessor, bottom_item, top_item, as the R package BayesMallows has them.
+    """Read assessor, bottom_item, top_item in each row, as the R package BayesMallows has them.
 
     Parameters
     ----------
     source, columns, query, self_pairs, missing, one_user
         As in `read_comparisons`.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> row = {"assessor": [1], "bottom_item": ["milk"], "top_item": ["tea"]}
+    >>> mm.read_bayesmallows(row).n_comparisons
+    1.0
     """
     options = ReadOptions(self_pairs=self_pairs, missing=missing, one_user=one_user)
     return comparisons_as("bayesmallows", source, columns, query, options)
@@ -205,7 +243,7 @@ def read_choix(
     missing: Policy = "error",
     one_user: bool = False,
 ) -> Comparisons:
-    """(winner, loser) tuples, as choix has them: they name nobody, so `one_user=True` is needed.
+    """Read (winner, loser) tuples, as choix has them; they name no user, so pass `one_user=True`.
 
     Parameters
     ----------
@@ -231,14 +269,20 @@ def read_implicit(
     one_user: bool = False,
     per_user: PerUser = "comparisons",
 ) -> Comparisons:
-    """A row for each user, item, clicked (and list): what was clicked beats what was shown beside it.
+    """Read implicit feedback: user, item, clicked (and list) in each row.
+
+    An item that was clicked beats those that were shown in the same list and were not clicked.
 
     Parameters
     ----------
     source, columns, query, missing, one_user
-        As in `read_comparisons`; a column list tells the lists that a user saw apart.
+        As in `read_comparisons`; a column list separates the lists that a user saw.
     per_user : {"comparisons", "ratings", "equal"}
         How much a user counts in learning, as in `read_ratings`.
+
+    Returns
+    -------
+    Comparisons
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Text files that may be compressed: .gz and .zst are unpacked on the way."""
+"""Text files that may be compressed with gzip (.gz) or zstd (.zst)."""
 
 import gzip
 import io
@@ -16,13 +16,13 @@ ENDINGS = {".gz": "gzip", ".zst": "zstd"}
 
 
 def unpacked_name(path: Path) -> str:
-    """The file's name in small letters, without the ending that says how it is compressed."""
+    """Return the file's name in lower case, without the ending of its compression."""
     name = path.name.lower()
     return name[: -len(path.suffix)] if path.suffix.lower() in ENDINGS else name
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """The file's content, unpacked while it is read."""
+    """Open a file for reading bytes, decompressed while it is read."""
     if path.suffix.lower() == ".gz":
         return gzip.open(path, "rb")  # type: ignore[return-value]
     if path.suffix.lower() == ".zst":
@@ -33,7 +33,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def _check_frames(path: Path) -> None:
-    """Walk over the frames and blocks of a zstd file: pyarrow takes one that was cut short for a whole one."""
+    """Walk over the frames of a zstd file: pyarrow accepts a truncated one without an error."""
     with path.open("rb") as file:
         while magic := file.read(4):
             # a frame that holds nothing for us
@@ -46,7 +46,7 @@ def _check_frames(path: Path) -> None:
 
 
 def _skip_frame(file: IO[bytes], path: Path) -> None:
-    """A descriptor, sizes, blocks of so many bytes up to the last, and perhaps a checksum (RFC 8878, 3.1.1)."""
+    """Skip a descriptor, sizes, blocks up to the last, and perhaps a checksum (RFC 8878, 3.1.1)."""
     descriptor = _taken(file, 1, path)[0]
     single, checksum = descriptor >> 5 & 1, descriptor >> 2 & 1
     _skip(
@@ -80,8 +80,8 @@ def _cut(path: Path) -> FileError:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[None]:
-    """A compressed file that is cut short, damaged or something else is said to be so."""
+def decompression_errors(path: Path) -> Iterator[None]:
+    """Turn errors of decompression into a FileError that names the truncated or damaged file."""
     kind = ENDINGS.get(path.suffix.lower())
     try:
         yield

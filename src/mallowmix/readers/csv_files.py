@@ -1,4 +1,4 @@
-"""CSV and TSV: labels are text, only the empty field is missing, and a mistake is named by its line."""
+"""CSV and TSV files: labels are text, only the empty field is missing, errors name their line."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from mallowmix.errors import DataError, FileError
-from mallowmix.readers.compressed import open_bytes, unpacked_name, whole
+from mallowmix.readers.compressed import decompression_errors, open_bytes, unpacked_name
 from mallowmix.readers.inputs import Input, check_width
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -18,13 +18,13 @@ _BLOCK = 1 << 20
 
 
 def open_csv(path: Path) -> Input:
-    """A text file, which may be compressed."""
-    with whole(path):
+    """Open a CSV or TSV file, which may be compressed."""
+    with decompression_errors(path):
         names = _header(path)
     check_width(str(path), len(names))
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
-        with whole(path):
+        with decompression_errors(path):
             table = _read(path, list(dict.fromkeys(picked.values())), len(names))
             _check_quotes(path)
         return {ours: table.column(theirs) for ours, theirs in picked.items()}
@@ -37,25 +37,28 @@ def _header(path: Path) -> list[str]:
         start = file.read(_BLOCK)
     if b"\0" in start:
         raise FileError(
-            f"{path} is not a text file, whatever its name says: save the comparisons as CSV in UTF-8."
+            f"{path} is not a text file, whatever its name says: save the comparisons as CSV "
+            "in UTF-8."
         )
     records = _records(path)
     _, names = next(records, (0, None))
     if names is None:
         raise FileError(
-            f"{path} is empty: it needs a header line user,winner,loser and a line for each comparison."
+            f"{path} is empty: it needs a header line user,winner,loser and a line for each "
+            "comparison."
         )
     if not all(map(_is_utf8, names)):
         raise _not_utf8(path)
     if next(records, None) is None:
         raise DataError(
-            f"{path} has a header but no comparisons: give at least one line of user, winner, loser."
+            f"{path} has a header but no comparisons: give at least one line of user, "
+            "winner, loser."
         )
     return names
 
 
 def _read(path: Path, names: list[str], n_fields: int) -> pa.Table:
-    """The named columns, all as text: a weight is turned into a number where its line can be told."""
+    """Read the named columns as text; weights become numbers later, where their line is known."""
     try:
         with open_bytes(path) as file:
             return pa_csv.read_csv(
@@ -75,7 +78,7 @@ def _read(path: Path, names: list[str], n_fields: int) -> pa.Table:
 
 
 def _explained(path: Path, n_fields: int, reason: str) -> FileError:
-    """What is wrong with a file that pyarrow could not read, found by going through it line by line."""
+    """Find what is wrong with a file that pyarrow could not read, line by line."""
     if "UTF8" in reason:
         return _not_utf8(path)
     wrong = [(line, len(fields)) for line, fields in _records(path) if len(fields) != n_fields]
@@ -84,13 +87,14 @@ def _explained(path: Path, n_fields: int, reason: str) -> FileError:
     (line, count), more = wrong[0], len(wrong) - 1
     return FileError(
         f"{path} line {line} has {count} field{'s' * (count != 1)} where the header has {n_fields}"
-        f"{f' (and {more:,} more such lines)' if more else ''}: give every line the fields of the header, "
+        f"{f' (and {more:,} more such lines)' if more else ''}: give every line the fields of the "
+        "header, "
         "and put quotes around a label that holds the separator."
     )
 
 
 def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Every record, header first, with the line that it starts on; a blank line is a line but no record."""
+    """Yield every record, header first, with the line that it starts on (no blank lines)."""
     with (
         open_bytes(path) as file,
         io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text,
@@ -110,7 +114,7 @@ def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[st
 
 
 def _check_quotes(path: Path) -> None:
-    """A quote that never closes swallows every line after it: an odd number of quotes calls for a closer look."""
+    """Look for a quote that never closes: it would hide the lines after it."""
     with open_bytes(path) as file:
         odd = sum(block.count(b'"') for block in iter(lambda: file.read(_BLOCK), b"")) % 2
     if odd:
@@ -119,7 +123,7 @@ def _check_quotes(path: Path) -> None:
 
 
 def _line_of(path: Path, row: int) -> int:
-    """The line that the given row, counted from 0 after the header, starts on."""
+    """Return the line that a row, counted from 0 after the header, starts on."""
     # the header is number −1
     return next(line for number, (line, _) in enumerate(_records(path), start=-1) if number == row)
 

@@ -1,4 +1,4 @@
-"""Files, folders and globs: which reader a path needs, told by its ending."""
+"""Files, folders and patterns of file names; the ending of a path decides which reader it needs."""
 
 import glob
 import re
@@ -15,13 +15,26 @@ from mallowmix.readers.parquet_files import open_parquet
 from mallowmix.readers.sql import ABOUT_QUERY, is_database, open_database
 
 READABLE = (
-    ".csv, .tsv, .jsonl (each also with .gz or .zst), .parquet, a folder of .parquet files, .sqlite, .duckdb, PrefLib's .soc, "
+    ".csv, .tsv, .jsonl (each also with .gz or .zst), .parquet, a folder of .parquet files, "
+    ".sqlite, .duckdb, PrefLib's .soc, "
     ".soi, .toc, .toi, and MovieLens' .mat and .dat"
 )
 
 
 def open_path(source: str | PathLike[str], query: str | None = None) -> Input:
-    """A file, a folder of Parquet files, or all files that a pattern such as votes-*.parquet fits, as one table."""
+    """Open a file, a folder of Parquet files, or all files that match a pattern, as one table.
+
+    Parameters
+    ----------
+    source : path
+        The file, the folder, or a pattern such as votes-*.parquet.
+    query : str
+        A SELECT, where the file is a database.
+
+    Returns
+    -------
+    Input
+    """
     path = Path(source)
     if path.is_dir():
         return joined_inputs([open_parquet(file) for file in _parquet_files(path)], str(path))
@@ -55,7 +68,7 @@ def _open_file(path: Path, query: str | None) -> Input:
 
 
 def matching(pattern: Path) -> list[Path]:
-    """The files that a pattern fits, by name."""
+    """Return the files that match a pattern, sorted by name."""
     anchor = Path(pattern.anchor) if pattern.anchor else Path()
     files = sorted(anchor.glob(str(pattern.relative_to(anchor) if pattern.anchor else pattern)))
     found = [file for file in files if file.is_file() and not re.match(r"[._]", file.name)]
@@ -65,7 +78,7 @@ def matching(pattern: Path) -> list[Path]:
 
 
 def _parquet_files(folder: Path) -> list[Path]:
-    """The Parquet files of a folder by name; hidden ones and those that start with _ are notes of whoever wrote it."""
+    """Return the Parquet files of a folder by name; those that begin with . or _ are metadata."""
     files = sorted(
         file
         for file in folder.iterdir()
@@ -73,6 +86,7 @@ def _parquet_files(folder: Path) -> list[Path]:
     )
     if not files:
         raise FileError(
-            f"{folder} is a folder without .parquet files in it: name a file, or a folder that has some."
+            f"{folder} is a folder without .parquet files in it: name a file, or a folder that "
+            "has some."
         )
     return files

@@ -1,4 +1,4 @@
-"""The forms in which choices come: the columns of each, and how one is recognised by them."""
+"""The forms in which choices come: the columns of each, and how a form is recognised by them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -10,14 +10,14 @@ from mallowmix.readers import rating_forms as ratings
 from mallowmix.readers.headers import Roles, check_columns, find_columns, numbered, pick_columns
 from mallowmix.readers.inputs import Input
 from mallowmix.readers.reading import Reading, ReadOptions
-from mallowmix.readers.user_column import no_people
+from mallowmix.readers.user_column import no_user_message
 
 Read = Callable[[Input, Mapping[str, Any], ReadOptions, str], Reading]
 FILES = ("preflib", "movielens")  # forms that are whole files, not tables
 
 
 class Form(NamedTuple):
-    """A form that a table may have: `format` is called `name`; several shapes may share one."""
+    """A form of a table; several forms (shapes of rankings, say) may share a `name`."""
 
     name: str
     roles: Roles
@@ -38,7 +38,7 @@ FORMS = (
     Form("best-worst", best_worst.ROLES, best_worst.read_best_worst_table),
     Form("implicit", implicit.ROLES, implicit.read_implicit_table, ("per_user",)),
     Form("choix", plain.CHOIX, plain.read_plain),
-    Form("rankings", rankings.PLACES, rankings.read_wide, _ORDERED, unmistakable=False),
+    Form("rankings", rankings.POSITIONS, rankings.read_wide, _ORDERED, unmistakable=False),
 )
 NAMES = tuple(dict.fromkeys([form.name for form in FORMS] + list(FILES)))
 _USES = {"preflib": ("per_user", "unlisted"), "movielens": ("per_user", "top_items")}
@@ -47,8 +47,23 @@ _USES = {"preflib": ("per_user", "unlisted"), "movielens": ("per_user", "top_ite
 def choose_form(
     source: Input, wanted: str | None, columns: Mapping[str, Any] | None, *, one_user: bool = False
 ) -> Form:
-    """The form that is wanted, or the one that the columns give away; the first one where none does,
-    so that it says what it lacks. With `one_user` a form that is wanted needs no column of users.
+    """Return the form that is named, or the first one that the columns fit.
+
+    Parameters
+    ----------
+    source : Input
+        The table.
+    wanted : str or None
+        The name of a form; None recognises it.
+    columns : mapping
+        Role to column, where the caller names them.
+    one_user : bool
+        Whether a form that is named may lack a column of users.
+
+    Returns
+    -------
+    Form
+        Where none fits, the first: reading it then says which column is missing.
     """
     without_users = one_user and wanted is not None
     forms = [form for form in FORMS if wanted in (None, form.name)]
@@ -90,7 +105,7 @@ def _fits(
 def read_form(
     source: Input, form: Form, columns: Mapping[str, Any] | None, options: ReadOptions
 ) -> Reading:
-    """Pick the columns of the form, and read."""
+    """Pick the columns of a form and read them."""
     roles = form.roles
     found = find_columns(source.names, roles, columns)
     if "user" in roles.needed and "user" not in found and options.one_user:
@@ -102,14 +117,14 @@ def read_form(
         and not options.one_user
         and set(roles.needed) <= set(found)
     ):
-        raise DataError(*no_people(source.title))
+        raise DataError(*no_user_message(source.title))
     return form.read(
         source, pick_columns(source.names, roles, columns, source.title), options, form.name
     )
 
 
 def check_uses(name: str, options: ReadOptions) -> None:
-    """Refuse options that the form has no use for: they would be ignored silently."""
+    """Refuse options that the form does not use: they would be ignored silently."""
     form_uses = _USES.get(name) or next(form.uses for form in FORMS if form.name == name)
     usual = ReadOptions()
     for option in ("both_bad", "outcomes", "per_user", "top_items", "unlisted", "zero"):

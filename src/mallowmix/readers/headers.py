@@ -1,7 +1,7 @@
-"""Which column is which: our names (user, winner, loser, …) matched to those that a table or a file has.
+"""Which column is which: roles (user, winner, loser, …) matched to the names in a table or file.
 
-A column is known by our name for it, or by one of a few names that mean nothing else; capitals, spaces and underscores do not
-matter. Whatever else it is called, `columns` says.
+A column is recognised by the role's own name, or by one of a few synonyms; case, spaces and
+underscores do not matter. For any other name, the option `columns` says which it is.
 """
 
 import re
@@ -12,9 +12,7 @@ from mallowmix.errors import DataError, Option, OptionError, Part
 
 _SHOWN = 20  # names listed in a message
 
-NAMES: dict[
-    str, tuple[str, ...]
-] = {  # our name → the names it goes by, in small letters and digits alone
+NAMES: dict[str, tuple[str, ...]] = {  # role → its synonyms, in small letters and digits alone
     "user": (
         *(
             "user",
@@ -58,7 +56,7 @@ NAMES: dict[
         "alternative",
     ),
     "rating": ("rating", "stars", "score"),
-    "rank": ("rank", "position", "place"),
+    "rank": ("rank", "position", "place"),  # words: ok
     "ranking": ("ranking", "order"),
     "best": ("best",),
     "worst": ("worst",),
@@ -70,7 +68,7 @@ TOGETHER = (("left", "right"),)  # these go by names that stand at the same posi
 
 
 class Roles(NamedTuple):
-    """The columns that a form has: those it cannot do without, and those it may have; `numbered` ones are item_1, item_2, …"""
+    """The columns of a form: needed, optional, and numbered ones (item_1, item_2, …)."""
 
     needed: tuple[str, ...]
     optional: tuple[str, ...] = ()
@@ -79,12 +77,12 @@ class Roles(NamedTuple):
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every name that `columns` may have as a key."""
+        """Every role that `columns` may have as a key."""
         return self.needed + self.optional
 
 
 def check_columns(columns: Mapping[str, Any] | None, known: Sequence[str]) -> None:
-    """Raise an OptionError unless `columns` goes from our names to different names of theirs."""
+    """Raise an OptionError unless `columns` maps roles to different names."""
     if columns is None:
         return
     if not isinstance(columns, Mapping):
@@ -120,7 +118,22 @@ def check_columns(columns: Mapping[str, Any] | None, known: Sequence[str]) -> No
 def find_columns(
     present: Sequence[Any], roles: Roles, columns: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Our name → theirs for every role that can be told; a list of names where several could be meant."""
+    """Match roles to columns; a list of names where a role fits several columns.
+
+    Parameters
+    ----------
+    present : sequence
+        The names of the columns.
+    roles : Roles
+        The roles to find.
+    columns : mapping
+        Role to column, where the caller names them.
+
+    Returns
+    -------
+    dict
+        Role to column, without the roles that no column fits.
+    """
     given = {ours: theirs for ours, theirs in (columns or {}).items() if ours in roles.all}
     plain: dict[str, list[Any]] = {}
     for name in present:
@@ -130,7 +143,7 @@ def find_columns(
     }
     for pair in TOGETHER:
         found |= (
-            _same_place(pair, plain)
+            _same_index(pair, plain)
             if set(pair) <= set(found) and None in map(found.get, pair)
             else {}
         )
@@ -146,7 +159,7 @@ def find_columns(
 def _known_as(
     role: str, present: Sequence[Any], plain: Mapping[str, list[Any]], roles: Roles
 ) -> Any:
-    """The column that this role goes by: our own name for it, or the only one of its other names."""
+    """Return the column of this role: by its own name, or by its only synonym present."""
     if role in present:
         return role
     names = [each for name in roles.names.get(role, NAMES[role]) for each in plain.get(name, [])]
@@ -155,7 +168,8 @@ def _known_as(
     return (names[0] if len(names) == 1 else names) if names else None
 
 
-def _same_place(pair: tuple[str, ...], plain: Mapping[str, list[Any]]) -> dict[str, Any]:
+def _same_index(pair: tuple[str, ...], plain: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """Match roles that go together by synonyms at the same index, such as model_a and model_b."""
     for names in zip(*(NAMES[role] for role in pair), strict=True):
         if all(name in plain for name in names):
             return {role: plain[name][0] for role, name in zip(pair, names, strict=True)}
@@ -165,7 +179,20 @@ def _same_place(pair: tuple[str, ...], plain: Mapping[str, list[Any]]) -> dict[s
 def pick_columns(
     present: Sequence[Any], roles: Roles, columns: Mapping[str, Any] | None, source: str
 ) -> dict[str, Any]:
-    """Our name → their name, for the needed columns and those others that are there; `source` begins the message."""
+    """Match roles to columns, as `find_columns` does, but raise a DataError if it is not unique.
+
+    Parameters
+    ----------
+    present, roles, columns
+        As in `find_columns`.
+    source : str
+        The title of the table, which begins the message.
+
+    Returns
+    -------
+    dict
+        Role to column, for all needed roles and the optional ones that are present.
+    """
     found = find_columns(present, roles, columns)
     for role in roles.all:
         theirs = found.get(role, role)
@@ -181,12 +208,13 @@ def _check_there(ours: str, theirs: Any, present: Sequence[Any], source: str) ->
         raise DataError(*_lacking(ours, theirs, present, source))
     if present.count(theirs) > 1:
         raise DataError(
-            f"{source} has {present.count(theirs)} columns named {theirs!r}: give each its own name."
+            f"{source} has {present.count(theirs)} columns named {theirs!r}: give each its "
+            "own name."
         )
 
 
 def numbered(present: Sequence[Any], stem: str) -> list[Any]:
-    """The columns stem_1, stem_2, … (or stem1, stem 1, or 1) in the order of their numbers."""
+    """Return the columns stem_1, stem_2, … (or stem1, stem 1, or 1), ordered by number."""
     found = [
         (int(match[1]), name)
         for name in present
@@ -195,8 +223,8 @@ def numbered(present: Sequence[Any], stem: str) -> list[Any]:
     return [name for _, name in sorted(found, key=lambda pair: pair[0])]
 
 
-def means_something(name: Any) -> bool:
-    """Whether a column of this name could be one of ours."""
+def is_role_name(name: Any) -> bool:
+    """Return whether a column of this name could have a role."""
     return any(_plain(name) in names for names in NAMES.values())
 
 
@@ -206,7 +234,8 @@ def _plain(name: Any) -> str:
 
 def _several(ours: str, theirs: list[Any], source: str) -> tuple[Part, ...]:
     return (
-        f"{source} has the columns {' and '.join(map(repr, theirs))}: say which one holds the {ours} "
+        f"{source} has the columns {' and '.join(map(repr, theirs))}: say which one holds "
+        f"the {ours} "
         "with ",
         Option("columns", {ours: "NAME"}),
         ".",
@@ -216,7 +245,8 @@ def _several(ours: str, theirs: list[Any], source: str) -> tuple[Part, ...]:
 def _lacking(ours: str, theirs: Any, present: Sequence[Any], source: str) -> tuple[Part, ...]:
     names = ", ".join(map(repr, present[:_SHOWN])) + (", …" if len(present) > _SHOWN else "")
     return (
-        f"{source} has no column {theirs!r}, only {names or 'none at all'}: say which one holds the "
+        f"{source} has no column {theirs!r}, only {names or 'none at all'}: say which one "
+        "holds the "
         f"{ours} with ",
         Option("columns", {ours: "NAME"}),
         ".",

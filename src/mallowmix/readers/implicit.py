@@ -1,4 +1,4 @@
-"""Implicit feedback: what was shown and what was clicked. What was clicked is over what was shown beside it and was not."""
+"""Implicit feedback: a clicked item beats those that were shown beside it and not clicked."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,8 +13,8 @@ from mallowmix.data.row_checks import FILL_OR_DROP, Where, gaps
 from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input
-from mallowmix.readers.order_weights import check_room, shared
-from mallowmix.readers.rating_forms import count_pairs, make_pairs
+from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
+from mallowmix.readers.pair_kernels import count_pairs, make_pairs
 from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 
@@ -25,9 +25,24 @@ _YES, _NO = ("1", "1.0", "true", "yes", "y", "t"), ("0", "0.0", "false", "no", "
 def read_implicit_table(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "implicit"
 ) -> Reading:
-    """user, item, clicked and, if people saw several lists, which list: a row for each thing shown.
+    """Read user, item, clicked and, where users saw several lists, list.
 
-    Two things that were both clicked, or both not, say nothing about each other: that is no tie.
+    Two items that were both clicked, or both not clicked, are not compared: that is no tie.
+
+    Parameters
+    ----------
+    source : Input
+        The table.
+    picked : mapping
+        Role to column.
+    options : ReadOptions
+        What to do with gaps, and how much a user counts.
+    form : str
+        The name of the form in the result.
+
+    Returns
+    -------
+    Reading
     """
     columns = source.take(picked)
     clicked, known = _clicked(columns["clicked"], source.where)
@@ -42,7 +57,7 @@ def read_implicit_table(
     comparisons = _comparisons(
         group, what, clicked[keep], items, users, source.where, np.flatnonzero(keep)
     )
-    return Reading(shared(comparisons, options.per_user), form, picked)
+    return Reading(with_user_weights(comparisons, options.per_user), form, picked)
 
 
 def _comparisons(
@@ -61,7 +76,8 @@ def _comparisons(
     twice = np.flatnonzero((number[1:] == number[:-1]) & (thing[1:] == thing[:-1]))
     if len(twice):
         raise DataError(
-            f"{where(int(rows[order[twice[0] + 1]]))}: {items.tolist()[thing[twice[0]]]!r} is shown "
+            f"{where(int(rows[order[twice[0] + 1]]))}: {items.tolist()[thing[twice[0]]]!r} "
+            "is shown "
             "twice in one list. Name the column of lists with ",
             Option("columns", {"list": "NAME"}),
             ".",
@@ -72,7 +88,7 @@ def _comparisons(
         raise DataError(
             "There are no comparisons: nobody clicked one thing and left another beside it."
         )
-    check_room(int(count.sum()))
+    check_fits_memory(int(count.sum()))
     in_list, winner, loser, weight = make_pairs(
         starts, thing.astype(np.int32), chosen, np.r_[0, np.cumsum(count)], False
     )
@@ -80,7 +96,7 @@ def _comparisons(
 
 
 def _clicked(values: Any, where: Where) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether each row was clicked, and whether that is known."""
+    """Return whether each row was clicked, and whether that is known."""
     column = as_column(values, "clicked")
     if pa.types.is_boolean(column.type):
         return column.fill_null(False).to_numpy(), column.is_valid().to_numpy()
@@ -91,7 +107,8 @@ def _clicked(values: Any, where: Where) -> tuple[NDArray[np.bool_], NDArray[np.b
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
-            f"{where(row)}: clicked is {column[row].as_py()!r}; it must be 1 or 0, true or false, yes or no."
+            f"{where(row)}: clicked is {column[row].as_py()!r}; it must be 1 or 0, true or false, "
+            "yes or no."
         )
     return yes, ~empty
 

@@ -1,4 +1,4 @@
-"""A table from anywhere, before it is known what it holds: the names of its columns, and a way to take some of them."""
+"""A table from any source, before its form is known: column names, and their reader."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +15,19 @@ MOST_COLUMNS = 100_000  # more than this is no table of choices, whatever it is 
 
 
 class Input(NamedTuple):
-    """A table: `title` begins messages about it; `take` goes from {our name: theirs} to {our name: column}."""
+    """A table whose columns are read on demand.
+
+    Attributes
+    ----------
+    title : str
+        The name of the source, which begins messages about it.
+    names : list
+        The names of the columns.
+    take : callable
+        Reads columns: {role: name} to {role: column}.
+    where : callable
+        Row number to text that locates the row, as in "votes.csv line 7".
+    """
 
     title: str
     names: list[Any]
@@ -31,16 +43,17 @@ class FilePart(NamedTuple):
 
 
 def check_width(title: str, n_columns: int) -> None:
-    """Refuse a table that is too wide to be one."""
+    """Refuse a table with too many columns."""
     if n_columns > MOST_COLUMNS:
         raise FileError(
-            f"{title} has {n_columns:,} columns, where at most {MOST_COLUMNS:,} are read: is it turned on its side? "
+            f"{title} has {n_columns:,} columns, where at most {MOST_COLUMNS:,} are read: is it "
+            "turned on its side? "
             "Give one row for each choice, rating or ranking."
         )
 
 
 def joined_inputs(parts: list[Input], title: str) -> Input:
-    """Several files that are one table; every one must have the columns that are taken, in one type."""
+    """Concatenate files to one table; their columns must have the same types."""
     if len(parts) == 1:
         return parts[0]
     names = list(dict.fromkeys(name for part in parts for name in part.names))
@@ -61,19 +74,20 @@ def joined_inputs(parts: list[Input], title: str) -> Input:
 
 
 def _present(part: Input, picked: Mapping[str, Any], parts: list[Input]) -> Mapping[str, Any]:
-    """What is asked of every part, where this one has it all."""
+    """Check that a part has every column that is picked."""
     for ours, theirs in picked.items():
         if theirs not in part.names:
             other = next(each for each in parts if theirs in each.names)
             advice = "weights, or none" if ours == "weight" else "the same columns"
             raise DataError(
-                f"{part.title} has no column {theirs!r}, but {other.title} has: give every file {advice}."
+                f"{part.title} has no column {theirs!r}, but {other.title} has: give every file "
+                f"{advice}."
             )
     return picked
 
 
 def _one_column(name: str, parts: list[FilePart]) -> pa.ChunkedArray:
-    """One column out of those of the parts; parts without a row have no say in its type."""
+    """Concatenate a column of the parts; empty parts do not determine its type."""
     filled = [part for part in parts if len(part.columns[name])]
     if not filled:
         return parts[0].columns[name]
@@ -81,7 +95,8 @@ def _one_column(name: str, parts: list[FilePart]) -> pa.ChunkedArray:
     for part in filled:
         if part.columns[name].type != first.type and name not in NUMBERS:
             raise DataError(
-                f"{part.source.title} holds the {name} as {part.columns[name].type}, but {filled[0].source.title} as "
+                f"{part.source.title} holds the {name} as {part.columns[name].type}, but "
+                f"{filled[0].source.title} as "
                 f"{first.type}: write the files with one type."
             )
     columns = [as_number_column(part.columns[name], first.type) for part in filled]
@@ -95,12 +110,12 @@ NUMBERS = ("weight", "rating", "rank", "clicked")
 
 
 def as_number_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """The column in that type."""
+    """Cast a column to the given type."""
     return column if column.type == kind else column.cast(kind)
 
 
 def as_numbers(values: Any, where: Where, name: str, advice: str) -> pa.ChunkedArray:
-    """A column of numbers as float64, from numbers or their text; the first that is not a number is named."""
+    """Convert a column of numbers, or of their text, to float64; errors name a row."""
     try:
         column = (
             values
@@ -119,7 +134,7 @@ def as_numbers(values: Any, where: Where, name: str, advice: str) -> pa.ChunkedA
 
 
 def as_weights(values: Any, where: Where) -> pa.ChunkedArray:
-    """A column of weights as float64."""
+    """Convert a column of weights to float64."""
     return as_numbers(values, where, "weight", "Weights are counts of at least 0.")
 
 
@@ -137,8 +152,8 @@ def _short(value: Any) -> str:
 
 
 @contextmanager
-def speaking_of(title: str) -> Iterator[None]:
-    """Every error names its source; what the operating system refuses is said in its own words."""
+def error_context(title: str) -> Iterator[None]:
+    """Prefix errors with the title of their source; errors of the system become a FileError."""
     try:
         yield
     except OSError as error:

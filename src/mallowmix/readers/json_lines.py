@@ -1,4 +1,4 @@
-"""JSON lines: one object a line; values keep their type, lists may stand for sets and rankings."""
+"""JSON lines: one object a line; values keep their type, lists may be sets or rankings."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from mallowmix.errors import DataError, FileError
-from mallowmix.readers.compressed import open_bytes, whole
-from mallowmix.readers.headers import means_something
+from mallowmix.readers.compressed import decompression_errors, open_bytes
+from mallowmix.readers.headers import is_role_name
 from mallowmix.readers.inputs import Input, check_width
 
 ENDINGS = (".jsonl", ".ndjson")
@@ -19,25 +19,26 @@ _LOOKED_AT = 1000  # lines searched for the names of columns
 
 
 def open_json_lines(path: Path) -> Input:
-    """A file of JSON objects, a line each, which may be compressed; what an object lacks is missing."""
-    with whole(path):
+    """Open a file of JSON objects, one a line; absent keys are missing values."""
+    with decompression_errors(path):
         first = [row for _, row in islice(_objects(path), _LOOKED_AT)]
     if not first:
         raise FileError(
-            f'{path} is empty: it needs a line like {{"user": "ann", "winner": "tea", "loser": "milk"}} a comparison.'
+            f'{path} is empty: it needs a line like {{"user": "ann", "winner": "tea", "loser": '
+            f'"milk"}} a comparison.'
         )
     names = list(dict.fromkeys(name for row in first for name in row))
     check_width(str(path), len(names))
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
-        with whole(path):
+        with decompression_errors(path):
             return _columns(path, picked, set(names))
 
     return Input(str(path), names, take, lambda row: f"{path} line {_line_of(path, row)}")
 
 
 def _columns(path: Path, picked: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
-    """The columns, batch by batch, so that few lines are Python objects at a time."""
+    """Read the columns in batches, so that few lines are Python objects at a time."""
     chunks: dict[str, list[pa.Array]] = {ours: [] for ours in picked}
     rows = (_checked(row, number, names, path) for number, row in _objects(path))
     while batch := list(islice(rows, _BATCH)):
@@ -47,11 +48,12 @@ def _columns(path: Path, picked: Mapping[str, Any], names: set[str]) -> dict[str
 
 
 def _checked(row: dict[str, Any], number: int, names: set[str], path: Path) -> dict[str, Any]:
-    """A row whose keys the first lines have, too: a weight that comes up later must not be passed over."""
+    """Refuse a row with a role that the first lines do not have: its column would be ignored."""
     for name in row.keys() - names:
-        if means_something(name):
+        if is_role_name(name):
             raise FileError(
-                f"{path} line {number} has the key {name!r}, which the first {_LOOKED_AT:,} lines have not: give every line the "
+                f"{path} line {number} has the key {name!r}, which the first {_LOOKED_AT:,} lines "
+                "have not: give every line the "
                 "same keys, null where there is nothing to say."
             )
     return row
@@ -60,7 +62,8 @@ def _checked(row: dict[str, Any], number: int, names: set[str], path: Path) -> d
 def _array(values: list[Any], name: str) -> pa.Array:
     if any(isinstance(value, dict) for value in values):
         raise DataError(
-            f"Column {name!r} holds objects, which cannot name a thing: give text, numbers or lists of them."
+            f"Column {name!r} holds objects, which cannot name a thing: give text, numbers or "
+            "lists of them."
         )
     if any(
         isinstance(value, list) and any(isinstance(each, list) for each in value)
@@ -71,17 +74,18 @@ def _array(values: list[Any], name: str) -> pa.Array:
         return pa.array(values)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            f"Column {name!r} mixes kinds of values or holds none that can name a thing: {str(error).splitlines()[0]}."
+            f"Column {name!r} mixes kinds of values or holds none that can name a thing: "
+            f"{str(error).splitlines()[0]}."
         ) from None
 
 
 def _nested(value: list[Any]) -> list[list[Any]]:
-    """A ranking in which some places are ties, with every place as a list."""
+    """Write a ranking with ties as a list of lists, one for each position."""
     return [each if isinstance(each, list) else [each] for each in value]
 
 
 def one_type(parts: list[pa.Array], name: str) -> pa.ChunkedArray:
-    """Arrays of one column as one; where all is missing so far, the type comes from the others."""
+    """Concatenate arrays of one column; arrays without any value take the type of the others."""
     kinds = list(dict.fromkeys(part.type for part in parts if not pa.types.is_null(part.type)))
     if len(kinds) > 1 and all(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds
@@ -96,7 +100,7 @@ def one_type(parts: list[pa.Array], name: str) -> pa.ChunkedArray:
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every object with its line; blank lines are none."""
+    """Yield every object with its line number; blank lines are skipped."""
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
@@ -121,17 +125,19 @@ def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
             getattr(error, "msg", None) or "it is nested too deep or has a number that is too long"
         )
         raise FileError(
-            f"{path} line {number} is not a JSON object ({reason}): put one whole object on each line."
+            f"{path} line {number} is not a JSON object ({reason}): put one whole object on "
+            "each line."
         ) from None
     if not isinstance(row, dict):
         raise FileError(
-            f"{path} line {number} is a JSON {type(row).__name__}, not an object: write {{...}} on each line."
+            f"{path} line {number} is a JSON {type(row).__name__}, not an object: write {{...}} "
+            "on each line."
         )
     return row
 
 
 class _Twice(Exception):
-    """A key that is there twice."""
+    """A key that occurs twice."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

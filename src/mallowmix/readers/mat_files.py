@@ -1,7 +1,8 @@
-"""Tables of numbers from a MATLAB file of version 5 to 7, without the crash that SciPy's reader has for some damaged files.
+"""Tables of numbers from a MATLAB file (version 5 to 7); some damaged files crash SciPy's reader.
 
-A file is a header of 128 bytes, then elements: a tag (type, size), then data; type 15 is a compressed element, 14 a variable,
-which is itself a row of elements: flags, shape, name, numbers (column by column).
+A file is a header of 128 bytes, then elements: a tag (type, size), then data. Type 15 is a
+compressed element, type 14 a variable, which itself consists of elements: flags, shape, name,
+numbers (column by column).
 """
 
 import struct
@@ -33,11 +34,24 @@ _MOST_BYTES = 1 << 31  # of one variable, unpacked
 
 
 class _Damaged(Exception):
-    """Something does not add up."""
+    """The file contradicts itself."""
 
 
 def read_mat(file: Path, names: Collection[str]) -> dict[str, NDArray[Any]]:
-    """The named variables that are tables of real numbers; others are passed over."""
+    """Read the named variables that are tables of real numbers.
+
+    Parameters
+    ----------
+    file : Path
+        The MATLAB file.
+    names : collection of str
+        The variables to read; those that are absent are left out.
+
+    Returns
+    -------
+    dict
+        Name to array of shape (rows, columns).
+    """
     data = file.read_bytes()
     try:
         order = _byte_order(data)
@@ -50,7 +64,8 @@ def read_mat(file: Path, names: Collection[str]) -> dict[str, NDArray[Any]]:
     except (_Damaged, struct.error, zlib.error, ValueError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise FileError(
-            f"{file} is not a whole MATLAB file: it is cut short, damaged, or something else ({reason})."
+            f"{file} is not a whole MATLAB file: it is cut short, damaged, or something else "
+            f"({reason})."
         ) from None
 
 
@@ -62,17 +77,17 @@ def _byte_order(data: bytes) -> str:
 
 
 def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
-    """Type and data of one element after the other; compressed ones are unpacked by whoever takes them."""
-    place = 0
-    while place < len(data):
-        first, size = struct.unpack(f"{order}II", _taken(data, place, 8))
+    """Yield type and data of one element after the other; compressed ones are not unpacked yet."""
+    offset = 0
+    while offset < len(data):
+        first, size = struct.unpack(f"{order}II", _taken(data, offset, 8))
         # a small element: type and size share four bytes, up to four of data follow
         if first >> 16:
-            yield first & 0xFFFF, _taken(data, place + 4, min(first >> 16, 4))
-            place += 8
+            yield first & 0xFFFF, _taken(data, offset + 4, min(first >> 16, 4))
+            offset += 8
             continue
-        yield first, _taken(data, place + 8, size)
-        place += 8 + (size if first == _COMPRESSED else -(-size // 8) * 8)
+        yield first, _taken(data, offset + 8, size)
+        offset += 8 + (size if first == _COMPRESSED else -(-size // 8) * 8)
 
 
 def _taken(data: memoryview, start: int, size: int) -> memoryview:

@@ -1,4 +1,4 @@
-"""MovieLens ratings, from GroupLens' `ratings.dat` or from `moviedata.mat`, the split of them that the paper's Table 2 uses."""
+"""MovieLens ratings, from GroupLens' `ratings.dat` or from `moviedata.mat`, as in the paper."""
 
 import os
 import re
@@ -25,7 +25,8 @@ _FOLDERS = (".", "ml-1m")
 _TOP_ITEMS = 200
 _LINE = re.compile(r"\d+::\d+::\d+(\.\d+)?::\d+")
 _HOW: tuple[Part, ...] = (
-    "mallowmix does not carry the ratings: get MovieLens 1M from grouplens.org, unpack it, and name "
+    "mallowmix does not carry the ratings: get MovieLens 1M from grouplens.org, unpack it, "
+    "and name "
     "its folder with ",
     Option("data"),
     f" or with the environment variable {VARIABLE}.",
@@ -34,10 +35,18 @@ _HOW: tuple[Part, ...] = (
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Who rated what with how many stars, one row a rating.
+    """Ratings as columns, one row for each.
 
-    train : whether the rating belongs to the training part; all of them where the file makes no split
-    titles : the title of each item number, empty where there is no `movies.dat`
+    Attributes
+    ----------
+    user, item : (n,) int64
+        The numbers of user and movie.
+    rating : (n,) float64
+        How many stars.
+    train : (n,) bool
+        Whether the rating belongs to the training part; True for all where the file has no split.
+    titles : mapping
+        Movie number to title, empty without a `movies.dat`.
     """
 
     user: NDArray[np.int64]
@@ -55,10 +64,20 @@ class Ratings:
 
 
 def read_movielens(data: str | os.PathLike[str] | None = None) -> Ratings:
-    """The ratings in a folder or a file; without one, in the folder that the environment variable MALLOWMIX_DATA names.
+    """Read the ratings in a folder or a file.
 
-    A folder is searched for `moviedata.mat` (`train_vec` and `probe_vec`, each user, movie, stars), then for `ratings.dat`
-    (`user::movie::stars::time`), then in its subfolder `ml-1m`. Titles come from a `movies.dat` beside the file.
+    A folder is searched for `moviedata.mat` (`train_vec` and `probe_vec`, each user, movie, stars),
+    then for `ratings.dat` (`user::movie::stars::time`), then in its subfolder `ml-1m`. Titles come
+    from a `movies.dat` beside the file.
+
+    Parameters
+    ----------
+    data : path or None
+        The folder or file; None reads the folder in the environment variable MALLOWMIX_DATA.
+
+    Returns
+    -------
+    Ratings
     """
     file = _find(data)
     try:
@@ -74,7 +93,23 @@ def read_movielens(data: str | os.PathLike[str] | None = None) -> Ratings:
 def movielens_comparisons(
     ratings: Ratings, n_items: int = 200, *, titles: bool = False, ties: Ties = "drop"
 ) -> Comparisons:
-    """Comparisons of the `n_items` most rated films by everybody; things are named by their numbers, or by `titles`."""
+    """Make comparisons of the most rated movies, by all users.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        As `read_movielens` gives them.
+    n_items : int
+        How many movies.
+    titles : bool
+        Whether items are called by their titles instead of their numbers.
+    ties : {"drop", "half", "error"}
+        What to do with equal ratings.
+
+    Returns
+    -------
+    Comparisons
+    """
     names = (
         [ratings.titles.get(i, str(i)) for i in ratings.item.tolist()] if titles else ratings.item
     )
@@ -84,18 +119,21 @@ def movielens_comparisons(
 
 
 def first_users(comparisons: Comparisons, n_first: int = 4000) -> tuple[Comparisons, Comparisons]:
-    """The people numbered up to `n_first`, and the rest: the paper learns from the first 4000 and tests on the others."""
+    """Split users into those numbered up to `n_first` and the others.
+
+    The paper learns from the first 4000 and tests on the others.
+    """
     first = np.array([int(name) <= n_first for name in text_of(comparisons.users)])
     return comparisons.take_users(first), comparisons.take_users(~first)
 
 
 def is_movielens(path: Path) -> bool:
-    """Whether the file's name says that it is one of MovieLens'."""
+    """Return whether the file's name is one of MovieLens."""
     return path.suffix.lower() == ".mat" or path.name.lower() == "ratings.dat"
 
 
 def read_movielens_file(path: Path, options: ReadOptions) -> Reading:
-    """Comparisons of the most rated films, 200 unless `top_items` says otherwise, by their titles where there are any."""
+    """Read comparisons of the most rated movies (200, or `top_items`), by title if known."""
     ratings = read_movielens(path)
     titles = (
         [ratings.titles.get(number, str(number)) for number in ratings.item.tolist()]
@@ -107,28 +145,29 @@ def read_movielens_file(path: Path, options: ReadOptions) -> Reading:
 
 
 def _find(path: str | os.PathLike[str] | None) -> Path:
-    """The file to read."""
+    """Return the file to read."""
     named = path if path is not None else os.environ.get(VARIABLE)
     if not named:
         raise FileError("No folder with MovieLens ratings was named. ", *_HOW)
-    place = Path(named)
-    if place.is_file():
-        if place.suffix.lower() not in (".mat", ".dat"):
+    path = Path(named)
+    if path.is_file():
+        if path.suffix.lower() not in (".mat", ".dat"):
             raise FileError(
-                f"{place}: the ending {place.suffix!r} is neither .mat nor .dat; name moviedata.mat or ratings.dat."
+                f"{path}: the ending {path.suffix!r} is neither .mat nor .dat; name "
+                "moviedata.mat or ratings.dat."
             )
-        return place
+        return path
     found = [
-        place / folder / name
+        path / folder / name
         for folder in _FOLDERS
         for name in _FILES
-        if (place / folder / name).is_file()
+        if (path / folder / name).is_file()
     ]
     if not found:
         what = (
-            "has neither moviedata.mat nor ratings.dat in it" if place.is_dir() else "is not there"
+            "has neither moviedata.mat nor ratings.dat in it" if path.is_dir() else "is not there"
         )
-        raise FileError(f"{place} {what}. ", *_HOW)
+        raise FileError(f"{path} {what}. ", *_HOW)
     return found[0]
 
 
@@ -144,12 +183,14 @@ def _read_mat(file: Path) -> tuple[NDArray[Any], ...]:
 def _three_columns(found: Mapping[str, Any], name: str, file: Path) -> NDArray[np.float64]:
     if name not in found:
         raise FileError(
-            f"{file} has no variable {name}: it needs train_vec and probe_vec, each with the columns user, movie, stars."
+            f"{file} has no variable {name}: it needs train_vec and probe_vec, each with the "
+            "columns user, movie, stars."
         )
     values = np.asarray(found[name])
     if values.ndim != 2 or values.shape[1] != 3 or values.dtype.kind not in "iuf":
         raise FileError(
-            f"{file}: {name} has the shape {values.shape}; it must have three columns of numbers: user, movie, stars."
+            f"{file}: {name} has the shape {values.shape}; it must have three columns of numbers: "
+            "user, movie, stars."
         )
     return values.astype(np.float64)
 
@@ -158,12 +199,13 @@ def _check_finite(rows: NDArray[np.float64], file: Path) -> None:
     bad = ~np.isfinite(rows).all(axis=1) | (rows[:, :2] != np.floor(rows[:, :2])).any(axis=1)
     if bad.any():
         raise FileError(
-            f"{file}: rating {np.argmax(bad) + 1} lacks a number; user and movie must be whole, stars finite."
+            f"{file}: rating {np.argmax(bad) + 1} lacks a number; user and movie must be whole, "
+            "stars finite."
         )
 
 
 def _read_dat(file: Path) -> tuple[NDArray[Any], ...]:
-    """Fields are cut at single colons, so that every other one is empty."""
+    """Read user::movie::stars::time; split at single colons, every other field is empty."""
     names = ["user", "gap1", "item", "gap2", "rating", "gap3", "time"]
     types = {"user": pa.int64(), "item": pa.int64(), "rating": pa.float64(), "time": pa.int64()}
     if not file.stat().st_size:
@@ -186,13 +228,14 @@ def _read_dat(file: Path) -> tuple[NDArray[Any], ...]:
 
 
 def _explained(file: Path, reason: str) -> FileError:
-    """The first line that is not as it should be."""
+    """Name the first line that does not fit the format."""
     with file.open(encoding="latin-1") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip() and not _LINE.fullmatch(line.strip()):
                 shown = line.strip()[:40]
                 return FileError(
-                    f"{file} line {number}: {shown!r} does not read user::movie::stars::time, as in 1::1193::5::978300760."
+                    f"{file} line {number}: {shown!r} does not read user::movie::stars::time, as "
+                    "in 1::1193::5::978300760."
                 )
     return FileError(
         f"{file} cannot be read as lines of user::movie::stars::time: {reason.splitlines()[0]}."
@@ -200,7 +243,7 @@ def _explained(file: Path, reason: str) -> FileError:
 
 
 def _read_titles(file: Path) -> dict[int, str]:
-    """Number → title from lines `number::title::genres`; none where the file is not there."""
+    """Read number to title from lines `number::title::genres`; empty without such a file."""
     if not file.is_file():
         return {}
     titles = {}
@@ -209,7 +252,8 @@ def _read_titles(file: Path) -> dict[int, str]:
             fields = line.rstrip("\r\n").split("::")
             if len(fields) < 3 or not fields[0].isdecimal():
                 raise FileError(
-                    f"{file} line {number}: {line.strip()[:40]!r} does not read number::title::genres."
+                    f"{file} line {number}: {line.strip()[:40]!r} does not read "
+                    "number::title::genres."
                 )
             titles[int(fields[0])] = "::".join(fields[1:-1])
     return titles

@@ -1,4 +1,4 @@
-"""What each person counts: n things put in order make up to n(n−1)/2 comparisons, but nothing like as many independent votes."""
+"""How much each user counts: the comparisons of one order are not independent."""
 
 import os
 from dataclasses import replace
@@ -14,14 +14,24 @@ ROW_BYTES = 20  # user, winner, loser, weight
 _PART_OF_MEMORY = 0.5
 
 
-def shared(comparisons: Comparisons, per_user: PerUser = "comparisons") -> Comparisons:
-    """The same comparisons with every person's part in learning (`user_weight`) as `per_user` says.
+def with_user_weights(comparisons: Comparisons, per_user: PerUser = "comparisons") -> Comparisons:
+    """Set how much every user counts in learning (`user_weight`).
 
-    "comparisons" : each comparison counts one: someone with 500 ratings counts 125,000
-    "ratings" : a person who put n things in order counts n − 1, the fewest comparisons that can tell such an order
-    "equal" : everybody counts the same, the mean of n − 1 over people
+    A user's own weights over the components are inferred from all their comparisons in any case.
 
-    A person's own weights over the components are found from all their comparisons in any case.
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Made of ratings or rankings.
+    per_user : {"comparisons", "ratings", "equal"}
+        With "comparisons" each comparison counts one: a user with 500 ratings counts 125,000.
+        With "ratings" a user who ordered n items counts n − 1, the fewest comparisons that
+        determine such an order. With "equal" all users count the same, the mean of n − 1.
+
+    Returns
+    -------
+    Comparisons
+        With new user weights.
     """
     check_choice("per_user", per_user, ("comparisons", "ratings", "equal"))
     if per_user == "comparisons":
@@ -34,15 +44,15 @@ def shared(comparisons: Comparisons, per_user: PerUser = "comparisons") -> Compa
     made = comparisons.per_user()
     active = made > 0
     mean = links[active].mean() if active.any() else 1.0
-    say = links if per_user == "ratings" else np.full(len(links), mean)
+    target = links if per_user == "ratings" else np.full(len(links), mean)
     weight = np.ones(len(links))
-    weight[active] = say[active] / made[active]
+    weight[active] = target[active] / made[active]
     return replace(comparisons, user_weight=weight * comparisons.user_weight)
 
 
 @nb.njit(cache=True, nogil=True)
 def _things(starts, winner, loser, n_items):
-    """How many different things each person compared."""
+    """Count the different items that each user compared."""
     seen, count = np.full(n_items, -1, np.int64), np.zeros(len(starts) - 1, np.int64)
     for m in range(len(starts) - 1):
         for row in range(starts[m], starts[m + 1]):
@@ -53,20 +63,21 @@ def _things(starts, winner, loser, n_items):
     return count
 
 
-def check_room(n_rows: int) -> None:
-    """Refuse, before anything is allocated, comparisons that would not fit in half of this machine's memory."""
+def check_fits_memory(n_rows: int) -> None:
+    """Refuse, before anything is allocated, comparisons over half of the machine's memory."""
     room = memory_bytes() * _PART_OF_MEMORY
     if n_rows * ROW_BYTES > room:
         raise DataError(
-            f"This makes {n_rows:,} comparisons, {n_rows * ROW_BYTES / 1e9:,.1f} GB: more than half of "
+            f"This makes {n_rows:,} comparisons, {n_rows * ROW_BYTES / 1e9:,.1f} GB: more than "
+            "half of "
             "this machine's memory. Keep the most rated things with ",
             Option("top_items", 200),
-            ", say, or fewer people.",
+            ", for example, or fewer users.",
         )
 
 
 def memory_bytes() -> float:
-    """How much memory the machine has; without limit where it does not say."""
+    """Return the size of the machine's memory; infinite where the system does not report it."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):

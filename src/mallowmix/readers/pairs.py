@@ -1,17 +1,17 @@
-"""A table of pairs to predict: two columns of items and, if there is one, a column of users."""
+"""A table of pairs to predict: two columns of items and, optionally, a column of users."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mallowmix.errors import DataError
 from mallowmix.readers.files import open_path
-from mallowmix.readers.inputs import speaking_of
+from mallowmix.readers.inputs import error_context
 
 NAMES = (("first", "second"), ("item_a", "item_b"), ("left", "right"), ("winner", "loser"))
 
 
 class WantedPairs(NamedTuple):
-    """The rows of the table: couples of items, whom each is for (None: everybody), and the names of the two columns."""
+    """Pairs of items, the user of each (None: all users), and the names of the two columns."""
 
     pairs: list[tuple[Any, Any]]
     users: list[Any] | None
@@ -19,8 +19,8 @@ class WantedPairs(NamedTuple):
 
 
 def read_pairs(path: Path) -> WantedPairs:
-    """Pairs from a file (.csv, .tsv, .jsonl, .parquet, …); the columns are called as in `NAMES`, the first that fits."""
-    with speaking_of(str(path)):
+    """Read pairs from a file (.csv, .tsv, .jsonl, .parquet, …); columns as in `NAMES`."""
+    with error_context(str(path)):
         source = open_path(path)
         taken = next((both for both in NAMES if set(both) <= set(source.names)), None)
         if taken is None:
@@ -39,11 +39,12 @@ def read_pairs(path: Path) -> WantedPairs:
 
 
 def _filled(column: Any, where: Any) -> list[Any]:
-    """A column as a list; every row must have a value."""
+    """Convert a column to a list; every row must have a value."""
     values = column.to_pylist()
     for row, value in enumerate(values):
         if value is None:
             raise DataError(
-                f"{where(row)} lacks a value: give two items (and a user, where there is such a column)."
+                f"{where(row)} lacks a value: give two items (and a user, where there is such a "
+                "column)."
             )
     return values

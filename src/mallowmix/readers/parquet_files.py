@@ -1,4 +1,4 @@
-"""Parquet: labels keep their type."""
+"""Parquet files: labels keep their type."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ _BROKEN = (pa.ArrowException, OSError, ValueError, OverflowError)
 
 
 def open_parquet(path: Path) -> Input:
-    """One Parquet file."""
+    """Open one Parquet file."""
     path.open("rb").close()  # what the operating system refuses, it refuses here
     try:
         names = pq.read_schema(path).names
@@ -41,12 +41,13 @@ def open_parquet(path: Path) -> Input:
 def _not_whole(path: Path, error: Exception) -> FileError:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
     return FileError(
-        f"{path} is not a whole Parquet file: it is cut short, damaged, or something else ({reason})."
+        f"{path} is not a whole Parquet file: it is cut short, damaged, or something else "
+        f"({reason})."
     )
 
 
 def _column(column: pa.ChunkedArray, ours: str, theirs: Any, path: Path) -> pa.ChunkedArray:
-    """Labels in the type that they are kept in; numbers and lists as they stand."""
+    """Convert labels to the type that `Comparisons` keeps; numbers and lists stay as they are."""
     if ours in NUMBERS or pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return column
     try:

@@ -1,4 +1,4 @@
-"""The plain forms: a row says who put what over what. Long tables, BayesMallows' triples, tuples without people."""
+"""Plain comparisons: a row says who preferred what. Also BayesMallows and choix."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ CHOIX = Roles(("winner", "loser"), ("user", "weight"))
 def read_plain(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str
 ) -> Reading:
-    """Check the columns and number their labels."""
+    """Check the columns user, winner, loser and weight, and code their labels."""
     columns = source.take(picked)
     user = user_column(
         columns, len(columns["winner"]), one_user=options.one_user, title=source.title

@@ -1,11 +1,12 @@
-"""PrefLib's .soc, .soi, .toc and .toi: a header of # lines, then one line for each order: how many voters gave it, and the order.
+"""PrefLib's .soc, .soi, .toc and .toi: header lines with #, then a line for each different order.
 
     # NUMBER ALTERNATIVES: 4
     # ALTERNATIVE NAME 1: tea
     …
     3: 2,{1,4},3
 
-Voters are anonymous: each is a user of their own, called 1, 2, … in the order of the file.
+Here 3 voters gave the order 2, then 1 and 4 tied, then 3. Voters are anonymous: each is a user of
+their own, called 1, 2, … in the order of the file.
 """
 
 import io
@@ -19,9 +20,9 @@ import numpy as np
 
 from mallowmix.data.rankings import Rankings
 from mallowmix.errors import FileError
-from mallowmix.readers.compressed import open_bytes, unpacked_name, whole
-from mallowmix.readers.order_weights import check_room
-from mallowmix.readers.ranking_forms import reading_of_rankings
+from mallowmix.readers.compressed import decompression_errors, open_bytes, unpacked_name
+from mallowmix.readers.order_weights import check_fits_memory
+from mallowmix.readers.ranked_comparisons import reading_of_rankings
 from mallowmix.readers.reading import Reading, ReadOptions
 
 ENDINGS = (".soc", ".soi", ".toc", ".toi")
@@ -31,7 +32,7 @@ _MOST_DIGITS = 15
 
 
 class Order(NamedTuple):
-    """A line of the file: how many voters, and their order as groups of ties of alternatives, numbered from 1."""
+    """A line: the number of voters, and groups of tied alternatives, numbered from 1."""
 
     count: int
     groups: list[list[int]]
@@ -40,7 +41,7 @@ class Order(NamedTuple):
 
 @dataclass
 class Profile:
-    """What a file says: names of the alternatives by number, and the orders."""
+    """The content of a file: names of the alternatives by number, and the orders."""
 
     path: Path
     kind: str = ""
@@ -54,19 +55,19 @@ class Profile:
 
 
 def is_preflib(path: Path) -> bool:
-    """Whether the file's name says that it is one of these."""
+    """Return whether the file has an ending of PrefLib."""
     return unpacked_name(path).endswith(ENDINGS)
 
 
 def read_preflib_file(path: Path, options: ReadOptions) -> Reading:
-    """Comparisons of every voter."""
-    with whole(path):
+    """Read the comparisons of every voter."""
+    with decompression_errors(path):
         rankings = _rankings(parse(path), options)
     return reading_of_rankings(rankings, options, "preflib")
 
 
 def parse(path: Path) -> Profile:
-    """The file as it stands, checked against its own header."""
+    """Read a file and check it against its own header."""
     profile = Profile(path, unpacked_name(path)[-3:] if is_preflib(path) else "")
     for number, line in _lines(path):
         if line.startswith("#"):
@@ -78,7 +79,7 @@ def parse(path: Path) -> Profile:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, without what ends them."""
+    """Yield lines with their numbers, without line ends."""
     with open_bytes(path) as file:
         content = file.read()
     if b"\0" in content:
@@ -103,7 +104,8 @@ def _read_header(profile: Profile, number: int, line: str) -> None:
     if match is None:
         profile.fail(
             number,
-            f"{line[:40]!r} is no line of PrefLib's header: write # KEY: VALUE, as in # NUMBER ALTERNATIVES: 4.",
+            f"{line[:40]!r} is no line of PrefLib's header: write # KEY: VALUE, as in # NUMBER "
+            "ALTERNATIVES: 4.",
         )
     key, index, value = match[1], match[2], match[3].strip()
     if profile.orders and (key in _COUNTS or key == "ALTERNATIVE NAME"):
@@ -146,12 +148,14 @@ def _read_kind(profile: Profile, number: int, value: str) -> None:
     if f".{kind}" not in ENDINGS:
         profile.fail(
             number,
-            f"DATA TYPE is {value[:40]!r}; orders are of the types {', '.join(end[1:] for end in ENDINGS)}.",
+            f"DATA TYPE is {value[:40]!r}; orders are of the types "
+            f"{', '.join(end[1:] for end in ENDINGS)}.",
         )
     if profile.kind and kind != profile.kind:
         profile.fail(
             number,
-            f"DATA TYPE is {kind}, but the file's name ends in .{profile.kind}: which of them is it?",
+            f"DATA TYPE is {kind}, but the file's name ends in .{profile.kind}: which of them "
+            "is it?",
         )
     profile.kind = kind
 
@@ -168,7 +172,8 @@ def _read_order(profile: Profile, number: int, line: str) -> Order:
     if match is None or not match[2].strip():
         profile.fail(
             number,
-            f"{line[:40]!r} is no order: write how many voters, a colon, and the order, as in 3: 2,{{1,4}},3.",
+            f"{line[:40]!r} is no order: write how many voters, a colon, and the order, as in 3: "
+            f"2,{{1,4}},3.",
         )
     order = Order(int(match[1]), _read_groups(profile, number, match[2].replace(" ", "")), number)
     _check_order(profile, order)
@@ -176,14 +181,15 @@ def _read_order(profile: Profile, number: int, line: str) -> Order:
 
 
 def _read_groups(profile: Profile, number: int, text: str) -> list[list[int]]:
-    """2,{1,4},3 as [[2], [1, 4], [3]]."""
+    """Parse 2,{1,4},3 to [[2], [1, 4], [3]]."""
     if not re.fullmatch(
         r"(?:\d{1,15}|\{\d{1,15}(?:,\d{1,15})*\})(?:,(?:\d{1,15}|\{\d{1,15}(?:,\d{1,15})*\}))*",
         text,
     ):
         profile.fail(
             number,
-            f"{text[:40]!r} is no order: numbers with commas between them, ties in braces, as in 2,{{1,4}},3.",
+            f"{text[:40]!r} is no order: numbers with commas between them, ties in braces, as in "
+            f"2,{{1,4}},3.",
         )
     return [
         [int(each) for each in part.strip("{}").split(",")]
@@ -205,7 +211,8 @@ def _check_order(profile: Profile, order: Order) -> None:
     if profile.kind in ("soc", "toc") and len(listed) < Q:
         profile.fail(
             order.line,
-            f"the order lists {len(listed)} of {Q} alternatives, but .{profile.kind} is for complete orders.",
+            f"the order lists {len(listed)} of {Q} alternatives, but .{profile.kind} is for "
+            "complete orders.",
         )
     if profile.kind in ("soc", "soi") and len(order.groups) < len(listed):
         profile.fail(
@@ -214,7 +221,7 @@ def _check_order(profile: Profile, order: Order) -> None:
 
 
 def _check_counts(profile: Profile) -> None:
-    """The header's numbers against what is there."""
+    """Check the header's numbers against the content."""
     if "NUMBER ALTERNATIVES" not in profile.counts:
         raise FileError(
             f"{profile.path} has no line # NUMBER ALTERNATIVES: PrefLib's header needs it."
@@ -226,7 +233,8 @@ def _check_counts(profile: Profile) -> None:
     Q = profile.counts["NUMBER ALTERNATIVES"]
     if wrong := [index for index in profile.names if not 1 <= index <= Q]:
         raise FileError(
-            f"{profile.path} names alternative {wrong[0]}, but says that there are {Q}, numbered from 1."
+            f"{profile.path} names alternative {wrong[0]}, but says that there are {Q}, "
+            "numbered from 1."
         )
     used = {each for order in profile.orders for group in order.groups for each in group}
     if nameless := sorted(used - set(profile.names)) if profile.names else []:
@@ -240,15 +248,18 @@ def _check_counts(profile: Profile) -> None:
     for key, count in found.items():
         if profile.counts.get(key, count) != count:
             raise FileError(
-                f"{profile.path} says {key}: {profile.counts[key]:,}, but has {count:,}: is it cut short?"
+                f"{profile.path} says {key}: {profile.counts[key]:,}, but has {count:,}: is it "
+                "cut short?"
             )
 
 
 def _rankings(profile: Profile, options: ReadOptions) -> Rankings:
-    """A ranking for every voter."""
+    """Make one ranking for every voter."""
     counts = np.array([order.count for order in profile.orders], object)
     lengths = [sum(map(len, order.groups)) for order in profile.orders]
-    check_room(int(sum(c * max(n, n * (n - 1) // 2) for c, n in zip(counts, lengths, strict=True))))
+    check_fits_memory(
+        int(sum(c * max(n, n * (n - 1) // 2) for c, n in zip(counts, lengths, strict=True)))
+    )
     if not counts.sum():
         raise FileError(
             f"{profile.path}: every order was given by 0 voters: there is nobody to learn from."
@@ -259,25 +270,25 @@ def _rankings(profile: Profile, options: ReadOptions) -> Rankings:
     names = [profile.names.get(each, str(each)) for each in known]
     by_text = sorted(range(len(names)), key=lambda i: names[i])
     code = {known[i]: n for n, i in enumerate(by_text)}
-    ranking, item, place = _entries(profile, code)
+    ranking, item, position = _entries(profile, code)
     # labels are numbered in the order of their text
     users = sorted(range(1, int(counts.sum()) + 1), key=str)
-    position = np.empty(len(users), np.int64)
-    position[np.array(users) - 1] = np.arange(len(users))
+    user = np.empty(len(users), np.int64)
+    user[np.array(users) - 1] = np.arange(len(users))
     unlisted = options.unlisted or "unknown"
     return Rankings.from_codes(
-        position, ranking, item, place, [names[i] for i in by_text], users, unlisted=unlisted
+        user, ranking, item, position, [names[i] for i in by_text], users, unlisted=unlisted
     )
 
 
 def _entries(profile: Profile, code: dict[int, int]) -> tuple[Any, ...]:
-    """Whose ranking, what and where, every order repeated for each of its voters."""
-    ranking, item, place, voter = [], [], [], 0
+    """List ranking, item and position of every entry, each order once for each voter."""
+    ranking, item, position, voter = [], [], [], 0
     for order in profile.orders:
         one_item = [code[each] for group in order.groups for each in group]
-        one_place = [n for n, group in enumerate(order.groups) for _ in group]
+        one_position = [n for n, group in enumerate(order.groups) for _ in group]
         ranking.append(np.repeat(np.arange(voter, voter + order.count), len(one_item)))
         item.append(np.tile(one_item, order.count))
-        place.append(np.tile(one_place, order.count))
+        position.append(np.tile(one_position, order.count))
         voter += order.count
-    return np.concatenate(ranking), np.concatenate(item), np.concatenate(place)
+    return np.concatenate(ranking), np.concatenate(item), np.concatenate(position)

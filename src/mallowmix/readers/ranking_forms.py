@@ -1,48 +1,37 @@
-"""Rankings: a row for each place, or a row a person: a list, the items in order, or a place for each item."""
+"""Rankings as tables: a row for each position, or a row a user (a list, or one column an item)."""
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from mallowmix.data.labels import as_column, encode_groups, pc
-from mallowmix.data.rankings import Rankings
 from mallowmix.data.row_checks import FILL_OR_DROP, Where, gaps
 from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles, numbered
 from mallowmix.readers.inputs import Input, as_numbers
-from mallowmix.readers.order_weights import check_room, shared
-from mallowmix.readers.reading import DROP_OR_HALF, Reading, ReadOptions, tie_notes
+from mallowmix.readers.ranked_comparisons import LabelledEntries, reading_of_entries
+from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 
 LONG = Roles(("user", "item", "rank"), ("list",))
 LISTS = Roles(("user", "ranking"), ("weight",))
 ORDERS = Roles(("user",), ("weight",), numbered="rank")
-PLACES = Roles(("user",), ("weight",))
-
-
-class Entries(NamedTuple):
-    """A row for each item that a ranking lists: whose, which ranking, what, its place."""
-
-    user: Any  # labels, one for each ranking
-    ranking: NDArray[np.int64]
-    item: Any  # labels
-    place: NDArray[np.float64]
-    weight: Any = None
+POSITIONS = Roles(("user",), ("weight",))
 
 
 def read_long(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
 ) -> Reading:
-    """user, item, rank: less is better, equal is a tie; rows without a rank are not ranked."""
+    """Read user, item, rank: less is better, equal is a tie; rows without a rank are not ranked."""
     columns = source.take(picked)
-    place = _places(columns["rank"], source.where, options)
-    user = _users(columns, len(place), options, source)
+    position = _positions(columns["rank"], source.where, options)
+    user = _users(columns, len(position), options, source)
     item = as_column(columns["item"], picked["item"])
-    keep = _kept({"user": user, "item": item}, ~np.isnan(place), options, source.where)
+    keep = _kept({"user": user, "item": item}, ~np.isnan(position), options, source.where)
     mask = pa.array(keep)
     which = [user.filter(mask)]
     if "list" in columns:
@@ -51,16 +40,19 @@ def read_long(
     _, first, ranking = np.unique(
         np.stack(coded, axis=1), axis=0, return_index=True, return_inverse=True
     )
-    entries = Entries(
-        which[0].take(pa.array(first)), ranking.reshape(-1), item.filter(mask), place[keep]
+    entries = LabelledEntries(
+        which[0].take(pa.array(first)), ranking.reshape(-1), item.filter(mask), position[keep]
     )
-    return _reading(entries, options, form, picked)
+    return reading_of_entries(entries, options, form, picked)
 
 
 def read_lists(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
 ) -> Reading:
-    """user, ranking: a list, best first, in which a list is a tie; or text, as in "tea > milk = juice > water"."""
+    """Read user, ranking: a list, best first, or text, as in "tea > milk = juice > water".
+
+    An inner list is a tie.
+    """
     columns = source.take(picked)
     orders = _listed(columns["ranking"])
     user = _users(columns, len(orders), options, source)
@@ -69,44 +61,45 @@ def read_lists(
     _check_all_ranked(
         [n for n, order in enumerate(orders) if order], len(orders), options, source.where
     )
-    labels, ranking, place = [], [], []
+    labels, ranking, position = [], [], []
     for number, n in enumerate(rows):
-        for position, group in enumerate(_groups(orders[n], source.where, n)):
+        for level, group in enumerate(_groups(orders[n], source.where, n)):
             labels += group
             ranking += [number] * len(group)
-            place += [float(position)] * len(group)
+            position += [float(level)] * len(group)
     _check_once(labels, ranking, rows, source.where)
-    people = user.take(pa.array(rows, pa.int64()))
+    users = user.take(pa.array(rows, pa.int64()))
     weight = _weights(columns, rows, source.where)
-    entries = Entries(
-        people,
+    entries = LabelledEntries(
+        users,
         np.array(ranking, np.int64),
         as_column(labels, picked["ranking"]),
-        np.array(place),
+        np.array(position),
         weight,
     )
-    return _reading(entries, options, form, picked)
+    return reading_of_entries(entries, options, form, picked)
 
 
 def read_wide(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
 ) -> Reading:
-    """A row a person: rank_1, rank_2, … hold items, best first; or else a column for each item holds its place."""
+    """Read one row a user: rank_1, rank_2, … hold items, or each item's column its position."""
     ordered = numbered(source.names, "rank")
     ordered = [name for name in ordered if name not in picked.values()]
     others = [name for name in source.names if name not in picked.values()]
     if len(others) < 2:
         raise DataError(
-            f"{source.title} has no ranking in it: give user, item, rank; user, ranking; user, rank_1, rank_2, …; or user and a "
+            f"{source.title} has no ranking in it: give user, item, rank; user, ranking; user, "
+            "rank_1, rank_2, …; or user and a "
             "column with the positions of each item."
         )
     names = ordered or others
     taken = source.take(dict(picked) | {f"item {n}": name for n, name in enumerate(names)})
     columns = [taken[f"item {n}"] for n in range(len(names))]
     user = _users(taken, len(columns[0]), options, source)
-    read = _by_order if ordered else _by_place
-    row, item, place = read(columns, names, options, source.where)
-    return _wide(row, item, place, user, taken, options, form, picked, source.where)
+    read = _by_order if ordered else _by_position
+    row, item, position = read(columns, names, options, source.where)
+    return _wide(row, item, position, user, taken, options, form, picked, source.where)
 
 
 def _users(
@@ -119,7 +112,7 @@ def _users(
 def _wide(
     row: NDArray[Any],
     item: Any,
-    place: NDArray[Any],
+    position: NDArray[Any],
     user: Any,
     taken: Any,
     options: ReadOptions,
@@ -130,22 +123,27 @@ def _wide(
     _check_all_ranked(np.unique(row), len(user), options, where)
     keep = _named(user, options, where)[row]
     rows, ranking = np.unique(row[keep], return_inverse=True)
-    item, place = item.filter(pa.array(keep)), place[keep]
+    item, position = item.filter(pa.array(keep)), position[keep]
     weight = _weights(taken, rows.tolist(), where)
     _check_once(item.to_pylist(), ranking.tolist(), rows.tolist(), where)
-    return _reading(
-        Entries(user.take(pa.array(rows)), ranking, item, place, weight), options, form, picked
+    return reading_of_entries(
+        LabelledEntries(user.take(pa.array(rows)), ranking, item, position, weight),
+        options,
+        form,
+        picked,
     )
 
 
 def _by_order(
     columns: list[Any], names: Sequence[Any], options: ReadOptions, where: Where
 ) -> tuple[Any, ...]:
-    """Columns hold items; the place is the column's. A gap in the middle leaves the order as it is."""
+    """Read columns that hold items; the column is the position. A gap leaves the order as it is."""
     cells = [as_column(column, name) for column, name in zip(columns, names, strict=True)]
     present = [~gaps(cell) for cell in cells]
     row = np.concatenate([np.flatnonzero(there) for there in present])
-    place = np.repeat(np.arange(len(cells), dtype=np.float64), [there.sum() for there in present])
+    position = np.repeat(
+        np.arange(len(cells), dtype=np.float64), [there.sum() for there in present]
+    )
     kept = [cell.filter(pa.array(there)) for cell, there in zip(cells, present, strict=True)]
     kinds = {cell.type for cell in kept if len(cell)}
     kept = [cell if len(kinds) <= 1 else _text(cell) for cell in kept if len(cell)]
@@ -153,32 +151,32 @@ def _by_order(
         [chunk for cell in kept for chunk in cell.chunks],
         type=kept[0].type if kept else pa.string(),
     )
-    return row, item, place
+    return row, item, position
 
 
-def _by_place(
+def _by_position(
     columns: list[Any], names: Sequence[Any], options: ReadOptions, where: Where
 ) -> tuple[Any, ...]:
-    """Columns are items and hold places, 1 is best."""
-    places = np.stack(
+    """Read columns that are items and hold positions, 1 is best."""
+    positions = np.stack(
         [
-            _places(column, where, options, name)
+            _positions(column, where, options, name)
             for column, name in zip(columns, names, strict=True)
         ],
         axis=1,
     )
-    row, item = np.nonzero(~np.isnan(places))
-    return row, as_column(list(names), "item").take(pa.array(item)), places[row, item]
+    row, item = np.nonzero(~np.isnan(positions))
+    return row, as_column(list(names), "item").take(pa.array(item)), positions[row, item]
 
 
 def _text(cell: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array([str(value) for value in cell.to_pylist()], pa.string())])
 
 
-def _places(
+def _positions(
     values: Any, where: Where, options: ReadOptions, item: Any = None
 ) -> NDArray[np.float64]:
-    """Places as floats from 1, NaN where there is none; what 0 means is the caller's to say."""
+    """Convert positions to floats, NaN where there is none; the option `zero` says what 0 means."""
     of = "" if item is None else f" of {item!r}"
     column = (
         values
@@ -187,11 +185,11 @@ def _places(
     )
     if pa.types.is_string(column.type):
         column = pc.if_else(pc.equal(column, ""), None, column)
-    place = as_numbers(
+    position = as_numbers(
         column, where, f"position{of}", "Positions are numbers from 1, and 1 is best."
     ).to_numpy()
-    place = np.array(place, np.float64)
-    zero, wrong = place == 0, (place < 0) | np.isinf(place)
+    position = np.array(position, np.float64)
+    zero, wrong = position == 0, (position < 0) | np.isinf(position)
     if options.zero == "error" and zero.any():
         raise DataError(
             f"{where(int(np.argmax(zero)))}: the position{of} is 0, which may mean the best or not "
@@ -203,12 +201,12 @@ def _places(
         )
     if wrong.any():
         raise DataError(
-            f"{where(int(np.argmax(wrong)))}: the position{of} is {place[np.argmax(wrong)]:g}. "
+            f"{where(int(np.argmax(wrong)))}: the position{of} is {position[np.argmax(wrong)]:g}. "
             "Positions are numbers from 1, and 1 is best; leave empty what is not ranked."
         )
     if options.zero == "missing":
-        place[zero] = np.nan
-    return place
+        position[zero] = np.nan
+    return position
 
 
 def _kept(
@@ -225,7 +223,7 @@ def _kept(
 
 
 def _listed(values: Any) -> list[Any]:
-    """Rankings as lists of items and ties; None where there is none."""
+    """Return rankings as lists of items and ties; None where there is none."""
     listed = values.to_pylist() if isinstance(values, pa.ChunkedArray) else list(values)
     return [_split(value) if isinstance(value, str) else value for value in listed]
 
@@ -259,7 +257,7 @@ def _groups(order: Any, where: Where, row: int) -> list[list[Any]]:
 
 
 def _named(user: pa.ChunkedArray, options: ReadOptions, where: Where) -> NDArray[np.bool_]:
-    """Which rows say whose they are."""
+    """Return which rows have a user."""
     gap = gaps(user)
     if gap.any() and options.missing == "error":
         raise DataError(f"{where(int(np.argmax(gap)))}: the user is missing. ", *FILL_OR_DROP)
@@ -267,7 +265,7 @@ def _named(user: pa.ChunkedArray, options: ReadOptions, where: Where) -> NDArray
 
 
 def _check_all_ranked(rows: Any, n_rows: int, options: ReadOptions, where: Where) -> None:
-    """A person without a ranking lacks a value; without any ranking there is nothing to read."""
+    """Check that there are rankings, and that no row lacks one unless gaps may be dropped."""
     if not len(rows):
         raise DataError("There are no rankings: not one item has a position.")
     if len(rows) < n_rows and options.missing == "error":
@@ -296,56 +294,7 @@ def _weights(
     bad = ~(np.isfinite(weight) & (weight >= 0))
     if bad.any():
         raise DataError(
-            f"{where(rows[int(np.argmax(bad))])}: the weight is missing, negative or not finite. Weights are counts."
+            f"{where(rows[int(np.argmax(bad))])}: the weight is missing, negative or not finite. "
+            "Weights are counts."
         )
     return weight
-
-
-def _reading(
-    entries: Entries, options: ReadOptions, form: str, picked: Mapping[str, Any]
-) -> Reading:
-    if not len(entries.ranking):
-        raise DataError("There are no rankings: not one item has a position.")
-    ((who,), users), ((what,), items) = encode_groups(
-        [as_column(entries.user, "user")], [as_column(entries.item, "item")]
-    )
-    rankings = Rankings.from_codes(
-        who,
-        entries.ranking,
-        what,
-        entries.place,
-        items,
-        users,
-        entries.weight,
-        unlisted=options.unlisted or "unknown",
-    )
-    return reading_of_rankings(rankings, options, form, picked)
-
-
-def reading_of_rankings(
-    rankings: Rankings,
-    options: ReadOptions,
-    form: str = "rankings",
-    picked: Mapping[str, Any] | None = None,
-) -> Reading:
-    """Every two things that a ranking puts in different places are compared."""
-    lengths = rankings.lengths
-    check_room(int((lengths * (lengths - 1) // 2).sum()))
-    n_ties = _tied_pairs(rankings)
-    if n_ties and options.ties == "error":
-        raise DataError(f"There are {n_ties:,.12g} tied pairs. ", *DROP_OR_HALF)
-    made = rankings.comparisons("half" if options.half else "drop")
-    if not len(made):
-        raise DataError("There are no comparisons: no ranking puts one thing over another.")
-    total = made.n_comparisons + (0 if options.half else n_ties)
-    notes = tie_notes(options, n_ties, 0, total, "pairs")
-    told = {"ties": options.ties or "drop", "n_ties": n_ties, "rankings": rankings, "notes": notes}
-    return Reading(shared(made, options.per_user), form, picked or {}, **told)
-
-
-def _tied_pairs(rankings: Rankings) -> float:
-    """How many pairs of things share a place, each ranking counted by its weight."""
-    key = rankings.ranking * (int(rankings.place.max(initial=0)) + 1) + rankings.place
-    groups, size = np.unique(key, return_counts=True)
-    ranking = groups // (int(rankings.place.max(initial=0)) + 1)
-    return float((size * (size - 1) / 2) @ rankings.weight[ranking])

@@ -1,10 +1,9 @@
-"""Star ratings become comparisons: of two things that one person rated, the higher rated wins; equal ratings say nothing."""
+"""Ratings to comparisons: of two items that a user rated, the higher rated wins."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numba as nb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -15,7 +14,8 @@ from mallowmix.data.row_checks import Policy, Where, gaps
 from mallowmix.errors import DataError, OptionError, check_at_least, check_choice
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_numbers
-from mallowmix.readers.order_weights import check_room, shared
+from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
+from mallowmix.readers.pair_kernels import count_pairs, make_pairs
 from mallowmix.readers.reading import DROP_OR_HALF, PerUser, Reading, ReadOptions, Ties, tie_notes
 from mallowmix.readers.user_column import user_column
 
@@ -24,7 +24,18 @@ ROLES = Roles(("user", "item", "rating"))
 
 @dataclass(frozen=True)
 class RatedPairs:
-    """Comparisons made from ratings, how many pairs were tied, how many ratings they came from, and which rows these are."""
+    """Comparisons made of ratings.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+    n_ties : int
+        How many pairs had equal ratings.
+    n_ratings : int
+        How many ratings were used.
+    rows : (n_ratings,) int64
+        The rows of these ratings in the input.
+    """
 
     comparisons: Comparisons
     n_ties: int
@@ -41,17 +52,35 @@ def comparisons_from_ratings(
     ties: Ties = "drop",
     per_user: PerUser = "comparisons",
 ) -> Comparisons:
-    """Comparisons from three columns: who, what, and how many stars. Every two things a person rated differently are compared.
+    """Make comparisons of ratings: every two items that a user rated differently are compared.
 
-    top_items : keep the things with most ratings, so many; equal counts go in the order of their labels as text
-    ties : "drop" leaves out pairs with equal ratings; "half" counts half a win for each side; "error" refuses them
-    per_user : what a person counts in learning: all their "comparisons", about as many as they gave "ratings", or "equal" shares
+    A user with n ratings makes up to n(n−1)/2 comparisons. All come from one weak order and are far
+    from independent: `per_user` or `capped` limits how much they count. Every user who rated
+    anything stays in `users`, even without a comparison. `rated_pairs` also counts the ties.
 
-    A person with n ratings makes up to n(n−1)/2 comparisons, which all come from one weak order and so are far from independent:
-    `per_user` or `capped` holds their say down. Everybody who rated anything stays in `users`, even without a comparison.
-    `rated_pairs` also counts the ties.
+    Parameters
+    ----------
+    user, item, rating : array_like
+        (n,) Who rated which item with how many stars.
+    top_items : int
+        Keep this many items with most ratings; equal counts go in the order of their labels.
+    ties : {"drop", "half", "error"}
+        Pairs with equal ratings: left out, half a win for each side, or refused.
+    per_user : {"comparisons", "ratings", "equal"}
+        How much a user counts in learning, as in `read_ratings`.
+
+    Returns
+    -------
+    Comparisons
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> made = mm.comparisons_from_ratings(["ann"] * 3, ["tea", "milk", "water"], [5, 3, 3])
+    >>> made.n_comparisons
+    2.0
     """
-    return shared(
+    return with_user_weights(
         rated_pairs(user, item, rating, top_items=top_items, ties=ties).comparisons, per_user
     )
 
@@ -59,7 +88,7 @@ def comparisons_from_ratings(
 def read_rated(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "ratings"
 ) -> Reading:
-    """Every two things that a person rated differently are compared."""
+    """Read user, item, rating; every two items that a user rated differently are compared."""
     columns = source.take(picked)
     user = user_column(columns, len(columns["item"]), one_user=options.one_user, title=source.title)
     stars = as_numbers(
@@ -77,7 +106,7 @@ def reading_of_ratings(
     picked: Mapping[str, Any],
     where: Where | None = None,
 ) -> Reading:
-    """Comparisons from columns of ratings, with what was counted."""
+    """Make comparisons of columns of ratings, with the counts and notes of a `Reading`."""
     found = rated_pairs(
         user,
         item,
@@ -89,7 +118,7 @@ def reading_of_ratings(
     )
     total = found.comparisons.n_comparisons + (0 if options.half else found.n_ties)
     return Reading(
-        shared(found.comparisons, options.per_user),
+        with_user_weights(found.comparisons, options.per_user),
         form,
         picked,
         ties=options.ties or "drop",
@@ -100,7 +129,7 @@ def reading_of_ratings(
 
 
 def _used(user: Any, item: Any, stars: Any, rows: NDArray[np.int64]) -> pa.Table:
-    """The ratings that comparisons were made of: of the things that were kept, without rows that lack a value."""
+    """Select the ratings that comparisons were made of: kept items, rows without gaps."""
     columns = {
         "user": as_column(user, "user"),
         "item": as_column(item, "item"),
@@ -124,7 +153,17 @@ def rated_pairs(
     missing: Policy = "error",
     where: Where = _row_name,
 ) -> RatedPairs:
-    """The same as `comparisons_from_ratings`, with the number of tied pairs and of ratings used."""
+    """Make comparisons as `comparisons_from_ratings` does, and count ties and ratings.
+
+    Parameters
+    ----------
+    user, item, rating, top_items, ties
+        As in `comparisons_from_ratings`.
+    missing : {"error", "drop"}
+        What to do with a row that lacks a value.
+    where : callable
+        Row number to text that locates the row in messages.
+    """
     check_choice("ties", ties, ("drop", "half", "error"))
     people, users, things, items, stars, rows_used = _checked(user, item, rating, missing, where)
     if top_items is not None:
@@ -149,7 +188,7 @@ def rated_pairs(
             f"There are {n_ties:,} ties: pairs of things that one person rated alike. ",
             *DROP_OR_HALF,
         )
-    check_room(int(rows.sum()))
+    check_fits_memory(int(rows.sum()))
     columns = make_pairs(starts, things.astype(np.int32), stars, np.r_[0, np.cumsum(rows)], half)
     return RatedPairs(
         Comparisons(*columns, items, users, np.ones(len(users))), int(n_ties), len(stars), rows_used
@@ -157,9 +196,15 @@ def rated_pairs(
 
 
 def capped(comparisons: Comparisons, most: float) -> Comparisons:
-    """The same comparisons with person m counting min(1, most / n_m) in learning, n_m the number of their comparisons.
+    """Limit how much a user m counts to min(1, most / n_m), n_m their number of comparisons.
 
-    Nobody then weighs more than `most` independent comparisons would, however many pairs their ratings make.
+    No user then counts more than `most` independent comparisons, however many their ratings make.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    most : float
+        Above 0.
     """
     if not most > 0:
         raise OptionError(option="most", value=most, expected="above 0")
@@ -170,13 +215,14 @@ def capped(comparisons: Comparisons, most: float) -> Comparisons:
 def _checked(
     user: Any, item: Any, rating: Any, missing: Policy, where: Where
 ) -> tuple[NDArray[Any], Labels, NDArray[Any], Labels, NDArray[np.float64], NDArray[np.int64]]:
-    """The rows as numbers: who and what point into their labels, stars are finite; and which rows lack nothing."""
+    """Code users and items, check that ratings are finite, and return the rows without gaps."""
     columns = {"user": as_column(user, "user"), "item": as_column(item, "item")}
     stars = _as_stars(rating)
     lengths = [*map(len, columns.values()), len(stars)]
     if len(set(lengths)) > 1:
         raise DataError(
-            f"user, item and rating have {', '.join(map(str, lengths))} rows; they must be equally long."
+            f"user, item and rating have {', '.join(map(str, lengths))} rows; they must be "
+            "equally long."
         )
     if not lengths[0]:
         raise DataError("There are no ratings: give at least one row of user, item, rating.")
@@ -189,7 +235,7 @@ def _checked(
 
 
 def _as_stars(rating: Any) -> NDArray[np.float64]:
-    """Ratings as floats, NaN where one is missing."""
+    """Convert ratings to float64, NaN where one is missing."""
     try:
         return as_arrow(rating, "rating").cast(pa.float64()).to_numpy()
     except (DataError, pa.ArrowException):
@@ -204,7 +250,7 @@ def _present(
     missing: Policy,
     where: Where,
 ) -> NDArray[np.bool_]:
-    """Which rows lack nothing; an infinite rating is never one."""
+    """Return which rows lack nothing; an infinite rating is an error in any case."""
     check_choice("missing", missing, ("error", "drop"))
     lacking = {name: gaps(column) for name, column in columns.items()}
     if missing == "error":
@@ -230,9 +276,7 @@ def _refuse(bad: NDArray[np.bool_], what: str, advice: str, where: Where) -> Non
 def _most_rated(
     things: NDArray[Any], items: Labels, top_items: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64], Labels]:
-    """Which rows are of the most rated items, the new numbers of items and their labels. Items are numbered in text order, so a
-    stable sort breaks ties by it.
-    """
+    """Return which rows are of the most rated items, the items' new codes, and their labels."""
     by_count = np.argsort(-np.bincount(things, minlength=len(items)), kind="stable")
     kept = np.sort(by_count[:top_items])
     number = np.full(len(items), -1)
@@ -243,48 +287,12 @@ def _most_rated(
 def _check_rated_once(
     people: NDArray[Any], things: NDArray[Any], users: Labels, items: Labels
 ) -> None:
-    """Rows are sorted by person and thing: equal neighbours are the same person's ratings of the same thing."""
+    """Refuse two ratings of one item by one user; rows are sorted by user and item."""
     twice = np.flatnonzero((people[1:] == people[:-1]) & (things[1:] == things[:-1]))
     if len(twice):
         name, thing = users.tolist()[people[twice[0]]], items.tolist()[things[twice[0]]]
         more = f" (and {len(twice) - 1:,} more such rows)" if len(twice) > 1 else ""
         raise DataError(
-            f"User {name!r} rates {thing!r} more than once{more}. Keep one rating of each thing, the last say."
+            f"User {name!r} rates {thing!r} more than once{more}. Keep one rating of each thing, "
+            "the last say."
         )
-
-
-@nb.njit(cache=True, nogil=True)
-def count_pairs(starts, stars, half):
-    """How many rows each person makes, and how many pairs are tied in all."""
-    rows, n_ties = np.zeros(len(starts) - 1, np.int64), 0
-    for m in range(len(starts) - 1):
-        tied = 0
-        for a in range(starts[m], starts[m + 1]):
-            for b in range(starts[m], a):
-                tied += stars[a] == stars[b]
-        n = starts[m + 1] - starts[m]
-        rows[m] = n * (n - 1) // 2 - tied + (2 * tied if half else 0)
-        n_ties += tied
-    return rows, n_ties
-
-
-@nb.njit(cache=True, nogil=True)
-def make_pairs(starts, things, stars, first_row, half):
-    """User, winner, loser and weight of every comparison, in the normal form's order: things ascend within a person."""
-    n_rows = first_row[-1]
-    user, winner, loser = (
-        np.empty(n_rows, np.int32),
-        np.empty(n_rows, np.int32),
-        np.empty(n_rows, np.int32),
-    )
-    weight = np.ones(n_rows)
-    for m in range(len(starts) - 1):
-        row = first_row[m]
-        for a in range(starts[m], starts[m + 1]):
-            for b in range(starts[m], starts[m + 1]):
-                tied = half and a != b and stars[a] == stars[b]
-                if stars[a] > stars[b] or tied:
-                    user[row], winner[row], loser[row] = m, things[a], things[b]
-                    weight[row] = 0.5 if tied else 1.0
-                    row += 1
-    return user, winner, loser, weight

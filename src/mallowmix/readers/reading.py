@@ -1,4 +1,4 @@
-"""What a reader gives back: the comparisons, what their source was taken for, and what was counted on the way."""
+"""What a reader returns: the comparisons, the form of their source, and what was counted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,17 +22,30 @@ Zero: TypeAlias = Literal["error", "missing", "best"]
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How to read: what to do with rows that say less than one would like. None is "nothing was said": the default, with a note.
+    """How to read: what to do with ties, gaps and other rows that are not plain comparisons.
 
-    self_pairs, missing : a row that compares a thing with itself, or lacks a value: "error" or "drop"
-    ties : "drop" leaves ties out, "half" counts each as half a win for both sides, "error" refuses them
-    both_bad : battles in which both were bad: "drop" leaves them out, "tie" treats them as ties, "error" refuses them
-    outcomes : battles: further words → "left", "right", "tie" or "both_bad"
-    one_user : whether all rows may be one person's, where a table does not say whose they are
-    per_user : ratings and rankings: what a person counts in learning (see `mallowmix.readers.order_weights.shared`)
-    top_items : ratings: keep so many of the most rated things
-    unlisted : rankings: nothing is known of what a ranking does not list ("unknown"), or it is below what is listed ("below")
-    zero : rankings: what the position 0 means: "error", "missing" (not ranked) or "best" (positions count from 0)
+    None means that the option was not given: its default applies, with a note.
+
+    Attributes
+    ----------
+    self_pairs, missing : {"error", "drop"}
+        A row that compares an item with itself, or that lacks a value.
+    ties : {"drop", "half", "error"}
+        Ties are left out, count as half a win for both sides, or are refused.
+    both_bad : {"drop", "tie", "error"}
+        Battles in which both were bad are left out, treated as ties, or refused.
+    outcomes : mapping
+        Battles: further words to "left", "right", "tie" or "both_bad".
+    one_user : bool
+        Whether a table without a column of users may be read as the choices of one user.
+    per_user : {"comparisons", "ratings", "equal"}
+        Ratings, rankings, implicit feedback: how much a user counts (see `with_user_weights`).
+    top_items : int
+        Ratings: keep this many of the most rated items.
+    unlisted : {"unknown", "below"}
+        Rankings: items that are not listed are not compared, or are below those that are.
+    zero : {"error", "missing", "best"}
+        Rankings: what the position 0 means: an error, not ranked, or the best.
     """
 
     self_pairs: Policy = "error"
@@ -89,7 +102,8 @@ def _check_outcomes(outcomes: Any) -> None:
         if meaning not in ("left", "right", "tie", "both_bad"):
             raise OptionError(
                 Option("outcomes"),
-                f" gives {word!r} the meaning {meaning!r}; it must be left, right, tie or both_bad.",
+                f" gives {word!r} the meaning {meaning!r}; it must be left, right, tie or "
+                "both_bad.",
                 option="outcomes",
                 value=outcomes,
                 expected="words for left, right, tie or both_bad",
@@ -107,7 +121,7 @@ DROP_OR_HALF: tuple[Part, ...] = (
 
 
 class Sides(NamedTuple):
-    """Battles in which left and right are known and one side won: numbers of people and items, whether the left side won."""
+    """Battles with a winner, as codes of users and items: which was left, whether it won."""
 
     user: NDArray[np.int32]
     left: NDArray[np.int32]
@@ -120,19 +134,33 @@ class Sides(NamedTuple):
 class Reading:
     """Comparisons, and how they were read.
 
-    form : what the source was taken for, by the name that `format` has for it
-    said : whether that was said by `format`, not recognised
-    taken : our name → the column that was taken for it
-    n_ties, n_both_bad : how many battles or pairs were ties, or both bad; `ties` is what was done with ties
-    sides : which side won, where left and right are known
-    ratings, rankings : the table user, item, rating, or the rankings, that the comparisons were made of
-    notes : what the caller should know, as warnings
+    Attributes
+    ----------
+    comparisons : Comparisons
+    form : str
+        The form of the source, by the name that the option `format` has for it.
+    taken : mapping
+        Role to the column that was read for it.
+    format_given : bool
+        Whether the form was given by `format`; False where it was recognised.
+    ties : {"drop", "half", "error"}
+        What was done with ties.
+    n_ties, n_both_bad : float
+        How many battles or pairs were ties, or both bad.
+    sides : Sides or None
+        Which side won, where left and right are known.
+    ratings : pyarrow.Table or None
+        The columns user, item, rating that the comparisons were made of.
+    rankings : Rankings or None
+        The rankings that the comparisons were made of.
+    notes : tuple of DataWarning
+        What a caller should know; `read_comparisons` issues them as warnings.
     """
 
     comparisons: Comparisons
     form: str
     taken: Mapping[str, Any] = field(default_factory=dict)
-    said: bool = True
+    format_given: bool = True
     ties: Ties = "drop"
     n_ties: float = 0
     n_both_bad: float = 0
@@ -145,7 +173,7 @@ class Reading:
 def tie_notes(
     options: ReadOptions, n_ties: float, n_both_bad: float, total: float, what: str
 ) -> tuple[DataWarning, ...]:
-    """What to know about ties where no option says what to do with them."""
+    """Describe the ties that were left out because no option said what to do with them."""
     notes = []
     if n_ties and options.ties is None:
         notes.append(
@@ -160,7 +188,8 @@ def tie_notes(
     if n_both_bad and options.both_bad is None:
         notes.append(
             DataWarning(
-                f"In {n_both_bad:,.12g} of {total:,.12g} {what} both were bad: that is not a tie, and "
+                f"In {n_both_bad:,.12g} of {total:,.12g} {what} both were bad: that is not a "
+                "tie, and "
                 "they were left out; ",
                 Option("both_bad", "tie"),
                 " treats them as ties, ",

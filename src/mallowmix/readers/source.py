@@ -1,4 +1,4 @@
-"""Every source and form: `read` says what it found on the way, `read_comparisons` gives the comparisons."""
+"""Reading from any source in any form: `read_comparisons`, and `read` for the details."""
 
 import warnings
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ from mallowmix.readers.files import open_path
 from mallowmix.readers.forms import FILES, NAMES, check_uses, choose_form, read_form
 from mallowmix.readers.headers import NAMES as ROLE_NAMES
 from mallowmix.readers.headers import check_columns
-from mallowmix.readers.inputs import Input, speaking_of
+from mallowmix.readers.inputs import Input, error_context
 from mallowmix.readers.movielens import is_movielens, read_movielens_file
 from mallowmix.readers.preflib import is_preflib, read_preflib_file
-from mallowmix.readers.ranking_forms import reading_of_rankings
+from mallowmix.readers.ranked_comparisons import reading_of_rankings
 from mallowmix.readers.reading import BothBad, PerUser, Reading, ReadOptions, Ties, Unlisted, Zero
-from mallowmix.readers.sql import ABOUT_QUERY, hidden, is_url, open_url
+from mallowmix.readers.sql import ABOUT_QUERY, is_url, open_url, without_password
 from mallowmix.readers.tables import open_table
 
 ColumnNames: TypeAlias = Mapping[str, Any]  # our name → theirs
@@ -44,16 +44,16 @@ def read_comparisons(
     unlisted: Unlisted | None = None,
     zero: Zero = "error",
 ) -> Comparisons:
-    """Comparisons from a file, a database or a table, in any of the forms in which choices come.
+    """Read comparisons from a file, a database or a table, in any of the forms of choices.
 
     Parameters
     ----------
     source : path, address or table
-        A path (.csv, .tsv, .jsonl, each also with .gz or .zst; .parquet; a folder of .parquet files;
-        a pattern such as votes-*.parquet; .sqlite, .duckdb; PrefLib's .soc, .soi, .toc, .toi;
-        MovieLens' .mat and .dat), the address of a PostgreSQL database, any dataframe (pandas,
-        polars, …), an Arrow table, a mapping of columns, or a list of tuples (user, winner,
-        loser[, weight]).
+        A path (.csv, .tsv, .jsonl, each also with .gz or .zst; .parquet; a folder of .parquet
+        files; a pattern such as votes-*.parquet; .sqlite, .duckdb; PrefLib's .soc, .soi, .toc,
+        .toi; MovieLens' .mat and .dat), the address of a PostgreSQL database, any dataframe
+        (pandas, polars, …), an Arrow table, a mapping of columns, or a list of tuples (user,
+        winner, loser[, weight]).
     format : str
         "comparisons", "bayesmallows", "battles", "ratings", "rankings", "best-worst", "implicit",
         "choix", "preflib" or "movielens". Recognised by the columns where that is unmistakable, and
@@ -64,7 +64,7 @@ def read_comparisons(
     query : str
         A SELECT, for a database.
     self_pairs, missing : {"error", "drop"}
-        What to do with a row that compares a thing with itself, or lacks a value.
+        What to do with a row that compares an item with itself, or lacks a value.
     ties : {"drop", "half", "error"}
         "drop" leaves ties out (with a warning unless it is given), "half" counts each as half a win
         for both sides, "error" refuses them.
@@ -73,26 +73,26 @@ def read_comparisons(
     outcomes : mapping
         Battles: further words to "left", "right", "tie" or "both_bad".
     one_user : bool
-        Whether a table that does not say who chose may be read as one person's.
+        Whether a table that does not say who chose may be read as one user's.
     per_user : {"comparisons", "ratings", "equal"}
-        Ratings, rankings: how much a person counts in learning: by all their comparisons, about as
-        much as the number of their ratings, or as everybody else.
+        Ratings, rankings: how much a user counts in learning: by all their comparisons, about as
+        much as the number of their ratings, or as much as every other user.
     top_items : int
-        Ratings: keep so many of the most rated things.
+        Ratings: keep this many of the most rated items.
     unlisted : {"unknown", "below"}
-        Rankings: nothing is known of what a ranking does not list, or it is below what is listed.
+        Rankings: items that are not listed are not compared, or are below those that are.
     zero : {"error", "missing", "best"}
         Rankings: what the position 0 means.
 
     Returns
     -------
     Comparisons
-        `read` gives them with what was counted on the way.
+        `read` also returns what was counted.
 
     Notes
     -----
-    Labels of a CSV file are text (`007` stays `007`, `NA` is a name), and only the empty field counts
-    as missing; labels from anywhere else keep their type.
+    Labels of a CSV file are text (`007` stays `007`, `NA` is a name), and only the empty field
+    counts as missing; labels from anywhere else keep their type.
 
     Examples
     --------
@@ -132,18 +132,18 @@ def read(
     unlisted: Unlisted | None = None,
     zero: Zero = "error",
 ) -> Reading:
-    """The same as `read_comparisons`, with what was found on the way.
+    """Read as `read_comparisons` does, and return what was counted as well.
 
     Parameters
     ----------
-    source, format, columns, query, self_pairs, missing, ties, both_bad, outcomes, one_user, per_user
-        As in `read_comparisons`, and so are `top_items`, `unlisted` and `zero`.
+    source, format, columns, query, self_pairs, missing, ties, both_bad, outcomes, one_user
+        As in `read_comparisons`, and so are `per_user`, `top_items`, `unlisted` and `zero`.
 
     Returns
     -------
     Reading
-        The comparisons, what their source was taken for, and what was counted; nothing is warned
-        about: its `notes` are the warnings.
+        The comparisons, the form of their source, and what was counted; warnings are in its
+        `notes`.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def comparisons_as(
     query: str | None,
     options: ReadOptions,
 ) -> Comparisons:
-    """The comparisons of `read_as`; its notes become warnings of whoever called the public function."""
+    """Return the comparisons of `read_as`; its notes become warnings."""
     found = read_as(format, source, columns, query, options)
     for note in found.notes:
         warnings.warn(note, stacklevel=3)
@@ -187,7 +187,7 @@ def read_as(
     query: str | None,
     options: ReadOptions,
 ) -> Reading:
-    """A source in the form that is named, or in the one that its columns give away."""
+    """Read a source in the form that is named, or in the one that its columns fit."""
     if format is not None:
         check_choice("format", format, NAMES)
     check_columns(columns, list(ROLE_NAMES))
@@ -195,7 +195,7 @@ def read_as(
     notes = () if format is not None else _recognised(found, columns or {}, _title(source))
     comparisons = replace(found.comparisons, frame_kind=frame_kind(source))
     all_notes = (*notes, *found.notes)
-    return replace(found, comparisons=comparisons, said=format is not None, notes=all_notes)
+    return replace(found, comparisons=comparisons, format_given=format is not None, notes=all_notes)
 
 
 def _read(
@@ -210,7 +210,7 @@ def _read(
     if isinstance(source, Rankings):
         return reading_of_rankings(source, options)
     if isinstance(source, str | PathLike):
-        with speaking_of(_title(source)):
+        with error_context(_title(source)):
             return _read_path(source, format, columns, query, options)
     if query is not None:
         expected = "left out, unless the source is a database"
@@ -273,17 +273,17 @@ def _read_table(
 
 def _title(source: Any) -> str:
     if isinstance(source, str | PathLike):
-        return hidden(str(source)) if is_url(source) else str(Path(source))
+        return without_password(str(source)) if is_url(source) else str(Path(source))
     return "The table"
 
 
 def _recognised(found: Reading, columns: ColumnNames, title: str) -> tuple[DataWarning, ...]:
-    """What the source was taken for, where that is not plain."""
+    """Say which form was recognised, unless it is plain comparisons under the usual names."""
     plain = all(theirs in (ours, columns.get(ours)) for ours, theirs in found.taken.items())
     if found.form == "comparisons" and plain:
         return ()
     taken = ", ".join(
         f"{ours} from {theirs!r}" for ours, theirs in found.taken.items() if ours != theirs
     )
-    said = f"{title} was read as {found.form}{f' ({taken})' if taken else ''}; pass "
-    return (DataWarning(said, Option("format", found.form), " to say so yourself."),)
+    text = f"{title} was read as {found.form}{f' ({taken})' if taken else ''}; pass "
+    return (DataWarning(text, Option("format", found.form), " to say so yourself."),)

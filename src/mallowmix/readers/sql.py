@@ -1,4 +1,4 @@
-"""Databases by query: SQLite and DuckDB files, PostgreSQL by URL. Nothing is ever written: the connections only read."""
+"""Databases by query: SQLite and DuckDB files, PostgreSQL by URL. Connections are read-only."""
 
 import re
 import sqlite3
@@ -28,23 +28,23 @@ Ran = tuple[list[str], Iterator[list[Any]]]  # names of the columns, batches of 
 
 
 def is_url(source: Any) -> bool:
-    """Whether a text is the address of a database."""
+    """Return whether a text is the address of a database."""
     return isinstance(source, str) and re.match(r"[a-z][a-z0-9+.-]+://", source) is not None
 
 
-def hidden(url: str) -> str:
-    """The address without its password."""
+def without_password(url: str) -> str:
+    """Return the address with its password masked."""
     return re.sub(r"(://[^/:@]*):[^/]*@", r"\1:***@", url)
 
 
 def is_database(path: Path) -> bool:
-    """Whether the file's name says that it is a database."""
+    """Return whether the file's name has the ending of a database."""
     return path.name.lower().endswith(SQLITE + DUCKDB)
 
 
 def open_url(url: str, query: str | None) -> Input:
-    """The result of a query to a database that is named by its address."""
-    scheme, title = urlsplit(url).scheme.partition("+")[0], hidden(url)
+    """Open the result of a query to a database that is named by its address."""
+    scheme, title = urlsplit(url).scheme.partition("+")[0], without_password(url)
     if scheme in ("sqlite", "duckdb"):
         return open_database(
             Path(re.sub(r"^[a-z0-9+.-]+:///?", "", url)), query, duck=scheme == "duckdb"
@@ -62,12 +62,12 @@ def open_url(url: str, query: str | None) -> Input:
         title,
         query,
         lambda: _tables_of_postgres(plain, title),
-        lambda asked: _run_postgres(plain, asked, title),
+        lambda select: _run_postgres(plain, select, title),
     )
 
 
 def open_database(path: Path, query: str | None, *, duck: bool | None = None) -> Input:
-    """The result of a query to a SQLite or DuckDB file."""
+    """Open the result of a query to a SQLite or DuckDB file."""
     if not path.is_file():
         raise FileError(f"There is no file {path}: check the name and the folder.")
     path.open("rb").close()  # what the operating system refuses, it refuses here
@@ -79,7 +79,7 @@ def open_database(path: Path, query: str | None, *, duck: bool | None = None) ->
         else "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
     )
     return _input(
-        str(path), query, lambda: _first_column(run(path, tables)), lambda asked: run(path, asked)
+        str(path), query, lambda: _first_column(run(path, tables)), lambda select: run(path, select)
     )
 
 
@@ -124,7 +124,7 @@ def _columns(names: list[str], batches: Iterator[list[Any]]) -> dict[str, pa.Chu
 
 
 def _array(values: list[Any], name: str) -> pa.Array:
-    """Values of a column; what is no text, number or list is given by its text (a UUID, a date, a decimal)."""
+    """Convert values of a column; dates, UUIDs and other objects become text."""
     plain = [
         value if value is None or isinstance(value, str | int | float | list) else _text(value)
         for value in values
@@ -133,7 +133,8 @@ def _array(values: list[Any], name: str) -> pa.Array:
         return pa.array(plain)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            f"Column {name!r} mixes kinds of values or holds none that can name a thing: {str(error).splitlines()[0]}."
+            f"Column {name!r} mixes kinds of values or holds none that can name a thing: "
+            f"{str(error).splitlines()[0]}."
         ) from None
 
 
@@ -152,7 +153,7 @@ def _first_column(ran: Ran) -> list[str]:
 def _batches(
     cursor: Any, connection: Any, errors: tuple[type[Exception], ...], title: str
 ) -> Iterator[list[Any]]:
-    """The rows of a query, so many at a time; the connection is closed behind the last."""
+    """Yield the rows of a query in batches, and close the connection after the last."""
     try:
         while rows := cursor.fetchmany(_BATCH):
             yield rows
@@ -162,7 +163,7 @@ def _batches(
         connection.close()
 
 
-# --------------------------------------------------------------------------------------------------------- one kind a piece
+# ---- one function for each kind of database ----
 
 
 def _run_sqlite(path: Path, query: str) -> Ran:
@@ -179,7 +180,7 @@ def _run_sqlite(path: Path, query: str) -> Ran:
 
 
 def _run_duckdb(path: Path, query: str) -> Ran:
-    duckdb = needs("duckdb", "a DuckDB file")
+    duckdb = import_optional("duckdb", "a DuckDB file")
     try:
         with closing(duckdb.connect(str(path), read_only=True)) as connection:
             found = connection.sql(query) if query.strip() else None
@@ -196,7 +197,7 @@ def _run_duckdb(path: Path, query: str) -> Ran:
 
 
 def _run_postgres(url: str, query: str, title: str) -> Ran:
-    psycopg = needs("psycopg", "PostgreSQL")
+    psycopg = import_optional("psycopg", "PostgreSQL")
     try:
         connection = psycopg.connect(url, connect_timeout=_SECONDS)
         connection.read_only = True
@@ -224,8 +225,8 @@ def _failed(title: str, error: Exception) -> FileError:
     return FileError(f"{title} does not answer the query: {reason[:300].rstrip('.')}.")
 
 
-def needs(module: str, what: str) -> Any:
-    """A library that only some readers need."""
+def import_optional(module: str, what: str) -> Any:
+    """Import a library that only some readers need, or say how to install it."""
     import importlib
 
     try:

@@ -1,4 +1,4 @@
-"""Tables in memory: any dataframe (through narwhals), Arrow tables, mappings of columns, lists of tuples."""
+"""Tables in memory: dataframes (through narwhals), Arrow tables, mappings of columns, tuples."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ WIDTHS = {
 
 
 def open_table(source: Any) -> Input:
-    """Any table that is not a file."""
+    """Open a table that is not a file."""
     if isinstance(source, Mapping):
         return _input("The mapping", list(source), lambda name: source[name])
     if isinstance(source, pa.RecordBatch):
@@ -44,7 +44,7 @@ def _input(title: str, names: list[Any], column: Callable[[Any], Any]) -> Input:
 
 
 def _as_frame(source: Any) -> Any:
-    """`source` as a narwhals frame, or None if it is no dataframe."""
+    """Return `source` as a narwhals frame, or None if it is no dataframe."""
     try:
         frame = nw.from_native(source, pass_through=True)
     except NarwhalsError as error:
@@ -81,10 +81,11 @@ def _column_of_series(series: Any) -> Any:
 
 
 def _open_rows(source: Any) -> Input:
-    """Rows of (user, winner, loser[, weight]), or of (winner, loser) alone."""
+    """Open rows of (user, winner, loser[, weight]), or of (winner, loser) alone."""
     if not isinstance(source, Iterable):
         raise DataError(
-            f"Comparisons cannot be read from a {type(source).__name__}: give a path, a dataframe, a mapping of columns, "
+            f"Comparisons cannot be read from a {type(source).__name__}: give a path, a "
+            "dataframe, a mapping of columns, "
             "or a list of tuples (user, winner, loser)."
         )
     rows = list(source)
@@ -93,7 +94,7 @@ def _open_rows(source: Any) -> Input:
 
 
 def _width(rows: list[Any]) -> int:
-    """How many values each row has, 2 to 4; 3 where there is no row."""
+    """Return how many values each row has, 2 to 4; 3 where there is no row."""
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, tuple | list | np.ndarray):
             raise DataError(
@@ -101,10 +102,12 @@ def _width(rows: list[Any]) -> int:
             )
         if len(row) not in WIDTHS or (len(row) == 2 and len(rows[0]) != 2):
             raise DataError(
-                f"Row {number} has {len(row)} values; it must have 3 (user, winner, loser) or 4 (and a weight)."
+                f"Row {number} has {len(row)} values; it must have 3 (user, winner, loser) or 4 "
+                "(and a weight)."
             )
         if len(row) != len(rows[0]):
             raise DataError(
-                f"Row {number} has {len(row)} values where row 1 has {len(rows[0])}: give all rows a weight, or none."
+                f"Row {number} has {len(row)} values where row 1 has {len(rows[0])}: give all "
+                "rows a weight, or none."
             )
     return len(rows[0]) if rows else 3

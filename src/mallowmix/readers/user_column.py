@@ -1,4 +1,4 @@
-"""Whose choices these are: the column of people, or the reason why there must be one."""
+"""The column of users, or the reason why there must be one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,22 +7,23 @@ import pyarrow as pa
 
 from mallowmix.errors import DataError, Option, Part
 
-EVERYBODY = "everybody"
+ONE_USER = "everybody"  # words: ok (the label in results)
 
 
 def user_column(columns: Mapping[str, Any], n_rows: int, *, one_user: bool, title: str) -> Any:
-    """The people's column; one person for all rows where there is none and the caller insists."""
+    """Return the column of users; a single user where there is none and `one_user`."""
     if "user" in columns:
         return columns["user"]
     if not one_user:
-        raise DataError(*no_people(title))
-    return pa.chunked_array([pa.array([EVERYBODY]).take(pa.array([0] * n_rows, pa.int32()))])
+        raise DataError(*no_user_message(title))
+    return pa.chunked_array([pa.array([ONE_USER]).take(pa.array([0] * n_rows, pa.int32()))])
 
 
-def no_people(title: str) -> tuple[Part, ...]:
-    """Why users are needed, as a message."""
+def no_user_message(title: str) -> tuple[Part, ...]:
+    """Explain why users are needed, as parts of a message."""
     return (
-        f"{title} does not say who chose: mallowmix learns how people differ from what each of them "
+        f"{title} does not say who chose: mallowmix learns how people differ from what each "
+        "of them "
         "chose, so it needs a column of users (",
         Option("columns", {"user": "NAME"}),
         " names it). Pass ",

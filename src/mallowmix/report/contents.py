@@ -1,4 +1,4 @@
-"""What goes into a report: numbers, each from the function that computes it elsewhere; no words and no pictures."""
+"""The numbers of a report, each from the function that computes it elsewhere."""
 
 import warnings
 from collections.abc import Callable
@@ -26,7 +26,7 @@ TOP = 8  # pairs and items that are named
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """Everything that a report says, as numbers; what was not asked for is None."""
+    """Everything that a report shows, as numbers; what was not requested is None."""
 
     model: AnyModel
     data: DataReport
@@ -42,7 +42,7 @@ class Contents:
     seed: int
 
 
-def gather(
+def compute_contents(
     model: AnyModel,
     comparisons: Comparisons,
     *,
@@ -54,13 +54,16 @@ def gather(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Contents:
-    """Compute what a report says.
+    """Compute the numbers of a report.
 
-    comparisons : those that the model was learnt from
-    n_replicates : of the bootstrap behind the intervals of places and shares; 0 leaves them out
-    choose_k : compare K with one fewer, one more, and one ranking for all (`mallowmix.choose_k`)
-    refit : judge predictions by people that the model has not seen, learning it anew from the others (`against_one`)
-    n_simulations : how often data is drawn anew to see what error to expect; 0 leaves that out
+    Parameters
+    ----------
+    model, comparisons, n_replicates, choose_k, refit, n_simulations, seed, n_jobs, progress
+        As in `make_report`.
+
+    Returns
+    -------
+    Contents
     """
     _check(n_replicates, n_simulations)
     votes = counted_users(comparisons.with_items(model.items))
@@ -97,7 +100,7 @@ def gather(
 
 
 class _Steps:
-    """Runs steps and says so: begun, done."""
+    """Runs steps and reports their begin and end."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.progress = progress or (lambda step, done, total: None)
@@ -122,7 +125,7 @@ def _check(n_replicates: int, n_simulations: int) -> None:
 def _intervals(
     model: AnyModel, votes: Comparisons, n_replicates: int, progress: Progress | None, common: dict
 ) -> Intervals | None:
-    """None where they were not asked for, or cannot be had: columns that are not Mallows'."""
+    """Return intervals, or None where not requested or the components are not Mallows models."""
     if not n_replicates or as_fitted(model).bradley_terry is not None:
         return None
     return intervals(model, votes, n_replicates, LEVEL, progress=progress, **common)

@@ -4,14 +4,16 @@ import math
 
 from mallowmix.data.text import printable
 from mallowmix.report.contents import Contents
-from mallowmix.report.report_text import percent
+from mallowmix.report.report_text import rounded_percent
 
 _GOOD, _POOR = 0.02, 0.1  # fractions of pairs in the wrong order
 _STRONG = 1.0  # standard errors by which one person moves a model
 _ALWAYS = (
-    "It describes the people who were asked, and the things that they were asked about. Others may differ.",
+    "It describes the people who were asked, and the things that they were asked about. Others "
+    "may differ.",
     "A taste is a pattern in choices. Why people choose so, it does not say.",
-    "A person's mixture is an estimate: fair for a crowd, rough for one person who made few choices.",
+    "A person's mixture is an estimate: fair for a crowd, rough for one person who made few "
+    "choices.",
 )
 
 
@@ -50,12 +52,12 @@ def _short(found: Contents) -> list[str]:
 
 
 def _warnings(found: Contents) -> list[str]:
-    """What limits the answer, but for the verdict on K, which is told already."""
+    """Return the warnings, without the verdict on K, which is stated elsewhere."""
     return [printable(said) for said in found.data.warnings if not said.startswith("This data ")]
 
 
 def _certain(found: Contents, *, good: bool) -> list[str]:
-    """How many places are known; good where most are, to within two."""
+    """Say how many positions are certain; good where most are, to within two."""
     sure = found.intervals
     if sure is None:
         return []
@@ -63,15 +65,18 @@ def _certain(found: Contents, *, good: bool) -> list[str]:
     if good != bool((widths <= 2).mean() >= 0.5):
         return []
     if not widths.any():
-        return [f"Every place in every taste is certain, at a level of {percent(sure.level)}."]
-    certain, near = (percent(float((widths <= most).mean())) for most in (0, 2))
+        return [
+            f"Every place in every taste is certain, at a level of {rounded_percent(sure.level)}."
+        ]
+    certain, near = (rounded_percent(float((widths <= most).mean())) for most in (0, 2))
     return [
-        f"{certain} of all places are certain, {near} known to within two places, at a level of {percent(sure.level)}."
+        f"{certain} of all places are certain, {near} known to within two places, at a level of "
+        f"{rounded_percent(sure.level)}."
     ]
 
 
 def _uncertain(found: Contents) -> list[str]:
-    """The places that are known least."""
+    """Name the least certain position."""
     sure = found.intervals
     if sure is None:
         return ["No intervals were asked for: how sure the places and shares are is not said here."]
@@ -81,7 +86,8 @@ def _uncertain(found: Contents) -> list[str]:
     k, i = divmod(int(widths.argmax()), found.model.n_items)
     low, high = int(sure.position_low[k, i]) + 1, int(sure.position_high[k, i]) + 1
     return [
-        f"Some places are open: that of {printable(sure.items[i])} in taste {k + 1} may be anything from {low} to {high}."
+        f"Some places are open: that of {printable(sure.items[i])} in taste {k + 1} may be "
+        f"anything from {low} to {high}."
     ]
 
 
@@ -93,15 +99,22 @@ def _error(found: Contents, *, good: bool) -> list[str]:
     wrong = error.kendall[worst]
     if good and wrong == 0:
         return [
-            "In simulated data of this size, no two things came out in the wrong order in any taste."
+            "In simulated data of this size, no two things came out in the wrong order in "
+            "any taste."
         ]
     if good and wrong <= _GOOD:
         return [
-            f"In simulated data of this size, at most {percent(wrong, 1)} of the pairs of things came out in the wrong order."
+            f"In simulated data of this size, at most {rounded_percent(wrong, 1)} of the pairs "
+            "of things "
+            "came out in the wrong order."
         ]
     if not good and wrong > _GOOD:
         how = "rough" if wrong > _POOR else "good but not exact"
-        said = f"In simulated data of this size, {percent(wrong, 1)} of the pairs came out in the wrong order in taste {worst + 1}"
+        said = (
+            f"In simulated data of this size, {rounded_percent(wrong, 1)} of the pairs came "
+            "out in the "
+            f"wrong order in taste {worst + 1}"
+        )
         return [f"{said}: its ranking is {how}."]
     return []
 
@@ -114,11 +127,11 @@ def _apart(found: Contents, *, good: bool) -> list[str]:
         return (
             []
             if alike
-            else ["The tastes differ by more than the error to be expected: they are told apart."]
+            else ["The tastes differ by more than the expected error: they can be distinguished."]
         )
     pairs = [f"{pair.component} and {pair.other}" for pair in alike]
     return (
-        [f"These tastes are too alike to be told apart with this data: {'; '.join(pairs)}."]
+        [f"These tastes are too alike to be distinguished with this data: {'; '.join(pairs)}."]
         if pairs
         else []
     )
@@ -133,6 +146,8 @@ def _influence(found: Contents) -> list[str]:
     busiest = found.diagnosis.activity.busiest_tenth
     if math.isfinite(busiest) and busiest > 0.3:
         said.append(
-            f"The busiest tenth of the people made {percent(busiest)} of the choices: the result is more theirs than others'."
+            f"The busiest tenth of the people made {rounded_percent(busiest)} of the choices: "
+            "the result "
+            "is more theirs than others'."
         )
     return said

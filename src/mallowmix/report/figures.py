@@ -1,7 +1,6 @@
-"""Figures that move: plotly's data and layout as plain values, drawn by its JavaScript in the page."""
+"""Interactive figures: plotly's data and layout as plain values."""
 
 from html import escape
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,15 +8,12 @@ from numpy.typing import NDArray
 
 from mallowmix.assess.diagnose.disagreement import polarising
 from mallowmix.assess.diagnose.reliability import Reliability
-from mallowmix.assess.mixing import Mixing
 from mallowmix.data.labels import text_of
 from mallowmix.data.text import printable
 from mallowmix.fitting.choose_k import Choice
 from mallowmix.fitting.k_rules import AGREE
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.plots.plot_style import colour
-from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
-from mallowmix.typing import Array
 
 Figure = dict[str, Any]
 INK, SOFT, LINE, ACCENT = "#1c1e24", "#5a5f6b", "#e2e0da", "#3346b8"  # as in report.css
@@ -26,13 +22,13 @@ _LONG = 22  # letters of a label
 
 
 def label(name: object) -> str:
-    """A name for plotly, which reads tags and entities in its labels: escaped, one line, not too long."""
+    """Escape and shorten a name for plotly, which reads tags and entities in labels."""
     text = printable(name)
     return escape(text if len(text) <= _LONG else text[: _LONG - 1] + "…", quote=False)
 
 
-def places(model: AnyModel, by_share: list[int]) -> Figure:
-    """The place of items in every taste, a line each; where there are many, those that split people most and least."""
+def positions(model: AnyModel, by_share: list[int]) -> Figure:
+    """Draw the positions of items in every component; of many, the most and least polarising."""
     names, rows = text_of(model.items), _rows(model)
     low, high = model.sigma[:, rows].min(axis=0) + 1, model.sigma[:, rows].max(axis=0) + 1
     y = list(range(len(rows)))
@@ -43,7 +39,7 @@ def places(model: AnyModel, by_share: list[int]) -> Figure:
         "hoverinfo": "skip",
     }
     data = [lines | {"type": "scatter", "line": {"color": LINE, "width": 5}, "showlegend": False}]
-    data += [_places_of(model, k, rows, [label(names[i]) for i in rows]) for k in by_share]
+    data += [_positions_of(model, k, rows, [label(names[i]) for i in rows]) for k in by_share]
     axis = {
         "title": {"text": "place, 1 is best"},
         "range": [0.3, model.n_items + 0.7],
@@ -56,7 +52,7 @@ def places(model: AnyModel, by_share: list[int]) -> Figure:
         "range": [len(rows) - 0.4, -0.6],
         "showgrid": False,
     }
-    return _figure(
+    return styled_figure(
         data,
         height=90 + 27 * len(rows),
         xaxis=axis,
@@ -83,7 +79,7 @@ def _breaks(low: NDArray[Any], high: NDArray[Any]) -> list[int | None]:
     ]
 
 
-def _places_of(model: AnyModel, k: int, rows: list[int], names: list[str]) -> Figure:
+def _positions_of(model: AnyModel, k: int, rows: list[int], names: list[str]) -> Figure:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -96,137 +92,8 @@ def _places_of(model: AnyModel, k: int, rows: list[int], names: list[str]) -> Fi
     }
 
 
-def people(theta: Array, seed: int = 0) -> Figure | None:
-    """People among the tastes: a histogram for two, a triangle for three, a polygon for more."""
-    if theta.shape[1] < 2:
-        return None
-    some = theta[some_people(len(theta), seed)]
-    if theta.shape[1] == 2:
-        return _two(theta)
-    return _three(some) if theta.shape[1] == 3 else _many(some)
-
-
-def _two(theta: Array) -> Figure:
-    heights, edges = np.histogram(theta[:, 0], 20, (0, 1))
-    bars = _bars(
-        edges, heights.astype(np.float64), [colour(1 if edge >= 0.5 else 2) for edge in edges[:-1]]
-    )
-    axis = {
-        "title": {"text": "how much of taste 1 (the rest is taste 2)"},
-        "tickformat": ".0%",
-        "range": [0, 1],
-    }
-    return _figure([bars], height=280, xaxis=axis, yaxis={"title": {"text": "people"}})
-
-
-def _dots(theta: Array) -> Figure:
-    strongest = theta.argmax(axis=1)
-    marker = {
-        "size": 7,
-        "opacity": 0.65,
-        "color": [colour(int(k) + 1) for k in strongest],
-        "line": {"color": "#fff", "width": 0.7},
-    }
-    said = [
-        ", ".join(
-            f"taste {k + 1} {100 * row[k]:.0f} %" for k in np.argsort(-row)[:4] if row[k] >= 0.01
-        )
-        for row in theta
-    ]
-    return {
-        "mode": "markers",
-        "marker": marker,
-        "text": said,
-        "hovertemplate": "%{text}<extra></extra>",
-        "showlegend": False,
-    }
-
-
-def _three(theta: Array) -> Figure:
-    a, b, c = (column.tolist() for column in np.round(theta, 3).T)
-    dots = {"type": "scatterternary", "a": a, "b": b, "c": c, "cliponaxis": False}
-    axes = {f"{axis}axis": _side(k) for k, axis in enumerate("abc", start=1)}
-    ternary = axes | {"sum": 1, "bgcolor": "rgba(0,0,0,0)"}
-    return _figure(
-        [dots | _dots(theta)],
-        height=430,
-        ternary=ternary,
-        margin={"l": 48, "r": 48, "t": 48, "b": 48},
-    )
-
-
-def _side(k: int) -> Figure:
-    title = {"text": f"<b>Taste {k}</b>", "font": {"color": colour(k), "size": 14}}
-    bare = {"ticks": "", "showticklabels": False, "gridcolor": LINE, "linecolor": SOFT}
-    return {"title": title, "tickvals": [0.25, 0.5, 0.75]} | bare
-
-
-def _many(theta: Array) -> Figure:
-    corner, points = corners(theta.shape[1]), np.round(simplex_points(theta), 3)
-    ring = [*range(len(corner)), 0]
-    edge = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": corner[ring, 0].tolist(),
-        "y": corner[ring, 1].tolist(),
-        "hoverinfo": "skip",
-    }
-    dots = {"type": "scatter", "x": points[:, 0].tolist(), "y": points[:, 1].tolist()} | _dots(
-        theta
-    )
-    notes = [_corner(k + 1, *(1.13 * corner[k])) for k in range(len(corner))]
-    axis = {"visible": False, "range": [-1.3, 1.3]}
-    data = [edge | {"line": {"color": SOFT, "width": 1}, "showlegend": False}, dots]
-    return _figure(
-        data,
-        height=460,
-        xaxis=axis,
-        yaxis=axis | {"scaleanchor": "x"},
-        annotations=notes,
-        margin=_NONE,
-    )
-
-
-_NONE = {"l": 0, "r": 0, "t": 0, "b": 0}
-
-
-def _corner(k: int, x: float, y: float) -> Figure:
-    return {
-        "x": float(x),
-        "y": float(y),
-        "text": f"<b>{k}</b>",
-        "showarrow": False,
-        "font": {"color": colour(k), "size": 15},
-    }
-
-
-def largest_share(mixing: Mixing) -> Figure:
-    """How many people have how much of their strongest taste."""
-    bars = _bars(mixing.edges, mixing.counts, ACCENT)
-    axis = {"title": {"text": "share of the strongest taste"}, "tickformat": ".0%", "range": [0, 1]}
-    return _figure([bars], height=300, xaxis=axis, yaxis={"title": {"text": "people"}})
-
-
-def _bars(edges: Array, heights: Array, paint: Any) -> Figure:
-    middle, width = (edges[1:] + edges[:-1]) / 2, float(edges[1] - edges[0])
-    ends = [f"{100 * low:.0f}–{100 * high:.0f} %" for low, high in pairwise(edges)]
-    values = {
-        "x": np.round(middle, 4).tolist(),
-        "y": heights.tolist(),
-        "width": 0.9 * width,
-        "text": ends,
-        "textposition": "none",
-    }
-    more = {
-        "marker": {"color": paint},
-        "hovertemplate": "%{text}: %{y} people<extra></extra>",
-        "showlegend": False,
-    }
-    return {"type": "bar"} | values | more
-
-
 def calibration(found: Reliability) -> Figure:
-    """How often favourites won against how often they were held to; a larger dot is more choices."""
+    """Draw how often favourites won against their probability; larger dots are more choices."""
     most = max((row.n_comparisons for row in found.table), default=1.0)
     right = {
         "type": "scatter",
@@ -258,7 +125,7 @@ def calibration(found: Reliability) -> Figure:
         "range": [lowest, 1.03],
         "title": {"text": "how often the favourite won"},
     }
-    return _figure(
+    return styled_figure(
         [right | {"line": {"color": SOFT, "dash": "dot"}}, dots],
         height=360,
         xaxis=across,
@@ -267,7 +134,7 @@ def calibration(found: Reliability) -> Figure:
 
 
 def new_people(choice: Choice) -> Figure:
-    """New people predicted, for each number of tastes, with the error of the difference to the best."""
+    """Draw the held-out log-likelihood for each K, with the error of the difference to the best."""
     rows = choice.table
     gained = [row.log_likelihood_per_comparison for row in rows]
     error = {
@@ -322,20 +189,20 @@ def _by_k(choice: Choice, values: list[float], hover: str, **more: Any) -> Figur
         "showlegend": False,
     }
     style = {"line": {"color": LINE, "width": 2}, "marker": {"color": paint, "size": sizes}}
-    told = {"hovertemplate": f"%{{x}} tastes: {hover}<extra></extra>"}
+    hover_text = {"hovertemplate": f"%{{x}} tastes: {hover}<extra></extra>"}
     axes = {
         "xaxis": {"title": {"text": "number of tastes"}, "tickvals": k, "showgrid": False},
         "yaxis": {},
     }
-    return _figure([line | style | told | more], height=300, **axes)
+    return styled_figure([line | style | hover_text | more], height=300, **axes)
 
 
 def _finite(value: float) -> float:
     return round(value, 5) if np.isfinite(value) else 0.0
 
 
-def _figure(data: list[Figure], height: int, **layout: Any) -> Figure:
-    """Data and layout in the style of all figures here."""
+def styled_figure(data: list[Figure], height: int, **layout: Any) -> Figure:
+    """Return data and layout in the style of all figures here."""
     style = {
         "height": height,
         "margin": {"l": 10, "r": 14, "t": 30, "b": 10},

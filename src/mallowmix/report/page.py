@@ -1,4 +1,4 @@
-"""The page: contents through a template into one HTML file that asks nobody for anything."""
+"""The page: contents through a template into one HTML file that loads nothing else."""
 
 import json
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from mallowmix.data.text import printable
 from mallowmix.errors import FileError
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.report import data_limits as limits
-from mallowmix.report import figures
+from mallowmix.report import figures, mixture_figures
 from mallowmix.report import page_parts as views
 from mallowmix.report import report_text as words
-from mallowmix.report.contents import Contents, gather
+from mallowmix.report.contents import Contents, compute_contents
 from mallowmix.report.glossary import TERMS
 from mallowmix.typing import Progress
 
@@ -31,19 +31,22 @@ class Report:
     title: str = _TITLE
 
     def html(self) -> str:
-        """The page, one file: styles, figures and plotly's JavaScript are in it. The same contents give the same text."""
+        """Return the page, one file with styles, figures and JavaScript in it."""
         return _template().render(**_values(self.contents, self.title))
 
     def save(self, path: str | Path) -> None:
         """Write the page, whole or not at all."""
         text = self.html()
-        with replacing(Path(path)) as place:
-            place.write_text(text, encoding="utf-8", newline="\n")
+        with replacing(Path(path)) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
 
     def _repr_html_(self) -> str:
         from mallowmix.data.text import list_of
 
-        return f"<strong>Report.</strong> {words.lead(self.contents)}{list_of(words.in_short(self.contents))}"
+        return (
+            "<strong>Report.</strong> "
+            f"{words.lead(self.contents)}{list_of(words.in_short(self.contents))}"
+        )
 
 
 def make_report(
@@ -59,7 +62,7 @@ def make_report(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """A report on a model and the comparisons that it was learnt from.
+    """Make a report on a model and the comparisons that it was learnt from.
 
     Parameters
     ----------
@@ -78,7 +81,7 @@ def make_report(
         Whether to judge predictions by users that the model has not seen, learning it anew from
         the others.
     n_simulations : int
-        How often data is drawn anew to see what error to expect; 0 leaves that out.
+        How often data is drawn anew to estimate the expected error; 0 leaves that out.
     seed, n_jobs, progress
         As in `fit`.
 
@@ -103,7 +106,7 @@ def make_report(
     'What people like'
     """
     _template()  # what is missing is better said before the work than after it
-    found = gather(
+    found = compute_contents(
         model,
         comparisons,
         n_replicates=n_replicates,
@@ -125,9 +128,9 @@ def _template() -> Any:
         raise FileError(
             f"A report needs {error.name}, which is not installed: pip install 'mallowmix[web]'."
         ) from None
-    places = jinja2.FileSystemLoader(_HERE / "templates")
+    loader = jinja2.FileSystemLoader(_HERE / "templates")
     return jinja2.Environment(
-        loader=places, autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
     ).get_template("report.html")
 
 
@@ -156,11 +159,11 @@ def _values(found: Contents, title: str) -> dict[str, Any]:
 
 def _figures(found: Contents, by_share: list[int]) -> dict[str, Any]:
     drawn = {
-        "people": figures.people(found.theta, found.seed),
-        "largest": figures.largest_share(found.mixing),
+        "people": mixture_figures.mixtures(found.theta, found.seed),
+        "largest": mixture_figures.largest_share(found.mixing),
     }
     if found.model.n_components > 1:
-        drawn["places"] = figures.places(found.model, by_share)
+        drawn["places"] = figures.positions(found.model, by_share)
     if found.against_one is not None:
         drawn["calibration"] = figures.calibration(found.against_one.reliability)
     if found.choice is not None and found.choice.table:
@@ -191,7 +194,7 @@ def _made(found: Contents) -> list[tuple[str, str]]:
 
 
 def as_json(value: Any) -> Any:
-    """JSON that can stand inside a script element: no letter of it ends the element or begins a comment."""
+    """Return JSON that can stand inside a script element: it cannot end it or begin a comment."""
     from markupsafe import Markup
 
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

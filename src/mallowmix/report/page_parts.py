@@ -1,4 +1,4 @@
-"""The report's parts that need no script: rankings with their ranges, split bars, tables; plain values for the template."""
+"""The report's parts without script (rankings, split bars, tables) as values of the template."""
 
 from collections import Counter
 from typing import Any
@@ -25,12 +25,12 @@ _NEAR = 4.0  # percent of a track within which dots cover each other
 View = dict[str, Any]
 
 
-def tastes(found: Contents) -> list[View]:
-    """One card a taste, the largest share first."""
-    return [_taste(found, row["component"] - 1) for row in found.model.table()]
+def components(found: Contents) -> list[View]:
+    """Return one entry for each component, by share."""
+    return [_component(found, row["component"] - 1) for row in found.model.table()]
 
 
-def _taste(found: Contents, k: int) -> View:
+def _component(found: Contents, k: int) -> View:
     model, sure = found.model, found.intervals
     ranking = [_line(model, sure, k, int(i)) for i in model.order[k]]
     beta = model.beta()[k][np.ix_(model.order[k], model.order[k])]  # by place
@@ -38,7 +38,7 @@ def _taste(found: Contents, k: int) -> View:
     return {
         "number": k + 1,
         "colour": colour(k + 1),
-        "share": words.percent(float(model.share[k])),
+        "share": words.rounded_percent(float(model.share[k])),
         "range": _range(sure, k),
         "likes": joined([line["name"] for line in ranking[:3]]),
         "telling": words.telling(found.tellings[k], model.n_components),
@@ -56,26 +56,26 @@ def _range(sure: Intervals | None, k: int) -> str:
         return ""
     # widened to hold the estimate
     low, high = (min(sure.share_low[k], sure.share[k]), max(sure.share_high[k], sure.share[k]))
-    return f"{100 * low:.0f}–{words.percent(float(high))}"
+    return f"{100 * low:.0f}–{words.rounded_percent(float(high))}"
 
 
 def _line(model: AnyModel, sure: Intervals | None, k: int, i: int) -> View:
-    """An item's place, its range, and where these lie on a track from the first place to the last, in percent."""
-    place = int(model.sigma[k, i])
+    """Return an item's position, its range, and both on a track in percent."""
+    position = int(model.sigma[k, i])
     low, high = (
         (int(sure.position_low[k, i]), int(sure.position_high[k, i]))
         if sure is not None
-        else (place, place)
+        else (position, position)
     )
     track = 100 / max(model.n_items - 1, 1)
     shown = {
-        "at": round(track * place, 2),
+        "at": round(track * position, 2),
         "left": round(track * low, 2),
         "width": round(track * (high - low), 2),
     }
     words_ = f"{low + 1}" if low == high else f"{low + 1}–{high + 1}"
     return {
-        "place": place + 1,
+        "place": position + 1,
         "name": printable(model.items[i]),
         "range": words_,
         "sure": sure is not None,
@@ -94,7 +94,8 @@ def splits(found: Contents) -> list[View]:
         ]
         for dot in dots:
             dot["said"] = (
-                f"taste {dot['number']}: {words.of_100(float(beta[dot['number'] - 1, i, j]))} of 100"
+                f"taste {dot['number']}: {words.of_100(float(beta[dot['number'] - 1, i, j]))} "
+                "of 100"
             )
         shown = {
             "item": printable(pair.item),
@@ -103,13 +104,16 @@ def splits(found: Contents) -> list[View]:
         }
         rows.append(
             shown
-            | {"rate": words.percent(pair.win_rate), "crowd": round(100 * (1 - pair.win_rate), 1)}
+            | {
+                "rate": words.rounded_percent(pair.win_rate),
+                "crowd": round(100 * (1 - pair.win_rate), 1),
+            }
         )
     return rows if model.n_components > 1 else []
 
 
 def _spread_out(pairs: tuple[PolarisingPair, ...]) -> list[PolarisingPair]:
-    """The first pairs, with the same item in two of them at most; those on which nobody differs are left out."""
+    """Return the first pairs on which users disagree, with an item in at most two."""
     used, found = Counter(), []
     for pair in pairs:
         if len(found) == PAIRS or pair.spread < _SPLIT:
@@ -121,7 +125,7 @@ def _spread_out(pairs: tuple[PolarisingPair, ...]) -> list[PolarisingPair]:
 
 
 def _side_by_side(dots: list[View]) -> list[View]:
-    """Dots that would cover each other are moved towards the middle, each by its number among its neighbours."""
+    """Move dots that would cover each other towards the middle."""
     for side in (True, False):
         last, n = -100.0, 0
         half = [dot for dot in dots if (dot["at"] < 50) == side]
@@ -165,7 +169,7 @@ def apart(found: Contents) -> list[View]:
 
 
 def archetypes(found: Contents) -> list[View]:
-    """Groups of people who mix alike, with their mean mixture as a bar; beyond some, the smallest are told together."""
+    """Return groups of users who mix alike, with their mean mixture; the smallest ones together."""
     shown = []
     for group in found.mixing.archetypes[:GROUPS]:
         bar = [
@@ -174,7 +178,7 @@ def archetypes(found: Contents) -> list[View]:
         ]
         said = {
             "said": words.archetype(group),
-            "share": words.percent(group.share),
+            "share": words.rounded_percent(group.share),
             "people": _people(group.n_people),
         }
         shown.append(said | {"bar": bar})
@@ -184,7 +188,7 @@ def archetypes(found: Contents) -> list[View]:
         shown.append(
             {
                 "said": "other mixtures",
-                "share": words.percent(share),
+                "share": words.rounded_percent(share),
                 "people": _people(people),
                 "bar": [],
             }
@@ -222,7 +226,7 @@ def noise(found: Contents) -> list[View]:
     return [
         {
             "name": name,
-            "share": words.percent(value),
+            "share": words.rounded_percent(value),
             "width": round(100 * value, 2),
             "colour": paint,
             "said": said,
@@ -271,8 +275,8 @@ def numbers_tried(found: Contents) -> list[View]:
             "k": row.k,
             "chosen": row.k == choice.k,
             "likelihood": words.minus(row.log_likelihood_per_comparison, 4),
-            "agreement": words.percent(row.agreement),
-            "smallest": words.percent(row.smallest_share),
+            "agreement": words.rounded_percent(row.agreement),
+            "smallest": words.rounded_percent(row.smallest_share),
         }
         for row in choice.table
     ]

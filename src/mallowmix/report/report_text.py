@@ -1,18 +1,19 @@
-"""The report's sentences: numbers into plain words that someone who never heard of Mallows can read."""
+"""The report's sentences: numbers into plain words for lay readers."""
 
 import math
 
 from mallowmix.assess.contrasts import Telling
 from mallowmix.assess.mixing import Archetype, Mixing
 from mallowmix.assess.one_ranking_gain import AgainstOne
+from mallowmix.data.text import counted as counted
 from mallowmix.data.text import joined, printable
 from mallowmix.report.contents import Contents
 
 _CLEAR = 2.0  # standard errors
 
 
-def percent(share: float, digits: int = 0) -> str:
-    """0.4213 as 42 %; what would round to nothing is told as less than one."""
+def rounded_percent(share: float, digits: int = 0) -> str:
+    """Write 0.4213 as 42 %; what would round to nothing is written as under 1 %."""
     if digits == 0 and 0 < share < 0.005:
         return "under 1\N{NO-BREAK SPACE}%"
     return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"
@@ -35,11 +36,6 @@ def at_most(share: float) -> str:
 def minus(value: float, digits: int) -> str:
     """A number with a minus sign, not a hyphen."""
     return f"{value:.{digits}f}".replace("-", "−")
-
-
-def counted(count: float, one: str, many: str) -> str:
-    """1 person, 2,000 people."""
-    return f"{count:,.12g} {one if count == 1 else many}"
 
 
 def lead(found: Contents) -> str:
@@ -70,7 +66,9 @@ def _largest(found: Contents) -> list[str]:
     if found.model.n_components == 1:
         return [f"The one ranking has {tops} on top."]
     return [
-        f"The most common taste, taste {row['component']}, is behind {percent(row['share'])} of all choices: {tops} on top."
+        f"The most common taste, taste {row['component']}, is behind "
+        f"{rounded_percent(row['share'])} of "
+        f"all choices: {tops} on top."
     ]
 
 
@@ -80,8 +78,10 @@ def _split(found: Contents) -> list[str]:
         return []
     first = pairs[0]
     return [
-        f"People split most over {printable(first.item)} and {printable(first.other)}: {percent(first.win_rate)} of all "
-        f"choices between the two go to {printable(first.item)}, but who chooses it depends on taste."
+        f"People split most over {printable(first.item)} and {printable(first.other)}: "
+        f"{rounded_percent(first.win_rate)} of all "
+        f"choices between the two go to {printable(first.item)}, but who chooses it depends "
+        "on taste."
     ]
 
 
@@ -97,8 +97,12 @@ def _mix(found: Contents) -> list[str]:
     if found.model.n_components == 1:
         return []
     return [
-        f"{percent(found.mixing.solo)} of the people follow one taste for two thirds or more; the others mix. "
-        f"A person's strongest taste makes up {percent(found.mixing.mean_largest)} of them on average."
+        f"{rounded_percent(found.mixing.solo)} of the people follow one taste for two thirds or "
+        "more; the "
+        "others mix. "
+        f"A person's strongest taste makes up {rounded_percent(found.mixing.mean_largest)} of "
+        "them on "
+        "average."
     ]
 
 
@@ -107,7 +111,9 @@ def _noise(found: Contents) -> list[str]:
     if parts.variance <= 0:
         return []
     return [
-        f"{percent(parts.within_taste)} of all disagreement is noise: the same taste, answering differently by chance."
+        f"{rounded_percent(parts.within_taste)} of all disagreement is noise: the same taste, "
+        "answering "
+        "differently by chance."
     ]
 
 
@@ -118,7 +124,7 @@ def _predict_rows(found: Contents) -> list[str]:
     who = (
         "of people it has not seen before"
         if judged.new_people
-        else "that it was not told in this test"
+        else "that it was not shown in this test"
     )
     said = f"Of 100 choices {who}, the model predicts {100 * judged.tastes.accuracy:.0f} right"
     if found.model.n_components == 1:
@@ -130,11 +136,13 @@ def _careful(found: Contents) -> list[str]:
     support, limits = found.data.support, found.data.warnings
     if support is not None and support.verdict == "no":
         return [
-            "Be careful: there is too little data for so many tastes. Read the part on what it can support first."
+            "Be careful: there is too little data for so many tastes. Read the part on what it "
+            "can support first."
         ]
     if _no_gain(found):
         return [
-            "Be careful: several tastes predict no better than one ranking. Take them as a hint, not as a fact."
+            "Be careful: several tastes predict no better than one ranking. Take them as a hint, "
+            "not as a fact."
         ]
     if limits:
         return ["Some answers are limited by the data: see what it can and cannot support."]
@@ -186,7 +194,8 @@ def mixing_note(mixing: Mixing, median: float) -> str:
     few = (
         "With so few choices a person, people look more alike here than they are."
         if median < 10
-        else "Where somebody made few choices, the model holds back and puts them nearer to the middle."
+        else "Where somebody made few choices, the model holds back and puts them nearer to "
+        "the middle."
     )
     return (
         f"Every dot is a person; a typical one made {median:,.12g} choices. {few} Nobody is named."
@@ -205,11 +214,13 @@ def _protocol(found: AgainstOne) -> str:
     n, people = f"{found.n_comparisons:,.12g}", counted(found.n_people, "person", "people")
     if found.new_people:
         return (
-            f"The model was learnt again from two thirds of the people. Of the other {people} it was told half of their choices, "
+            f"The model was learnt again from two thirds of the people. Of the other {people} it "
+            "was shown half of their choices, "
             f"then asked for the other half: {n} choices that it had never seen."
         )
     return (
-        f"The model was told half of the choices of {people} and asked for the other half, {n} of them. It had been learnt from "
+        f"The model was shown half of the choices of {people} and asked for the other half, {n} of "
+        "them. It had been learnt from "
         "these choices, so the numbers are a little too good."
     )
 
@@ -218,10 +229,19 @@ def _gain(found: AgainstOne) -> str:
     right, error = 100 * found.right, 100 * found.right_error
     said = f"It predicted {100 * found.tastes.accuracy:.1f} of 100 right"
     if right > _CLEAR * error:
-        return f"{said}, {right:.1f} more than one ranking for everybody, give or take {error:.1f}: taste matters here."
+        return (
+            f"{said}, {right:.1f} more than one ranking for everybody, give or take "
+            f"{error:.1f}: taste matters here."
+        )
     if right < -_CLEAR * error:
-        return f"{said}; one ranking for everybody does better, by {-right:.1f}: several tastes are not borne out."
-    return f"{said}; one ranking for everybody does as well, to the precision of this test ({error:.1f} of 100)."
+        return (
+            f"{said}; one ranking for everybody does better, by {-right:.1f}: several tastes "
+            "are not borne out."
+        )
+    return (
+        f"{said}; one ranking for everybody does as well, to the precision of this test "
+        f"({error:.1f} of 100)."
+    )
 
 
 def _calibrated(found: AgainstOne) -> str:
@@ -230,9 +250,15 @@ def _calibrated(found: AgainstOne) -> str:
         return "Too little was asked to say whether its probabilities are right."
     off = (slope - 1) / error if error > 0 else 0.0
     if abs(off) < _CLEAR:
-        return "Its probabilities can be taken at their word: what it holds to be 80 % likely happens about 80 % of the time."
+        return (
+            "Its probabilities can be taken at their word: what it holds to be 80 % likely "
+            "happens about 80 % of the time."
+        )
     if slope < 1:
-        return f"It is too sure of itself: its log-odds should be multiplied by {slope:.2f}. mallowmix calibrate mends this."
+        return (
+            f"It is too sure of itself: its log-odds should be multiplied by {slope:.2f}. "
+            "mallowmix calibrate corrects this."
+        )
     return f"It is less sure than it could be: its log-odds could be multiplied by {slope:.2f}."
 
 

@@ -1,1 +1,1 @@
-"""The page: explore a model, ask people, collect their choices. One process, one database of votes (`mallowmix serve`)."""
+"""The web pages: explore a model, ask people, collect their choices (`mallowmix serve`)."""

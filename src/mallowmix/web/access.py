@@ -36,7 +36,7 @@ async def find_session(request: Request, site: Site) -> Session | None:
     person = None
     if token is not None:
         person = site.known.get_token(token)
-        person = await site.slowly(site.person_of, token) if person is None else person
+        person = await site.run_slow(site.person_of, token) if person is None else person
     return None if token is None or person is None else Session(person, token)
 
 
@@ -45,16 +45,16 @@ async def session_of(request: Request, site: Annotated[Site, Depends(site_of)]) 
     return await find_session(request, site)
 
 
-async def reading(session: Annotated[Session | None, Depends(session_of)]) -> Session:
+async def require_session(session: Annotated[Session | None, Depends(session_of)]) -> Session:
     """The participant of a request that changes nothing."""
     if session is None:
         raise HTTPException(401, "There is no session: begin with POST /api/v1/people.")
     return session
 
 
-async def writing(request: Request, site: Annotated[Site, Depends(site_of)]) -> Session:
-    """The participant of a request that changes something: with a cookie, the CSRF token must come along."""
-    session = await reading(await find_session(request, site))
+async def require_write(request: Request, site: Annotated[Site, Depends(site_of)]) -> Session:
+    """Return the participant of a request that writes; with a cookie, the CSRF token must match."""
+    session = await require_session(await find_session(request, site))
     if not request.headers.get("authorization"):
         same_origin(request)
         if not same(
@@ -67,6 +67,6 @@ async def writing(request: Request, site: Annotated[Site, Depends(site_of)]) -> 
 
 
 TheSite = Annotated[Site, Depends(site_of)]
-Perhaps = Annotated[Session | None, Depends(session_of)]
-Reading = Annotated[Session, Depends(reading)]
-Writing = Annotated[Session, Depends(writing)]
+MaybeSession = Annotated[Session | None, Depends(session_of)]
+ReadAccess = Annotated[Session, Depends(require_session)]
+WriteAccess = Annotated[Session, Depends(require_write)]

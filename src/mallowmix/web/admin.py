@@ -1,4 +1,4 @@
-"""The admin's pages: plain forms, each with a CSRF token, behind a token that never stands in a URL."""
+"""The admin's pages: plain forms, each with a CSRF token, behind a token that is in no URL."""
 
 from typing import Annotated, Any
 
@@ -32,7 +32,7 @@ def _bearer(request: Request) -> str | None:
 
 
 def is_admin(request: Request, site: Site) -> bool:
-    """Whether the request shows the admin token (as a bearer) or an open admin session (as a cookie)."""
+    """Return whether the request has the admin token (bearer) or an admin session (cookie)."""
     bearer = _bearer(request)
     if bearer is not None:
         return same(bearer, site.settings.admin_token or "") if _try(request) else False
@@ -43,23 +43,23 @@ def _try(request: Request) -> bool:
     return _tries.wait(request.client.host if request.client else "?") == 0.0
 
 
-async def seeing(request: Request, site: TheSite) -> None:
+async def require_admin(request: Request, site: TheSite) -> None:
     """Only an admin may look."""
     _open(site)
     if not is_admin(request, site):
         raise HTTPException(401, "This needs the admin token.")
 
 
-async def changing(request: Request, site: TheSite, csrf: Text = "") -> None:
+async def require_admin_form(request: Request, site: TheSite, csrf: Text = "") -> None:
     """Only an admin may change, from our own form."""
-    await seeing(request, site)
+    await require_admin(request, site)
     if _bearer(request) is None:
         same_origin(request)
         if not same(csrf, csrf_of(site.store.secret, request.cookies.get(ADMIN_COOKIE, ""))):
             raise HTTPException(403, "The form is out of date: reload the page and send it again.")
 
 
-Seeing, Changing = [Depends(seeing)], [Depends(changing)]
+ADMIN, ADMIN_FORM = [Depends(require_admin)], [Depends(require_admin_form)]
 
 
 def _back(note: str = "") -> RedirectResponse:
@@ -77,13 +77,13 @@ async def page(request: Request, site: TheSite, after: int = 0) -> Response:
     _open(site)
     if not is_admin(request, site):
         return render(request, "login.html", site)
-    values = await site.slowly(_seen, site, request, max(after, 0))
+    values = await site.run_slow(_admin_values, site, request, max(after, 0))
     response = render(request, "admin.html", site, values)
     response.delete_cookie("mallowmix_note", path="/admin")
     return response
 
 
-def _seen(site: Site, request: Request, after: int) -> dict[str, Any]:
+def _admin_values(site: Site, request: Request, after: int) -> dict[str, Any]:
     people = site.store.people(min(after, 2**31))
     return {
         "csrf": csrf_of(site.store.secret, request.cookies.get(ADMIN_COOKIE, "")),
@@ -95,7 +95,7 @@ def _seen(site: Site, request: Request, after: int) -> dict[str, Any]:
         "people": [(person_name(person.id), person) for person in people],
         "following": people[-1].id if len(people) == 50 else None,
         "refitter": site.refitter,
-        "place": site.store.place,
+        "database": site.store.database,
     }
 
 
@@ -121,7 +121,7 @@ async def login(request: Request, site: TheSite, token: Text = "") -> Response:
     return response
 
 
-@router.post("/logout", dependencies=Changing)
+@router.post("/logout", dependencies=ADMIN_FORM)
 async def logout(request: Request, site: TheSite) -> Response:
     """End the session."""
     site.admins.close(request.cookies.get(ADMIN_COOKIE, ""))
@@ -130,14 +130,14 @@ async def logout(request: Request, site: TheSite) -> Response:
     return response
 
 
-@router.post("/refit", dependencies=Changing)
+@router.post("/refit", dependencies=ADMIN_FORM)
 async def refit(site: TheSite) -> Response:
     """Learn again now."""
-    site.refitter.ask()
+    site.refitter.request()
     return _back("A refit has been asked for.")
 
 
-@router.post("/items", dependencies=Changing)
+@router.post("/items", dependencies=ADMIN_FORM)
 async def add(site: TheSite, name: Text) -> Response:
     """Add an item."""
     try:
@@ -147,7 +147,7 @@ async def add(site: TheSite, name: Text) -> Response:
     return _back("The item was added." if added else "There is such an item already.")
 
 
-@router.post("/items/{item}", dependencies=Changing)
+@router.post("/items/{item}", dependencies=ADMIN_FORM)
 async def moderate(item: int, site: TheSite, status: Text) -> Response:
     """Let a proposal in or turn it down; retire an item or bring it back."""
     if item not in site.items or status not in (ACTIVE, REJECTED, RETIRED):
@@ -156,20 +156,21 @@ async def moderate(item: int, site: TheSite, status: Text) -> Response:
     return _back("The item was changed.")
 
 
-@router.post("/people/{person}/delete", dependencies=Changing)
+@router.post("/people/{person}/delete", dependencies=ADMIN_FORM)
 async def delete(person: int, site: TheSite) -> Response:
     """Delete a person and all their votes."""
     if not 0 < person < 2**31 or not await site.delete_person(person):
         raise HTTPException(404, "There is no such person.")
     return _back(
-        f"{person_name(person)} and all their votes are gone. The model forgets them at the next refit."
+        f"{person_name(person)} and all their votes are gone. The model forgets them at the "
+        "next refit."
     )
 
 
-@router.get("/votes.csv", dependencies=Seeing)
+@router.get("/votes.csv", dependencies=ADMIN)
 async def votes_csv(site: TheSite) -> Response:
     """All votes as CSV."""
-    data = await site.slowly(lambda: as_csv(export_table(site.store)))
+    data = await site.run_slow(lambda: as_csv(export_table(site.store)))
     return Response(
         data,
         media_type="text/csv",
@@ -177,10 +178,10 @@ async def votes_csv(site: TheSite) -> Response:
     )
 
 
-@router.get("/votes.parquet", dependencies=Seeing)
+@router.get("/votes.parquet", dependencies=ADMIN)
 async def votes_parquet(site: TheSite) -> Response:
     """All votes as Parquet."""
-    data = await site.slowly(lambda: as_parquet(export_table(site.store)))
+    data = await site.run_slow(lambda: as_parquet(export_table(site.store)))
     kind = "application/vnd.apache.parquet"
     return Response(
         data,

@@ -10,14 +10,14 @@ from pydantic import ValidationError
 from mallowmix._version import __version__
 from mallowmix.web import shapes
 from mallowmix.web.access import (
-    Perhaps,
-    Reading,
+    MaybeSession,
+    ReadAccess,
     Session,
     TheSite,
-    Writing,
+    WriteAccess,
+    require_write,
     same_origin,
     site_of,
-    writing,
 )
 from mallowmix.web.item_names import clean_name
 from mallowmix.web.questions import block_of, finished
@@ -27,7 +27,7 @@ from mallowmix.web.site import Site
 from mallowmix.web.vote_store import ACTIVE, PROPOSED, RETIRED, person_name
 from mallowmix.web.writer import CONFLICT, GONE, REPEATED, Vote
 
-_SAID = {
+_STATUS_TEXT = {
     400: "not readable",
     401: "no session",
     403: "not from our own page",
@@ -39,7 +39,7 @@ _SAID = {
     503: "the database cannot be reached: try again",
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    code: {"model": shapes.Problem, "description": said} for code, said in _SAID.items()
+    code: {"model": shapes.Problem, "description": text} for code, text in _STATUS_TEXT.items()
 }
 router = APIRouter(responses=PROBLEMS)
 _PROPOSALS_EACH, _PROPOSALS = 10, 500  # that may wait: of one person, of all
@@ -53,14 +53,14 @@ Link = Annotated[str, Query(pattern=r"^[A-Za-z0-9_-]{24}$")]
 async def health(request: Request) -> Response:
     """Whether the server can take votes. Answers from memory: nothing is faster."""
     site = site_of(request)
-    said = shapes.Health(
+    text = shapes.Health(
         status="ok" if site.store.writer.healthy else "degraded",
         version=__version__,
         votes=site.counts["votes"],
         model=None if site.fitted is None else site.fitted.version,
         fitting=site.refitter.running,
     )
-    return Response(said.model_dump_json(), media_type="application/json")
+    return Response(text.model_dump_json(), media_type="application/json")
 
 
 @router.post(
@@ -75,9 +75,9 @@ async def health(request: Request) -> Response:
     },
 )
 async def vote(request: Request) -> Response:
-    """Answer a pair. The reply comes after the vote is committed; the same key again changes nothing."""
-    site = site_of(request)  # asked for most, so it stands early and is checked by hand
-    session = await writing(request, site)
+    """Answer a pair. The reply comes after the commit; the same key again changes nothing."""
+    site = site_of(request)  # the most frequent request: checked by hand, which is faster
+    session = await require_write(request, site)
     try:
         given = shapes.VoteIn.model_validate_json(await request.body())
     except ValidationError as error:
@@ -112,7 +112,7 @@ def _checked(given: shapes.VoteIn, session: Session, site: Site) -> Vote:
 
 @router.get("/events", tags=["server"], response_class=StreamingResponse)
 async def events(site: TheSite) -> StreamingResponse:
-    """Server-sent events: `fit` (progress), `model` (a new one is in use), `votes` (how many, once a second at most)."""
+    """Server-sent events: `fit` (progress), `model` (a new one is in use), `votes` (how many)."""
     if site.hub.full:
         raise HTTPException(503, "Too many listeners: try again later.")
     return StreamingResponse(
@@ -124,7 +124,7 @@ async def events(site: TheSite) -> StreamingResponse:
 async def begin(
     request: Request, response: Response, site: TheSite, wanted: shapes.NewPerson | None = None
 ) -> shapes.PersonOut:
-    """Become a participant. The session comes as a cookie, and as a token where one is asked for."""
+    """Become a participant. The session comes as a cookie, and as a token on request."""
     wait = site.newcomers.wait(request.client.host if request.client else "?")
     if wait > 0:
         raise HTTPException(
@@ -143,11 +143,11 @@ async def begin(
 
 
 @router.get("/me", tags=["survey"])
-async def me(session: Perhaps, site: TheSite) -> shapes.Me:
+async def me(session: MaybeSession, site: TheSite) -> shapes.Me:
     """How far the participant is; `person` is null where there is no session."""
     if session is None:
         return shapes.Me(person=None)
-    answers = await site.slowly(site.store.answers_of, session.person)
+    answers = await site.run_slow(site.store.answers_of, session.person)
     skipped = int((answers[:, 2] == 0).sum())
     csrf, link = (
         csrf_of(site.store.secret, session.token),
@@ -163,7 +163,7 @@ async def me(session: Perhaps, site: TheSite) -> shapes.Me:
 
 
 @router.delete("/me", tags=["survey"], status_code=204)
-async def leave(session: Writing, site: TheSite, response: Response) -> None:
+async def leave(session: WriteAccess, site: TheSite, response: Response) -> None:
     """Delete the participant and all their votes. The model forgets them at its next refit."""
     await site.delete_person(session.person)
     response.delete_cookie(COOKIE, path="/")
@@ -171,65 +171,65 @@ async def leave(session: Writing, site: TheSite, response: Response) -> None:
 
 @router.get("/next-pair", tags=["survey"])
 async def next_pair(
-    session: Reading,
+    session: ReadAccess,
     site: TheSite,
     response: Response,
     more: Annotated[bool, Query(description="go on after the end")] = False,
-) -> shapes.Question:
-    """What to ask next: the pair whose answer tells most about this person. The same until it is answered."""
-    asked, answers, (clock, processor) = await site.quickly(site.question, session.person)
+) -> shapes.QuestionOut:
+    """The next pair: the one with the most informative answer. The same until it is answered."""
+    question, answers, (clock, processor) = await site.run_quick(site.question, session.person)
     response.headers["Server-Timing"] = (
         f"question;dur={1000 * clock:.3f}, cpu;dur={1000 * processor:.3f}"
     )
-    done, most = finished(site.settings, len(answers), asked, more=more), site.settings.questions
+    done, most = finished(site.settings, len(answers), question, more=more), site.settings.questions
     progress = 1.0 if done else min(len(answers) / most, 1.0)
     out = {
         "done": done,
-        "finished": asked is None,
+        "finished": question is None,
         "number": len(answers) + (not done),
         "most": most,
         "progress": progress,
     }
-    if done or asked is None:
-        return shapes.Question(**out)
+    if done or question is None:
+        return shapes.QuestionOut(**out)
     first, second = (
-        shapes.ItemOut(id=i, name=site.items[i].name) for i in (asked.first, asked.second)
+        shapes.ItemOut(id=i, name=site.items[i].name) for i in (question.first, question.second)
     )
     model = 0 if site.fitted is None else site.fitted.version
-    return shapes.Question(
-        **out, first=first, second=second, information=asked.information, model=model
+    return shapes.QuestionOut(
+        **out, first=first, second=second, information=question.information, model=model
     )
 
 
 @router.get("/me/result", tags=["survey"])
-async def my_result(session: Reading, site: TheSite) -> shapes.ResultOut:
+async def my_result(session: ReadAccess, site: TheSite) -> shapes.ResultOut:
     """The participant's mixture, ranking, and where they differ from the crowd."""
-    return await site.slowly(_result, site, session.person)
+    return await site.run_slow(_result, site, session.person)
 
 
 @router.get("/result", tags=["survey"])
 async def kept_result(link: Link, site: TheSite) -> shapes.ResultOut:
     """The same for whoever has the link."""
-    person = await site.slowly(site.store.person_by, "link", digest(link))
+    person = await site.run_slow(site.store.person_by, "link", digest(link))
     if person is None:
         raise HTTPException(
             404, "There is no result under this link: it was deleted, or the link is not whole."
         )
-    return await site.slowly(_result, site, person)
+    return await site.run_slow(_result, site, person)
 
 
 def _result(site: Site, person: int) -> shapes.ResultOut:
     answers, fitted = site.store.answers_of(person), site.fitted
     skipped = int((answers[:, 2] == 0).sum())
-    told = {} if fitted is None else result(fitted, block_of(fitted, site.items, answers))
+    found = {} if fitted is None else result(fitted, block_of(fitted, site.items, answers))
     return shapes.ResultOut(
-        fitted=fitted is not None, answered=len(answers) - skipped, skipped=skipped, **told
+        fitted=fitted is not None, answered=len(answers) - skipped, skipped=skipped, **found
     )
 
 
 @router.get("/items", tags=["survey"])
 async def items(site: TheSite) -> list[shapes.ItemOut]:
-    """What is asked about."""
+    """What is question about."""
     return [
         shapes.ItemOut(id=item.id, name=item.name)
         for item in site.items.values()
@@ -238,7 +238,7 @@ async def items(site: TheSite) -> list[shapes.ItemOut]:
 
 
 @router.post("/items", tags=["survey"], status_code=202)
-async def propose(given: shapes.Proposal, session: Writing, site: TheSite) -> shapes.Accepted:
+async def propose(given: shapes.Proposal, session: WriteAccess, site: TheSite) -> shapes.Accepted:
     """Propose an item, where that is allowed; an admin lets it in."""
     if not site.settings.propose:
         raise HTTPException(403, "This survey takes no proposals.")

@@ -1,4 +1,4 @@
-"""The application: routes, pages and static files under one roof, and every error as a sentence."""
+"""The application: routes, pages and static files; every error becomes a sentence."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,14 +19,16 @@ from mallowmix.web.field_names import in_fields
 from mallowmix.web.security import Guard
 from mallowmix.web.site import Site
 
-_WORDS = "The survey and the model behind it. `/api/…` is the newest version, now `/api/v1/…`."
+_DESCRIPTION = (
+    "The survey and the model behind it. `/api/…` is the newest version, now `/api/v1/…`."
+)
 
 
 def create_app(site: Site) -> FastAPI:
-    """An application for one site, which it closes at its end."""
+    """Return the application of one site, which it closes at its end."""
 
     @asynccontextmanager
-    async def living(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         site.start()
         yield
         site.close()
@@ -34,8 +36,8 @@ def create_app(site: Site) -> FastAPI:
     app = FastAPI(
         title=f"mallowmix: {site.settings.title}",
         version=__version__,
-        description=_WORDS,
-        lifespan=living,
+        description=_DESCRIPTION,
+        lifespan=lifespan,
         docs_url=None,  # they would be fetched from elsewhere; /api has our own
         redoc_url=None,
         openapi_url="/api/openapi.json",
@@ -70,7 +72,7 @@ async def _refused(request: Request, error: Any) -> Any:
 
 
 async def _invalid(_request: Request, error: Any) -> JSONResponse:
-    """What does not fit its shape: where and what, never the input itself, which may be anything."""
+    """Say which field is invalid and why, without repeating the input."""
     first = (error.errors() or [{"loc": (), "msg": "The request is not readable"}])[0]
     where = ".".join(
         str(part) for part in first["loc"] if isinstance(part, int) or str(part).isidentifier()

@@ -1,4 +1,4 @@
-"""Connections to the database of votes: SQLite in WAL with synchronous=FULL, or PostgreSQL by its URL."""
+"""Connections to the database of votes: SQLite in WAL with synchronous=FULL, or PostgreSQL."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def database_url(text: str) -> sa.URL:
 
 
 def shown(url: sa.URL) -> str:
-    """The place for messages and logs: without the password."""
+    """Return the database for messages and logs, without the password."""
     return (
         str(url.database)
         if url.drivername == "sqlite"
@@ -52,8 +52,8 @@ def shown(url: sa.URL) -> str:
     )
 
 
-def make_engine(url: sa.URL, *, writing: bool) -> sa.Engine:
-    """An engine for the one writer, or for readers, each statement of which sees what is committed."""
+def sql_engine(url: sa.URL, *, writing: bool) -> sa.Engine:
+    """Return an engine for the one writer, or for readers, which see what is committed."""
     if url.drivername == "sqlite":
         return _sqlite(url, writing=writing)
     options: dict[str, Any] = {"hide_parameters": True} | (

@@ -1,4 +1,4 @@
-"""Server-sent events: the progress of a fit, a new model, the number of votes, told to whoever listens."""
+"""Server-sent events to all listeners: progress of a fit, a new model, the number of votes."""
 
 import asyncio
 import contextlib
@@ -24,12 +24,12 @@ class Hub:
         self._loop = asyncio.get_running_loop()
 
     def stop(self) -> None:
-        """Send every listener home."""
+        """End every listener's stream."""
         for listener in self._listeners:
             _put(listener, None)
 
     def publish(self, kind: str, data: dict[str, Any]) -> None:
-        """Tell everybody; may be called from any thread."""
+        """Send a message to all listeners; may be called from any thread."""
         self.last[kind] = data
         message = message_of(kind, data)
         if self._loop is not None:
@@ -46,7 +46,7 @@ class Hub:
         return len(self._listeners) >= MOST_LISTENERS
 
     async def listen(self) -> AsyncIterator[str]:
-        """The last message of each kind, then each as it comes; a comment now and then keeps the line open."""
+        """Yield the last message of each kind, then new ones; comments keep the line open."""
         listener: asyncio.Queue[str | None] = asyncio.Queue(_WAITING)
         self._listeners.add(listener)
         try:

@@ -1,4 +1,4 @@
-"""The votes as a table to take away: CSV or Parquet, with the columns that `read_comparisons` reads."""
+"""The votes as a table, CSV or Parquet, with the columns that `read_comparisons` reads."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ def as_parquet(table: pa.Table) -> bytes:
 
 
 def as_csv(table: pa.Table) -> bytes:
-    """The table as text. Names are written as they are: whoever opens it in a spreadsheet should import it as text."""
+    """Return the table as CSV; names are not escaped, so a spreadsheet should import text."""
     sink = io.StringIO(newline="")
     writer = csv.writer(sink)
     writer.writerow(table.column_names)

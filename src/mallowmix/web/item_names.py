@@ -13,23 +13,25 @@ _TURNING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def clean_name(text: str) -> str:
-    """A name with single spaces and composed letters; a DataError says why something cannot be one."""
+    """Normalise a name (single spaces, NFC); a DataError says why something cannot be a name."""
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if not name:
         raise DataError("The name of an item is empty: give it some text.")
     if len(name) > LONGEST:
         raise DataError(
-            f"The name {name[:30]!r}… has {len(name)} characters; at most {LONGEST} fit on a button."
+            f"The name {name[:30]!r}… has {len(name)} characters; at most {LONGEST} fit on "
+            "a button."
         )
     if any(unicodedata.category(letter) in ("Cc", "Cs") or letter in _TURNING for letter in name):
         raise DataError(
-            "The name of an item has a control character in it: use letters, digits and punctuation."
+            "The name of an item has a control character in it: use letters, digits and "
+            "punctuation."
         )
     return name
 
 
 def read_items(path: Path) -> list[str]:
-    """The items of a file: one a line, or the column `item` (or `name`, or the first) of a CSV file with a header."""
+    """Read one item a line, or the column `item` (or `name`, or the first) of a CSV file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [row for row in csv.reader(file) if any(field.strip() for field in row)]

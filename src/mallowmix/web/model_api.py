@@ -10,7 +10,7 @@ from mallowmix.infer.weights import weights
 from mallowmix.web import shapes
 from mallowmix.web.access import TheSite
 from mallowmix.web.api import PROBLEMS
-from mallowmix.web.prepared_answers import Fitted
+from mallowmix.web.prepared_answers import ServedModel
 from mallowmix.web.results import LEVEL, mixture, ranking
 from mallowmix.web.site import Site
 
@@ -21,7 +21,7 @@ _MOST_PEOPLE = 300
 @router.get("/model")
 async def model(site: TheSite) -> shapes.ModelOut:
     """The tastes, the crowd's ranking, what people differ on, and how the model grew."""
-    return await site.slowly(_model, site)
+    return await site.run_slow(_model, site)
 
 
 def _model(site: Site) -> shapes.ModelOut:
@@ -60,28 +60,28 @@ def _model(site: Site) -> shapes.ModelOut:
 @router.post("/weights")
 async def weights_of(given: shapes.Choices, site: TheSite) -> shapes.WeightsOut:
     """How someone with these choices mixes the tastes."""
-    fitted, block = _told(site, given)
-    return shapes.WeightsOut(level=LEVEL, mixture=await site.slowly(mixture, fitted, block))
+    fitted, block = _given(site, given)
+    return shapes.WeightsOut(level=LEVEL, mixture=await site.run_slow(mixture, fitted, block))
 
 
 @router.post("/rank")
 async def rank_for(given: shapes.Choices, site: TheSite) -> shapes.RankOut:
     """The whole ranking of someone with these choices."""
-    fitted, block = _told(site, given)
-    return shapes.RankOut(level=LEVEL, ranking=await site.slowly(ranking, fitted, block))
+    fitted, block = _given(site, given)
+    return shapes.RankOut(level=LEVEL, ranking=await site.run_slow(ranking, fitted, block))
 
 
 @router.post("/predict")
 async def predict_for(given: shapes.PredictIn, site: TheSite) -> shapes.PredictOut:
     """The probability that someone with these choices prefers the first of each pair."""
-    fitted, block = _told(site, given)
+    fitted, block = _given(site, given)
     pairs = [(first, second) for first, second in given.pairs]
-    told = fitted.comparisons(block) if given.choices else None
-    chances = await site.slowly(lambda: predict(fitted.model, told, pairs, n_jobs=1))
+    known = fitted.comparisons(block) if given.choices else None
+    chances = await site.run_slow(lambda: predict(fitted.model, known, pairs, n_jobs=1))
     return shapes.PredictOut(probabilities=chances[0].tolist())
 
 
-def _told(site: Site, given: shapes.Choices) -> tuple[Fitted, Block]:
+def _given(site: Site, given: shapes.Choices) -> tuple[ServedModel, Block]:
     """The model in use, and the choices as it numbers them."""
     fitted = site.fitted
     if fitted is None:
@@ -107,8 +107,8 @@ def _told(site: Site, given: shapes.Choices) -> tuple[Fitted, Block]:
 
 @router.get("/crowd")
 async def known_people(site: TheSite, at: int = Query(0, ge=0, le=10**9)) -> shapes.PeopleOut:
-    """People whom the server was told about (--people), and how they mix the tastes. Participants are never among them."""
-    return await site.slowly(_people, site, at)
+    """People of the file --people, and how they mix the tastes; participants are not among them."""
+    return await site.run_slow(_people, site, at)
 
 
 def _people(site: Site, at: int) -> shapes.PeopleOut:
@@ -131,13 +131,11 @@ async def choices_of(site: TheSite, person: str = Query(max_length=200)) -> shap
     """The choices of one of those people."""
     crowd = site.crowd
     if crowd is None or person not in text_of(crowd.users):
-        raise HTTPException(
-            404, "There is no such person among those whom the server was told about."
-        )
+        raise HTTPException(404, "There is no such person among those whom the server knows.")
     one, names = crowd.of(person), text_of(crowd.items)
     rows = zip(one.winner, one.loser, one.weight, strict=True)
     found = [
-        shapes.Choice(winner=names[w], loser=names[v], times=min(float(n), 1000.0))
+        shapes.PairChoice(winner=names[w], loser=names[v], times=min(float(n), 1000.0))
         for w, v, n in rows
     ]
     return shapes.KnownPerson(choices=found[:2000])

@@ -1,4 +1,4 @@
-"""The pages: HTML from templates, in which every name is escaped; what moves on them is in static/."""
+"""The pages: HTML from templates that escape every name; scripts are in static/."""
 
 from collections.abc import Mapping
 from pathlib import Path

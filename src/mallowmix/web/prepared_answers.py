@@ -1,4 +1,4 @@
-"""A model made ready to answer: its columns and prior laid out once, so that a question takes milliseconds."""
+"""A model prepared to answer: components and prior computed once, so that questions are fast."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,7 +26,7 @@ _KEY = np.uint64(0)
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class ServedModel:
     """A model with its number in the database; 0 is the one given on the command line."""
 
     version: int
@@ -39,12 +39,12 @@ class Fitted:
 
     @cached_property
     def prepared(self) -> PreparedModel:
-        """Columns and prior."""
+        """The prepared model: probabilities of pairs, and prior."""
         return prepare(self.model)
 
     @cached_property
     def narrow(self) -> NDArray[np.float32]:
-        """(Q², K) the columns in single precision."""
+        """(Q², K) Probabilities of pairs in single precision."""
         return self.prepared.beta.astype(np.float32)
 
     @cached_property
@@ -54,11 +54,11 @@ class Fitted:
 
     @cached_property
     def tastes(self) -> list[dict[str, Any]]:
-        """One entry a component, the largest share first: its ranking, and the pair that speaks most for it alone."""
+        """One entry for each component, by share: its ranking, and its most distinguishing pair."""
         rows = self.model.table()
         for row in rows:
             row["items"] = [str(item) for item in row["items"]]
-            row["telling"] = telling_choice(self.model, row["component"] - 1)
+            row["telling"] = distinguishing_choice(self.model, row["component"] - 1)
         return rows
 
     @cached_property
@@ -85,7 +85,7 @@ class Fitted:
         return theta / theta.sum()
 
     def question(self, block: Block, codes: NDArray[np.int64]) -> tuple[int, float]:
-        """Which of the pairs `codes` (i · Q + j) tells most about the person, and how much, in nats."""
+        """Return which of the pairs `codes` (i · Q + j) is most informative, and its nats."""
         theta = draw(block, self.prepared, N_DRAWS, _KEY)[0]
         some = np.arange(len(codes))
         if len(codes) > 4 * _BEST:
@@ -93,8 +93,8 @@ class Fitted:
                 :_BEST
             ]
             some.sort()
-        best, told = most_telling(theta, self.prepared.beta, codes[some], 1, self.narrow)
-        return int(some[best[0]]), float(told[0])
+        best, nats = most_telling(theta, self.prepared.beta, codes[some], 1, self.narrow)
+        return int(some[best[0]]), float(nats[0])
 
     def comparisons(self, block: Block) -> Comparisons:
         """The same choices as the library takes them."""
@@ -104,7 +104,7 @@ class Fitted:
         )
 
     def warm(self) -> None:
-        """Lay everything out and run what a question runs, so that nobody waits for it or for a compiler."""
+        """Compute what is cached and run a question, so that no visitor waits for a compiler."""
         Q, _ = self.model.n_items, (self.narrow, self.crowd, self.tastes, self.polarising)
         if Q > 1:
             for block in (
@@ -116,8 +116,8 @@ class Fitted:
                 self.question(block, low * Q + high)
 
 
-def telling_choice(model: AnyModel, k: int) -> dict[str, Any] | None:
-    """The choice that component k makes and the others do not: the pair with the largest lead over every other component."""
+def distinguishing_choice(model: AnyModel, k: int) -> dict[str, Any] | None:
+    """Return the pair that component k prefers by the largest margin over every other component."""
     if model.n_components < 2 or model.n_items < 2:
         return None
     beta = model.beta()  # (K, Q, Q)

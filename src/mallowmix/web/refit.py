@@ -1,4 +1,4 @@
-"""When to learn again, and seeing to it: one refit at a time, in a process of its own; votes never wait for it."""
+"""When to refit, and doing it: one refit at a time, in its own process; votes never wait for it."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from mallowmix.model.model_file import loads
 from mallowmix.web.events import Hub
-from mallowmix.web.prepared_answers import Fitted
+from mallowmix.web.prepared_answers import ServedModel
 from mallowmix.web.schema import models
 from mallowmix.web.settings import Settings
 from mallowmix.web.vote_store import Store
@@ -26,12 +26,12 @@ class Refitter:
     """Watches the votes in a thread and starts refits."""
 
     def __init__(
-        self, store: Store, settings: Settings, hub: Hub, ready: Callable[[Fitted], None]
+        self, store: Store, settings: Settings, hub: Hub, ready: Callable[[ServedModel], None]
     ) -> None:
         self.store, self.settings, self.hub, self.ready = store, settings, hub, ready
         self.new, self.failed, self.running = 0, "", False
         self._first_new = 0.0
-        self._asked, self._end = threading.Event(), threading.Event()
+        self._requested, self._end = threading.Event(), threading.Event()
         self._process: subprocess.Popen[str] | None = None
         self._thread = threading.Thread(target=self._watch, name="refit", daemon=True)
 
@@ -42,7 +42,7 @@ class Refitter:
     def stop(self) -> None:
         """Stop watching; a refit that runs is given up."""
         self._end.set()
-        self._asked.set()
+        self._requested.set()
         if self._process is not None:
             self._process.kill()
         if self._thread.ident is not None:
@@ -54,9 +54,9 @@ class Refitter:
             self._first_new = time.monotonic()
         self.new += n
 
-    def ask(self) -> None:
+    def request(self) -> None:
         """Learn again as soon as possible, whatever the number of new votes."""
-        self._asked.set()
+        self._requested.set()
 
     def due(self) -> bool:
         """Whether there are enough new votes, or some have waited long enough."""
@@ -67,13 +67,13 @@ class Refitter:
 
     def _watch(self) -> None:
         while not self._end.is_set():
-            asked = self._asked.wait(_LOOK)
-            if not self._end.is_set() and (asked or self.due()):
-                self._asked.clear()
+            requested = self._requested.wait(_LOOK)
+            if not self._end.is_set() and (requested or self.due()):
+                self._requested.clear()
                 self._refit()
 
     def _refit(self) -> None:
-        """One refit from start to end; a failure is told, and the model in use stays."""
+        """Run one refit; a failure is published, and the model in use stays."""
         counted, self.running, self.failed = self.new, True, ""
         self.hub.publish("fit", {"state": "running", "step": "reading", "done": 0, "total": 1})
         try:
@@ -105,9 +105,9 @@ class Refitter:
         with subprocess.Popen(command, text=True, **pipes) as process:
             self._process = process
             assert process.stdin is not None and process.stdout is not None
-            place = self.store.url.render_as_string(hide_password=False)
+            url = self.store.url.render_as_string(hide_password=False)
             request = {
-                "place": place,
+                "database": url,
                 "components": self.settings.n_components,
                 "nice": self.settings.nice,
             }
@@ -115,15 +115,15 @@ class Refitter:
             process.stdin.close()
             outcome: dict[str, Any] = {"failed": "The process that learns ended without an answer."}
             for line in process.stdout:
-                said = json.loads(line)
-                if "step" in said:
-                    self.hub.publish("fit", {"state": "running", **said})
+                message = json.loads(line)
+                if "step" in message:
+                    self.hub.publish("fit", {"state": "running", **message})
                 else:
-                    outcome = said
+                    outcome = message
         self._process = None
         return outcome
 
-    def _keep(self, outcome: dict[str, Any]) -> Fitted:
+    def _keep(self, outcome: dict[str, Any]) -> ServedModel:
         """Write the refit down, then make its model ready."""
         data = base64.b64decode(outcome.pop("model"))
 
@@ -138,6 +138,6 @@ class Refitter:
             return number[0]
 
         number = self.store.writer.submit(keep).result()
-        fitted = Fitted(number, loads(data), outcome["votes"])
+        fitted = ServedModel(number, loads(data), outcome["votes"])
         fitted.warm()
         return fitted

@@ -1,4 +1,4 @@
-"""What a person gets back: their mixture with its uncertainty, their ranking, and where they differ from the crowd."""
+"""A person's result: mixture with intervals, ranking, and differences from the crowd."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ import numpy as np
 from mallowmix.engine import Block
 from mallowmix.infer.gibbs_draws import weight_intervals
 from mallowmix.infer.rank_items import rank
-from mallowmix.web.prepared_answers import Fitted
+from mallowmix.web.prepared_answers import ServedModel
 
 LEVEL = 0.9
 _DIFFERENCES = 5
 
 
-def mixture(fitted: Fitted, block: Block) -> list[dict[str, Any]]:
-    """One entry a taste, in the model's order by share: the person's weight, its interval, and the crowd's share."""
+def mixture(fitted: ServedModel, block: Block) -> list[dict[str, Any]]:
+    """Return one entry for each component, by share: weight, interval, and the crowd's share."""
     found = weight_intervals(fitted.model, fitted.comparisons(block), level=LEVEL, n_jobs=1)
     rows = []
     for taste in fitted.tastes:
@@ -29,7 +29,7 @@ def mixture(fitted: Fitted, block: Block) -> list[dict[str, Any]]:
     return rows
 
 
-def ranking(fitted: Fitted, block: Block, n_top: int | None = None) -> list[dict[str, Any]]:
+def ranking(fitted: ServedModel, block: Block, n_top: int | None = None) -> list[dict[str, Any]]:
     """The person's items, best first, with the range of each place and the crowd's place."""
     crowd = {str(line.item): line.position for line in fitted.crowd}
     lines = rank(fitted.model, fitted.comparisons(block), level=LEVEL, n_top=n_top, n_jobs=1)[0]
@@ -47,7 +47,7 @@ def ranking(fitted: Fitted, block: Block, n_top: int | None = None) -> list[dict
 
 
 def differences(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Items that the person puts far higher or lower than the crowd: only where the crowd's place is outside their range."""
+    """Return items whose crowd position is outside the person's range, the farthest first."""
     apart = [line for line in lines if not line["low"] <= line["crowd"] <= line["high"]]
     apart.sort(key=lambda line: (-abs(line["crowd"] - line["place"]), line["place"]))
     return apart[:_DIFFERENCES]
@@ -57,11 +57,11 @@ def agreement(lines: list[dict[str, Any]]) -> float:
     """The share of all pairs of items that the person orders as the crowd does."""
     crowd = np.array([line["crowd"] for line in lines])
     pairs = len(crowd) * (len(crowd) - 1) / 2
-    agree = sum(int((crowd[n + 1 :] > place).sum()) for n, place in enumerate(crowd))
+    agree = sum(int((crowd[n + 1 :] > position).sum()) for n, position in enumerate(crowd))
     return agree / pairs if pairs else 1.0
 
 
-def result(fitted: Fitted, block: Block) -> dict[str, Any]:
+def result(fitted: ServedModel, block: Block) -> dict[str, Any]:
     """All of it."""
     lines = ranking(fitted, block)
     return {

@@ -1,12 +1,13 @@
-"""The tables that votes are kept in, and the steps from each version of them to the next.
+"""The tables of votes, and the migrations from each version of them to the next.
 
-    meta      key, value              the version of the schema, the secret behind CSRF tokens
-    items     id, name, status        active; proposed by a participant; rejected; retired (no longer asked, its votes stay)
-    people    id, token, link         digests alone of what opens a session, and of the link to a result
-    votes     person, key, low, high, choice     1: low preferred to high; -1: the other way round; 0: cannot decide
-    models    id, votes, people, …, data         every refit, the newest with its model file
+    meta      key, value          the version of the schema, the secret behind CSRF tokens
+    items     id, name, status    active, proposed, rejected, or retired (its votes stay)
+    people    id, token, link     digests alone of the session token and of the link to a result
+    votes     person, key, low, high, choice    1: low preferred; -1: high; 0: cannot decide
+    models    id, votes, people, …, data        every refit, the newest with its model file
 
-A vote is unique by (person, key): a retry never counts twice. It is unique by (person, low, high), too: no pair counts twice.
+A vote is unique by (person, key): a retry never counts twice. It is also unique by
+(person, low, high): no pair counts twice.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from mallowmix.errors import FileError
 
 _Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
-_PREDICTED_2 = "fore" + "told"  # what `predicted` was called up to version 2
+_PREDICTED_2 = "fore" + "told"  # words: ok: what `predicted` was called up to version 2
 
 
 def define(metadata: sa.MetaData, version: int) -> None:
@@ -130,14 +131,15 @@ meta, items, people, votes, models = (
 
 
 def migrate(connection: sa.Connection, *, upto: int = VERSION) -> int:
-    """Bring the tables to this version inside the transaction at hand; the version that was found."""
+    """Bring the tables to a version in this transaction; return the version that was found."""
     if connection.dialect.name == "postgresql":
         # two servers that start at once
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(4404)"))
     found = version_of(connection)
     if found > VERSION:
         raise FileError(
-            f"The votes were written by a newer mallowmix (schema {found}, this one knows up to {VERSION}): upgrade mallowmix."
+            f"The votes were written by a newer mallowmix (schema {found}, this one knows up to "
+            f"{VERSION}): upgrade mallowmix."
         )
     for number in range(found, upto):
         MIGRATIONS[number](connection)
@@ -153,7 +155,8 @@ def version_of(connection: sa.Connection) -> int:
         return 0
     if "meta" not in tables:
         raise FileError(
-            "The database holds other tables, and none of mallowmix: name a new file, or a database of its own."
+            "The database holds other tables, and none of mallowmix: name a new file, or a "
+            "database of its own."
         )
     value = connection.execute(sa.select(meta.c.value).where(meta.c.key == "schema")).scalar()
     return int(value or 0)

@@ -1,6 +1,7 @@
-"""What every request passes: its Host, its size, how often it comes; and the headers that every answer carries.
+"""Checks of every request (Host, size, rate), and the headers of every response.
 
-Plain ASGI: a request that is refused here never reaches a route, and no body is read beyond its limit.
+Plain ASGI: a request that is refused here never reaches a route, and no body is read beyond its
+limit.
 """
 
 import json
@@ -11,7 +12,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from mallowmix.web.rate_limits import Rates
-from mallowmix.web.sessions import COOKIE, Known, digest
+from mallowmix.web.sessions import COOKIE, SessionCache, digest
 from mallowmix.web.settings import Settings
 
 POLICY = "; ".join(
@@ -49,7 +50,7 @@ class TooLarge(Exception):
 class Guard:
     """The first to see a request and the last to see its answer."""
 
-    def __init__(self, app: Any, settings: Settings, known: Known) -> None:
+    def __init__(self, app: Any, settings: Settings, known: SessionCache) -> None:
         self.app, self.settings, self.known = app, settings, known
         self.rates = Rates(settings.rate, 10 * settings.rate)
         self.anonymous = Rates(_ANONYMOUS * settings.rate, 10 * _ANONYMOUS * settings.rate)
@@ -91,7 +92,7 @@ class Guard:
     async def _limited(
         self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]
     ) -> None:
-        """Pass on with a count of the bytes that come; beyond the limit, refuse if no answer has begun."""
+        """Pass on while counting bytes; beyond the limit, refuse if no response has begun."""
         size, begun = 0, False
 
         async def counted() -> Any:

@@ -1,4 +1,4 @@
-"""Run the application until it is stopped: uvicorn, one process, on an address of one's own unless told otherwise."""
+"""Run the application until it is stopped: uvicorn, one process, on a local address by default."""
 
 import contextlib
 import socket
@@ -9,7 +9,7 @@ from mallowmix.errors import Option, OptionError
 from mallowmix.web.application import create_app
 from mallowmix.web.site import Site
 
-_PATIENCE = 3  # seconds for requests that run when the server is stopped
+_SHUTDOWN_SECONDS = 3  # seconds for requests that run when the server is stopped
 
 
 def run(site: Site, host: str, port: int) -> None:
@@ -46,7 +46,7 @@ def _server(site: Site) -> uvicorn.Server:
         log_level="warning",
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_PATIENCE,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         limit_concurrency=1000,
         timeout_keep_alive=30,
     )

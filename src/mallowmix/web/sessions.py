@@ -1,4 +1,4 @@
-"""Who is asking: tokens of participants and admins, kept as digests alone, and the CSRF tokens that go with them."""
+"""Sessions: tokens of participants and admins, kept as digests, and their CSRF tokens."""
 
 import base64
 import hashlib
@@ -30,17 +30,17 @@ def same(a: str, b: str) -> bool:
 
 
 def csrf_of(secret: bytes, token: str) -> str:
-    """The CSRF token of a session: nobody makes it without the server's secret, and it opens nothing by itself."""
+    """Return the CSRF token of a session, made with the server's secret."""
     return hmac.new(secret, b"csrf:" + token.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
 
 def link_of(secret: bytes, token: str) -> str:
-    """The name of the page with a person's result, which they may keep and show: it opens that page and nothing else."""
+    """Return the name of the page with a person's result: it opens that page and nothing else."""
     made = hmac.new(secret, b"link:" + token.encode("utf-8", "replace"), hashlib.sha256).digest()
     return base64.urlsafe_b64encode(made[:18]).decode()
 
 
-class Known:
+class SessionCache:
     """Digests of tokens seen lately and whose they are, so that a vote needs no look-up."""
 
     def __init__(self, most: int = _MOST) -> None:

@@ -1,4 +1,4 @@
-"""What a server is given when it starts: names, limits, when to refit; checked once, then never changed."""
+"""Settings of a server: names, limits, when to refit; checked once, then never changed."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,19 +11,32 @@ _SHORTEST_TOKEN = 12
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that can be turned.
+    """All settings of a server.
 
-    title, question : what stands over the survey, and over each pair
-    questions : the most that one person is asked; `least` at the least, unless the pairs run out
-    enough : nats. Asking stops when no open pair tells more than this about the person
-    refit_votes, refit_minutes : learn again after so many new votes, or so long after the first new one; 0 is never
-    n_components : K of a refit, or "auto"
-    nice : how far the process that learns stands back behind the server, from 0 to 19
-    propose : whether participants may propose items (an admin lets them in)
-    admin_token : opens the admin pages; None closes them
-    rate : requests a second for each session, ten seconds' worth at once; 0 sets no limit
-    body : bytes that a request may bring
-    hosts : names that the Host header may have; none given, any
+    Attributes
+    ----------
+    title, question : str
+        The headings of the survey and of each pair.
+    questions, least : int
+        The most questions for one person, and the fewest before `enough` may stop them.
+    enough : float
+        In nats: stop when no open pair is more informative.
+    refit_votes, refit_minutes
+        Refit after so many new votes, or so long after the first new one; 0 is never.
+    n_components : int or "auto"
+        K of a refit.
+    nice : int
+        The niceness of the process that refits, from 0 to 19.
+    propose : bool
+        Whether participants may propose items (an admin accepts them).
+    admin_token : str or None
+        Opens the admin pages; None closes them.
+    rate : float
+        Requests a second for each session, ten seconds' worth at once; 0 sets no limit.
+    body : int
+        The most bytes of a request.
+    hosts : tuple of str
+        Values that the Host header may have; any if empty.
     """
 
     title: str = "What do you prefer?"

@@ -1,4 +1,4 @@
-"""The shapes of what the API takes and gives; everything that comes in is checked here."""
+"""The shapes of requests and responses of the API; everything that comes in is checked here."""
 
 from typing import Annotated, Any, Literal
 
@@ -19,7 +19,7 @@ Pair = Annotated[list[Name], Field(min_length=2, max_length=2)]
 
 
 class Strict(BaseModel):
-    """Unknown fields are refused, and nothing is taken for what it is not: true is no number."""
+    """Unknown fields are refused, and values are not converted: true is no number."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
 
@@ -31,13 +31,13 @@ class Problem(BaseModel):
 
 
 class NewPerson(Strict):
-    """Ask for a participant. token: also give the session token, for programs that keep no cookies."""
+    """Become a participant. token: also return the session token, for programs without cookies."""
 
     token: bool = False
 
 
 class PersonOut(BaseModel):
-    """A participant. csrf goes into the header X-CSRF-Token of requests with a cookie; link is the name of the result to keep."""
+    """A participant. csrf: for the header X-CSRF-Token; link: names the result page."""
 
     person: str
     csrf: str
@@ -62,8 +62,8 @@ class ItemOut(BaseModel):
     name: str
 
 
-class Question(BaseModel):
-    """The next pair, or none when the survey is done. information: what the answer tells of the person, in nats."""
+class QuestionOut(BaseModel):
+    """The next pair, or none when the survey is done. information: that of the answer, in nats."""
 
     done: bool
     finished: bool = Field(description="every pair has been answered")
@@ -92,7 +92,7 @@ class VoteOut(BaseModel):
     repeated: bool
 
 
-class Choice(Strict):
+class PairChoice(Strict):
     """Someone preferred the winner to the loser, so many times."""
 
     winner: Name
@@ -101,9 +101,9 @@ class Choice(Strict):
 
 
 class Choices(Strict):
-    """What is known of a person."""
+    """The given choices of a person."""
 
-    choices: Annotated[list[Choice], Field(max_length=2000)] = []
+    choices: Annotated[list[PairChoice], Field(max_length=2000)] = []
 
 
 class PredictIn(Choices):
@@ -137,7 +137,7 @@ class WeightsOut(BaseModel):
 
 
 class Line(BaseModel):
-    """One line of a ranking: place 1 is best, low to high its range, crowd the population's place."""
+    """One line of a ranking: place 1 is best, low to high its range, crowd the population's."""
 
     item: str
     place: int
@@ -168,7 +168,7 @@ class ResultOut(BaseModel):
 
 
 class Taste(BaseModel):
-    """A component: its share, dispersion, items best first, and the choice that tells it from the others."""
+    """A component: share, dispersion, items best first, and its most distinguishing choice."""
 
     component: int
     share: float
@@ -178,7 +178,7 @@ class Taste(BaseModel):
 
 
 class Fit(BaseModel):
-    """A refit: when, from how much, and how many of the votes before it the model before had predicted."""
+    """A refit: when, from how many votes, and how many of them the model before had predicted."""
 
     id: int
     created: float
@@ -191,7 +191,7 @@ class Fit(BaseModel):
 
 
 class ModelOut(BaseModel):
-    """The model in use; version is null before the first fit, 0 for the one that the server was started with."""
+    """The model in use; version is null before the first fit, 0 for the one given at the start."""
 
     version: int | None
     votes: int
@@ -238,4 +238,4 @@ class PeopleOut(BaseModel):
 class KnownPerson(BaseModel):
     """One known person's choices and what the model makes of them."""
 
-    choices: list[Choice]
+    choices: list[PairChoice]

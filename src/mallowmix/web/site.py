@@ -1,4 +1,4 @@
-"""Everything that a running server holds: the store, the items, the model in use, who is known; and what is done with them."""
+"""The state of a running server (store, items, model, sessions) and its operations."""
 
 import asyncio
 import sys
@@ -15,44 +15,56 @@ from mallowmix.errors import DataError, Option
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.model.model_file import loads
 from mallowmix.web.events import Hub
-from mallowmix.web.prepared_answers import Fitted
-from mallowmix.web.questions import Asked, next_question
+from mallowmix.web.prepared_answers import ServedModel
+from mallowmix.web.questions import PairQuestion, next_question
 from mallowmix.web.rate_limits import Rates
 from mallowmix.web.refit import Refitter
 from mallowmix.web.schema import items as items_table
 from mallowmix.web.schema import people
-from mallowmix.web.sessions import AdminSessions, Known, digest, link_of, new_token
+from mallowmix.web.sessions import AdminSessions, SessionCache, digest, link_of, new_token
 from mallowmix.web.settings import Settings
 from mallowmix.web.tally import Tally
 from mallowmix.web.vote_store import Item, Store
 
 _REMEMBERED = 20_000  # questions that wait for an answer
-_TELL = 1.0  # seconds between two words about the number of votes
+_PUBLISH_EVERY = 1.0  # seconds between two words about the number of votes
 
 
 class Site:
     """One survey, one model, one database of votes.
 
-    place : a file (SQLite) or postgresql://…
-    model : a fitted model to begin with; None: the newest in the database, or none yet
-    names : items to make sure of
-    crowd : comparisons of known people, to be looked at on the page; not participants
+    Parameters
+    ----------
+    database : str
+        A file (SQLite) or postgresql://…
+    settings : Settings
+    model : M4 or FittedModel
+        The first model; None uses the newest in the database, if any.
+    names : list of str
+        Items that must be in the survey.
+    crowd : Comparisons
+        Comparisons of known people, to be explored on the page; not participants.
     """
 
     def __init__(
         self,
-        place: str,
+        database: str,
         settings: Settings,
         *,
         model: AnyModel | None = None,
         names: list[str] | None = None,
         crowd: Comparisons | None = None,
     ) -> None:
-        self.settings, self.hub, self.known, self.admins = settings, Hub(), Known(), AdminSessions()
+        self.settings, self.hub, self.known, self.admins = (
+            settings,
+            Hub(),
+            SessionCache(),
+            AdminSessions(),
+        )
         self.newcomers = Rates(settings.rate / 10, 10 * settings.rate)
         self.lock = threading.Lock()
         self.counts = {"votes": 0, "skipped": 0, "people": 0}
-        self.store = Store(place, self._committed)
+        self.store = Store(database, self._committed)
         self.refitter = Refitter(self.store, settings, self.hub, self._ready)
         self.store.add_items(
             [*(names or []), *([] if model is None else map(str, model.items.tolist()))]
@@ -63,9 +75,11 @@ class Site:
             if crowd is None or self.fitted is None
             else crowd.with_items(self.fitted.model.items)
         )
-        self._waiting: OrderedDict[int, tuple[tuple[int, int, int], Asked | None]] = OrderedDict()
+        self._waiting: OrderedDict[int, tuple[tuple[int, int, int], PairQuestion | None]] = (
+            OrderedDict()
+        )
         self.quick, self.slow = ThreadPoolExecutor(1, "question"), ThreadPoolExecutor(2, "reader")
-        self._told = 0.0
+        self._published = 0.0
         self.reload()
         if len(self.items) < 2:
             raise DataError(
@@ -74,14 +88,14 @@ class Site:
                 ".",
             )
 
-    def _first_model(self, model: AnyModel | None) -> Fitted | None:
+    def _first_model(self, model: AnyModel | None) -> ServedModel | None:
         """The newest refit that the database holds; else the model that was given."""
         newest = self.store.newest_model()
         if newest is not None:
             fits = {fit["id"]: fit["votes"] for fit in self.store.fits()}
-            fitted = Fitted(newest[0], loads(newest[2]), fits[newest[0]])
+            fitted = ServedModel(newest[0], loads(newest[2]), fits[newest[0]])
         elif model is not None:
-            fitted = Fitted(0, model, int(as_fitted(model).report.n_comparisons or 0))
+            fitted = ServedModel(0, model, int(as_fitted(model).report.n_comparisons or 0))
         else:
             return None
         fitted.warm()
@@ -115,14 +129,14 @@ class Site:
         self.store.close()
 
     def _committed(self, n: int) -> None:
-        """The writer's word, from its thread, after each commit."""
+        """Count new votes; called by the writer's thread after each commit."""
         self.counts["votes"] += n
         self.refitter.counted(n)
-        if n and time.monotonic() - self._told > _TELL:
-            self._told = time.monotonic()
+        if n and time.monotonic() - self._published > _PUBLISH_EVERY:
+            self._published = time.monotonic()
             self.hub.publish("votes", {"votes": self.counts["votes"]})
 
-    def _ready(self, fitted: Fitted) -> None:
+    def _ready(self, fitted: ServedModel) -> None:
         """A refit's model takes the place of the one in use."""
         self.fitted = fitted
         with self.lock:
@@ -136,18 +150,18 @@ class Site:
             },
         )
 
-    async def quickly(self, call: Any, *arguments: Any) -> Any:
+    async def run_quick(self, call: Any, *arguments: Any) -> Any:
         """Run something of a few milliseconds in its own thread."""
         return await asyncio.get_running_loop().run_in_executor(self.quick, call, *arguments)
 
-    async def slowly(self, call: Any, *arguments: Any) -> Any:
+    async def run_slow(self, call: Any, *arguments: Any) -> Any:
         """Run something longer in another."""
         return await asyncio.get_running_loop().run_in_executor(self.slow, call, *arguments)
 
-    def question(self, person: int) -> tuple[Asked | None, Any, tuple[float, float]]:
-        """The next question, the person's answers so far, and what choosing took, in seconds of the clock and of the processor.
+    def question(self, person: int) -> tuple[PairQuestion | None, Any, tuple[float, float]]:
+        """Return the next question, the person's answers, and the seconds (wall, CPU) it took.
 
-        It is the same until they answer.
+        It is the same question until they answer.
         """
         answers, fitted = self.store.answers_of(person), self.fitted
         state = (len(answers), 0 if fitted is None else fitted.version, len(self.items))
@@ -195,14 +209,14 @@ class Site:
         return person, token
 
     async def delete_person(self, person: int) -> bool:
-        """Delete someone with all their votes; whether there was such a person. The model forgets them at its next refit."""
+        """Delete a person and their votes; return whether they existed."""
 
         def delete(connection: sa.Connection) -> int:
             return connection.execute(people.delete().where(people.c.id == person)).rowcount
 
         gone = await self.store.writer.write(delete)
         self.known.forget(person)
-        await self.slowly(self.reload)
+        await self.run_slow(self.reload)
         self.refitter.counted(gone)  # something to learn again for, even if nobody votes any more
         return bool(gone)
 
@@ -215,7 +229,7 @@ class Site:
             )
 
         await self.store.writer.write(change)
-        await self.slowly(self.reload)
+        await self.run_slow(self.reload)
 
     async def add_item(self, name: str, status: str, person: int | None = None) -> bool:
         """A new item; False where there is one of that name."""
@@ -234,7 +248,7 @@ class Site:
 
         added = await self.store.writer.write(add)
         if added:
-            await self.slowly(self.reload)
+            await self.run_slow(self.reload)
         return added
 
     def item_named(self, name: str) -> Item | None:

@@ -1,4 +1,4 @@
-"""How often each pair has been asked, kept in memory: where there is no model yet, pairs are spread evenly."""
+"""How often each pair was asked, in memory: without a model, pairs are spread evenly."""
 
 import threading
 from collections.abc import Iterable
@@ -39,9 +39,9 @@ class Tally:
         n: int,
         among: set[int] | None = None,
     ) -> tuple[int, int] | None:
-        """An open pair that was asked least, its items least, too; what is equal by a draw of one's own. None: all are closed.
+        """Return an open pair that was asked least, ties broken at random; None if all are closed.
 
-        among : at least one of the two must be one of these
+        At least one of the two items must be in `among`, where that is given.
         """
         top = int(ids.max(initial=0))
         with self._lock:
@@ -56,10 +56,10 @@ class Tally:
             + generator(person, _STEP, n).random(counts.shape)
         )
         cost[np.tril_indices(len(ids))] = np.inf
-        place = {int(number): i for i, number in enumerate(ids)}
+        index = {int(number): i for i, number in enumerate(ids)}
         for low, high in closed:
-            if low in place and high in place:
-                i, j = sorted((place[low], place[high]))
+            if low in index and high in index:
+                i, j = sorted((index[low], index[high]))
                 cost[i, j] = np.inf
         if among is not None:
             wanted = np.array([int(number) in among for number in ids])

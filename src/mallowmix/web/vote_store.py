@@ -1,4 +1,4 @@
-"""The database of votes as a server uses it: opened and migrated, read by many, written by one thread."""
+"""The database of votes as a server uses it: migrated, read by many, written by one thread."""
 
 import secrets
 import time
@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import FileError
-from mallowmix.web.connections import database_url, make_engine, shown
+from mallowmix.web.connections import database_url, shown, sql_engine
 from mallowmix.web.schema import items, meta, migrate, models, people, votes
 from mallowmix.web.writer import Writer
 
@@ -39,9 +39,9 @@ class Person(NamedTuple):
 class Archive:
     """The database as it is read: by a server, and by the process that learns."""
 
-    def __init__(self, place: str) -> None:
-        self.url = database_url(place)
-        self.place, self.reading = shown(self.url), make_engine(self.url, writing=False)
+    def __init__(self, database: str) -> None:
+        self.url = database_url(database)
+        self.database, self.reading = shown(self.url), sql_engine(self.url, writing=False)
 
     def close(self) -> None:
         """Let go."""
@@ -113,7 +113,7 @@ class Archive:
             return [Person(*row) for row in connection.execute(query)]
 
     def fits(self) -> list[dict[str, Any]]:
-        """What is known of every refit, oldest first, without the models themselves."""
+        """Return every refit, oldest first, without the models themselves."""
         columns = [column for column in models.c if column.name != "data"]
         with self.reading.connect() as connection:
             return [
@@ -131,7 +131,7 @@ class Archive:
         return None if row is None else (row[0], row[1], row[2])
 
     def rows(self) -> tuple[NDArray[np.int64], dict[int, str]]:
-        """(n, 4) id, person, winner, loser of every decided vote in order; and the names of the items."""
+        """Return (n, 4) id, person, winner, loser of every decided vote, and the items' names."""
         winner = sa.case((votes.c.choice > 0, votes.c.low), else_=votes.c.high)
         loser = sa.case((votes.c.choice > 0, votes.c.high), else_=votes.c.low)
         query = (
@@ -149,9 +149,9 @@ class Archive:
 class Store(Archive):
     """The same with its one writer; opening it makes or upgrades the tables."""
 
-    def __init__(self, place: str, told: Any = lambda n: None) -> None:
-        super().__init__(place)
-        self._writing = make_engine(self.url, writing=True)
+    def __init__(self, database: str, on_commit: Any = lambda n: None) -> None:
+        super().__init__(database)
+        self._writing = sql_engine(self.url, writing=True)
         try:
             with self._writing.begin() as connection:
                 migrate(connection)
@@ -159,9 +159,9 @@ class Store(Archive):
         except DBAPIError as error:
             reason = str(error.orig).strip().splitlines()[0]
             raise FileError(
-                f"{self.place} cannot be used as the database of votes: {reason}."
+                f"{self.database} cannot be used as the database of votes: {reason}."
             ) from None
-        self.writer = Writer(self._writing, told)
+        self.writer = Writer(self._writing, on_commit)
 
     def close(self) -> None:
         """Write what waits and let go."""
@@ -184,7 +184,7 @@ class Store(Archive):
 
 
 def _secret(connection: sa.Connection) -> bytes:
-    """The key of CSRF tokens, made once and kept with the votes, so that a page survives a restart of the server."""
+    """Return the key of CSRF tokens, kept with the votes so that pages survive a restart."""
     found = connection.execute(sa.select(meta.c.value).where(meta.c.key == "secret")).scalar()
     if found is None:
         found = secrets.token_hex(32)
@@ -197,7 +197,7 @@ def person_name(number: int) -> str:
     return f"p{number:06d}"
 
 
-def comparisons_of(rows: NDArray[np.int64], names: dict[int, str]) -> Comparisons:
+def comparisons_of_votes(rows: NDArray[np.int64], names: dict[int, str]) -> Comparisons:
     """Rows of `Store.rows` as comparisons."""
     label = np.vectorize(names.__getitem__, otypes=[object])
     user = [person_name(number) for number in rows[:, 1].tolist()]

@@ -1,7 +1,7 @@
-"""One refit in a process of its own, so that no vote ever waits for it: `python -m mallowmix.web.worker`.
+"""One refit in its own process, so that no vote waits for it: `python -m mallowmix.web.worker`.
 
-The request comes as one line of JSON on stdin (the database's URL may hold a password, which has no place among arguments);
-progress and the outcome go as lines of JSON to stdout.
+The request comes as one line of JSON on stdin (the database's URL may hold a password, which must
+not be an argument); progress and the outcome go as lines of JSON to stdout.
 """
 
 import base64
@@ -22,26 +22,26 @@ from mallowmix.infer.predict import predict_each
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.model_file import dumps, loads
 from mallowmix.web.field_names import in_fields
-from mallowmix.web.vote_store import Archive, comparisons_of, person_name
+from mallowmix.web.vote_store import Archive, comparisons_of_votes, person_name
 
-_TELL = 0.25  # seconds between two words about progress
+_REPORT_EVERY = 0.25  # seconds between two words about progress
 
 
-def main() -> None:
-    """Read the request, fit, answer. Whatever goes wrong is the answer, too."""
+def run_worker() -> None:
+    """Read the request, fit, and print the outcome, or why it failed."""
     request = json.loads(sys.stdin.readline())
     with contextlib.suppress(OSError, AttributeError):
         os.nice(request["nice"])
     warnings.simplefilter("ignore")
     try:
-        _say(refit(request["place"], request["components"]))
+        _print_line(refit(request["database"], request["components"]))
     except MallowmixError as error:
-        _say({"failed": in_fields(error)})
+        _print_line({"failed": in_fields(error)})
 
 
-def refit(place: str, components: int | str) -> dict[str, Any]:
-    """Learn from all votes there are; what to remember of it, with the model file in base64."""
-    archive, start = Archive(place), time.monotonic()
+def refit(database: str, components: int | str) -> dict[str, Any]:
+    """Learn from all votes; return the row of the refit, with the model file in base64."""
+    archive, start = Archive(database), time.monotonic()
     try:
         rows, names = archive.rows()
         before = archive.newest_model()
@@ -49,7 +49,7 @@ def refit(place: str, components: int | str) -> dict[str, Any]:
         archive.close()
     if not len(rows):
         return {"failed": "There are no votes to learn from yet."}
-    votes = comparisons_of(rows, names)
+    votes = comparisons_of_votes(rows, names)
     model = _fitted(votes, components)
     predicted, of = _predicted(before, rows, names)
     return {
@@ -65,7 +65,7 @@ def refit(place: str, components: int | str) -> dict[str, Any]:
 
 
 def _fitted(votes: Comparisons, components: int | str) -> FittedModel:
-    """K as asked, or as the data shows; one ranking for all where there are too few people for more."""
+    """Fit K components, or one where there are too few people for more."""
     K: Any = components if components == "auto" else min(int(components), votes.n_users)
     try:
         return fit(votes, K, seed=0, n_jobs=1, progress=_progress())
@@ -76,7 +76,7 @@ def _fitted(votes: Comparisons, components: int | str) -> FittedModel:
 def _predicted(
     before: tuple[int, int, bytes] | None, rows: Any, names: dict[int, str]
 ) -> tuple[float | None, int]:
-    """Of the later half of everybody's votes since the model before, the share that it predicts from what they said before."""
+    """Return the share of later votes that the previous model predicts from the earlier ones."""
     if before is None:
         return None, 0
     _, last, data = before
@@ -91,36 +91,36 @@ def _predicted(
     earlier, new = np.concatenate([old, new[~later]]), new[later]
     if not len(earlier):
         return None, 0
-    told = comparisons_of(earlier, names)
+    given = comparisons_of_votes(earlier, names)
     users = [person_name(number) for number in new[:, 1].tolist()]
     pairs = [(names[winner], names[loser]) for winner, loser in new[:, 2:].tolist()]
-    chance, _ = predict_each(model, told, users, pairs, n_jobs=1)
+    chance, _ = predict_each(model, given, users, pairs, n_jobs=1)
     return float(np.mean((chance > 0.5) + 0.5 * (chance == 0.5))), len(new)
 
 
 def _later_half(person: Any) -> Any:
-    """Which rows are in the later half of their person's; of an odd number, the one in the middle, too."""
+    """Return which rows are in the later half of their person's, the middle one included."""
     _, number, counts = np.unique(person, return_inverse=True, return_counts=True)
     order = np.argsort(number, kind="stable")
-    place = np.empty(len(person), np.int64)
-    place[order] = np.arange(len(person)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return place >= counts[number] // 2
+    rank = np.empty(len(person), np.int64)
+    rank[order] = np.arange(len(person)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return rank >= counts[number] // 2
 
 
 def _progress() -> Any:
     last = [0.0]
 
-    def tell(step: str, done: int, total: int) -> None:
-        if time.monotonic() - last[0] > _TELL:
+    def report(step: str, done: int, total: int) -> None:
+        if time.monotonic() - last[0] > _REPORT_EVERY:
             last[0] = time.monotonic()
-            _say({"step": step, "done": int(done), "total": int(total)})
+            _print_line({"step": step, "done": int(done), "total": int(total)})
 
-    return tell
+    return report
 
 
-def _say(line: dict[str, Any]) -> None:
+def _print_line(line: dict[str, Any]) -> None:
     print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_worker()

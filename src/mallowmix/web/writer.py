@@ -1,7 +1,7 @@
-"""The one writer: a thread that takes whatever waits, writes it in one transaction, and answers after the commit.
+"""The one writer: a thread that writes all waiting jobs in one transaction (group commit).
 
-While one transaction reaches the disk the next votes gather, so a thousand votes a second need no thousand commits: group commit.
-A vote is told stored, known already, or refused; it is told nothing before its commit.
+While one transaction reaches the disk, the next votes gather. The outcome of a vote (stored,
+repeated, conflict or gone) is returned after its commit, never before.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ STORED, REPEATED, CONFLICT, GONE = "stored", "repeated", "conflict", "gone"
 
 
 class Vote(NamedTuple):
-    """One answer of one person: low < high are items, choice is 1, -1 or 0; `key` is the client's own name for it."""
+    """One answer: items low < high, choice 1, -1 or 0; `key` is the client's own name for it."""
 
     person: int
     key: str
@@ -46,9 +46,11 @@ class Job(NamedTuple):
 class Writer:
     """Runs all writes of a server, one transaction at a time."""
 
-    def __init__(self, engine: sa.Engine, told: Callable[[int], None] = lambda n: None) -> None:
-        """`told` hears after each commit how many decided votes were in it."""
-        self.engine, self.told = engine, told
+    def __init__(
+        self, engine: sa.Engine, on_commit: Callable[[int], None] = lambda n: None
+    ) -> None:
+        """Start the thread; `on_commit` gets the number of decided votes after each commit."""
+        self.engine, self.on_commit = engine, on_commit
         self.healthy, self.commits = True, 0
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._connection: sa.Connection | None = None
@@ -79,7 +81,7 @@ class Writer:
         while open_for_more:
             jobs, open_for_more = self._gather()
             if jobs:
-                self._settle(jobs)
+                self._commit(jobs)
 
     def _gather(self) -> tuple[list[Job], bool]:
         """Wait for one job, then take all that wait with it."""
@@ -92,14 +94,14 @@ class Writer:
             first = self._queue.get_nowait()
         return jobs, False
 
-    def _settle(self, jobs: list[Job]) -> None:
-        """Write and answer; jobs that spoil each other's transaction (a person deleted meanwhile, say) are tried one by one."""
+    def _commit(self, jobs: list[Job]) -> None:
+        """Write jobs and resolve them; jobs that break the transaction are tried one by one."""
         try:
             answers = self._transaction(jobs)
         except IntegrityError as error:
             if len(jobs) > 1:
                 for job in jobs:
-                    self._settle([job])
+                    self._commit([job])
             else:
                 _answer(jobs, [GONE if isinstance(jobs[0].what, Vote) else error])
         except Exception as error:
@@ -109,7 +111,7 @@ class Writer:
         else:
             done = zip(jobs, answers, strict=True)
             self.healthy, self.commits = True, self.commits + 1
-            self.told(
+            self.on_commit(
                 sum(
                     answer == STORED and isinstance(job.what, Vote) and job.what.choice != 0
                     for job, answer in done
@@ -140,19 +142,19 @@ class Writer:
 
 
 def _answer(jobs: list[Job], answers: list[Any]) -> None:
-    """Tell everybody who waits; a loop is woken once, however many wait on it."""
+    """Resolve the futures of all jobs; each event loop is woken once."""
     by_loop: dict[asyncio.AbstractEventLoop | None, list[tuple[Any, Any]]] = {}
     for job, answer in zip(jobs, answers, strict=True):
         by_loop.setdefault(job.loop, []).append((job.answer, answer))
     for loop, pairs in by_loop.items():
         if loop is None:
-            _settle_all(pairs)
+            _resolve(pairs)
         else:
             with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
-                loop.call_soon_threadsafe(_settle_all, pairs)
+                loop.call_soon_threadsafe(_resolve, pairs)
 
 
-def _settle_all(pairs: list[tuple[Any, Any]]) -> None:
+def _resolve(pairs: list[tuple[Any, Any]]) -> None:
     for future, answer in pairs:
         if future.done():  # whoever waited has gone
             continue
@@ -163,7 +165,7 @@ def _settle_all(pairs: list[tuple[Any, Any]]) -> None:
 
 
 def insert_votes(connection: sa.Connection, new: list[Vote]) -> list[str]:
-    """Insert votes where neither their key nor their pair is there; say of each what became of it."""
+    """Insert votes whose key and pair are new; return the outcome of each."""
     if not new:
         return []
     insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
@@ -184,7 +186,7 @@ def insert_votes(connection: sa.Connection, new: list[Vote]) -> list[str]:
 
 
 def _why_not(connection: sa.Connection, vote: Vote) -> str:
-    """A vote that was not stored: the same again, or another answer in its place."""
+    """Return why a vote was not stored: the same again, or another answer to the pair."""
     columns = (votes.c.low, votes.c.high, votes.c.choice)
     found = connection.execute(
         sa.select(*columns).where(votes.c.person == vote.person, votes.c.key == vote.key)

@@ -1,4 +1,4 @@
-"""A table into a file, in the form that its ending says."""
+"""A table into a file, in the format of its ending."""
 
 import csv
 import gzip
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from mallowmix.errors import OptionError
 from mallowmix.readers.compressed import ENDINGS, unpacked_name
-from mallowmix.readers.sql import needs
+from mallowmix.readers.sql import import_optional
 
 TABLE = "votes"  # what the table is called in a database
 WRITABLE = (".csv", ".tsv", ".jsonl", ".parquet", ".sqlite", ".duckdb")
@@ -35,19 +35,28 @@ def check_writable(path: Path) -> None:
         )
 
 
-def write_table(table: pa.Table, place: Path, name: Path | None = None) -> None:
-    """Write an Arrow table at `place`, in the form that the ending of `name` (the place itself unless given) says."""
-    name = name or place
+def write_table(table: pa.Table, path: Path, name: Path | None = None) -> None:
+    """Write an Arrow table to a file.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    path : Path
+        The file to write.
+    name : Path or None
+        Whose ending decides the format, where `path` is a temporary file.
+    """
+    name = name or path
     check_writable(name)
     ending = next(end for end in WRITABLE if unpacked_name(name).endswith(end))
     if ending == ".parquet":
-        pq.write_table(table, place, compression="zstd")
+        pq.write_table(table, path, compression="zstd")
     elif ending == ".sqlite":
-        _write_sqlite(table, place)
+        _write_sqlite(table, path)
     elif ending == ".duckdb":
-        _write_duckdb(table, place)
+        _write_duckdb(table, path)
     else:
-        place.write_bytes(_packed(_text(table, ending).encode(), name))
+        path.write_bytes(_packed(_text(table, ending).encode(), name))
 
 
 def _text(table: pa.Table, ending: str) -> str:
@@ -75,20 +84,20 @@ def _packed(data: bytes, name: Path) -> bytes:
     return packed.getvalue().to_pybytes()
 
 
-def _write_sqlite(table: pa.Table, place: Path) -> None:
-    place.unlink(missing_ok=True)
+def _write_sqlite(table: pa.Table, path: Path) -> None:
+    path.unlink(missing_ok=True)
     names = ", ".join(f'"{name}"' for name in table.column_names)
     marks = ", ".join("?" for _ in table.column_names)
-    with closing(sqlite3.connect(place)) as connection, connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"CREATE TABLE {TABLE} ({names})")
         for batch in table.to_batches(max_chunksize=_BATCH):
             rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
             connection.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", rows)
 
 
-def _write_duckdb(table: pa.Table, place: Path) -> None:
-    place.unlink(missing_ok=True)
-    duckdb = needs("duckdb", "a DuckDB file")
-    with closing(duckdb.connect(str(place))) as connection:
+def _write_duckdb(table: pa.Table, path: Path) -> None:
+    path.unlink(missing_ok=True)
+    duckdb = import_optional("duckdb", "a DuckDB file")
+    with closing(duckdb.connect(str(path))) as connection:
         connection.register("given", table)
         connection.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM given")

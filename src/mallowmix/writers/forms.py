@@ -12,14 +12,30 @@ from mallowmix.errors import DataError, Option, check_choice
 from mallowmix.writers.weak_orders import rankings_of
 
 
-def table_of(comparisons: Comparisons, form: str = "comparisons") -> pa.Table:
-    """The comparisons in that form; what it cannot hold (fractions, contradictions) is an error that says so."""
+def as_table(comparisons: Comparisons, form: str = "comparisons") -> pa.Table:
+    """Return comparisons as a table in the named form.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    form : str
+        One of `FORMS`.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Raises
+    ------
+    DataError
+        If the form cannot hold the comparisons (fractions, contradictions).
+    """
     check_choice("form", form, tuple(FORMS))
     return FORMS[form](comparisons)
 
 
 class Pairs(NamedTuple):
-    """Decided pairs, repeated by their weight, and ties: numbers of people and items."""
+    """Decided pairs, repeated by their weight, and ties, as codes of users and items."""
 
     user: NDArray[np.int64]
     winner: NDArray[np.int64]
@@ -35,7 +51,7 @@ def _plain(comparisons: Comparisons) -> pa.Table:
 
 
 def _pairs(comparisons: Comparisons, form: str, *, ties: bool = False) -> Pairs:
-    """A row for each time that a pair was decided; two halves of the same pair and person are one tie."""
+    """Make a row for each decision; two halves of one pair by one user are a tie."""
     whole = np.floor(comparisons.weight).astype(np.int64)
     part = np.flatnonzero(comparisons.weight != whole)
     tied = _tied(comparisons, part, form, ties)
@@ -51,7 +67,7 @@ def _pairs(comparisons: Comparisons, form: str, *, ties: bool = False) -> Pairs:
 def _tied(
     comparisons: Comparisons, part: NDArray[np.int64], form: str, ties: bool
 ) -> NDArray[np.int64]:
-    """One row for each tie: of two rows with a half in them, the one whose winner has the lower number."""
+    """Return one row for each tie: of its two half rows, that of the item with the lower code."""
     halves = comparisons.weight[part] % 1 == 0.5
     low, high = (
         f(comparisons.winner[part], comparisons.loser[part]) for f in (np.minimum, np.maximum)
@@ -93,7 +109,7 @@ def _choix(comparisons: Comparisons) -> pa.Table:
 
 
 def _battles(comparisons: Comparisons) -> pa.Table:
-    """The item with the lower number stands left: which side it was is not known."""
+    """Put the item with the lower code left: which side it was on is not known."""
     user, winner, loser, tie = _pairs(comparisons, "battles", ties=True)
     left, right = np.minimum(winner, loser), np.maximum(winner, loser)
     outcome = np.where(tie, "tie", np.where(winner == left, "left", "right"))
@@ -141,7 +157,7 @@ def _rankings(comparisons: Comparisons) -> pa.Table:
 
 
 def _ratings(comparisons: Comparisons) -> pa.Table:
-    """user, item, rating: the person's last place is one star, each place above it one more."""
+    """Make user, item, rating: a user's last position is one star, each above it one more."""
     found = rankings_of(comparisons)
     last = np.maximum.reduceat(found.place, found.starts[:-1])
     user, item = _labels(found.users, found.user[found.ranking]), _labels(found.items, found.item)

@@ -1,4 +1,4 @@
-"""PrefLib's text: a header, then each different order with the number of voters who gave it, most first."""
+"""PrefLib's text: a header, then each different order with its number of voters, most first."""
 
 from collections import Counter
 
@@ -10,12 +10,26 @@ from mallowmix.errors import DataError
 
 
 def preflib_text(rankings: Rankings, name: str = "profile.soc", title: str = "") -> str:
-    """The content of a file of that name; its ending must be one that can hold these rankings (.toi holds any)."""
+    """Return rankings as the text of a PrefLib file.
+
+    Parameters
+    ----------
+    rankings : Rankings
+    name : str
+        The file's name; its ending must be one that can hold the rankings (.toi holds any).
+    title : str
+        The title in the header; the name unless given.
+
+    Returns
+    -------
+    str
+    """
     kind = name.lower()[-3:]
     fitting = kinds_of(rankings)
     if kind not in fitting:
         raise DataError(
-            f"{name}: these rankings are {_what(rankings)}; use the ending {' or '.join('.' + each for each in fitting)}."
+            f"{name}: these rankings are {_what(rankings)}; use the ending "
+            f"{' or '.join('.' + each for each in fitting)}."
         )
     orders = _orders(rankings)
     head = {
@@ -39,7 +53,7 @@ def preflib_text(rankings: Rankings, name: str = "profile.soc", title: str = "")
 
 
 def kinds_of(rankings: Rankings) -> list[str]:
-    """Which of soc, soi, toc and toi can hold these rankings, the narrowest first."""
+    """Return which of soc, soi, toc and toi can hold the rankings, the narrowest first."""
     complete = bool(np.all(rankings.lengths == rankings.n_items))
     kinds = {
         "soc": complete and not rankings.has_ties,
@@ -51,7 +65,10 @@ def kinds_of(rankings: Rankings) -> list[str]:
 
 
 def _what(rankings: Rankings) -> str:
-    return f"{'with' if rankings.has_ties else 'without'} ties, {'complete' if 'toc' in kinds_of(rankings) else 'incomplete'}"
+    return (
+        f"{'with' if rankings.has_ties else 'without'} ties, "
+        f"{'complete' if 'toc' in kinds_of(rankings) else 'incomplete'}"
+    )
 
 
 def _one_line(text: str) -> str:
@@ -59,7 +76,7 @@ def _one_line(text: str) -> str:
 
 
 def _orders(rankings: Rankings) -> dict[str, int]:
-    """Orders as PrefLib writes them, and how many voters gave each; a weight must be a whole number of voters."""
+    """Count the voters of each order; a weight must be a whole number of voters."""
     weight = rankings.weight * rankings.user_weight[rankings.user]
     if np.any(weight != np.floor(weight)):
         raise DataError("A ranking has a weight that is not whole: PrefLib counts voters.")
@@ -70,8 +87,8 @@ def _orders(rankings: Rankings) -> dict[str, int]:
     return dict(orders)
 
 
-def _written(items: np.ndarray, places: np.ndarray) -> str:
-    groups = np.split(items, np.flatnonzero(np.diff(places)) + 1)
+def _written(items: np.ndarray, positions: np.ndarray) -> str:
+    groups = np.split(items, np.flatnonzero(np.diff(positions)) + 1)
     return ",".join(
         str(group[0]) if len(group) == 1 else "{" + ",".join(map(str, group)) + "}"
         for group in groups

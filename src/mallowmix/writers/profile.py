@@ -15,7 +15,29 @@ _STEP = Step.PROFILE
 
 
 def sample_profile(model: Any, n_voters: int, *, seed: int = 0) -> Rankings:
-    """Full rankings of so many voters: each draws weights θ from the population, a component by θ, and a ranking from it."""
+    """Draw a profile: full rankings of voters from the population of a model.
+
+    Each voter draws weights θ from the population, a component by θ, and a ranking from it.
+
+    Parameters
+    ----------
+    model : M4 or FittedModel
+        With Mallows components.
+    n_voters : int
+        How many voters.
+    seed : int
+        The same seed gives the same profile.
+
+    Returns
+    -------
+    Rankings
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> len(mm.sample_profile(mm.load_dishes(n_users=2).model, 3))
+    3
+    """
     check_at_least("n_voters", n_voters, 1)
     if as_fitted(model).bradley_terry is not None:
         raise OptionError(

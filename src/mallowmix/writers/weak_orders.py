@@ -1,4 +1,4 @@
-"""From comparisons back to the rankings that they came from, where each person's comparisons are those of one order with ties."""
+"""From comparisons back to rankings, where a user's comparisons are those of one weak order."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,15 @@ from mallowmix.errors import DataError
 
 
 def rankings_of(comparisons: Comparisons) -> Rankings:
-    """One ranking for each person who compared anything.
+    """Return one ranking for each user who compared anything.
 
-    An item's place follows from how many of the person's items it beats; a tie counts half, or is not there at all. It is an
-    error if these places do not give back exactly the person's comparisons: then they are no ranking.
+    An item's position follows from how many of the user's items it beats; a tie counts half, or is
+    not there at all.
+
+    Raises
+    ------
+    DataError
+        If the positions do not give back exactly the user's comparisons: they are no ranking.
     """
     starts, parts = comparisons.starts(), []
     for m in np.flatnonzero(np.diff(starts)):
@@ -30,8 +35,10 @@ def rankings_of(comparisons: Comparisons) -> Rankings:
         raise DataError("There are no comparisons to make rankings of.")
     whose = np.array([m for m, _, _ in parts])
     ranking = np.repeat(np.arange(len(parts)), [len(items) for _, items, _ in parts])
-    item, place = (np.concatenate([part[n] for part in parts]) for n in (1, 2))
-    found = Rankings.from_codes(whose, ranking, item, place, comparisons.items, comparisons.users)
+    item, position = (np.concatenate([part[n] for part in parts]) for n in (1, 2))
+    found = Rankings.from_codes(
+        whose, ranking, item, position, comparisons.items, comparisons.users
+    )
     _check_same(found, comparisons)
     return found
 
@@ -39,7 +46,7 @@ def rankings_of(comparisons: Comparisons) -> Rankings:
 def _order(
     winner: NDArray[np.int32], loser: NDArray[np.int32], weight: NDArray[np.float64]
 ) -> tuple[NDArray, NDArray]:
-    """The items of one person and their places, by wins less losses: strictly falling along a ranking, equal within a tie."""
+    """Return a user's items and their positions by wins less losses, equal within a tie."""
     items, numbers = np.unique(np.r_[winner, loser], return_inverse=True)
     first, second = np.split(numbers.reshape(-1), 2)
     ahead = np.bincount(first, weight, len(items)) - np.bincount(second, weight, len(items))
@@ -57,21 +64,22 @@ def _check_same(rankings: Rankings, comparisons: Comparisons) -> None:
             f" (and of {np.count_nonzero(wrong) - 1:,} more)" if np.count_nonzero(wrong) > 1 else ""
         )
         raise DataError(
-            f"The comparisons of user {user!r}{more} are not those of one ranking: some pair is missing, repeated or contradicts "
+            f"The comparisons of user {user!r}{more} are not those of one ranking: some pair is "
+            "missing, repeated or contradicts "
             "the others. Write them as comparisons, battles or best-worst instead."
         )
 
 
 def _differs(made: Comparisons, comparisons: Comparisons) -> NDArray[np.bool_]:
-    """Which people's rows are not the same in both."""
+    """Return whose rows are not the same in both."""
     Q = comparisons.n_items
-    keys = [votes.user.astype(np.int64) * Q * Q + votes.pair for votes in (made, comparisons)]
+    keys = [rows.user.astype(np.int64) * Q * Q + rows.pair for rows in (made, comparisons)]
     differs = np.zeros(comparisons.n_users, bool)
     _, mine, theirs = np.intersect1d(*keys, assume_unique=True, return_indices=True)
-    for votes, there in zip((made, comparisons), (mine, theirs), strict=True):
-        alone = np.ones(len(votes), bool)
+    for rows, there in zip((made, comparisons), (mine, theirs), strict=True):
+        alone = np.ones(len(rows), bool)
         alone[there] = False
-        differs[votes.user[alone]] = True
+        differs[rows.user[alone]] = True
     other = made.weight[mine] != comparisons.weight[theirs]
     differs[comparisons.user[theirs[other]]] = True
     return differs

@@ -1,0 +1,141 @@
+"""Interactive figures of how users mix the components."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mallowmix.assess.mixing import Mixing
+from mallowmix.plots.plot_style import colour
+from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
+from mallowmix.report.figures import ACCENT, LINE, SOFT, Figure, styled_figure
+from mallowmix.typing import Array
+
+
+def mixtures(theta: Array, seed: int = 0) -> Figure | None:
+    """Draw users among the components: histogram for two, triangle for three, else polygon."""
+    if theta.shape[1] < 2:
+        return None
+    some = theta[some_people(len(theta), seed)]
+    if theta.shape[1] == 2:
+        return _two(theta)
+    return _three(some) if theta.shape[1] == 3 else _many(some)
+
+
+def _two(theta: Array) -> Figure:
+    heights, edges = np.histogram(theta[:, 0], 20, (0, 1))
+    bars = _bars(
+        edges, heights.astype(np.float64), [colour(1 if edge >= 0.5 else 2) for edge in edges[:-1]]
+    )
+    axis = {
+        "title": {"text": "how much of taste 1 (the rest is taste 2)"},
+        "tickformat": ".0%",
+        "range": [0, 1],
+    }
+    return styled_figure([bars], height=280, xaxis=axis, yaxis={"title": {"text": "people"}})
+
+
+def _dots(theta: Array) -> Figure:
+    strongest = theta.argmax(axis=1)
+    marker = {
+        "size": 7,
+        "opacity": 0.65,
+        "color": [colour(int(k) + 1) for k in strongest],
+        "line": {"color": "#fff", "width": 0.7},
+    }
+    said = [
+        ", ".join(
+            f"taste {k + 1} {100 * row[k]:.0f} %" for k in np.argsort(-row)[:4] if row[k] >= 0.01
+        )
+        for row in theta
+    ]
+    return {
+        "mode": "markers",
+        "marker": marker,
+        "text": said,
+        "hovertemplate": "%{text}<extra></extra>",
+        "showlegend": False,
+    }
+
+
+def _three(theta: Array) -> Figure:
+    a, b, c = (column.tolist() for column in np.round(theta, 3).T)
+    dots = {"type": "scatterternary", "a": a, "b": b, "c": c, "cliponaxis": False}
+    axes = {f"{axis}axis": _side(k) for k, axis in enumerate("abc", start=1)}
+    ternary = axes | {"sum": 1, "bgcolor": "rgba(0,0,0,0)"}
+    return styled_figure(
+        [dots | _dots(theta)],
+        height=430,
+        ternary=ternary,
+        margin={"l": 48, "r": 48, "t": 48, "b": 48},
+    )
+
+
+def _side(k: int) -> Figure:
+    title = {"text": f"<b>Taste {k}</b>", "font": {"color": colour(k), "size": 14}}
+    bare = {"ticks": "", "showticklabels": False, "gridcolor": LINE, "linecolor": SOFT}
+    return {"title": title, "tickvals": [0.25, 0.5, 0.75]} | bare
+
+
+def _many(theta: Array) -> Figure:
+    corner, points = corners(theta.shape[1]), np.round(simplex_points(theta), 3)
+    ring = [*range(len(corner)), 0]
+    edge = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": corner[ring, 0].tolist(),
+        "y": corner[ring, 1].tolist(),
+        "hoverinfo": "skip",
+    }
+    dots = {"type": "scatter", "x": points[:, 0].tolist(), "y": points[:, 1].tolist()} | _dots(
+        theta
+    )
+    notes = [_corner(k + 1, *(1.13 * corner[k])) for k in range(len(corner))]
+    axis = {"visible": False, "range": [-1.3, 1.3]}
+    data = [edge | {"line": {"color": SOFT, "width": 1}, "showlegend": False}, dots]
+    return styled_figure(
+        data,
+        height=460,
+        xaxis=axis,
+        yaxis=axis | {"scaleanchor": "x"},
+        annotations=notes,
+        margin=_NONE,
+    )
+
+
+_NONE = {"l": 0, "r": 0, "t": 0, "b": 0}
+
+
+def _corner(k: int, x: float, y: float) -> Figure:
+    return {
+        "x": float(x),
+        "y": float(y),
+        "text": f"<b>{k}</b>",
+        "showarrow": False,
+        "font": {"color": colour(k), "size": 15},
+    }
+
+
+def largest_share(mixing: Mixing) -> Figure:
+    """How many people have how much of their strongest taste."""
+    bars = _bars(mixing.edges, mixing.counts, ACCENT)
+    axis = {"title": {"text": "share of the strongest taste"}, "tickformat": ".0%", "range": [0, 1]}
+    return styled_figure([bars], height=300, xaxis=axis, yaxis={"title": {"text": "people"}})
+
+
+def _bars(edges: Array, heights: Array, paint: Any) -> Figure:
+    middle, width = (edges[1:] + edges[:-1]) / 2, float(edges[1] - edges[0])
+    ends = [f"{100 * low:.0f}–{100 * high:.0f} %" for low, high in pairwise(edges)]
+    values = {
+        "x": np.round(middle, 4).tolist(),
+        "y": heights.tolist(),
+        "width": 0.9 * width,
+        "text": ends,
+        "textposition": "none",
+    }
+    more = {
+        "marker": {"color": paint},
+        "hovertemplate": "%{text}: %{y} people<extra></extra>",
+        "showlegend": False,
+    }
+    return {"type": "bar"} | values | more
