@@ -181,7 +181,7 @@ def test_unrounded_tm_keeps_the_noise_that_rounding_drops():
 
 def test_a_floor_out_of_range_is_refused(small):
     for floor in ((), (0.0, 0.1), (1.0,)):
-        with pytest.raises(OptionError, match="give one or more numbers between 0 and 1"):
+        with pytest.raises(OptionError, match="it must be one or more numbers between 0 and 1"):
             TM(floor=floor).fit(small[1], 2)
 
 
@@ -375,7 +375,7 @@ def test_averaging_over_what_is_not_known_of_a_person():
 
 
 def test_low_rank_refuses_empty_grids(small):
-    with pytest.raises(OptionError, match=r"ranks is \(\); give one or more numbers above 0"):
+    with pytest.raises(OptionError, match=r"ranks is \(\); it must be one or more numbers above 0"):
         LowRank(ranks=()).fit(small[1])
 
 

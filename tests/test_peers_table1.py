@@ -170,7 +170,7 @@ def test_compare_takes_them_in(votes, noisy):
     rows = {row.system: row for row in found.table}
     assert rows["mixture-mallows"].log_loss < rows["coin"].log_loss
     assert "contradicts themselves" in rows["mixture-mallows-amp"].failed
-    assert rows["mixture-pl"].failed == "This system learns from rankings, dealt by people."
+    assert rows["mixture-pl"].failed == "This system learns from rankings, split by people."
     found = mm.compare(noisy, 2, systems=["mallows-rankings", "mixture-pl", "top-three", "coin"])
     assert found.table[-1].system == "coin" and all(row.failed is None for row in found.table)
 
@@ -208,7 +208,7 @@ def test_comparisons_where_rankings_are_needed(votes, peer, said):
 def test_what_other_data_each_refuses(votes, noisy):
     with pytest.raises(FitError, match=r"finds two components, and 3 are asked for\. Use the EM"):
         TwoMallowsTopThree().fit(noisy, 3)
-    with pytest.raises(DataError, match="needs full rankings, every item in a place of its own"):
+    with pytest.raises(DataError, match="needs full rankings, every item in a position of its own"):
         TwoMallowsTopThree().fit(Rankings.from_orders([NAMES, NAMES[:3]]), 2)
     with pytest.raises(FitError, match="needs six items at least"):
         TwoMallowsTopThree().fit(Rankings.from_orders([list("abcde")]), 2)

@@ -312,8 +312,8 @@ def test_mpm_profile_gradient_and_multinomial():
     )
     v = random.normal(size=5)
     error = check_grad(
-        lambda v: _profile(people, (v, 1.0), None)[0][0],
-        lambda v: _profile(people, (v, 1.0), None)[0][1],
+        lambda v: _profile(people, v, 1.0)[0],
+        lambda v: _profile(people, v, 1.0)[1],
         v,
     )
     assert error < 1e-3
@@ -397,6 +397,6 @@ def test_chains_that_have_not_met_are_told():
     drawn = population_of_model("grade of membership PL", "quick", 1)
     with pytest.warns(
         FitWarning,
-        match=r"R-hat is .* the chains have not come together\. Raise n_burn and n_draws",
+        match=r"R-hat is .* the chains have not converged\. Raise n_burn and n_draws",
     ):
         GradeOfMembership(n_burn=2, n_draws=8, thin=1).fit(drawn.train, 2)

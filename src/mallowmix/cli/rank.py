@@ -33,7 +33,7 @@ def rank_command(
         typer.Option(
             "-o",
             "--output",
-            help="A table: user, rank, item, wins, low, high (.csv or .parquet). Without --user, everybody's rankings.",
+            help="A table: user, position, item, win_rate, low, high (.csv or .parquet). Without --user, everybody's rankings.",
             show_default=False,
         ),
     ] = None,
