@@ -232,7 +232,13 @@ def test_the_population_and_everybody(files, votes):
         ranking[0].item for ranking in mm.rank(TWO, votes, n_top=1)
     ]
     run("rank", files[0], "-o", "anybody.parquet", "--quiet")
-    assert pq.read_table("anybody.parquet").column_names == ["position", "item", "win_rate", "low", "high"]
+    assert pq.read_table("anybody.parquet").column_names == [
+        "position",
+        "item",
+        "win_rate",
+        "low",
+        "high",
+    ]
 
 
 def test_a_wrong_name_brings_the_nearest(files):

@@ -137,12 +137,12 @@ def test_options_by_name_are_those_of_their_method():
         (
             "importance",
             {"form": "filter"},
-            'form is no option of method="importance"; it goes with \'left-to-right\'',
+            "form is no option of method=\"importance\"; it goes with 'left-to-right'",
         ),
         (
             "left-to-right",
             {"given": 0.2},
-            'given is no option of method="left-to-right"; it goes with \'completion\'',
+            "given is no option of method=\"left-to-right\"; it goes with 'completion'",
         ),
         (
             "completion",

@@ -290,9 +290,7 @@ def test_min_count_leaves_rare_rows_out():
     for least in (0.2, 0.9, 1.0):
         found = find_novel_pairs(E, 3, min_count=least)
         assert (E.half_counts[found.pairs] >= least * np.median(E.half_counts[seen])).all()
-    with pytest.raises(
-        FitError, match="lower n_components or min_count, or add comparisons"
-    ):
+    with pytest.raises(FitError, match="lower n_components or min_count, or add comparisons"):
         find_novel_pairs(E, 3, min_count=50)
 
 

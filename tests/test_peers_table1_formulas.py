@@ -374,9 +374,7 @@ def test_grade_of_membership_is_recovered_from_rankings(ranked):
 def test_grade_of_membership_is_recovered_from_pairs():
     """150 people, 40 comparisons of 6 items, α = .3: β on average within .05 of the planted one (10 seeds: .005 to .022)."""
     scores = np.array([np.linspace(1.5, -1.5, 6), np.linspace(1.5, -1.5, 6)[[3, 5, 0, 2, 4, 1]]])
-    truth = mm.M4(
-        sigma_of(np.argsort(-scores, axis=1)), [0.5, 0.5], [0.3, 0.3], list("abcdef"), scores=scores
-    )
+    truth = mm.BradleyTerryModel(scores, [0.3, 0.3], list("abcdef"))
     fitted = GradeOfMembership(n_burn=200, n_draws=60, thin=2).fit(
         truth.sample(150, 40, seed=1).comparisons, 2
     )

@@ -366,5 +366,7 @@ def test_options_of_the_method_are_checked_when_they_are_made(options, says):
 def test_an_option_that_is_none():
     with pytest.raises(TypeError, match="zetta"):
         ProjectionsOptions(zetta=1)
-    with pytest.raises(OptionError, match=r'zetta is no option of method="projections", which has .*\bzeta\b'):
+    with pytest.raises(
+        OptionError, match=r'zetta is no option of method="projections", which has .*\bzeta\b'
+    ):
         options_from("projections", {"zetta": 1})

@@ -243,7 +243,9 @@ def test_options_are_checked(votes):
         OptionError, match="corners is 'corners'; it must be one of 'spa', 'projections', 'ddp'"
     ):
         fit(data, 3, method=SpectralOptions(corners="corners"))
-    with pytest.raises(OptionError, match='zeta is no option of method="spectral"; it goes with \'projections\''):
+    with pytest.raises(
+        OptionError, match="zeta is no option of method=\"spectral\"; it goes with 'projections'"
+    ):
         options_from("spectral", {"zeta": 0.1})
 
 
