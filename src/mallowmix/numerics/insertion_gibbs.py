@@ -93,7 +93,7 @@ def draw_component(log_weight, u):
 
 @nb.njit(cache=True, nogil=True)
 def component_weights(order, position, sigma, log_phi, log_prior):
-    """log π_k − log Z(φ_k) + d(ranking, σ_k) log φ_k for each component."""
+    """Log π_k − log Z(φ_k) + d(ranking, σ_k) log φ_k for each component."""
     out = log_prior.copy()
     for k in range(len(out)):
         out[k] += log_phi[k] * kendall_distance(position, sigma[k], order)
@@ -102,7 +102,7 @@ def component_weights(order, position, sigma, log_phi, log_prior):
 
 @nb.njit(cache=True, nogil=True)
 def independent_weights(pair, weight, log_share, log_table):
-    """log π_k + Σ log β_k of the answers, taken as independent: where a chain's component begins."""
+    """Log π_k + Σ log β_k of the answers, taken as independent: where a chain's component begins."""
     out = log_share.copy()
     for row in range(len(pair)):
         for k in range(len(out)):
