@@ -199,12 +199,13 @@ def test_one_persons_ranking(files, votes):
     said, _ = run("rank", *files, "--user", "u07")
     (ranking,) = mm.rank(TWO, votes.of("u07"))
     assert (
-        "The ranking of u07, from 5 comparisons:" in said and "Places: the range that holds" in said
+        "The ranking of u07, from 5 comparisons:" in said
+        and "Range: of positions, which holds an item's true one with 90 %" in said
     )
     for line in ranking:
         places = f"{line.low}" if line.low == line.high else f"{line.low} to {line.high}"
         assert re.search(
-            rf"{line.rank} │ {line.item} +│ +{100 * line.wins:.1f} % │ +{places}\b", said
+            rf"{line.position} │ {line.item} +│ +{100 * line.win_rate:.1f} % │ +{places}\b", said
         )
     values = json.loads(
         run("rank", *files, "--user", "u07", "--n-top", 2, "--level", 0.5, "--json")[0]
@@ -216,7 +217,7 @@ def test_one_persons_ranking(files, votes):
 
 def test_the_population_and_everybody(files, votes):
     said, _ = run("rank", files[0])
-    assert "The population's ranking:" in said and "laces" not in said
+    assert "The population's ranking:" in said and "ange" not in said
     values = json.loads(run("rank", files[0], "--json")[0])
     assert values["user"] is None and [line["item"] for line in values["ranking"]] == [
         line.item for line in mm.rank(TWO)[0]
@@ -224,14 +225,20 @@ def test_the_population_and_everybody(files, votes):
     said, _ = run("rank", *files, "-o", "all.csv", "--n-top", 1)
     rows = rows_of("all.csv")
     assert (
-        list(rows[0]) == ["user", "rank", "item", "wins", "low", "high"]
+        list(rows[0]) == ["user", "position", "item", "win_rate", "low", "high"]
         and "Wrote all.csv: 25 rankings." in said
     )
     assert [row["item"] for row in rows] == [
         ranking[0].item for ranking in mm.rank(TWO, votes, n_top=1)
     ]
     run("rank", files[0], "-o", "anybody.parquet", "--quiet")
-    assert pq.read_table("anybody.parquet").column_names == ["rank", "item", "wins", "low", "high"]
+    assert pq.read_table("anybody.parquet").column_names == [
+        "position",
+        "item",
+        "win_rate",
+        "low",
+        "high",
+    ]
 
 
 def test_a_wrong_name_brings_the_nearest(files):

@@ -268,6 +268,8 @@ def test_steps_are_declared_once_and_travel_by_name():
     import_all()
     assert len(STEPS) > 40
     for name, step in STEPS.items():
+        if not step.function.__module__.startswith("mallowmix."):
+            continue  # declared by a test or by a page of the documentation
         assert step.name == name and pickle.loads(pickle.dumps(step)) is step
     with pytest.raises(ValueError, match="two steps are called 'count pairs'"):
         reduce_step("count pairs")(test_steps_are_declared_once_and_travel_by_name)

@@ -138,7 +138,8 @@ def test_memory_decides_how_many_threads_have_room():
     assert engine._room(200, 20) >= 2
     with pytest.raises(
         OptionError,
-        match=r"memory is 300MB; 50 components of 400 items need about [\d,]+MB of work arrays",
+        match=r"memory is '300MB'; it must be at least [\d,]+MB for the work arrays of "
+        r"50 components and 400 items\. Raise it, or lower n_components\.",
     ):
         DiskEngine(1, memory="300MB")._room(400, 50)
 
@@ -170,7 +171,7 @@ def test_engines_by_name():
         OptionError, match="engine is 'cloud'; it must be one of 'threads', 'disk', 'dask', 'gpu'"
     ):
         make_engine("cloud")
-    with pytest.raises(OptionError, match="scheduler goes with the engine dask, not with disk"):
+    with pytest.raises(OptionError, match='scheduler goes with engine="dask", not with disk'):
         make_engine("disk", scheduler="tcp://127.0.0.1:1")
 
 

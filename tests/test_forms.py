@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mallowmix as mm
+from mallowmix.infer.user_results import Predictions, Weights
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.model_file import dumps
 from mallowmix.readers import read, read_comparisons
@@ -292,15 +293,16 @@ def test_tables_come_out_in_the_callers_kind(like):
     )
     assert type(found) is kind and read_comparisons(found) == TRUTH
     theta = np.full((TRUTH.n_users, 2), 0.5)
-    assert type(mm.weights_frame(TRUTH, theta, like)) is kind
-    pairs = [("tea", "milk"), ("milk", "water")]
-    assert type(mm.predictions_frame(TRUTH, pairs, theta, like)) is kind
+    assert type(Weights(TRUTH.users, theta).to_frame(like)) is kind
+    pairs = (("tea", "milk"), ("milk", "water"))
+    assert type(Predictions(TRUTH.users, pairs, theta).to_frame(like)) is kind
 
 
 def test_frames_hold_labels():
     theta = np.array([[0.25, 0.75], [1.0, 0.0]])
-    rows = mm.weights_frame(["ann", "bob"], theta).to_pylist()
+    users = np.array(["ann", "bob"], object)
+    rows = Weights(users, theta).to_frame().to_pylist()
     assert rows[0] == {"user": "ann", "component_1": 0.25, "component_2": 0.75}
-    rows = mm.predictions_frame(["ann", "bob"], [("x", "y"), ("y", "z")], theta).to_pylist()
+    rows = Predictions(users, (("x", "y"), ("y", "z")), theta).to_frame().to_pylist()
     assert rows[1] == {"user": "ann", "first": "y", "second": "z", "probability": 0.75}
     assert rows[2] == {"user": "bob", "first": "x", "second": "y", "probability": 1.0}

@@ -120,7 +120,8 @@ def test_what_cannot_be_asked():
         (
             "completion",
             {"include_mu": True},
-            "include_mu goes with the methods left-to-right and importance",
+            r"include_mu is no option of method=\"completion\".*"
+            "it goes with 'left-to-right' and 'importance'",
         ),
         ("importance", {"unknown_items": "keep"}, "unknown_items is 'keep'"),
     ):
@@ -136,17 +137,17 @@ def test_options_by_name_are_those_of_their_method():
         (
             "importance",
             {"form": "filter"},
-            "form is no option of the method 'importance'; it goes with 'left-to-right'",
+            "form is no option of method=\"importance\"; it goes with 'left-to-right'",
         ),
         (
             "left-to-right",
             {"given": 0.2},
-            "given is no option of the method 'left-to-right'; it goes with 'completion'",
+            "given is no option of method=\"left-to-right\"; it goes with 'completion'",
         ),
         (
             "completion",
             {"n_particles": 2},
-            "n_particles is no option of the method 'completion'; "
+            'n_particles is no option of method="completion"; '
             "it goes with 'left-to-right' and 'importance'",
         ),
     ):

@@ -245,6 +245,6 @@ def test_the_command(votes, few_are_many, tmp_path, monkeypatch):
             ["--engine", "threads", "--memory", "2GB"],
             "--memory, --cache and several files are for data on disk",
         ),
-        (["--memory", "2GB", "--ties", "half"], "--ties needs the votes in memory"),
+        (["--memory", "2GB", "--ties", "half"], "--ties needs the comparisons in memory"),
     ):
         assert message in " ".join(run("intervals", "model.m4", "votes", *words, code=2)[1].split())

@@ -236,4 +236,6 @@ def test_what_cannot_be_drawn_is_said(files):
         "--component",
         9,
     )
-    assert "--component is 9, but the model has 3" in run(*words, code=2)[1]
+    assert (
+        "--component is 9; it must be at most 3, the number of components" in run(*words, code=2)[1]
+    )

@@ -138,7 +138,7 @@ def test_no_pairs_nobody_and_numbers_for_labels():
     comparisons = TWO.sample(3, 4).comparisons
     assert mm.predict(TWO, comparisons, []).shape == (3, 0)
     assert mm.predict(TWO, comparisons.take_users([]), PAIRS).shape == (0, 4)
-    assert mm.rank(TWO, comparisons.take_users([])) == []
+    assert list(mm.rank(TWO, comparisons.take_users([]))) == []
     numbered = mm.M4([[0, 1, 2]], [0.5], [1.0], [1, 2, 3])
     assert mm.predict(numbered, None, [(1, "2"), ("1", 2)]).tolist() == [
         [numbered.beta()[0, 0, 1]] * 2
@@ -153,7 +153,7 @@ def test_threads_rows_and_company_play_no_part():
         mm.rank(model, comparisons, n_draws=20, n_jobs=1),
     )
     assert found.tobytes() == mm.predict(model, comparisons, PAIRS, n_jobs=3).tobytes()
-    assert ranked == mm.rank(model, comparisons, n_draws=20, n_jobs=3)
+    assert list(ranked) == list(mm.rank(model, comparisons, n_draws=20, n_jobs=3))
     alone = comparisons.take_users([41])
     np.testing.assert_allclose(mm.predict(model, alone, PAIRS)[0], found[41], rtol=1e-12)
     assert [(line.item, line.low, line.high) for line in mm.rank(model, alone, n_draws=20)[0]] == [
@@ -234,8 +234,8 @@ def test_the_population_has_one_ranking_without_range():
 def test_top_and_small_models():
     comparisons = TWO.sample(3, 6, seed=5).comparisons
     full, top = mm.rank(TWO, comparisons), mm.rank(TWO, comparisons, n_top=2)
-    assert top == [ranking[:2] for ranking in full]
-    assert mm.rank(TWO, comparisons, n_top=99) == full
+    assert list(top) == [ranking[:2] for ranking in full]
+    assert list(mm.rank(TWO, comparisons, n_top=99)) == list(full)
     pair = mm.M4([[0, 1], [1, 0]], [0.1, 0.1], [1.0, 1.0], "ab")
     votes = mm.Comparisons.from_arrays(["u"], ["b"], ["a"], [9])
     for calibration in (Calibration(), BOTH, Calibration(vertex_share=1)):

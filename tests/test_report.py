@@ -41,7 +41,7 @@ NASTY = [
     "$x^2$",
     "Unbreakable" * 12,
 ]
-QUICK = {"replicates": 0, "choose": False, "refit": False, "simulations": 0}
+QUICK = {"n_replicates": 0, "choose_k": False, "refit": False, "n_simulations": 0}
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 
 
@@ -300,7 +300,7 @@ def test_no_person_is_named(dishes):
 
 
 def test_the_same_bytes_on_any_number_of_threads(dishes):
-    options = QUICK | {"refit": True, "replicates": 10}
+    options = QUICK | {"refit": True, "n_replicates": 10}
     one, two = (
         make_report(dishes.model, dishes.comparisons, **options, n_jobs=n_jobs).html()
         for n_jobs in (1, 2)

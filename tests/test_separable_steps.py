@@ -78,9 +78,7 @@ def test_ddp_halves_its_radius_until_there_are_enough_vertices():
 
 def test_ddp_says_when_the_data_shows_fewer_vertices():
     _, E = exact(Q=4, K=2)
-    with pytest.raises(
-        FitError, match=r"show \d of the 9 vertices: lower the number of components"
-    ):
+    with pytest.raises(FitError, match=r"show \d of the 9 vertices: lower n_components"):
         ddp_pairs(E, np.flatnonzero(E.present), 9, zeta=50.0)
 
 

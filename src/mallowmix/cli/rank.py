@@ -33,8 +33,8 @@ def rank_command(
         typer.Option(
             "-o",
             "--output",
-            help="A table: user, rank, item, wins, low, high (.csv or .parquet). Without --user, "
-            "the rankings of all users.",
+            help="A table: user, position, item, win_rate, low, high (.csv or .parquet). Without "
+            "--user, the rankings of all users.",
             show_default=False,
         ),
     ] = None,

@@ -115,14 +115,15 @@ def as_options(method: str | FitOptions) -> FitOptions:
 def options_from(method: str, values: dict[str, Any]) -> FitOptions:
     """The options of a method from values by name; an option of the other method is refused."""
     check_choice("method", method, tuple(OPTIONS))
+    names = _names(OPTIONS[method])
     for name, value in values.items():
-        if name not in _names(OPTIONS[method]):
+        if name not in names:
             owners = [repr(other) for other in OPTIONS if name in _names(OPTIONS[other])]
             raise OptionError(
                 Option(name),
                 " is no option of ",
                 Option("method", method),
-                f"; it goes with {joined(owners)}.",
+                f"; it goes with {joined(owners)}." if owners else f", which has {joined(names)}.",
                 option=name,
                 value=value,
                 expected=f"left out with the method {method!r}",

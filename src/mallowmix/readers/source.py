@@ -193,7 +193,9 @@ def read_as(
     check_columns(columns, list(ROLE_NAMES))
     found = _read(source, format, columns, query, options)
     notes = () if format is not None else _recognised(found, columns or {}, _title(source))
-    comparisons = replace(found.comparisons, frame_kind=frame_kind(source))
+    comparisons = found.comparisons
+    if comparisons is not source:
+        comparisons = replace(comparisons, frame_kind=frame_kind(source))
     all_notes = (*notes, *found.notes)
     return replace(found, comparisons=comparisons, format_given=format is not None, notes=all_notes)
 

@@ -123,14 +123,15 @@ def as_heldout_options(method: HeldoutMethod | HeldoutOptions) -> HeldoutOptions
 def heldout_options_from(method: str, values: dict[str, Any]) -> HeldoutOptions:
     """The options of a method from values by name; an option of another method is refused."""
     check_choice("method", method, tuple(OPTIONS))
+    names = _names(OPTIONS[method])
     for name, value in values.items():
-        if name not in _names(OPTIONS[method]):
+        if name not in names:
             owners = [repr(each) for each, kind in OPTIONS.items() if name in _names(kind)]
             raise OptionError(
                 Option(name),
                 " is no option of ",
                 Option("method", method),
-                f"; it goes with {joined(owners)}.",
+                f"; it goes with {joined(owners)}." if owners else f", which has {joined(names)}.",
                 option=name,
                 value=value,
                 expected=f"left out with the method {method!r}",
