@@ -216,7 +216,9 @@ def timed_fit(
     table, alpha = gpu_fit.beta_table(truth.sigma, np.full(K, 0.5)), np.full(K, 0.1)
     gamma: list[Any] = [None] * len(batches)
     passes = {
-        "counts": _seconds(lambda: [device.batch_pair_counts(on, batch) for batch in batches], wait),
+        "counts": _seconds(
+            lambda: [device.batch_pair_counts(on, batch) for batch in batches], wait
+        ),
         "moment": _seconds(lambda: moment.apply(V), wait),
         "e_step": _seconds(lambda: gpu_fit.e_step(on, batches, table, alpha, gamma), wait, 3),
     }
