@@ -1,9 +1,9 @@
 """Calibration by validation on users: what to make of one comparison, and of the prior, so that predictions hold up.
 
-A learnt model is too sure of a user. Comparisons made from one ranking, or from ratings, repeat each other;
-the learnt prior is sharper than people are; and some people hold one component alone. How much of each is
-true is read off users themselves: part of their comparisons is given, the rest is predicted, and the
-calibration that predicts best is kept.
+A learnt model is too sure of a user. Comparisons made from one ranking, or from ratings, repeat
+each other; the learnt prior is sharper than people are; and some people hold one component alone.
+How much of each is true is read off users themselves: part of their comparisons is given, the
+rest is predicted, and the calibration that predicts best is kept.
 """
 
 import warnings
@@ -35,7 +35,8 @@ _ROUNDS = 3  # of going through the settings one after the other
 _MANY = 300  # users of whom one split is enough
 _MOST_SPLITS = 12
 _MOST_FITS = 4  # enough members to see how far their average can be relied on
-# A setting must gain so many nats, and so many standard errors of its gain, or the simpler one stays.
+# A setting must gain so many nats, and so many standard errors of its gain, or the simpler one
+# stays.
 _LEAST, _SURE = (0.0005, 1.0)
 
 
@@ -58,11 +59,13 @@ def calibrate(
     model : FittedModel or M4
         What to calibrate.
     comparisons : Comparisons
-        Of users whom the model has not seen. If they are the very data that it was fitted to, a model is
-        fitted in the same way to two thirds of the users, and its calibration on the others is taken.
+        Of users whom the model has not seen. If they are the very data that it was fitted to, a
+        model is fitted in the same way to two thirds of the users, and its calibration on the
+        others is taken.
     split : {"auto", "items", "comparisons"}
-        What is held out of a user (`heldout`); "auto" holds items out where that leaves enough to predict
-        (pairs of two items not compared before are what a new question is like), else comparisons.
+        What is held out of a user (`heldout`); "auto" holds items out where that leaves enough to
+        predict (pairs of two items not compared before are what a new question is like), else
+        comparisons.
     given : float
         The part that is given.
     spam : bool

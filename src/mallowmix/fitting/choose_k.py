@@ -36,10 +36,13 @@ _LEAST_PEOPLE = 8  # fewer cannot be cut into folds and halves that say anything
 class KRow:
     """What speaks for one number of components.
 
-    log_likelihood_per_comparison : of held-out comparisons of people the model was not learnt from (a coin has −log 2), with its
+    log_likelihood_per_comparison : of held-out comparisons of people the model was not learnt
+    from (a coin has −log 2), with its
         standard_error over people
-    difference : to the best number tried, 0 for that one; difference_error is its standard error, by pairing people
-    agreement : two halves of the people, a model from each, components matched: the fraction of pairs of items that the two put
+    difference : to the best number tried, 0 for that one; difference_error is its standard error,
+    by pairing people
+    agreement : two halves of the people, a model from each, components matched: the fraction of
+    pairs of items that the two put
         in the same order, for the component that agrees least (a guess agrees in .5)
     agreements : the same for every component, most first
     smallest_share : of a component, the mean over the folds
@@ -63,10 +66,12 @@ class KRow:
 class Choice:
     """A number of components, and why.
 
-    k : None only where nothing can be said: no number of rankings, not even one, predicts new people better than a coin and is
+    k : None only where nothing can be said: no number of rankings, not even one, predicts new
+    people better than a coin and is
         found again in both halves of them
     reason : one sentence; "cannot tell: …" where k is None
-    certain : the spectrum alone shows the same number, fewer components predict worse and none better, by two standard errors
+    certain : the spectrum alone shows the same number, fewer components predict worse and none
+    better, by two standard errors
     table : one row for each number tried
     """
 
@@ -128,15 +133,18 @@ def choose_k(
 ) -> Choice:
     """Recommend a number of components, K, with its reason.
 
-    ks : the numbers to try, as far as people and items allow; one component is always tried too, as what more must beat
+    ks : the numbers to try, as far as people and items allow; one component is always tried too,
+    as what more must beat
     n_folds : people are split into so many parts, each predicted by a model learnt from the others
-    refine : how far each model is refined (`fit`); "short" tells numbers apart as well as "full", in a third of the time
+    refine : how far each model is refined (`fit`); "short" tells numbers apart as well as "full",
+    in a third of the time
     seed, n_jobs, progress : as in `fit`
 
-    A number of components is supported when each of them is found again in both halves of the people (three pairs in four in the
-    same order), its last eigenvalue is above the noise, and it predicts new people better than a coin (by two standard errors).
-    Of the supported numbers the smallest is recommended that predicts as well as the best of them, to one standard error of the
-    difference, paired by person.
+    A number of components is supported when each of them is found again in both halves of the
+    people (three pairs in four in the same order), its last eigenvalue is above the noise, and it
+    predicts new people better than a coin (by two standard errors). Of the supported numbers the
+    smallest is recommended that predicts as well as the best of them, to one standard error of
+    the difference, paired by person.
     """
     wanted = _checked(ks, n_folds)
     seed = int(as_key(seed))

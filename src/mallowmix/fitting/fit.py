@@ -58,14 +58,14 @@ def fit(
     n_components : int or "auto"
         K, the number of shared rankings; "auto" reads it off the spectrum (method "spectral").
     method : {"spectral", "projections"}, SpectralOptions or ProjectionsOptions
-        "spectral", near the statistical limit, or "projections", the paper's Algorithm 1; to set options
-        of a method, give its `SpectralOptions` or `ProjectionsOptions`.
+        "spectral", near the statistical limit, or "projections", the paper's Algorithm 1; to set
+        options of a method, give its `SpectralOptions` or `ProjectionsOptions`.
     components : {"mallows", "bradley-terry"}
-        A ranking and a dispersion for each component, or Bradley–Terry scores learnt from there on, which
-        bend more and have no dispersion.
+        A ranking and a dispersion for each component, or Bradley–Terry scores learnt from there
+        on, which bend more and have no dispersion.
     n_fits : int
-        With more than one, further fits of parts of the data, with neighbouring K, become the model's
-        ensemble: predictions are averaged over all of them.
+        With more than one, further fits of parts of the data, with neighbouring K, become the
+        model's ensemble: predictions are averaged over all of them.
     seed : int
         The same seed and data give the same model, on any number of threads.
     n_jobs : int
@@ -78,7 +78,8 @@ def fit(
     Returns
     -------
     FittedModel
-        The model; whatever limits the answer is given as a warning and kept in ``model.report.notes``.
+        The model; whatever limits the answer is given as a warning and kept in
+        ``model.report.notes``.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Members of an ensemble: further fits of the same data, to average predictions over.
 
-One fit is one of many local optima that are nearly as good. Each member is learnt from a random half of
-every user's comparisons (all of theirs where they have few), with a number of components near the wanted
-one.
+One fit is one of many local optima that are nearly as good. Each member is learnt from a random
+half of every user's comparisons (all of theirs where they have few), with a number of components
+near the wanted one.
 """
 
 from collections.abc import Callable

@@ -41,17 +41,17 @@ def update(
 ) -> FittedModel:
     """Learn on from a fitted model: the same components, moved to where these comparisons want them.
 
-    Items that the model does not know are put in the middle of every ranking, from where the likelihood
-    moves them; items that nobody compares any more stay where they are among the others. Not for another
-    number of components: `fit` anew.
+    Items that the model does not know are put in the middle of every ranking, from where the
+    likelihood moves them; items that nobody compares any more stay where they are among the
+    others. Not for another number of components: `fit` anew.
 
     Parameters
     ----------
     model : FittedModel or M4
         From `fit`, `load`, or an earlier `update`.
     comparisons : Comparisons
-        All that should count. A model remembers rankings, not comparisons: pass old and new ones together
-        if both should count, the new ones alone if the old are out of date.
+        All that should count. A model remembers rankings, not comparisons: pass old and new ones
+        together if both should count, the new ones alone if the old are out of date.
     seed, n_jobs, engine, progress
         As in `fit`.
 
@@ -130,8 +130,8 @@ def _refined(
     all_blocks = make_blocks(data)
     work = start_work(data, all_blocks, engine, seed, progress)
     components = MallowsComponents(np.array(model.sigma), np.array(model.phi))
-    # Expected counts would only blur rankings that are nearly right; but they bring new items from the
-    # middle near their positions.
+    # Expected counts would only blur rankings that are nearly right; but they bring new items
+    # from the middle near their positions.
     first = variational_em(
         work.blocks,
         components,

@@ -1,9 +1,10 @@
 """How likely a person's comparisons are: log ∫ Π_t (Σ_k θ_k β_tk)^x_t Dirichlet(θ; α) dθ, by assumed-density filtering.
 
-Tokens come one by one. After each, the posterior is a mixture of K Dirichlets; one Dirichlet with its means and the sum of its
-variances takes its place (Minka 2001), and what the token was given is multiplied up. It errs by some tenths of a nat either way,
-where the usual variational bound is low by half a nat (K = 2) to six (K = 5). The tokens are taken from the least telling one up
-and back again, in an order that names of items have no part in, and the two answers are averaged.
+Tokens come one by one. After each, the posterior is a mixture of K Dirichlets; one Dirichlet with
+its means and the sum of its variances takes its place (Minka 2001), and what the token was given
+is multiplied up. It errs by some tenths of a nat either way, where the usual variational bound is
+low by half a nat (K = 2) to six (K = 5). The tokens are taken from the least telling one up and
+back again, in an order that names of items have no part in, and the two answers are averaged.
 """
 
 import numba as nb

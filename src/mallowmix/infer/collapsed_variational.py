@@ -1,12 +1,14 @@
 """What comparisons say of a person's weights: the posterior mean of θ, by collapsed variational inference.
 
-Every token n has probabilities r_nk of the component that it came from, given those of the person's other tokens:
+Every token n has probabilities r_nk of the component that it came from, given those of the
+person's other tokens:
 
     r_nk ∝ β_(w_n),k (α_k + e Σ_{n' ≠ n} r_n'k),      E θ_k = (α_k + e Σ_n r_nk) / (α₀ + e N),
 
-with e the likelihood weight of one token. It is as sure of itself as sampling would be, where the usual variational answer is far too
-sure, and it gives the same number every time. A share of the people may hold one component alone (`Calibration.vertex_share`): their
-part of the posterior is exact, and is weighed against the other part by how likely each makes the comparisons.
+with e the likelihood weight of one token. It is as sure of itself as sampling would be, where the
+usual variational answer is far too sure, and it gives the same number every time. A share of the
+people may hold one component alone (`Calibration.vertex_share`): their part of the posterior is
+exact, and is weighed against the other part by how likely each makes the comparisons.
 """
 
 import numba as nb
@@ -74,7 +76,8 @@ def vertex_posterior(block: Block, prepared: PreparedModel, weight: Array) -> tu
 def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, tol):
     """(M, K) α + e Σ_n weight_n r_n of everybody, and how many still moved by more than tol of their sum.
 
-    A row of weight w stands for w tokens with the same r, each of which leaves itself out (for w < 1, its weight).
+    A row of weight w stands for w tokens with the same r, each of which leaves itself out (for w
+    < 1, its weight).
     """
     M, K = len(starts) - 1, len(alpha)
     counts, n_moving = np.empty((M, K)), 0
@@ -148,8 +151,9 @@ def _responsibilities(b, w, likelihood_weight, alpha, r, old, new):
 def leap(start, once, twice, least, most):
     """Go on from a point and its next two as their steps shrink: SQUAREM (Varadhan and Roland 2008), in place of `start`.
 
-    x + 2a r + a² v with r the first step, v how it changed, a = |r| / |v| from 1 (which gives `twice`) to `most`; a coordinate
-    keeps a tenth at least of what `twice` has above its `least` value. Who leaps halves `most` when steps grow: it comes to rest.
+    x + 2a r + a² v with r the first step, v how it changed, a = |r| / |v| from 1 (which gives
+    `twice`) to `most`; a coordinate keeps a tenth at least of what `twice` has above its `least`
+    value. Who leaps halves `most` when steps grow: it comes to rest.
     """
     rr, vv = 0.0, 0.0
     for k in range(len(start)):

@@ -1,9 +1,11 @@
 """Draws of a person's weights from their posterior, by collapsed Gibbs sampling; and the intervals that they give.
 
-The posterior is p(θ) Π_n (Σ_k θ_k β_(w_n),k)^x_n, the power x_n the row's weight times the calibration's likelihood weight. Whole powers
-are tokens of Gibbs sampling; where one is not whole, see `infer.tempered_draws`. The prior's vertices have their part, too.
+The posterior is p(θ) Π_n (Σ_k θ_k β_(w_n),k)^x_n, the power x_n the row's weight times the
+calibration's likelihood weight. Whole powers are tokens of Gibbs sampling; where one is not
+whole, see `infer.tempered_draws`. The prior's vertices have their part, too.
 
-A person's draws depend on the seed and on their own comparisons alone, not on who else is looked at or in which order.
+A person's draws depend on the seed and on their own comparisons alone, not on who else is looked
+at or in which order.
 """
 
 from collections.abc import Iterator

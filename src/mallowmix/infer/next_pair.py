@@ -1,7 +1,8 @@
 """The question that tells most about a person: the pair whose answer carries most information on their weights.
 
-Every open pair is first given its information roughly, in single precision and with a polynomial for the entropy, which is never
-off by more than 2 · 10⁻⁴; only those that could still be the best are looked at exactly. The answer is that of looking at all.
+Every open pair is first given its information roughly, in single precision and with a polynomial
+for the entropy, which is never off by more than 2 · 10⁻⁴; only those that could still be the best
+are looked at exactly. The answer is that of looking at all.
 """
 
 from collections.abc import Iterable
@@ -26,7 +27,8 @@ _PAIRS = 1 << 14  # looked at together
 # the most that the rough information can be off: twice 7.6e-5 for the polynomial, the rest for
 # single precision
 _OFF = 2e-4
-# A minimax fit of the entropy on w ∈ [0.02, 1], that is p ∈ [10⁻⁴, 1 − 10⁻⁴], but for its constant −0.000556, which cancels.
+# A minimax fit of the entropy on w ∈ [0.02, 1], that is p ∈ [10⁻⁴, 1 − 10⁻⁴], but for its
+# constant −0.000556, which cancels.
 _C1, _C2, _C3, _C4, _C5, _C6 = np.array(
     [0.04487399, 1.55471812, -2.20704851, 2.47162701, -1.60897666, 0.43858431], np.float32
 )
@@ -54,11 +56,12 @@ def next_pair(
 ) -> list[Question]:
     """What to ask one person next, the most telling first: at most `n_best` questions, none that they have answered.
 
-    comparisons : those of one person (`votes.of("u17")`); of nobody yet: an empty one with that user
+    comparisons : those of one person (`votes.of("u17")`); of nobody yet: an empty one with that
+    user
     answered : further pairs not to ask, in either order: those skipped as "can't decide", say
 
-    The information is I(answer; θ) = H(E p) − E H(p), with p = Σ_k θ_k β_(i,j),k and θ drawn from the posterior. An empty list
-    says that every pair has been answered.
+    The information is I(answer; θ) = H(E p) − E H(p), with p = Σ_k θ_k β_(i,j),k and θ drawn from
+    the posterior. An empty list says that every pair has been answered.
     """
     check_at_least("n_best", n_best, 1)
     check_at_least("n_draws", n_draws, 2)
@@ -91,7 +94,8 @@ def most_telling(
     """Which of the pairs `codes` (i · Q + j) tell most, the best first, and what each tells; equal ones in the given order.
 
     theta : (S, K) draws of one person's weights
-    beta : (Q², K) probabilities of ordered pairs, from 10⁻⁴ to 1 − 10⁻⁴ (`infer.collapsed_variational.prepare`)
+    beta : (Q², K) probabilities of ordered pairs, from 10⁻⁴ to 1 − 10⁻⁴
+    (`infer.collapsed_variational.prepare`)
     narrow : the same in single precision, where there is someone to keep it for the next call
     """
     near = np.arange(len(codes))

@@ -35,15 +35,16 @@ def predict(
 ) -> Predictions:
     """The probability that each user prefers the first of each pair to the second.
 
-    Σ_k β_(i,j),k E[θ_k | what the user preferred]: averaged over what is not known of θ, and over the
-    model's ensemble, with its calibration. The two orders of a pair add up to one.
+    Σ_k β_(i,j),k E[θ_k | what the user preferred]: averaged over what is not known of θ, and over
+    the model's ensemble, with its calibration. The two orders of a pair add up to one.
 
     Parameters
     ----------
     model : FittedModel or M4
         What predicts.
     comparisons : Comparisons, whatever `read_comparisons` takes, or None
-        What is known of the users, one row of the answer each; None asks for the population, one row.
+        What is known of the users, one row of the answer each; None asks for the population, one
+        row.
     pairs : iterable of two labels
         What to predict.
     unknown_items : {"error", "drop"}

@@ -15,7 +15,8 @@ from mallowmix.typing import Array
 class PreparedModel(NamedTuple):
     """β, prior and calibration of one model.
 
-    beta : (Q², K) probability of each ordered pair, kept away from 0 and 1 (`model.least_beta`); a last column of ½ where there is spam
+    beta : (Q², K) probability of each ordered pair, kept away from 0 and 1 (`model.least_beta`);
+    a last column of ½ where there is spam
     alpha, share : (K,) the Dirichlet part of the prior, and the probabilities of the vertices
     """
 

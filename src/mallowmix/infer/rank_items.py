@@ -41,9 +41,9 @@ def rank(
     n_top : int
         So many items of each ranking.
     level : float
-        How probable it is that an item's position lies from `low` to `high`, over what is not known of θ.
-        The model itself is taken for certain (for that, see `intervals`); the population's θ is its mean,
-        so its positions have no range.
+        How probable it is that an item's position lies from `low` to `high`, over what is not
+        known of θ. The model itself is taken for certain (for that, see `intervals`); the
+        population's θ is its mean, so its positions have no range.
     n_draws : int
         How many draws of θ a range rests on.
     unknown_items : {"error", "drop"}

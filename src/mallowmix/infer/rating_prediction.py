@@ -1,12 +1,15 @@
 """Ratings predicted from comparisons: how many stars a person will give a thing, from how it compares with what they rated.
 
-With p_j the probability that the person prefers the thing to the j-th thing they rated (r_j stars), two rules:
+With p_j the probability that the person prefers the thing to the j-th thing they rated (r_j
+stars), two rules:
 
-    posterior   p(s) ∝ h(s) exp{ τ [ Σ_{r_j<s} log p_j + Σ_{r_j>s} log(1−p_j) + ½ Σ_{r_j=s} (log p_j + log(1−p_j)) ] }
-    printed     p(s) ∝ Π_{r_j<s} p_j Π_{r_j>s} (1−p_j), of which the paper takes the largest; ties are ignored
+    posterior   p(s) ∝ h(s) exp{ τ [ Σ_{r_j<s} log p_j + Σ_{r_j>s} log(1−p_j) + ½ Σ_{r_j=s} (log
+    p_j + log(1−p_j)) ] } printed     p(s) ∝ Π_{r_j<s} p_j Π_{r_j>s} (1−p_j), of which the paper
+    takes the largest; ties are ignored
 
-h is the person's histogram of stars plus c pseudo-counts of everybody's. τ = a / (n + b), with n things rated, stands for the
-dependence of comparisons that come from one set of ratings: n of them say about as much as a independent ones.
+h is the person's histogram of stars plus c pseudo-counts of everybody's. τ = a / (n + b), with n
+things rated, stands for the dependence of comparisons that come from one set of ratings: n of
+them say about as much as a independent ones.
 """
 
 import warnings
@@ -37,8 +40,10 @@ class RatingPrediction:
 
     scale : (S,) the levels, worst first
     distribution : (n, S) the probability of each level
-    basis : (n,) "comparisons" where the thing was compared with things the person rated; "histogram" where there was nothing to
-        compare (the model does not know the thing, or nothing the person rated); "population" where the person rated nothing
+    basis : (n,) "comparisons" where the thing was compared with things the person rated;
+    "histogram" where there was nothing to
+        compare (the model does not know the thing, or nothing the person rated); "population"
+        where the person rated nothing
     """
 
     scale: Array
@@ -78,13 +83,17 @@ def predict_ratings(
 
     ratings : what is known: columns user, item, rating (a tuple of three, a mapping, a dataframe)
     targets : what is asked: columns user, item
-    rule : "posterior", a calibrated distribution over the levels, or "printed", the paper's rule (its prediction is `mode`)
-    scale : the levels from worst to best, numbers or labels, where not those that occur (see `rating_table`)
-    a, b, c : of the posterior: how many independent comparisons a person's ratings are worth at most, with how many ratings half
+    rule : "posterior", a calibrated distribution over the levels, or "printed", the paper's rule
+    (its prediction is `mode`)
+    scale : the levels from worst to best, numbers or labels, where not those that occur (see
+    `rating_table`)
+    a, b, c : of the posterior: how many independent comparisons a person's ratings are worth at
+    most, with how many ratings half
         of that is reached, and the pseudo-counts of everybody's histogram
 
-    p_j = Σ_k β_(i,j),k E[θ_k | the person's comparisons], averaged over the model's further fits, with its calibration; p(s)
-    takes the product of these, as if comparisons were independent given the person. A rating of the target itself is left out.
+    p_j = Σ_k β_(i,j),k E[θ_k | the person's comparisons], averaged over the model's further fits,
+    with its calibration; p(s) takes the product of these, as if comparisons were independent
+    given the person. A rating of the target itself is left out.
     """
     check_choice("rule", rule, RULES)
     for name, value in (("a", a), ("b", b), ("c", c)):

@@ -1,12 +1,15 @@
 """Draws of a person's weights where a comparison counts for a part of one: p(θ) Π_t (Σ_k θ_k β_tk)^x_t with any powers x.
 
-With whole powers the components z of the tokens can be drawn one by one and θ left out (`infer.gibbs_draws`); with others they cannot.
-So θ itself moves, two components i and j at a time, by Metropolis's rule. Their common weight stays, u = θ_i / (θ_i + θ_j) is
-proposed, and one of two proposals is taken at random:
+With whole powers the components z of the tokens can be drawn one by one and θ left out
+(`infer.gibbs_draws`); with others they cannot. So θ itself moves, two components i and j at a
+time, by Metropolis's rule. Their common weight stays, u = θ_i / (θ_i + θ_j) is proposed, and one
+of two proposals is taken at random:
 
-- by the prior, u ~ Beta(α_i, α_j), accepted with Π_t (L'_t / L_t)^x_t, L_t = Σ_k θ_k β_tk: from one end to the other at once;
-- by the tokens, z_t ~ θ_k β_tk / L_t and u ~ Beta(α_i + Σ_{z=i} x_t, α_j + Σ_{z=j} x_t), accepted with
-  Π_t (L'_t / L_t)^(x_t − 1) Π_{z_t = i or j} (θ'_z / θ_z)^(1 − x_t), which is one where the powers are: near where θ is.
+- by the prior, u ~ Beta(α_i, α_j), accepted with Π_t (L'_t / L_t)^x_t, L_t = Σ_k θ_k β_tk: from
+  one end to the other at once;
+- by the tokens, z_t ~ θ_k β_tk / L_t and u ~ Beta(α_i + Σ_{z=i} x_t, α_j + Σ_{z=j} x_t),
+  accepted with Π_t (L'_t / L_t)^(x_t − 1) Π_{z_t = i or j} (θ'_z / θ_z)^(1 − x_t), which is one
+  where the powers are: near where θ is.
 """
 
 import numba as nb

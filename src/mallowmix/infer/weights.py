@@ -40,9 +40,10 @@ def weights(
     comparisons : Comparisons, or whatever `read_comparisons` takes
         What is known of the users; comparisons from `store_comparisons` are read block by block.
     estimate : {"mean", "map"}
-        The posterior mean (`infer.collapsed_variational`), or the mode by EM, θ_k ∝ α_k + Σ_n w_n r_nk with
-        r_nk ∝ β_(w_n),k θ_k, which is the mode of log-ratios of θ (that of θ itself lies on the edge
-        whenever an α is below 1). The mean predicts better; the mode is a little quicker and surer.
+        The posterior mean (`infer.collapsed_variational`), or the mode by EM, θ_k ∝ α_k + Σ_n w_n
+        r_nk with r_nk ∝ β_(w_n),k θ_k, which is the mode of log-ratios of θ (that of θ itself
+        lies on the edge whenever an α is below 1). The mean predicts better; the mode is a little
+        quicker and surer.
     unknown_items : {"error", "drop"}
         What to do with comparisons of items that the model does not know.
     max_iter, tol : int, float

@@ -1,7 +1,8 @@
 """Annealing: a person's likelihood along its powers, from the prior (power 0) to the posterior (power 1).
 
-Particles θ are drawn from the prior, weighed by each small step up in the power, resampled when fewer than half are effective,
-and moved by Metropolis steps that leave the present power's distribution as it is. The product of the mean weights is p(w).
+Particles θ are drawn from the prior, weighed by each small step up in the power, resampled when
+fewer than half are effective, and moved by Metropolis steps that leave the present power's
+distribution as it is. The product of the mean weights is p(w).
 """
 
 import numba as nb
@@ -101,7 +102,8 @@ def _kept(W, L, step):
 def _move(log_theta, code, weight, beta, alpha, power, state):
     """Metropolis steps, each on how two components share what they have: x = θ_k / (θ_k + θ_j), a priori Beta(α_k, α_j).
 
-    On y = log x / (1 − x) the prior is x^α_k (1 − x)^α_j. Proposals: see `_proposal`. Gives the log-likelihood of where it ends.
+    On y = log x / (1 − x) the prior is x^α_k (1 − x)^α_j. Proposals: see `_proposal`. Gives the
+    log-likelihood of where it ends.
     """
     K, p = len(alpha), mixed(np.exp(log_theta), code, beta)
     new, L = np.empty(len(p)), weighted_log(p, weight)

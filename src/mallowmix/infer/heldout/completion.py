@@ -30,9 +30,9 @@ def completion(
 ) -> Heldout:
     """Predict part of each user's comparisons from the rest of them.
 
-    Each comparison has the probability Σ_k β_(w),k E[θ_k | given], with β kept away from 0 and 1 and the
-    model's calibration, averaged over its ensemble. What is given depends on the seed and the user's number
-    alone. `user_weight` plays no part.
+    Each comparison has the probability Σ_k β_(w),k E[θ_k | given], with β kept away from 0 and 1
+    and the model's calibration, averaged over its ensemble. What is given depends on the seed and
+    the user's number alone. `user_weight` plays no part.
     """
     chosen = options or CompletionOptions()
     comparisons = comparisons.with_items(model.items)

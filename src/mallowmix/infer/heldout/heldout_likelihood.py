@@ -42,10 +42,11 @@ def heldout(
     comparisons : Comparisons
         What is predicted; comparisons from `store_comparisons` are read block by block.
     method : {"left-to-right", "importance", "completion"}, or options of one of them
-        "left-to-right" and "importance" find the likelihood of all of a user's comparisons together,
-        p(w) = ∫ Π_n (Σ_k θ_k β_(w_n),k) Dir(θ; α) dθ, the one by a filter of particles, the other by draws
-        of θ, better for few comparisons; "completion" gives the model a part of them and predicts the
-        rest. To set options, give `LeftToRightOptions`, `ImportanceOptions` or `CompletionOptions`.
+        "left-to-right" and "importance" find the likelihood of all of a user's comparisons
+        together, p(w) = ∫ Π_n (Σ_k θ_k β_(w_n),k) Dir(θ; α) dθ, the one by a filter of particles,
+        the other by draws of θ, better for few comparisons; "completion" gives the model a part
+        of them and predicts the rest. To set options, give `LeftToRightOptions`,
+        `ImportanceOptions` or `CompletionOptions`.
     include_mu : bool
         Add Σ weight · log μ, the choice of pairs, with μ estimated from the pair counts of these
         comparisons; it cancels between models. Not with "completion".
@@ -57,8 +58,8 @@ def heldout(
     Returns
     -------
     Heldout
-        The log-likelihood per comparison (a coin has −log 2) with its standard error over users; that of the
-        method alone is ``details["monte_carlo_error"]`` (not with "completion").
+        The log-likelihood per comparison (a coin has −log 2) with its standard error over users;
+        that of the method alone is ``details["monte_carlo_error"]`` (not with "completion").
 
     Notes
     -----

@@ -18,20 +18,21 @@ class LeftToRightOptions:
     Parameters
     ----------
     form : {"filter", "mean-of-products", "product-of-means"}
-        "filter" resamples particles as it goes, so that its cost grows no faster than the comparisons do;
-        "mean-of-products" is right on average, but its noise grows with the number of comparisons;
-        "product-of-means" is what topic-model software often computes, the product over comparisons of
-        plain means over particles: too high or too low by an amount that no number of particles removes.
+        "filter" resamples particles as it goes, so that its cost grows no faster than the
+        comparisons do; "mean-of-products" is right on average, but its noise grows with the
+        number of comparisons; "product-of-means" is what topic-model software often computes, the
+        product over comparisons of plain means over particles: too high or too low by an amount
+        that no number of particles removes.
     n_particles : int
         How many to start with.
     max_particles : int
-        Two independent runs are made and their probabilities averaged; both are repeated with twice the
-        particles, up to so many (1,024 unless given, more for fewer than 4,096 comparisons), until they
-        agree.
+        Two independent runs are made and their probabilities averaged; both are repeated with
+        twice the particles, up to so many (1,024 unless given, more for fewer than 4,096
+        comparisons), until they agree.
     tol : float
-        When they do: the runs differ by less than `tol` a comparison, and so does the mean of logarithms
-        from the logarithm of the mean (the noise of a user's run lowers its logarithm, which adds up over
-        users though the differences cancel).
+        When they do: the runs differ by less than `tol` a comparison, and so does the mean of
+        logarithms from the logarithm of the mean (the noise of a user's run lowers its logarithm,
+        which adds up over users though the differences cancel).
     n_moves : int
         Gibbs moves of randomly chosen earlier components, so many for each comparison.
     """
@@ -65,8 +66,9 @@ class ImportanceOptions:
     Parameters
     ----------
     n_draws, max_draws, min_ess : int, int, float
-        A user's draws are doubled until they are worth `min_ess` independent ones, (Σw)² / Σw², or there are
-        `max_draws`; whoever falls short then is annealed (`infer.heldout.annealing`).
+        A user's draws are doubled until they are worth `min_ess` independent ones, (Σw)² / Σw²,
+        or there are `max_draws`; whoever falls short then is annealed
+        (`infer.heldout.annealing`).
     n_particles : int
         Of each of the two annealings of such a user, whose probabilities are averaged.
     """
@@ -93,8 +95,9 @@ class CompletionOptions:
     given : float
         The part that the model is given, at least 0 and below 1.
     split : {"comparisons", "items"}
-        "comparisons" holds out single comparisons at random; "items" holds out items, gives the comparisons
-        among the others and predicts those among the held-out ones, so that nothing predicted was seen.
+        "comparisons" holds out single comparisons at random; "items" holds out items, gives the
+        comparisons among the others and predicts those among the held-out ones, so that nothing
+        predicted was seen.
     """
 
     given: float = 0.5

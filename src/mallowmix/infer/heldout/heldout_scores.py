@@ -22,8 +22,9 @@ NOBODY: tuple[Part, ...] = ("nobody has any comparison of the model's items.",)
 class Heldout:
     """Log-likelihood per held-out comparison (a coin has −log 2), its standard error, and how much it rests on.
 
-    The standard error is clustered: a person's comparisons stand or fall together. n_users counts people with something held out.
-    `details` says how the number was found, in plain values; what it holds depends on the method.
+    The standard error is clustered: a person's comparisons stand or fall together. n_users counts
+    people with something held out. `details` says how the number was found, in plain values; what
+    it holds depends on the method.
     """
 
     log_likelihood_per_comparison: float

@@ -1,7 +1,8 @@
 """Importance sampling over a person's weights: p(w) = ∫ p(w | θ) Dir(θ; α) dθ by draws from near where the integrand is large.
 
-Draws come in equal parts from Dir(α + s(γ − α)), s = 1, ¼, 1/10 and 0 (the prior), with γ from a variational fit, which alone is
-too narrow. Each has the weight p(w | θ) Dir(θ; α) / q(θ), q being the mixture of the four.
+Draws come in equal parts from Dir(α + s(γ − α)), s = 1, ¼, 1/10 and 0 (the prior), with γ from a
+variational fit, which alone is too narrow. Each has the weight p(w | θ) Dir(θ; α) / q(θ), q being
+the mixture of the four.
 """
 
 from typing import Any
@@ -47,9 +48,9 @@ def importance(
 ) -> Heldout:
     """The likelihood of all of every user's comparisons, the weights θ integrated out over the model's Dirichlet prior.
 
-    A comparison of weight w, whole or not, enters as p(w | θ)^w. `user_weight` plays no part. `details` holds
-    the least and the median effective sample size of users who were not annealed, the number of those who
-    were, and the Monte-Carlo error of the answer.
+    A comparison of weight w, whole or not, enters as p(w | θ)^w. `user_weight` plays no part.
+    `details` holds the least and the median effective sample size of users who were not annealed,
+    the number of those who were, and the Monte-Carlo error of the answer.
     """
     chosen = options or ImportanceOptions()
     comparisons = comparisons.with_items(model.items)
@@ -135,7 +136,8 @@ def _fit(code, weight, beta, alpha):
 def _sample(code, weight, beta, alpha, gamma, draws, max_draws, least_ess, user, key):
     """Log mean weight, the variance of that, the effective sample size, the number of draws.
 
-    Dir(θ; α + s(γ − α)) / Dir(θ; α) = exp(c_s + s Σ_k (γ_k − α_k) log θ_k), and the weight is p(w | θ) over the mean of these.
+    Dir(θ; α + s(γ − α)) / Dir(θ; α) = exp(c_s + s Σ_k (γ_k − α_k) log θ_k), and the weight is p(w
+    | θ) over the mean of these.
     """
     J, state = len(_SCALES), _stream(_DRAW, user, 0, key)
     shapes, c, log_theta = np.empty((J, len(alpha))), np.empty(J), np.empty(len(alpha))

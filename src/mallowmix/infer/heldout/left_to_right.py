@@ -1,8 +1,9 @@
 """Left-to-right: the probability of all of a person's comparisons, one after the other, by a filter of particles.
 
-A particle holds the components z of the comparisons seen so far, as counts n_k. The next comparison has the probability
-p = Σ_k β_(w),k (α_k + n_k) / (α₀ + n), its own component is drawn from the summands, and log p(w) is the sum over comparisons of
-the logarithm of the particles' weighted mean of p. (Wallach, Murray, Salakhutdinov and Mimno, ICML 2009; Buntine, ACML 2009.)
+A particle holds the components z of the comparisons seen so far, as counts n_k. The next
+comparison has the probability p = Σ_k β_(w),k (α_k + n_k) / (α₀ + n), its own component is drawn
+from the summands, and log p(w) is the sum over comparisons of the logarithm of the particles'
+weighted mean of p. (Wallach, Murray, Salakhutdinov and Mimno, ICML 2009; Buntine, ACML 2009.)
 """
 
 import warnings
@@ -47,14 +48,15 @@ def left_to_right(
 ) -> Heldout:
     """The likelihood of all of every user's comparisons, the weights θ integrated out over the model's Dirichlet prior.
 
-    The filter weighs the particles by what they predicted and resamples them when fewer than half are
-    effective; it makes its Gibbs moves then, the other forms before every comparison. The work is
-    O(particles · comparisons · K · (1 + moves)).
+    The filter weighs the particles by what they predicted and resamples them when fewer than half
+    are effective; it makes its Gibbs moves then, the other forms before every comparison. The
+    work is O(particles · comparisons · K · (1 + moves)).
 
-    A user's comparisons are taken in a random order that depends on the seed and the user's number alone.
-    Weights: w comparisons, where a fraction v counts v towards n_k and v log p towards the answer. That is a
-    convention, `completion`'s too, and another than the power p(w | θ)^v of `importance`: with weights of ½
-    throughout it can be .02 higher. `user_weight` plays no part.
+    A user's comparisons are taken in a random order that depends on the seed and the user's
+    number alone. Weights: w comparisons, where a fraction v counts v towards n_k and v log p
+    towards the answer. That is a convention, `completion`'s too, and another than the power p(w |
+    θ)^v of `importance`: with weights of ½ throughout it can be .02 higher. `user_weight` plays
+    no part.
     """
     chosen = options or LeftToRightOptions()
     comparisons = comparisons.with_items(model.items)
@@ -91,8 +93,9 @@ def _most(n_comparisons: float) -> int:
 def _agreement(runs: Array, n: Array) -> dict[str, float]:
     """How far two runs a and b are apart, per comparison: their sums, what noise takes from the logarithm, the standard error.
 
-    (a − b)² / 2 estimates the variance v of a run's logarithm; that of the mean of both has the variance v/2 and is v/4 too low,
-    which log cosh((a − b) / 2) estimates: the logarithm of the mean less the mean of the logarithms.
+    (a − b)² / 2 estimates the variance v of a run's logarithm; that of the mean of both has the
+    variance v/2 and is v/4 too low, which log cosh((a − b) / 2) estimates: the logarithm of the
+    mean less the mean of the logarithms.
     """
     gap, total = runs[:, 0] - runs[:, 1], max(float(n.sum()), 1e-300)
     return {
@@ -241,7 +244,8 @@ def _gibbs(z, n, p, code, piece, beta, seen, moves, state):
 def ancestors(W, state):
     """Systematic resampling: which particle each place is filled from; those that live on stay where they are.
 
-    Particle i gets as many places as there are points (u + j) / R, j = 0 … R − 1, within its share of [0, 1).
+    Particle i gets as many places as there are points (u + j) / R, j = 0 … R − 1, within its
+    share of [0, 1).
     """
     R = len(W)
     copies, source = np.zeros(R, np.int64), np.arange(R)

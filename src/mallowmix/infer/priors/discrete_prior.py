@@ -1,7 +1,8 @@
 """A free prior on finitely many points of the simplex: the most likely one, by EM, with a proof of how near it is.
 
-The likelihood of people is concave in the probabilities of the points. With D_j = mean over people of p(w_m | θ_j) / p(w_m), no
-probabilities on these points gain more than max_j D_j − 1 nats a person; EM multiplies each probability by its D_j.
+The likelihood of people is concave in the probabilities of the points. With D_j = mean over
+people of p(w_m | θ_j) / p(w_m), no probabilities on these points gain more than max_j D_j − 1
+nats a person; EM multiplies each probability by its D_j.
 """
 
 import math
@@ -33,7 +34,8 @@ class DiscretePrior:
 
     points : (J, K) weights over the components, rows sum to one
     probabilities : (J,) sum to one
-    gap : at most so much more log-likelihood a person could be had from other probabilities of the points tried
+    gap : at most so much more log-likelihood a person could be had from other probabilities of
+    the points tried
     """
 
     points: Array
@@ -70,7 +72,8 @@ class DiscretePrior:
     ) -> Array:
         """(M, K) posterior means of θ under this prior, exactly; someone without comparisons gets the prior's mean.
 
-        The model gives the columns and the likelihood weight of a comparison; its own prior plays no part.
+        The model gives the columns and the likelihood weight of a comparison; its own prior plays
+        no part.
         """
         if self.points.shape[1] != model.n_components:
             raise DataError(

@@ -1,8 +1,9 @@
 """The prior of people's weights, learnt from people at hand with the components held fixed.
 
-Four kinds. "dirichlet": α by Monte-Carlo EM, started from the moments of θ in closed form and refined by Minka's fixed point.
-"vertices": everybody holds one component (a mixture of Mallows models); shares by EM, exactly. "both": a share of the people hold
-one component and the others are drawn from a Dirichlet (`vertex_prior`). "discrete": any distribution on finitely many points
+Four kinds. "dirichlet": α by Monte-Carlo EM, started from the moments of θ in closed form and
+refined by Minka's fixed point. "vertices": everybody holds one component (a mixture of Mallows
+models); shares by EM, exactly. "both": a share of the people hold one component and the others
+are drawn from a Dirichlet (`vertex_prior`). "discrete": any distribution on finitely many points
 (`discrete_prior`).
 """
 
@@ -108,14 +109,18 @@ def fit_prior(
 ) -> FittedModel | DiscretePrior:
     """The model with a prior learnt from these people; its columns stay as they are.
 
-    kind : "dirichlet" gives a new `alpha` and no vertex part; "vertices" sets `calibration.vertex_share` to 1 and `alpha` to the shares
-        (times the old sum); "both" gives `alpha` and `calibration.vertex_share`; "discrete" gives a `DiscretePrior` instead of a model
-    n_cycles : Gibbs cycles of "dirichlet" and "both"; the answer is the mean over the last two thirds of them
+    kind : "dirichlet" gives a new `alpha` and no vertex part; "vertices" sets
+    `calibration.vertex_share` to 1 and `alpha` to the shares
+        (times the old sum); "both" gives `alpha` and `calibration.vertex_share`; "discrete" gives
+        a `DiscretePrior` instead of a model
+    n_cycles : Gibbs cycles of "dirichlet" and "both"; the answer is the mean over the last two
+    thirds of them
     n_points : how many points "discrete" may have
 
-    The calibration's likelihood weight holds (a comparison counts e) and its scale becomes 1, being part of what is learnt. Further fits
-    (`model.ensemble`) get an `alpha` of their own. People count by `user_weight`; many people are sampled, as in `fit`, for the two
-    kinds that need Gibbs sweeps.
+    The calibration's likelihood weight holds (a comparison counts e) and its scale becomes 1,
+    being part of what is learnt. Further fits (`model.ensemble`) get an `alpha` of their own.
+    People count by `user_weight`; many people are sampled, as in `fit`, for the two kinds that
+    need Gibbs sweeps.
     """
     check_choice("kind", kind, KINDS)
     check_at_least("n_cycles", n_cycles, 6)
@@ -182,7 +187,8 @@ def _refit(
     return fit_both(prepared._replace(alpha=alpha), few, engine, seed=seed)
 
 
-# ---- vertices: a mixture of Mallows models --------------------------------------------------------------------------------
+# ---- vertices: a mixture of Mallows models
+# --------------------------------------------------------------------------------
 
 
 def _shares(
@@ -233,7 +239,8 @@ def _single(starts, pair, weight, log_beta, likelihood_weight):
     return out
 
 
-# ---- Dirichlet ------------------------------------------------------------------------------------------------------------
+# ---- Dirichlet
+# ------------------------------------------------------------------------------------------------------------
 
 
 def _monte_carlo(

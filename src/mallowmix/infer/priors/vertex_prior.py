@@ -2,8 +2,8 @@
 
     p(w_m) = v Σ_k a_k p(w_m | component k) + (1 − v) ∫ p(w_m | θ) Dir(θ; α) dθ,      a = α / Σ α.
 
-The integral is a mean over draws of θ made once, near where it is large; changing α changes only their weights. So the likelihood
-is a smooth function of α and v, with a gradient.
+The integral is a mean over draws of θ made once, near where it is large; changing α changes only
+their weights. So the likelihood is a smooth function of α and v, with a gradient.
 """
 
 from functools import partial
