@@ -10,7 +10,7 @@ from mallowmix.data.labels import Labels
 from mallowmix.errors import DataError
 
 
-class Entries(NamedTuple):
+class RankingEntries(NamedTuple):
     """Entries of rankings: starts[n]:starts[n + 1] are those of ranking n, best first.
 
     Positions count 0, 1, … without gaps.
@@ -23,7 +23,7 @@ class Entries(NamedTuple):
 
 def sorted_entries(
     ranking: NDArray[Any], item: NDArray[Any], position: NDArray[Any], count: int
-) -> Entries:
+) -> RankingEntries:
     """Entries sorted by ranking, position and item, with positions 0, 1, … without gaps.
 
     Parameters
@@ -52,10 +52,10 @@ def sorted_entries(
     )
     dense = np.cumsum(step)
     first = np.minimum(starts[:-1], len(dense) - 1)
-    return Entries(starts, item, dense - dense[first][ranking] if len(dense) else dense)
+    return RankingEntries(starts, item, dense - dense[first][ranking] if len(dense) else dense)
 
 
-def check_entries(entries: Entries, user: NDArray[Any], items: Labels, users: Labels) -> None:
+def check_entries(entries: RankingEntries, user: NDArray[Any], items: Labels, users: Labels) -> None:
     """Raise a DataError unless every ranking lists known items, at least one, each once."""
     starts, item, _ = entries
     for name, codes, labels in (("user", user, users), ("item", item, items)):
@@ -79,7 +79,7 @@ def check_entries(entries: Entries, user: NDArray[Any], items: Labels, users: La
         )
 
 
-def with_unlisted(entries: Entries, Q: int) -> Entries:
+def with_unlisted(entries: RankingEntries, Q: int) -> RankingEntries:
     """Entries with all Q items: those that a ranking does not list are tied at its end."""
     starts, item, position = entries
     N = len(starts) - 1

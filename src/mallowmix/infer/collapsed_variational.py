@@ -19,7 +19,7 @@ from mallowmix.infer.assumed_density import log_marginal
 from mallowmix.infer.prepared_model import PreparedModel
 from mallowmix.typing import Array
 
-FARTHEST = 8.0  # how many steps a leap stands for, about
+MAX_EXTRAPOLATION = 8.0  # how many steps a extrapolate stands for, about
 
 
 def fold_in(
@@ -90,13 +90,13 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
         np.empty(K),
     )
     for m in range(M):
-        n = gather(starts[m], starts[m + 1], pair, weight, beta, b, w)
+        n = gather_rows(starts[m], starts[m + 1], pair, weight, beta, b, w)
         counts[m], r[:n] = alpha, 0.0
         if n:
             # takes the prior for the others
             _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, counts[m], once)
             counts[m] = once
-        moving, left, most, last = n > 0, max_iter, FARTHEST, np.inf
+        moving, left, most, last = n > 0, max_iter, MAX_EXTRAPOLATION, np.inf
         while moving and left > 0:
             change = _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, counts[m], once)
             most, last, moving = (
@@ -108,7 +108,7 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
                 moving = (
                     _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, once, twice) > tol
                 )
-                leap(counts[m], once, twice, alpha, most if moving and left > 2 else 1.0)
+                extrapolate(counts[m], once, twice, alpha, most if moving and left > 2 else 1.0)
             else:
                 counts[m] = once
             left -= 2
@@ -117,7 +117,7 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
 
 
 @nb.njit(cache=True, nogil=True)
-def gather(first, last, pair, weight, beta, b, w):
+def gather_rows(first, last, pair, weight, beta, b, w):
     """A person's rows of β and their weights, side by side in memory; rows of weight 0 are left out. How many there are."""
     n = 0
     for row in range(first, last):
@@ -148,7 +148,7 @@ def _responsibilities(b, w, likelihood_weight, alpha, r, old, new):
 
 
 @nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def leap(start, once, twice, least, most):
+def extrapolate(start, once, twice, least, most):
     """Go on from a point and its next two as their steps shrink: SQUAREM (Varadhan and Roland 2008), in place of `start`.
 
     x + 2a r + a² v with r the first step, v how it changed, a = |r| / |v| from 1 (which gives
@@ -174,7 +174,7 @@ def _log_marginals(starts, pair, weight, beta, alpha, likelihood_weight):
     longest = np.diff(starts).max() if M else 0
     b, x = np.empty((longest, K)), np.empty(longest)
     for m in range(M):
-        n = gather(starts[m], starts[m + 1], pair, weight, beta, b, x)
+        n = gather_rows(starts[m], starts[m + 1], pair, weight, beta, b, x)
         x[:n] *= likelihood_weight
         mixed[m] = log_marginal(b[:n], x[:n], alpha)
         for t in range(n):

@@ -19,7 +19,7 @@ from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import check_at_least, check_level
-from mallowmix.infer.collapsed_variational import fold_in, gather, vertex_posterior
+from mallowmix.infer.collapsed_variational import fold_in, gather_rows, vertex_posterior
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.tempered_draws import tempered_draws
 from mallowmix.infer.user_results import WeightIntervals
@@ -175,7 +175,7 @@ def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, sin
     for m in range(M):
         first, last = starts[m], starts[m + 1]
         state = _own_state(key, pair[first:last], weight[first:last])
-        n = gather(first, last, pair, weight, beta, b, x)
+        n = gather_rows(first, last, pair, weight, beta, b, x)
         x[:n] *= likelihood_weight
         if np.all(x[:n] == np.floor(x[:n])):
             state = _gibbs_draws(state, b[:n], x[:n], alpha, out[m])

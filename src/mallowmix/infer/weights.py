@@ -11,7 +11,7 @@ from mallowmix.engine import Block, Engine, make_blocks, reduce_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning, Option, check_at_least, check_choice
-from mallowmix.infer.collapsed_variational import FARTHEST, fold_in, gather, leap
+from mallowmix.infer.collapsed_variational import MAX_EXTRAPOLATION, fold_in, gather_rows, extrapolate
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.user_results import Weights
 from mallowmix.model.component_model import ComponentModel
@@ -137,9 +137,9 @@ def _modes(starts, pair, weight, beta, alpha, likelihood_weight, prior_mean, max
     longest = np.diff(starts).max() if M else 0
     b, w, once, twice = np.empty((longest, K)), np.empty(longest), np.empty(K), np.empty(K)
     for m in range(M):
-        n = gather(starts[m], starts[m + 1], pair, weight, beta, b, w)
+        n = gather_rows(starts[m], starts[m + 1], pair, weight, beta, b, w)
         thetas[m] = prior_mean
-        moving, left, most, last = n > 0, max_iter, FARTHEST, np.inf
+        moving, left, most, last = n > 0, max_iter, MAX_EXTRAPOLATION, np.inf
         while moving and left > 0:
             change = _em_step(b[:n], w[:n], likelihood_weight, alpha, thetas[m], once)
             most, last, moving = (
@@ -149,7 +149,7 @@ def _modes(starts, pair, weight, beta, alpha, likelihood_weight, prior_mean, max
             )
             if moving and left > 1:
                 moving = _em_step(b[:n], w[:n], likelihood_weight, alpha, once, twice) > tol
-                leap(thetas[m], once, twice, nothing, most if moving and left > 2 else 1.0)
+                extrapolate(thetas[m], once, twice, nothing, most if moving and left > 2 else 1.0)
                 thetas[m] /= thetas[m].sum()
             else:
                 thetas[m] = once

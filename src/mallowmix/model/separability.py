@@ -22,7 +22,7 @@ _REFERENCES = int(Step.SEPARABILITY)
 _DRAWS_AT_ONCE = 100
 
 
-class NovelPairs(NamedTuple):
+class MostNovelPairs(NamedTuple):
     """For each component its most novel ordered pair (i, j), −1 where it has none, and its λ."""
 
     winner: NDArray[np.int64]  # i
@@ -38,7 +38,7 @@ class Estimate(NamedTuple):
     standard_error: float
 
 
-def novel_pairs(beta: ArrayLike) -> NovelPairs:
+def novel_pairs(beta: ArrayLike) -> MostNovelPairs:
     """For each component of a ranking matrix β (K, Q, Q) the pair with the least λ.
 
     λ = max_{l≠k} β_(i,j),l / β_(i,j),k. A pair with β_(i,j),k = 0 is not novel for k (the
@@ -52,7 +52,7 @@ def novel_pairs(beta: ArrayLike) -> NovelPairs:
         )
     if not (beta >= 0).all():
         raise DataError("beta holds negative or missing values; give probabilities.")
-    return NovelPairs(*_best_pairs(beta))
+    return MostNovelPairs(*_best_pairs(beta))
 
 
 @nb.njit(cache=True, nogil=True)

@@ -64,7 +64,7 @@ _PEOPLE = (
 _DRIFT = 0.2
 
 
-class Chain(NamedTuple):
+class PriorChain(NamedTuple):
     """A block's state: the component of each token, and everybody's tokens in each component."""
 
     z: NDArray[np.int16]
@@ -280,7 +280,7 @@ def _check_converged(path: Array) -> None:
         )
 
 
-def _moved(alpha: Array, chains: list[Chain], engine: Engine) -> Array:
+def _moved(alpha: Array, chains: list[PriorChain], engine: Engine) -> Array:
     """Steps of Minka's fixed point α_k ← α_k Σ_m (ψ(n_mk + α_k) − ψ(α_k)) / Σ_m (ψ(n_m + α₀) − ψ(α₀))."""
     for _ in range(_FIXED_POINT):
         slopes = parallel_sum(partial(_chain_slopes, alpha=alpha), chains, engine.n_jobs)
@@ -288,14 +288,14 @@ def _moved(alpha: Array, chains: list[Chain], engine: Engine) -> Array:
     return alpha
 
 
-def _chain_slopes(chain: Chain, alpha: Array) -> Array:
+def _chain_slopes(chain: PriorChain, alpha: Array) -> Array:
     return polya_slopes(chain.counts, chain.weight, alpha)
 
 
 @reduce_step("Gibbs sweep of a prior")
 def _sweep_block(
-    block: Block, broadcast: tuple[PreparedModel, int, np.uint64], chain: Chain | None
-) -> tuple[Any, Chain]:
+    block: Block, broadcast: tuple[PreparedModel, int, np.uint64], chain: PriorChain | None
+) -> tuple[Any, PriorChain]:
     """Moments of θ (its mean, then θθᵀ) summed over people, and the sum of their weights."""
     prepared, cycle, key = broadcast
     z = np.zeros(int(np.ceil(block.weight).sum()), np.int16) if chain is None else chain.z.copy()
@@ -309,7 +309,7 @@ def _sweep_block(
     )
     counts = _sweep(*data, z, _SWEEPS if cycle else 10 * _SWEEPS, cycle, block.first_user, key)
     sums = (_moments(counts, prepared.alpha, block.user_weight), float(block.user_weight.sum()))
-    return sums, Chain(z, counts, block.user_weight)
+    return sums, PriorChain(z, counts, block.user_weight)
 
 
 def _moments(counts: Array, alpha: Array, weight: Array) -> Array:

@@ -49,7 +49,7 @@ def fit_both(
     start = np.r_[np.clip(np.log(prepared.alpha), *_BOUNDS), 0.0]
 
     def loss(x: Array) -> tuple[float, Array]:
-        value, gradient = parallel_sum(partial(log_likelihood, x=x), draws, engine.n_jobs)
+        value, gradient = parallel_sum(partial(log_marginal_likelihood, x=x), draws, engine.n_jobs)
         total = sum(float(part.weight.sum()) for part in draws)
         return -value / total, -gradient / total
 
@@ -87,7 +87,7 @@ def make_draws(block: Block, broadcast: tuple[PreparedModel, int, np.uint64]) ->
     return Draws(block.user_weight * (tokens > 0), single, log_theta, log_ratio)
 
 
-def log_likelihood(part: Draws, x: Array) -> tuple[float, Array]:
+def log_marginal_likelihood(part: Draws, x: Array) -> tuple[float, Array]:
     """Σ_m weight_m log p(w_m) of a block, and its gradient in (log α, logit v)."""
     alpha, logit = np.exp(x[:-1]), x[-1]
     share, v = alpha / alpha.sum(), expit(logit)
