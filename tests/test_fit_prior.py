@@ -197,7 +197,9 @@ def test_the_gradient_is_that_of_the_likelihood():
         _, gradient = log_marginal_likelihood(part, x)
         steps = 1e-5 * np.eye(3)
         slope = [
-            (log_marginal_likelihood(part, x + e)[0] - log_marginal_likelihood(part, x - e)[0]) / 2e-5 for e in steps
+            (log_marginal_likelihood(part, x + e)[0] - log_marginal_likelihood(part, x - e)[0])
+            / 2e-5
+            for e in steps
         ]
         np.testing.assert_allclose(gradient, slope, rtol=1e-5, atol=1e-7)
 

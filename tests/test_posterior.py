@@ -8,7 +8,13 @@ from scipy.special import expit
 
 import mallowmix as mm
 from mallowmix.engine import Block
-from mallowmix.infer.collapsed_variational import MAX_EXTRAPOLATION, fold_in, gather_rows, extrapolate, vertex_posterior
+from mallowmix.infer.collapsed_variational import (
+    MAX_EXTRAPOLATION,
+    extrapolate,
+    fold_in,
+    gather_rows,
+    vertex_posterior,
+)
 from mallowmix.infer.prepared_model import prepare, prepare_members
 from mallowmix.model.calibration import Calibration
 from mallowmix.model.ensemble import Ensemble
@@ -178,7 +184,7 @@ def test_rows_that_are_not_told_are_not_looked_at():
     )
 
 
-def test_a_leap_lands_where_a_geometric_sequence_ends():
+def test_an_extrapolation_lands_where_a_geometric_sequence_ends():
     """x_n = c + ρⁿ d along one line: r = (ρ − 1) d, v = (ρ − 1)² d, a = 1 / (1 − ρ), and x₀ + 2a r + a² v = c at once."""
     c, d, rho = np.array([0.5, 0.3, 0.2]), np.array([0.1, -0.06, -0.04]), 0.8
     points = [c + rho**n * d for n in range(3)]

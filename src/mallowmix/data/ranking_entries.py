@@ -55,7 +55,9 @@ def sorted_entries(
     return RankingEntries(starts, item, dense - dense[first][ranking] if len(dense) else dense)
 
 
-def check_entries(entries: RankingEntries, user: NDArray[Any], items: Labels, users: Labels) -> None:
+def check_entries(
+    entries: RankingEntries, user: NDArray[Any], items: Labels, users: Labels
+) -> None:
     """Raise a DataError unless every ranking lists known items, at least one, each once."""
     starts, item, _ = entries
     for name, codes, labels in (("user", user, users), ("item", item, items)):

@@ -1,4 +1,6 @@
-"""Draws of a person's weights where a comparison counts for a part of one: p(θ) Π_t (Σ_k θ_k β_tk)^x_t with any powers x.
+"""Draws of a user's weights where a comparison counts for less than one.
+
+The posterior is p(θ) Π_t (Σ_k θ_k β_tk)^x_t with any powers x.
 
 With whole powers the components z of the tokens can be drawn one by one and θ left out
 (`infer.gibbs_draws`); with others they cannot. So θ itself moves, two components i and j at a
@@ -17,12 +19,12 @@ import numpy as np
 
 from mallowmix.numerics.randomness import log_gamma_draw, splitmix
 
-_BURN_IN, _MOVES = 40, 2  # draws that are thrown away first; moves for each draw and component
+_BURN_IN, _MOVES = 40, 2  # draws of the burn-in; moves for each draw and component
 
 
 @nb.njit(cache=True, nogil=True)
 def tempered_draws(state, b, x, alpha, out):
-    """Fill `out` (draws, K) for one person with token probabilities b (n, K) and powers x; the new state."""
+    """Draw `out` (draws, K) for one user with token probabilities b (n, K) and powers x; the new state."""
     K, n, columns = len(alpha), len(x), np.ascontiguousarray(b.T)
     theta, likelihood = alpha / alpha.sum(), np.empty(n)
     old, new, taken = np.empty(2), np.empty(2), np.empty(n, np.int64)
@@ -69,7 +71,7 @@ def _take(state, bi, bj, old, likelihood, taken):
 
 @nb.njit(cache=True, nogil=True)
 def _propose(state, a0, a1, x, taken, old, new):
-    """The common weight of the two divided anew: by Beta(a₀ + what the first has taken, a₁ + what the second has)."""
+    """Divide the common weight of the two by Beta(a₀ + n₀, a₁ + n₁), n the tokens taken by each."""
     for t in range(len(taken)):
         a0 += x[t] * (taken[t] == 0)
         a1 += x[t] * (taken[t] == 1)
