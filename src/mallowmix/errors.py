@@ -12,9 +12,9 @@
     └── FitWarning                 the fit went on with another setting; says which option to change
 
 Every message says in one sentence or two where, what, and what to do. A message that names an
-option holds an `Option` instead of text, so that the library (``self_pairs="drop"``), the command line
-(``--self-pairs drop``) and the HTTP API each write it in their own way. The text of a message is
-never parsed.
+option holds an `Option` instead of text, so that the library (``self_pairs="drop"``), the command
+line (``--self-pairs drop``) and the HTTP API each write it in their own way. The text of a message
+is never parsed.
 """
 
 from collections.abc import Callable, Iterable, Mapping

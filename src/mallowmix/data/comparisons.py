@@ -141,7 +141,7 @@ class Comparisons:
         key, merged = merged_rows((user * Q + winner) * Q + loser, weight)
         user, pair = np.divmod(key, Q * Q)
         winner, loser = np.divmod(pair, Q)
-        codes = (codes.astype(np.int32) for codes in (user, winner, loser))
+        codes = user.astype(np.int32), winner.astype(np.int32), loser.astype(np.int32)
         weights = checked_user_weight(user_weight, users)
         return cls(*codes, merged, items, users, weights, frame_kind)
 

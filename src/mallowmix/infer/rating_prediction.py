@@ -155,7 +155,7 @@ def predict_ratings(
 def _targets(
     table: RatingTable, model: ComponentModel, targets: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The users' numbers in the table and the items' in the model, of all targets; −1 if unknown."""
+    """Of all targets: the user's number in the table and the item's in the model, −1 if unknown."""
     who, what = columns(targets, ("user", "item"))
     user, item = find(table.users, who, "user"), find(model.items, what, "item")
     if len(user) != len(item):
@@ -214,7 +214,7 @@ def _stacked(arrays: list[Array]) -> Array:
 
 
 def _histograms(table: RatingTable) -> tuple[Array, Array]:
-    """(M, S) how often each user gave each level, and (S,) the shares of the levels of all users."""
+    """(M, S) how often each user gave each level, and (S,) the share of each level overall."""
     S = len(table.scale)
     counts = np.bincount(table.user.astype(np.int64) * S + table.level, minlength=table.n_users * S)
     counts = counts.reshape(table.n_users, S).astype(np.float64)

@@ -24,7 +24,7 @@ _BURN_IN, _MOVES = 40, 2  # draws of the burn-in; moves for each draw and compon
 
 @nb.njit(cache=True, nogil=True)
 def tempered_draws(state, b, x, alpha, out):
-    """Draw `out` (draws, K) for one user with token probabilities b (n, K) and powers x; the new state."""
+    """Draw `out` (draws, K) for one user, tokens with probabilities b (n, K) and powers x."""
     K, n, columns = len(alpha), len(x), np.ascontiguousarray(b.T)
     theta, likelihood = alpha / alpha.sum(), np.empty(n)
     old, new, taken = np.empty(2), np.empty(2), np.empty(n, np.int64)

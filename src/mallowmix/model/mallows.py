@@ -75,7 +75,7 @@ def log_z(n_items: int, phi: float) -> float:
 
 
 def log_pmf(sigma: ArrayLike, reference: ArrayLike, phi: float) -> float:
-    """The log-probability of a ranking: log p(σ) = d(σ, σ₀) log φ − log Z; rankings as positions."""
+    """The log-probability log p(σ) = d(σ, σ₀) log φ − log Z of a ranking; both as positions."""
     distance, phi = discordant_pairs(sigma, reference), check_phi(phi)
     if distance and not phi:  # 0 log 0 = 0 below
         return -math.inf
