@@ -15,7 +15,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import DataError, FitWarning, OptionError
 from mallowmix.infer.prepared_model import prepare
-from mallowmix.infer.priors import fitted_prior as prior
+from mallowmix.infer.priors import dirichlet_prior as prior
 from mallowmix.infer.priors.discrete_prior import DiscretePrior, lattice
 from mallowmix.infer.priors.fitted_prior import fit_prior
 from mallowmix.infer.priors.vertex_prior import log_marginal_likelihood, make_draws
@@ -84,7 +84,7 @@ def test_the_fixed_point_maximises_the_likelihood_of_counts():
     counts = np.array(
         [random.multinomial(20, theta) for theta in random.dirichlet([0.5, 1.0, 2.0], 200)], float
     )
-    chains = [prior.Chain(np.zeros(0, np.int16), counts, np.ones(200))]
+    chains = [prior.PriorChain(np.zeros(0, np.int16), counts, np.ones(200))]
 
     def loss(x):
         a = np.exp(x)
@@ -320,6 +320,6 @@ def test_what_cannot_be_is_refused():
         DiscretePrior([[1, 0, 0]], [1]).weights(model, votes)
 
 
-def test_a_prior_that_has_not_settled_says_so():
+def test_a_prior_that_has_not_converged_says_so():
     with pytest.warns(FitWarning, match="still moved after 12 cycles .* raise n_cycles"):
-        prior._check_converged(np.linspace(0, 3, 8)[:, None])
+        prior.check_converged(np.linspace(0, 3, 8)[:, None])
