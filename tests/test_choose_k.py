@@ -104,15 +104,15 @@ ONE, TWO = evidence(1, [2, 3, 4, 3]), evidence(2, [4, 5, 6, 5.1])
     [
         (
             evidence(3, [5, 6, 7, 6.2], agreement=0.749),
-            "2: a third taste is not stable: 0.74 agreement between halves.",
+            "2: a third component is not stable: 0.74 agreement between halves.",
         ),
         (
             evidence(3, [4, 5, 6.3, 4.9]),
-            "2: a third taste does not predict new people better: +0.0025 per comparison, give or take",
+            "2: a third component does not predict new people better: +0.0025 per comparison, give or take",
         ),
         (
             evidence(3, [5, 6, 7, 6.2], value=0.9),
-            "2: a third taste is not above the noise of the spectrum: 0.90 of its edge.",
+            "2: a third component is not above the noise of the spectrum: 0.90 of its edge.",
         ),
     ],
 )
@@ -139,9 +139,9 @@ def test_one_unstable_ranking_is_too_little_data():
 
 def test_names_of_numbers():
     rows = [evidence(k, [3, 4, 5, 4], agreement=1.0 if k < 8 else 0.6) for k in (7, 8)]
-    assert recommend(rows, 7)[1].startswith("7: an eighth taste")
+    assert recommend(rows, 7)[1].startswith("7: an eighth component")
     rows = [evidence(k, [3, 4, 5, 4], agreement=1.0 if k < 8 else 0.6) for k in (7, 10)]
-    assert recommend(rows, 7)[1].startswith("7: a model of 10 tastes")
+    assert recommend(rows, 7)[1].startswith("7: a model of 10 components")
 
 
 def test_the_error_of_a_ratio_by_the_jackknife():
@@ -230,7 +230,7 @@ def test_the_command_writes_a_table_a_picture_and_json(votes, tmp_path):
     import json
 
     said, _ = run("choose-k", votes, "-k", "2-3", "-o", tmp_path / "choice")
-    assert "2: a third taste" in said and "log-likelihood" in said
+    assert "2: a third component" in said and "log-likelihood" in said
     with (tmp_path / "choice" / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["k"] for row in rows] == ["2", "3"]

@@ -15,10 +15,10 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import DataError, FitWarning, OptionError
 from mallowmix.infer.prepared_model import prepare
-from mallowmix.infer.priors import fitted_prior as prior
+from mallowmix.infer.priors import dirichlet_prior as prior
 from mallowmix.infer.priors.discrete_prior import DiscretePrior, lattice
 from mallowmix.infer.priors.fitted_prior import fit_prior
-from mallowmix.infer.priors.vertex_prior import log_likelihood, make_draws
+from mallowmix.infer.priors.vertex_prior import log_marginal_likelihood, make_draws
 from mallowmix.model.calibration import Calibration
 from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fitted_model import FittedModel
@@ -84,7 +84,7 @@ def test_the_fixed_point_maximises_the_likelihood_of_counts():
     counts = np.array(
         [random.multinomial(20, theta) for theta in random.dirichlet([0.5, 1.0, 2.0], 200)], float
     )
-    chains = [prior.Chain(np.zeros(0, np.int16), counts, np.ones(200))]
+    chains = [prior.PriorChain(np.zeros(0, np.int16), counts, np.ones(200))]
 
     def loss(x):
         a = np.exp(x)
@@ -173,7 +173,7 @@ def test_the_likelihood_with_two_parts_matches_quadrature():
     model, votes = both_parts()
     x = np.r_[np.log(model.alpha * 1.5), 0.7]
     draws = ThreadEngine(1).map(make_draws, make_blocks(votes), (prepare(model), 4000, as_key(0)))
-    found = [log_likelihood(part, x)[0] for part in draws]
+    found = [log_marginal_likelihood(part, x)[0] for part in draws]
     v, alpha, beta = expit(0.7), model.alpha * 1.5, model.beta()
     for m in range(6):
         rows = np.flatnonzero(votes.user == m)
@@ -194,10 +194,12 @@ def test_the_gradient_is_that_of_the_likelihood():
     draws = ThreadEngine(1).map(make_draws, make_blocks(votes), (prepare(model), 50, as_key(0)))
     x = np.array([-0.3, 0.4, 0.2])
     for part in draws:
-        _, gradient = log_likelihood(part, x)
+        _, gradient = log_marginal_likelihood(part, x)
         steps = 1e-5 * np.eye(3)
         slope = [
-            (log_likelihood(part, x + e)[0] - log_likelihood(part, x - e)[0]) / 2e-5 for e in steps
+            (log_marginal_likelihood(part, x + e)[0] - log_marginal_likelihood(part, x - e)[0])
+            / 2e-5
+            for e in steps
         ]
         np.testing.assert_allclose(gradient, slope, rtol=1e-5, atol=1e-7)
 
@@ -318,6 +320,6 @@ def test_what_cannot_be_is_refused():
         DiscretePrior([[1, 0, 0]], [1]).weights(model, votes)
 
 
-def test_a_prior_that_has_not_settled_says_so():
+def test_a_prior_that_has_not_converged_says_so():
     with pytest.warns(FitWarning, match="still moved after 12 cycles .* raise n_cycles"):
-        prior._check_converged(np.linspace(0, 3, 8)[:, None])
+        prior.check_converged(np.linspace(0, 3, 8)[:, None])

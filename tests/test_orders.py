@@ -136,11 +136,11 @@ def test_weights_are_repetitions_and_go_into_comparisons():
         (lambda: Rankings.from_orders([["a", "b"]], weight=[0]), "all have weight 0"),
         (
             lambda: Rankings.from_arrays(["u"], ["a"], [np.nan]),
-            "A place is missing or not a number.",
+            "A position is missing or not a number.",
         ),
         (
             lambda: Rankings.from_arrays(["u"], ["a"], ["first"]),
-            "A place is missing or not a number.",
+            "A position is missing or not a number.",
         ),
         (
             lambda: Rankings.from_codes([0], [0], [3], [0], ["a"], ["u"]),

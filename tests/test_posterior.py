@@ -8,7 +8,13 @@ from scipy.special import expit
 
 import mallowmix as mm
 from mallowmix.engine import Block
-from mallowmix.infer.collapsed_variational import FARTHEST, fold_in, gather, leap, vertex_posterior
+from mallowmix.infer.collapsed_variational import (
+    MAX_EXTRAPOLATION,
+    extrapolate,
+    fold_in,
+    gather_rows,
+    vertex_posterior,
+)
 from mallowmix.infer.prepared_model import prepare, prepare_members
 from mallowmix.model.calibration import Calibration
 from mallowmix.model.ensemble import Ensemble
@@ -178,23 +184,23 @@ def test_rows_that_are_not_told_are_not_looked_at():
     )
 
 
-def test_a_leap_lands_where_a_geometric_sequence_ends():
+def test_an_extrapolation_lands_where_a_geometric_sequence_ends():
     """x_n = c + ρⁿ d along one line: r = (ρ − 1) d, v = (ρ − 1)² d, a = 1 / (1 − ρ), and x₀ + 2a r + a² v = c at once."""
     c, d, rho = np.array([0.5, 0.3, 0.2]), np.array([0.1, -0.06, -0.04]), 0.8
     points = [c + rho**n * d for n in range(3)]
-    leap(*points, np.zeros(3), FARTHEST)
+    extrapolate(*points, np.zeros(3), MAX_EXTRAPOLATION)
     np.testing.assert_allclose(points[0], c, rtol=1e-12)
     points = [c + 0.99**n * d for n in range(3)]  # a is held at 8
-    leap(*points, np.zeros(3), FARTHEST)
+    extrapolate(*points, np.zeros(3), MAX_EXTRAPOLATION)
     assert 0 < (points[0] - c)[0] < 0.99**2 * 0.1
     # would go below nothing
     points = [np.array([0.2, 0.8]), np.array([0.12, 0.88]), np.array([0.05, 0.95])]
-    leap(*points, np.zeros(2), FARTHEST)
+    extrapolate(*points, np.zeros(2), MAX_EXTRAPOLATION)
     assert points[0][0] == pytest.approx(0.005)
 
 
 def test_gathering():
     b, w, beta = np.empty((4, 2)), np.empty(4), np.arange(10.0).reshape(5, 2)
     pair, weight = np.array([4, 0, 3, 1], np.int32), np.array([1.0, 0.0, 2.5, 1.0])
-    assert gather(0, 3, pair, weight, beta, b, w) == 2
+    assert gather_rows(0, 3, pair, weight, beta, b, w) == 2
     assert b[:2].tolist() == [[8, 9], [6, 7]] and w[:2].tolist() == [1.0, 2.5]

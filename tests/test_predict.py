@@ -277,7 +277,7 @@ def test_each_row_for_its_person(monkeypatch):
         for n, user in enumerate(users)
     ]
     for together in (1, 2, 500):
-        monkeypatch.setattr("mallowmix.infer.predict._PEOPLE", together)
+        monkeypatch.setattr("mallowmix.infer.predict._USERS", together)
         probability, known = predict_each(model, comparisons, users, pairs)
         np.testing.assert_allclose(probability, expected, rtol=1e-12)
         assert known.tolist() == [user not in ("zoe", "adam") for user in users]

@@ -48,7 +48,7 @@ def test_nobody_left_to_learn_from_says_so():
         ["u", "v"], ["a", "b"], ["b", "a"], user_weight={"u": 0, "v": 0}
     )
     with pytest.raises(
-        DataError, match="user_weight is 0 for everybody: nobody is left to learn from"
+        DataError, match="user_weight is 0 for all users: nobody is left to learn from"
     ):
         fit(votes, 1)
 

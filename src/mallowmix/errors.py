@@ -1,19 +1,20 @@
-"""Everything that mallowmix raises or warns about.
+"""The errors and warnings of mallowmix.
 
     MallowmixError
-    ├── DataError (ValueError)       the comparisons themselves: self-pairs, missing values, bad weights, unknown items
-    ├── FileError                    a file that cannot be read or written
-    │   └── ModelFileError           a model file that is truncated, altered, foreign, or from a newer version
-    ├── OptionError (ValueError)     an option out of its range; carries option, value, expected and hint
-    └── FitError (ValueError)        data that cannot support what was asked of it
+    ├── DataError (ValueError)     the data: self-pairs, missing values, bad weights, unknown items
+    ├── FileError                  a file that cannot be read or written
+    │   └── ModelFileError         a model file: truncated, altered, foreign, of a newer version
+    ├── OptionError (ValueError)   an option out of its range: option, value, expected and hint
+    └── FitError (ValueError)      too little data for what was to be learnt
 
     MallowmixWarning (UserWarning)
-    ├── DataWarning                  the data can be used, but something in it limits the answer
-    └── FitWarning                   the fit went on, but had to give way somewhere; says which option to change
+    ├── DataWarning                the data can be used, but something in it limits the answer
+    └── FitWarning                 the fit went on with another setting; says which option to change
 
-Every message says where, what, and what now, in one sentence or two. A message that names an option holds
-an `Option` in its place, so that the library (``self_pairs="drop"``), the command line (``--self-pairs drop``)
-and the HTTP API each write it in their own way. The text of a message is never parsed.
+Every message says in one sentence or two where, what, and what to do. A message that names an
+option holds an `Option` instead of text, so that the library (``self_pairs="drop"``), the command
+line (``--self-pairs drop``) and the HTTP API each write it in their own way. The text of a message
+is never parsed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -55,10 +56,10 @@ Part: TypeAlias = str | Option
 
 @runtime_checkable
 class Scalar(Protocol):
-    """A number of NumPy, whose repr is not what one would write."""
+    """A number of NumPy, whose repr is not how one would write it."""
 
     def item(self) -> object:
-        """The same as a number of Python."""
+        """The number as one of Python."""
         ...
 
 
@@ -78,7 +79,7 @@ def written(parts: Iterable[Part], write: Callable[[Option], str] = str) -> str:
 
 
 class MallowmixError(Exception):
-    """The root of every error raised on purpose by mallowmix; `parts` are the pieces of its message."""
+    """The root of every error raised on purpose; `parts` are the pieces of its message."""
 
     def __init__(self, *parts: Part) -> None:
         super().__init__(*parts)
@@ -89,7 +90,7 @@ class MallowmixError(Exception):
 
 
 class DataError(MallowmixError, ValueError):
-    """The comparisons themselves are not usable as they are."""
+    """The data cannot be used as it is."""
 
 
 class FileError(MallowmixError):
@@ -139,7 +140,7 @@ class OptionError(MallowmixError, ValueError):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """So that it survives the way from one process to another."""
+        """Pickle it with its fields, so that one process can pass it to another."""
         return _option_error, (self.parts, self.option, self.value, self.expected, self.hint)
 
 
@@ -154,7 +155,7 @@ def _option_error(
 
 
 class FitError(MallowmixError, ValueError):
-    """The data cannot support what was asked of it."""
+    """The data cannot support what was to be learnt from it."""
 
 
 class MallowmixWarning(UserWarning):
@@ -173,7 +174,7 @@ class DataWarning(MallowmixWarning):
 
 
 class FitWarning(MallowmixWarning):
-    """The fit went on, but had to give way somewhere."""
+    """The fit went on, but with another setting than was chosen."""
 
 
 def shown_value(value: object) -> str:

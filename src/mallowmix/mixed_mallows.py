@@ -1,4 +1,4 @@
-"""The scikit-learn shell: `MixedMallows` stores options, calls the functions, and is short."""
+"""`MixedMallows`, the model as a scikit-learn estimator."""
 
 import warnings
 from typing import Any
@@ -22,17 +22,18 @@ from mallowmix.model.fitted_model import FittedModel
 
 
 class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Mixed membership Mallows model as a scikit-learn transformer: people's comparisons in, their weights out.
+    """The mixed membership Mallows model as a scikit-learn transformer from comparisons to weights.
 
-    X is a users × pairs matrix of counts (sparse or dense): column i·Q + j counts how often a person put item i over item j, so
-    that there are Q² columns, those of an item with itself empty. For any other width give `pairs`, one (i, j) a column;
-    without it the columns are taken for the first ordered pairs (0, 1), (0, 2), … of the smallest Q that has as many, with a
+    X is a users × pairs matrix of counts (sparse or dense): column i·Q + j counts how often a
+    person put item i over item j, so that there are Q² columns, those of an item with itself
+    empty. For any other width give `pairs`, one (i, j) a column; without it the columns are taken
+    for the first ordered pairs (0, 1), (0, 2), … of the smallest Q that has as many, with a
     warning. `Comparisons` are taken as they are.
 
     Parameters
     ----------
     n_components : int
-        K, the number of shared rankings (in the paper, K).
+        K, the number of components.
     method : {"spectral", "projections"}, SpectralOptions or ProjectionsOptions
         How to learn, as in `fit`.
     components : {"mallows", "bradley-terry"}
@@ -51,7 +52,8 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     model_ : FittedModel
         The fitted model.
     components_ : (K, Q²) array
-        In the literature, this is β: row k holds the probability that component k prefers i to j, at i·Q + j.
+        In the literature, this is β: row k holds the probability that component k prefers i to j,
+        at i·Q + j.
 
     Examples
     --------
@@ -98,7 +100,18 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """(M, K) each user's weights; rows sum to one."""
+        """Infer the weights of users.
+
+        Parameters
+        ----------
+        X : users × pairs matrix or Comparisons
+            Their comparisons.
+
+        Returns
+        -------
+        (M, K) array
+            Rows sum to one.
+        """
         check_is_fitted(self)
         data = self._comparisons(X, reset=False).with_items(self.model_.items)
         return infer_weights(self.model_, data, n_jobs=self.n_jobs)
@@ -109,7 +122,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Parameters
         ----------
         X : users × pairs matrix or Comparisons
-            What is known of the users.
+            The given comparisons of the users.
         pairs : (n, 2) array of item numbers, or pairs of labels
             What to predict; the columns of X unless given.
         """
@@ -130,9 +143,10 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return out
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Log-likelihood per comparison of one half of each user's comparisons given the other half; y is ignored.
+        """Log-likelihood per comparison of half of each user's comparisons given the other half.
 
-        The larger, the better; a coin scores −log 2. Best with users whom the model has not seen.
+        The larger, the better; y is ignored; a coin scores −log 2. Best with users whom the model
+        has not seen.
         """
         check_is_fitted(self)
         comparisons = self._comparisons(X, reset=False)
@@ -159,9 +173,9 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if reset and not keep.any():
             raise DataError("X has no comparison: every count is 0.")
         names = [f"{i:0{len(str(n_items))}d}" for i in range(n_items)]
-        people = [f"{m:0{len(str(X.shape[0]))}d}" for m in range(X.shape[0])]
+        labels = [f"{m:0{len(str(X.shape[0]))}d}" for m in range(X.shape[0])]
         return Comparisons.from_codes(
-            users[keep], winner[keep], loser[keep], counts[keep], names, people
+            users[keep], winner[keep], loser[keep], counts[keep], names, labels
         )
 
     def _columns(self, width: int, *, warn: bool) -> tuple[int, NDArray[np.int64]]:
@@ -185,8 +199,8 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if warn:
             warnings.warn(
                 DataWarning(
-                    f"X has {width} columns, which is not Q² for any Q: they are taken for the first "
-                    f"ordered pairs of {Q} items. Give ",
+                    f"X has {width} columns, which is not Q² for any Q: they are taken for the "
+                    f"first ordered pairs of {Q} items. Give ",
                     Option("pairs"),
                     ", a couple (i, j) for each column, to say what they are.",
                 ),

@@ -1,1 +1,1 @@
-"""Data in its normal forms: comparisons, rankings and ratings of many users, their labels, and tables out."""
+"""Data in normal form: comparisons, rankings and ratings of many users, labels, and tables out."""

@@ -1,4 +1,4 @@
-"""Write a file whole or not at all: beside its place first, then moved into it."""
+"""Write a file whole or not at all: under a temporary name first, then renamed."""
 
 import os
 import secrets
@@ -12,19 +12,35 @@ from mallowmix.errors import FileError
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path to write to; where the block ends well, the file takes the place of `path`.
+    """A context with a temporary path to write to, which replaces `path` when the block ends well.
 
-    Where it does not (an error, a full disk, Ctrl-C), the temporary file is removed and what stood at `path` stays as it was.
+    When it does not (an error, a full disk, Ctrl-C), the temporary file is removed and the file at
+    `path` stays as it was::
 
-        with replacing("tastes.csv") as temporary:
+        with replacing("weights.csv") as temporary:
             table.to_csv(temporary)
+
+    Parameters
+    ----------
+    path : str or path
+        The file to write. Where it is a link, the file that it points to is replaced.
+
+    Yields
+    ------
+    Path
+        The temporary file, empty, in the same folder.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
     """
     target = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
-    with _refusals(path):
+    with _as_file_error(path):
         mode = _mode_of(target)
         temporary = _create_beside(target)
     try:
-        with _refusals(path):
+        with _as_file_error(path):
             yield temporary
             _flush(temporary, os.O_RDWR)
             if mode is not None:
@@ -32,13 +48,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.replace(target)
     finally:
         with suppress(OSError):
-            temporary.unlink(missing_ok=True)  # gone already where it took its place
+            temporary.unlink(missing_ok=True)  # gone already where it was renamed
     with suppress(OSError):
         _flush(target.parent, os.O_RDONLY)
 
 
 @contextmanager
-def _refusals(path: str | os.PathLike[str]) -> Iterator[None]:
+def _as_file_error(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -48,7 +64,7 @@ def _refusals(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _mode_of(target: Path) -> int | None:
-    """The permissions of the file to be replaced, None where there is none; only a plain file may be replaced."""
+    """The permissions of the file to be replaced, which must be a plain file; None without one."""
     if not target.parent.is_dir():
         raise FileError(
             f"{target.name} cannot be written: there is no folder {target.parent}; make it first."
@@ -63,14 +79,14 @@ def _mode_of(target: Path) -> int | None:
 
 
 def _create_beside(target: Path) -> Path:
-    """A new, empty, hidden file in the same folder, with the permissions that the user's new files have."""
+    """A new, empty, hidden file in the same folder, with the user's usual permissions."""
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
     temporary.open("xb").close()
     return temporary
 
 
 def _flush(path: Path, flags: int) -> None:
-    """Have the disk hold what was written, so that a crash cannot leave an empty file under the new name."""
+    """Have the disk hold what was written: a crash cannot leave an empty file of the new name."""
     descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)

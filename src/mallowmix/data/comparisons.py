@@ -1,4 +1,4 @@
-"""Comparisons: who preferred what to what, how often. The one form that every reader ends in and every function starts from."""
+"""Comparisons: who preferred what to what, how often. The form that every reader ends in."""
 
 import hashlib
 import json
@@ -10,22 +10,49 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from mallowmix.data.coded_rows import check_row_codes, checked_codes, chosen_users, merged_rows
 from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels, as_labels, check_distinct, encode_groups, text_of
 from mallowmix.data.row_checks import Policy, Where, checked_columns
+from mallowmix.data.user_weight import checked_user_weight, weights_in_order
 from mallowmix.errors import DataError, Option, check_choice
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Pairwise choices of many people, as arrays: row n says that `user[n]` put `winner[n]` over `loser[n]`, `weight[n]` times.
+    """Comparisons of many users: `user[n]` preferred `winner[n]` to `loser[n]` `weight[n]` times.
 
-    Rows are held in a normal form, sorted by (user, winner, loser) with repeated rows merged into their `weight`, so that the
-    order of the input never matters and an integer weight *is* that many repeated rows. Labels are numbered in the order of
-    their text. `user_weight` is a separate thing: it scales a person's part in moments and in learning, never their own
-    posterior.
+    Make them with `Comparisons.from_arrays`, or from tables and files with `mallowmix.read`. Rows
+    are held in a normal form, sorted by (user, winner, loser) with repeated rows merged into
+    their `weight`: the order of the input never matters, and an integer weight *is* that many
+    repeated rows. Labels are numbered in the order of their text.
 
-    Make one with `Comparisons.from_arrays(...)`, or from tables and files with `mallowmix.read_comparisons(...)`.
+    Parameters
+    ----------
+    user, winner, loser : (n,) arrays of int
+        Numbers that point into `users` and `items`.
+    weight : (n,) array of float
+        How often each comparison was made.
+    items : (Q,) labels
+        The items, in the order of their numbers.
+    users : (M,) labels
+        The users, in the order of their numbers.
+    user_weight : (M,) array of float
+        How much each user counts in the moments and in learning; it never changes the posterior of
+        their own weights.
+    frame_kind : str, optional
+        The kind of dataframe that the rows came from ("pandas", "polars"), for `to_frame`.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> data = mm.Comparisons.from_arrays(
+    ...     ["ann", "ann", "bob"], ["tea", "tea", "milk"], ["milk", "milk", "tea"]
+    ... )
+    >>> data
+    Comparisons(3 comparisons of 2 items by 2 users)
+    >>> data.weight.tolist()
+    [2.0, 1.0]
     """
 
     user: NDArray[np.int32]
@@ -38,16 +65,9 @@ class Comparisons:
     frame_kind: str | None = None
 
     def __post_init__(self) -> None:
-        for array in (
-            self.user,
-            self.winner,
-            self.loser,
-            self.weight,
-            self.items,
-            self.users,
-            self.user_weight,
-        ):
-            array.setflags(write=False)
+        for array in vars(self).values():
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
 
     @classmethod
     def from_arrays(
@@ -62,11 +82,27 @@ class Comparisons:
         missing: Policy = "error",
         where: Where | None = None,
     ) -> "Comparisons":
-        """From three columns of labels (lists, arrays, Arrow columns) and, optionally, one of weights.
+        """Comparisons from three columns of labels and, optionally, one of weights.
 
-        `self_pairs` and `missing` say what to do with a row that compares a thing with itself or lacks a value. A row of weight 0
-        is no row. `user_weight` gives every user a number; `where` turns a row number into words for messages (readers pass
-        "votes.csv line 812").
+        Parameters
+        ----------
+        user, winner, loser : sequences of labels
+            Lists, NumPy arrays, Arrow columns or columns of a dataframe; text or numbers.
+        weight : sequence of float, optional
+            How often each comparison was made; once unless given. A row of weight 0 is left out.
+        user_weight : mapping from user to float, optional
+            How much each user counts when a model is learnt; 1 unless given.
+        self_pairs : {"error", "drop"}
+            What to do with a row that compares an item with itself.
+        missing : {"error", "drop"}
+            What to do with a row that lacks a value.
+        where : callable, optional
+            Turns a row number into words for messages (readers pass "votes.csv line 812").
+
+        Raises
+        ------
+        DataError
+            If a row cannot be used and no option drops it, or if no row is left.
         """
         columns = checked_columns(
             user, winner, loser, weight, self_pairs=self_pairs, missing=missing, where=where
@@ -74,9 +110,9 @@ class Comparisons:
         (codes, user_labels), ((winners, losers), item_labels) = encode_groups(
             [columns.user], [columns.winner, columns.loser]
         )
-        people = None if user_weight is None else _by_user(user_weight, user_labels)
+        weights = None if user_weight is None else weights_in_order(user_weight, user_labels)
         return cls.from_codes(
-            codes[0], winners, losers, columns.weight, item_labels, user_labels, people
+            codes[0], winners, losers, columns.weight, item_labels, user_labels, weights
         )
 
     @classmethod
@@ -91,23 +127,23 @@ class Comparisons:
         user_weight: ArrayLike | None = None,
         frame_kind: str | None = None,
     ) -> "Comparisons":
-        """From numbers that already point into `items` and `users`, whose order is kept as given."""
+        """Comparisons from numbers that point into `items` and `users`, whose order is kept.
+
+        The parameters are those of the class, rows in any order; weights are 1 where they are None.
+        """
         items, users = as_labels(items), as_labels(users)
         check_distinct(items, "item")
         Q = len(items)
-        user, winner, loser = (
-            _codes("user", user, len(users)),
-            _codes("winner", winner, Q),
-            _codes("loser", loser, Q),
-        )
+        user = checked_codes("user", user, len(users))
+        winner, loser = checked_codes("winner", winner, Q), checked_codes("loser", loser, Q)
         weight = None if weight is None else np.asarray(weight, np.float64)
-        _check_rows(user, winner, loser, weight)
-        key, merged = _merge((user * Q + winner) * Q + loser, weight)
+        check_row_codes(user, winner, loser, weight)
+        key, merged = merged_rows((user * Q + winner) * Q + loser, weight)
         user, pair = np.divmod(key, Q * Q)
         winner, loser = np.divmod(pair, Q)
-        user, winner, loser = user.astype(np.int32), winner.astype(np.int32), loser.astype(np.int32)
-        weights = _checked_user_weight(user_weight, users)
-        return cls(user, winner, loser, merged, items, users, weights, frame_kind)
+        codes = user.astype(np.int32), winner.astype(np.int32), loser.astype(np.int32)
+        weights = checked_user_weight(user_weight, users)
+        return cls(*codes, merged, items, users, weights, frame_kind)
 
     @property
     def n_items(self) -> int:
@@ -116,7 +152,7 @@ class Comparisons:
 
     @property
     def n_users(self) -> int:
-        """M, the number of people."""
+        """M, the number of users."""
         return len(self.users)
 
     @property
@@ -133,7 +169,10 @@ class Comparisons:
         return len(self.user)
 
     def __repr__(self) -> str:
-        return f"Comparisons({self.n_comparisons:,.12g} comparisons of {self.n_items} items by {self.n_users} users)"
+        return (
+            f"Comparisons({self.n_comparisons:,.12g} comparisons of {self.n_items} items "
+            f"by {self.n_users} users)"
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Comparisons) and self.fingerprint() == other.fingerprint()
@@ -141,26 +180,33 @@ class Comparisons:
     __hash__ = None  # type: ignore[assignment]
 
     def per_user(self) -> NDArray[np.float64]:
-        """n_m, the number of comparisons of each user."""
+        """(M,) the number of comparisons n_m of each user: the sum of their weights."""
         return np.bincount(self.user, self.weight, self.n_users).astype(np.float64)
 
     def starts(self) -> NDArray[np.int64]:
-        """Where each user's rows start, and where the last one's end: rows of user m are starts[m]:starts[m+1]."""
+        """(M + 1,) the bounds of each user's rows: those of user m are starts[m]:starts[m + 1]."""
         return np.searchsorted(self.user, np.arange(self.n_users + 1)).astype(np.int64)
 
     def of(self, *names: object) -> "Comparisons":
-        """The comparisons of the named users alone, in that order, over the same items."""
+        """The comparisons of the users with these labels alone, in that order."""
         position = {text: m for m, text in enumerate(text_of(self.users))}
         unknown = [name for name in names if str(name) not in position]
         if unknown:
             raise DataError(
-                f"There is no user {unknown[0]!r} among the {self.n_users} users: {_shown(self.users)}."
+                f"There is no user {unknown[0]!r} among the {self.n_users} users: "
+                f"{_shown(self.users)}."
             )
         return self.take_users([position[str(name)] for name in names])
 
     def take_users(self, numbers: Iterable[int] | NDArray[Any]) -> "Comparisons":
-        """The comparisons of the users with these numbers (or where a mask is true), in that order, over the same items."""
-        chosen = _chosen(numbers, self.n_users)
+        """The comparisons of some users alone, over the same items.
+
+        Parameters
+        ----------
+        numbers : iterable of int, or (M,) mask
+            Numbers of users, each at most once, in the order wanted; or which users to keep.
+        """
+        chosen = chosen_users(numbers, self.n_users)
         new_number = np.full(self.n_users, -1, np.int64)
         new_number[chosen] = np.arange(len(chosen))
         if np.count_nonzero(new_number >= 0) < len(chosen):
@@ -184,7 +230,15 @@ class Comparisons:
     def with_items(
         self, items: Sequence[object] | Labels, *, unknown_items: Policy = "error"
     ) -> "Comparisons":
-        """The same comparisons over another list of items (a model's, say), matched by text."""
+        """The same comparisons over another list of items (those of a model, say), matched by text.
+
+        Parameters
+        ----------
+        items : sequence of labels
+            The new items, in the order wanted.
+        unknown_items : {"error", "drop"}
+            What to do with comparisons of an item that is not among them.
+        """
         check_choice("unknown_items", unknown_items, ("error", "drop"))
         if text_of(items) == text_of(self.items):
             return replace(self, items=as_labels(items))
@@ -213,22 +267,24 @@ class Comparisons:
         )
 
     def to_arrow(self) -> pa.Table:
-        """A table `user, winner, loser, weight` with the labels: all but `user_weight` and what was never compared."""
+        """An Arrow table `user, winner, loser, weight` with the labels, a row for each row here."""
         items, users = pa.array(self.items.tolist()), pa.array(self.users.tolist())
-        columns = {
-            "user": users.take(pa.array(self.user)),
-            "winner": items.take(pa.array(self.winner)),
-            "loser": items.take(pa.array(self.loser)),
-            "weight": pa.array(self.weight),
-        }
-        return pa.table(columns)
+        winner, loser = (items.take(pa.array(codes)) for codes in (self.winner, self.loser))
+        user, weight = users.take(pa.array(self.user)), pa.array(self.weight)
+        return pa.table({"user": user, "winner": winner, "loser": loser, "weight": weight})
 
     def to_frame(self, like: Any = None) -> Any:
-        """`to_arrow` in the caller's kind of table: the kind it came from, or that `like` names ("pandas", "polars") or is."""
+        """The table of `to_arrow` as another kind of dataframe.
+
+        Parameters
+        ----------
+        like : {"pandas", "polars", "pyarrow"} or a table, optional
+            The kind wanted; the kind that the comparisons came from unless given, else Arrow.
+        """
         return as_frame(self.to_arrow(), self.frame_kind if like is None else like)
 
     def fingerprint(self) -> str:
-        """A digest of the choices, the same for any order of the same rows."""
+        """A digest of the comparisons, the same for any order of the same rows."""
         digest = hashlib.sha256()
         for labels in (self.items, self.users):
             digest.update(json.dumps(text_of(labels)).encode())
@@ -236,102 +292,6 @@ class Comparisons:
             # copied only where it must be
             digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
         return digest.hexdigest()[:32]
-
-
-def _merge(
-    key: NDArray[np.int64], weight: NDArray[np.float64] | None
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Sort the row keys and add up the weights of equal ones, in an order that does not depend on the input's."""
-    if weight is None:
-        key = np.sort(key)
-    else:
-        order = np.lexsort((weight, key))
-        key, weight = key[order], weight[order]
-        key, weight = key[weight > 0], weight[weight > 0]
-    first = np.flatnonzero(np.r_[True, key[1:] != key[:-1]]) if len(key) else np.zeros(0, np.int64)
-    if weight is None:
-        return key[first], np.diff(np.r_[first, len(key)]).astype(np.float64)
-    return key[first], np.add.reduceat(weight, first) if len(key) else weight
-
-
-def _codes(name: str, values: ArrayLike, count: int) -> NDArray[np.int64]:
-    """Numbers of users or items, each from 0 to count − 1."""
-    codes = np.asarray(values, np.int64)
-    if len(codes) and not 0 <= codes.min() <= codes.max() < count:
-        wrong = codes[(codes < 0) | (codes >= count)][0]
-        raise DataError(
-            f"The {name} number {wrong} points to no label; there are {count}, numbered from 0."
-        )
-    return codes
-
-
-def _check_rows(
-    user: NDArray[Any], winner: NDArray[Any], loser: NDArray[Any], weight: NDArray[Any] | None
-) -> None:
-    lengths = [len(column) for column in (user, winner, loser, weight) if column is not None]
-    if len(set(lengths)) > 1:
-        raise DataError(
-            f"user, winner, loser and weight have {', '.join(map(str, lengths))} rows; they must be equally long."
-        )
-    if np.any(winner == loser):
-        raise DataError(
-            f"Row {np.argmax(winner == loser) + 1} compares a thing with itself. Drop such rows."
-        )
-    if weight is not None and not np.all(np.isfinite(weight) & (weight >= 0)):
-        raise DataError(
-            "A weight is negative or not a finite number. Weights are counts of at least 0."
-        )
-
-
-def _chosen(numbers: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.int64]:
-    chosen = numbers if isinstance(numbers, np.ndarray) else np.array(list(numbers))
-    if chosen.dtype != bool:
-        return _codes("user", chosen, count)
-    if len(chosen) != count:
-        raise DataError(
-            f"The mask has {len(chosen)} entries for {count} users; there must be one each."
-        )
-    return np.flatnonzero(chosen)
-
-
-def _by_user(user_weight: Mapping[Any, float], users: Labels) -> list[float]:
-    if not isinstance(user_weight, Mapping):
-        raise DataError(
-            Option("user_weight"),
-            f" is a {type(user_weight).__name__}; give a mapping from each user to a number.",
-        )
-    by_text = {str(name): weight for name, weight in user_weight.items()}
-    lacking = [text for text in text_of(users) if text not in by_text]
-    if lacking:
-        others = f" (and {len(lacking) - 1:,} more like it)" if len(lacking) > 1 else ""
-        raise DataError(
-            Option("user_weight"),
-            f" has no entry for user {lacking[0]!r}{others}. "
-            "Give every user a number, 1 for the usual.",
-        )
-    return [by_text[text] for text in text_of(users)]
-
-
-def _checked_user_weight(user_weight: ArrayLike | None, users: Labels) -> NDArray[np.float64]:
-    try:
-        weights = np.ones(len(users)) if user_weight is None else np.array(user_weight, np.float64)
-    except (TypeError, ValueError):
-        raise DataError(
-            Option("user_weight"),
-            " holds something that is not a number. Give every user a finite number of at least 0.",
-        ) from None
-    if weights.shape != users.shape:
-        raise DataError(
-            Option("user_weight"),
-            f" has the shape {weights.shape} for {len(users)} users; there must be one number each.",
-        )
-    for m in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[:1]:
-        raise DataError(
-            Option("user_weight"),
-            f" of user {users.tolist()[m]!r} is {weights[m]:g}; "
-            "it must be a finite number of at least 0.",
-        )
-    return weights
 
 
 def _shown(labels: Labels) -> str:

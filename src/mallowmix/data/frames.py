@@ -1,4 +1,4 @@
-"""Labelled tables out, in the caller's kind: pandas, polars, Arrow, whatever narwhals knows."""
+"""Labelled tables out, as the caller's kind of dataframe: pandas, polars, Arrow."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,9 +12,15 @@ KINDS = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
 
 def as_frame(columns: Mapping[str, Any] | pa.Table, like: Any = None) -> Any:
-    """A table of these columns: Arrow, or the kind that `like` names ("pandas", "polars") or is.
+    """A dataframe of these columns.
 
-    A lazy table, or one that cannot be made from memory (a DuckDB relation), is answered with an Arrow table.
+    Parameters
+    ----------
+    columns : mapping from name to column, or Arrow table
+        The columns.
+    like : {"pandas", "polars", "pyarrow", "modin", "cudf"} or a table, optional
+        The kind of dataframe wanted, by name or by example; Arrow unless given, and where the kind
+        cannot be made from memory (a lazy table, a DuckDB relation).
     """
     table = columns if isinstance(columns, pa.Table) else pa.table(dict(columns))
     backend = _backend(like)
@@ -22,7 +28,7 @@ def as_frame(columns: Mapping[str, Any] | pa.Table, like: Any = None) -> Any:
 
 
 def frame_kind(source: Any) -> str | None:
-    """The kind of dataframe that something is, by name; None where it is none (or one that cannot be made from memory)."""
+    """The name of a dataframe's kind; None for other objects and kinds that memory cannot make."""
     frame = nw.from_native(source, pass_through=True)
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return None

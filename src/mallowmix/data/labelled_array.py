@@ -1,4 +1,4 @@
-"""Results with labels: an array that knows what its rows and columns are, and can become a table."""
+"""Results with labels: an array with the labels of its rows and columns, and tables of it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from mallowmix.typing import Array
 
 
 class LabelledArray(NDArrayOperatorsMixin, ABC):
-    """The base of answers about users: the numbers in `values`, their labels beside them.
+    """The base of results about users: the numbers in `values`, their labels beside them.
 
-    It can be used wherever an array can (indexing, arithmetic, numpy's functions, the methods of an array);
-    what comes out of that is a plain array. `to_frame` gives the numbers with their labels as a table of the
-    caller's kind.
+    It can be used wherever an array can (indexing, arithmetic, NumPy's functions, the methods of an
+    array); the result of that is a plain array. `to_frame` gives the numbers with their labels as a
+    table of the caller's kind.
     """
 
     frame_kind: str | None = None
@@ -36,8 +36,8 @@ class LabelledArray(NDArrayOperatorsMixin, ABC):
         Parameters
         ----------
         like : {"pandas", "polars", "pyarrow"} or a table
-            The kind of table that is wanted; the kind that the comparisons came from unless given, and
-            Arrow where that is not known.
+            The kind of table that is wanted; the kind that the comparisons came from unless
+            given, and Arrow where that is not known.
         """
         return as_frame(self.columns(), self.frame_kind if like is None else like)
 

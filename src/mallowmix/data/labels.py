@@ -1,4 +1,7 @@
-"""Names become numbers here, once: labels are numbered in the order of their text, so the order of rows never matters."""
+"""Labels of users and items, and their numbers.
+
+Labels are numbered in the order of their text, so that the order of rows never matters.
+"""
 
 from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +19,15 @@ pc: Any = pyarrow.compute  # its functions are made at import, where no type che
 
 
 def as_column(values: object, name: str) -> pa.ChunkedArray:
-    """Any sequence of labels (list, numpy, Arrow, a dataframe's column) as one Arrow column: text, int64, or another plain type.
+    """A sequence of labels as one Arrow column of text, int64 or another plain type.
 
-    Whole numbers held as floats become integers: that is what a dataframe makes of an integer column with a gap in it.
+    Parameters
+    ----------
+    values : list, NumPy array, Arrow column or column of a dataframe
+        The labels. Whole numbers held as floats become integers: that is what a dataframe makes
+        of an integer column with a missing value.
+    name : str
+        The name of the column, for messages.
     """
     column = as_arrow(values, name)
     if pa.types.is_dictionary(column.type):
@@ -31,18 +40,20 @@ def as_column(values: object, name: str) -> pa.ChunkedArray:
         column = column.cast(pa.string())
     if not (pa.types.is_primitive(column.type) or pa.types.is_string(column.type)):
         raise DataError(
-            f"Column {name!r} has the type {column.type}, which cannot name a thing: give text or numbers."
+            f"Column {name!r} has the type {column.type}, which cannot name a thing: "
+            "give text or numbers."
         )
     return _whole_numbers(column)
 
 
 def as_arrow(values: object, name: str) -> pa.ChunkedArray:
-    """Any one-dimensional sequence as an Arrow column of whatever type it has; NaN in a float column counts as missing."""
+    """Any one-dimensional sequence as an Arrow column of its own type; NaN counts as missing."""
     if isinstance(values, pa.ChunkedArray):
         return values
     if isinstance(values, str | bytes | Set | Mapping):
         raise DataError(
-            f"Column {name!r} is a {type(values).__name__}, not a column of labels: give a list or an array."
+            f"Column {name!r} is a {type(values).__name__}, not a column of labels: "
+            "give a list or an array."
         )
     try:
         array = pa.array(values, from_pandas=True)
@@ -54,14 +65,14 @@ def as_arrow(values: object, name: str) -> pa.ChunkedArray:
 
 
 def _whole_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Integers of any width as int64, and floats too where all of them are whole; what does not fit stays as it is."""
+    """Integers of any width as int64, and floats where all are whole; other columns unchanged."""
     if (
         not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
         or column.type == pa.int64()
     ):
         return column
     if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), None, column)  # a gap
+        column = pc.if_else(pc.is_nan(column), None, column)  # missing
     try:
         return column.cast(pa.int64())  # refuses to lose anything: 1.5, 2**63
     except pa.ArrowInvalid:
@@ -69,12 +80,12 @@ def _whole_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def text_of(labels: Sequence[object] | Labels) -> list[str]:
-    """Labels as text, the form in which they enter a model file and are compared between tables."""
+    """Labels as text: the form in which model files hold them and tables are matched by them."""
     return [str(label) for label in (labels.tolist() if isinstance(labels, np.ndarray) else labels)]
 
 
 def as_labels(values: Sequence[object] | Labels) -> Labels:
-    """A list of labels as a read-only array: numbers stay numbers, text is held as Python strings."""
+    """Labels as a read-only array: numbers stay numbers, text is held as Python strings."""
     array = np.array(values)
     if array.dtype.kind in "UST":
         array = np.array([str(value) for value in values], dtype=object)
@@ -88,13 +99,14 @@ def check_distinct(labels: Labels, what: str) -> None:
     for text in text_of(labels):
         if text in seen:
             raise DataError(
-                f"The {what} labels are not all different as text: {text!r} is there twice. Give each its own."
+                f"The {what} labels are not all different as text: {text!r} is there twice. "
+                "Give each its own."
             )
         seen.add(text)
 
 
 def alike(*columns: pa.ChunkedArray) -> tuple[pa.ChunkedArray, ...]:
-    """Columns of one type: as they are, or as text where their types differ, so that 7 and "7" are the same label."""
+    """Columns of one type: unchanged, or all as text, so that 7 and "7" are the same label."""
     return (
         columns if len({column.type for column in columns}) == 1 else tuple(map(_as_text, columns))
     )
@@ -113,14 +125,27 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def encode(*columns: pa.ChunkedArray) -> tuple[list[NDArray[np.int32]], Labels]:
-    """Number the labels of the columns together, in the order of their text. No value may be missing."""
+    """Number the labels of some columns together, in the order of their text.
+
+    Parameters
+    ----------
+    *columns : Arrow columns
+        As from `as_column`, without a missing value.
+
+    Returns
+    -------
+    codes : list of (n,) arrays of int
+        The number of each row's label, for each column.
+    labels : (L,) array
+        The different labels, in the order of their numbers.
+    """
     return encode_groups(columns)[0]
 
 
 def encode_groups(
     *groups: Sequence[pa.ChunkedArray],
 ) -> list[tuple[list[NDArray[np.int32]], Labels]]:
-    """The same for several groups of columns, each with labels of its own; columns are hashed side by side, a thread each."""
+    """`encode` for several groups of columns, each with its own labels; one thread a column."""
     groups = tuple(alike(*group) for group in groups)
     flat = [column for group in groups for column in group]
     with ThreadPoolExecutor(len(flat)) as threads:

@@ -10,47 +10,66 @@ from mallowmix.data.labels import Labels
 from mallowmix.errors import DataError
 
 
-class Entries(NamedTuple):
-    """What rankings list: entries starts[n]:starts[n+1] are those of ranking n, by place, places counted 0, 1, … without gaps."""
+class RankingEntries(NamedTuple):
+    """Entries of rankings: starts[n]:starts[n + 1] are those of ranking n, best first.
+
+    Positions count 0, 1, … without gaps.
+    """
 
     starts: NDArray[Any]
     item: NDArray[Any]
-    place: NDArray[Any]
+    position: NDArray[Any]
 
 
 def sorted_entries(
-    ranking: NDArray[Any], item: NDArray[Any], place: NDArray[Any], count: int
-) -> Entries:
-    """Entries by ranking, place and item; where each ranking starts; places counted 0, 1, … without gaps."""
-    if not len(ranking) == len(item) == len(place):
+    ranking: NDArray[Any], item: NDArray[Any], position: NDArray[Any], count: int
+) -> RankingEntries:
+    """Entries sorted by ranking, position and item, with positions 0, 1, … without gaps.
+
+    Parameters
+    ----------
+    ranking, item, position : (entries,) arrays
+        Of each entry, in any order; positions are any finite numbers, less is better.
+    count : int
+        N, the number of rankings.
+    """
+    if not len(ranking) == len(item) == len(position):
         raise DataError(
-            f"ranking, item and place have {len(ranking)}, {len(item)}, {len(place)} rows; they must be equally long."
+            f"ranking, item and position have {len(ranking)}, {len(item)}, {len(position)} rows; "
+            "they must be equally long."
         )
-    if place.dtype.kind not in "iuf" or not np.all(np.isfinite(place)):
-        raise DataError("A place is missing or not a number. Places are numbers, less is better.")
-    order = np.lexsort((item, place, ranking))
-    ranking, item, place = ranking[order], item[order], place[order]
+    if position.dtype.kind not in "iuf" or not np.all(np.isfinite(position)):
+        raise DataError(
+            "A position is missing or not a number. Positions are numbers, less is better."
+        )
+    order = np.lexsort((item, position, ranking))
+    ranking, item, position = ranking[order], item[order], position[order]
     starts = np.searchsorted(ranking, np.arange(count + 1))
     step = (
-        np.r_[False, (place[1:] != place[:-1]) & (ranking[1:] == ranking[:-1])]
-        if len(place)
+        np.r_[False, (position[1:] != position[:-1]) & (ranking[1:] == ranking[:-1])]
+        if len(position)
         else np.zeros(0, bool)
     )
     dense = np.cumsum(step)
     first = np.minimum(starts[:-1], len(dense) - 1)
-    return Entries(starts, item, dense - dense[first][ranking] if len(dense) else dense)
+    return RankingEntries(starts, item, dense - dense[first][ranking] if len(dense) else dense)
 
 
-def check_entries(entries: Entries, user: NDArray[Any], items: Labels, users: Labels) -> None:
+def check_entries(
+    entries: RankingEntries, user: NDArray[Any], items: Labels, users: Labels
+) -> None:
+    """Raise a DataError unless every ranking lists known items, at least one, each once."""
     starts, item, _ = entries
     for name, codes, labels in (("user", user, users), ("item", item, items)):
         if len(codes) and not 0 <= codes.min() <= codes.max() < len(labels):
             raise DataError(
-                f"The {name} number of a ranking points to no label; there are {len(labels)}, numbered from 0."
+                f"The {name} number of a ranking points to no label; "
+                f"there are {len(labels)}, numbered from 0."
             )
     if starts[-1] != len(item) or np.any(np.diff(starts) == 0):
         raise DataError(
-            "A ranking lists no item, or an entry belongs to no ranking. Every ranking needs at least one item."
+            "A ranking lists no item, or an entry belongs to no ranking. "
+            "Every ranking needs at least one item."
         )
     which = np.repeat(np.arange(len(user)), np.diff(starts))
     key = np.sort(which * len(items) + item)
@@ -62,13 +81,13 @@ def check_entries(entries: Entries, user: NDArray[Any], items: Labels, users: La
         )
 
 
-def with_the_rest(entries: Entries, Q: int) -> Entries:
-    """The items that a ranking does not list, tied in last place."""
-    starts, item, place = entries
+def with_unlisted(entries: RankingEntries, Q: int) -> RankingEntries:
+    """Entries with all Q items: those that a ranking does not list are tied at its end."""
+    starts, item, position = entries
     N = len(starts) - 1
     which = np.repeat(np.arange(N), np.diff(starts))
     full = np.full((N, Q), Q, np.int64)
-    full[which, item] = place
+    full[which, item] = position
     return sorted_entries(np.repeat(np.arange(N), Q), np.tile(np.arange(Q), N), full.ravel(), N)
 
 
@@ -77,13 +96,13 @@ def normal_form(
     weight: NDArray[Any],
     starts: NDArray[Any],
     item: NDArray[Any],
-    place: NDArray[Any],
+    position: NDArray[Any],
 ) -> tuple[
     NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]
 ]:
-    """Rankings by user and content, equal ones merged: their weights add up; those of weight 0 go."""
+    """Rankings sorted by user and content, the weights of equal ones added, weight 0 left out."""
     merged: dict[tuple[int, bytes], tuple[float, int]] = {}
-    content = np.stack([item, place], axis=1).astype(">i4")
+    content = np.stack([item, position], axis=1).astype(">i4")
     # sums in an order that does not depend on the input's
     for n in sorted(range(len(user)), key=lambda n: weight[n]):
         if weight[n] > 0:
@@ -100,18 +119,18 @@ def normal_form(
         np.array([merged[key][0] for key in keys]),
         np.r_[0, np.cumsum(lengths)].astype(np.int64),
         item[rows].astype(np.int32),
-        place[rows].astype(np.int32),
+        position[rows].astype(np.int32),
     )
 
 
 @nb.njit(cache=True, nogil=True)
-def ordered_pairs(starts, item, place, half):
-    """Ranking, winner, loser and share of every ordered pair; a tied pair is two rows of one half, or none."""
+def ordered_pairs(starts, item, position, half):
+    """Ranking, winner, loser and weight of every ordered pair; a tie is two rows of ½, or none."""
     count = 0
     for n in range(len(starts) - 1):
         for a in range(starts[n], starts[n + 1]):
             for b in range(a + 1, starts[n + 1]):
-                count += 1 if place[a] != place[b] else (2 if half else 0)
+                count += 1 if position[a] != position[b] else (2 if half else 0)
     ranking, winner, loser = (
         np.empty(count, np.int64),
         np.empty(count, np.int32),
@@ -121,7 +140,7 @@ def ordered_pairs(starts, item, place, half):
     for n in range(len(starts) - 1):
         for a in range(starts[n], starts[n + 1]):
             for b in range(a + 1, starts[n + 1]):
-                if place[a] != place[b]:
+                if position[a] != position[b]:
                     ranking[row], winner[row], loser[row] = n, item[a], item[b]
                     row += 1
                 elif half:

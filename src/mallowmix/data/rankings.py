@@ -1,52 +1,65 @@
-"""Rankings: many people's orders of things, full or partial, with ties. The form that readers of rankings end in."""
+"""Rankings: the orders of items of many users, full or partial, with ties."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.labels import Labels, as_column, as_labels, check_distinct, encode, text_of
+from mallowmix.data.labels import Labels, as_column, as_labels, check_distinct, encode
+from mallowmix.data.ranking_arrays import RankingArrays
 from mallowmix.data.ranking_entries import (
     check_entries,
     normal_form,
     ordered_pairs,
     sorted_entries,
-    with_the_rest,
+    with_unlisted,
 )
+from mallowmix.data.ranking_orders import flattened
 from mallowmix.errors import DataError, Option, check_choice
 
 Ties: TypeAlias = Literal["drop", "half", "error"]
 Unlisted: TypeAlias = Literal["unknown", "below"]
 
 
-@dataclass(frozen=True, eq=False)
-class Rankings:
-    """Rankings as arrays: entries `starts[n]:starts[n+1]` of `item` are what ranking n lists, best first, `place` says where.
+class Rankings(RankingArrays):
+    """Rankings of many users, full or partial, with ties.
 
-    Places count from 0 without gaps; equal places are a tie. An item that is not listed is not ranked: nothing is said about it.
-    (A top-k list, whose other items are *below* those listed, ends in one tie of all the others: `unlisted="below"` adds it.)
-    Rankings are held in a normal form, sorted by user and content with equal ones of a user merged into `weight`, so that the
-    order of the input never matters. Labels are numbered in the order of their text. `user_weight` scales a person's part in
-    learning, as in `Comparisons`; voters who are known by their number alone (PrefLib) are one user with that weight.
+    Make them with `Rankings.from_orders`, `Rankings.from_arrays` or `mallowmix.read_rankings`.
+    Positions count from 0, the best, without gaps; equal positions are a tie. An item that is not
+    listed is not ranked: nothing is said about it. (A top-k list, whose other items are *below*
+    those listed, ends in one tie of all the others: ``unlisted="below"`` adds it.) Rankings are
+    held in a normal form, sorted by user and content with equal ones of a user merged into
+    `weight`, so that the order of the input never matters. Labels are numbered in the order of
+    their text.
 
-    Make one with `Rankings.from_orders(...)` or `Rankings.from_arrays(...)`.
+    Parameters
+    ----------
+    user : (N,) array of int
+        Who gave each ranking.
+    weight : (N,) array of float
+        How often each was given.
+    starts : (N + 1,) array of int
+        Entries starts[n]:starts[n + 1] are those of ranking n, best first.
+    item, position : (entries,) arrays of int
+        The item of each entry, and its position in its ranking.
+    items, users : labels
+        In the order of their numbers.
+    user_weight : (M,) array of float
+        How much each user counts in learning, as in `Comparisons`; voters who are known by their
+        number alone (PrefLib) are one user with that weight.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> orders = [["tea", ["milk", "juice"]], ["milk", "tea"]]
+    >>> data = mm.Rankings.from_orders(orders, ["ann", "bob"])
+    >>> data
+    Rankings(2 partial rankings of 3 items by 2 users)
+    >>> data.comparisons()
+    Comparisons(3 comparisons of 3 items by 2 users)
     """
-
-    user: NDArray[np.int32]  # (N,) who gave each ranking
-    weight: NDArray[np.float64]  # (N,) how often
-    starts: NDArray[np.int64]  # (N + 1,)
-    item: NDArray[np.int32]  # (entries,)
-    place: NDArray[np.int32]  # (entries,)
-    items: Labels
-    users: Labels
-    user_weight: NDArray[np.float64]
-
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            array.setflags(write=False)
 
     @classmethod
     def from_orders(
@@ -59,14 +72,24 @@ class Rankings:
         user_weight: ArrayLike | None = None,
         unlisted: Unlisted = "unknown",
     ) -> "Rankings":
-        """From lists of labels, best first; a list, tuple or set within a list is a tie: `["tea", ["milk", "juice"], "water"]`.
+        """Rankings from lists of labels, best first.
 
-        users : who gave each; without it everyone gave one, and they are called 1, 2, …
-        items : all items, where some may be listed by nobody
-        user_weight : one number for each user, in the order of the text of their labels
-        unlisted : "unknown", or "below" for top-k lists: who is not listed is below all who are
+        Parameters
+        ----------
+        orders : iterable of sequences of labels
+            A list, tuple or set within a list is a tie: ``["tea", ["milk", "juice"], "water"]``.
+        users : sequence of labels, optional
+            Who gave each ranking; a user each, called 1, 2, …, unless given.
+        weight : (N,) array, optional
+            How often each ranking was given; once unless given.
+        items : sequence of labels, optional
+            All items, where some may be listed by no ranking.
+        user_weight : (M,) array, optional
+            How much each user counts in learning, in the order of the text of their labels.
+        unlisted : {"unknown", "below"}
+            "below" is for top-k lists: items that are not listed are below all that are.
         """
-        flat = _flattened(orders)
+        flat = flattened(orders)
         users = list(range(1, flat.count + 1)) if users is None else users
         if len(users) != flat.count:
             raise DataError(
@@ -82,7 +105,7 @@ class Rankings:
             user,
             flat.ranking,
             codes[0],
-            flat.place,
+            flat.position,
             labels,
             names,
             weight,
@@ -95,16 +118,26 @@ class Rankings:
         cls,
         user: Any,
         item: Any,
-        place: ArrayLike,
+        position: ArrayLike,
         *,
         ranking: Any = None,
         weight: ArrayLike | None = None,
         unlisted: Unlisted = "unknown",
     ) -> "Rankings":
-        """From a long table, a row for each item that a ranking lists: who, what, and its place (any number; less is better).
+        """Rankings from a long table, a row for each item that a ranking lists.
 
-        ranking : which of a person's rankings a row belongs to, where they gave several
-        weight : how often the ranking of this row was given, the same in all of its rows
+        Parameters
+        ----------
+        user, item : sequences of labels
+            Whose ranking it is, and the item.
+        position : sequence of numbers
+            Its position in the ranking: any numbers, less is better, equal ones are a tie.
+        ranking : sequence, optional
+            Which of a user's rankings a row belongs to, where they gave several.
+        weight : sequence of float, optional
+            How often the ranking of this row was given, the same in all of its rows.
+        unlisted : {"unknown", "below"}
+            As in `from_orders`.
         """
         (who,), users = encode(as_column(user, "user"))
         (what,), items = encode(as_column(item, "item"))
@@ -116,7 +149,7 @@ class Rankings:
         _, first, number = np.unique(which, axis=0, return_index=True, return_inverse=True)
         weights = None if weight is None else np.asarray(weight, np.float64)[first]
         return cls.from_codes(
-            who[first], number.reshape(-1), what, place, items, users, weights, unlisted=unlisted
+            who[first], number.reshape(-1), what, position, items, users, weights, unlisted=unlisted
         )
 
     @classmethod
@@ -125,7 +158,7 @@ class Rankings:
         user: ArrayLike,
         ranking: ArrayLike,
         item: ArrayLike,
-        place: ArrayLike,
+        position: ArrayLike,
         items: Sequence[object] | Labels,
         users: Sequence[object] | Labels,
         weight: ArrayLike | None = None,
@@ -133,16 +166,19 @@ class Rankings:
         user_weight: ArrayLike | None = None,
         unlisted: Unlisted = "unknown",
     ) -> "Rankings":
-        """From numbers: `user[n]` of ranking n; `ranking`, `item` and `place` of each entry, in any order."""
+        """Rankings from numbers: `user[n]` of ranking n; the rest of each entry, in any order."""
         check_choice("unlisted", unlisted, ("unknown", "below"))
         items, users, who = as_labels(items), as_labels(users), np.asarray(user, np.int64)
         check_distinct(items, "item")
         entries = sorted_entries(
-            np.asarray(ranking, np.int64), np.asarray(item, np.int64), np.asarray(place), len(who)
+            np.asarray(ranking, np.int64),
+            np.asarray(item, np.int64),
+            np.asarray(position),
+            len(who),
         )
         check_entries(entries, who, items, users)
         if unlisted == "below":
-            entries = with_the_rest(entries, len(items))
+            entries = with_unlisted(entries, len(items))
         weights = _numbers("weight", weight, len(who))
         return cls(
             *normal_form(who, weights, *entries),
@@ -158,76 +194,19 @@ class Rankings:
         items: Sequence[object] | Labels | None = None,
         users: Sequence[object] | Labels | None = None,
     ) -> "Rankings":
-        """From full rankings as positions, (N, Q): `sigma[n, i]` is the place of item i. Labels are numbers if not given."""
-        places = np.asarray(sigma)
-        N, Q = places.shape
+        """Rankings from (N, Q) positions of all items; labels are numbers unless given."""
+        positions = np.asarray(sigma)
+        N, Q = positions.shape
         which, what = np.divmod(np.arange(N * Q), Q)
         names = list(range(Q)) if items is None else items
         return cls.from_codes(
             np.arange(N),
             which,
             what,
-            places.ravel(),
+            positions.ravel(),
             names,
             list(range(N)) if users is None else users,
         )
-
-    @property
-    def n_items(self) -> int:
-        """Q, the number of items."""
-        return len(self.items)
-
-    @property
-    def n_users(self) -> int:
-        """M, the number of people."""
-        return len(self.users)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether every ranking puts all items in order, without ties."""
-        return bool(np.all(self.lengths == self.n_items)) and not self.has_ties
-
-    @property
-    def has_ties(self) -> bool:
-        """Whether any two items share a place."""
-        return bool(np.any((self.place[1:] == self.place[:-1]) & (np.diff(self.ranking) == 0)))
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """(N,) how many items each ranking lists."""
-        return np.diff(self.starts)
-
-    @property
-    def ranking(self) -> NDArray[np.int64]:
-        """(entries,) which ranking each entry belongs to."""
-        return np.repeat(np.arange(len(self)), self.lengths)
-
-    def __len__(self) -> int:
-        return len(self.user)
-
-    def __repr__(self) -> str:
-        kind = "full" if self.is_full else "partial"
-        return f"Rankings({self.weight.sum():,.12g} {kind} rankings of {self.n_items} items by {self.n_users} users)"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Rankings):
-            return False
-        labels = all(
-            text_of(getattr(self, name)) == text_of(getattr(other, name))
-            for name in ("items", "users")
-        )
-        arrays = ("user", "weight", "starts", "item", "place", "user_weight")
-        return labels and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def positions(self) -> NDArray[np.int32]:
-        """(N, Q) the place of each item, −1 where it is not listed."""
-        places = np.full((len(self), self.n_items), -1, np.int32)
-        places[self.ranking, self.item] = self.place
-        return places
 
     def take_users(self, numbers: Iterable[int] | NDArray[Any]) -> "Rankings":
         """The rankings of the users with these numbers, in that order, over the same items."""
@@ -241,7 +220,7 @@ class Rankings:
             new_number[self.user[keep]],
             renumbered[self.ranking[rows]],
             self.item[rows],
-            self.place[rows],
+            self.position[rows],
             self.items,
             self.users[chosen],
             self.weight[keep],
@@ -249,9 +228,14 @@ class Rankings:
         )
 
     def comparisons(self, ties: Ties = "drop") -> Comparisons:
-        """Every pair that a ranking orders, as a comparison of its person. They are not independent: a ranking of 10 gives 45.
+        """Every pair that a ranking orders, as a comparison of its user.
 
-        ties : "drop" says nothing about a tied pair, "half" counts it as half a win for each side, "error" refuses
+        They are not independent: a ranking of 10 items gives 45.
+
+        Parameters
+        ----------
+        ties : {"drop", "half", "error"}
+            "drop" leaves tied pairs out, "half" counts them as half a win for each side.
         """
         check_choice("ties", ties, ("drop", "half", "error"))
         if ties == "error" and self.has_ties:
@@ -263,38 +247,12 @@ class Rankings:
                 " to turn them into comparisons.",
             )
         ranking, winner, loser, share = ordered_pairs(
-            self.starts, self.item, self.place, ties == "half"
+            self.starts, self.item, self.position, ties == "half"
         )
         weight = share * self.weight[ranking]
         return Comparisons.from_codes(
             self.user[ranking], winner, loser, weight, self.items, self.users, self.user_weight
         )
-
-
-@dataclass
-class _Flat:
-    ranking: list[int]
-    labels: list[object]
-    place: list[int]
-    count: int
-
-
-def _flattened(orders: Iterable[Sequence[object]]) -> _Flat:
-    flat = _Flat([], [], [], 0)
-    for number, order in enumerate(orders):
-        if isinstance(order, str | bytes):
-            raise DataError(
-                f"Ranking {number + 1} is the text {order!r}; give a list of items, best first."
-            )
-        for place, group in enumerate(order):
-            tied = list(group) if isinstance(group, list | tuple | set | frozenset) else [group]
-            flat.ranking += [number] * len(tied)
-            flat.labels += tied
-            flat.place += [place] * len(tied)
-        flat.count = number + 1
-    if not flat.labels:
-        raise DataError("There are no rankings: give at least one list of items, best first.")
-    return flat
 
 
 def _numbers(name: str, values: ArrayLike | None, count: int) -> NDArray[np.float64]:

@@ -17,11 +17,18 @@ Scale = Sequence[Any] | Mapping[Any, float] | None
 
 @dataclass(frozen=True, eq=False)
 class RatingTable:
-    """Ratings in a normal form: rows sorted by person and thing, so that the order of the input never matters.
+    """Ratings in a normal form: rows sorted by user and item, so their order never matters.
 
-    user, item : (n,) numbers that point into `users` and `items`, which are in the order of their text
-    level : (n,) places on `scale`, 0 is worst
-    scale : (S,) the number that each level stands for, ascending
+    Parameters
+    ----------
+    user, item : (n,) arrays of int
+        Numbers that point into `users` and `items`.
+    level : (n,) array of int
+        The level of each rating on `scale`, 0 is worst.
+    users, items : labels
+        In the order of their text.
+    scale : (S,) array of float
+        The number that each level stands for, ascending.
     """
 
     user: NDArray[np.int32]
@@ -52,15 +59,29 @@ class RatingTable:
         return np.searchsorted(self.user, np.arange(self.n_users + 1)).astype(np.int64)
 
     def numbers(self, user: Any, item: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The numbers of users and items named by labels; −1 where the table has none of that name."""
+        """Numbers of users and of items by their labels; −1 for a label that the table lacks."""
         return find(self.users, user, "user"), find(self.items, item, "item")
 
 
 def rating_table(ratings: Any, *, scale: Scale = None) -> RatingTable:
-    """From columns user, item, rating: a tuple of three, a mapping or dataframe with those names (or `stars`), or an object.
+    """Ratings in normal form, from columns user, item and rating.
 
-    scale : the levels from worst to best, as numbers or as labels (which then count 1, 2, 3, …), or a mapping from labels to
-        numbers. Unless given: the numbers that occur
+    Parameters
+    ----------
+    ratings : RatingTable, tuple of three columns, mapping, dataframe or object
+        Anything but a tuple has the columns under those names (`stars` does for `rating`).
+    scale : sequence or mapping, optional
+        The levels from worst to best, as numbers or as labels (which then count 1, 2, 3, …), or a
+        mapping from labels to numbers; the numbers that occur unless given.
+
+    Returns
+    -------
+    RatingTable
+
+    Raises
+    ------
+    DataError
+        If a value is missing or not on the scale, or a user rates an item twice.
     """
     if isinstance(ratings, RatingTable):
         return ratings
@@ -72,7 +93,8 @@ def rating_table(ratings: Any, *, scale: Scale = None) -> RatingTable:
     lengths = {len(codes[0]), len(codes[1]), len(level)}
     if len(lengths) > 1:
         raise DataError(
-            f"user, item and rating have {len(codes[0])}, {len(codes[1])} and {len(level)} rows; give as many of each."
+            f"user, item and rating have {len(codes[0])}, {len(codes[1])} and {len(level)} rows; "
+            "give as many of each."
         )
     order = np.lexsort((codes[1], codes[0]))
     table = RatingTable(
@@ -83,7 +105,7 @@ def rating_table(ratings: Any, *, scale: Scale = None) -> RatingTable:
 
 
 def columns(source: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
-    """The named columns of a tuple of them, a mapping, a dataframe, or an object with such attributes."""
+    """The named columns of a tuple of them, a mapping, a dataframe, or an object's attributes."""
     if isinstance(source, tuple | list) and len(source) == len(names):
         return tuple(source)
     return tuple(_column(source, name) for name in names)
@@ -95,23 +117,25 @@ def _column(source: Any, name: str) -> Any:
             if theirs in source.column_names:
                 return source[theirs]
         elif hasattr(source, "__getitem__") and hasattr(source, "keys"):
-            if theirs in source.keys():  # noqa: SIM118 (a dataframe's own membership test differs between libraries)
+            # what `in` tests differs between dataframe libraries
+            if theirs in source.keys():  # noqa: SIM118
                 return source[theirs]
         elif hasattr(source, "columns") and theirs in list(source.columns):
             return source[theirs]
         elif hasattr(source, theirs):
             return getattr(source, theirs)
     raise DataError(
-        f"The ratings have no column {name!r}: give columns user, item and rating, or a tuple of the three."
+        f"The ratings have no column {name!r}: give columns user, item and rating, "
+        "or a tuple of the three."
     )
 
 
 def find(labels: Labels, wanted: Any, name: str) -> NDArray[np.int64]:
-    """(n,) the place of each wanted label among the labels, by text; −1 for those not there."""
+    """(n,) the number of each wanted label among `labels`, by text; −1 for those not there."""
     (codes,), unique = encode(_whole(as_column(wanted, name), name))
-    place = {text: i for i, text in enumerate(text_of(labels))}
+    number = {text: i for i, text in enumerate(text_of(labels))}
     return (
-        np.array([place.get(text, -1) for text in text_of(unique)], np.int64)[codes]
+        np.array([number.get(text, -1) for text in text_of(unique)], np.int64)[codes]
         if len(codes)
         else np.zeros(0, np.int64)
     )
@@ -129,13 +153,14 @@ def _whole(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     gap = column.is_null(nan_is_null=True).to_numpy()
     if gap.any():
         raise DataError(
-            f"Row {np.argmax(gap) + 1}: the {name} is missing. Fill such rows in, or leave them out."
+            f"Row {np.argmax(gap) + 1}: the {name} is missing. "
+            "Fill such rows in, or leave them out."
         )
     return column
 
 
 def _levels(column: pa.ChunkedArray, scale: Scale) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The place of each rating on the scale, and the scale's numbers."""
+    """The level of each rating on the scale, and the scale's numbers."""
     gap = column.is_null(nan_is_null=True).to_numpy()
     if gap.any():
         raise DataError(
@@ -167,17 +192,18 @@ def _on_scale(
         and not isinstance(scale, Mapping)
         and all(isinstance(name, int | float | np.number) for name in names)
     ):
-        place = {float(name): s for s, name in enumerate(names)}
+        number = {float(name): s for s, name in enumerate(names)}
         found, level = np.unique(numbers, return_inverse=True)
-        at = [place.get(float(value), -1) for value in found]
+        at = [number.get(float(value), -1) for value in found]
     else:
-        place = {str(name): s for s, name in enumerate(names)}
+        number = {str(name): s for s, name in enumerate(names)}
         encoded = column.combine_chunks().dictionary_encode()
         found, level = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
-        at = [place.get(str(value), -1) for value in found]
+        at = [number.get(str(value), -1) for value in found]
     if -1 in at:
         raise DataError(
-            f"The rating {found[at.index(-1)]!s} is not on the scale, which has {', '.join(map(str, names))}."
+            f"The rating {found[at.index(-1)]!s} is not on the scale, "
+            f"which has {', '.join(map(str, names))}."
         )
     return np.array(at, np.int32)[level], values
 
@@ -225,5 +251,6 @@ def _check_once(table: RatingTable) -> None:
         )
         more = f" (and {len(same) - 1:,} more such rows)" if len(same) > 1 else ""
         raise DataError(
-            f"User {name!r} rates {thing!r} more than once{more}. Keep one rating of each thing, the last say."
+            f"User {name!r} rates {thing!r} more than once{more}. "
+            "Keep one rating of each thing, the last say."
         )

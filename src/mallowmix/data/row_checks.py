@@ -1,4 +1,4 @@
-"""Checked columns: rows that lack a value, compare a thing with itself or have no sound weight are refused or left out."""
+"""Checks of the rows of comparisons: missing values, self-pairs, and weights that are no counts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -21,7 +21,7 @@ WEIGHTS_ARE_COUNTS = "Weights are counts of at least 0."
 
 
 class Columns(NamedTuple):
-    """Rows fit for use: no value missing, no self-pair, every weight finite and above 0."""
+    """Rows that can be used: no value missing, no self-pair, every weight finite and above 0."""
 
     user: pa.ChunkedArray
     winner: pa.ChunkedArray
@@ -42,10 +42,31 @@ def checked_columns(
     missing: Policy = "error",
     where: Where | None = None,
 ) -> Columns:
-    """The columns without the rows that the policies drop and those of weight 0; what no policy allows is an error.
+    """Columns of comparisons without the rows that the options drop and those of weight 0.
 
-    `where` turns a row number into words for messages ("votes.csv line 812"). `extra` says of further columns which rows have
-    a value; `names` is what messages call the two items.
+    Parameters
+    ----------
+    user, winner, loser : sequences of labels
+        The columns.
+    weight : sequence of float, optional
+        How often each comparison was made.
+    extra : mapping from name to mask, optional
+        Of further columns: which rows have a value.
+    names : tuple of two str
+        What messages call the two items.
+    self_pairs, missing : {"error", "drop"}
+        What to do with a row that compares an item with itself, or that lacks a value.
+    where : callable, optional
+        Turns a row number into words for messages ("votes.csv line 812").
+
+    Returns
+    -------
+    Columns
+
+    Raises
+    ------
+    DataError
+        If a row cannot be used and no option drops it, or if no row is left.
     """
     check_choice("self_pairs", self_pairs, ("error", "drop"))
     check_choice("missing", missing, ("error", "drop"))
@@ -75,7 +96,8 @@ def _label_columns(user: Any, winner: Any, loser: Any) -> tuple[pa.ChunkedArray,
     lengths = [len(column) for column in columns]
     if len(set(lengths)) > 1:
         raise DataError(
-            f"user, winner and loser have {', '.join(map(str, lengths))} rows; they must be equally long."
+            f"user, winner and loser have {', '.join(map(str, lengths))} rows; "
+            "they must be equally long."
         )
     return columns
 
@@ -129,7 +151,7 @@ def gaps(column: pa.ChunkedArray) -> Mask:
 
 
 def _positive(weights: NDArray[np.float64] | None, keep: Mask, where: Where) -> Mask:
-    """Which rows count at all: a weight is a number of repetitions, so a row of weight 0 is no row."""
+    """Which rows count: a weight is a number of repetitions, so a row of weight 0 is no row."""
     if weights is None:
         return keep
     for bad, what in ((np.isinf(weights), "is not a finite number"), (weights < 0, "is negative")):
@@ -137,7 +159,8 @@ def _positive(weights: NDArray[np.float64] | None, keep: Mask, where: Where) -> 
         if bad.any():
             row = _first(bad)
             raise DataError(
-                f"{where(row)}: the weight {weights[row]:g} {what}{_more(bad)}. {WEIGHTS_ARE_COUNTS}"
+                f"{where(row)}: the weight {weights[row]:g} {what}{_more(bad)}. "
+                f"{WEIGHTS_ARE_COUNTS}"
             )
     return weights > 0
 

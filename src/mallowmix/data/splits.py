@@ -1,4 +1,4 @@
-"""Every split of users, of items and of comparisons into parts: functions of the data and the seed alone.
+"""Splits of users, of items and of comparisons: functions of the data and the seed alone.
 
 What is *given* of a user is what a model may look at; what is *held out* is what it must predict.
 """
@@ -37,7 +37,7 @@ def split_users(n_users: int, n_parts: int, *, seed: int, draw: int = 0) -> NDAr
 
 
 def counted_users(comparisons: Comparisons) -> Comparisons:
-    """Without the users who say nothing or whose weight is 0: they would make parts look larger than they are."""
+    """Without users who have no comparison or the weight 0, who make parts look larger."""
     counts = (comparisons.user_weight > 0) & (comparisons.per_user() > 0)
     return comparisons if counts.all() else comparisons.take_users(counts)
 
@@ -58,20 +58,26 @@ def check_given(given: float) -> None:
 def split_comparisons(
     comparisons: Comparisons, by: SplitBy | Literal["auto"], given: float, seed: int
 ) -> tuple[Comparisons, Comparisons]:
-    """What is given and what is held out of every user, a function of the seed and their numbers alone.
+    """What is given and what is held out of every user's comparisons.
 
     Parameters
     ----------
     comparisons : Comparisons
-        All that is known.
+        All comparisons.
     by : {"comparisons", "items", "auto"}
-        "comparisons" splits a user's comparisons one by one; "items" splits the items: comparisons among
-        the given ones are given, those among the others held out, the rest left out; "auto" is by items,
-        unless less than a tenth of the comparisons would then be given or held out.
+        "comparisons" splits a user's comparisons one by one; "items" splits the items:
+        comparisons among the given ones are given, those among the others held out, the rest left
+        out; "auto" is by items, unless less than a tenth of the comparisons would then be given
+        or held out.
     given : float
-        The part that is given.
+        The part that is given, from 0 to less than 1.
     seed : int
-        The seed.
+        The split of a user depends on the seed and the user's number alone.
+
+    Returns
+    -------
+    given, held_out : two Comparisons
+        Of the same users and items.
     """
     if by == "auto":
         parts = split_comparisons(comparisons, "items", given, seed)
@@ -92,7 +98,27 @@ def split_rows(
     first_user: int,
     key: np.uint64,
 ) -> tuple[Array, Array]:
-    """How much of each row's weight is given, and how much is held out, for rows of users as in `engine.blocks.Block`."""
+    """How much of each row's weight is given, and how much is held out.
+
+    Parameters
+    ----------
+    starts, pair, weight : arrays
+        Rows of users, as in `engine.blocks.Block`.
+    n_items : int
+        Q.
+    by : {"comparisons", "items"}
+        What is split.
+    given : float
+        The part that is given.
+    first_user : int
+        The number of the first of these users among all users.
+    key : uint64
+        The key of the random numbers (`numerics.randomness.as_key`).
+
+    Returns
+    -------
+    given, held_out : two (rows,) arrays
+    """
     if by == "comparisons":
         kept = _given_comparisons(starts, weight, given, first_user, key)
         return kept, weight - kept
@@ -101,7 +127,7 @@ def split_rows(
 
 
 def with_weights(comparisons: Comparisons, weight: Array) -> Comparisons:
-    """The same users with these weights of their rows; rows of weight 0 go."""
+    """The same users with these weights of their rows; rows of weight 0 are left out."""
     keep = weight > 0
     columns = {name: getattr(comparisons, name)[keep] for name in ("user", "winner", "loser")}
     return replace(comparisons, **columns, weight=weight[keep])
@@ -109,7 +135,7 @@ def with_weights(comparisons: Comparisons, weight: Array) -> Comparisons:
 
 @nb.njit(cache=True, nogil=True)
 def _wanted(n, given, key, user):
-    """So many as n · given, rounded up or down at random so that it is right on average."""
+    """A share `given` of n, rounded up or down at random so that it is right on average."""
     coin, _ = uniforms(key, _COMPLETION, user, 0, 1)
     return int(np.floor(n * given + coin))
 
@@ -126,7 +152,7 @@ def _given_comparisons(starts, weight, given, first_user, key):
 
 @nb.njit(cache=True, nogil=True)
 def _given_items(starts, pair, n_items, given, first_user, key):
-    """Of each row: 1 if both items are given, 0 if neither is, −1 if one is. A user's items are split in their order."""
+    """Of each row: 1 if both items are given, 0 if neither is, −1 if one is."""
     side = np.full(len(pair), -1, np.int8)
     seen, is_given = np.full(n_items, -1, np.int64), np.zeros(n_items, np.bool_)
     for m in range(len(starts) - 1):
@@ -160,11 +186,12 @@ def first_half(
     first_user: int,
     key: np.uint64,
 ) -> Array:
-    """How much of each row's weight lies in the first of two halves of each user's comparisons, as Lemma 2 asks.
+    """How much of each row's weight is in the first half of its user's comparisons (Lemma 2).
 
-    The sizes differ by one at most, and chance decides which half gets the odd one. A row of weight w stands
-    for w comparisons, each of which falls in either half by itself; a fractional rest goes as one piece, and
-    the two halves of a tie go together (then sizes may differ by more).
+    The sizes differ by one at most, and chance decides which half gets the odd one. A row of
+    weight w stands for w comparisons, each of which falls in either half by itself; a fractional
+    rest goes as one piece, and the two halves of a tie go together (then sizes may differ by
+    more).
     """
     first = _halve(starts, weight, first_user, key)
     ties = tie_halves(starts, pair, weight, n_items)
@@ -199,12 +226,12 @@ def _join_ties(starts, pair, n_items, ties, first):
 
 
 def split_items(comparisons: Comparisons, *, seed: int = 0) -> tuple[Comparisons, Comparisons]:
-    """Two sets of comparisons of the same users, in which nobody has an item in both; those across are left out.
+    """Split the comparisons into two halves that share no item of the same user.
 
-    Comparisons that come from one user's ratings or ranking share items, and so are not independent: tea
-    over milk and milk over water say that tea is over water. Comparisons from the two halves share no item
-    of the same user. Each of a user's items goes to either half with probability ½, by itself: about half
-    of the comparisons remain.
+    Comparisons that come from one user's ratings or ranking share items, and so are not
+    independent: tea over milk and milk over water say that tea is over water. Comparisons from
+    the two halves share no item of the same user. Each of a user's items goes to either half with
+    probability ½, by itself: about half of the comparisons remain.
 
     Parameters
     ----------
@@ -247,7 +274,7 @@ def _item_sides(user, winner, loser, key):
 
 @nb.njit(cache=True, nogil=True)
 def take(weight, left, wanted, taken, key, step, user):
-    """Selection sampling: walk through a user's pieces, taking each with probability (still wanted) / (still to come)."""
+    """Selection sampling: take each piece with probability (still wanted) / (still left)."""
     token = 0
     for row in range(len(weight)):
         rest = weight[row]

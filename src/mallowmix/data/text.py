@@ -5,7 +5,7 @@ from html import escape
 
 
 def printable(label: object) -> str:
-    """A label as one line of text: what does not print (a line break, an escape code, half a letter) is spelled out."""
+    """A label as one line of text; characters that do not print (a line break) are escaped."""
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in str(label)
@@ -13,12 +13,12 @@ def printable(label: object) -> str:
 
 
 def joined(words: Sequence[str]) -> str:
-    """a, b and c."""
+    """Words as a list in a sentence: "a, b and c"."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def name_of(label: object) -> str:
-    """A label as HTML: escaped, and kept apart from its surroundings where it is written from right to left."""
+    """A label as HTML: escaped, in an element of its own so that right-to-left text stays apart."""
     return f"<bdi>{escape(printable(label))}</bdi>"
 
 

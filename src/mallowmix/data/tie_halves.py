@@ -1,4 +1,4 @@
-"""The two halves of a tie: one answer, written as two rows of weight ½, one for either order of the pair."""
+"""The two halves of a tie: one answer as two rows of weight ½, one for either order of the pair."""
 
 from typing import Any
 
@@ -6,7 +6,9 @@ import numpy as np
 
 
 def tie_halves(starts: Any, pair: Any, weight: Any, n_items: int, xp: Any = np) -> Any:
-    """(rows,) ¼ for halves of a tie, a user's rows of weight … + ½ for either order of a pair; else 0.
+    """(rows,) ¼ for rows that hold half a tie, else 0.
+
+    Half a tie is a fractional part of ½ in a user's weights for both orders of a pair.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Calibration by validation on users: what to make of one comparison, and of the prior, so that predictions hold up.
+"""Calibration by validation on users: what a comparison and the prior count for in predictions.
 
-A learnt model is too sure of a user. Comparisons made from one ranking, or from ratings, repeat each other;
-the learnt prior is sharper than people are; and some people hold one component alone. How much of each is
-true is read off users themselves: part of their comparisons is given, the rest is predicted, and the
-calibration that predicts best is kept.
+A learnt model is too sure of a user. Comparisons made from one ranking, or from ratings, repeat
+each other; the learnt prior is sharper than people are; and some people hold one component alone.
+How much of each is true is estimated from users: part of their comparisons is given, the rest is
+predicted, and the calibration that predicts best is kept.
 """
 
 import warnings
@@ -35,7 +35,8 @@ _ROUNDS = 3  # of going through the settings one after the other
 _MANY = 300  # users of whom one split is enough
 _MOST_SPLITS = 12
 _MOST_FITS = 4  # enough members to see how far their average can be relied on
-# A setting must gain so many nats, and so many standard errors of its gain, or the simpler one stays.
+# A setting must gain so many nats, and so many standard errors of its gain, or the simpler one
+# stays.
 _LEAST, _SURE = (0.0005, 1.0)
 
 
@@ -51,31 +52,33 @@ def calibrate(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> FittedModel:
-    """The model with the calibration that predicts these users best.
+    """Calibrate a model: find the settings of inference that predict these users best.
 
     Parameters
     ----------
     model : FittedModel or M4
-        What to calibrate.
+        The model to calibrate.
     comparisons : Comparisons
-        Of users whom the model has not seen. If they are the very data that it was fitted to, a model is
-        fitted in the same way to two thirds of the users, and its calibration on the others is taken.
+        Of users whom the model has not seen. If they are the very data that it was fitted to, a
+        model is fitted in the same way to two thirds of the users, and its calibration on the
+        others is taken.
     split : {"auto", "items", "comparisons"}
-        What is held out of a user (`heldout`); "auto" holds items out where that leaves enough to predict
-        (pairs of two items not compared before are what a new question is like), else comparisons.
+        What is held out of a user (`heldout`); "auto" holds items out where that leaves enough to
+        predict (pairs of two items not compared before are what a new question is like), else
+        comparisons.
     given : float
         The part that is given.
     spam : bool
         Also look for a share of coin-flip answers.
     max_users : int
-        So many, at random, are enough.
+        At most so many users are used, chosen at random.
     seed, n_jobs, progress
         As in `fit`.
 
     Returns
     -------
     FittedModel
-        The same model with another `calibration`; ``report.calibration`` keeps the log-loss per
+        The same model with another `calibration`; ``report.calibration`` holds the log-loss per
         comparison, mean over users, before and after.
 
     Examples
@@ -93,7 +96,7 @@ def calibrate(
     trials = [(fitted, comparisons)]
     if fitted.report.was_fitted_to(comparisons.fingerprint()):
         trials = _fitted_anew(fitted, comparisons, seed, n_jobs, progress)
-    trials = [(judged, _some(users, max_users, seed)) for judged, users in trials]
+    trials = [(trial, _some(users, max_users, seed)) for trial, users in trials]
     chosen = split if split != "auto" else _best_split(trials[0][1], given, seed)
     search = _Search(trials, chosen, given, seed, n_jobs, progress)
     best = search.run(spam)
@@ -109,7 +112,7 @@ def _fitted_anew(
     n_jobs: int | None,
     progress: Progress | None,
 ) -> list[tuple[FittedModel, Comparisons]]:
-    """Models of two thirds of the users, fitted as the given one was, each with the comparisons of the other third.
+    """Models of two thirds of the users, fitted as `model` was, each with the other users.
 
     One is enough where a third is many users; else each third is left out in turn.
     """
@@ -119,7 +122,7 @@ def _fitted_anew(
     for third in thirds[: 1 if len(thirds[0]) >= _MANY else 3]:
         others = comparisons.take_users(np.setdiff1d(order, third))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MallowmixWarning)  # said when the model was fitted
+            warnings.simplefilter("ignore", MallowmixWarning)  # given by the first fit
             learnt = fit(
                 others,
                 model.n_components,
@@ -185,14 +188,15 @@ class _Search:
         self.n_users = round(n_scores / n_splits)
         if not n_scores:
             raise DataError(
-                "Nobody has comparisons left to predict after some were given: add users, or lower ",
+                "Nobody has comparisons left to predict after some were given: "
+                "add users, or lower ",
                 Option("given"),
                 ".",
             )
         self.seen: dict[Calibration, Array] = {}
 
     def run(self, spam: bool) -> Calibration:
-        """Settings one after the other, each at its best for the others, until nothing moves."""
+        """Settings one after the other, each at its best for the others, until none changes."""
         best = Calibration()
         grids = {
             "likelihood_weight": LIKELIHOOD_WEIGHTS,
@@ -210,7 +214,7 @@ class _Search:
         return best
 
     def _better(self, best: Calibration, name: str, grid: tuple[float, ...]) -> Calibration:
-        """The best value of one setting; it must be worth it."""
+        """The best value of one setting; its gain must be larger than chance."""
         for value in grid:
             tried = replace(best, **{name: value})
             gain = self.losses(best) - self.losses(tried)

@@ -59,15 +59,15 @@ def fit(
         Who preferred what to what, from `read_comparisons` or `Comparisons.from_arrays`, or from
         `store_comparisons` where it does not fit into memory.
     n_components : int or "auto"
-        K, the number of shared rankings; "auto" reads it off the spectrum (method "spectral").
+        K, the number of shared rankings; "auto" takes it from the spectrum (method "spectral").
     method : {"spectral", "projections"}, SpectralOptions or ProjectionsOptions
-        "spectral", near the statistical limit, or "projections", the paper's Algorithm 1; to set options
-        of a method, give its `SpectralOptions` or `ProjectionsOptions`.
+        "spectral", near the statistical limit, or "projections", the paper's Algorithm 1; to set
+        options of a method, give its `SpectralOptions` or `ProjectionsOptions`.
     components : {"mallows", "bradley-terry"}
-        A ranking and a dispersion for each component, or Bradley–Terry scores learnt from there on, which
-        bend more and have no dispersion.
+        A ranking and a dispersion for each component, or Bradley–Terry scores learnt from there
+        on, which are more flexible and have no dispersion.
     n_fits : int
-        With more than one, further fits of parts of the data, with neighbouring K, become the model's
+        With more than one, fits of parts of the data with a similar K become the model's
         ensemble: predictions are averaged over all of them.
     predictor : bool
         Also learn what predicts people's answers best (`Predictor`); False gives the components alone,
@@ -84,7 +84,8 @@ def fit(
     Returns
     -------
     FittedModel
-        The model; whatever limits the answer is given as a warning and kept in ``model.report.notes``.
+        The model; what limits the result is given as a warning and kept in
+        ``model.report.notes``.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def _learn(
 
 
 def _check_stored(options: FitOptions, components: str, n_fits: int) -> None:
-    """What goes over all users more often, or keeps more of them, than data on disk allows."""
+    """Raise an OptionError for what needs all comparisons in memory."""
     for option, value, possible in (
         ("method", options.method, "spectral"),
         ("components", components, "mallows"),
@@ -181,12 +182,13 @@ def _check_sizes(comparisons: Data, n_components: int | str, options: FitOptions
     if not comparisons.user_weight.any():
         raise DataError(
             Option("user_weight"),
-            " is 0 for everybody: nobody is left to learn from. Give someone a weight above 0.",
+            " is 0 for all users: nobody is left to learn from. Give someone a weight above 0.",
         )
     if comparisons.n_comparisons > MOST_COMPARISONS:
         raise DataError(
-            f"The weights add up to {comparisons.n_comparisons:.3g} comparisons, of which at most {MOST_COMPARISONS:.0g} can be "
-            "learnt from: a weight says how often a comparison was made. Divide them all by the same number."
+            f"The weights add up to {comparisons.n_comparisons:.3g} comparisons, of which at most "
+            f"{MOST_COMPARISONS:.0g} can be learnt from: a weight says how often a comparison was "
+            "made. Divide them all by the same number."
         )
     if n_components == "auto" and isinstance(options, SpectralOptions):
         return
@@ -208,8 +210,8 @@ def _check_count(n_components: int, n_users: int) -> None:
         )
     if n_components > n_users:
         raise DataError(
-            f"{n_components} components cannot be distinguished by {n_users:,} users: there must be at "
-            "least one for each. Lower ",
+            f"{n_components} components cannot be distinguished by {n_users:,} users: "
+            "there must be at least one for each. Lower ",
             Option("n_components"),
             ", or add users.",
         )

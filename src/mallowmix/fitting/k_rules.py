@@ -1,4 +1,4 @@
-"""From what speaks for each number of components to one number and a sentence."""
+"""The rules that choose one number of components, and the sentence that says why."""
 
 import math
 from typing import NamedTuple
@@ -28,11 +28,25 @@ _WORDS = [
 
 
 class Evidence(NamedTuple):
-    """What speaks for k components: people's held-out scores (M, 2), agreement between halves, eigenvalue and noise edge."""
+    """What is measured for k components: predictions, stability, and the spectrum.
+
+    Attributes
+    ----------
+    k : int
+        The number of components.
+    scores : (M, 2) array
+        Each user's held-out log-likelihood and number of comparisons.
+    agreements : tuple of float
+        Of every component between two halves of the users, most first.
+    smallest_share : float
+        Of a component.
+    eigenvalue, edge : float
+        The last eigenvalue that k components need (None for one), and the edge of the noise.
+    """
 
     k: int
     scores: Array
-    agreements: tuple[float, ...]  # most first
+    agreements: tuple[float, ...]
     smallest_share: float
     eigenvalue: float | None
     edge: float
@@ -54,22 +68,23 @@ class Evidence(NamedTuple):
 
     @property
     def beats_coin(self) -> bool:
+        """New users are predicted better than by a coin, by two standard errors."""
         mean, error = ratio(self.scores)
         return mean - _COIN > _BEYOND_CHANCE * error
 
 
 def ratio(scores: Array) -> tuple[float, float]:
-    """Log-likelihood per comparison and its standard error over users, from (M, 2) sums and counts."""
+    """Log-likelihood per comparison and its standard error, from users' sums and counts (M, 2)."""
     return clustered_ratio(scores[:, 0], scores[:, 1])
 
 
 def difference(one: Evidence, other: Evidence) -> tuple[float, float]:
-    """How much better `one` predicts than `other`, per comparison, paired by person, and its standard error."""
+    """How much better `one` predicts than `other` per comparison, paired by user, and its error."""
     return ratio(np.column_stack([one.scores[:, 0] - other.scores[:, 0], one.scores[:, 1]]))
 
 
 def within_one_error(found: list[Evidence]) -> Evidence:
-    """The smallest number that predicts as well as the best, to one standard error of the difference."""
+    """The smallest number that predicts as well as the best, to one standard error."""
     best = max(found, key=lambda row: row.mean)
     return min((row for row in found if not _better(best, row, errors=1.0)), key=lambda row: row.k)
 
@@ -81,7 +96,20 @@ def _better(one: Evidence, other: Evidence, *, errors: float) -> bool:
 
 
 def recommend(found: list[Evidence], shown: int) -> tuple[int | None, str, bool]:
-    """The number, the reason, and whether it is certain; `shown` is the number that the spectrum shows."""
+    """Choose a number of components.
+
+    Parameters
+    ----------
+    found : list of Evidence
+        For every number tried.
+    shown : int
+        The number that the spectrum alone shows.
+
+    Returns
+    -------
+    k, reason, certain : int or None, str, bool
+        None where nothing can be said.
+    """
     supported = [row for row in found if row.stable and row.above_noise and row.beats_coin]
     if not supported:
         return None, _cannot_tell(found), False
@@ -108,26 +136,28 @@ def _clear(found: list[Evidence], chosen: Evidence) -> bool:
 
 def _why_not(more: Evidence, chosen: Evidence) -> str:
     """Why more components than were chosen are not better supported."""
-    name = _next_taste(more.k, chosen.k)
+    name = _next_component(more.k, chosen.k)
     if not more.stable:
         return f"{name} is not stable: {_cut(more.agreements[-1])} agreement between halves"
     gain, error = difference(more, chosen)
     if gain <= error:
-        return f"{name} does not predict new people better: {gain:+.4f} per comparison, give or take {error:.4f}"
+        sizes = f"{gain:+.4f} per comparison, give or take {error:.4f}"
+        return f"{name} does not predict new people better: {sizes}"
     if not more.above_noise:
-        return f"{name} is not above the noise of the spectrum: {(more.eigenvalue or 0) / more.edge:.2f} of its edge"
-    return "it predicts new people as well as more tastes do, to one standard error"
+        part = (more.eigenvalue or 0) / more.edge
+        return f"{name} is not above the noise of the spectrum: {part:.2f} of its edge"
+    return "it predicts new people as well as more components do, to one standard error"
 
 
-def _next_taste(k: int, before: int) -> str:
+def _next_component(k: int, before: int) -> str:
     if k > before + 1:
-        return f"a model of {k} tastes"
+        return f"a model of {k} components"
     name = _WORDS[k - 1] if k <= len(_WORDS) else f"{k}th"
-    return f"a{'n' if name[0] == 'e' and name[1] in 'il' else ''} {name} taste"
+    return f"a{'n' if name[0] == 'e' and name[1] in 'il' else ''} {name} component"
 
 
 def _cut(agreement: float) -> str:
-    """Two decimals, rounded down: what misses three in four must not read 0.75."""
+    """Two decimals, rounded down: what is below 0.75 must not read 0.75."""
     return f"{math.floor(100 * agreement) / 100:.2f}"
 
 
@@ -139,4 +169,7 @@ def _cannot_tell(found: list[Evidence]) -> str:
         sizes = f"{mean:.4f} per comparison, give or take {error:.4f}; a coin has {_COIN:.4f}"
         return f"cannot tell: even {who} new people no better than a coin ({sizes})."
     agreement = _cut(found[0].agreements[-1])
-    return f"cannot tell: too little data, even one ranking is not stable: {agreement} agreement between halves."
+    return (
+        "cannot tell: too little data, even one ranking is not stable: "
+        f"{agreement} agreement between halves."
+    )

@@ -1,8 +1,8 @@
-"""Members of an ensemble: further fits of the same data, to average predictions over.
+"""Members of an ensemble: other fits of the same data, to average predictions over.
 
-One fit is one of many local optima that are nearly as good. Each member is learnt from a random half of
-every user's comparisons (all of theirs where they have few), with a number of components near the wanted
-one.
+One fit is one of many local optima that are nearly as good. Each member is learnt from a random
+half of every user's comparisons (all of theirs where they have few), with a number of components
+near the one given.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from mallowmix.model.fitted_model import FittedModel
 from mallowmix.numerics.randomness import Step, generator
 
 _PART, _FEW = 0.5, 20  # half of a user's comparisons, but no fewer than this many
-_NEIGHBOURS = (0, -1, 1, 0, -2, 2)  # of the wanted number of components, in turn
+_NEIGHBOURS = (0, -1, 1, 0, -2, 2)  # of the given number of components, in turn
 
 
 def member_fits(
@@ -26,7 +26,21 @@ def member_fits(
     fit_one: Callable[[Comparisons, int, int], FittedModel],
     seed: int,
 ) -> list[FittedModel]:
-    """Fits number 1 to `n_members`, each `fit_one(comparisons, n_components, number)` of its own part of the data."""
+    """Fit the members of an ensemble, each to its own part of the data.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        All the data.
+    n_components : int
+        K of the first model; members have K or a number near it.
+    n_members : int
+        How many members.
+    fit_one : callable
+        Called as ``fit_one(comparisons, n_components, number)`` with numbers from 1.
+    seed : int
+        Which parts are taken.
+    """
     fits = []
     for number in range(1, n_members + 1):
         K = max(1, n_components + _NEIGHBOURS[number % len(_NEIGHBOURS)])
@@ -35,7 +49,7 @@ def member_fits(
 
 
 def part_of(comparisons: Comparisons, seed: int, number: int) -> Comparisons:
-    """A random part of every user's comparisons, one by one: a row of weight w stands for w of them. Nobody is left out."""
+    """A random part of every user's comparisons, of which a row of weight w holds w."""
     per_user = np.maximum(comparisons.per_user(), 1)
     share = np.maximum(_PART, np.minimum(1.0, _FEW / per_user))[comparisons.user]
     whole = np.floor(comparisons.weight)

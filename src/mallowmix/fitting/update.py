@@ -1,4 +1,4 @@
-"""`update`: learn on from a fitted model. Its rankings are the initialisation, so the spectral steps are left out."""
+"""`update`: learn on from a fitted model, whose rankings are the initialisation."""
 
 import warnings
 from dataclasses import replace
@@ -24,10 +24,9 @@ from mallowmix.model.permutations import order_of, sigma_of
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Progress
 
-_N_ITER = 3  # variational steps: enough to know roughly who follows what
-_MIN_BURN_IN = (
-    2  # cycles of Monte-Carlo EM before averaging may begin: the start is near the end already
-)
+_N_ITER = 3  # variational steps: enough to know roughly which components users follow
+# cycles of Monte-Carlo EM before averaging may begin: the initialisation is near the end already
+_MIN_BURN_IN = 2
 
 
 def update(
@@ -39,26 +38,26 @@ def update(
     engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> FittedModel:
-    """Learn on from a fitted model: the same components, moved to where these comparisons want them.
+    """Learn on from a fitted model: the same components, refined on these comparisons.
 
-    Items that the model does not know are put in the middle of every ranking, from where the likelihood
-    moves them; items that nobody compares any more stay where they are among the others. Not for another
-    number of components: `fit` anew.
+    Items that the model does not have are put in the middle of every ranking, from where the
+    likelihood moves them; items that are in no comparison keep their positions among the others.
+    The number of components stays; for another one, `fit` again.
 
     Parameters
     ----------
     model : FittedModel or M4
         From `fit`, `load`, or an earlier `update`.
     comparisons : Comparisons
-        All that should count. A model remembers rankings, not comparisons: pass old and new ones together
-        if both should count, the new ones alone if the old are out of date.
+        All that should count. A model holds rankings, not comparisons: pass old and new ones
+        together if both should count, the new ones alone if the old are out of date.
     seed, n_jobs, engine, progress
         As in `fit`.
 
     Returns
     -------
     FittedModel
-        A new model; the old one stays as it is.
+        A new model; `model` is not changed.
 
     Examples
     --------
@@ -92,9 +91,19 @@ def update(
 
 
 def with_new_items(model: M4, items: Labels) -> tuple[M4, list[str]]:
-    """The model over its own items and those of the list that it lacks, each of these in the middle of every ranking.
+    """Add items to a model, in the middle of every ranking.
 
-    Labels stay in the order of their text, as in a fresh fit. Also gives the new ones, as text.
+    Parameters
+    ----------
+    model : M4
+        The model.
+    items : labels
+        Those that the model lacks are added.
+
+    Returns
+    -------
+    model, new : M4, list of str
+        The model with all items in the order of their text, as in a fresh fit; and the new ones.
     """
     known = set(text_of(model.items))
     new = [label for label in items.tolist() if str(label) not in known]
@@ -112,7 +121,7 @@ def with_new_items(model: M4, items: Labels) -> tuple[M4, list[str]]:
 
 
 def _of_one_type(labels: list[Any]) -> list[Any]:
-    """Labels of one type as they are, of several types as text: 7 in one table may be "7" in another."""
+    """Labels of one type unchanged, of several types as text: 7 may be "7" in another table."""
     one = len({type(label) for label in labels}) == 1
     return labels if one else [str(label) for label in labels]
 
@@ -126,12 +135,12 @@ def _refined(
     *,
     move_sigma: bool,
 ) -> FittedModel:
-    """Who follows what, by a few variational steps; then Monte-Carlo EM. The schedule for large data is that of a fresh fit."""
+    """A few variational steps, then Monte-Carlo EM; large data are sampled as in a fresh fit."""
     all_blocks = make_blocks(data)
     work = start_work(data, all_blocks, engine, seed, progress)
     components = MallowsComponents(np.array(model.sigma), np.array(model.phi))
-    # Expected counts would only blur rankings that are nearly right; but they bring new items from the
-    # middle near their positions.
+    # Expected counts would only blur rankings that are nearly right; but they bring new items
+    # from the middle near their positions.
     first = variational_em(
         work.blocks,
         components,

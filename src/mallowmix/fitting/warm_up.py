@@ -1,11 +1,11 @@
-"""Compile the numba kernels once and leave them in the cache: `python -m mallowmix.fitting.warm_up`."""
+"""Compile the Numba kernels once, into the cache: `python -m mallowmix.fitting.warm_up`."""
 
 import sys
 import warnings
 
 
 def warm() -> None:
-    """Run every learner and reader of people on a tiny population, so that the first real call does not wait for a compiler."""
+    """Run learning and inference on a small population, so that later calls need not compile."""
     from mallowmix.datasets import load_dishes
     from mallowmix.fitting.fit import fit
     from mallowmix.infer.rank_items import rank

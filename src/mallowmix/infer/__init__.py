@@ -1,1 +1,1 @@
-"""Inference: a fitted model and a person's comparisons in, that person's weights out."""
+"""Inference about users: their weights, predictions, rankings and ratings from a fitted model."""

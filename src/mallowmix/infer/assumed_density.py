@@ -1,9 +1,13 @@
-"""How likely a person's comparisons are: log ∫ Π_t (Σ_k θ_k β_tk)^x_t Dirichlet(θ; α) dθ, by assumed-density filtering.
+"""The marginal likelihood of a user's comparisons by assumed-density filtering.
 
-Tokens come one by one. After each, the posterior is a mixture of K Dirichlets; one Dirichlet with its means and the sum of its
-variances takes its place (Minka 2001), and what the token was given is multiplied up. It errs by some tenths of a nat either way,
-where the usual variational bound is low by half a nat (K = 2) to six (K = 5). The tokens are taken from the least telling one up
-and back again, in an order that names of items have no part in, and the two answers are averaged.
+    log ∫ Π_t (Σ_k θ_k β_tk)^x_t Dirichlet(θ; α) dθ
+
+Tokens come one by one. After each, the posterior is a mixture of K Dirichlets, which is replaced by
+one Dirichlet with its means and the sum of its variances (Minka 2001), and the probabilities of the
+tokens are multiplied. It errs by some tenths of a nat either way, where the usual variational bound
+is low by half a nat (K = 2) to six (K = 5). The tokens are taken from the least informative one up
+and back again, in an order that does not depend on the labels of items, and the two results are
+averaged.
 """
 
 import numba as nb
@@ -12,13 +16,13 @@ import numpy as np
 
 @nb.njit(cache=True, nogil=True)
 def log_marginal(b, x, alpha):
-    """The logarithm of that integral, for token probabilities b (n, K) and powers x."""
+    """The logarithm of the integral above, for token probabilities b (n, K) and powers x."""
     key = np.empty(len(x))
     for t in range(len(x)):
         farthest, tie = 0.0, 0.0
         for k in range(len(alpha)):
             farthest, tie = max(farthest, abs(b[t, k] - 0.5)), tie + np.sqrt(k + 2.0) * b[t, k]
-        # how far from a coin; what is equally far, by any rule that does not know the items
+        # distance from a coin; ties by a rule that does not depend on the items
         key[t] = farthest + 1e-7 * tie
     order = np.argsort(key)
     return 0.5 * (_filtered(b, x, alpha, order) + _filtered(b, x, alpha, order[::-1]))
@@ -37,7 +41,7 @@ def _filtered(b, x, alpha, order):
 
 @nb.njit(cache=True, nogil=True)
 def _absorb(b, x, gamma):
-    """Log E (Σ θ_k b_k)^x for θ ~ Dirichlet(γ); γ becomes the Dirichlet with the moments that θ then has (x = 1: exactly)."""
+    """Log E (Σ θ_k b_k)^x for θ ~ Dirichlet(γ); γ is moved to the moments of θ given the token."""
     A, p, square, spread, variance = gamma.sum(), 0.0, 0.0, 0.0, 0.0
     for k in range(len(gamma)):
         p += gamma[k] / A * b[k]

@@ -1,12 +1,14 @@
-"""What comparisons say of a person's weights: the posterior mean of θ, by collapsed variational inference.
+"""The posterior mean of a user's weights θ, by collapsed variational inference.
 
-Every token n has probabilities r_nk of the component that it came from, given those of the person's other tokens:
+Every token n has probabilities r_nk of the component that it came from, given those of the
+user's other tokens:
 
     r_nk ∝ β_(w_n),k (α_k + e Σ_{n' ≠ n} r_n'k),      E θ_k = (α_k + e Σ_n r_nk) / (α₀ + e N),
 
-with e the likelihood weight of one token. It is as sure of itself as sampling would be, where the usual variational answer is far too
-sure, and it gives the same number every time. A share of the people may hold one component alone (`Calibration.vertex_share`): their
-part of the posterior is exact, and is weighed against the other part by how likely each makes the comparisons.
+with e the likelihood weight of one token. It is as sure of itself as sampling would be, where the
+usual variational answer is far too sure, and it gives the same number every time. A share of the
+people may hold one component alone (`Calibration.vertex_share`): their part of the posterior is
+exact, and is weighed against the other part by how likely each makes the comparisons.
 """
 
 import numba as nb
@@ -17,7 +19,7 @@ from mallowmix.infer.assumed_density import log_marginal
 from mallowmix.infer.prepared_model import PreparedModel
 from mallowmix.typing import Array
 
-FARTHEST = 8.0  # how many steps a leap stands for, about
+MAX_EXTRAPOLATION = 8.0  # the largest extrapolation, in steps
 
 
 def fold_in(
@@ -28,9 +30,23 @@ def fold_in(
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> tuple[Array, int]:
-    """(M, K) posterior means of θ for a block of people, and how many of them had not settled.
+    """Infer the weights of a block of users.
 
-    weight : how much of each row to look at, if not all of it
+    Parameters
+    ----------
+    block : Block
+        The users.
+    prepared : PreparedModel
+        The model.
+    weight : (rows,) array, optional
+        How much of each row is given, if not all of it.
+    max_iter, tol : int, float
+        Iterate until the counts of a user move by less than `tol` of their sum.
+
+    Returns
+    -------
+    theta, n_moving : (M, K) array, int
+        Posterior means of θ, and how many users did not converge.
     """
     weight = block.weight if weight is None else weight
     data = (
@@ -50,9 +66,18 @@ def fold_in(
 
 
 def vertex_posterior(block: Block, prepared: PreparedModel, weight: Array) -> tuple[Array, Array]:
-    """(M, K) which component someone holds if they hold one alone, and (M,) the probability that they do.
+    """The posterior of the vertex part of the prior, for a block of users.
 
-    weight : how much of each row to look at
+    Parameters
+    ----------
+    block, prepared, weight
+        As in `fold_in`.
+
+    Returns
+    -------
+    single, at_vertex : (M, K) and (M,) arrays
+        The probability of each component for a user who holds one component alone, and the
+        probability that the user does.
     """
     with np.errstate(divide="ignore"):
         log_share, log_odds = (
@@ -72,9 +97,10 @@ def vertex_posterior(block: Block, prepared: PreparedModel, weight: Array) -> tu
 
 @nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, tol):
-    """(M, K) α + e Σ_n weight_n r_n of everybody, and how many still moved by more than tol of their sum.
+    """(M, K) α + e Σ_n weight_n r_n of all users, and how many did not converge.
 
-    A row of weight w stands for w tokens with the same r, each of which leaves itself out (for w < 1, its weight).
+    A row of weight w stands for w tokens with the same r, each of which leaves itself out (for w
+    < 1, its weight).
     """
     M, K = len(starts) - 1, len(alpha)
     counts, n_moving = np.empty((M, K)), 0
@@ -87,13 +113,13 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
         np.empty(K),
     )
     for m in range(M):
-        n = gather(starts[m], starts[m + 1], pair, weight, beta, b, w)
+        n = gather_rows(starts[m], starts[m + 1], pair, weight, beta, b, w)
         counts[m], r[:n] = alpha, 0.0
         if n:
-            # takes the prior for the others
+            # the first step takes the prior for the other tokens
             _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, counts[m], once)
             counts[m] = once
-        moving, left, most, last = n > 0, max_iter, FARTHEST, np.inf
+        moving, left, most, last = n > 0, max_iter, MAX_EXTRAPOLATION, np.inf
         while moving and left > 0:
             change = _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, counts[m], once)
             most, last, moving = (
@@ -105,7 +131,7 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
                 moving = (
                     _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, once, twice) > tol
                 )
-                leap(counts[m], once, twice, alpha, most if moving and left > 2 else 1.0)
+                extrapolate(counts[m], once, twice, alpha, most if moving and left > 2 else 1.0)
             else:
                 counts[m] = once
             left -= 2
@@ -114,8 +140,8 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
 
 
 @nb.njit(cache=True, nogil=True)
-def gather(first, last, pair, weight, beta, b, w):
-    """A person's rows of β and their weights, side by side in memory; rows of weight 0 are left out. How many there are."""
+def gather_rows(first, last, pair, weight, beta, b, w):
+    """Copy a user's rows of β and their weights, without those of weight 0; the number of rows."""
     n = 0
     for row in range(first, last):
         if weight[row] > 0.0:
@@ -126,7 +152,7 @@ def gather(first, last, pair, weight, beta, b, w):
 
 @nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _responsibilities(b, w, likelihood_weight, alpha, r, old, new):
-    """One step for one person: r and the new counts from the old ones; the largest change in units of their sum."""
+    """One step for one user: r and new counts from the old ones; the largest relative change."""
     K = len(alpha)
     new[:] = alpha
     for n in range(len(b)):
@@ -145,11 +171,12 @@ def _responsibilities(b, w, likelihood_weight, alpha, r, old, new):
 
 
 @nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def leap(start, once, twice, least, most):
-    """Go on from a point and its next two as their steps shrink: SQUAREM (Varadhan and Roland 2008), in place of `start`.
+def extrapolate(start, once, twice, least, most):
+    """SQUAREM (Varadhan and Roland 2008): extrapolate from a point and the next two, into `start`.
 
-    x + 2a r + a² v with r the first step, v how it changed, a = |r| / |v| from 1 (which gives `twice`) to `most`; a coordinate
-    keeps a tenth at least of what `twice` has above its `least` value. Who leaps halves `most` when steps grow: it comes to rest.
+    x + 2a r + a² v with r the first step, v how it changed, a = |r| / |v| from 1 (which gives
+    `twice`) to `most`; a coordinate keeps a tenth at least of what `twice` has above its `least`
+    value. The caller halves `most` when steps grow, so that the sequence converges.
     """
     rr, vv = 0.0, 0.0
     for k in range(len(start)):
@@ -170,7 +197,7 @@ def _log_marginals(starts, pair, weight, beta, alpha, likelihood_weight):
     longest = np.diff(starts).max() if M else 0
     b, x = np.empty((longest, K)), np.empty(longest)
     for m in range(M):
-        n = gather(starts[m], starts[m + 1], pair, weight, beta, b, x)
+        n = gather_rows(starts[m], starts[m + 1], pair, weight, beta, b, x)
         x[:n] *= likelihood_weight
         mixed[m] = log_marginal(b[:n], x[:n], alpha)
         for t in range(n):

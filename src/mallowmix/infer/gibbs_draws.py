@@ -1,9 +1,11 @@
-"""Draws of a person's weights from their posterior, by collapsed Gibbs sampling; and the intervals that they give.
+"""Draws from the posterior of users' weights by collapsed Gibbs sampling, and intervals of them.
 
-The posterior is p(θ) Π_n (Σ_k θ_k β_(w_n),k)^x_n, the power x_n the row's weight times the calibration's likelihood weight. Whole powers
-are tokens of Gibbs sampling; where one is not whole, see `infer.tempered_draws`. The prior's vertices have their part, too.
+The posterior is p(θ) Π_n (Σ_k θ_k β_(w_n),k)^x_n, the power x_n the row's weight times the
+calibration's likelihood weight. Whole powers are tokens of Gibbs sampling; where one is not
+whole, see `infer.tempered_draws`. The vertices of the prior are included.
 
-A person's draws depend on the seed and on their own comparisons alone, not on who else is looked at or in which order.
+A user's draws depend on the seed and on their own comparisons alone, not on other users or their
+order.
 """
 
 from collections.abc import Iterator
@@ -17,7 +19,7 @@ from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import check_at_least, check_level
-from mallowmix.infer.collapsed_variational import fold_in, gather, vertex_posterior
+from mallowmix.infer.collapsed_variational import fold_in, gather_rows, vertex_posterior
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.tempered_draws import tempered_draws
 from mallowmix.infer.user_results import WeightIntervals
@@ -28,7 +30,7 @@ from mallowmix.typing import Array
 
 _STEP = int(Step.WEIGHT_DRAWS)
 _BURN_IN, _THIN = 60, 3  # sweeps before the first draw, and from one draw to the next
-_PEOPLE = 256  # whose draws are held at a time
+_USERS = 256  # whose draws are held in memory at a time
 
 
 def weight_intervals(
@@ -42,20 +44,20 @@ def weight_intervals(
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
 ) -> WeightIntervals:
-    """Weights of known or new users with intervals, each weight by itself, from draws of their posterior.
+    """Infer the weights of known or new users with an interval for each weight.
 
     Parameters
     ----------
     model : FittedModel or M4
-        The components and the prior; its calibration holds here.
+        The components and the prior, used with its calibration.
     comparisons : Comparisons, or whatever `read_comparisons` takes
-        What is known of the users.
+        Those of the users.
     level : float
-        How probable it is that a weight lies in its interval.
+        The probability that a weight lies in its interval.
     n_draws : int
         How many draws an interval rests on.
     unknown_items : {"error", "drop"}
-        What to do with comparisons of items that the model does not know.
+        What to do with comparisons of items that the model does not have.
     seed, n_jobs, engine
         As in `fit`.
 
@@ -92,7 +94,7 @@ def weight_draws(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> Array:
-    """(M, n_draws, K) draws from everybody's posterior of θ; K includes the spam component where the calibration has one."""
+    """(M, n_draws, K) draws from users' posteriors of θ; K includes spam where there is some."""
     check_at_least("n_draws", n_draws, 1)
     comparisons = comparisons.with_items(model.items)
     broadcast = (prepare(model), n_draws, as_key(seed))
@@ -114,30 +116,30 @@ def _intervals(block: Block, broadcast: tuple[PreparedModel, float, int, np.uint
     out[:, 0] = mean[:, :K] / mean[:, :K].sum(axis=1, keepdims=True)
     for first, part in pieces(block):
         draws = without_spam(draw(part, prepared, n_draws, key), prepared.share[:K])
-        ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=1)  # (2, people, K)
+        ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=1)  # (2, users, K)
         out[first : first + part.n_users, 1:] = np.moveaxis(ends, 0, 1)
     return out
 
 
 def pieces(block: Block) -> Iterator[tuple[int, Block]]:
-    """A block in pieces of a few people, each with the number of its first: draws of all at once would fill the memory."""
-    for first in range(0, block.n_users, _PEOPLE):
-        starts = block.starts[first : first + _PEOPLE + 1]
+    """A block in pieces of a few users, each with the number of its first user, to save memory."""
+    for first in range(0, block.n_users, _USERS):
+        starts = block.starts[first : first + _USERS + 1]
         rows = slice(int(starts[0]), int(starts[-1]))
-        people = slice(first, first + _PEOPLE)
-        data = (starts - starts[0], block.pair[rows], block.weight[rows], block.user_weight[people])
+        users = slice(first, first + _USERS)
+        data = (starts - starts[0], block.pair[rows], block.weight[rows], block.user_weight[users])
         yield first, Block(block.first_user + first, block.n_items, *data)
 
 
 def without_spam(theta: Array, share: Array) -> Array:
-    """The weights but the spam's, summing to one; where all is spam nothing is known, and they are the shares."""
+    """The weights without spam's, summing to one; the shares where all weight is on spam."""
     K = len(share)
     rest = theta[..., :K].sum(axis=-1, keepdims=True)
     return np.where(rest > 0, theta[..., :K] / np.where(rest > 0, rest, 1), share / share.sum())
 
 
 def draw(block: Block, prepared: PreparedModel, n_draws: int, key: np.uint64) -> Array:
-    """(M, n_draws, K) draws for a block of people."""
+    """(M, n_draws, K) draws for a block of users."""
     at_vertex, single = np.zeros(block.n_users), np.empty((block.n_users, len(prepared.alpha)))
     if prepared.vertex_share > 0:
         single, at_vertex = vertex_posterior(block, prepared, block.weight)
@@ -165,7 +167,7 @@ def _own_state(key, pair, weight):
 
 @nb.njit(cache=True, nogil=True)
 def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, single, n_draws, key):
-    """Everybody's draws: from the Dirichlet part of the posterior, and some of them moved to a vertex."""
+    """Draws of all users: from the Dirichlet part of the posterior, some moved to a vertex."""
     M, K = len(starts) - 1, len(alpha)
     out = np.empty((M, n_draws, K))
     longest = np.diff(starts).max() if M else 0
@@ -173,7 +175,7 @@ def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, sin
     for m in range(M):
         first, last = starts[m], starts[m + 1]
         state = _own_state(key, pair[first:last], weight[first:last])
-        n = gather(first, last, pair, weight, beta, b, x)
+        n = gather_rows(first, last, pair, weight, beta, b, x)
         x[:n] *= likelihood_weight
         if np.all(x[:n] == np.floor(x[:n])):
             state = _gibbs_draws(state, b[:n], x[:n], alpha, out[m])

@@ -1,7 +1,8 @@
-"""The question that tells most about a person: the pair whose answer carries most information on their weights.
+"""The most informative question to a user: the pair whose answer says most about their weights.
 
-Every open pair is first given its information roughly, in single precision and with a polynomial for the entropy, which is never
-off by more than 2 · 10⁻⁴; only those that could still be the best are looked at exactly. The answer is that of looking at all.
+The information of every open pair is first computed roughly, in single precision and with a
+polynomial for the entropy, to 2 · 10⁻⁴; only those that could still be the best are computed
+exactly. The result is that of computing all exactly.
 """
 
 from collections.abc import Iterable
@@ -22,11 +23,12 @@ from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array
 
-_PAIRS = 1 << 14  # looked at together
-# the most that the rough information can be off: twice 7.6e-5 for the polynomial, the rest for
+_PAIRS = 1 << 14  # computed together
+# the largest error of the rough information: twice 7.6e-5 for the polynomial, the rest for
 # single precision
 _OFF = 2e-4
-# A minimax fit of the entropy on w ∈ [0.02, 1], that is p ∈ [10⁻⁴, 1 − 10⁻⁴], but for its constant −0.000556, which cancels.
+# A minimax fit of the entropy on w ∈ [0.02, 1], that is p ∈ [10⁻⁴, 1 − 10⁻⁴], but for its
+# constant −0.000556, which cancels.
 _C1, _C2, _C3, _C4, _C5, _C6 = np.array(
     [0.04487399, 1.55471812, -2.20704851, 2.47162701, -1.60897666, 0.43858431], np.float32
 )
@@ -34,7 +36,17 @@ _C1, _C2, _C3, _C4, _C5, _C6 = np.array(
 
 @dataclass(frozen=True)
 class Question:
-    """Two items to ask about, what the answer tells of θ (in nats, at most log 2), and the chance that the first is preferred."""
+    """A pair of items to compare.
+
+    Attributes
+    ----------
+    first, second : labels
+        The items.
+    information : float
+        The mutual information of the answer and θ, in nats, at most log 2.
+    probability : float
+        How probable it is that the first is preferred.
+    """
 
     first: object
     second: object
@@ -52,13 +64,40 @@ def next_pair(
     unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
 ) -> list[Question]:
-    """What to ask one person next, the most telling first: at most `n_best` questions, none that they have answered.
+    """Choose the most informative questions to one user, best first.
 
-    comparisons : those of one person (`votes.of("u17")`); of nobody yet: an empty one with that user
-    answered : further pairs not to ask, in either order: those skipped as "can't decide", say
+    The information is I(answer; θ) = H(E p) − E H(p), with p = Σ_k θ_k β_(i,j),k and θ drawn from
+    the posterior.
 
-    The information is I(answer; θ) = H(E p) − E H(p), with p = Σ_k θ_k β_(i,j),k and θ drawn from the posterior. An empty list
-    says that every pair has been answered.
+    Parameters
+    ----------
+    model : FittedModel or M4
+        The model.
+    comparisons : Comparisons
+        Those of one user so far (``comparisons.of("u17")``); may be empty, with that user.
+    n_best : int
+        How many questions at most.
+    n_draws : int
+        How many draws of θ the information is averaged over.
+    answered : iterable of two labels
+        Further pairs not to ask, in either order: those that were skipped, for instance.
+    unknown_items : {"error", "drop"}
+        What to do with comparisons of items that the model does not have.
+    seed : int
+        The same seed gives the same questions.
+
+    Returns
+    -------
+    list of Question
+        Empty when every pair has been answered.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes(n_users=20, per_user=5)
+    >>> one = dishes.comparisons.take_users([0])
+    >>> [question.information > 0 for question in mm.next_pair(dishes.model, one, n_best=2)]
+    [True, True]
     """
     check_at_least("n_best", n_best, 1)
     check_at_least("n_draws", n_draws, 2)
@@ -88,11 +127,25 @@ def most_telling(
     n_best: int = 1,
     narrow: NDArray[np.float32] | None = None,
 ) -> tuple[NDArray[np.int64], Array]:
-    """Which of the pairs `codes` (i · Q + j) tell most, the best first, and what each tells; equal ones in the given order.
+    """The most informative of some pairs, best first; equal ones in the given order.
 
-    theta : (S, K) draws of one person's weights
-    beta : (Q², K) probabilities of ordered pairs, from 10⁻⁴ to 1 − 10⁻⁴ (`infer.collapsed_variational.prepare`)
-    narrow : the same in single precision, where there is someone to keep it for the next call
+    Parameters
+    ----------
+    theta : (S, K) array
+        Draws of one user's weights.
+    beta : (Q², K) array
+        Probabilities of ordered pairs, from 10⁻⁴ to 1 − 10⁻⁴ (`infer.prepared_model.prepare`).
+    codes : (P,) array of int
+        The pairs, as i · Q + j.
+    n_best : int
+        How many.
+    narrow : (Q², K) array of float32, optional
+        `beta` in single precision, where the caller keeps it for the next call.
+
+    Returns
+    -------
+    best, information : two arrays
+        Which of `codes`, and the information of each in nats.
     """
     near = np.arange(len(codes))
     if len(codes) > n_best:
@@ -107,12 +160,12 @@ def most_telling(
 
 
 def rough_information(theta: Array, narrow: NDArray[np.float32], codes: NDArray[np.int64]) -> Array:
-    """(P,) what the answer to each pair tells, to 2 · 10⁻⁴; `narrow` is (Q², K) in single precision."""
+    """(P,) the information of each pair to 2 · 10⁻⁴; `narrow` is β (Q², K) in single precision."""
     return _rough_information(np.ascontiguousarray(theta.T, np.float32), narrow, codes)
 
 
 def information(p: Array) -> Array:
-    """(P,) what the answer to each question tells, from (S, P) its probability under draws of θ."""
+    """(P,) the information of each pair, from its probabilities (S, P) under draws of θ."""
     return np.maximum(_entropy(p.mean(axis=0)) - _entropy(p).mean(axis=0), 0.0)
 
 
@@ -122,7 +175,7 @@ def _entropy(p: Array) -> Array:
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
 def _rough_information(theta, beta, codes):
-    """(P,) H(E p) − E H(p), with a polynomial in w = 2 √(p (1 − p)) for H(p); θ is (K, S), so that draws run side by side."""
+    """(P,) H(E p) − E H(p) for θ (K, S), with a polynomial in w = 2 √(p (1 − p)) for H(p)."""
     K, S = theta.shape
     out, p, one = np.empty(len(codes)), np.empty(S, np.float32), np.float32(1)
     for n in range(len(codes)):
@@ -158,7 +211,7 @@ def _rough_information(theta, beta, codes):
 def _open(
     comparisons: Comparisons, answered: Iterable[tuple[object, object]], model: ComponentModel
 ) -> NDArray[np.bool_]:
-    """(Q, Q) above the diagonal: the pairs that the person has neither answered nor passed over."""
+    """(Q, Q) above the diagonal: the pairs that the user has neither answered nor skipped."""
     seen = np.zeros((model.n_items, model.n_items), bool)
     seen[comparisons.winner, comparisons.loser] = True
     for first, second in answered:

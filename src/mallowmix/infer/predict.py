@@ -1,4 +1,4 @@
-"""What someone will choose: the probability of any pair, a person's whole ranking with how sure it is, and the population's."""
+"""Predictions: the probability that a user, or the population, prefers one item to another."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -25,7 +25,7 @@ from mallowmix.model.predictor import Predictor
 from mallowmix.typing import Array
 
 POPULATION = np.array(["population"], object)
-_PEOPLE = 500  # looked at together
+_USERS = 500  # predicted together
 
 
 def predict(
@@ -37,22 +37,22 @@ def predict(
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
 ) -> Predictions:
-    """The probability that each user prefers the first of each pair to the second.
+    """Predict the probability that each user prefers the first of each pair to the second.
 
-    By the model's predictor, where it has one (`fit`): the posterior predictive probability, pooled over
-    its members. Else Σ_k β_(i,j),k E[θ_k | what the user preferred]: averaged over what is not known of θ,
-    and over the model's ensemble, with its calibration. The two orders of a pair add up to one.
+    By the model's predictor, where it has one (`fit`): the posterior predictive probability, pooled
+    over its members. Else it is Σ_k β_(i,j),k E[θ_k | comparisons], averaged over the model's
+    ensemble, with its calibration. The two orders of a pair add up to one.
 
     Parameters
     ----------
     model : FittedModel or M4
-        What predicts.
+        The model.
     comparisons : Comparisons, whatever `read_comparisons` takes, or None
-        What is known of the users, one row of the answer each; None asks for the population, one row.
+        Those of the users, one row of the result each; None for the population, in one row.
     pairs : iterable of two labels
-        What to predict.
+        The pairs of items to predict.
     unknown_items : {"error", "drop"}
-        What to do with comparisons of items that the model does not know.
+        What to do with comparisons of items that the model does not have.
     n_jobs, engine
         As in `fit`.
 
@@ -92,7 +92,7 @@ def _predict_codes(
 
 
 def _of_population(model: ComponentModel, codes: NDArray[np.int64]) -> Array:
-    """(1, n) the probabilities for someone unknown."""
+    """(1, n) the probabilities for a user without comparisons."""
     if isinstance(model, FittedModel) and model.predictor is not None:
         return predictor_population(model.predictor).ravel()[codes][None]
     members = prepare_members(model)
@@ -108,38 +108,51 @@ def predict_each(
     unknown_items: Literal["error", "drop"] = "error",
     n_jobs: int | None = None,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """(n,) the probability that `users[n]` prefers the first of `pairs[n]`, and whether anything is known of that person.
+    """Predict one pair for each of some users.
 
-    Of whom there are no comparisons, the population's probability is given.
+    Parameters
+    ----------
+    model, comparisons, unknown_items, n_jobs
+        As in `predict`.
+    users : n labels
+        Whose pairs; a user may occur several times.
+    pairs : n pairs of labels
+        The pair of each.
+
+    Returns
+    -------
+    probability, known : two (n,) arrays
+        The probability that `users[n]` prefers the first of `pairs[n]`, and whether that user has
+        comparisons; without, it is the population's probability.
     """
     codes = pair_codes(model, pairs)
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     number = {text: m for m, text in enumerate(text_of(comparisons.users))}
-    person = np.array([number.get(str(user), -1) for user in users], np.int64)
-    known = np.r_[comparisons.per_user() > 0, False][person]
-    out = np.empty(len(person))
+    user_number = np.array([number.get(str(user), -1) for user in users], np.int64)
+    known = np.r_[comparisons.per_user() > 0, False][user_number]
+    out = np.empty(len(user_number))
     engine = ThreadEngine(n_jobs)
-    for rows in _by_person(person):
+    for rows in _by_user(user_number):
         wanted, column = np.unique(codes[rows], return_inverse=True)
-        people = np.unique(person[rows])
-        if people[0] < 0:
+        some = np.unique(user_number[rows])
+        if some[0] < 0:
             table = _of_population(model, wanted)
         else:
-            table = _predict_codes(model, comparisons.take_users(people), wanted, engine)
-        out[rows] = table[np.searchsorted(people, person[rows]), column]
+            table = _predict_codes(model, comparisons.take_users(some), wanted, engine)
+        out[rows] = table[np.searchsorted(some, user_number[rows]), column]
     return out, known
 
 
-def _by_person(person: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Rows of some people at a time, of those unknown (−1) first: a table of all people by all pairs may be large."""
-    order = np.argsort(person, kind="stable")
+def _by_user(user_number: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Rows of some users at a time, of those unknown (−1) first, since the table may be large."""
+    order = np.argsort(user_number, kind="stable")
     starts = (
-        np.flatnonzero(np.r_[True, np.diff(person[order]) > 0])
+        np.flatnonzero(np.r_[True, np.diff(user_number[order]) > 0])
         if len(order)
         else np.empty(0, np.int64)
     )
-    first = int(len(order) > 0 and person[order[0]] < 0)
-    edges = [0, *starts[first::_PEOPLE].tolist(), len(order)]
+    first = int(len(order) > 0 and user_number[order[0]] < 0)
+    edges = [0, *starts[first::_USERS].tolist(), len(order)]
     for start, end in pairwise(edges):
         if end > start:
             yield order[start:end]

@@ -1,4 +1,4 @@
-"""A model made ready to infer a user's weights: β and prior laid out once, with the calibration applied."""
+"""A prepared model: β and the prior with the calibration applied, ready to infer users' weights."""
 
 from typing import NamedTuple
 
@@ -15,8 +15,19 @@ from mallowmix.typing import Array
 class PreparedModel(NamedTuple):
     """β, prior and calibration of one model.
 
-    beta : (Q², K) probability of each ordered pair, kept away from 0 and 1 (`model.least_beta`); a last column of ½ where there is spam
-    alpha, share : (K,) the Dirichlet part of the prior, and the probabilities of the vertices
+    Attributes
+    ----------
+    beta : (Q², K) array
+        The probability of each ordered pair, kept away from 0 and 1 (`model.least_beta`); a last
+        column of ½ where there is spam.
+    alpha : (K,) array
+        The Dirichlet part of the prior.
+    share : (K,) array
+        The probabilities of the vertices.
+    likelihood_weight, vertex_share : float
+        As in `Calibration`.
+    has_spam : bool
+        Whether the last component is spam.
     """
 
     beta: Array
@@ -28,26 +39,26 @@ class PreparedModel(NamedTuple):
 
     @property
     def prior_mean(self) -> Array:
-        """(K,) what is expected of someone unknown."""
+        """(K,) the expected weights of a user without comparisons."""
         return (
             self.vertex_share * self.share + (1 - self.vertex_share) * self.alpha / self.alpha.sum()
         )
 
 
 def prepare(model: ComponentModel) -> PreparedModel:
-    """The model with its calibration."""
+    """The model with its calibration; its ensemble is left out."""
     return prepare_members(model)[0]
 
 
 def prepare_members(model: ComponentModel) -> list[PreparedModel]:
-    """The model and the members of its ensemble, all with its calibration: predictions are averaged over them."""
+    """The model and the members of its ensemble, all with the model's calibration."""
     if not isinstance(model, FittedModel):
         return [prepare_components(model, Calibration())]
     return [prepare_components(member, model.calibration) for member in model.members]
 
 
 def prepare_components(model: PairModel, calibration: Calibration) -> PreparedModel:
-    """Any components with a calibration."""
+    """Any components, with a calibration applied."""
     least, K = least_beta.INFERENCE, len(model.alpha)
     beta = np.clip(model.beta(), least, 1 - least).reshape(K, -1)
     alpha, share = calibration.prior_scale * model.alpha, model.alpha / model.alpha.sum()

@@ -1,4 +1,4 @@
-"""Whole rankings: every item by how likely it wins against another, for a user or for the population."""
+"""Rankings of all items by how likely each wins against another, for users or the population."""
 
 from typing import Literal
 
@@ -30,24 +30,24 @@ def rank(
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
 ) -> UserRankings:
-    """Users' whole rankings, best first: items by the probability that they win against another item, taken at random.
+    """Rank all items for each user by the probability of winning against another item at random.
 
     Parameters
     ----------
     model : FittedModel or M4
-        What ranks.
+        The model.
     comparisons : Comparisons, whatever `read_comparisons` takes, or None
-        What is known of the users, one ranking each; None asks for the population's.
+        Those of the users, who get one ranking each; None for that of the population.
     n_top : int
-        So many items of each ranking.
+        How many items of each ranking to keep; all unless given.
     level : float
-        How probable it is that an item's position lies from `low` to `high`, over what is not known of θ.
-        The model itself is taken for certain (for that, see `intervals`); the population's θ is its mean,
+        The probability that an item's position lies from `low` to `high`, under the posterior of
+        θ. The model itself is taken as certain (see `intervals`); the population's θ is its mean,
         so its positions have no range.
     n_draws : int
         How many draws of θ a range rests on.
     unknown_items : {"error", "drop"}
-        What to do with comparisons of items that the model does not know.
+        What to do with comparisons of items that the model does not have.
     seed, n_jobs, engine
         As in `fit`.
 
@@ -86,7 +86,7 @@ def rank(
 def _rank(
     block: Block, broadcast: tuple[list[tuple[PreparedModel, Array]], float, int, np.uint64]
 ) -> Array:
-    """(M, 3, Q) everybody's mean win probabilities, and the ends of each item's positions."""
+    """(M, 3, Q) mean win probabilities of all users, and the ends of each item's positions."""
     fits, level, n_draws, key = broadcast
     means = np.mean(
         [fold_in(block, prepared)[0] @ rates for prepared, rates in fits], axis=0
@@ -95,7 +95,7 @@ def _rank(
         [means, *[_positions(means)] * 2], axis=1
     )  # an interval holds the item's own position
     for first, part in pieces(block):
-        # (people, S, Q) each
+        # (users, S, Q) each
         wins = [_drawn_wins(part, prepared, rates, n_draws, key) for prepared, rates in fits]
         for m in range(part.n_users):
             positions = np.concatenate([_positions(each[m]) for each in wins])
@@ -109,7 +109,7 @@ def _rank(
 def _drawn_wins(
     block: Block, prepared: PreparedModel, rates: Array, n_draws: int, key: np.uint64
 ) -> Array:
-    """(M, S, Q) win probabilities under draws of θ. Spam tells no item from another, so it is left out."""
+    """(M, S, Q) win probabilities under draws of θ, without spam, which prefers no item."""
     K = len(prepared.alpha) - prepared.has_spam
     return without_spam(draw(block, prepared, n_draws, key), prepared.share[:K]) @ rates[:K]
 

@@ -1,12 +1,16 @@
-"""Ratings predicted from comparisons: how many stars a person will give a thing, from how it compares with what they rated.
+"""Ratings predicted from comparisons with what the user has rated.
 
-With p_j the probability that the person prefers the thing to the j-th thing they rated (r_j stars), two rules:
+With p_j the probability that the user prefers the item to the j-th item that they rated (r_j
+stars), there are two rules:
 
-    posterior   p(s) ∝ h(s) exp{ τ [ Σ_{r_j<s} log p_j + Σ_{r_j>s} log(1−p_j) + ½ Σ_{r_j=s} (log p_j + log(1−p_j)) ] }
-    printed     p(s) ∝ Π_{r_j<s} p_j Π_{r_j>s} (1−p_j), of which the paper takes the largest; ties are ignored
+    posterior   p(s) ∝ h(s) exp{ τ [ Σ_{r_j<s} log p_j + Σ_{r_j>s} log(1−p_j)
+                                     + ½ Σ_{r_j=s} (log p_j + log(1−p_j)) ] }
+    printed     p(s) ∝ Π_{r_j<s} p_j Π_{r_j>s} (1−p_j), of which the paper takes the largest;
+                ties are ignored
 
-h is the person's histogram of stars plus c pseudo-counts of everybody's. τ = a / (n + b), with n things rated, stands for the
-dependence of comparisons that come from one set of ratings: n of them say about as much as a independent ones.
+h is the user's histogram of stars plus c pseudo-counts of that of all users. τ = a / (n + b),
+with n items rated, accounts for the dependence of comparisons that come from one set of ratings:
+n of them count about as much as a independent ones.
 """
 
 import warnings
@@ -28,17 +32,23 @@ from mallowmix.typing import Array
 
 RULES = ("posterior", "printed")
 BASES = ("comparisons", "histogram", "population")  # what a prediction can rest on
-_TARGETS = 4096  # a block of targets, all of some consecutive people's
+_TARGETS = 4096  # of consecutive users, in one block
 
 
 @dataclass(frozen=True, eq=False)
 class RatingPrediction:
-    """What is predicted of each target, in the order in which they were asked.
+    """Predicted ratings of each target, in the given order.
 
-    scale : (S,) the levels, worst first
-    distribution : (n, S) the probability of each level
-    basis : (n,) "comparisons" where the thing was compared with things the person rated; "histogram" where there was nothing to
-        compare (the model does not know the thing, or nothing the person rated); "population" where the person rated nothing
+    Attributes
+    ----------
+    scale : (S,) array
+        The levels, worst first.
+    distribution : (n, S) array
+        The probability of each level.
+    basis : (n,) array of str
+        "comparisons" where the item was compared with items that the user rated; "histogram"
+        where there was nothing to compare (the model does not have the item, or none that the
+        user rated); "population" where the user rated nothing.
     """
 
     scale: Array
@@ -74,17 +84,44 @@ def predict_ratings(
     c: float = 6.0,
     n_jobs: int | None = None,
 ) -> RatingPrediction:
-    """How people will rate things, from their other ratings and a model of comparisons.
+    """Predict how users will rate items, from their other ratings and a model of comparisons.
 
-    ratings : what is known: columns user, item, rating (a tuple of three, a mapping, a dataframe)
-    targets : what is asked: columns user, item
-    rule : "posterior", a calibrated distribution over the levels, or "printed", the paper's rule (its prediction is `mode`)
-    scale : the levels from worst to best, numbers or labels, where not those that occur (see `rating_table`)
-    a, b, c : of the posterior: how many independent comparisons a person's ratings are worth at most, with how many ratings half
-        of that is reached, and the pseudo-counts of everybody's histogram
+    p_j = Σ_k β_(i,j),k E[θ_k | the user's comparisons] is averaged over the model's ensemble, with
+    its calibration; p(s) is the product of these, as if comparisons were independent given the
+    user. A rating of the target itself is left out.
 
-    p_j = Σ_k β_(i,j),k E[θ_k | the person's comparisons], averaged over the model's further fits, with its calibration; p(s)
-    takes the product of these, as if comparisons were independent given the person. A rating of the target itself is left out.
+    Parameters
+    ----------
+    model : FittedModel or M4
+        A model of the items.
+    ratings : tuple of three columns, mapping or dataframe
+        The given ratings: columns user, item, rating.
+    targets : tuple of two columns, mapping or dataframe
+        What to predict: columns user, item.
+    rule : {"posterior", "printed"}
+        "posterior" gives a calibrated distribution over the levels; "printed" is the paper's rule,
+        whose prediction is `mode`.
+    scale : sequence or mapping, optional
+        The levels from worst to best, numbers or labels; the numbers that occur unless given.
+    a, b, c : float
+        Of "posterior": how many independent comparisons a user's ratings are worth at most, with
+        how many ratings half of that is reached, and the pseudo-counts of all users' histogram.
+    n_jobs : int
+        How many threads; all cores unless given.
+
+    Returns
+    -------
+    RatingPrediction
+        The distribution over the levels of each target, with `mean`, `mode` and `rounded`.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> model = mm.load_dishes().model
+    >>> ratings = {"user": ["me"] * 3, "item": ["pizza", "ramen", "ceviche"], "rating": [5, 4, 1]}
+    >>> found = mm.predict_ratings(model, ratings, (["me", "me"], ["lasagne", "tabbouleh"]))
+    >>> bool(found.mean[0] > found.mean[1])
+    True
     """
     check_choice("rule", rule, RULES)
     for name, value in (("a", a), ("b", b), ("c", c)):
@@ -99,7 +136,7 @@ def predict_ratings(
     user, item = _targets(table, model, targets)
     order = np.argsort(user, kind="stable")
     fits = prepare_members(model)
-    # the model's number of each rated thing, −1 for none
+    # the model's number of each rated item, −1 for none
     known = find(model.items, table.items, "item")[table.item]
     theta = _weights(model, table, known, fits, n_jobs)
     histogram, global_histogram = _histograms(table)
@@ -118,7 +155,7 @@ def predict_ratings(
 def _targets(
     table: RatingTable, model: ComponentModel, targets: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The numbers of the people (in the table) and of the things (in the model) that are asked for, −1 for unknown ones."""
+    """Of all targets: the user's number in the table and the item's in the model, −1 if unknown."""
     who, what = columns(targets, ("user", "item"))
     user, item = find(table.users, who, "user"), find(model.items, what, "item")
     if len(user) != len(item):
@@ -144,7 +181,7 @@ def _weights(
     fits: list[PreparedModel],
     n_jobs: int | None,
 ) -> Array:
-    """(fits, M, K) posterior means of θ given everybody's ratings turned into comparisons; the prior's for who made none."""
+    """(fits, M, K) posterior means of θ given the users' ratings as comparisons."""
     theta = _stacked([np.tile(prepared.prior_mean, (table.n_users, 1)) for prepared in fits])
     rows = known >= 0
     if not _any_pair(table.user[rows], table.level[rows]):
@@ -154,14 +191,14 @@ def _weights(
         model.items
     )
     # numbers of the table's users, in the order of their text
-    people = comparisons.users.astype(np.int64)
+    numbers = comparisons.users.astype(np.int64)
     parts = ThreadEngine(n_jobs).map(_fold_in, make_blocks(comparisons), fits)
-    theta[:, people] = np.concatenate(parts, axis=1)
+    theta[:, numbers] = np.concatenate(parts, axis=1)
     return theta
 
 
 def _any_pair(user: NDArray[Any], level: NDArray[Any]) -> bool:
-    """Whether anybody rated two things differently; rows are sorted by person."""
+    """Whether any user rated two items differently; rows are sorted by user."""
     return bool(np.any((np.diff(user) == 0) & (np.diff(level) != 0)))
 
 
@@ -177,7 +214,7 @@ def _stacked(arrays: list[Array]) -> Array:
 
 
 def _histograms(table: RatingTable) -> tuple[Array, Array]:
-    """(M, S) how often each person gave each level, and (S,) the same of everybody, summing to one."""
+    """(M, S) how often each user gave each level, and (S,) the share of each level overall."""
     S = len(table.scale)
     counts = np.bincount(table.user.astype(np.int64) * S + table.level, minlength=table.n_users * S)
     counts = counts.reshape(table.n_users, S).astype(np.float64)
@@ -186,18 +223,18 @@ def _histograms(table: RatingTable) -> tuple[Array, Array]:
 
 @nb.njit(cache=True, nogil=True)
 def _distributions(
-    user, item, starts, known, level, theta, beta, histogram, everybody, Q, printed, a, b, c
+    user, item, starts, known, level, theta, beta, histogram, all_users, Q, printed, a, b, c
 ):
-    """(n, S) p(s) of each target, and (n,) what it rests on (a place in BASES)."""
+    """(n, S) p(s) of each target, and (n,) what it rests on (a number in BASES)."""
     S, n_fits, K = histogram.shape[1], theta.shape[0], theta.shape[2]
     out, basis = np.empty((len(user), S)), np.empty(len(user), np.int64)
     win, loss = np.empty(S), np.empty(S)
     for t in range(len(user)):
         m, i = user[t], item[t]
         if m < 0:
-            out[t], basis[t] = everybody, 2
+            out[t], basis[t] = all_users, 2
             continue
-        win[:], loss[:], n, h = 0.0, 0.0, 0, histogram[m] + c * everybody
+        win[:], loss[:], n, h = 0.0, 0.0, 0, histogram[m] + c * all_users
         for row in range(starts[m], starts[m + 1]):
             j = known[row]
             if i < 0 or j < 0 or j == i:

@@ -1,12 +1,17 @@
-"""Draws of a person's weights where a comparison counts for a part of one: p(θ) Π_t (Σ_k θ_k β_tk)^x_t with any powers x.
+"""Draws of a user's weights where a comparison counts for less than one.
 
-With whole powers the components z of the tokens can be drawn one by one and θ left out (`infer.gibbs_draws`); with others they cannot.
-So θ itself moves, two components i and j at a time, by Metropolis's rule. Their common weight stays, u = θ_i / (θ_i + θ_j) is
-proposed, and one of two proposals is taken at random:
+The posterior is p(θ) Π_t (Σ_k θ_k β_tk)^x_t with any powers x.
 
-- by the prior, u ~ Beta(α_i, α_j), accepted with Π_t (L'_t / L_t)^x_t, L_t = Σ_k θ_k β_tk: from one end to the other at once;
-- by the tokens, z_t ~ θ_k β_tk / L_t and u ~ Beta(α_i + Σ_{z=i} x_t, α_j + Σ_{z=j} x_t), accepted with
-  Π_t (L'_t / L_t)^(x_t − 1) Π_{z_t = i or j} (θ'_z / θ_z)^(1 − x_t), which is one where the powers are: near where θ is.
+With whole powers the components z of the tokens can be drawn one by one and θ left out
+(`infer.gibbs_draws`); with others they cannot. So θ itself moves, two components i and j at a
+time, by Metropolis's rule. Their common weight stays, u = θ_i / (θ_i + θ_j) is proposed, and one
+of two proposals is taken at random:
+
+- by the prior, u ~ Beta(α_i, α_j), accepted with Π_t (L'_t / L_t)^x_t, L_t = Σ_k θ_k β_tk: from
+  one end to the other at once;
+- by the tokens, z_t ~ θ_k β_tk / L_t and u ~ Beta(α_i + Σ_{z=i} x_t, α_j + Σ_{z=j} x_t),
+  accepted with Π_t (L'_t / L_t)^(x_t − 1) Π_{z_t = i or j} (θ'_z / θ_z)^(1 − x_t), which is one
+  where the powers are: near where θ is.
 """
 
 import numba as nb
@@ -14,12 +19,12 @@ import numpy as np
 
 from mallowmix.numerics.randomness import log_gamma_draw, splitmix
 
-_BURN_IN, _MOVES = 40, 2  # draws that are thrown away first; moves for each draw and component
+_BURN_IN, _MOVES = 40, 2  # draws of the burn-in; moves for each draw and component
 
 
 @nb.njit(cache=True, nogil=True)
 def tempered_draws(state, b, x, alpha, out):
-    """Fill `out` (draws, K) for one person with token probabilities b (n, K) and powers x; the new state."""
+    """Draw `out` (draws, K) for one user, tokens with probabilities b (n, K) and powers x."""
     K, n, columns = len(alpha), len(x), np.ascontiguousarray(b.T)
     theta, likelihood = alpha / alpha.sum(), np.empty(n)
     old, new, taken = np.empty(2), np.empty(2), np.empty(n, np.int64)
@@ -66,7 +71,7 @@ def _take(state, bi, bj, old, likelihood, taken):
 
 @nb.njit(cache=True, nogil=True)
 def _propose(state, a0, a1, x, taken, old, new):
-    """The common weight of the two divided anew: by Beta(a₀ + what the first has taken, a₁ + what the second has)."""
+    """Divide the common weight of the two by Beta(a₀ + n₀, a₁ + n₁), n the tokens taken by each."""
     for t in range(len(taken)):
         a0 += x[t] * (taken[t] == 0)
         a1 += x[t] * (taken[t] == 1)

@@ -1,4 +1,4 @@
-"""Answers about users: weights, predictions and rankings, each with its labels."""
+"""Results about users: weights, predictions and rankings, each with its labels."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class Weights(LabelledArray):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WeightIntervals(LabelledArray):
-    """Who follows what, and how sure that is; one row a user.
+    """How much of each component users follow, with intervals; one row a user.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class WeightIntervals(LabelledArray):
     low, high : (M, K) arrays
         Ends of the interval that holds each weight with probability `level`.
     n_comparisons : (M,) array
-        How much is known of each user; where it is 0, the row is the prior's.
+        Of each user; where it is 0, the row is that of the prior.
     level : float
         The level of the intervals.
     """
@@ -87,7 +87,7 @@ class WeightIntervals(LabelledArray):
 
     @property
     def is_prior(self) -> NDArray[np.bool_]:
-        """(M,) users of whom nothing is known."""
+        """(M,) which users have no comparisons."""
         return self.n_comparisons == 0
 
     def columns(self) -> dict[str, Any]:
@@ -119,9 +119,9 @@ class Predictions(LabelledArray):
     Attributes
     ----------
     users : (M,) labels
-        Who is predicted; one row "population" where nobody was named.
+        Who is predicted; one row "population" without comparisons.
     pairs : tuple of n pairs of labels
-        What is predicted.
+        The pairs that are predicted.
     probability : (M, n) array
         The probabilities.
     """
@@ -182,18 +182,18 @@ class RankedItem:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UserRankings:
-    """Whole rankings of users, best item first; indexing gives one user's lines.
+    """Rankings of all items for users, best first; indexing gives one user's lines.
 
     Attributes
     ----------
     users : (M,) labels
-        Whose rankings these are; one row "population" where nobody was named.
+        Whose rankings these are; one row "population" without comparisons.
     items : (Q,) labels
         The items.
     win_rate : (M, Q) array
         How probable it is that each item wins against another one, taken at random.
     low, high : (M, Q) arrays of int
-        The range of each item's positions at the level asked for, 1 is best.
+        The range of each item's positions at the given level, 1 is best.
     n_top : int
         How many items of each ranking are shown; all where None.
     """
@@ -227,7 +227,7 @@ class UserRankings:
         Parameters
         ----------
         like : {"pandas", "polars", "pyarrow"} or a table
-            The kind of table that is wanted, as for `LabelledArray.to_frame`.
+            The kind of table, as for `LabelledArray.to_frame`.
         """
         rows = [
             (user, line)

@@ -1,4 +1,4 @@
-"""How much of each component a person follows: the posterior mean of θ, or its mode."""
+"""How much of each component a user follows: the posterior mean of θ, or its mode."""
 
 import warnings
 from typing import Any, Literal
@@ -11,7 +11,12 @@ from mallowmix.engine import Block, Engine, make_blocks, reduce_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning, Option, check_at_least, check_choice
-from mallowmix.infer.collapsed_variational import FARTHEST, fold_in, gather, leap
+from mallowmix.infer.collapsed_variational import (
+    MAX_EXTRAPOLATION,
+    extrapolate,
+    fold_in,
+    gather_rows,
+)
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.user_results import Weights
 from mallowmix.model.component_model import ComponentModel
@@ -31,20 +36,21 @@ def weights(
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
 ) -> Weights:
-    """The weights of known or new users over the components.
+    """Infer the weights of known or new users over the components.
 
     Parameters
     ----------
     model : FittedModel or M4
-        The components and the prior; its calibration holds here.
+        The components and the prior, used with its calibration.
     comparisons : Comparisons, or whatever `read_comparisons` takes
-        What is known of the users; comparisons from `store_comparisons` are read block by block.
+        Those of the users; comparisons from `store_comparisons` are read block by block.
     estimate : {"mean", "map"}
-        The posterior mean (`infer.collapsed_variational`), or the mode by EM, θ_k ∝ α_k + Σ_n w_n r_nk with
-        r_nk ∝ β_(w_n),k θ_k, which is the mode of log-ratios of θ (that of θ itself lies on the edge
-        whenever an α is below 1). The mean predicts better; the mode is a little quicker and surer.
+        The posterior mean (`infer.collapsed_variational`), or the mode by EM, θ_k ∝ α_k + Σ_n w_n
+        r_nk with r_nk ∝ β_(w_n),k θ_k, which is the mode of log-ratios of θ (that of θ itself
+        lies on the edge whenever an α is below 1). The mean predicts better; the mode is a little
+        faster and more certain.
     unknown_items : {"error", "drop"}
-        What to do with comparisons of items that the model does not know.
+        What to do with comparisons of items that the model does not have.
     max_iter, tol : int, float
         Repeated until no weight moves by more than `tol`.
     n_jobs, engine
@@ -53,15 +59,15 @@ def weights(
     Returns
     -------
     Weights
-        (M, K), one row a user, rows sum to one; `to_frame` gives them with labels. Someone without
+        (M, K), one row a user, rows sum to one; `to_frame` gives them with labels. A user without
         comparisons gets the prior mean; `weight_intervals` adds intervals.
 
     Examples
     --------
     >>> import mallowmix as mm
     >>> dishes = mm.load_dishes(n_users=20)
-    >>> theta = mm.weights(dishes.model, [("me", "ceviche", "lasagne"), ("me", "tabbouleh", "pizza")])
-    >>> theta.shape
+    >>> mine = [("me", "ceviche", "lasagne"), ("me", "tabbouleh", "pizza")]
+    >>> mm.weights(dishes.model, mine).shape
     (1, 3)
     """
     data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)
@@ -109,7 +115,7 @@ def infer_weights(
 def _weights(
     block: Block, broadcast: tuple[PreparedModel, Estimate, int, float], _: Any
 ) -> tuple[int, Array]:
-    """How many users have not settled, and everybody's weights."""
+    """How many users did not converge, and the weights of all users."""
     prepared, estimate, max_iter, tol = broadcast
     if estimate == "map":
         theta, moving = _modes(
@@ -130,15 +136,15 @@ def _weights(
 
 @nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _modes(starts, pair, weight, beta, alpha, likelihood_weight, prior_mean, max_iter, tol):
-    """θ ∝ α + e Σ_n weight_n r_n, r_nk ∝ β_(w_n),k θ_k, for everybody; and how many still moved."""
+    """θ ∝ α + e Σ_n weight_n r_n, r_nk ∝ β_(w_n),k θ_k, of all users; and how many still moved."""
     M, K = len(starts) - 1, len(alpha)
     thetas, n_moving, nothing = np.empty((M, K)), 0, np.zeros(K)
     longest = np.diff(starts).max() if M else 0
     b, w, once, twice = np.empty((longest, K)), np.empty(longest), np.empty(K), np.empty(K)
     for m in range(M):
-        n = gather(starts[m], starts[m + 1], pair, weight, beta, b, w)
+        n = gather_rows(starts[m], starts[m + 1], pair, weight, beta, b, w)
         thetas[m] = prior_mean
-        moving, left, most, last = n > 0, max_iter, FARTHEST, np.inf
+        moving, left, most, last = n > 0, max_iter, MAX_EXTRAPOLATION, np.inf
         while moving and left > 0:
             change = _em_step(b[:n], w[:n], likelihood_weight, alpha, thetas[m], once)
             most, last, moving = (
@@ -148,7 +154,7 @@ def _modes(starts, pair, weight, beta, alpha, likelihood_weight, prior_mean, max
             )
             if moving and left > 1:
                 moving = _em_step(b[:n], w[:n], likelihood_weight, alpha, once, twice) > tol
-                leap(thetas[m], once, twice, nothing, most if moving and left > 2 else 1.0)
+                extrapolate(thetas[m], once, twice, nothing, most if moving and left > 2 else 1.0)
                 thetas[m] /= thetas[m].sum()
             else:
                 thetas[m] = once
@@ -159,7 +165,7 @@ def _modes(starts, pair, weight, beta, alpha, likelihood_weight, prior_mean, max
 
 @nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _em_step(b, w, likelihood_weight, alpha, theta, new):
-    """The next θ of one person, and the largest change."""
+    """The next θ of one user, and the largest change."""
     K, total, change = len(alpha), 0.0, 0.0
     new[:] = 0.0
     for n in range(len(b)):

@@ -14,16 +14,23 @@ from mallowmix.model.permutations import sigma_of
 
 @dataclass(frozen=True, eq=False)
 class BradleyTerryModel(ComponentModel):
-    """K components with β_(i,j),k = 1 / (1 + exp(s_kj − s_ki)), and the Dirichlet prior of users' weights over them.
+    """K Bradley–Terry components, β_(i,j),k = 1 / (1 + exp(s_kj − s_ki)), and a Dirichlet prior.
 
     Parameters
     ----------
     scores : (K, Q) array of float
         Log-odds scores: the larger, the better.
     alpha : (K,) array of float
-        Dirichlet parameters of Pr(θ).
+        Parameters of the Dirichlet prior of users' weights θ.
     items : (Q,) labels
         The items, in the order of their numbers.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> model = mm.BradleyTerryModel([[0.0, 1.0, 2.0]], [1.0], ["milk", "tea", "water"])
+    >>> float(model.probability([1.0], "tea", "milk").round(3))
+    0.731
     """
 
     scores: NDArray[np.float64]
@@ -34,7 +41,8 @@ class BradleyTerryModel(ComponentModel):
         scores = np.atleast_2d(np.array(self.scores, np.float64))
         if scores.ndim != 2 or not np.all(np.isfinite(scores)):
             raise DataError(
-                f"scores must hold finite numbers, one row a component; got the shape {scores.shape}."
+                "scores must hold finite numbers, one row a component; "
+                f"got the shape {scores.shape}."
             )
         scores.setflags(write=False)
         object.__setattr__(self, "scores", scores)
@@ -47,7 +55,7 @@ class BradleyTerryModel(ComponentModel):
         return sigma_of(np.argsort(-self.scores, axis=1, kind="stable"))
 
     def beta(self) -> NDArray[np.float64]:
-        """(K, Q, Q) ranking matrix: beta[k, i, j] is the probability that component k prefers i to j."""
+        """(K, Q, Q) ranking matrix: beta[k, i, j], that component k prefers i to j."""
         return expit(self.scores[:, :, None] - self.scores[:, None, :])
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Calibration: what a comparison and the prior count for when someone's weights are inferred."""
+"""Calibration: what a comparison and the prior count for when a user's weights are inferred."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -8,21 +8,23 @@ from mallowmix.errors import OptionError
 
 @dataclass(frozen=True)
 class Calibration:
-    """What `calibrate` learns from users that it predicts, and every inference about a user then uses.
+    """What one comparison and the prior count for in inference about a user.
 
-    The default is the model as it was learnt.
+    `calibrate` learns it from users whose comparisons it predicts. The default is the model as it
+    was learnt.
 
     Parameters
     ----------
     likelihood_weight : float
-        What one comparison counts for. People contradict themselves less than independent draws would, and
-        comparisons made from one ranking or from ratings repeat each other: then it is below 1.
+        What one comparison counts for. People contradict themselves less than independent draws
+        would, and comparisons made from one ranking or from ratings repeat each other: then it is
+        below 1.
     prior_scale : float
-        The prior is Dirichlet(prior_scale · alpha); above 1 where the users at hand are more mixed than the
-        learnt prior says.
+        The prior is Dirichlet(prior_scale · alpha); above 1 where the users at hand are more
+        mixed than the learnt prior says.
     vertex_share : float
-        The share of users who hold one component alone, drawn by the shares; the others are drawn from the
-        Dirichlet.
+        The share of users who hold one component alone, drawn by the shares; the others are drawn
+        from the Dirichlet.
     spam_share : float
         The prior share of answers that are coin flips, added as a component with φ = 1.
 

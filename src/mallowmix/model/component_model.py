@@ -1,4 +1,4 @@
-"""What follows from components alone: pairwise probabilities β, a prior of users' weights over them, and the items' labels."""
+"""What follows from the pairwise probabilities β of components and the prior of users' weights."""
 
 import math
 from abc import ABC, abstractmethod
@@ -30,7 +30,7 @@ class ComponentModel(ABC):
 
     @abstractmethod
     def beta(self) -> NDArray[np.float64]:
-        """(K, Q, Q) ranking matrix: beta[k, i, j] is the probability that component k prefers i to j."""
+        """(K, Q, Q) ranking matrix: beta[k, i, j], that component k prefers i to j."""
 
     @property
     def n_components(self) -> int:
@@ -75,7 +75,8 @@ class ComponentModel(ABC):
         weights = np.asarray(theta, np.float64)
         if weights.shape[-1:] != (self.n_components,):
             raise DataError(
-                f"theta has shape {weights.shape}; each row must hold {self.n_components} weights, one a component."
+                f"theta has shape {weights.shape}; "
+                f"each row must hold {self.n_components} weights, one a component."
             )
         return weights @ self.beta()[:, i, j]
 
@@ -107,7 +108,8 @@ class ComponentModel(ABC):
         weights = np.ascontiguousarray(theta, np.float64)
         if weights.shape != (comparisons.n_users, self.n_components):
             raise DataError(
-                f"theta has shape {weights.shape}; it must be {(comparisons.n_users, self.n_components)}, one row a user."
+                f"theta has shape {weights.shape}; "
+                f"it must be {(comparisons.n_users, self.n_components)}, one row a user."
             )
         rows = (comparisons.user, comparisons.winner, comparisons.loser, comparisons.weight)
         value = _log_likelihood(*rows, weights, self.beta())
@@ -122,7 +124,28 @@ class ComponentModel(ABC):
         prior: str | ArrayLike = "dirichlet",
         seed: int = 0,
     ) -> Sample:
-        """Draw a population and its comparisons from the model (see `model.sampling.draw_population`)."""
+        """Draw users and their comparisons from the model.
+
+        Parameters
+        ----------
+        n_users : int
+            M.
+        per_user : int or (M,) array of int
+            How many comparisons each user makes.
+        mu : (Q, Q) array, optional
+            How likely each unordered pair is compared, symmetric; uniform unless given.
+        prior : {"dirichlet", "vertices", "logistic-normal"} or (M, K) array
+            Where the users' weights come from: Dirichlet(alpha); one component each (the mixture
+            of Mallows models); softmax of normals with mean log alpha and variance 1; or the
+            weights themselves.
+        seed : int
+            The same seed gives the same sample.
+
+        Returns
+        -------
+        Sample
+            The fields `comparisons` and `theta`, (M, K).
+        """
         return draw_population(
             self.beta(), self.alpha, self.items, n_users, per_user, mu=mu, prior=prior, seed=seed
         )
@@ -133,7 +156,8 @@ def checked_prior(alpha: Any, n_components: int) -> NDArray[np.float64]:
     array = np.array(alpha, np.float64)
     if array.shape != (n_components,) or not np.all(np.isfinite(array) & (array > 0)):
         raise DataError(
-            f"alpha must hold {n_components} finite numbers above 0, one a component; got {array.tolist()}."
+            f"alpha must hold {n_components} finite numbers above 0, one a component; "
+            f"got {array.tolist()}."
         )
     array.setflags(write=False)
     return array

@@ -1,10 +1,14 @@
-"""Every estimator of a dispersion φ: from counts by gap, from distances, from a table of β, from a curve.
+"""Estimators of a dispersion φ: from counts by gap, from distances, from a table of β.
 
-They differ in what they are given, not in what they estimate. Three grids are in use, each for its reason:
+They differ in what they are given, not in what they estimate. Three grids are in use, each for
+its reason:
 
-- `BRACKETS`, coarse and down to 1e-12: brackets for a bounded search, exact to nine digits (`fit_phi`);
-- `EM_GRID`, 198 points from .005 to .99: every M-step evaluates all of it, tabulated once (`phi_of_counts`);
-- `TABLE_GRID`, 100 points: every point costs spline weights for all gaps (`learn.spectral.likelihood_tables`).
+- `BRACKETS`, coarse and down to 1e-12: brackets for a bounded search, exact to nine digits
+  (`fit_phi`);
+- `EM_GRID`, 198 points from .005 to .99: every M-step evaluates all of it, tabulated once
+  (`phi_of_counts`);
+- `TABLE_GRID`, 100 points: every point costs spline weights for all gaps
+  (`learn.spectral.likelihood_tables`).
 """
 
 from functools import lru_cache
@@ -23,7 +27,7 @@ from mallowmix.model.mallows import (
 from mallowmix.model.permutations import order_of
 from mallowmix.typing import Array
 
-LEAST_PHI, MOST_PHI = 0.005, 0.99  # a φ of 0 would lock a ranking in, one of 1 would let it go
+LEAST_PHI, MOST_PHI = 0.005, 0.99  # at φ = 0 or 1 an EM step could not move a ranking
 BRACKETS = np.r_[np.geomspace(1e-12, 1e-3, 10), np.linspace(0.01, 0.99, 34), 0.999, MAX_PHI]
 EM_GRID = np.r_[LEAST_PHI, np.linspace(0.01, MOST_PHI, 197)]
 TABLE_GRID = np.r_[LEAST_PHI, np.linspace(0.01, MOST_PHI, 99)]
@@ -31,10 +35,16 @@ _TINY = 1e-300
 
 
 def fit_phi(wins: ArrayLike, losses: ArrayLike) -> float:
-    """Maximum likelihood of φ from counts by gap: `wins[g]` for the item placed g higher, `losses[g]` against it."""
+    """Maximum likelihood of φ from counts by gap.
+
+    Parameters
+    ----------
+    wins, losses : (Q,) arrays
+        wins[g] counts how often the item g positions higher was preferred, losses[g] how often not.
+    """
     won, lost = np.asarray(wins, np.float64), np.asarray(losses, np.float64)
     if not lost[1:].any():
-        return 0.0 if won[1:].any() else MAX_PHI  # nothing seen: nothing known of the order
+        return 0.0 if won[1:].any() else MAX_PHI  # no counts: the order is unknown
 
     def cost(phi: float) -> float:
         log_win, log_lose = log_gap_probabilities(len(won), phi)
@@ -48,7 +58,7 @@ def fit_phi(wins: ArrayLike, losses: ArrayLike) -> float:
 
 
 def phi_from_distance(n_items: int, mean_distance: float) -> float:
-    """The φ whose expected distance is `mean_distance`: the maximum likelihood for rankings around a known reference."""
+    """The φ with E d(σ, σ₀) = `mean_distance`: maximum likelihood of rankings around a known σ₀."""
     if mean_distance <= 0:
         return 0.0
     if mean_distance >= expected_distance(n_items, MAX_PHI):
@@ -60,7 +70,7 @@ def phi_from_distance(n_items: int, mean_distance: float) -> float:
 
 
 def phi_of_counts(counts: Array, sigma: NDArray[np.int32], *, floor: float = 0.0) -> float:
-    """The most likely φ for (Q, Q) counts of wins in the order σ, on `EM_GRID` and between its points.
+    """The most likely φ for (Q, Q) counts of wins around σ, on `EM_GRID` and between its points.
 
     Parameters
     ----------
@@ -88,9 +98,9 @@ def _log_beta_by_phi(n_items: int, floor: float) -> tuple[Array, Array]:
 
 
 def best_phi(grid: Array, value: Array) -> float:
-    """Where a curve known on a grid of φ is largest, by a parabola through the best point and its neighbours.
+    """The argmax of a curve given on a grid of φ, by a parabola through its three best points.
 
-    A flat curve, that of a component nobody follows, says nothing: then the last point, where φ is largest.
+    For a flat curve, that of a component which no user follows, it is the largest φ.
     """
     best = int(np.argmax(value)) if value.max() > value.min() else len(grid) - 1
     if best in (0, len(grid) - 1):
@@ -104,7 +114,7 @@ def best_phi(grid: Array, value: Array) -> float:
 
 
 def phi_of_curve(beta: Array, sigma: NDArray[np.int32]) -> float:
-    """The φ whose β(g) lies nearest to the mean β of all pairs g positions apart, for a noisy (Q, Q) table.
+    """The φ whose β(g) is nearest to the mean β of all pairs g positions apart, in a (Q, Q) table.
 
     A mean of noisy β that were not clipped to [0, 1] is right where single ones are not.
     """
@@ -122,7 +132,7 @@ def _curves(n_items: int) -> Array:
 
 
 def phi_of_beta(beta: Array, sigma: NDArray[np.int32]) -> float:
-    """Maximum likelihood of φ for a (Q, Q) table of pairwise probabilities, each pair counted once."""
+    """Maximum likelihood of φ for a (Q, Q) table of pairwise probabilities as counts."""
     order = order_of(sigma)
     ranked, gaps = beta[np.ix_(order, order)], range(len(order))
     return fit_phi([np.trace(ranked, g) for g in gaps], [np.trace(ranked, -g) for g in gaps])
@@ -138,8 +148,8 @@ def phi_of_neighbours(beta: Array, sigma: NDArray[np.int32], *, printed: bool = 
     sigma : (Q,) array of int
         Positions.
     printed : bool
-        The paper's mean of 1/β, minus one, which explodes when one β is near 0; otherwise (1 − β̄)/β̄ from
-        their mean.
+        The paper's mean of 1/β, minus one, which explodes when one β is near 0; otherwise
+        (1 − β̄)/β̄ from their mean β̄.
     """
     order = order_of(sigma)
     neighbours = np.diagonal(beta[np.ix_(order, order)], 1)

@@ -1,4 +1,4 @@
-"""An ensemble: further fits of the same data, over which predictions are averaged."""
+"""An ensemble: other fits of the same data, over which predictions are averaged."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,10 +11,21 @@ from mallowmix.model.m4 import M4
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The members beside the first model: each an `M4` or a `BradleyTerryModel` of the same items.
+    """Other fits of the same data, over which the predictions of a fitted model are averaged.
 
-    One fit is one of many local optima that are nearly as good. Where the members agree, their mean is what
-    each says; where they do not, it is less sure.
+    One fit is one of many local optima that are nearly as good. Where the members agree, their
+    mean is what each predicts; where they do not, it is less sure.
+
+    Parameters
+    ----------
+    members : tuple of M4 or BradleyTerryModel
+        Models of the same items as the fitted model, which is not among them.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> len(mm.Ensemble((mm.random_model(5, 2), mm.random_model(5, 2, seed=1))))
+    2
     """
 
     members: tuple[M4 | BradleyTerryModel, ...] = ()

@@ -1,4 +1,4 @@
-"""The options of the two methods of `fit`, as frozen dataclasses: what one can turn, and nothing else."""
+"""The options of the two methods of `fit`, as frozen dataclasses."""
 
 from dataclasses import asdict, dataclass, fields
 from numbers import Real
@@ -24,11 +24,12 @@ class SpectralOptions:
     Parameters
     ----------
     refine : {"full", "short", "none"}
-        "none" stops at the initialisation from pairs; "short" after a few steps of variational EM from
-        the better of two initialisations; "full" goes on with Monte-Carlo EM on the direct likelihood.
+        "none" stops at the initialisation from pairs; "short" after a few steps of variational EM
+        from the better of two initialisations; "full" goes on with Monte-Carlo EM on the direct
+        likelihood.
     corners : {"spa", "projections", "ddp", "fast-anchor-words"}
-        How corners are found among the pairs: smoothed successive projections, random directions, or as
-        other separable topic models do.
+        How corners are found among the pairs: smoothed successive projections, random directions,
+        or as other separable topic models do.
 
     Examples
     --------
@@ -53,14 +54,14 @@ class ProjectionsOptions:
     Parameters
     ----------
     novel_pairs : {"projections", "ddp", "fast-anchor-words"}
-        "projections" is Algorithm 2; the others are DDP and FastAnchorWords in its place.
+        "projections" is Algorithm 2; the others are DDP and FastAnchorWords instead.
     regression : {"algorithm-3", "l2", "kl"}
-        Algorithm 3, or RecoverL2 or RecoverKL in its place.
+        Algorithm 3, or RecoverL2 or RecoverKL instead.
     n_projections : int
         The paper's P: how many random directions; 150 for each component unless given.
     zeta : float or "auto"
-        The paper's ζ: how far novel pairs must lie apart to count as different; "auto" takes it from the
-        distances in the data.
+        The paper's ζ: how far novel pairs must lie apart to count as different; "auto" takes it
+        from the distances in the data.
     tol : float
         The paper's ε: when the regression stops.
     metric : {"moment", "euclidean", "projected", "auto"}
@@ -68,7 +69,13 @@ class ProjectionsOptions:
     min_count : float
         Pairs seen less often than this fraction of the median pair cannot be novel pairs.
     dispersion : {"pooled", "ml", "printed"}
-        How φ is read off (`learn.paper.components_from_topics`).
+        How φ is estimated (`learn.paper.components_from_topics`).
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> mm.ProjectionsOptions(zeta="auto").n_projections is None
+    True
     """
 
     novel_pairs: NovelPairFinder = "projections"
@@ -105,7 +112,7 @@ OPTIONS: dict[str, type[SpectralOptions] | type[ProjectionsOptions]] = {
 
 
 def as_options(method: str | FitOptions) -> FitOptions:
-    """The options of a method that is named, or the options themselves."""
+    """The default options of a method by its name; options are returned unchanged."""
     if isinstance(method, SpectralOptions | ProjectionsOptions):
         return method
     check_choice("method", method, tuple(OPTIONS))
@@ -113,7 +120,7 @@ def as_options(method: str | FitOptions) -> FitOptions:
 
 
 def options_from(method: str, values: dict[str, Any]) -> FitOptions:
-    """The options of a method from values by name; an option of the other method is refused."""
+    """The options of a method from values by name; an OptionError for those of the other."""
     check_choice("method", method, tuple(OPTIONS))
     names = _names(OPTIONS[method])
     for name, value in values.items():

@@ -1,4 +1,4 @@
-"""What is known of how a model came about: frozen records, JSON only in storage."""
+"""Records of how a model was learnt; frozen, JSON only in storage."""
 
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from types import NoneType
@@ -13,7 +13,7 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True)
 class SpectralTrace:
-    """What the default method saw on its way.
+    """Intermediate results of the default method.
 
     Attributes
     ----------
@@ -32,7 +32,8 @@ class SpectralTrace:
     elbo : tuple of (str, tuple of float)
         The bound after each step of variational EM, by initialisation.
     moved : tuple of int
-        Items that changed position, a number a cycle of Monte-Carlo EM; `moved_by_all` after a sample.
+        Items that changed position, a number a cycle of Monte-Carlo EM; `moved_by_all` after a
+        sample.
     predicted_halves : tuple of float
         Log-likelihood of one half of users' comparisons given the other, before and after each
         split-and-merge move.
@@ -55,7 +56,7 @@ class SpectralTrace:
 
 @dataclass(frozen=True)
 class ProjectionsTrace:
-    """The novel pairs that Algorithm 2 found, best first, with their solid angles and the ζ that was used."""
+    """The novel pairs of Algorithm 2, best first, their solid angles, and the ζ that was used."""
 
     novel_pairs: tuple[tuple[str, str], ...] = ()
     solid_angles: tuple[float, ...] = ()
@@ -64,7 +65,7 @@ class ProjectionsTrace:
 
 @dataclass(frozen=True)
 class UpdateOrigin:
-    """The model that was updated, and the items that it did not know."""
+    """The model that was updated, and the items that it did not have."""
 
     method: str | None = None
     seed: int | None = None
@@ -84,7 +85,10 @@ class CalibrationTrace:
 
 @dataclass(frozen=True)
 class MemberScore:
-    """A member's mean log-loss on held-out users, and its weight for pairs with none, one or both items compared before."""
+    """A member's mean log-loss on held-out users, and its weights in the pool.
+
+    There is a weight for pairs of which the user has compared none, one or both items before.
+    """
 
     name: str
     log_loss: float
@@ -102,7 +106,7 @@ class PredictorTrace:
     one_ranking : float
         Of one ranking for all (Bradley–Terry scores of the other users).
     members : tuple of MemberScore
-        Every member that was tried; those with weight 0 were left out.
+        Those that stayed.
     n_users : int
         How many users were held out.
     """
@@ -115,13 +119,13 @@ class PredictorTrace:
 
 @dataclass(frozen=True)
 class FitReport:
-    """How a model came about.
+    """How a model was learnt.
 
     Attributes
     ----------
     method : str
-        "spectral", "projections", "update", or the name of another system; empty for a model that was
-        written down and not learnt.
+        "spectral", "projections", "update", or the name of another system; empty for a model that
+        was written down and not learnt.
     options : SpectralOptions or ProjectionsOptions
         The options of the method.
     components : {"mallows", "bradley-terry"}
@@ -139,7 +143,13 @@ class FitReport:
     notes : tuple of str
         Whatever limits the answer.
     spectral, projections, update, calibration, predictor : records
-        What each of these steps saw; None where it was not run.
+        Intermediate results of each of these steps; None where it was not run.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> mm.FitReport(method="spectral", seed=0).to_dict()["seed"]
+    0
     """
 
     method: str = ""
@@ -163,7 +173,7 @@ class FitReport:
         return self.fingerprint is not None and self.fingerprint == fingerprint
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; what is not known is left out."""
+        """The report as plain JSON values; fields that are None are left out."""
         values = _plain(asdict(self))
         if self.options is not None:
             values["options"] = _plain(plain_options(self.options))
@@ -171,7 +181,7 @@ class FitReport:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "FitReport":
-        """From what `to_dict` gave; anything else is refused."""
+        """The report of `to_dict`; a DataError for anything else."""
         given = dict(values)
         options = given.pop("options", None)
         report = _record(cls, given, "report")

@@ -1,4 +1,4 @@
-"""FittedModel: what `fit` returns. The parameters, how they came about, and what predictions need besides."""
+"""FittedModel: what `fit` returns: parameters, report, calibration and ensemble."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -20,24 +20,34 @@ from mallowmix.model.predictor import Predictor
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedModel(ComponentModel):
-    """A fitted model; frozen. `sigma`, `phi`, `alpha`, `items` and what follows from them can be read directly.
+    """A fitted model: its parameters, how it was learnt, and what predictions need besides.
+
+    It is frozen, and `sigma`, `phi`, `alpha`, `items`, `share` and `beta()` can be read directly.
 
     Parameters
     ----------
     m4 : M4
         Reference rankings, dispersions and prior.
     report : FitReport
-        How the model came about.
+        How the model was learnt.
     calibration : Calibration
         The likelihood weight of a comparison and the scale of the prior, in inference about a user.
     ensemble : Ensemble
-        Further fits of the same data: predictions are averaged over them, everything else ignores them.
+        Other fits of the same data: predictions are averaged over them, all other results ignore
+        them.
     bradley_terry : BradleyTerryModel
-        Scores that took the place of the rankings, where they did; `m4` then holds the order of the items
-        by score and the nearest dispersions.
+        Scores instead of rankings, for ``components="bradley-terry"``; `m4` then holds the order
+        of the items by score and the nearest dispersions.
     predictor : Predictor
-        What predicts users' answers, where it was learnt: models of different kinds, pooled. Without it the
-        components do, with their calibration and ensemble.
+        What predicts users' answers, where it was learnt: models of different kinds, pooled.
+        Without it the components do, with their calibration and ensemble.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> model = mm.FittedModel(mm.load_dishes().model)
+    >>> model.n_components, model.share.round(2).tolist()
+    (3, [0.44, 0.32, 0.24])
     """
 
     m4: M4
@@ -64,7 +74,7 @@ class FittedModel(ComponentModel):
 
     @property
     def components(self) -> M4 | BradleyTerryModel:
-        """What β comes from: the Bradley–Terry scores where there are any, else the Mallows components."""
+        """The components that β comes from: Bradley–Terry where there are scores, else Mallows."""
         return self.m4 if self.bradley_terry is None else self.bradley_terry
 
     @property
@@ -98,11 +108,11 @@ class FittedModel(ComponentModel):
         return self.m4.items
 
     def beta(self) -> NDArray[np.float64]:
-        """(K, Q, Q) ranking matrix: beta[k, i, j] is the probability that component k prefers i to j."""
+        """(K, Q, Q) ranking matrix: beta[k, i, j], that component k prefers i to j."""
         return self.components.beta()
 
     def table(self, n_top: int | None = None) -> list[dict[str, Any]]:
-        """One row a component, largest share first: its number, share, dispersion, and its items best first."""
+        """One row a component, as `M4.table`."""
         return self.m4.table(n_top)
 
     def __repr__(self) -> str:
@@ -134,7 +144,7 @@ def as_fitted(model: AnyModel | BradleyTerryModel) -> FittedModel:
 
 
 def with_scores(bt: BradleyTerryModel, fitted: FittedModel | None = None) -> FittedModel:
-    """A fitted model whose components are these scores; what it knows besides is that of `fitted`."""
+    """A fitted model with Bradley–Terry components, and all else that `fitted` holds."""
     beta, sigma = bt.beta(), bt.sigma
     phi = np.array([phi_of_beta(table, row) for table, row in zip(beta, sigma, strict=True)])
     m4 = M4(sigma, phi, bt.alpha, bt.items)

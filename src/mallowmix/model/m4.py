@@ -22,8 +22,8 @@ class M4(ComponentModel):
     Parameters
     ----------
     sigma : (K, Q) array of int
-        Positions: sigma[k, i] is the position of item i in the k-th reference ranking, 0 is best (the
-        paper's σ_k(i)).
+        Positions: sigma[k, i] is the position of item i in the k-th reference ranking, 0 is best
+        (the paper's σ_k(i)).
     phi : (K,) array of float
         Dispersions, 0 ≤ φ ≤ 1: how noisily each reference ranking is followed.
     alpha : (K,) array of float
@@ -38,7 +38,7 @@ class M4(ComponentModel):
     >>> model.sigma.tolist()
     [[2, 0, 1], [0, 1, 2]]
     >>> float(model.probability([1.0, 0.0], "tea", "milk").round(3))
-    0.946
+    0.941
     """
 
     sigma: NDArray[np.int32]
@@ -105,13 +105,24 @@ class M4(ComponentModel):
         return order_of(self.sigma)
 
     def beta(self) -> NDArray[np.float64]:
-        """(K, Q, Q) ranking matrix: beta[k, i, j] is the probability that component k prefers i to j."""
+        """(K, Q, Q) ranking matrix: beta[k, i, j], that component k prefers i to j."""
         return np.stack(
             [beta_matrix(sigma, phi) for sigma, phi in zip(self.sigma, self.phi, strict=True)]
         )
 
     def table(self, n_top: int | None = None) -> list[dict[str, Any]]:
-        """One row a component, largest share first: its number, share, dispersion, and its items best first."""
+        """One row a component, largest share first.
+
+        Parameters
+        ----------
+        n_top : int, optional
+            How many items to list; all unless given.
+
+        Returns
+        -------
+        list of dict
+            With the keys component (its number from 1), share, phi, and items (best first).
+        """
         by_share, items = np.argsort(-self.share, kind="stable"), self.items.tolist()
         return [
             {

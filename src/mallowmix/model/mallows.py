@@ -1,6 +1,7 @@
 """One Mallows component: p(σ) ∝ φ^d(σ, σ₀), its pairwise probabilities, its sampling.
 
-Every sum here has only non-negative terms and no division by 1 − φ, so it is exact from φ = 0 to φ → 1.
+Every sum here has only non-negative terms and no division by 1 − φ, so it is exact from φ = 0 to
+φ → 1.
 """
 
 import math
@@ -19,7 +20,7 @@ MAX_PHI = 1 - 1e-6  # φ → 1 is the uniform distribution, whose reference rank
 
 
 class GapProbabilities(NamedTuple):
-    """β by gap: `win[g]` that the item placed g positions higher wins, `lose[g]` that it loses; both ½ at gap 0."""
+    """β by gap g: the probability that the item g positions higher wins, and that it loses."""
 
     win: NDArray[np.float64]
     lose: NDArray[np.float64]
@@ -35,7 +36,7 @@ def check_phi(phi: float) -> float:
 
 
 def gap_probabilities(n_items: int, phi: float) -> GapProbabilities:
-    """β(g) for g = 0 … Q−1: the probability that of two items g positions apart the better-placed one wins, and its complement.
+    """β(g), that the higher of two items g positions apart wins, and 1 − β(g), for g = 0 … Q−1.
 
     The complement comes from its own sum: `1 - win` would lose all its digits where it is small.
     """
@@ -44,7 +45,7 @@ def gap_probabilities(n_items: int, phi: float) -> GapProbabilities:
 
 
 def log_gap_probabilities(n_items: int, phi: float) -> GapProbabilities:
-    """The logarithms of `gap_probabilities` for φ > 0, also where the probability itself underflows (φ = 1e-9, g = 50)."""
+    """The logarithms of `gap_probabilities` for φ > 0, also where β underflows."""
     win, lose = _gap_sums(n_items, phi)
     log_lose = np.arange(1, n_items) * math.log(phi) + np.log(lose)
     return GapProbabilities(np.log(np.r_[0.5, win]), np.r_[math.log(0.5), log_lose])
@@ -64,7 +65,7 @@ def beta_matrix(sigma: ArrayLike, phi: float) -> NDArray[np.float64]:
     """β[i, j]: the probability that i is preferred to j; β + βᵀ = 1, ½ on the diagonal."""
     sigma = np.asarray(sigma, np.int64)
     win, lose = gap_probabilities(len(sigma), phi)
-    gap = sigma[None, :] - sigma[:, None]  # > 0 where i is placed higher than j
+    gap = sigma[None, :] - sigma[:, None]  # > 0 where i is above j
     return np.where(gap >= 0, win[np.abs(gap)], lose[np.abs(gap)])
 
 
@@ -74,9 +75,9 @@ def log_z(n_items: int, phi: float) -> float:
 
 
 def log_pmf(sigma: ArrayLike, reference: ArrayLike, phi: float) -> float:
-    """The probability of a ranking: log p(σ) = d(σ, σ₀) log φ − log Z, with 0 log 0 = 0; both rankings as positions."""
+    """The log-probability log p(σ) = d(σ, σ₀) log φ − log Z of a ranking; both as positions."""
     distance, phi = discordant_pairs(sigma, reference), check_phi(phi)
-    if distance and not phi:
+    if distance and not phi:  # 0 log 0 = 0 below
         return -math.inf
     return (distance * math.log(phi) if distance else 0.0) - log_z(len(np.asarray(sigma)), phi)
 
@@ -95,7 +96,24 @@ def expected_distance(n_items: int, phi: float) -> float:
 def sample_orders(
     reference: ArrayLike, phi: float, size: int, *, seed: int = 0
 ) -> NDArray[np.int32]:
-    """Draw `size` rankings by repeated insertion (RIM); the reference and the result are orders, best item first."""
+    """Draw rankings by repeated insertion (RIM).
+
+    Parameters
+    ----------
+    reference : (Q,) array of int
+        The reference ranking as an order, best item first.
+    phi : float
+        The dispersion.
+    size : int
+        How many rankings to draw.
+    seed : int
+        The same seed gives the same rankings.
+
+    Returns
+    -------
+    (size, Q) array of int
+        Orders, best item first.
+    """
     order = as_permutations(reference, "reference")
     if order.ndim != 1:
         raise DataError(f"reference must be one ranking; got the shape {order.shape}.")
@@ -106,7 +124,7 @@ def sample_orders(
 
 @nb.njit(cache=True, nogil=True)
 def _insert_repeatedly(order, cumulative, size, key):
-    """Insert the i-th reference item l places above the end of the sequence so far with probability φ^l / S_{i+1}."""
+    """Insert the i-th reference item l positions above the end with probability φ^l / S_{i+1}."""
     n_items = len(order)
     orders = np.empty((size, n_items), np.int32)
     for n in range(size):

@@ -1,4 +1,4 @@
-"""The most likely Mallows component for full rankings: the Kemeny ranking, and the φ of their mean distance."""
+"""The most likely Mallows component of full rankings: the Kemeny ranking and its φ."""
 
 from typing import NamedTuple
 
@@ -18,12 +18,12 @@ class MallowsFit(NamedTuple):
 
 
 def fit_rankings(orders: ArrayLike) -> MallowsFit:
-    """Maximum likelihood of (σ, φ) from full rankings given as orders: σ is the Kemeny ranking (`numerics.kemeny`)."""
+    """Maximum likelihood of (σ, φ) from (N, Q) full orders: σ is the Kemeny ranking."""
     sigmas = sigma_of(np.atleast_2d(as_permutations(orders, "orders")))
     # [i, j]: how often i above j
     above = np.stack([(sigmas[:, [i]] < sigmas).sum(axis=0) for i in range(sigmas.shape[1])])
     order = best_order(above)
-    # the worse-placed of a pair was put above the better-placed
+    # pairs of which the lower item was put above the higher
     discordant = np.tril(above[np.ix_(order, order)]).sum()
     return MallowsFit(
         sigma_of(order), phi_from_distance(len(order), float(discordant / len(sigmas)))

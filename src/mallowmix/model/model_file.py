@@ -1,15 +1,17 @@
 r"""A model in one file: safetensors with one JSON header; no pickle, no path, no time.
 
-    tensors    sigma (K, Q) int32, phi (K,) float64, alpha (K,) float64; scores (K, Q) float64 where components are
-               Bradley–Terry; the same of the ensemble's members as member_1.sigma, member_1.phi, …
+    tensors    sigma (K, Q) int32, phi (K,) float64, alpha (K,) float64; for Bradley–Terry
+               components scores (K, Q) float64; the same of the ensemble's members as
+               member_1.sigma, member_1.phi, …
     metadata   one key, "mallowmix": canonical JSON (sorted keys, no spaces) of
-        format     the version of this layout, a whole number
-        items      the labels of the items, as text
-        report     how the model came about (`FitReport`)
+        format       the version of this layout, a whole number
+        items        the labels of the items, as text
+        report       how the model was learnt (`FitReport`)
         calibration  likelihood_weight, prior_scale, vertex_share, spam_share
-        n_members  how many members the ensemble has
-        predictor  the members of the predictor, where it was learnt (`model.predictor_file`)
-        sha256     over the JSON without this entry, then every tensor by name: "\nname dtype shape\n" and its bytes
+        n_members    how many members the ensemble has
+        predictor    the predictor's members, where it was learnt (`model.predictor_file`)
+        sha256       over the JSON without this entry, then every tensor by name:
+                     "\nname dtype shape\n" and its bytes
 
 The same model gives the same bytes. Files of older formats stay readable (`model.old_formats`).
 """
@@ -53,7 +55,7 @@ def save(model: AnyModel, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     model : FittedModel or M4
-        What to keep: parameters, report, calibration, ensemble. No comparisons are written.
+        Parameters, report, calibration and ensemble are written, no comparisons.
     path : str or path
         The file; ``.m4`` is the usual ending.
 
@@ -82,6 +84,19 @@ def load(path: str | PathLike[str]) -> FittedModel:
     -------
     FittedModel
         The model as it was saved.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is truncated, altered, foreign, or written by a newer version.
+
+    Examples
+    --------
+    >>> import mallowmix as mm, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "dishes.m4"
+    >>> mm.save(mm.load_dishes().model, file)
+    >>> mm.load(file).items[:3].tolist()
+    ['Greek salad', 'ceviche', 'falafel']
     """
     try:
         data = Path(path).read_bytes()
@@ -134,7 +149,8 @@ def loads(data: bytes, name: str = "The model") -> FittedModel:
         raise _altered(name)
     if version > FORMAT:
         raise ModelFileError(
-            f"{name} was written by a newer mallowmix (format {version}, this one reads up to {FORMAT}): upgrade mallowmix."
+            f"{name} was written by a newer mallowmix (format {version}, "
+            f"this one reads up to {FORMAT}): upgrade mallowmix."
         )
     tensors = _tensors(data, name)
     _check_digest(header, tensors, name)
@@ -178,7 +194,7 @@ def _read(items: Any, tensors: Tensors, prefix: str) -> Any:
 
 
 def _header(data: bytes, name: str) -> dict[str, Any]:
-    """Our entry in the header of a safetensors file: eight bytes of length, JSON of that length, the tensors."""
+    """Our entry in the header of a safetensors file: its length in eight bytes, then JSON."""
     length = int.from_bytes(data[:8], "little")
     if len(data) < 9 or (data[8:9] == b"{" and len(data) < 8 + length <= _LONGEST_HEADER):
         raise _truncated(name)
@@ -206,7 +222,7 @@ def _parsed(text: str | bytes, name: str) -> dict[str, Any]:
 
 
 def _data_size(outer: Mapping[str, Any]) -> int:
-    """Where the last tensor ends, by the header's own word; 0 where it cannot be told."""
+    """Where the last tensor ends, by the header; 0 where the header does not say."""
     try:
         return max(
             entry["data_offsets"][1] for key, entry in outer.items() if key != "__metadata__"
@@ -228,7 +244,8 @@ def _truncated(name: str) -> ModelFileError:
 
 def _altered(name: str) -> ModelFileError:
     return ModelFileError(
-        f"{name} was altered after it was written (its checksum is wrong): copy or save the model again."
+        f"{name} was altered after it was written (its checksum is wrong): "
+        "copy or save the model again."
     )
 
 
@@ -260,7 +277,7 @@ def _check_digest(header: dict[str, Any], tensors: Mapping[str, NDArray[Any]], n
 
 
 def _as_json(value: Any, where: str) -> Any:
-    """The value as plain JSON (a tuple becomes a list); what JSON cannot hold is named by its place in the report."""
+    """The value as plain JSON (a tuple becomes a list); a DataError says where it cannot be."""
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
@@ -277,6 +294,7 @@ def _as_json(value: Any, where: str) -> Any:
     ):
         return value
     raise DataError(
-        f"The model cannot be saved: {where} is {value!r} ({type(value).__name__}), which JSON cannot hold; "
+        f"The model cannot be saved: {where} is {value!r} ({type(value).__name__}), "
+        "which JSON cannot hold; "
         "use text, finite numbers, true, false, null, lists and mappings."
     )

@@ -1,8 +1,8 @@
 """Model files of older formats, brought to the present one step by step.
 
 0  no report
-1  neither calibration nor further fits
-2  the report as a free mapping, calibration by other names, further fits as other_1.sigma, …
+1  neither calibration nor ensemble
+2  the report as a free mapping, calibration by other names, the ensemble as other_1.sigma, …
 """
 
 from collections.abc import Callable, Mapping
@@ -74,7 +74,7 @@ _STEPS: dict[int, Callable[[Header, Tensors], tuple[Header, Tensors]]] = {
 
 
 def _report_from_2(old: dict[str, Any]) -> dict[str, Any]:
-    """The free mapping of format 2 as the fields of `FitReport`; what has no field there is left out."""
+    """The free mapping of format 2 as the fields of `FitReport`; other entries are left out."""
     new: dict[str, Any] = {}
     for before, after in (
         ("method", "method"),
@@ -123,7 +123,7 @@ def _options_from_2(method: str, options: dict[str, Any]) -> dict[str, Any]:
 
 def _trace_from_2(old: dict[str, Any]) -> dict[str, Any]:
     trace = {new: old[name] for name, new in _SPECTRAL.items() if name in old}
-    halves = old.get("fore" + "told_halves")  # its name in format 2
+    halves = old.get("foretold_halves")  # its name in format 2; words: ok
     if halves:
         trace["predicted_halves"] = halves
     trace["elbo"] = [[name, bounds] for name, bounds in (old.get("elbo") or {}).items()]

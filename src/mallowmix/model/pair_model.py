@@ -1,4 +1,4 @@
-"""Two Protocols: what infers a user's weights needs of a model, and what answers about a user."""
+"""Two Protocols: what inference about a user needs of a model, and what predicts for a user."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -13,7 +13,7 @@ Pairs: TypeAlias = Iterable[tuple[object, object]]
 
 @runtime_checkable
 class PairModel(Protocol):
-    """Components as tables of pairwise probabilities, and a Dirichlet prior of users' weights over them."""
+    """Components with pairwise probabilities, and a Dirichlet prior of users' weights over them."""
 
     @property
     def items(self) -> Labels:
@@ -32,15 +32,15 @@ class PairModel(Protocol):
 
 @runtime_checkable
 class PersonPredictor(Protocol):
-    """Whatever answers about a person: the probability of any pair, given what the person preferred so far."""
+    """A predictor for users: the probability of any pair, given a user's comparisons so far."""
 
     def predict_proba(self, people: Any, pairs: Pairs) -> NDArray[np.float64]:
-        """(people, pairs) the probability that each person prefers the first of each pair to the second.
+        """(users, pairs) the probability that each user prefers the first of each pair.
 
         Parameters
         ----------
         people : Comparisons
-            What is known of each person.
+            The given comparisons of each user.
         pairs : iterable of two labels
             What to predict.
         """

@@ -1,6 +1,7 @@
 """Rankings: positions and orders, Kendall's distance, matching of components.
 
-Two words, never a third: `sigma[k, i]` is the **position** of item i (0 is best), `order[k, r]` is the **item** in position r.
+Two words, never a third: `sigma[k, i]` is the **position** of item i (0 is best), `order[k, r]`
+is the **item** at position r.
 """
 
 from typing import NamedTuple
@@ -13,12 +14,13 @@ from mallowmix.errors import DataError
 
 
 def as_permutations(rankings: ArrayLike, name: str = "sigma") -> NDArray[np.int32]:
-    """Check that every row is a permutation of 0 … Q−1 and give it back as int32."""
+    """Rankings as int32; a DataError unless every row is a permutation of 0 … Q−1."""
     try:
         array = np.asarray(rankings, np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            f"{name} must hold permutations of 0 … Q-1, one a row; got rows of unequal length, or no numbers."
+            f"{name} must hold permutations of 0 … Q-1, one a row; "
+            "got rows of unequal length, or no numbers."
         ) from None
     if (
         array.ndim == 0
@@ -26,7 +28,8 @@ def as_permutations(rankings: ArrayLike, name: str = "sigma") -> NDArray[np.int3
         or not np.all(np.sort(array, axis=-1) == np.arange(array.shape[-1]))
     ):
         raise DataError(
-            f"{name} must hold permutations of 0 … Q-1, one a row; an array of shape {array.shape} does not."
+            f"{name} must hold permutations of 0 … Q-1, one a row; "
+            f"an array of shape {array.shape} does not."
         )
     return array.astype(np.int32)
 
@@ -40,11 +43,12 @@ sigma_of = order_of
 
 
 def discordant_pairs(sigma: ArrayLike, other: ArrayLike) -> int:
-    """Kendall's distance: the number of unordered pairs that the two rankings put in different order."""
+    """Kendall's distance: the number of unordered pairs in different order in two rankings."""
     a, b = np.asarray(sigma), np.asarray(other)
     if a.ndim != 1 or a.shape != b.shape:
         raise DataError(
-            f"Two single rankings of the same items are needed; got the shapes {a.shape} and {b.shape}."
+            "Two single rankings of the same items are needed; "
+            f"got the shapes {a.shape} and {b.shape}."
         )
     above_a, above_b = a[:, None] < a[None, :], b[:, None] < b[None, :]
     # (i above j) in a, not in b: once for each discordant pair
@@ -52,30 +56,75 @@ def discordant_pairs(sigma: ArrayLike, other: ArrayLike) -> int:
 
 
 def kendall(sigma: ArrayLike, other: ArrayLike) -> float:
-    """The **fraction** of unordered pairs in different order: 0 the same ranking, 1 its reverse, ½ on average at random."""
+    """Kendall's distance of two rankings as the **fraction** of unordered pairs in different order.
+
+    Parameters
+    ----------
+    sigma, other : (Q,) arrays of int
+        Positions of the items in either ranking.
+
+    Returns
+    -------
+    float
+        0 for the same ranking, 1 for its reverse, ½ on average for random ones.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> mm.kendall([0, 1, 2], [0, 2, 1]), mm.kendall([0, 1, 2], [2, 1, 0])
+    (0.3333333333333333, 1.0)
+    """
     n_items = len(np.asarray(sigma))
     return discordant_pairs(sigma, other) / max(1, n_items * (n_items - 1) // 2)
 
 
 class Matching(NamedTuple):
-    """Which estimated component answers to which true one."""
+    """Which estimated component is matched to which true one.
 
-    found: NDArray[np.intp]  # component numbers among the estimated, matched to …
-    truth: NDArray[np.intp]  # … these among the true, ascending
-    kendall: NDArray[np.float64]  # fraction of discordant pairs of each matched couple
+    Attributes
+    ----------
+    found, truth : (n,) arrays of int
+        Component found[n] of the estimate is matched to truth[n], ascending.
+    kendall : (n,) array of float
+        The fraction of discordant pairs of each matched couple.
+    unmatched_found, unmatched_truth : lists of int
+        Components without a match, where the numbers of components differ.
+    """
+
+    found: NDArray[np.intp]
+    truth: NDArray[np.intp]
+    kendall: NDArray[np.float64]
     unmatched_found: list[int]
     unmatched_truth: list[int]
 
 
 def match_components(found: ArrayLike, truth: ArrayLike) -> Matching:
-    """Match two sets of rankings by the assignment with the least total distance (bipartite matching, as in the paper)."""
+    """Match two sets of rankings so that the total Kendall distance is least, as in the paper.
+
+    Parameters
+    ----------
+    found, truth : (K, Q) arrays of int
+        Positions, one row a component; the numbers of rows may differ.
+
+    Returns
+    -------
+    Matching
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> match = mm.match_components([[2, 1, 0], [0, 1, 2]], [[0, 1, 2], [2, 1, 0]])
+    >>> match.found.tolist(), match.kendall.tolist()
+    ([1, 0], [0.0, 0.0])
+    """
     found, truth = (
         np.atleast_2d(as_permutations(found, "found")),
         np.atleast_2d(as_permutations(truth, "truth")),
     )
     if found.shape[-1] != truth.shape[-1]:
         raise DataError(
-            f"The rankings have {found.shape[-1]} and {truth.shape[-1]} items; they must be of the same items."
+            f"The rankings have {found.shape[-1]} and {truth.shape[-1]} items; "
+            "they must be of the same items."
         )
     cost = np.array([[kendall(a, b) for b in truth] for a in found])
     rows, columns = linear_sum_assignment(cost)

@@ -1,4 +1,4 @@
-"""The population quantities that the paper's guarantees are stated in: B̄, R̄, Y = R̄B̄ᵀ, and the numbers read off them."""
+"""The population quantities of the paper's guarantees: B̄, R̄, Y = R̄B̄ᵀ and numbers from them."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,10 @@ from mallowmix.model.separability import separability
 
 @dataclass(frozen=True, eq=False)
 class PopulationMoments:
-    """What Lemma 2 and Theorem 2 need of a model. The second moment is E = B̄ Y, its W rows convex combinations of Y's K rows.
+    """What Lemma 2 and Theorem 2 need of a model.
 
-    Pairs that are never asked or never won (no row in any data) are left out of B̄, Y and η.
+    The second moment is E = B̄ Y: its W rows are convex combinations of the K rows of Y. Pairs that
+    are never compared or never won (no row in any data) are left out of B̄, Y and η.
     """
 
     pairs: NDArray[np.int64]  # (W,) codes i·Q + j of the rows of B̄
@@ -47,10 +48,19 @@ class PopulationMoments:
 def population_moments(
     beta: ArrayLike, a: ArrayLike, R: ArrayLike, mu: ArrayLike | None = None
 ) -> PopulationMoments:
-    """The population quantities of a ranking matrix β (K, Q, Q) and a prior of weights with moments a (K,) and R (K, K).
+    """The population quantities of a ranking matrix β and a prior with moments a and R.
 
-    mu : how often each unordered pair is asked, a symmetric (Q, Q) matrix; uniform unless given. It is scaled so that the
-        columns of B_(i,j),k = μ_ij β_(i,j),k sum to one (erratum E27).
+    Parameters
+    ----------
+    beta : (K, Q, Q) array
+        The ranking matrix.
+    a : (K,) array
+        The shares, E θ.
+    R : (K, K) array
+        The second moment of the weights, E θθᵀ.
+    mu : (Q, Q) array, optional
+        How often each unordered pair is compared, symmetric; uniform unless given. It is scaled so
+        that the columns of B_(i,j),k = μ_ij β_(i,j),k sum to one (erratum E27).
     """
     beta, a, R = (np.asarray(array, np.float64) for array in (beta, a, R))
     lam = separability(beta * a.reshape(-1, 1, 1))  # B̄_il / B̄_ik = β_il a_l / (β_ik a_k)
@@ -90,7 +100,8 @@ def _normalised_correlation(
     R_bar = R / np.outer(a, a)
     if not np.allclose(R, R.T) or np.linalg.eigvalsh(R_bar)[0] <= 1e-12 * np.abs(R_bar).max():
         raise DataError(
-            "R must be symmetric and of full rank: the weights of people must vary in every direction."
+            "R must be symmetric and of full rank: "
+            "the weights of people must vary in every direction."
         )
     return R_bar
 
@@ -106,7 +117,8 @@ def _normalised_ranking_matrix(beta, a, mu):
         or not mu[np.triu_indices(Q, 1)].sum() > 0
     ):
         raise DataError(
-            f"mu must be a symmetric ({Q}, {Q}) matrix of numbers of at least 0, not all 0; got shape {mu.shape}."
+            f"mu must be a symmetric ({Q}, {Q}) matrix of numbers of at least 0, not all 0; "
+            f"got shape {mu.shape}."
         )
     mu = mu / mu[np.triu_indices(Q, 1)].sum()
     B = (mu * beta * ~np.eye(Q, dtype=bool)).reshape(K, Q * Q).T  # (Q², K)

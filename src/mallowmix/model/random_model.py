@@ -1,4 +1,4 @@
-"""A model with reference rankings drawn uniformly at random: for simulations, examples and tests."""
+"""Models with uniformly random reference rankings, for simulations, examples and tests."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ def random_model(
     alpha: ArrayLike = 0.1,
     seed: int = 0,
 ) -> M4:
-    """K uniformly random reference rankings of Q items.
+    """Draw a model: K uniformly random reference rankings of Q items.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The generative process of M4: weights for each person, then for each comparison a pair, a component, a winner."""
+"""The generative process of M4: users' weights, then a pair, a component and a winner each time."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ _THETA, _TOKENS = int(Step.WEIGHTS), int(Step.COMPARISONS)
 
 
 class Sample(NamedTuple):
-    """A drawn population: the comparisons and the weights behind them, one row of θ a user of `comparisons.users`."""
+    """A drawn population: its comparisons, and the (M, K) weights θ that they were drawn from."""
 
     comparisons: Comparisons
     theta: NDArray[np.float64]
@@ -34,10 +34,20 @@ def draw_population(
 ) -> Sample:
     """Draw θ_m and then N comparisons for each of M users.
 
-    per_user : N, or one number a user
-    mu : how likely each unordered pair is asked, as a symmetric (Q, Q) matrix of non-negative numbers; uniform unless given
-    prior : "dirichlet" (alpha), "vertices" (each person follows one component: the mixture of Mallows models),
-        "logistic-normal" (softmax of normals with mean log alpha and unit variance), or an (M, K) array of weights
+    Parameters
+    ----------
+    beta : (K, Q, Q) array
+        beta[k, i, j] is the probability that component k prefers i to j.
+    alpha : (K,) array
+        Parameters of the prior.
+    items : (Q,) labels
+        The items.
+    n_users, per_user, mu, prior, seed
+        As in `ComponentModel.sample`.
+
+    Returns
+    -------
+    Sample
     """
     check_at_least("n_users", n_users, 1)
     counts = _counts(per_user, n_users)
@@ -97,9 +107,9 @@ def _dirichlet(
     gammas: np.random.Generator,
     uniforms: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Dirichlet draws in logarithms, Gamma(α) = Gamma(α+1) U^{1/α}: small α gives vertices, never 0/0.
+    """Dirichlet draws in logarithms, Gamma(α) = Gamma(α+1) U^{1/α}: never 0/0 for small α.
 
-    Two streams, so that the first people drawn are the same however many follow.
+    Two streams, so that the first users drawn are the same however many follow.
     """
     shape = (size, len(alpha))
     logs = (
@@ -124,7 +134,7 @@ def _counts(per_user: int | ArrayLike, n_users: int) -> NDArray[np.int64]:
 
 
 def pair_distribution(mu: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
-    """μ over the unordered pairs, in the order of `np.triu_indices(Q, 1)`, summing to one; uniform for None."""
+    """μ of the unordered pairs, in the order of `np.triu_indices(Q, 1)`; sums to one."""
     if n_items < 2:
         raise DataError("One item alone cannot be compared with anything; give at least two.")
     matrix = np.ones((n_items, n_items)) if mu is None else np.asarray(mu, np.float64)

@@ -1,8 +1,9 @@
-"""How separable a ranking matrix is (Definition 1), how often random ones are, and Lemma 3's bound on that.
+"""How separable a ranking matrix is (Definition 1), how often random ones are, and Lemma 3.
 
-Component k has a λ-approximate novel pair (i, j) when every other component prefers i to j at most λ times as often:
-β_(i,j),l ≤ λ β_(i,j),k for all l ≠ k. A ranking matrix is λ-separable when every component has such a pair. Novel pairs are
-the corners of the geometry that the method learns from, so a small λ is a well-posed problem.
+Component k has a λ-approximate novel pair (i, j) when every other component prefers i to j at
+most λ times as often: β_(i,j),l ≤ λ β_(i,j),k for all l ≠ k. A ranking matrix is λ-separable when
+every component has such a pair. Novel pairs are the corners of the geometry that the method
+learns from, so a small λ is a well-posed problem.
 """
 
 import math
@@ -21,11 +22,11 @@ _REFERENCES = int(Step.SEPARABILITY)
 _DRAWS_AT_ONCE = 100
 
 
-class NovelPairs(NamedTuple):
-    """For each component its most novel ordered pair and how novel it is; winner and loser are −1 where a component has none."""
+class MostNovelPairs(NamedTuple):
+    """For each component its most novel ordered pair (i, j), −1 where it has none, and its λ."""
 
-    winner: NDArray[np.int64]  # i …
-    loser: NDArray[np.int64]  # … over j
+    winner: NDArray[np.int64]  # i
+    loser: NDArray[np.int64]  # j
     # max_{l≠k} β_(i,j),l / β_(i,j),k; 1 or more: no pair is novel for this component
     lam: NDArray[np.float64]
 
@@ -37,19 +38,21 @@ class Estimate(NamedTuple):
     standard_error: float
 
 
-def novel_pairs(beta: ArrayLike) -> NovelPairs:
-    """The best pair of each component of a ranking matrix β (K, Q, Q): it minimises max_{l≠k} β_(i,j),l / β_(i,j),k.
+def novel_pairs(beta: ArrayLike) -> MostNovelPairs:
+    """For each component of a ranking matrix β (K, Q, Q) the pair with the least λ.
 
-    A pair with β_(i,j),k = 0 is not novel for k (the definition asks for β > 0). Ties go to the first pair in reading order.
+    λ = max_{l≠k} β_(i,j),l / β_(i,j),k. A pair with β_(i,j),k = 0 is not novel for k (the
+    definition demands β > 0). Of equally good pairs it is the first in reading order.
     """
     beta = np.ascontiguousarray(beta, np.float64)
     if beta.ndim != 3 or beta.shape[0] < 1 or beta.shape[1] != beta.shape[2] or beta.shape[1] < 2:
         raise DataError(
-            f"beta has shape {beta.shape}; it must be (components, items, items) with at least two items."
+            f"beta has shape {beta.shape}; "
+            "it must be (components, items, items) with at least two items."
         )
     if not (beta >= 0).all():
         raise DataError("beta holds negative or missing values; give probabilities.")
-    return NovelPairs(*_best_pairs(beta))
+    return MostNovelPairs(*_best_pairs(beta))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -71,7 +74,7 @@ def _best_pairs(beta):
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _two_largest(values):
-    """The index of the largest value, the largest, and the second largest (0 when there is only one)."""
+    """The index of the largest value, the largest, and the second largest (0 if there is none)."""
     top, first, second = 0, -1.0, 0.0
     for k in range(len(values)):
         if values[k] > first:
@@ -82,7 +85,7 @@ def _two_largest(values):
 
 
 def separability(beta: ArrayLike) -> float:
-    """The smallest λ for which β (K, Q, Q) is λ-separable: 0 for K = 1, 1 or more where some component has no novel pair."""
+    """The smallest λ for which β (K, Q, Q) is λ-separable; at least 1 where it is for none."""
     return float(novel_pairs(beta).lam.max())
 
 
@@ -111,10 +114,10 @@ def separability_probability(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Estimate:
-    """How often K uniformly random reference rankings of Q items, all with dispersion φ, are `threshold`-separable.
+    """How often K random reference rankings with dispersion φ are `threshold`-separable.
 
-    The references are a function of (seed, draw) alone, so values of φ are compared on the same rankings. `progress(done, n_draws)`
-    is called now and then.
+    The references are a function of (seed, draw) alone, so values of φ are compared on the same
+    rankings. `progress(done, n_draws)` is called after every 100 draws.
     """
     check_at_least("n_items", n_items, 2)
     check_at_least("n_components", n_components, 1)
@@ -159,7 +162,7 @@ def _references(n_items, n_components, draw, key):
 
 @nb.njit(cache=True, nogil=True)
 def _all_have_novel_pairs(sigma, table, threshold):
-    """Walk the ordered pairs until every component has one; only the component with the largest β of a pair can own it."""
+    """Whether every component has a novel pair, which only its largest β can make novel."""
     n_items, n_components = sigma.shape
     found, missing = np.zeros(n_components, np.bool_), n_components
     values = np.empty(n_components)
@@ -178,9 +181,11 @@ def _all_have_novel_pairs(sigma, table, threshold):
 
 
 def proposition3_bound(phi: float, margin: float) -> float:
-    """Proposition 3: β_(i,j),k ≤ Lφ^{L−1} / (1 + Lφ^{L−1}) when component k places i below j, L = σ(i) − σ(j) + 1 ≥ 2.
+    """Proposition 3: the bound β_(i,j),k ≤ Lφ^{L−1} / (1 + Lφ^{L−1}).
 
-    (The appendix restates it with σ(i) < σ(j) and the same L, which would not be positive: erratum E10.)
+    It holds where component k ranks i below j, with the margin L = σ(i) − σ(j) + 1 ≥ 2. (The
+    appendix restates it with σ(i) < σ(j) and the same L, which would not be positive:
+    erratum E10.)
     """
     check_at_least("margin", margin, 2)
     ratio = margin * check_phi(phi) ** (margin - 1)
@@ -190,7 +195,8 @@ def proposition3_bound(phi: float, margin: float) -> float:
 def required_margin(phi: float, lam: float) -> int:
     """L(φ, λ): the smallest L ≥ 2 with Lφ^{L−1} ≤ λ, found directly (erratum E18).
 
-    Lφ^{L−1} rises from 1 to a single peak at L = −1/log φ and falls after it, so for λ < 1 every larger L will do as well.
+    Lφ^{L−1} rises from 1 to a single peak at L = −1/log φ and falls after it, so for λ < 1 every
+    larger L will do as well.
     """
     _check_margin_options(phi, lam)
     if phi == 0:
@@ -208,9 +214,10 @@ def required_margin(phi: float, lam: float) -> int:
 
 
 def exact_margin(phi: float, lam: float) -> int:
-    """The smallest L ≥ 2 at which the odds of the worse-placed item, β(loses) / β(wins) at gap L − 1, really are at most λ.
+    """The smallest L ≥ 2 at which the odds (1 − β(g)) / β(g) at gap g = L − 1 are at most λ.
 
-    It is never larger than `required_margin`, which goes through Proposition 3's bound on the same odds.
+    It is never larger than `required_margin`, which goes through Proposition 3's bound on the
+    same odds.
     """
     _check_margin_options(phi, lam)
     return int(_first_gap(float(phi), float(lam))) + 1
@@ -248,7 +255,8 @@ def _check_margin_options(phi: float, lam: float) -> None:
 def printed_margin(phi: float, lam: float, eps: float = 0.0) -> int:
     """The paper's L(φ, λ) = ⌈(1 + log λ / log φ)(1 + ε)⌉, kept for comparison.
 
-    With ε = 0 it does not give Lφ^{L−1} ≤ λ, and no single ε does for all φ and λ (erratum E18): use `required_margin`.
+    With ε = 0 it does not give Lφ^{L−1} ≤ λ, and no single ε does for all φ and λ (erratum E18):
+    use `required_margin`.
     """
     _check_margin_options(phi, lam)
     if phi == 0:
@@ -265,14 +273,16 @@ def lemma3_bound(
     margin: int | None = None,
     printed: bool = False,
 ) -> float:
-    """Lemma 3: a lower bound on the probability that K random references with dispersions ≤ φ are λ-separable.
+    """Lemma 3: the least probability that K random references with dispersion ≤ φ are λ-separable.
 
         1 − K exp(−⌊Q/L⌋ p₁),   p₁ = (L(L−1))^{−(K−1)}
 
-    Q items hold ⌊Q/L⌋ disjoint groups of L; p₁ is the chance that the first and the last of a group in σ_k are the last and
-    the first in all other rankings. `margin` is L, `required_margin(phi, lam)` unless given; `exact_margin(phi, lam)` is as valid
-    and gives more. `printed=True` gives the paper's 1 − K exp(−Q/L^{2K−1}), which puts Q/L for ⌊Q/L⌋ and is then not
-    proved unless L divides Q (erratum E17). Below 0 the bound says nothing, as at Q = 100, K = 10 for every φ (erratum E19).
+    Q items hold ⌊Q/L⌋ disjoint groups of L; p₁ is the chance that the first and the last of a
+    group in σ_k are the last and the first in all other rankings. `margin` is L,
+    `required_margin(phi, lam)` unless given; `exact_margin(phi, lam)` is as valid and gives more.
+    `printed=True` gives the paper's 1 − K exp(−Q/L^{2K−1}), which puts Q/L for ⌊Q/L⌋ and is then
+    not proved unless L divides Q (erratum E17). Below 0 the bound says nothing, as at Q = 100, K
+    = 10 for every φ (erratum E19).
     """
     check_at_least("n_items", n_items, 2)
     check_at_least("n_components", n_components, 1)

@@ -1,4 +1,4 @@
-"""Components of any form: tables of pairwise probabilities and a Dirichlet prior, nothing more."""
+"""Components of any form: tables of pairwise probabilities and a Dirichlet prior."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from mallowmix.model.component_model import ComponentModel
 
 @dataclass(frozen=True, eq=False)
 class TableModel(ComponentModel):
-    """β as it is given: for components that are neither Mallows nor Bradley–Terry, such as those of other systems.
+    """Components given by β itself, neither Mallows nor Bradley–Terry: those of other systems.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Annealing: a person's likelihood along its powers, from the prior (power 0) to the posterior (power 1).
+"""Annealing: a user's likelihood along its powers, from the prior (0) to the posterior (1).
 
-Particles θ are drawn from the prior, weighed by each small step up in the power, resampled when fewer than half are effective,
-and moved by Metropolis steps that leave the present power's distribution as it is. The product of the mean weights is p(w).
+Particles θ are drawn from the prior, weighed by each small step up in the power, resampled when
+fewer than half are effective, and moved by Metropolis steps that leave the present power's
+distribution unchanged. The product of the mean weights is p(w).
 """
 
 import numba as nb
@@ -16,7 +17,7 @@ _KEPT = 0.9  # a step up in the power keeps this part of the particles effective
 
 @nb.njit(cache=True, nogil=True)
 def anneal(code, weight, beta, alpha, R, state):
-    """Log ∫ Dir(θ; α) Π_n (Σ_k θ_k β_(w_n),k)^weight_n dθ by R particles, and the state of the random numbers."""
+    """Log ∫ Dir(θ; α) Π_n (Σ_k θ_k β_(w_n),k)^weight_n dθ by R particles, and the random state."""
     K = len(alpha)
     log_theta, L, W = np.empty((R, K)), np.empty(R), np.full(R, 1.0 / R)
     for i in range(R):
@@ -61,8 +62,8 @@ def mixed(theta, code, beta):
 
 @nb.njit(cache=True, nogil=True)
 def weighted_log(p, weight):
-    """Σ_n weight_n log p_n; factors of weight 1 are multiplied up before a logarithm is taken (none is below 10⁻⁴)."""
-    total, product = 0.0, 1.0
+    """Σ_n weight_n log p_n for p_n of at least 10⁻⁴."""
+    total, product = 0.0, 1.0  # factors of weight 1 share a logarithm
     for n in range(len(p)):
         if weight[n] == 1.0:
             product *= p[n]
@@ -76,7 +77,7 @@ def weighted_log(p, weight):
 
 @nb.njit(cache=True, nogil=True)
 def _step_up(W, L, most):
-    """The largest step up to `most` that keeps (Σ W w)² / Σ W w² ≥ 0.9 for w = exp(step · L), by bisection."""
+    """The largest step ≤ `most` with (Σ W w)² / Σ W w² ≥ 0.9 for w = exp(step · L)."""
     if _kept(W, L, most) >= _KEPT:
         return most
     low, high = 0.0, most
@@ -99,9 +100,9 @@ def _kept(W, L, step):
 
 @nb.njit(cache=True, nogil=True)
 def _move(log_theta, code, weight, beta, alpha, power, state):
-    """Metropolis steps, each on how two components share what they have: x = θ_k / (θ_k + θ_j), a priori Beta(α_k, α_j).
+    """Metropolis steps on x = θ_k / (θ_k + θ_j), whose prior is Beta(α_k, α_j).
 
-    On y = log x / (1 − x) the prior is x^α_k (1 − x)^α_j. Proposals: see `_proposal`. Gives the log-likelihood of where it ends.
+    On y = log x / (1 − x) the prior is x^α_k (1 − x)^α_j. Returns the new log-likelihood.
     """
     K, p = len(alpha), mixed(np.exp(log_theta), code, beta)
     new, L = np.empty(len(p)), weighted_log(p, weight)
@@ -131,7 +132,7 @@ def _move(log_theta, code, weight, beta, alpha, power, state):
 
 @nb.njit(cache=True, nogil=True)
 def _proposal(y, state):
-    """−y (the two swap) or y + uniform(−s, s), log s uniform from log 0.1 to log 30: with α near 0, y spreads like 1/α."""
+    """−y (the two swap) or y + uniform(−s, s), log s uniform: for α near 0, y spreads like 1/α."""
     state, u = splitmix(state)
     state, v = splitmix(state)
     return (-y if u < 0.2 else y + (2 * v - 1) * 0.1 * 300.0 ** ((u - 0.2) / 0.8)), state

@@ -1,4 +1,4 @@
-"""Document completion: how well a model predicts part of a person's comparisons when told the rest."""
+"""Document completion: how well a model predicts part of a user's comparisons given the rest."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,32 @@ def completion(
 ) -> Heldout:
     """Predict part of each user's comparisons from the rest of them.
 
-    Each comparison has the probability Σ_k β_(w),k E[θ_k | given], with β kept away from 0 and 1 and the
-    model's calibration, averaged over its ensemble. What is given depends on the seed and the user's number
-    alone. `user_weight` plays no part.
+    Each comparison has the probability Σ_k β_(w),k E[θ_k | given], with β kept away from 0 and 1
+    and the model's calibration, averaged over its ensemble. What is given depends on the seed and
+    the user's number alone. `user_weight` is not used.
+
+    Parameters
+    ----------
+    model : FittedModel or M4
+        The model.
+    comparisons : Comparisons
+        The users.
+    options : CompletionOptions, optional
+        How much is given, and what is split.
+    seed, n_jobs, engine
+        As in `fit`.
+
+    Returns
+    -------
+    Heldout
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> dishes = mm.load_dishes(n_users=50)
+    >>> found = mm.completion(dishes.model, dishes.comparisons)
+    >>> found.log_likelihood_per_comparison > -0.693  # a coin
+    True
     """
     chosen = options or CompletionOptions()
     comparisons = comparisons.with_items(model.items)
@@ -49,7 +72,7 @@ def completion(
 
 @map_step("completion")
 def _score(block: Block, broadcast: tuple[list[PreparedModel], float, SplitBy, np.uint64]) -> Array:
-    """(users, 2) each person's summed log-likelihood of what is held out, and how much that is."""
+    """(users, 2) the summed log-likelihood of what is held out of each user, and how much."""
     fits, given, split, key = broadcast
     known, wanted = split_block_rows(block, given, split, key)
     rows = np.flatnonzero(wanted > 0)
@@ -65,7 +88,7 @@ def _score(block: Block, broadcast: tuple[list[PreparedModel], float, SplitBy, n
 def split_block_rows(
     block: Block, given: float, by: SplitBy, key: np.uint64
 ) -> tuple[Array, Array]:
-    """How much of each row's weight is given, and how much is held out (`data.splits.split_rows`)."""
+    """How much of each row's weight is given, and how much is held out, as `split_rows`."""
     rows = (block.starts, block.pair, block.weight, block.n_items)
     return split_rows(*rows, by, given, block.first_user, key)
 
@@ -77,7 +100,7 @@ def predicted(
     user: NDArray[np.integer],
     pair: NDArray[np.int32],
 ) -> Array:
-    """The probability of each ordered pair for its user of the block: the members' mean of Σ_k θ_k β_(w),k.
+    """The probability of ordered pairs for users of a block: the members' mean of Σ_k θ_k β_(w),k.
 
     Parameters
     ----------
@@ -86,7 +109,7 @@ def predicted(
     members : list of PreparedModel
         The models to average over.
     given : (rows,) array
-        How much of each row may be looked at.
+        How much of each row is given.
     user, pair : (n,) arrays
         Whose probability of which ordered pair.
     """

@@ -1,4 +1,4 @@
-"""Held-out comparisons of users, row by row, with the probability that a model gave each when given the others."""
+"""Held-out comparisons, row by row, each with its predicted probability."""
 
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from mallowmix.typing import Array
 
 
 class HeldOutRows(NamedTuple):
-    """Rows that were held out: whose, which ordered pair (winner · Q + loser), how often, and their predicted probability."""
+    """Held-out rows: user, ordered pair (winner · Q + loser), weight and predicted probability."""
 
     user: NDArray[np.int64]
     pair: NDArray[np.int64]
@@ -24,7 +24,7 @@ class HeldOutRows(NamedTuple):
     probability: Array
 
     def per_user(self, n_users: int) -> Array:
-        """(M, 2) each user's summed log-probability of what was held out, and how much that is."""
+        """(M, 2) the summed log-probability of what was held out of each user, and how much."""
         score = np.bincount(self.user, self.weight * np.log(self.probability), n_users)
         n = np.bincount(self.user, self.weight, n_users)
         return np.column_stack([score, n]).astype(np.float64)
@@ -39,7 +39,15 @@ def predict_held_out(
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
 ) -> HeldOutRows:
-    """Give the model a part of every user's comparisons and predict the rest, as `infer.heldout.completion` does."""
+    """Predict part of each user's comparisons from the rest, as `completion`, row by row.
+
+    Parameters
+    ----------
+    model, comparisons, seed, n_jobs, engine
+        As in `completion`.
+    given : float
+        The part that is given.
+    """
     comparisons = comparisons.with_items(model.items)
     broadcast = (prepare_members(model), given, as_key(seed))
     with using(engine, n_jobs) as run:

@@ -1,4 +1,4 @@
-"""Held-out likelihood: how well a model predicts people's comparisons, by the method of one's choice."""
+"""Held-out likelihood: how well a model predicts users' comparisons, by one of three methods."""
 
 from typing import Literal
 
@@ -33,37 +33,38 @@ def heldout(
     engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> Heldout:
-    """Log-likelihood per comparison of people whom the model was not fitted to.
+    """Log-likelihood per comparison of users whom the model was not fitted to.
 
     Parameters
     ----------
     model : FittedModel or M4
-        What predicts.
+        The model.
     comparisons : Comparisons
-        What is predicted; comparisons from `store_comparisons` are read block by block.
+        The users; comparisons from `store_comparisons` are read block by block.
     method : {"left-to-right", "importance", "completion"}, or options of one of them
-        "left-to-right" and "importance" find the likelihood of all of a user's comparisons together,
-        p(w) = ∫ Π_n (Σ_k θ_k β_(w_n),k) Dir(θ; α) dθ, the one by a filter of particles, the other by draws
-        of θ, better for few comparisons; "completion" gives the model a part of them and predicts the
-        rest. To set options, give `LeftToRightOptions`, `ImportanceOptions` or `CompletionOptions`.
+        "left-to-right" and "importance" find the likelihood of all of a user's comparisons
+        together, p(w) = ∫ Π_n (Σ_k θ_k β_(w_n),k) Dir(θ; α) dθ, the one by a filter of particles,
+        the other by draws of θ, better for few comparisons; "completion" gives the model a part
+        of them and predicts the rest. To set options, give `LeftToRightOptions`,
+        `ImportanceOptions` or `CompletionOptions`.
     include_mu : bool
         Add Σ weight · log μ, the choice of pairs, with μ estimated from the pair counts of these
         comparisons; it cancels between models. Not with "completion".
     unknown_items : {"error", "drop"}
-        What to do with comparisons of items that the model does not know.
+        What to do with comparisons of items that the model does not have.
     seed, n_jobs, engine, progress
         As in `fit`.
 
     Returns
     -------
     Heldout
-        The log-likelihood per comparison (a coin has −log 2) with its standard error over users; that of the
-        method alone is ``details["monte_carlo_error"]`` (not with "completion").
+        The log-likelihood per comparison (a coin has −log 2) with its standard error over users;
+        that of the method alone is ``details["monte_carlo_error"]`` (not with "completion").
 
     Notes
     -----
-    The prior is the model's Dirichlet. β is kept away from 0 and 1 (`model.least_beta`), so that rankings
-    followed without fail (φ = 0) give finite numbers. Users without comparisons do not count.
+    The prior is the model's Dirichlet. β is kept away from 0 and 1 (`model.least_beta`), so that a
+    dispersion of 0 gives finite numbers. Users without comparisons do not count.
 
     Examples
     --------

@@ -13,27 +13,34 @@ ParticleForm: TypeAlias = Literal["filter", "mean-of-products", "product-of-mean
 
 @dataclass(frozen=True, kw_only=True)
 class LeftToRightOptions:
-    """Options of "left-to-right": all of a user's comparisons, one after the other, by a filter of particles.
+    """Options of "left-to-right": a user's comparisons one after the other, by a particle filter.
 
     Parameters
     ----------
     form : {"filter", "mean-of-products", "product-of-means"}
-        "filter" resamples particles as it goes, so that its cost grows no faster than the comparisons do;
-        "mean-of-products" is right on average, but its noise grows with the number of comparisons;
-        "product-of-means" is what topic-model software often computes, the product over comparisons of
-        plain means over particles: too high or too low by an amount that no number of particles removes.
+        "filter" resamples particles as it goes, so that its cost grows no faster than the
+        comparisons do; "mean-of-products" is unbiased, but its noise grows with the number of
+        comparisons; "product-of-means" is what topic-model software often computes, the
+        product over comparisons of plain means over particles: too high or too low by an amount
+        that no number of particles removes.
     n_particles : int
-        How many to start with.
+        How many particles to begin with.
     max_particles : int
-        Two independent runs are made and their probabilities averaged; both are repeated with twice the
-        particles, up to so many (1,024 unless given, more for fewer than 4,096 comparisons), until they
-        agree.
+        Two independent runs are made and their probabilities averaged; both are repeated with
+        twice the particles, up to so many (1,024 unless given, more for fewer than 4,096
+        comparisons), until they agree.
     tol : float
-        When they do: the runs differ by less than `tol` a comparison, and so does the mean of logarithms
-        from the logarithm of the mean (the noise of a user's run lowers its logarithm, which adds up over
-        users though the differences cancel).
+        When they do: the runs differ by less than `tol` a comparison, and so does the mean of
+        logarithms from the logarithm of the mean (the noise of a user's run lowers its logarithm,
+        which adds up over users though the differences cancel).
     n_moves : int
         Gibbs moves of randomly chosen earlier components, so many for each comparison.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> mm.LeftToRightOptions(n_particles=64).form
+    'filter'
     """
 
     form: ParticleForm = "filter"
@@ -65,10 +72,17 @@ class ImportanceOptions:
     Parameters
     ----------
     n_draws, max_draws, min_ess : int, int, float
-        A user's draws are doubled until they are worth `min_ess` independent ones, (Σw)² / Σw², or there are
-        `max_draws`; whoever falls short then is annealed (`infer.heldout.annealing`).
+        A user's draws are doubled until they are worth `min_ess` independent ones, (Σw)² / Σw²,
+        or there are `max_draws`; a user who does not reach that is annealed
+        (`infer.heldout.annealing`).
     n_particles : int
         Of each of the two annealings of such a user, whose probabilities are averaged.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> mm.ImportanceOptions(n_draws=500).max_draws
+    16000
     """
 
     n_draws: int = 2000
@@ -93,8 +107,15 @@ class CompletionOptions:
     given : float
         The part that the model is given, at least 0 and below 1.
     split : {"comparisons", "items"}
-        "comparisons" holds out single comparisons at random; "items" holds out items, gives the comparisons
-        among the others and predicts those among the held-out ones, so that nothing predicted was seen.
+        "comparisons" holds out single comparisons at random; "items" holds out items, gives the
+        comparisons among the others and predicts those among the held-out ones, so that no item
+        of a prediction was given.
+
+    Examples
+    --------
+    >>> import mallowmix as mm
+    >>> mm.CompletionOptions(split="items")
+    CompletionOptions(given=0.5, split='items')
     """
 
     given: float = 0.5
@@ -113,7 +134,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def as_heldout_options(method: HeldoutMethod | HeldoutOptions) -> HeldoutOptions:
-    """The options of a method that is named, or the options themselves."""
+    """The default options of a method by its name; options are returned unchanged."""
     if isinstance(method, LeftToRightOptions | ImportanceOptions | CompletionOptions):
         return method
     check_choice("method", method, tuple(OPTIONS))
@@ -121,7 +142,7 @@ def as_heldout_options(method: HeldoutMethod | HeldoutOptions) -> HeldoutOptions
 
 
 def heldout_options_from(method: str, values: dict[str, Any]) -> HeldoutOptions:
-    """The options of a method from values by name; an option of another method is refused."""
+    """The options of a method from values by name; an OptionError for those of another."""
     check_choice("method", method, tuple(OPTIONS))
     names = _names(OPTIONS[method])
     for name, value in values.items():

@@ -1,4 +1,4 @@
-"""What every held-out likelihood shares: the result, its standard error over people, the least probability of a comparison."""
+"""What every held-out likelihood shares: the result, and its standard error over users."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,10 +20,20 @@ NOBODY: tuple[Part, ...] = ("nobody has any comparison of the model's items.",)
 
 @dataclass(frozen=True)
 class Heldout:
-    """Log-likelihood per held-out comparison (a coin has −log 2), its standard error, and how much it rests on.
+    """A held-out log-likelihood with its standard error.
 
-    The standard error is clustered: a person's comparisons stand or fall together. n_users counts people with something held out.
-    `details` says how the number was found, in plain values; what it holds depends on the method.
+    Attributes
+    ----------
+    log_likelihood_per_comparison : float
+        A coin has −log 2.
+    standard_error : float
+        Clustered by user, since a user's comparisons depend on each other.
+    n_comparisons : float
+        How many comparisons are held out.
+    n_users : int
+        Of how many users.
+    details : dict
+        How the number was found, in plain values; what it holds depends on the method.
     """
 
     log_likelihood_per_comparison: float
@@ -43,7 +53,7 @@ def summary(
     scores : (users, 2) array
         Each user's summed log-likelihood and number of comparisons; users with none do not count.
     reason : tuple of str and Option
-        Why nothing may be left, for the error that says so.
+        Why nothing may be held out, for the message of the error.
     details : dict
         How the number was found.
     """
@@ -61,7 +71,7 @@ def floored_beta(model: ComponentModel) -> Array:
     return np.ascontiguousarray(beta.reshape(model.n_components, -1).T)
 
 
-def by_person(
+def map_users(
     step: MapStep[Array],
     comparisons: Comparisons,
     broadcast: Any,
@@ -71,14 +81,14 @@ def by_person(
     width: int,
     progress: Progress | None,
 ) -> Array:
-    """What a step says of each user, `width` numbers each."""
+    """Run a step over all users, which gives `width` numbers for each."""
     shown = partial(progress, name) if progress else None
     parts = engine.map(step, make_blocks(comparisons), broadcast, progress=shown)
     return np.concatenate([np.empty((0, width)), *parts])
 
 
-def log_mu_by_person(comparisons: Comparisons) -> Array:
-    """Σ weight · log μ_ij of each person's pairs, with μ estimated from everybody's counts of unordered pairs."""
+def log_mu_by_user(comparisons: Comparisons) -> Array:
+    """(M,) Σ weight · log μ_ij of each user's pairs, μ estimated from the counts of all users."""
     low, high = (
         np.minimum(comparisons.winner, comparisons.loser),
         np.maximum(comparisons.winner, comparisons.loser),

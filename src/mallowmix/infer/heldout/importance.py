@@ -1,7 +1,8 @@
-"""Importance sampling over a person's weights: p(w) = ∫ p(w | θ) Dir(θ; α) dθ by draws from near where the integrand is large.
+"""Importance sampling over a user's weights: p(w) = ∫ p(w | θ) Dir(θ; α) dθ.
 
-Draws come in equal parts from Dir(α + s(γ − α)), s = 1, ¼, 1/10 and 0 (the prior), with γ from a variational fit, which alone is
-too narrow. Each has the weight p(w | θ) Dir(θ; α) / q(θ), q being the mixture of the four.
+Draws come in equal parts from Dir(α + s(γ − α)), s = 1, ¼, 1/10 and 0 (the prior), with γ from a
+variational fit, which alone is too narrow. Each has the weight p(w | θ) Dir(θ; α) / q(θ), q being
+the mixture of the four.
 """
 
 from typing import Any
@@ -17,9 +18,9 @@ from mallowmix.infer.heldout.heldout_options import ImportanceOptions
 from mallowmix.infer.heldout.heldout_scores import (
     NOBODY,
     Heldout,
-    by_person,
     floored_beta,
-    log_mu_by_person,
+    log_mu_by_user,
+    map_users,
     summary,
 )
 from mallowmix.model.component_model import ComponentModel
@@ -29,9 +30,7 @@ from mallowmix.typing import Array, Progress
 
 _SCALES = np.array([1.0, 0.25, 0.1, 0.0])
 _DRAW, _ANNEAL = int(Step.IMPORTANCE), int(Step.ANNEALING)
-_FITTING = (
-    50  # steps of the variational fit: it is only where draws come from, it need not be exact
-)
+_FITTING = 50  # steps of the variational fit: a proposal need not be exact
 
 
 def importance(
@@ -45,11 +44,12 @@ def importance(
     engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> Heldout:
-    """The likelihood of all of every user's comparisons, the weights θ integrated out over the model's Dirichlet prior.
+    """The likelihood of each user's comparisons with θ integrated out over the Dirichlet prior.
 
-    A comparison of weight w, whole or not, enters as p(w | θ)^w. `user_weight` plays no part. `details` holds
-    the least and the median effective sample size of users who were not annealed, the number of those who
-    were, and the Monte-Carlo error of the answer.
+    A comparison of weight w, whole or not, enters as p(w | θ)^w. `user_weight` is not used.
+    `details` holds the least and the median effective sample size of users who were not annealed,
+    the number of those who were, and the Monte-Carlo error of the result. The parameters are those
+    of `heldout`.
     """
     chosen = options or ImportanceOptions()
     comparisons = comparisons.with_items(model.items)
@@ -57,10 +57,10 @@ def importance(
     sizes = (chosen.n_draws, chosen.max_draws, least, chosen.n_particles)
     broadcast = (floored_beta(model), model.alpha, *sizes, as_key(seed))
     with using(engine, n_jobs) as run:
-        found = by_person(
+        found = map_users(
             _score, comparisons, broadcast, run, name="importance", width=4, progress=progress
         )
-    score = found[:, 0] + (log_mu_by_person(comparisons) if include_mu else 0.0)
+    score = found[:, 0] + (log_mu_by_user(comparisons) if include_mu else 0.0)
     details = _details(found[n > 0], float(n.sum()), least)
     return summary(np.column_stack([score, n]), NOBODY, details)
 
@@ -79,14 +79,14 @@ def _details(found: Array, n_comparisons: float, least_ess: float) -> dict[str, 
 
 @map_step("importance sampling")
 def _score(block: Block, broadcast: tuple[Array, Array, int, int, float, int, np.uint64]) -> Array:
-    """(users, 4) log p(w) of each person, the variance of its estimate, the effective sample size, and the draws made."""
+    """(users, 4) log p(w), the variance of its estimate, the effective sample size, the draws."""
     beta, alpha, draws, max_draws, least_ess, particles, key = broadcast
-    person = (block.starts, block.pair, block.weight, beta, alpha)
-    return _people(*person, draws, max_draws, least_ess, particles, block.first_user, key)
+    data = (block.starts, block.pair, block.weight, beta, alpha)
+    return _sample_users(*data, draws, max_draws, least_ess, particles, block.first_user, key)
 
 
 @nb.njit(cache=True, nogil=True)
-def _people(
+def _sample_users(
     starts, pair, weight, beta, alpha, draws, max_draws, least_ess, particles, first_user, key
 ):
     out = np.zeros((len(starts) - 1, 4))
@@ -135,7 +135,8 @@ def _fit(code, weight, beta, alpha):
 def _sample(code, weight, beta, alpha, gamma, draws, max_draws, least_ess, user, key):
     """Log mean weight, the variance of that, the effective sample size, the number of draws.
 
-    Dir(θ; α + s(γ − α)) / Dir(θ; α) = exp(c_s + s Σ_k (γ_k − α_k) log θ_k), and the weight is p(w | θ) over the mean of these.
+    Dir(θ; α + s(γ − α)) / Dir(θ; α) = exp(c_s + s Σ_k (γ_k − α_k) log θ_k), and the weight is
+    p(w | θ) over the mean of these.
     """
     J, state = len(_SCALES), _stream(_DRAW, user, 0, key)
     shapes, c, log_theta = np.empty((J, len(alpha))), np.empty(J), np.empty(len(alpha))

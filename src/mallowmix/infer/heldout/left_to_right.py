@@ -1,8 +1,9 @@
-"""Left-to-right: the probability of all of a person's comparisons, one after the other, by a filter of particles.
+"""Left-to-right: the probability of a user's comparisons one after the other, by a particle filter.
 
-A particle holds the components z of the comparisons seen so far, as counts n_k. The next comparison has the probability
-p = Σ_k β_(w),k (α_k + n_k) / (α₀ + n), its own component is drawn from the summands, and log p(w) is the sum over comparisons of
-the logarithm of the particles' weighted mean of p. (Wallach, Murray, Salakhutdinov and Mimno, ICML 2009; Buntine, ACML 2009.)
+A particle holds the components z of the comparisons seen so far, as counts n_k. The next
+comparison has the probability p = Σ_k β_(w),k (α_k + n_k) / (α₀ + n), its own component is drawn
+from the summands, and log p(w) is the sum over comparisons of the logarithm of the particles'
+weighted mean of p. (Wallach, Murray, Salakhutdinov and Mimno, ICML 2009; Buntine, ACML 2009.)
 """
 
 import warnings
@@ -19,9 +20,9 @@ from mallowmix.infer.heldout.heldout_options import LeftToRightOptions
 from mallowmix.infer.heldout.heldout_scores import (
     NOBODY,
     Heldout,
-    by_person,
     floored_beta,
-    log_mu_by_person,
+    log_mu_by_user,
+    map_users,
     summary,
 )
 from mallowmix.model.component_model import ComponentModel
@@ -45,16 +46,17 @@ def left_to_right(
     engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> Heldout:
-    """The likelihood of all of every user's comparisons, the weights θ integrated out over the model's Dirichlet prior.
+    """The likelihood of each user's comparisons with θ integrated out over the Dirichlet prior.
 
-    The filter weighs the particles by what they predicted and resamples them when fewer than half are
-    effective; it makes its Gibbs moves then, the other forms before every comparison. The work is
-    O(particles · comparisons · K · (1 + moves)).
+    The filter weighs the particles by what they predicted and resamples them when fewer than half
+    are effective; it makes its Gibbs moves then, the other forms before every comparison. The
+    work is O(particles · comparisons · K · (1 + moves)).
 
-    A user's comparisons are taken in a random order that depends on the seed and the user's number alone.
-    Weights: w comparisons, where a fraction v counts v towards n_k and v log p towards the answer. That is a
-    convention, `completion`'s too, and another than the power p(w | θ)^v of `importance`: with weights of ½
-    throughout it can be .02 higher. `user_weight` plays no part.
+    A user's comparisons are taken in a random order that depends on the seed and the user's
+    number alone. Weights: w comparisons, where a fraction v counts v towards n_k and v log p
+    towards the result. That is a convention, as in `completion`, and differs from the power
+    p(w | θ)^v of `importance`: with weights of ½ throughout it can be .02 higher. `user_weight`
+    is not used. The parameters are those of `heldout`.
     """
     chosen = options or LeftToRightOptions()
     comparisons = comparisons.with_items(model.items)
@@ -66,7 +68,7 @@ def left_to_right(
     with using(engine, n_jobs) as run:
         while True:
             name = f"{R} particles"
-            runs = by_person(
+            runs = map_users(
                 _two_runs, comparisons, (R, *common), run, name=name, width=2, progress=progress
             )
             about = {"form": chosen.form, "particles": R, "moves": chosen.n_moves}
@@ -79,20 +81,21 @@ def left_to_right(
         _warn(details, chosen.tol)
     score = np.logaddexp(runs[:, 0], runs[:, 1]) - np.log(2)
     if include_mu:
-        score = score + log_mu_by_person(comparisons)
+        score = score + log_mu_by_user(comparisons)
     return summary(np.column_stack([score, n]), NOBODY, details)
 
 
 def _most(n_comparisons: float) -> int:
-    """The particles that doubling may reach: 1024, or as many as make 2²² pairs of a particle and a comparison, up to 2¹⁶."""
+    """The most particles: 2²² / comparisons, from 1024 to 2¹⁶."""
     return int(np.clip(2**22 / max(n_comparisons, 1), 1024, 65_536))
 
 
 def _agreement(runs: Array, n: Array) -> dict[str, float]:
-    """How far two runs a and b are apart, per comparison: their sums, what noise takes from the logarithm, the standard error.
+    """How far two runs a and b differ per comparison: difference, bias by noise, standard error.
 
-    (a − b)² / 2 estimates the variance v of a run's logarithm; that of the mean of both has the variance v/2 and is v/4 too low,
-    which log cosh((a − b) / 2) estimates: the logarithm of the mean less the mean of the logarithms.
+    (a − b)² / 2 estimates the variance v of a run's logarithm; that of the mean of both has the
+    variance v/2 and is v/4 too low, which log cosh((a − b) / 2) estimates: the logarithm of the
+    mean less the mean of the logarithms.
     """
     gap, total = runs[:, 0] - runs[:, 1], max(float(n.sum()), 1e-300)
     return {
@@ -123,15 +126,15 @@ def _warn(details: dict[str, Any], tol: float) -> None:
 
 @map_step("left to right")
 def _two_runs(block: Block, broadcast: tuple[int, Array, Array, int, int, np.uint64]) -> Array:
-    """(users, 2) log p(w) of each person by two independent runs."""
+    """(users, 2) log p(w) of each user by two independent runs."""
     R, beta, alpha, form, moves, key = broadcast
-    return _run_people(
+    return _run_users(
         block.starts, block.pair, block.weight, beta, alpha, R, form, moves, block.first_user, key
     )
 
 
 @nb.njit(cache=True, nogil=True)
-def _run_people(starts, pair, weight, beta, alpha, R, form, moves, first_user, key):
+def _run_users(starts, pair, weight, beta, alpha, R, form, moves, first_user, key):
     M = len(starts) - 1
     out = np.zeros((M, 2))
     for m in range(M):
@@ -146,7 +149,7 @@ def _run_people(starts, pair, weight, beta, alpha, R, form, moves, first_user, k
 
 @nb.njit(cache=True, nogil=True)
 def _tokens(pair, weight, first, last, user, key):
-    """A person's comparisons one by one, pieces of at most 1, in a random order (Fisher and Yates)."""
+    """A user's comparisons one by one, pieces of at most 1, in random order (Fisher and Yates)."""
     count = 0
     for row in range(first, last):
         count += int(np.ceil(weight[row]))
@@ -168,7 +171,7 @@ def _tokens(pair, weight, first, last, user, key):
 
 @nb.njit(cache=True, nogil=True)
 def _run(code, piece, beta, alpha, R, form, moves, state):
-    """Log p(w) by R particles: W holds their weights, n their counts (with α added), z their components."""
+    """Log p(w) by R particles: W are their weights, n their counts plus α, z their components."""
     N, K = len(code), len(alpha)
     z, n, p = np.empty((R, N), np.int16), np.empty((R, K)), np.empty(K)
     W = np.full(R, 1.0 / R)
@@ -199,7 +202,7 @@ def _run(code, piece, beta, alpha, R, form, moves, state):
                     n[i], z[i, : t + 1] = n[source[i]], z[source[i], : t + 1]
             for i in range(R):
                 n[i, z[i, t]] -= piece[t]
-                # copies go apart at once
+                # so that copies differ at once
                 _, state = _draw(z[i], n[i], p, code, piece, beta, t, state)
                 state = _gibbs(
                     z[i], n[i], p, code, piece, beta, t + 1, moves * (t + 1 - moved), state
@@ -210,7 +213,7 @@ def _run(code, piece, beta, alpha, R, form, moves, state):
 
 @nb.njit(cache=True, nogil=True)
 def _draw(z, n, p, code, piece, beta, t, state):
-    """Give token t a component, P(z = k) ∝ β_(w),k (α_k + n_k), and count it; the sum of the right-hand sides."""
+    """Draw the component of token t, P(z = k) ∝ β_(w),k (α_k + n_k), count it; the sum over k."""
     K, total = len(n), 0.0
     for k in range(K):
         p[k] = beta[code[t], k] * n[k]
@@ -228,7 +231,7 @@ def _draw(z, n, p, code, piece, beta, t, state):
 
 @nb.njit(cache=True, nogil=True)
 def _gibbs(z, n, p, code, piece, beta, seen, moves, state):
-    """Draw the components of randomly chosen ones of the tokens seen so far anew."""
+    """Draw again the components of randomly chosen tokens among those seen so far."""
     for _ in range(moves):
         state, u = splitmix(state)
         t = int(u * seen)
@@ -239,9 +242,10 @@ def _gibbs(z, n, p, code, piece, beta, seen, moves, state):
 
 @nb.njit(cache=True, nogil=True)
 def ancestors(W, state):
-    """Systematic resampling: which particle each place is filled from; those that live on stay where they are.
+    """Systematic resampling: the ancestor of each particle; survivors keep their numbers.
 
-    Particle i gets as many places as there are points (u + j) / R, j = 0 … R − 1, within its share of [0, 1).
+    Particle i gets as many copies as there are points (u + j) / R, j = 0 … R − 1, within its
+    share of [0, 1).
     """
     R = len(W)
     copies, source = np.zeros(R, np.int64), np.arange(R)

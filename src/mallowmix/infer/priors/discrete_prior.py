@@ -1,7 +1,8 @@
-"""A free prior on finitely many points of the simplex: the most likely one, by EM, with a proof of how near it is.
+"""A free prior on finitely many points of the simplex, by EM, with a bound on its distance.
 
-The likelihood of people is concave in the probabilities of the points. With D_j = mean over people of p(w_m | θ_j) / p(w_m), no
-probabilities on these points gain more than max_j D_j − 1 nats a person; EM multiplies each probability by its D_j.
+The likelihood of users is concave in the probabilities of the points. With D_j = mean over users
+of p(w_m | θ_j) / p(w_m), no probabilities on these points gain more than max_j D_j − 1 nats a
+user; EM multiplies each probability by its D_j.
 """
 
 import math
@@ -29,11 +30,16 @@ _NEGLIGIBLE = 1e-6  # points less probable than this are left out in the end
 
 @dataclass(frozen=True, eq=False)
 class DiscretePrior:
-    """Points θ_j and their probabilities.
+    """A prior on points θ_j with their probabilities.
 
-    points : (J, K) weights over the components, rows sum to one
-    probabilities : (J,) sum to one
-    gap : at most so much more log-likelihood a person could be had from other probabilities of the points tried
+    Parameters
+    ----------
+    points : (J, K) array
+        Weights over the components, rows sum to one.
+    probabilities : (J,) array
+        Of the points; they sum to one.
+    gap : float
+        Other probabilities of these points gain at most so much log-likelihood a user.
     """
 
     points: Array
@@ -44,7 +50,8 @@ class DiscretePrior:
         points, p = np.array(self.points, np.float64), np.array(self.probabilities, np.float64)
         if points.ndim != 2 or p.shape != (len(points),):
             raise DataError(
-                f"points have the shape {points.shape} and probabilities {p.shape}; give one probability a point."
+                f"points have the shape {points.shape} and probabilities {p.shape}; "
+                "give one probability a point."
             )
         for rows in (points, p[None]):
             if np.any(rows < 0) or not np.allclose(rows.sum(axis=1), 1):
@@ -68,18 +75,26 @@ class DiscretePrior:
         unknown_items: Literal["error", "drop"] = "error",
         n_jobs: int | None = None,
     ) -> Array:
-        """(M, K) posterior means of θ under this prior, exactly; someone without comparisons gets the prior's mean.
+        """(M, K) exact posterior means of θ under this prior.
 
-        The model gives the columns and the likelihood weight of a comparison; its own prior plays no part.
+        Parameters
+        ----------
+        model : FittedModel or M4
+            Gives the components and the likelihood weight; its own prior is not used.
+        comparisons : Comparisons
+            Those of the users; without any a user gets the mean of the prior.
+        unknown_items, n_jobs
+            As in `weights`.
         """
         if self.points.shape[1] != model.n_components:
             raise DataError(
-                f"The prior is over {self.points.shape[1]} components, the model has {model.n_components}."
+                f"The prior is over {self.points.shape[1]} components, "
+                f"the model has {model.n_components}."
             )
         if as_fitted(model).calibration.spam_share > 0:
             raise OptionError(
-                "The model's calibration has a spam component, which a discrete prior does not have: "
-                "leave it out.",
+                "The model's calibration has a spam component, "
+                "which a discrete prior does not have: leave it out.",
                 option="calibration",
                 value=as_fitted(model).calibration,
                 expected="without a spam component",
@@ -101,18 +116,31 @@ def fit_discrete(
     tol: float = 1e-3,
     seed: int = 0,
 ) -> DiscretePrior:
-    """The most likely probabilities of a lattice on the simplex, or of people's posterior means where K is too large for one.
+    """The most likely discrete prior, on the points of `support`.
 
-    tol : EM ends when nothing more than `tol` nats a person could be gained
+    Parameters
+    ----------
+    prepared : PreparedModel
+        The components.
+    blocks : list of Block
+        The users.
+    engine : Engine
+        Where passes over users run.
+    n_points : int
+        How many points at most.
+    max_iter, tol : int, float
+        EM ends when at most `tol` nats a user could be gained.
+    seed : int
+        Which users become points, where there is no lattice.
     """
     check_at_least("n_points", n_points, 2 * len(prepared.alpha))
     points = support(prepared, blocks, engine, n_points, seed)
     likelihood = engine.map(_likelihood, blocks, (prepared, points))
-    people = [(part, block.user_weight) for part, block in zip(likelihood, blocks, strict=True)]
+    users = [(part, block.user_weight) for part, block in zip(likelihood, blocks, strict=True)]
     weight = sum(float(block.user_weight.sum()) for block in blocks)
     p, gap = np.full(len(points), 1 / len(points)), math.inf
     for _ in range(max_iter):
-        total = parallel_sum(partial(_gains, p=p), people, engine.n_jobs)
+        total = parallel_sum(partial(_gains, p=p), users, engine.n_jobs)
         gain = total / weight
         gap = float(gain.max() - 1)
         if gap <= tol:
@@ -122,8 +150,8 @@ def fit_discrete(
     if gap > tol:
         warnings.warn(
             FitWarning(
-                f"The discrete prior could still gain up to {gap:.2g} nats a person after {max_iter} "
-                "steps; lower ",
+                f"The discrete prior could still gain up to {gap:.2g} nats a person "
+                f"after {max_iter} steps; lower ",
                 Option("n_points"),
                 ".",
             ),
@@ -136,18 +164,22 @@ def fit_discrete(
 def support(
     prepared: PreparedModel, blocks: list[Block], engine: Engine, n_points: int, seed: int
 ) -> Array:
-    """(J, K) the finest lattice of at most n_points with at least 4 steps an edge; else vertices, the prior mean and people."""
+    """(J, K) points of a prior: a lattice of at least 4 steps an edge, else users' weights.
+
+    The lattice is the finest of at most `n_points`; without one, the points are the vertices, the
+    mean of the prior, and posterior means of users.
+    """
     K = len(prepared.alpha)
     steps = 1
     while K > 1 and math.comb(steps + K, K - 1) <= n_points:
         steps += 1
     if steps >= 4 or K == 1:
         return lattice(K, steps)
-    theta = engine.map(_known, blocks, prepared)
-    everybody = np.concatenate(theta)
-    count = min(len(everybody), n_points - K - 1)
-    chosen = np.sort(generator(seed, _STEP).permutation(len(everybody))[:count])
-    return np.vstack([np.eye(K), prepared.alpha / prepared.alpha.sum(), everybody[chosen]])
+    theta = engine.map(_posterior_means, blocks, prepared)
+    all_users = np.concatenate(theta)
+    count = min(len(all_users), n_points - K - 1)
+    chosen = np.sort(generator(seed, _STEP).permutation(len(all_users))[:count])
+    return np.vstack([np.eye(K), prepared.alpha / prepared.alpha.sum(), all_users[chosen]])
 
 
 def lattice(K: int, steps: int) -> Array:
@@ -160,19 +192,19 @@ def lattice(K: int, steps: int) -> Array:
 
 
 @map_step("weights of known users")
-def _known(block: Block, prepared: PreparedModel) -> Array:
-    """Posterior means of those of whom something is known."""
+def _posterior_means(block: Block, prepared: PreparedModel) -> Array:
+    """Posterior means of the users who have comparisons."""
     return fold_in(block, prepared._replace(vertex_share=0.0))[0][np.diff(block.starts) > 0]
 
 
 @map_step("likelihood of points")
 def _likelihood(block: Block, broadcast: tuple[PreparedModel, Array]) -> Array:
-    """(M, J) p(w_m | θ_j), the best point of each person 1."""
+    """(M, J) p(w_m | θ_j), the best point of each user 1."""
     prepared, points = broadcast
-    codes, place = np.unique(block.pair, return_inverse=True)
+    codes, number = np.unique(block.pair, return_inverse=True)
     log_p = _log_likelihood(
         block.starts,
-        place,
+        number,
         block.weight,
         np.log(prepared.beta[codes] @ points.T),
         prepared.likelihood_weight,
@@ -181,18 +213,18 @@ def _likelihood(block: Block, broadcast: tuple[PreparedModel, Array]) -> Array:
 
 
 @nb.njit(cache=True, nogil=True)
-def _log_likelihood(starts, place, weight, log_p, likelihood_weight):
+def _log_likelihood(starts, number, weight, log_p, likelihood_weight):
     """(M, J) e Σ_n weight_n log Σ_k θ_jk β_(w_n),k."""
     out = np.zeros((len(starts) - 1, log_p.shape[1]))
     for m in range(len(out)):
         for row in range(starts[m], starts[m + 1]):
-            out[m] += likelihood_weight * weight[row] * log_p[place[row]]
+            out[m] += likelihood_weight * weight[row] * log_p[number[row]]
     return out
 
 
-def _gains(person: tuple[Array, Array], p: Array) -> Array:
+def _gains(users: tuple[Array, Array], p: Array) -> Array:
     """Σ_m weight_m L_mj / Σ_j' p_j' L_mj'."""
-    likelihood, weight = person
+    likelihood, weight = users
     return (weight / (likelihood @ p)) @ likelihood
 
 

@@ -1,9 +1,9 @@
-"""A prior with a vertex part and a Dirichlet part: the most likely α and vertex share, with θ integrated out by fixed draws.
+"""A prior with a vertex part and a Dirichlet part: the most likely α and vertex share v.
 
     p(w_m) = v Σ_k a_k p(w_m | component k) + (1 − v) ∫ p(w_m | θ) Dir(θ; α) dθ,      a = α / Σ α.
 
-The integral is a mean over draws of θ made once, near where it is large; changing α changes only their weights. So the likelihood
-is a smooth function of α and v, with a gradient.
+The integral is a mean over draws of θ made once, near where it is large; changing α changes only
+their weights. So the likelihood is a smooth function of α and v, with a gradient.
 """
 
 from functools import partial
@@ -28,12 +28,12 @@ _BOUNDS, _LOGIT = (np.log(1e-4), np.log(1e3)), (-14.0, 14.0)
 
 
 class Draws(NamedTuple):
-    """What is kept of a block: people's weights, log p under each component, draws of θ and log p(w | θ) / q(θ) / S."""
+    """Draws for a block of users, made once."""
 
-    weight: Array  # (M,)
-    single: Array  # (M, K)
-    log_theta: Array  # (M, S, K)
-    log_ratio: Array  # (M, S)
+    weight: Array  # (M,) how much each user counts
+    single: Array  # (M, K) log p(w | component k)
+    log_theta: Array  # (M, S, K) draws of θ
+    log_ratio: Array  # (M, S) log p(w | θ) / q(θ) / S
 
 
 def fit_both(
@@ -44,12 +44,30 @@ def fit_both(
     n_draws: int = 200,
     seed: int = 0,
 ) -> tuple[Array, float]:
-    """α and v from a start at `prepared.alpha` and v = ½, by L-BFGS on log α and the logit of v."""
+    """Learn α and the vertex share v, by L-BFGS on log α and the logit of v.
+
+    Parameters
+    ----------
+    prepared : PreparedModel
+        The components, and α to begin with; v begins at ½.
+    blocks : list of Block
+        The users.
+    engine : Engine
+        Where passes over users run.
+    n_draws : int
+        Draws of θ for each user.
+    seed : int
+        The seed of the draws.
+
+    Returns
+    -------
+    alpha, vertex_share : (K,) array, float
+    """
     draws = engine.map(make_draws, blocks, (prepared, n_draws, as_key(seed)))
     start = np.r_[np.clip(np.log(prepared.alpha), *_BOUNDS), 0.0]
 
     def loss(x: Array) -> tuple[float, Array]:
-        value, gradient = parallel_sum(partial(log_likelihood, x=x), draws, engine.n_jobs)
+        value, gradient = parallel_sum(partial(log_marginal_likelihood, x=x), draws, engine.n_jobs)
         total = sum(float(part.weight.sum()) for part in draws)
         return -value / total, -gradient / total
 
@@ -67,7 +85,7 @@ def fit_both(
 
 @map_step("draws for a prior")
 def make_draws(block: Block, broadcast: tuple[PreparedModel, int, np.uint64]) -> Draws:
-    """Draws for a block; whoever has no comparison says nothing of the prior and is left out by a weight of 0."""
+    """Draws for a block; users without a comparison get the weight 0."""
     prepared, n_draws, key = broadcast
     plain = prepared._replace(vertex_share=0.0)
     theta, _ = fold_in(block, plain, max_iter=200, tol=1e-4)
@@ -87,7 +105,7 @@ def make_draws(block: Block, broadcast: tuple[PreparedModel, int, np.uint64]) ->
     return Draws(block.user_weight * (tokens > 0), single, log_theta, log_ratio)
 
 
-def log_likelihood(part: Draws, x: Array) -> tuple[float, Array]:
+def log_marginal_likelihood(part: Draws, x: Array) -> tuple[float, Array]:
     """Σ_m weight_m log p(w_m) of a block, and its gradient in (log α, logit v)."""
     alpha, logit = np.exp(x[:-1]), x[-1]
     share, v = alpha / alpha.sum(), expit(logit)
@@ -112,7 +130,7 @@ def log_likelihood(part: Draws, x: Array) -> tuple[float, Array]:
 
 @nb.njit(cache=True, nogil=True)
 def _draw(starts, pair, weight, beta, alpha, likelihood_weight, gamma, n_draws, first_user, key):
-    """Log p(w | component), log θ of the draws, and log p(w | θ) − log q(θ) − log S, q being the mixture of the proposals."""
+    """Log p(w | component), log θ of draws from a mixture q, and log p(w | θ) / q(θ) / S."""
     M, K = gamma.shape
     P = len(_SCALES) + 1
     single, log_theta, log_ratio = (
