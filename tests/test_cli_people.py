@@ -141,7 +141,7 @@ def test_one_person_in_each_row(files, votes, tmp_path):
     np.testing.assert_allclose(table["probability"], expected, rtol=1e-12)
     assert "2 pairs from the columns item_a, item_b, each for the user of its row." in said
     assert (
-        "1 prediction is for somebody of whom nothing is known: what the population would say."
+        "1 prediction is for users without comparisons: what the population would choose."
         in said
     )
 
@@ -266,7 +266,7 @@ def test_whose_ranking(files):
 def test_a_person_whose_items_are_all_unknown(files, tmp_path):
     (tmp_path / "v.csv").write_text("user,winner,loser\nu,x,y\n")
     said, _ = run("rank", files[0], "v.csv", "--user", "u", "--unknown-items", "drop")
-    assert "Nothing is known of u: this is what to expect of anybody" in said
+    assert "u has no comparisons: this is the ranking of the population" in said
 
 
 # -------------------------------------------------------------------------------------------------------------------------- next

@@ -143,6 +143,6 @@ def _print_result(table: Any, requested: Any, pairs: Path, output: Path | None) 
     )
     if unknown := table.column("known").to_pylist().count(False):
         words = counted(unknown, "prediction is", "predictions are")
-        echo(f"{words} for users without comparisons: those of the population.")
+        echo(f"{words} for users without comparisons: what the population would choose.")
     if output is not None:
         echo(f"Wrote {output}: {counted(table.num_rows, 'prediction', 'predictions')}.")
