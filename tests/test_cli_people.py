@@ -141,8 +141,7 @@ def test_one_person_in_each_row(files, votes, tmp_path):
     np.testing.assert_allclose(table["probability"], expected, rtol=1e-12)
     assert "2 pairs from the columns item_a, item_b, each for the user of its row." in said
     assert (
-        "1 prediction is for users without comparisons: what the population would choose."
-        in said
+        "1 prediction is for users without comparisons: what the population would choose." in said
     )
 
 

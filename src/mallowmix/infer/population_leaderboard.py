@@ -75,7 +75,7 @@ class Leaderboard:
 
     def _repr_html_(self) -> str:
         lines = [
-            (n, name_of(item), percent(rate), f"{low} to {high}")
+            (str(n), name_of(item), percent(rate), f"{low} to {high}")
             for n, (item, rate, low, high) in enumerate(
                 zip(self.items, self.win_rate, self.rank_low, self.rank_high, strict=True), 1
             )

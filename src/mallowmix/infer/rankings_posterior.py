@@ -1,5 +1,7 @@
 """What a user's own ranking is, given their answers, under the model of personal rankings: Gibbs sampling."""
 
+from typing import Any
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +38,10 @@ def ranking_draws(
     block: Block, model: RankingsModel, n_draws: int, *, seed: int = 0
 ) -> NDArray[np.int64]:
     """(M, S, Q) positions of the items in draws of each user's ranking, 0 is best."""
-    return _draws(*_sent(block, model), n_draws, N_BURN, as_key(seed))
+    return _draws(*(*_sent(block, model), n_draws, N_BURN, as_key(seed)))
 
 
-def _sent(block: Block, model: RankingsModel) -> tuple[object, ...]:
+def _sent(block: Block, model: RankingsModel) -> tuple[Any, ...]:
     first = block.first_user, block.starts - block.starts[0], block.pair, block.weight
     return *first, *rankings_tables(model)
 

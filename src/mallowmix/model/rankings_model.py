@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mallowmix.data.labels import Labels, as_labels
 from mallowmix.errors import DataError
@@ -32,7 +33,7 @@ class RankingsModel:
         The labels of the items.
     """
 
-    sigma: Array
+    sigma: NDArray[np.int32]
     phi: Array
     shares: Array
     error_rate: float

@@ -151,7 +151,8 @@ def rankings_candidate(
     """Personal rankings, whose references begin with the orders of the utilities' means."""
 
     def learnt(blocks: Sequence[Any], start: UtilitiesModel) -> RankingsModel:
-        sigma = np.argsort(np.argsort(-start.means, axis=1, kind="stable"), axis=1)
+        order = np.argsort(-start.means, axis=1, kind="stable")
+        sigma = np.argsort(order, axis=1).astype(np.int32)
         phi = np.full(start.n_components, _FIRST_PHI)
         first = RankingsModel(sigma, phi, start.shares, FIRST_ERROR_RATE, items)
         return fit_rankings(blocks, first, engine, seed=seed)

@@ -8,9 +8,10 @@ comparison, mean over users. A member that adds less than .0005 in every categor
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, make_blocks
@@ -31,6 +32,7 @@ from mallowmix.typing import Array, Progress
 
 LEAST_USERS = 6
 MOST_ITEMS = 600  # a covariance of all items is learnt
+Categories: TypeAlias = NDArray[np.int64]
 _COMPONENTS = (1, 3, 8)
 _MOST_WORK = 3e8  # K Σ q³, a pass of EM, beyond the first member
 _MOST_RANKING_WORK = 2.5e7  # users · Q², a sweep
@@ -126,7 +128,7 @@ def _components(users: Comparisons) -> list[int]:
     ]
 
 
-def _weights(table: Array, counts: Array, category: Array) -> Array:
+def _weights(table: Array, counts: Array, category: Categories) -> Array:
     return stack_weights_by_category(
         table,
         counts,
@@ -137,7 +139,7 @@ def _weights(table: Array, counts: Array, category: Array) -> Array:
     )
 
 
-def _as_few_as_will_do(table: Array, counts: Array, category: Array) -> list[int]:
+def _as_few_as_will_do(table: Array, counts: Array, category: Categories) -> list[int]:
     """The members that stay: again and again the one that costs least goes, as long as it costs next to nothing."""
     kept = list(range(table.shape[1]))
     often = np.bincount(category, counts, N_CATEGORIES) >= counts.sum() / 20
@@ -155,7 +157,7 @@ def _as_few_as_will_do(table: Array, counts: Array, category: Array) -> list[int
     return kept
 
 
-def _losses(table: Array, counts: Array, category: Array) -> Array:
+def _losses(table: Array, counts: Array, category: Categories) -> Array:
     """(3,) the pool's log-loss in each category, with its weights learnt anew; 0 where there is nothing."""
     log_p = np.log(pooled(table, _weights(table, counts, category), category))
     total = np.bincount(category, counts, N_CATEGORIES)
@@ -166,7 +168,7 @@ def _losses(table: Array, counts: Array, category: Array) -> Array:
 def _trace(
     table: Array,
     counts: Array,
-    category: Array,
+    category: Categories,
     kept: list[int],
     weights: Array,
     folds: Sequence[Fold],
@@ -176,7 +178,7 @@ def _trace(
     pool = pooled(table[:, kept], weights, category)
     losses = -(counts @ np.log(table)) / total
     scores = tuple(
-        MemberScore(member_name(member), float(losses[j]), tuple(float(w) for w in weights[:, n]))
+        MemberScore(member_name(member), float(losses[j]), _three(weights[:, n]))
         for n, (j, member) in enumerate(zip(kept, members, strict=True))
     )
     return PredictorTrace(
@@ -185,6 +187,11 @@ def _trace(
         members=scores,
         n_users=sum(fold.held_out.n_users for fold in folds),
     )
+
+
+def _three(weights: Array) -> tuple[float, float, float]:
+    none, one, both = (float(weight) for weight in weights)
+    return none, one, both
 
 
 def _one_ranking(folds: Sequence[Fold]) -> float:

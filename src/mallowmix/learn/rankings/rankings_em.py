@@ -53,7 +53,8 @@ def fit_rankings(
 def _added(total: RankingsSums | None, sums: RankingsSums, kept: float) -> RankingsSums:
     if total is None:
         return sums
-    return RankingsSums(*(kept * old + new for old, new in zip(total, sums, strict=True)))
+    added: list[Any] = [kept * old + new for old, new in zip(total, sums, strict=True)]
+    return RankingsSums(*added)
 
 
 def _m_step(model: RankingsModel, sums: RankingsSums) -> RankingsModel:

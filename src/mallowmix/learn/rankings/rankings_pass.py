@@ -1,6 +1,6 @@
 """One pass of Gibbs sampling over the users of the model of personal rankings: the counts that the M-step needs."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -53,6 +53,7 @@ def rankings_pass(
     known = state is not None
     orders, component = state if known else (np.zeros((M, Q), np.int64), np.zeros(M, np.int64))
     tables = broadcast.tables
+    sums: list[Any]
     *sums, orders, component = _sums(
         block.first_user,
         block.starts - block.starts[0],

@@ -5,7 +5,7 @@ With responsibilities r_mk, gradients g_mk and W_mk of each user's Laplace appro
     R_k = Σ_m r_mk,   ḡ_k = Σ_m r_mk g_mk,   W̄_k = Σ_m r_mk W_mk,   G = Σ_mk r_mk (g gᵀ − W)
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -45,6 +45,7 @@ def utilities_pass(
     K = len(broadcast.log_shares)
     size = 2 * int(block.starts[-1] - block.starts[0])  # no user has more items than that
     modes = np.zeros((K, size)) if state is None else state
+    sums: list[Any]
     *sums, modes = _sums(
         block.starts - block.starts[0],
         block.pair,
