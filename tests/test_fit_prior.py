@@ -17,7 +17,7 @@ from mallowmix.errors import DataError, FitWarning, OptionError
 from mallowmix.infer.prepared_model import prepare
 from mallowmix.infer.priors import dirichlet_prior as prior
 from mallowmix.infer.priors.discrete_prior import DiscretePrior, lattice
-from mallowmix.infer.priors.fitted_prior import fit_prior
+from mallowmix.infer.priors.fitted_prior import KINDS, fit_prior
 from mallowmix.infer.priors.vertex_prior import log_marginal_likelihood, make_draws
 from mallowmix.model.calibration import Calibration
 from mallowmix.model.ensemble import Ensemble
@@ -278,7 +278,7 @@ def test_who_is_unknown_gets_the_mean():
 # ---- all kinds ----
 
 
-@pytest.mark.parametrize("kind", prior.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_threads_and_the_order_of_rows_change_nothing(kind):
     model = planted(4, 2, seed=1)
     votes = tiny_population(3, M=40)
