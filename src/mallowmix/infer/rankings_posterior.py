@@ -29,16 +29,16 @@ def rankings_probabilities(
     block: Block, model: RankingsModel, queries: Queries, *, seed: int = 0
 ) -> Array:
     """(n,) the posterior predictive probability of each queried pair."""
-    return _probabilities(
-        *_sent(block, model), queries.starts, queries.pair, N_CHAINS, N_SWEEPS, N_BURN, as_key(seed)
-    )
+    sent: Any = (*_sent(block, model), *queries, N_CHAINS, N_SWEEPS, N_BURN, as_key(seed))
+    return _probabilities(*sent)
 
 
 def ranking_draws(
     block: Block, model: RankingsModel, n_draws: int, *, seed: int = 0
 ) -> NDArray[np.int64]:
     """(M, S, Q) positions of the items in draws of each user's ranking, 0 is best."""
-    return _draws(*(*_sent(block, model), n_draws, N_BURN, as_key(seed)))
+    sent: Any = (*_sent(block, model), n_draws, N_BURN, as_key(seed))
+    return _draws(*sent)
 
 
 def _sent(block: Block, model: RankingsModel) -> tuple[Any, ...]:
