@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help venv demo test lint bench bench-scale clean
+.PHONY: help venv demo test test-fast lint shape bench bench-scale clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -19,14 +19,21 @@ venv: .venv/ready  ## set up .venv: the package, editable, with every extra but 
 demo: venv  ## fit the built-in population and show what was planted beside what was found
 	$(BIN)/mallowmix demo
 
-lint: venv  ## ruff, pyright, import layers
+lint: venv  ## ruff, pyright, import layers, the field's words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.words
 
 test: lint  ## lint and all tests
 	$(BIN)/python -m pytest -n auto
+
+test-fast: venv  ## the tests that are not marked slow
+	$(BIN)/python -m pytest -n auto -m 'not slow'
+
+shape: venv  ## the shape of the code in numbers, beside those of the first version
+	$(BIN)/python -m tools.shape
 
 bench: venv  ## measure against what one would use instead; writes benchmarks/results
 	$(BIN)/python -m benchmarks

@@ -95,7 +95,7 @@ def test_e7_a_tie_is_half_a_win_for_each():
     assert components_from_topics(B).sigma.tolist() == [[1, 2, 3, 0]]
 
 
-def test_equal_wins_are_told_apart_by_how_clearly_they_were_won():
+def test_equal_wins_are_separated_by_how_clearly_they_were_won():
     """A cycle 0 > 1 > 2 > 0: one win each; Σβ puts the clearest winner first."""
     B = column({(0, 1): 9, (1, 0): 1, (1, 2): 7, (2, 1): 3, (2, 0): 6, (0, 2): 4}, 3)
     assert components_from_topics(B).sigma.tolist() == [[0, 2, 1]]  # Σβ: 1.3, 0.8, 0.9

@@ -44,7 +44,9 @@ def test_the_parts_of_disagreement_by_drawing_people():
         p = theta @ b
         assert parts.win_rate[i, j] == pytest.approx(p.mean(), abs=0.008)
         assert parts.between_people[i, j] == pytest.approx(p.var(), abs=0.008)
-        assert parts.within_taste[i, j] == pytest.approx(np.mean(theta @ (b * (1 - b))), abs=0.008)
+        assert parts.within_component[i, j] == pytest.approx(
+            np.mean(theta @ (b * (1 - b))), abs=0.008
+        )
         assert parts.within_person[i, j] == pytest.approx(np.mean(theta @ b**2 - p**2), abs=0.008)
 
 
@@ -52,15 +54,15 @@ def test_the_parts_sum_to_the_variance_of_an_answer(votes):
     parts = variance_parts(MODEL)
     assert np.allclose(sum(parts[1:]), parts.win_rate * (1 - parts.win_rate))
     found = disagreement(MODEL, votes)
-    assert found.within_taste + found.within_person + found.between_people == pytest.approx(1)
+    assert found.within_component + found.within_person + found.between_people == pytest.approx(1)
 
 
 def test_extremes_of_disagreement(votes):
     one = mm.M4(MODEL.sigma[:1], [0.4], [1.0], MODEL.items)
-    assert disagreement(one, votes).within_taste == pytest.approx(1)
+    assert disagreement(one, votes).within_component == pytest.approx(1)
     sure = mm.M4(MODEL.sigma, np.zeros(3), np.full(3, 1e-4), MODEL.items)
     found = disagreement(sure, votes)
-    assert found.within_taste == 0 and found.between_people == pytest.approx(1, abs=1e-3)
+    assert found.within_component == 0 and found.between_people == pytest.approx(1, abs=1e-3)
 
 
 def test_two_opposite_tastes_polarise_on_the_ends():
@@ -194,7 +196,7 @@ def test_components_too_alike_are_named(votes):
     found = mm.diagnose(twin, votes, n_simulations=0)
     assert (
         found.alike[0].kendall == 0
-        and not found.alike[0].told_apart
+        and not found.alike[0].separated
         and found.expected_error is None
     )
     assert (

@@ -230,7 +230,7 @@ def test_what_other_data_each_refuses(votes, noisy):
         MixtureOfMallows().fit(votes.take_users([0, 1]), 3)
 
 
-def test_one_component_cannot_be_told_apart_from_itself():
+def test_one_component_cannot_be_separated_from_itself():
     orders = sample_orders(np.arange(8), 0.5, 3000, seed=1)
     with pytest.raises(FitError, match="cannot be separated by the first three items"):
         TwoMallowsTopThree().fit(Rankings.from_sigma(sigma_of(orders)), 2)

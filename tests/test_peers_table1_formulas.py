@@ -279,7 +279,7 @@ def test_plackett_luce_probabilities_sum_to_one_and_em_climbs():
 # ---- sparse choice ----
 
 
-def test_the_sparsest_distribution_is_found_and_failures_are_told_apart():
+def test_the_sparsest_distribution_is_found_and_failures_are_separated():
     sigma = np.array([[0, 1, 2, 3, 4], [4, 2, 1, 0, 3], [1, 3, 0, 4, 2]])
     weight = np.array([0.55, 0.3, 0.15])
 

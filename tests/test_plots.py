@@ -78,7 +78,7 @@ def test_labels_that_would_be_formulas():
 
 def test_rankings_side_by_side_are_the_models():
     model = planted(12, 3, 0.3, [0.1, 0.3, 0.2])
-    axes = mm.plots.plot_tastes(model, 5).axes[0]
+    axes = mm.plots.plot_components(model, 5).axes[0]
     items = [text for text in axes.texts if text.get_text().startswith("i0")]
     by_share = [1, 2, 0]
     drawn = {text.get_position(): text.get_text() for text in items}
@@ -96,7 +96,7 @@ def test_rankings_side_by_side_are_the_models():
 
 def test_places_of_the_most_polarising_items():
     model = planted(9, 3, 0.3, 0.3)
-    axes = mm.plots.plot_places(model, 4).axes[0]
+    axes = mm.plots.plot_positions(model, 4).axes[0]
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == [row.item for row in polarising(model, 4)[1]]
     number = [str(item) for item in model.items].index
@@ -200,7 +200,7 @@ def files(tmp_path_factory):
 BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
-@pytest.mark.parametrize("kind", ["tastes", "places", "pairs", "distances"])
+@pytest.mark.parametrize("kind", ["components", "positions", "pairs", "distances"])
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_pictures_of_a_model(files, kind, ending):
     out, _ = run("plot", kind, files / "model.m4", "-o", files / f"{kind}.{ending}")
@@ -224,7 +224,7 @@ def test_what_cannot_be_drawn_is_said(files):
     )
     assert (
         "does not tell how to draw it"
-        in run("plot", "tastes", files / "model.m4", "-o", files / "a.gif", code=2)[1]
+        in run("plot", "components", files / "model.m4", "-o", files / "a.gif", code=2)[1]
     )
     words = (
         "plot",

@@ -139,7 +139,7 @@ def test_distances_count_discordant_pairs():
 def test_archetypes_by_hand():
     theta = [[0.9, 0.1, 0], [0.7, 0.2, 0.1], [0.5, 0.45, 0.05], [0.4, 0.3, 0.3], [0.05, 0.45, 0.5]]
     found = mixing(theta, [1, 1, 1, 1, 6])
-    assert [(group.tastes, group.n_people) for group in found.archetypes] == [
+    assert [(group.components, group.n_people) for group in found.archetypes] == [
         ((2, 3), 1),
         ((1,), 2),
         ((), 1),
@@ -152,7 +152,7 @@ def test_archetypes_by_hand():
     )
     # two people with one half: one of them counts for six
     assert found.counts.sum() == 10 and found.counts[10] == 7
-    assert mixing(np.ones((3, 1))).archetypes[0].tastes == (1,)
+    assert mixing(np.ones((3, 1))).archetypes[0].components == (1,)
 
 
 def test_predictions_are_judged_by_people_that_were_not_learnt_from(dishes):
@@ -162,7 +162,7 @@ def test_predictions_are_judged_by_people_that_were_not_learnt_from(dishes):
     one, tastes = (mm.fit(votes.take_users(~new), k, seed=3) for k in (1, 3))
     asked = [predict_held_out(model, votes.take_users(new), seed=3) for model in (tastes, one)]
     right = [np.average(a.probability > 0.5, weights=a.weight) for a in asked]
-    assert np.allclose([found.tastes.accuracy, found.one.accuracy], right)
+    assert np.allclose([found.several.accuracy, found.one.accuracy], right)
     assert np.isclose(found.right, right[0] - right[1]) and found.right > 5 * found.right_error > 0
     assert np.isclose(
         found.gain,
@@ -219,14 +219,14 @@ def test_tastes_have_shares_places_with_intervals_and_a_telling_line(report, tex
 def test_numbers_are_those_computed_elsewhere(report, text, dishes):
     votes, model = dishes.comparisons, dishes.model
     parts = mm.diagnose(model, votes, n_simulations=0).disagreement
-    for share in (parts.between_people, parts.within_person, parts.within_taste):
+    for share in (parts.between_people, parts.within_person, parts.within_component):
         assert f"{100 * share:.0f} %" in text.of("noise")
     theta = mm.weights(model, votes)
     assert np.array_equal(report.contents.theta, theta)
     solo = np.mean(theta.max(axis=1) >= 2 / 3)
     assert f"{100 * solo:.0f} % of the people follow one taste" in text.of("short")
     judged = against_one(model, votes)
-    assert f"{100 * judged.tastes.accuracy:.1f}" in text.of("predicted")
+    assert f"{100 * judged.several.accuracy:.1f}" in text.of("predicted")
     assert f"{100 * judged.one.accuracy:.1f}" in text.of("predicted")
     pair = mm.diagnose(model, votes, n_simulations=0).polarising_pairs[0]
     assert f"People split most over {pair.item} and {pair.other}" in text.of("short")

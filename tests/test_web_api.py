@@ -207,7 +207,7 @@ def test_adaptive_questions_through_the_api_need_fewer_answers(tmp_path, monkeyp
     setting = Setting(n_items=12, n_components=3, people=16, models=1, questions=16, reference=16)
     with serving(tmp_path, planted(setting, 0.5, 0), questions=100, least=100) as client:
 
-        def most_telling(person, told):
+        def most_informative(person, told):
             if not told:
                 person.headers = begin(client)[0]
             else:
@@ -225,7 +225,7 @@ def test_adaptive_questions_through_the_api_need_fewer_answers(tmp_path, monkeyp
             question = client.get("/api/v1/next-pair", headers=person.headers).json()
             return question["first"]["id"] - 1, question["second"]["id"] - 1
 
-        monkeypatch.setattr(Person, "most_telling", most_telling)
+        monkeypatch.setattr(Person, "most_informative", most_informative)
         row = one_phi(setting, 0.5)
     assert row["ratio"] <= 0.75 and row["random"][0] == row["adaptive"][0] > row["random"][16]
 

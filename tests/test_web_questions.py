@@ -5,7 +5,7 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.infer.gibbs_draws import draw
-from mallowmix.infer.next_pair import information, most_telling, rough_information
+from mallowmix.infer.next_pair import information, most_informative, rough_information
 from mallowmix.infer.prepared_model import prepare
 from mallowmix.web.prepared_answers import N_DRAWS, ServedModel
 from mallowmix.web.questions import PairQuestion, block_of, finished, next_question
@@ -40,7 +40,7 @@ def test_the_rough_information_is_as_near_as_it_says_and_the_best_are_those_of_l
             np.abs(rough_information(theta, prepared.beta.astype(np.float32), codes) - exact).max()
             < 2e-4
         )
-        best, told = most_telling(theta, prepared.beta, codes, 7)
+        best, told = most_informative(theta, prepared.beta, codes, 7)
         assert best.tolist() == np.argsort(-np.round(exact, 12), kind="stable")[:7].tolist()
         np.testing.assert_allclose(told, exact[best], atol=1e-12)
 

@@ -139,7 +139,7 @@ def test_evidence_and_scale_do_what_they_say():
     np.testing.assert_allclose(weights(trusted, comparisons), weights(TWO, thirded), atol=0.02)
 
 
-def test_people_of_one_taste_are_told_apart():
+def test_people_of_one_taste_are_separated():
     vertices = TWO.sample(60, 100, prior="vertices", seed=3)
     found = weights(TWO, vertices.comparisons)
     assert (found.argmax(axis=1) == vertices.theta.argmax(axis=1)).all()

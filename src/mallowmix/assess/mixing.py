@@ -19,7 +19,7 @@ class Archetype:
 
     Attributes
     ----------
-    tastes : tuple of int
+    components : tuple of int
         The components that they follow, numbered from 1; none: three or more.
     n_people : int
         How many they are.
@@ -29,7 +29,7 @@ class Archetype:
         Their mean weights.
     """
 
-    tastes: tuple[int, ...]
+    components: tuple[int, ...]
     n_people: int
     share: float
     weights: tuple[float, ...]
@@ -93,7 +93,7 @@ def _archetypes(theta: Array, people: Array) -> tuple[Archetype, ...]:
         else (followed, np.zeros(0, np.int64))
     )
     found = [_archetype(group, which.ravel() == g, theta, people) for g, group in enumerate(groups)]
-    return tuple(sorted(found, key=lambda group: (-group.share, group.tastes)))
+    return tuple(sorted(found, key=lambda group: (-group.share, group.components)))
 
 
 def _followed(theta: Array) -> NDArray[np.int64]:

@@ -44,7 +44,7 @@ class AgainstOne:
 
     Attributes
     ----------
-    tastes, one : PredictionScore
+    several, one : PredictionScore
         Of the K components, and of one.
     gain, gain_error : float
         The gain in log-likelihood per comparison, and its standard error, paired by user.
@@ -59,7 +59,7 @@ class AgainstOne:
         model has seen what it is tested on, and its scores are a little too good.
     """
 
-    tastes: PredictionScore
+    several: PredictionScore
     one: PredictionScore
     gain: float
     gain_error: float

@@ -14,7 +14,7 @@ from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import OptionError
 
 ENDINGS = (".png", ".svg", ".pdf")
-OF_A_MODEL = ("tastes", "places", "pairs", "distances")  # words: ok
+OF_A_MODEL = ("components", "positions", "pairs", "distances")
 WITH_VOTES = ("mixtures", "largest-share", "disagreement", "reliability", "intervals", "choice")
 _KINDS = "|".join(OF_A_MODEL + WITH_VOTES)
 
@@ -120,8 +120,8 @@ def _of_a_model(kind: str, model: Any, n_top: int | None) -> Any:
     from mallowmix import plots
 
     draw: dict[str, Callable[..., Any]] = {
-        "tastes": plots.plot_tastes,  # words: ok
-        "places": plots.plot_places,  # words: ok
+        "components": plots.plot_components,
+        "positions": plots.plot_positions,
         "pairs": plots.plot_pairs,
         "distances": plots.plot_distances,
     }

@@ -36,11 +36,6 @@ class RankingArrays:
         return len(self.users)
 
     @property
-    def place(self) -> NDArray[np.int32]:  # words: ok
-        """The old name of `position`."""
-        return self.position
-
-    @property
     def is_full(self) -> bool:
         """Whether every ranking puts all items in order, without ties."""
         return bool(np.all(self.lengths == self.n_items)) and not self.has_ties

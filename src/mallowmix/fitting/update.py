@@ -13,7 +13,7 @@ from mallowmix.data.labels import Labels, as_labels, text_of
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning
-from mallowmix.learn.spectral.estimator import as_model, refine, start_work
+from mallowmix.learn.spectral.estimator import as_model, refine, new_fit_state
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.variational_em import variational_em
 from mallowmix.model.fit_options import SpectralOptions
@@ -137,7 +137,7 @@ def _refined(
 ) -> FittedModel:
     """A few variational steps, then Monte-Carlo EM; large data are sampled as in a fresh fit."""
     all_blocks = make_blocks(data)
-    work = start_work(data, all_blocks, engine, seed, progress)
+    work = new_fit_state(data, all_blocks, engine, seed, progress)
     components = MallowsComponents(np.array(model.sigma), np.array(model.phi))
     # Expected counts would only blur rankings that are nearly right; but they bring new items
     # from the middle near their positions.

@@ -112,7 +112,7 @@ def next_pair(
     theta = draw(block, prepared, n_draws, as_key(seed))[0]  # (S, K)
     low, high = np.nonzero(_open(comparisons, answered, model))
     codes = low * Q + high
-    best, gains = most_telling(theta, prepared.beta, codes, n_best)
+    best, gains = most_informative(theta, prepared.beta, codes, n_best)
     chance = prepared.beta[codes[best]] @ theta.mean(axis=0)
     return [
         Question(items[low[n]], items[high[n]], float(bits), float(p))
@@ -120,7 +120,7 @@ def next_pair(
     ]
 
 
-def most_telling(
+def most_informative(
     theta: Array,
     beta: Array,
     codes: NDArray[np.int64],

@@ -31,7 +31,7 @@ class PairModel(Protocol):
 
 
 @runtime_checkable
-class PersonPredictor(Protocol):
+class UserPredictor(Protocol):
     """A predictor for users: the probability of any pair, given a user's comparisons so far."""
 
     def predict_proba(self, people: Any, pairs: Pairs) -> NDArray[np.float64]:

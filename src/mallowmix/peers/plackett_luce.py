@@ -147,7 +147,7 @@ def _over_items(people: Rankings, items: Labels) -> Rankings:
         people.user[which],
         ranking,
         new[keep],
-        people.place[keep],
+        people.position[keep],
         items,
         people.users,
         people.weight[which],

@@ -78,9 +78,9 @@ def _part(
 
 def _choices(data: Rankings, name: str) -> NDArray[np.int64]:
     """How many choices each ranking holds: one per position except the last."""
-    top = data.place[data.starts[1:] - 1]  # the last position of each, from 0
+    top = data.position[data.starts[1:] - 1]  # the last position of each, from 0
     # entries before the last position
-    alone = np.bincount(data.ranking, data.place < top[data.ranking], len(data)).astype(np.int64)
+    alone = np.bincount(data.ranking, data.position < top[data.ranking], len(data)).astype(np.int64)
     tied = np.flatnonzero(alone != top)
     if len(tied):
         who = data.users.tolist()[data.user[tied[0]]]

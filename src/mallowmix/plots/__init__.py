@@ -6,8 +6,8 @@ from mallowmix.plots.assessment_plots import plot_reliability as plot_reliabilit
 from mallowmix.plots.comparison_plot import plot_compared as plot_compared
 from mallowmix.plots.component_plots import plot_distances as plot_distances
 from mallowmix.plots.component_plots import plot_pairs as plot_pairs
-from mallowmix.plots.component_plots import plot_places as plot_places
-from mallowmix.plots.component_plots import plot_tastes as plot_tastes
+from mallowmix.plots.component_plots import plot_positions as plot_positions
+from mallowmix.plots.component_plots import plot_components as plot_components
 from mallowmix.plots.plot_style import safe_label as safe_label
 from mallowmix.plots.user_plots import plot_disagreement as plot_disagreement
 from mallowmix.plots.user_plots import plot_largest_share as plot_largest_share
@@ -22,8 +22,8 @@ __all__ = [
     "plot_largest_share",
     "plot_mixtures",
     "plot_pairs",
-    "plot_places",
+    "plot_positions",
     "plot_reliability",
-    "plot_tastes",
+    "plot_components",
     "safe_label",
 ]

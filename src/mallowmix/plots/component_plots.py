@@ -16,7 +16,7 @@ from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel, short_labe
 _MOST = 40  # items whose names can still be read
 
 
-def plot_tastes(model: AnyModel, n_top: int = 15) -> Figure:
+def plot_components(model: AnyModel, n_top: int = 15) -> Figure:
     """Draw the rankings side by side, the largest share first; lines join the same item.
 
     Parameters
@@ -82,7 +82,7 @@ def _joined(axes: Any, model: AnyModel, order: list[int], n_top: int) -> None:
             )
 
 
-def plot_places(model: AnyModel, n_top: int = 20) -> Figure:
+def plot_positions(model: AnyModel, n_top: int = 20) -> Figure:
     """Draw the positions of the most polarising items in every component.
 
     Parameters

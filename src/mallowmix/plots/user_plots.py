@@ -123,7 +123,7 @@ def plot_disagreement(found: Disagreement) -> Figure:
     named = (
         ("different people", found.between_people, "#3346b8"),
         ("mixed people", found.within_person, "#8e9be0"),
-        ("noise", found.within_taste, "#b9bcc4"),
+        ("noise", found.within_component, "#b9bcc4"),
     )
     figure, axes = one_panel(6.4, 1.5)
     left = 0.0

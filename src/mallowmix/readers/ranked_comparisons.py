@@ -88,7 +88,7 @@ def reading_of_rankings(
 
 def _tied_pairs(rankings: Rankings) -> float:
     """Count pairs of items that share a position, weighted by ranking."""
-    key = rankings.ranking * (int(rankings.place.max(initial=0)) + 1) + rankings.place
+    key = rankings.ranking * (int(rankings.position.max(initial=0)) + 1) + rankings.position
     groups, size = np.unique(key, return_counts=True)
-    ranking = groups // (int(rankings.place.max(initial=0)) + 1)
+    ranking = groups // (int(rankings.position.max(initial=0)) + 1)
     return float((size * (size - 1) / 2) @ rankings.weight[ranking])

@@ -120,7 +120,7 @@ def _error(found: Contents, *, good: bool) -> list[str]:
 
 
 def _apart(found: Contents, *, good: bool) -> list[str]:
-    alike = [pair for pair in found.diagnosis.alike if not pair.told_apart]
+    alike = [pair for pair in found.diagnosis.alike if not pair.separated]
     if found.model.n_components == 1:
         return []
     if good:

@@ -218,7 +218,7 @@ def noise(found: Contents) -> list[View]:
         ),
         (
             "Noise",
-            parts.within_taste,
+            parts.within_component,
             "#b9bcc4",
             "The same taste, but the two things are close, or the moment decides.",
         ),
@@ -240,7 +240,7 @@ def systems(found: Contents) -> list[View]:
     judged = found.against_one
     if judged is None:
         return []
-    rows = [("These tastes", judged.tastes), ("One ranking for all", judged.one)][
+    rows = [("These tastes", judged.several), ("One ranking for all", judged.one)][
         : 1 if found.model.n_components == 1 else 2
     ]
     shown = [

@@ -111,7 +111,7 @@ def _noise(found: Contents) -> list[str]:
     if parts.variance <= 0:
         return []
     return [
-        f"{rounded_percent(parts.within_taste)} of all disagreement is noise: the same taste, "
+        f"{rounded_percent(parts.within_component)} of all disagreement is noise: the same taste, "
         "answering "
         "differently by chance."
     ]
@@ -126,7 +126,7 @@ def _predict_rows(found: Contents) -> list[str]:
         if judged.new_people
         else "that it was not shown in this test"
     )
-    said = f"Of 100 choices {who}, the model predicts {100 * judged.tastes.accuracy:.0f} right"
+    said = f"Of 100 choices {who}, the model predicts {100 * judged.several.accuracy:.0f} right"
     if found.model.n_components == 1:
         return [f"{said}; a coin gets 50."]
     return [f"{said}; one ranking for everybody gets {100 * judged.one.accuracy:.0f}, a coin 50."]
@@ -182,11 +182,11 @@ def steadiness(neighbours: float, any_two: float) -> str:
 
 def archetype(group: Archetype) -> str:
     """Who they are."""
-    if not group.tastes:
+    if not group.components:
         return "a mix of three tastes or more"
-    if len(group.tastes) == 1:
-        return f"mostly taste {group.tastes[0]}"
-    return f"between taste {group.tastes[0]} and taste {group.tastes[1]}"
+    if len(group.components) == 1:
+        return f"mostly taste {group.components[0]}"
+    return f"between taste {group.components[0]} and taste {group.components[1]}"
 
 
 def mixing_note(mixing: Mixing, median: float) -> str:
@@ -227,7 +227,7 @@ def _protocol(found: AgainstOne) -> str:
 
 def _gain(found: AgainstOne) -> str:
     right, error = 100 * found.right, 100 * found.right_error
-    said = f"It predicted {100 * found.tastes.accuracy:.1f} of 100 right"
+    said = f"It predicted {100 * found.several.accuracy:.1f} of 100 right"
     if right > _CLEAR * error:
         return (
             f"{said}, {right:.1f} more than one ranking for everybody, give or take "

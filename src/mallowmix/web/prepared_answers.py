@@ -13,7 +13,7 @@ from mallowmix.data.labels import text_of
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.gibbs_draws import draw
-from mallowmix.infer.next_pair import most_telling, rough_information
+from mallowmix.infer.next_pair import most_informative, rough_information
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.rank_items import rank
 from mallowmix.infer.user_results import RankedItem
@@ -93,7 +93,7 @@ class ServedModel:
                 :_BEST
             ]
             some.sort()
-        best, nats = most_telling(theta, self.prepared.beta, codes[some], 1, self.narrow)
+        best, nats = most_informative(theta, self.prepared.beta, codes[some], 1, self.narrow)
         return int(some[best[0]]), float(nats[0])
 
     def comparisons(self, block: Block) -> Comparisons:

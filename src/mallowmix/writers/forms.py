@@ -153,16 +153,16 @@ def _rankings(comparisons: Comparisons) -> pa.Table:
     """user, item, rank: 1 is best, equal is a tie."""
     found = rankings_of(comparisons)
     user, item = _labels(found.users, found.user[found.ranking]), _labels(found.items, found.item)
-    return pa.table({"user": user, "item": item, "rank": pa.array(found.place + 1)})
+    return pa.table({"user": user, "item": item, "rank": pa.array(found.position + 1)})
 
 
 def _ratings(comparisons: Comparisons) -> pa.Table:
     """Make user, item, rating: a user's last position is one star, each above it one more."""
     found = rankings_of(comparisons)
-    last = np.maximum.reduceat(found.place, found.starts[:-1])
+    last = np.maximum.reduceat(found.position, found.starts[:-1])
     user, item = _labels(found.users, found.user[found.ranking]), _labels(found.items, found.item)
     return pa.table(
-        {"user": user, "item": item, "rating": pa.array(last[found.ranking] - found.place + 1)}
+        {"user": user, "item": item, "rating": pa.array(last[found.ranking] - found.position + 1)}
     )
 
 

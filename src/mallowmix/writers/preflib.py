@@ -83,7 +83,7 @@ def _orders(rankings: Rankings) -> dict[str, int]:
     orders: Counter[str] = Counter()
     for n in range(len(rankings)):
         rows = slice(rankings.starts[n], rankings.starts[n + 1])
-        orders[_written(rankings.item[rows] + 1, rankings.place[rows])] += int(weight[n])
+        orders[_written(rankings.item[rows] + 1, rankings.position[rows])] += int(weight[n])
     return dict(orders)
 
 

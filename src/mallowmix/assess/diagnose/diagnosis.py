@@ -49,13 +49,13 @@ class NovelPair:
 class Alike:
     """Two components that differ in few pairs.
 
-    `told_apart`: whether they differ by more than the errors to be expected of both.
+    `separated`: whether they differ by more than the errors to be expected of both.
     """
 
     component: int
     other: int
     kendall: float
-    told_apart: bool
+    separated: bool
 
 
 @dataclass(frozen=True)

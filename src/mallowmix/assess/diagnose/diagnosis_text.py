@@ -55,7 +55,7 @@ def _alike(diagnosis: Any) -> list[str]:
         "of the pairs only"
         + (
             ", but by more than the error to be expected."
-            if pair.told_apart
+            if pair.separated
             else ": the data cannot tell them apart."
         )
         for pair in diagnosis.alike
@@ -67,7 +67,7 @@ def _disagreement(diagnosis: Any) -> list[str]:
     return [
         f"Of all disagreement {_percent(parts.between_people)} is difference between people, "
         f"{_percent(parts.within_person)} is people who follow several components, and "
-        f"{_percent(parts.within_taste)} is noise within a component."
+        f"{_percent(parts.within_component)} is noise within a component."
     ]
 
 

@@ -28,13 +28,13 @@ class Disagreement:
     ----------
     variance : float
         Averaged over pairs, by how often they were compared.
-    within_taste, within_person, between_people : float
+    within_component, within_person, between_people : float
         Noise within a component, components mixed within a user, differences between users; they
         sum to one.
     """
 
     variance: float
-    within_taste: float
+    within_component: float
     within_person: float
     between_people: float
 
@@ -65,7 +65,7 @@ class Parts(NamedTuple):
     """(Q, Q) matrices, each symmetric but the first: q, and the three parts of q (1 − q)."""
 
     win_rate: Array
-    within_taste: Array
+    within_component: Array
     within_person: Array
     between_people: Array
 

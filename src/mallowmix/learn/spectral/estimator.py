@@ -10,7 +10,7 @@ from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.errors import FitError, Option
 from mallowmix.learn.spectral.fit_notes import spectrum_note
-from mallowmix.learn.spectral.fit_state import FitState, start_work
+from mallowmix.learn.spectral.fit_state import FitState, new_fit_state
 from mallowmix.learn.spectral.initialisation import (
     Initialisation,
     embed_pairs,
@@ -78,7 +78,7 @@ def fit_spectral(
     """
     chosen, run = options or SpectralOptions(), engine or ThreadEngine()
     all_blocks = make_blocks(comparisons)
-    state = start_work(comparisons, all_blocks, run, seed, progress)
+    state = new_fit_state(comparisons, all_blocks, run, seed, progress)
     sampled = state.trace.sampled_share < 1
     count = _count(state) if n_components == "auto" else None
     K = count.n_components if count is not None else _checked_count(state, int(n_components))

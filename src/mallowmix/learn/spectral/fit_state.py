@@ -31,7 +31,7 @@ class FitState:
             self.progress(step, done, total)
 
 
-def start_work(
+def new_fit_state(
     comparisons: Comparisons | StoredComparisons,
     all_blocks: list[Block],
     engine: Engine,
