@@ -73,7 +73,10 @@ def test_planted_scores_are_found_and_predict_better_than_mallows_components():
         truth.sample(600, 60, seed=1).comparisons,
         truth.sample(600, 60, seed=2).comparisons,
     )
-    rigid, found = mm.fit(votes, 2), mm.fit(votes, 2, components="bradley-terry")
+    rigid, found = (
+        mm.fit(votes, 2, predictor=False),
+        mm.fit(votes, 2, components="bradley-terry", predictor=False),
+    )
     match = match_components(found.sigma, truth.sigma)
     scores = found.bradley_terry.scores
     assert np.abs(scores[match.found] - truth.scores[match.truth]).mean() < 0.35
@@ -87,7 +90,7 @@ def test_planted_scores_are_found_and_predict_better_than_mallows_components():
 
 def test_the_bytes_do_not_depend_on_threads():
     votes = planted().sample(300, 30, seed=1).comparisons
-    model = mm.fit(votes, 2)
+    model = mm.fit(votes, 2, predictor=False)
     one, three = (learn_scores(model, votes, ThreadEngine(n_jobs)) for n_jobs in (1, 3))
     assert one.bradley_terry.scores.tobytes() == three.bradley_terry.scores.tobytes()
 
@@ -96,7 +99,7 @@ def test_an_unknown_kind():
     with pytest.raises(
         OptionError, match="components is 'logit'; it must be one of 'mallows', 'bradley-terry'"
     ):
-        mm.fit(planted().sample(50, 10).comparisons, 2, components="logit")
+        mm.fit(planted().sample(50, 10).comparisons, 2, components="logit", predictor=False)
 
 
 def test_scores_as_a_fitted_model_have_the_nearest_dispersions():

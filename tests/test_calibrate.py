@@ -68,7 +68,7 @@ def test_coin_flips_are_found_when_asked_for():
 def test_the_data_it_was_learnt_from_is_not_the_judge():
     """Judged on its own people a model of too many components looks better than on others: by .04 to .09 in three populations."""
     votes = TRUTH.sample(60, 20, seed=1).comparisons
-    model = mm.fit(votes, 8)
+    model = mm.fit(votes, 8, predictor=False)
     honest = mm.calibrate(model, votes)
     flattered = mm.calibrate(model.m4, votes)  # without a report: taken to be of others
     assert honest.report.calibration.loss_before > flattered.report.calibration.loss_before + 0.01
@@ -168,7 +168,9 @@ def test_fit_can_do_it_all_at_once(tmp_path, monkeypatch):
         and len(model.ensemble) == 1
         and "One comparison counts for" in said
     )
-    expected = mm.calibrate(mm.fit(NEW, 2, n_fits=2, components="bradley-terry"), NEW)
+    expected = mm.calibrate(
+        mm.fit(NEW, 2, n_fits=2, components="bradley-terry", predictor=False), NEW
+    )
     assert dumps(model) == dumps(expected)
     _, wrong = run("fit", "votes.parquet", "-k", 2, "--components", "logit", code=2)
     assert "components is 'logit'; it must be one of" in wrong

@@ -225,7 +225,9 @@ def test_simulate_notes_items_that_were_never_drawn(here):
 
 def test_fit_writes_the_model_of_the_library(folder):
     votes = mm.read_comparisons(folder / "votes.parquet")
-    model = mm.fit(votes, 2, method=ProjectionsOptions(zeta="auto", min_count=0.2), seed=0)
+    model = mm.fit(
+        votes, 2, method=ProjectionsOptions(zeta="auto", min_count=0.2), seed=0, predictor=False
+    )
     assert (folder / "model.m4").read_bytes() == dumps(model)
 
 
@@ -264,7 +266,9 @@ def test_fit_takes_its_default_method_and_other_columns(folder, here):
     pq.write_table(table, "other.parquet")
     names = "user=judge,winner=better,loser=worse,weight=times"
     run("fit", "other.parquet", "-k", "2", "--columns", names, "-o", "a.m4")
-    assert dumps(mm.load("a.m4")) == dumps(mm.fit(mm.read_comparisons(folder / "votes.parquet"), 2))
+    assert dumps(mm.load("a.m4")) == dumps(
+        mm.fit(mm.read_comparisons(folder / "votes.parquet"), 2, predictor=False)
+    )
 
 
 def test_auto_finds_the_number_of_components_and_says_why(folder, here):

@@ -19,7 +19,7 @@ def here(tmp_path, monkeypatch):
         mm.M4.from_orders(["abcdefgh", "hbgdface"], 0.1, 0.2).sample(200, 40, seed=1).comparisons
     )
     pq.write_table(votes.to_arrow(), "votes.parquet")
-    mm.save(mm.fit(votes.take_users(range(100)), 2), "model.m4")
+    mm.save(mm.fit(votes.take_users(range(100)), 2, predictor=False), "model.m4")
     return votes
 
 

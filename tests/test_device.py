@@ -129,12 +129,14 @@ def test_the_bound_by_hand():
 def test_a_short_fit_on_the_cards_arrays_is_that_of_the_threads():
     data = planted(15, 3, 0.3).sample(600, 40, seed=1).comparisons
     found, expected = (
-        fit(data, 3, method=SpectralOptions(refine="short"), engine=engine()),
-        fit(data, 3, method=SpectralOptions(refine="short")),
+        fit(data, 3, method=SpectralOptions(refine="short"), engine=engine(), predictor=False),
+        fit(data, 3, method=SpectralOptions(refine="short"), predictor=False),
     )
     assert np.array_equal(found.sigma, expected.sigma)
     assert np.abs(found.phi - expected.phi).max() < 1e-4
-    streamed = fit(data, 3, method=SpectralOptions(refine="short"), engine=engine(room=0))
+    streamed = fit(
+        data, 3, method=SpectralOptions(refine="short"), engine=engine(room=0), predictor=False
+    )
     assert np.array_equal(streamed.sigma, expected.sigma)
 
 
@@ -145,7 +147,7 @@ def test_without_a_card_one_sentence():
         OptionError,
         match=r"^The engine gpu (needs CuPy: pip install 'mallowmix\[gpu\]'|found no card)",
     ):
-        fit(tiny_population(1), 2, engine="gpu")
+        fit(tiny_population(1), 2, engine="gpu", predictor=False)
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler")

@@ -318,8 +318,8 @@ def test_a_step_never_writes_into_its_arguments():
     engine = Watching(2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = mm.fit(data, 2, engine=engine)
-        mm.fit(data, 2, method="projections", engine=engine)
+        model = mm.fit(data, 2, engine=engine, predictor=False)
+        mm.fit(data, 2, method="projections", engine=engine, predictor=False)
     mm.weights(model, data, engine=engine)
     mm.weight_intervals(model, data, engine=engine, n_draws=10)
     for method in ("left-to-right", "importance", "completion"):

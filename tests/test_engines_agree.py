@@ -58,7 +58,7 @@ def bytes_of(model, folder):
 def fitted(comparisons, folder, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        return bytes_of(mm.fit(comparisons, 2, seed=3, **options), folder)
+        return bytes_of(mm.fit(comparisons, 2, seed=3, **options, predictor=False), folder)
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def test_memory_decides_how_many_threads_have_room():
 )
 def test_what_needs_memory_says_so(stored, options, wanted):
     with pytest.raises(OptionError, match=f"{wanted} needs the comparisons in memory"):
-        mm.fit(stored, 2, **options)
+        mm.fit(stored, 2, **options, predictor=False)
 
 
 def test_weights_and_held_out_likelihood_from_disk(votes, stored):

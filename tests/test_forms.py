@@ -208,7 +208,7 @@ def test_every_form_is_the_same_comparisons(tmp_path, form):
 @pytest.mark.filterwarnings("ignore::mallowmix.errors.DataWarning")
 def test_every_form_is_the_same_model(tmp_path):
     """Comparisons are the same byte for byte, so one form of each family is enough here."""
-    truth = dumps(mm.fit(TRUTH, 2, method=SpectralOptions(refine="none"), seed=3))
+    truth = dumps(mm.fit(TRUTH, 2, method=SpectralOptions(refine="none"), seed=3, predictor=False))
     for form in (
         "csv.gz",
         "battles",
@@ -226,6 +226,7 @@ def test_every_form_is_the_same_model(tmp_path):
                     2,
                     method=SpectralOptions(refine="none"),
                     seed=3,
+                    predictor=False,
                 )
             )
             == truth

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarni
 def small():
     truth = planted(8, 2, 0.6, 0.3, seed=2)
     votes = truth.sample(120, 25, seed=2).comparisons
-    model = mm.fit(votes, 2)
+    model = mm.fit(votes, 2, predictor=False)
     return votes, model, mm.intervals(model, votes, 40, seed=1)
 
 
@@ -37,7 +37,7 @@ def test_coverage_of_one_ranking():
     for seed in range(5):
         truth = planted(8, 1, 0.75, 1.0, seed=seed)
         votes = truth.sample(40, 10, seed=seed).comparisons
-        found = mm.intervals(mm.fit(votes, 1), votes, 20, seed=seed)
+        found = mm.intervals(mm.fit(votes, 1, predictor=False), votes, 20, seed=seed)
         places.append((found.position_low <= truth.sigma) & (truth.sigma <= found.position_high))
         phis.append(found.phi_low[0] <= 0.75 <= found.phi_high[0])
     assert np.mean(places) > 0.7 and sum(phis) >= 2
@@ -46,7 +46,7 @@ def test_coverage_of_one_ranking():
 def test_more_people_narrow_the_intervals(small):
     _, model, found = small
     many = model.sample(1000, 25, seed=5).comparisons
-    narrow = mm.intervals(mm.fit(many, 2), many, 20)
+    narrow = mm.intervals(mm.fit(many, 2, predictor=False), many, 20)
     assert np.all(narrow.phi_high - narrow.phi_low < found.phi_high - found.phi_low)
     assert np.all(narrow.share_high - narrow.share_low < found.share_high - found.share_low)
 
@@ -72,7 +72,7 @@ def test_an_estimate_outside_its_interval_is_explained(small):
 
 def test_only_a_model_refined_to_the_end_counts_as_refined(small):
     votes, _, _ = small
-    rough = mm.fit(votes, 2, method=SpectralOptions(refine="none"))
+    rough = mm.fit(votes, 2, method=SpectralOptions(refine="none"), predictor=False)
     for fitted, refined in ((rough, False), (mm.update(rough, votes), True)):
         assert mm.intervals(fitted, votes, 10).refined == refined
 

@@ -59,7 +59,9 @@ def folder(tmp_path_factory):
         (folder / name).write_bytes(bytes(range(256)) * 20)
     mm.save(MODEL, folder / "good.m4")
     mm.save(mm.M4.from_orders(["abd"], 0.1), folder / "other.m4")
-    scored = mm.fit(mm.read_comparisons(folder / "good.csv"), 1, components="bradley-terry")
+    scored = mm.fit(
+        mm.read_comparisons(folder / "good.csv"), 1, components="bradley-terry", predictor=False
+    )
     mm.save(scored, folder / "bt.m4")
     (folder / "short.m4").write_bytes((folder / "good.m4").read_bytes()[:-5])
     (folder / "folder").mkdir()
@@ -207,7 +209,7 @@ def test_an_option_is_written_as_each_reader_knows_it(option, python, typed, fie
 
 def test_the_http_api_names_its_own_fields():
     with pytest.raises(errors.DataError) as caught:
-        mm.fit(VOTES, 4)
+        mm.fit(VOTES, 4, predictor=False)
     assert in_fields(caught.value) == (
         "4 components cannot be distinguished by 3 users: there must be at least one for each. "
         "Lower components, or add users."

@@ -20,16 +20,22 @@ SAME_CPU = llvmlite.binding.get_host_cpu_name() == "neoverse-n1"
 TOLERANCE = {"rtol": 1e-6, "atol": 0} if SAME_CPU else {"rtol": 0, "atol": 0.02}
 
 FITS = {
-    "dishes-none": lambda c: mm.fit(c, 3, method=mm.SpectralOptions(refine="none")),
-    "dishes-short": lambda c: mm.fit(c, 3, method=mm.SpectralOptions(refine="short")),
-    "dishes-full": lambda c: mm.fit(c, 3),
-    "dishes-k1": lambda c: mm.fit(c, 1),
-    "dishes-auto": lambda c: mm.fit(c, "auto"),
-    "dishes-proj": lambda c: mm.fit(c, 3, method="projections"),
-    "dishes-proj2": lambda c: mm.fit(
-        c, 3, method=mm.ProjectionsOptions(metric="projected", min_count=0.2)
+    "dishes-none": lambda c: mm.fit(
+        c, 3, method=mm.SpectralOptions(refine="none"), predictor=False
     ),
-    "dishes-update": lambda c: mm.update(mm.fit(c, 3, seed=0), c.take_users(range(300)), seed=2),
+    "dishes-short": lambda c: mm.fit(
+        c, 3, method=mm.SpectralOptions(refine="short"), predictor=False
+    ),
+    "dishes-full": lambda c: mm.fit(c, 3, predictor=False),
+    "dishes-k1": lambda c: mm.fit(c, 1, predictor=False),
+    "dishes-auto": lambda c: mm.fit(c, "auto", predictor=False),
+    "dishes-proj": lambda c: mm.fit(c, 3, method="projections", predictor=False),
+    "dishes-proj2": lambda c: mm.fit(
+        c, 3, method=mm.ProjectionsOptions(metric="projected", min_count=0.2), predictor=False
+    ),
+    "dishes-update": lambda c: mm.update(
+        mm.fit(c, 3, seed=0, predictor=False), c.take_users(range(300)), seed=2
+    ),
 }
 
 

@@ -37,7 +37,7 @@ def planted(seed, Q, K, phi, alpha=0.1):
 
 
 def fit(comparisons, K, method="projections", **options):
-    return mm.fit(comparisons, K, method=method, **options)
+    return mm.fit(comparisons, K, method=method, **options, predictor=False)
 
 
 def kendall(found, truth):
@@ -342,7 +342,7 @@ def test_user_weight_zero_is_as_if_the_person_were_not_there():
 def test_wrong_options_say_what_is_wanted(options, error, says):
     options = {"n_components": 2, "method": "projections"} | options
     with pytest.raises(error, match=says):
-        mm.fit(SMALL.sample(20, 15).comparisons, **options)
+        mm.fit(SMALL.sample(20, 15).comparisons, **options, predictor=False)
 
 
 @pytest.mark.parametrize(

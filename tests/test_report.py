@@ -159,7 +159,7 @@ def test_predictions_are_judged_by_people_that_were_not_learnt_from(dishes):
     votes = dishes.comparisons
     found = against_one(dishes.model, votes, seed=3)
     new = split_users(votes.n_users, 3, seed=3) == 0
-    one, tastes = (mm.fit(votes.take_users(~new), k, seed=3) for k in (1, 3))
+    one, tastes = (mm.fit(votes.take_users(~new), k, seed=3, predictor=False) for k in (1, 3))
     asked = [predict_held_out(model, votes.take_users(new), seed=3) for model in (tastes, one)]
     right = [np.average(a.probability > 0.5, weights=a.weight) for a in asked]
     assert np.allclose([found.several.accuracy, found.one.accuracy], right)

@@ -128,7 +128,7 @@ def test_all_can_be_chosen_in_fit_and_the_model_says_so(novel_pairs, regression)
     options = ProjectionsOptions(
         novel_pairs=novel_pairs, regression=regression, min_count=0.2, zeta="auto"
     )
-    model = mm.fit(votes, 2, method=options)
+    model = mm.fit(votes, 2, method=options, predictor=False)
     assert error(model, truth) < 0.05
     assert model.report.options == options
     assert len(model.report.projections.novel_pairs) == 2
@@ -141,8 +141,8 @@ def test_names_that_there_are_not():
         OptionError,
         match="novel_pairs is 'corners'; it must be one of 'projections', 'ddp', 'fast-anchor-words'",
     ):
-        mm.fit(votes, 2, method=ProjectionsOptions(novel_pairs="corners"))
+        mm.fit(votes, 2, method=ProjectionsOptions(novel_pairs="corners"), predictor=False)
     with pytest.raises(
         OptionError, match="regression is 'l1'; it must be one of 'algorithm-3', 'l2', 'kl'"
     ):
-        mm.fit(votes, 2, method=ProjectionsOptions(regression="l1"))
+        mm.fit(votes, 2, method=ProjectionsOptions(regression="l1"), predictor=False)

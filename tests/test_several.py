@@ -17,7 +17,10 @@ VOTES = TRUTH.sample(150, 60, seed=1).comparisons
 
 
 def test_the_first_fit_is_the_fit_and_members_are_only_for_predictions():
-    model, several = mm.fit(VOTES, 2, seed=4), mm.fit(VOTES, 2, n_fits=4, seed=4)
+    model, several = (
+        mm.fit(VOTES, 2, seed=4, predictor=False),
+        mm.fit(VOTES, 2, n_fits=4, seed=4, predictor=False),
+    )
     assert [member.n_components for member in several.ensemble] == [1, 3, 2]
     for name in ("sigma", "phi", "alpha"):
         assert np.array_equal(getattr(several, name), getattr(model, name))
@@ -31,8 +34,8 @@ def test_the_first_fit_is_the_fit_and_members_are_only_for_predictions():
 
 
 def test_the_same_bytes_again_and_on_any_number_of_threads():
-    assert dumps(mm.fit(VOTES, 2, n_fits=3, n_jobs=1)) == dumps(
-        mm.fit(VOTES, 2, n_fits=3, n_jobs=3)
+    assert dumps(mm.fit(VOTES, 2, n_fits=3, n_jobs=1, predictor=False)) == dumps(
+        mm.fit(VOTES, 2, n_fits=3, n_jobs=3, predictor=False)
     )
 
 
@@ -41,7 +44,7 @@ def test_members_must_be_of_the_same_items():
     with pytest.raises(ValueError, match="members of an ensemble must be of the same items"):
         FittedModel(TRUTH, ensemble=Ensemble((other,)))
     with pytest.raises(OptionError, match="n_fits is 0; it must be at least 1"):
-        mm.fit(VOTES, 2, n_fits=0)
+        mm.fit(VOTES, 2, n_fits=0, predictor=False)
 
 
 @settings(max_examples=20, deadline=None)

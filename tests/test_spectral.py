@@ -26,7 +26,7 @@ def quiet_fit(comparisons, K, **options):
     """A fit whose warnings about thin data are none of the test's business."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return fit(comparisons, K, **options)
+        return fit(comparisons, K, **options, predictor=False)
 
 
 def is_sound(model, K, Q):
@@ -44,7 +44,7 @@ def is_sound(model, K, Q):
 @pytest.mark.parametrize("seed", range(3))
 def test_sharp_rankings_are_recovered_exactly(seed):
     truth = planted(30, 4, 0.1, seed=seed)
-    model = fit(truth.sample(800, 100, seed=seed).comparisons, 4, seed=seed)
+    model = fit(truth.sample(800, 100, seed=seed).comparisons, 4, seed=seed, predictor=False)
     assert error(model, truth) == 0
     assert model.phi == pytest.approx(np.full(4, 0.1), abs=0.03)
     assert model.alpha.sum() == pytest.approx(0.4, rel=0.2)
@@ -52,7 +52,7 @@ def test_sharp_rankings_are_recovered_exactly(seed):
 
 def test_noisy_rankings_are_recovered_to_one_pair_in_a_hundred():
     truth = planted(50, 6, 0.5, seed=1)
-    model = fit(truth.sample(2000, 100, seed=1).comparisons, 6, seed=1)
+    model = fit(truth.sample(2000, 100, seed=1).comparisons, 6, seed=1, predictor=False)
     assert error(model, truth) <= 0.01
     assert model.phi == pytest.approx(np.full(6, 0.5), abs=0.05)
 
@@ -84,7 +84,7 @@ def test_both_vertex_hunters_give_a_start_that_is_far_from_chance(vertices):
 
 def test_auto_counts_the_components_and_says_how_sure_it_is():
     truth = planted(20, 3, 0.2, seed=3)
-    model = fit(truth.sample(400, 60, seed=3).comparisons, "auto")
+    model = fit(truth.sample(400, 60, seed=3).comparisons, "auto", predictor=False)
     assert model.n_components == 3 and error(model, truth) == 0
     assert model.report.spectral.choice_of_k.startswith("3 components: eigenvalue 2 is ")
     assert 0 < model.report.spectral.noise_edge < model.report.spectral.spectrum[1]
@@ -165,7 +165,7 @@ def test_any_relabelling_finds_the_planted_rankings():
     renamed = Comparisons.from_arrays(
         user[::-1], [names[i] for i in winner][::-1], [names[i] for i in loser][::-1], weight[::-1]
     )
-    model = fit(renamed, 2)
+    model = fit(renamed, 2, predictor=False)
     expected = M4.from_orders(
         [[names[item] for item in row] for row in truth.items[truth.order]],
         items=model.items.tolist(),
@@ -238,11 +238,11 @@ def test_options_are_checked(votes):
     with pytest.raises(
         OptionError, match="refine is 'much'; it must be one of 'full', 'short', 'none'"
     ):
-        fit(data, 3, method=SpectralOptions(refine="much"))
+        fit(data, 3, method=SpectralOptions(refine="much"), predictor=False)
     with pytest.raises(
         OptionError, match="corners is 'corners'; it must be one of 'spa', 'projections', 'ddp'"
     ):
-        fit(data, 3, method=SpectralOptions(corners="corners"))
+        fit(data, 3, method=SpectralOptions(corners="corners"), predictor=False)
     with pytest.raises(
         OptionError, match="zeta is no option of method=\"spectral\"; it goes with 'projections'"
     ):
@@ -269,7 +269,7 @@ def test_more_components_than_people():
 def test_an_unsettled_subspace_is_told(votes, monkeypatch):
     monkeypatch.setattr(spectral, "leading_subspace", partial(leading_subspace, max_passes=1))
     with pytest.warns(FitWarning, match="had not converged after the last pass"):
-        model = fit(votes[0], 3, method=SpectralOptions(refine="none"))
+        model = fit(votes[0], 3, method=SpectralOptions(refine="none"), predictor=False)
     assert any("had not converged" in note for note in model.report.notes)
 
 
@@ -278,13 +278,13 @@ def test_large_data_is_learnt_from_a_sample_and_finished_by_all(monkeypatch):
     monkeypatch.setattr(user_sample, "ENOUGH", 8000)
     truth = planted(15, 3, 0.2, seed=1)
     data = truth.sample(1000, 40, seed=1).comparisons
-    model = fit(data, 3, n_jobs=2)
+    model = fit(data, 3, n_jobs=2, predictor=False)
     assert (
         model.report.spectral.sampled_share == 0.2 and len(model.report.spectral.moved_by_all) > 0
     )
     assert is_sound(model, 3, 15) and error(model, truth) == 0
     assert model.phi == pytest.approx(np.full(3, 0.2), abs=0.03)
-    assert storage.dumps(fit(data, 3, n_jobs=1)) == storage.dumps(model)
+    assert storage.dumps(fit(data, 3, n_jobs=1, predictor=False)) == storage.dumps(model)
 
 
 # ---- hard cases: no crash, nothing undefined ----

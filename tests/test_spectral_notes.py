@@ -12,7 +12,7 @@ VOTES = TRUTH.sample(800, 100, seed=0).comparisons
 
 
 def notes_of(comparisons, K):
-    return fit(comparisons, K).report.notes
+    return fit(comparisons, K, predictor=False).report.notes
 
 
 def test_the_right_number_of_components_gives_no_note():
@@ -50,7 +50,7 @@ def test_nobody_left_to_learn_from_says_so():
     with pytest.raises(
         DataError, match="user_weight is 0 for all users: nobody is left to learn from"
     ):
-        fit(votes, 1)
+        fit(votes, 1, predictor=False)
 
 
 def test_people_without_weight_do_not_count_as_people():
@@ -58,7 +58,7 @@ def test_people_without_weight_do_not_count_as_people():
         ["u", "v", "v"], ["a", "b", "c"], ["b", "a", "a"], user_weight={"u": 0, "v": 1}
     )
     with pytest.raises(DataError, match="2 components cannot be distinguished by 1 users"):
-        fit(votes, 2)
+        fit(votes, 2, predictor=False)
 
 
 def test_weights_that_are_no_counts_any_more_are_refused():
@@ -67,4 +67,4 @@ def test_weights_that_are_no_counts_any_more_are_refused():
         DataError,
         match=r"weights add up to 9.01e[+]15 comparisons, of which at most 1e[+]10 can be learnt from",
     ):
-        fit(votes, 1)
+        fit(votes, 1, predictor=False)

@@ -60,9 +60,9 @@ def test_an_update_is_as_good_as_a_fresh_fit_in_fewer_passes(passes):
     for seed in range(3):
         truth = planted(seed)
         votes = truth.sample(600, 80, seed=seed).comparisons
-        old = mm.fit(votes.take_users(range(300)), 4)
+        old = mm.fit(votes.take_users(range(300)), 4, predictor=False)
         passes.clear()
-        fresh = mm.fit(votes, 4)
+        fresh = mm.fit(votes, 4, predictor=False)
         n_fresh = len(passes)
         passes.clear()
         updated = mm.update(old, votes)
@@ -77,13 +77,13 @@ def test_new_items_find_their_places():
     """Six of thirty items are unknown to the old model: after the update their places are as right as those of the others."""
     truth = planted(5)
     votes = truth.sample(600, 80, seed=5).comparisons
-    old = mm.fit(without_items(votes.take_users(range(300)), 6), 4)
+    old = mm.fit(without_items(votes.take_users(range(300)), 6), 4, predictor=False)
     assert old.n_items == 24
     updated = mm.update(old, votes)
     assert updated.items.tolist() == votes.items.tolist() == truth.items.tolist()
     assert updated.report.update.new_items == tuple(f"item{i:02d}" for i in range(6))
     match = match_components(updated.sigma, truth.sigma)
-    assert match.kendall.mean() <= 1.25 * error(mm.fit(votes, 4), truth) + 0.001
+    assert match.kendall.mean() <= 1.25 * error(mm.fit(votes, 4, predictor=False), truth) + 0.001
     assert np.abs(updated.sigma[match.found, :6] - truth.sigma[match.truth, :6]).mean() < 1
 
 
@@ -107,7 +107,7 @@ def test_numbers_and_text_are_the_same_item():
 def test_items_that_nobody_compares_any_more_stay_where_they_are():
     truth = planted(2, n_items=12, n_components=2)
     votes = truth.sample(200, 60, seed=2).comparisons
-    model = mm.fit(votes, 2)
+    model = mm.fit(votes, 2, predictor=False)
     updated = mm.update(model, without_items(votes, 3))
     assert updated.items.tolist() == model.items.tolist()
     gone = match_components(updated.sigma, model.sigma)
@@ -127,7 +127,9 @@ def test_a_model_that_is_right_stays_right():
 
 def test_new_votes_alone_count_where_they_alone_are_given():
     """The crowd turned its one taste around: the model follows the votes that it is given, not its memory."""
-    before = mm.fit(mm.M4.from_orders(["abcdef"], 0.3).sample(100, 30).comparisons, 1)
+    before = mm.fit(
+        mm.M4.from_orders(["abcdef"], 0.3).sample(100, 30).comparisons, 1, predictor=False
+    )
     after = mm.update(before, mm.M4.from_orders(["fedcba"], 0.3).sample(100, 30).comparisons)
     assert kendall(after.sigma[0], before.sigma[0]) == 1
 
@@ -135,7 +137,7 @@ def test_new_votes_alone_count_where_they_alone_are_given():
 def test_the_same_bytes_on_one_thread_and_on_two_and_for_any_order_of_rows():
     truth = planted(1, n_items=12, n_components=2)
     votes = truth.sample(150, 40, seed=1).comparisons
-    model = mm.fit(votes.take_users(range(80)), 2)
+    model = mm.fit(votes.take_users(range(80)), 2, predictor=False)
     table = votes.to_arrow()
     turned = mm.read_comparisons(table.take(np.arange(len(votes))[::-1]))
     first = dumps(mm.update(model, votes, n_jobs=1))
@@ -145,7 +147,7 @@ def test_the_same_bytes_on_one_thread_and_on_two_and_for_any_order_of_rows():
 
 def test_the_report_says_where_the_model_comes_from():
     votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
-    model = mm.fit(votes.take_users(range(40)), 2, seed=3)
+    model = mm.fit(votes.take_users(range(40)), 2, seed=3, predictor=False)
     report = mm.update(model, votes, seed=4).report
     assert (report.method, report.seed, report.n_users) == ("update", 4, 60)
     assert report.update == UpdateOrigin("spectral", 3, model.report.fingerprint, ())
@@ -156,13 +158,13 @@ def test_the_report_says_where_the_model_comes_from():
 def test_progress_is_told():
     votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
     told = []
-    mm.update(mm.fit(votes, 2), votes, progress=lambda *said: told.append(said))
+    mm.update(mm.fit(votes, 2, predictor=False), votes, progress=lambda *said: told.append(said))
     assert {step for step, _, _ in told} == {"burn in", "averaging"}
 
 
 def test_messages():
     votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
-    model = mm.fit(votes, 2)
+    model = mm.fit(votes, 2, predictor=False)
     with pytest.raises(OptionError, match="seed is -1"):
         mm.update(model, votes, seed=-1)
     lonely = mm.Comparisons.from_arrays(["u", "v", "v"], ["item00"] * 3, ["item01"] * 3)

@@ -24,6 +24,7 @@ from .infer.heldout.heldout_options import CompletionOptions as CompletionOption
 from .infer.heldout.heldout_options import ImportanceOptions as ImportanceOptions
 from .infer.heldout.heldout_options import LeftToRightOptions as LeftToRightOptions
 from .infer.next_pair import next_pair as next_pair
+from .infer.population_leaderboard import leaderboard as leaderboard
 from .infer.predict import predict as predict
 from .infer.priors.fitted_prior import fit_prior as fit_prior
 from .infer.rank_items import rank as rank
@@ -43,7 +44,10 @@ from .model.model_file import load as load
 from .model.model_file import save as save
 from .model.permutations import kendall as kendall
 from .model.permutations import match_components as match_components
+from .model.predictor import Predictor as Predictor
 from .model.random_model import random_model as random_model
+from .model.rankings_model import RankingsModel as RankingsModel
+from .model.utilities_model import UtilitiesModel as UtilitiesModel
 from .readers import read as read
 from .readers import read_battles as read_battles
 from .readers import read_bayesmallows as read_bayesmallows

@@ -123,7 +123,7 @@ def _learn(people: Comparisons, k: int, seed: int, n_jobs: int | None) -> Fitted
     """Fit without warnings: they would be about a part of the users."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        return fit(people, k, seed=seed, n_jobs=n_jobs)
+        return fit(people, k, predictor=False, seed=seed, n_jobs=n_jobs)
 
 
 def _judged(several: HeldOutRows, one: HeldOutRows, people: Comparisons, new: bool) -> AgainstOne:

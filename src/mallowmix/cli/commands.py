@@ -25,6 +25,7 @@ from mallowmix.cli.evaluate import evaluate_command
 from mallowmix.cli.fit import fit_command
 from mallowmix.cli.heldout import heldout_command
 from mallowmix.cli.intervals import intervals_command
+from mallowmix.cli.leaderboard import leaderboard_command
 from mallowmix.cli.next_pair import next_pair_command
 from mallowmix.cli.plot import plot_command
 from mallowmix.cli.predict import predict_command
@@ -54,6 +55,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help text
     "weights": weights_command,
     "predict": predict_command,
     "rank": rank_command,
+    "leaderboard": leaderboard_command,
     "next-pair": next_pair_command,
     "simulate": simulate_command,
     "separability": separability_command,

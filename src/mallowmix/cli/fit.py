@@ -16,7 +16,13 @@ from mallowmix.cli.engine_options import (
     Scheduler,
     opened_comparisons,
 )
-from mallowmix.cli.model_text import components_table, counted, model_values, sizes
+from mallowmix.cli.model_text import (
+    components_table,
+    counted,
+    model_values,
+    predictor_in_words,
+    sizes,
+)
 from mallowmix.cli.option_values import (
     Jobs,
     Json,
@@ -45,10 +51,9 @@ def fit_command(
             "--n-components",
             parser=count_or_auto,
             metavar="NUMBER|auto",
-            help="How many shared rankings to learn.",
-            show_default=False,
+            help="How many shared rankings to learn and show; predictions do not depend on it much.",
         ),
-    ],
+    ] = "auto",
     more: More = None,
     output: Annotated[
         Path | None,
@@ -138,6 +143,13 @@ def fit_command(
             show_default=False,
         ),
     ] = 1,
+    predictor: Annotated[
+        bool,
+        typer.Option(
+            "--predictor/--no-predictor",
+            help="Also learn what predicts people's answers best, or the components alone.",
+        ),
+    ] = True,
     calibrate: Annotated[
         bool,
         typer.Option(
@@ -174,7 +186,16 @@ def fit_command(
         opened_comparisons(votes, read, choice, n_jobs) as comparisons,
     ):
         model = _fitted(
-            comparisons, n_components, method, given, components, n_fits, seed, run, quiet
+            comparisons,
+            n_components,
+            method,
+            given,
+            components,
+            n_fits,
+            predictor,
+            seed,
+            run,
+            quiet,
         )
         if calibrate:
             model = calibrated(model, comparisons, seed, n_jobs, quiet)
@@ -202,6 +223,7 @@ def _fitted(
     given: dict[str, Any],
     components: str,
     n_fits: int,
+    predictor: bool,
     seed: int,
     engine: Any,
     quiet: bool,
@@ -217,6 +239,7 @@ def _fitted(
             method=options,
             components=components,  # type: ignore[arg-type]
             n_fits=n_fits,
+            predictor=predictor,
             seed=seed,
             engine=engine,
             progress=report,
@@ -234,6 +257,8 @@ def _print_result(
         echo(f"Why this many: {trace.choice_of_k}")
     echo("")
     screen().print(components_table(model, n_top))
+    if model.report.predictor is not None:
+        echo(f"\n{predictor_in_words(model.report.predictor)}")
     if model.report.calibration is not None:
         echo(f"\n{in_words(model)}")
     echo(f"\nWrote {target}. See it again with: mallowmix show {target}")

@@ -126,3 +126,13 @@ def _component_values(
         "items": [str(item) for item in row["items"]],
         "novel_pair": pair,
     }
+
+
+def predictor_in_words(trace: Any) -> str:
+    """How well held-out users are predicted, and by which models."""
+    names = "; ".join(each.name for each in trace.members)
+    return (
+        f"Predictions of {counted(trace.n_users, 'held-out user', 'held-out users')}: log-loss "
+        f"{trace.log_loss:.3f} per comparison, against {trace.one_ranking:.3f} for one ranking "
+        f"for all. By: {names}."
+    )

@@ -129,6 +129,7 @@ def _fitted_anew(
                 method=report.options or SpectralOptions(),
                 components=report.components,
                 n_fits=min(report.n_fits, _MOST_FITS),
+                predictor=False,
                 seed=seed,
                 n_jobs=n_jobs,
                 progress=progress,

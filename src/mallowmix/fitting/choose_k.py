@@ -121,6 +121,7 @@ class _Work:
                 self.users.take_users(who),
                 k,
                 method=SpectralOptions(refine=self.refine),
+                predictor=False,
                 seed=self.seed,
                 n_jobs=self.n_jobs,
             )

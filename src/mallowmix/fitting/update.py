@@ -13,7 +13,7 @@ from mallowmix.data.labels import Labels, as_labels, text_of
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning
-from mallowmix.learn.spectral.estimator import as_model, refine, new_fit_state
+from mallowmix.learn.spectral.estimator import as_model, new_fit_state, refine
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.variational_em import variational_em
 from mallowmix.model.fit_options import SpectralOptions

@@ -17,7 +17,7 @@ def warm() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dishes = load_dishes(n_users=200, per_user=60)
-        fit(dishes.comparisons, 2, method="projections")
+        fit(dishes.comparisons, 2, method="projections", predictor=False)
         model = fit(dishes.comparisons, 2)
         weights(model, dishes.comparisons)
         weights(model, dishes.comparisons, estimate="map")

@@ -1,8 +1,10 @@
 """Rankings of all items by how likely each wins against another, for users or the population."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine, make_blocks, map_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
@@ -10,10 +12,17 @@ from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import check_at_least
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.gibbs_draws import check_level, draw, pieces, without_spam
+from mallowmix.infer.pooled_ranking import (
+    pooled_population_rates,
+    pooled_position_draws,
+    pooled_win_rates,
+)
 from mallowmix.infer.predict import POPULATION
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.infer.user_results import UserRankings
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.fitted_model import FittedModel
+from mallowmix.model.predictor import Predictor
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array
 
@@ -68,18 +77,56 @@ def rank(
     check_at_least("n_draws", n_draws, 10)
     if n_top is not None:
         check_at_least("n_top", n_top, 1)
-    members = [(each, _win_rates(each, model.n_items)) for each in prepare_members(model)]
     if comparisons is None:
-        wins = np.mean([each.prior_mean @ rates for each, rates in members], axis=0)[None]
+        wins = _population_rates(model)[None]
         at = _positions(wins).astype(np.int64)
         return UserRankings(POPULATION, model.items, wins, at, at, n_top)
     data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)
-    broadcast = (members, level, max(10, -(-n_draws // len(members))), as_key(seed))
     with using(engine, n_jobs) as run:
-        parts = run.map(_rank, make_blocks(data), broadcast)
+        if isinstance(model, FittedModel) and model.predictor is not None:
+            sent = (model.predictor, level, n_draws, seed)
+            parts = run.map(_rank_pooled, make_blocks(data), sent)
+        else:
+            members = _members(model)
+            n_each = max(10, -(-n_draws // len(members)))
+            parts = run.map(_rank, make_blocks(data), (members, level, n_each, as_key(seed)))
     found = np.concatenate([np.empty((0, 3, model.n_items)), *parts])
     low, high = found[:, 1].astype(np.int64), found[:, 2].astype(np.int64)
     return UserRankings(data.users, model.items, found[:, 0], low, high, n_top, data.frame_kind)
+
+
+def _members(model: ComponentModel) -> list[tuple[PreparedModel, Array]]:
+    """The members of the ensemble, each with its components' win rates (K, Q)."""
+    return [(each, _win_rates(each, model.n_items)) for each in prepare_members(model)]
+
+
+def _population_rates(model: ComponentModel) -> Array:
+    """(Q,) the win rate of each item for a user without comparisons."""
+    if isinstance(model, FittedModel) and model.predictor is not None:
+        return pooled_population_rates(model.predictor)
+    return np.mean([each.prior_mean @ rates for each, rates in _members(model)], axis=0)
+
+
+@map_step("rank items by the pool")
+def _rank_pooled(block: Block, broadcast: tuple[Predictor, float, int, int]) -> Array:
+    """(M, 3, Q) mean win probabilities of all users, and the ends of each item's positions."""
+    predictor, level, n_draws, seed = broadcast
+    parts = [np.empty((0, 3, block.n_items))]
+    for _, piece in pieces(block):
+        draws = pooled_position_draws(piece, predictor, n_draws, seed)
+        parts.append(_with_ends(pooled_win_rates(piece, predictor), draws, level))
+    return np.concatenate(parts)
+
+
+def _with_ends(means: Array, draws: Sequence[NDArray[Any]], level: float) -> Array:
+    """(M, 3, Q) the means, and the range of each item's positions: it holds the item's own."""
+    own = _positions(means)
+    out = np.stack([means, own, own], axis=1)
+    for m, positions in enumerate(draws):
+        low = np.quantile(positions, (1 - level) / 2, axis=0, method="lower")
+        high = np.quantile(positions, (1 + level) / 2, axis=0, method="higher")
+        out[m, 1:] = np.minimum(low, own[m]), np.maximum(high, own[m])
+    return out
 
 
 @map_step("rank items")
@@ -91,19 +138,15 @@ def _rank(
     means = np.mean(
         [fold_in(block, prepared)[0] @ rates for prepared, rates in fits], axis=0
     )  # (M, Q)
-    out = np.stack(
-        [means, *[_positions(means)] * 2], axis=1
-    )  # an interval holds the item's own position
+    parts = [np.empty((0, 3, block.n_items))]
     for first, part in pieces(block):
         # (users, S, Q) each
         wins = [_drawn_wins(part, prepared, rates, n_draws, key) for prepared, rates in fits]
-        for m in range(part.n_users):
-            positions = np.concatenate([_positions(each[m]) for each in wins])
-            low = np.quantile(positions, (1 - level) / 2, axis=0, method="lower")
-            high = np.quantile(positions, (1 + level) / 2, axis=0, method="higher")
-            _, own, _ = out[first + m]
-            out[first + m, 1:] = np.minimum(low, own), np.maximum(high, own)
-    return out
+        draws = [
+            np.concatenate([_positions(each[m]) for each in wins]) for m in range(part.n_users)
+        ]
+        parts.append(_with_ends(means[first : first + part.n_users], draws, level))
+    return np.concatenate(parts)
 
 
 def _drawn_wins(

@@ -100,6 +100,7 @@ class PlantedPopulation:
                 self.sample.comparisons,
                 self.truth.n_components,
                 method=method,
+                predictor=False,
                 seed=self.seed,
                 n_jobs=self.n_jobs,
                 progress=self.progress,

@@ -68,5 +68,11 @@ def fit_quietly(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
         return fit(
-            data, n_components, method=method, components=components, n_fits=n_fits, seed=seed
+            data,
+            n_components,
+            method=method,
+            components=components,
+            n_fits=n_fits,
+            predictor=False,
+            seed=seed,
         )

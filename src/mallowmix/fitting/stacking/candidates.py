@@ -15,7 +15,7 @@ from mallowmix.infer.pooled_prediction import (
     mixed_membership_probabilities,
 )
 from mallowmix.infer.prepared_model import prepare_components
-from mallowmix.learn.rankings.rankings_em import FIRST_ERROR_RATE, fit_rankings
+from mallowmix.learn.rankings.rankings_em import FIRST_ERROR_RATE, fit_personal_rankings
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_em import UtilitiesRound, first_parameters, utilities_path
 from mallowmix.learn.utilities.utilities_pass import UtilitiesParameters
@@ -155,7 +155,7 @@ def rankings_candidate(
         sigma = np.argsort(order, axis=1).astype(np.int32)
         phi = np.full(start.n_components, _FIRST_PHI)
         first = RankingsModel(sigma, phi, start.shares, FIRST_ERROR_RATE, items)
-        return fit_rankings(blocks, first, engine, seed=seed)
+        return fit_personal_rankings(blocks, first, engine, seed=seed)
 
     models = [learnt(fold.blocks, start) for fold, start in zip(folds, starts, strict=True)]
     found = tuple(_predicted(fold, model) for fold, model in zip(folds, models, strict=True))

@@ -29,11 +29,6 @@ class HeldOut(NamedTuple):
     category: NDArray[np.int64]
     counts: Array
 
-    @property
-    def n_users(self) -> int:
-        """How many users have something hidden."""
-        return int(np.count_nonzero(np.diff(self.queries.starts)))
-
 
 class Fold(NamedTuple):
     """Users who learn, in blocks, and users who judge."""

@@ -34,9 +34,9 @@ LEAST_USERS = 6
 MOST_ITEMS = 600  # a covariance of all items is learnt
 Categories: TypeAlias = NDArray[np.int64]
 _COMPONENTS = (1, 3, 8)
-_MOST_WORK = 3e8  # K Σ q³, a pass of EM, beyond the first member
+_MOST_WORK = 1e8  # K² Σ q³ over users with q items: beyond it, one component alone
 _MOST_RANKING_WORK = 2.5e7  # users · Q², a sweep
-_TOWARDS_EQUAL, _TOWARDS_COMMON = 2.0, 6.0  # users
+_TOWARDS_EQUAL, _TOWARDS_COMMON = 1.0, 3.0  # users
 _MANY_SCORES = 300.0  # held-out users: from so many on a member must add something to stay,
 _LEAST_GAIN = 0.0005  # namely this much in some category;
 _SURE_LOSS = 0.002  # with fewer it goes only if the others are better without it by this much
@@ -124,7 +124,7 @@ def _components(users: Comparisons) -> list[int]:
     )
     work = float((np.bincount(seen // Q, minlength=users.n_users).astype(np.float64) ** 3).sum())
     return [
-        K for K in _COMPONENTS if K == 1 or (K * work <= _MOST_WORK and users.n_users >= 10 * K)
+        K for K in _COMPONENTS if K == 1 or (K * K * work <= _MOST_WORK and users.n_users >= 10 * K)
     ]
 
 
@@ -185,7 +185,7 @@ def _trace(
         log_loss=float(-(counts @ np.log(pool)) / total),
         one_ranking=_one_ranking(folds),
         members=scores,
-        n_users=sum(fold.held_out.n_users for fold in folds),
+        n_users=round(sum(fold.held_out.counts.sum() for fold in folds)),
     )
 
 

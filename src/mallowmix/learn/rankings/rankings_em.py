@@ -30,7 +30,7 @@ _FORGET = (
 )
 
 
-def fit_rankings(
+def fit_personal_rankings(
     blocks: Sequence[Any],
     start: RankingsModel,
     engine: Engine,

@@ -119,6 +119,7 @@ class FittedSystems:
                 self.k,
                 method=self._options,
                 components=components,
+                predictor=False,
                 n_jobs=self.request.n_jobs,
                 progress=self.request.progress,
             )

@@ -134,7 +134,14 @@ def _learn_m4(train: RatingColumns, k: int, request: Request) -> FittedModel:
     comparisons = capped(comparisons_from_ratings(*train), _USER_CAP)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        return fit(comparisons, k, n_fits=_N_FITS, n_jobs=request.n_jobs, progress=request.progress)
+        return fit(
+            comparisons,
+            k,
+            n_fits=_N_FITS,
+            predictor=False,
+            n_jobs=request.n_jobs,
+            progress=request.progress,
+        )
 
 
 def _without_dispersion(model: FittedModel) -> FittedModel:
