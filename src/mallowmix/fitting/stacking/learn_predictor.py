@@ -37,6 +37,7 @@ _COMPONENTS = (1, 3, 8)
 _MOST_WORK = 1e8  # K² Σ q³ over users with q items: beyond it, one component alone
 _MOST_RANKING_WORK = 2.5e7  # users · Q², a sweep
 _TOWARDS_EQUAL, _TOWARDS_COMMON = 1.0, 3.0  # users
+_USERS_PER_COMPONENT = 25
 _MANY_SCORES = 300.0  # held-out users: from so many on a member must add something to stay,
 _LEAST_GAIN = 0.0005  # namely this much in some category;
 _SURE_LOSS = 0.002  # with fewer it goes only if the others are better without it by this much
@@ -124,7 +125,9 @@ def _components(users: Comparisons) -> list[int]:
     )
     work = float((np.bincount(seen // Q, minlength=users.n_users).astype(np.float64) ** 3).sum())
     return [
-        K for K in _COMPONENTS if K == 1 or (K * K * work <= _MOST_WORK and users.n_users >= 10 * K)
+        K
+        for K in _COMPONENTS
+        if K == 1 or (K * K * work <= _MOST_WORK and users.n_users >= _USERS_PER_COMPONENT * K)
     ]
 
 

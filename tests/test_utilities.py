@@ -1,0 +1,170 @@
+"""Gaussian utilities: Laplace against quadrature, EM against planted parameters."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mallowmix as mm
+from mallowmix.engine import Block, ThreadEngine
+from mallowmix.infer.pair_queries import Queries, query_categories
+from mallowmix.infer.utilities_posterior import utilities_posterior, utilities_probabilities
+from mallowmix.learn.utilities.initial_means import initial_means
+from mallowmix.learn.utilities.utilities_em import first_parameters, utilities_path
+from mallowmix.numerics.laplace import posterior_mode
+
+
+def block_of(users: list[list[tuple[int, int]]], Q: int) -> Block:
+    """Users' answers as (winner, loser) in a block."""
+    starts = np.r_[0, np.cumsum([len(rows) for rows in users])].astype(np.int64)
+    pair = np.array([i * Q + j for rows in users for i, j in rows], np.int32)
+    return Block(0, Q, starts, pair, np.ones(len(pair)), np.ones(len(users)))
+
+
+def quadrature(answers, mean, S, n=41, width=5.0):
+    """Evidence, posterior mean and covariance of u by a grid over whitened coordinates."""
+    q = len(mean)
+    root = np.linalg.cholesky(S)
+    axis = np.linspace(-width, width, n)
+    z = np.array(list(itertools.product(axis, repeat=q)))
+    u = mean + z @ root.T
+    log_p = -0.5 * (z**2).sum(axis=1) - q / 2 * np.log(2 * np.pi) + q * np.log(axis[1] - axis[0])
+    for i, j in answers:
+        log_p = log_p - np.log1p(np.exp(-(u[:, i] - u[:, j])))
+    weight = np.exp(log_p)
+    total = weight.sum()
+    centre = weight @ u / total
+    spread = (u - centre).T @ ((u - centre) * (weight / total)[:, None])
+    return np.log(total), centre, spread, u, weight / total
+
+
+ANSWERS = [(0, 1), (0, 2), (1, 2), (0, 1), (2, 1)]
+MEAN = np.array([0.3, -0.2, 0.1])
+S = np.array([[0.8, 0.2, 0.1], [0.2, 0.6, 0.0], [0.1, 0.0, 0.9]])
+
+
+def test_laplace_against_quadrature():
+    winner, loser = np.array(ANSWERS).T
+    offset = MEAN[winner] - MEAN[loser]
+    a, g, W, evidence = posterior_mode(winner, loser, np.ones(len(ANSWERS)), offset, S, np.zeros(3))
+    exact, centre, spread, _, _ = quadrature(ANSWERS, MEAN, S)
+    assert np.abs(a - g).max() < 1e-4  # the mode's equation
+    assert abs(evidence - exact) < 0.04  # Laplace is a little low
+    assert np.abs(MEAN + S @ a - centre).max() < 0.05
+    assert np.abs(S - S @ W @ S - spread).max() < 0.06
+
+
+def test_predictions_against_quadrature():
+    model = mm.UtilitiesModel(MEAN[None], S, [1.0], [0, 1, 2])
+    block = block_of([ANSWERS], 3)
+    codes = np.array([0 * 3 + 1, 1 * 3 + 2, 2 * 3 + 0])
+    found = utilities_probabilities(block, model, Queries.same_for_all(1, codes))
+    _, _, _, u, weight = quadrature(ANSWERS, MEAN, S)
+    for p, code in zip(found, codes, strict=True):
+        exact = weight @ (1 / (1 + np.exp(u[:, code % 3] - u[:, code // 3])))
+        assert abs(p - exact) < 0.015
+
+
+def test_components_are_weighed_by_their_evidence():
+    means = np.array([[1.0, 0.0, -1.0], [-1.0, 0.0, 1.0]])
+    model = mm.UtilitiesModel(means, S, [0.4, 0.6], [0, 1, 2])
+    found = utilities_posterior(block_of([ANSWERS], 3), model)
+    log_joint = [
+        np.log(share) + quadrature(ANSWERS, mean, S)[0]
+        for share, mean in zip(model.shares, means, strict=True)
+    ]
+    exact = np.exp(log_joint - np.max(log_joint))
+    assert np.abs(found.shares[0] - exact / exact.sum()).max() < 0.03
+
+
+def test_a_user_without_answers_is_the_population():
+    model = mm.UtilitiesModel([[1.0, 0.0, -1.0]], S, [1.0], [0, 1, 2])
+    codes = np.arange(9)[[1, 2, 5]]
+    found = utilities_probabilities(block_of([[]], 3), model, Queries.same_for_all(1, codes))
+    assert np.allclose(found, model.population_probabilities().ravel()[codes])
+
+
+def test_both_orders_of_a_pair_add_up_to_one():
+    model = mm.UtilitiesModel([[1.0, 0.0, -1.0], [0, 2, 0]], S, [0.5, 0.5], [0, 1, 2])
+    block = block_of([ANSWERS, [(2, 0)]], 3)
+    forth = utilities_probabilities(block, model, Queries.same_for_all(2, np.array([1, 2, 5])))
+    back = utilities_probabilities(block, model, Queries.same_for_all(2, np.array([3, 6, 7])))
+    assert np.allclose(forth + back, 1)
+
+
+def draw_users(random, means, covariance, shares, n_users, n_answers):
+    Q = means.shape[1]
+    root = np.linalg.cholesky(covariance)
+    users = []
+    for _ in range(n_users):
+        u = means[random.choice(len(shares), p=shares)] + root @ random.standard_normal(Q)
+        first = random.integers(Q, size=n_answers)
+        second = (first + random.integers(1, Q, size=n_answers)) % Q
+        wins = random.random(n_answers) < 1 / (1 + np.exp(u[second] - u[first]))
+        users.append([(i, j) if w else (j, i) for i, j, w in zip(first, second, wins, strict=True)])
+    return users
+
+
+@pytest.fixture(scope="module")
+def planted():
+    random = np.random.default_rng(3)
+    mean = np.array([[1.0, 0.5, 0.2, -0.2, -0.5, -1.0]])
+    covariance = 0.7 * np.eye(6) + 0.6 * np.outer([1, -1, 1, -1, 1, -1], [1, -1, 1, -1, 1, -1])
+    return mean, covariance, block_of(draw_users(random, mean, covariance, [1.0], 700, 120), 6)
+
+
+def test_the_likelihood_never_falls(planted):
+    _, _, block = planted
+    start = first_parameters(initial_means([block], 6, 2, 0))
+    path = utilities_path(
+        [block], start, ThreadEngine(1), max_rounds=8, shrinkage=0.0, speed_up=False
+    )
+    evidence = [each.evidence for each in path]
+    assert np.diff(evidence).min() > -1e-3 * abs(evidence[0])
+    assert evidence[-1] > evidence[0]
+
+
+def test_planted_utilities_are_found(planted):
+    """A constant added to all items means nothing, so differences of pairs are compared.
+
+    Laplace's approximation makes variances too small where answers are few: with 120 answers about 6
+    items by an eighth, with 30 by a third.
+    """
+    mean, covariance, block = planted
+    start = first_parameters(initial_means([block], 6, 1, 0))
+    *_, last = utilities_path([block], start, ThreadEngine(1), max_rounds=12, shrinkage=0.0)
+    found = mm.UtilitiesModel(last.parameters.means, last.parameters.covariance, [1.0], range(6))
+    truth = mm.UtilitiesModel(mean, covariance, [1.0], range(6))
+    assert np.abs(found.means - found.means.mean() - mean).max() < 0.2
+    upper = np.triu_indices(6, 1)
+    ratio = found.pair_variances()[upper] / truth.pair_variances()[upper]
+    assert ratio.min() > 0.75 and ratio.max() < 1.25
+
+
+def test_labels_play_no_part(planted):
+    _, _, block = planted
+    order = np.array([3, 0, 5, 1, 4, 2])  # item i becomes order[i]
+    first, second = block.pair // 6, block.pair % 6
+    moved = Block(
+        0, 6, block.starts, (order[first] * 6 + order[second]).astype(np.int32), block.weight,
+        block.user_weight,
+    )  # fmt: skip
+    results = []
+    for each in (block, moved):
+        start = first_parameters(initial_means([each], 6, 1, 0))
+        *_, last = utilities_path([each], start, ThreadEngine(1), max_rounds=4)
+        results.append(last.parameters)
+    assert np.allclose(results[0].means[0], results[1].means[0][order], atol=1e-5)
+    moved_back = results[1].covariance[np.ix_(order, order)]
+    assert np.allclose(results[0].covariance, moved_back, atol=1e-5)
+
+
+def test_how_many_items_were_compared_before():
+    block = block_of([[(0, 1), (1, 2)], []], 5)
+    queries = Queries(np.array([0, 3, 4]), np.array([0 * 5 + 2, 0 * 5 + 3, 3 * 5 + 4, 0 * 5 + 1]))
+    assert query_categories(block, queries).tolist() == [2, 1, 0, 0]
+
+
+def test_wrong_shapes_are_refused():
+    with pytest.raises(mm.errors.DataError, match="covariance of the utilities must be finite"):
+        mm.UtilitiesModel([[0.0, 1.0]], np.eye(3), [1.0], "ab")
