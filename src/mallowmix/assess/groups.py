@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from mallowmix.assess.user_attributes import read_attributes
-from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.errors import (
     DataError,
     DataWarning,
@@ -86,7 +86,7 @@ class Groups:
 
 def compare_groups(
     model: AnyModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     attributes: Any,
     *,
     by: str | Sequence[str] | None = None,
@@ -105,7 +105,7 @@ def compare_groups(
     Parameters
     ----------
     model : AnyModel
-    comparisons : Comparisons
+    comparisons : Comparisons, or whatever `read_comparisons` takes
     attributes : path, dataframe, or mapping of columns
         A table with one row for each user (.csv, .tsv, .parquet, a dataframe, a mapping).
     by : str or sequence of str, optional
@@ -143,6 +143,7 @@ def compare_groups(
     >>> print(found.words())
     spicy: its groups differ (p = 0.01 after correction, 2 groups, 600 people).
     """
+    comparisons = as_comparisons(comparisons)
     check_level(level)
     check_at_least("n_permutations", n_permutations, 19)
     values = read_attributes(attributes, comparisons.users, user=user)

@@ -16,6 +16,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.errors import DataWarning
 from mallowmix.readers.reading import Reading
+from mallowmix.readers.source import read
 
 _QUANTILES = {"10 %": 0.1, "25 %": 0.25, "50 %": 0.5, "75 %": 0.75, "90 %": 0.9}
 _BUSY = 0.1  # the part of users, the busiest, whose part of all comparisons is reported
@@ -96,13 +97,13 @@ class DataReport:
         return asdict(self)
 
 
-def check(comparisons: Comparisons | Reading, n_components: int | None = None) -> DataReport:
+def check(comparisons: Any, n_components: int | None = None) -> DataReport:
     """Report sizes, warnings and advice for a set of comparisons.
 
     Parameters
     ----------
-    comparisons : Comparisons or Reading
-        From `read_comparisons`; from `read` the report also has ties and position bias.
+    comparisons : Comparisons, Reading, or whatever `read` takes
+        From `read`, or read by it, the report also has ties and position bias.
     n_components : int, optional
         K: the report then says whether this data can support so many.
 
@@ -115,7 +116,7 @@ def check(comparisons: Comparisons | Reading, n_components: int | None = None) -
     --------
     >>> import mallowmix as mm
     >>> rows = [("ann", "tea", "coffee"), ("ann", "tea", "milk"), ("bob", "coffee", "tea")]
-    >>> report = mm.check(mm.read_comparisons(rows))
+    >>> report = mm.check(rows)
     >>> report.n_users, report.pairs_seen, report.pairs_possible
     (2, 2, 3)
     >>> report.users_below_two
@@ -123,8 +124,9 @@ def check(comparisons: Comparisons | Reading, n_components: int | None = None) -
     >>> report.never_win
     ['milk']
     """
-    reading = comparisons if isinstance(comparisons, Reading) else None
-    data = comparisons.comparisons if isinstance(comparisons, Reading) else comparisons
+    given = comparisons if isinstance(comparisons, Comparisons | Reading) else read(comparisons)
+    reading = given if isinstance(given, Reading) else None
+    data = given.comparisons if isinstance(given, Reading) else given
     position = position_bias(reading) if reading else None
     support = support_for(data, n_components) if n_components is not None else None
     concerns = concerns_of(_limits(data), position, support)

@@ -16,6 +16,7 @@ import numpy as np
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import SplitBy, check_given, split_comparisons
 from mallowmix.engine import Block, make_blocks, parallel_map
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.errors import DataError, MallowmixWarning, Option, check_at_least, check_choice
 from mallowmix.fitting.fit import fit
 from mallowmix.infer.heldout.completion import predicted, split_block_rows
@@ -42,7 +43,7 @@ _LEAST, _SURE = (0.0005, 1.0)
 
 def calibrate(
     model: AnyModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     *,
     split: SplitBy | Literal["auto"] = "auto",
     given: float = 0.5,
@@ -58,7 +59,7 @@ def calibrate(
     ----------
     model : FittedModel or M4
         The model to calibrate.
-    comparisons : Comparisons
+    comparisons : Comparisons, or whatever `read_comparisons` takes
         Of users whom the model has not seen. If they are the very data that it was fitted to, a
         model is fitted in the same way to two thirds of the users, and its calibration on the
         others is taken.
@@ -88,6 +89,7 @@ def calibrate(
     >>> mm.calibrate(dishes.model, dishes.comparisons).calibration.spam_share
     0.0
     """
+    comparisons = as_comparisons(comparisons)
     check_choice("split", split, ("auto", "comparisons", "items"))
     check_at_least("max_users", max_users, 1)
     check_given(given)

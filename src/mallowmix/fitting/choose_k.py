@@ -13,6 +13,7 @@ from mallowmix.checks import warn_about
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users, split_users
 from mallowmix.engine import ThreadEngine, make_blocks
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.errors import MallowmixWarning, Option, OptionError, check_at_least, shown_value
 from mallowmix.fitting.fit import fit
 from mallowmix.fitting.k_choice import Choice, KRow
@@ -32,7 +33,7 @@ _LEAST_USERS = 8  # fewer cannot be split into folds and halves
 
 
 def choose_k(
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     ks: Iterable[int] = range(1, 9),
     *,
     n_folds: int = 3,
@@ -45,7 +46,7 @@ def choose_k(
 
     Parameters
     ----------
-    comparisons : Comparisons
+    comparisons : Comparisons, or whatever `read_comparisons` takes
         The data.
     ks : iterable of int
         The numbers to try, as far as users and items allow; one component is always tried too.
@@ -77,6 +78,7 @@ def choose_k(
     >>> mm.choose_k(data).reason
     'cannot tell: 6 people are too few to learn from some and test on others.'
     """
+    comparisons = as_comparisons(comparisons)
     wanted = _checked(ks, n_folds)
     seed = int(as_key(seed))
     warn_about(comparisons, stacklevel=3)

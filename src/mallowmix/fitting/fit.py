@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from mallowmix.checks import warn_about
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.selection import EngineName, make_engine
 from mallowmix.errors import (
@@ -39,7 +40,7 @@ Data: TypeAlias = Comparisons | StoredComparisons
 
 
 def fit(
-    comparisons: Data,
+    comparisons: ComparisonsLike,
     n_components: int | Literal["auto"] = "auto",
     *,
     method: MethodName | FitOptions = "spectral",
@@ -95,6 +96,7 @@ def fit(
     >>> model.sigma.shape
     (3, 16)
     """
+    comparisons = as_comparisons(comparisons)
     options = as_options(method)
     check_choice("components", components, ("mallows", "bradley-terry"))
     check_at_least("n_fits", n_fits, 1)

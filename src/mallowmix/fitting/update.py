@@ -11,6 +11,7 @@ from mallowmix.checks import warn_about
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, text_of
 from mallowmix.engine import Engine, make_blocks
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning
 from mallowmix.learn.spectral.estimator import as_model, new_fit_state, refine
@@ -31,7 +32,7 @@ _MIN_BURN_IN = 2
 
 def update(
     model: AnyModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     *,
     seed: int = 0,
     n_jobs: int | None = None,
@@ -48,7 +49,7 @@ def update(
     ----------
     model : FittedModel or M4
         From `fit`, `load`, or an earlier `update`.
-    comparisons : Comparisons
+    comparisons : Comparisons, or whatever `read_comparisons` takes
         All that should count. A model holds rankings, not comparisons: pass old and new ones
         together if both should count, the new ones alone if the old are out of date.
     seed, n_jobs, engine, progress
@@ -67,6 +68,7 @@ def update(
     >>> model.report.method
     'update'
     """
+    comparisons = as_comparisons(comparisons)
     fitted, seed = as_fitted(model), int(as_key(seed))
     warn_about(comparisons, stacklevel=3)
     grown, new = with_new_items(fitted.m4, comparisons.items)

@@ -16,6 +16,7 @@ from scipy.special import xlogy
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import make_blocks
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.errors import DataError, check_at_least
 from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.prepared_model import prepare
@@ -56,7 +57,7 @@ class Question:
 
 def next_pair(
     model: ComponentModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     *,
     n_best: int = 1,
     n_draws: int = 200,
@@ -73,7 +74,7 @@ def next_pair(
     ----------
     model : FittedModel or M4
         The model.
-    comparisons : Comparisons
+    comparisons : Comparisons, or whatever `read_comparisons` takes
         Those of one user so far (``comparisons.of("u17")``); may be empty, with that user.
     n_best : int
         How many questions at most.
@@ -99,6 +100,7 @@ def next_pair(
     >>> [question.information > 0 for question in mm.next_pair(dishes.model, one, n_best=2)]
     [True, True]
     """
+    comparisons = as_comparisons(comparisons)
     check_at_least("n_best", n_best, 1)
     check_at_least("n_draws", n_draws, 2)
     if comparisons.n_users != 1:

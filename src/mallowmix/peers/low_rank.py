@@ -28,11 +28,12 @@ from mallowmix.model.pair_model import Pairs
 from mallowmix.numerics.randomness import Step, child_seed, generator
 from mallowmix.peers.component_mixture import pair_numbers
 from mallowmix.peers.logistic_bound import sums_of_pairs, user_posteriors
-from mallowmix.peers.validation import Trial, best, trial
+from mallowmix.peers.validation import Trial, loss, trial
 from mallowmix.typing import Array
 
 _START = Step.LOW_RANK
-_MOST_PENALTY = 10_000.0  # beyond which coordinates are as good as none
+# how far the grids of rank, penalty, likelihood weight and precision grow
+_LIMITS = ((1, 32), (0.25, 4096.0), (0.015, 1.0), (0.06, 16.0))
 _INNER = 25  # rounds of (u, ξ) when someone is placed
 
 
@@ -85,11 +86,11 @@ class LowRank:
     ranks : sequence of int
         Candidates for the length of u.
     penalties : sequence of float
-        Candidates for the precision of v's prior; the search goes on upwards where the largest of
-        several is best.
+        Candidates for the precision of v's prior.
     likelihood_weights, precision : sequence of float
-        Candidates for the inference of a user (`UserCalibration`). All are chosen on a third of the
-        training users after learning from the others; `n_components` plays no part.
+        Candidates for the inference of a user (`UserCalibration`). All four are chosen together, on
+        a third of the training users after learning from the others; where the best lies at the
+        edge of several candidates, the search goes on beyond it. `n_components` plays no part.
     n_fits : int
         Fits that predictions are averaged over; all but the first learn from half of each user's
         comparisons.
@@ -135,42 +136,32 @@ class LowRank:
         return FittedLowRank(data.items, fits, calibration, settings)
 
     def chosen(self, data: Comparisons, seed: int) -> tuple[int, float, UserCalibration]:
-        """Rank and penalty, then the calibration of users."""
-        calibrations = [
-            UserCalibration(*pair) for pair in product(self.likelihood_weights, self.precision)
-        ]
-        if len(self.ranks) == len(self.penalties) == len(calibrations) == 1:
-            return self.ranks[0], self.penalties[0], calibrations[0]
+        """All settings together: the best of the grid, which grows where the best is at its edge."""
+        ranks, penalties = sorted(self.ranks), sorted(self.penalties)
+        weights, precisions = sorted(self.likelihood_weights), sorted(self.precision)
+        grids: list[list[Any]] = [ranks, penalties, weights, precisions]
+        free = [len(grid) > 1 for grid in grids]
+        if not any(free):
+            return ranks[0], penalties[0], UserCalibration(weights[0], precisions[0])
         held, seen = trial(data, seed), {}
-        rank, penalty = self._searched(held, seen, seed)
+        losses: dict[tuple[Any, ...], float] = {}
+        while True:
+            for setting in product(*grids):
+                if setting not in losses:
+                    losses[setting] = self._loss(held, seen, setting, seed)
+            best = min(losses, key=lambda each: (np.nan_to_num(losses[each], nan=np.inf), each))
+            if not _grown(grids, free, best):
+                break
+        rank, penalty, weight, precision = best
+        return rank, penalty, UserCalibration(weight, precision)
+
+    def _loss(
+        self, held: Trial, seen: dict[Any, FittedLowRank], setting: tuple[Any, ...], seed: int
+    ) -> float:
+        rank, penalty, weight, precision = setting
         W = self._tried(held, seen, rank, penalty, seed).fits
-        return (
-            rank,
-            penalty,
-            best(
-                calibrations,
-                lambda calibration: FittedLowRank(data.items, W, calibration),
-                *held[1:],
-            ),
-        )
-
-    def _searched(
-        self, held: Trial, seen: dict[Any, FittedLowRank], seed: int
-    ) -> tuple[int, float]:
-        """Rank at the first penalty, then the penalty at that rank, upwards while that is best."""
-
-        def rank_at(penalty: float) -> int:
-            return best(self.ranks, lambda r: self._tried(held, seen, r, penalty, seed), *held[1:])
-
-        def penalty_at(rank: int, penalties: Sequence[float]) -> float:
-            return best(penalties, lambda p: self._tried(held, seen, rank, p, seed), *held[1:])
-
-        rank = rank_at(self.penalties[0])
-        penalty, most = penalty_at(rank, self.penalties), max(self.penalties)
-        while len(self.penalties) > 1 and penalty == most < _MOST_PENALTY:
-            rank, most = rank_at(penalty), 4 * penalty
-            penalty = penalty_at(rank, (penalty, most))
-        return rank, penalty
+        calibration = UserCalibration(weight, precision)
+        return loss(FittedLowRank(held.train.items, W, calibration), *held[1:])
 
     def _tried(
         self, held: Trial, seen: dict[Any, FittedLowRank], rank: int, penalty: float, seed: int
@@ -203,6 +194,20 @@ class LowRank:
                 bounds.append(float(bound - 0.5 * np.sum(ridge * W**2)))
             W = _m_step(curve, pull, ridge)
         return W
+
+
+def _grown(grids: list[list[Any]], free: list[bool], best: tuple[Any, ...]) -> bool:
+    """Add a value beyond each edge where the best setting lies, within limits; whether any was."""
+    grown = False
+    for grid, may_grow, value, (low, high) in zip(grids, free, best, _LIMITS, strict=True):
+        more, less = value * 2, value // 2 if isinstance(value, int) else value / 2
+        if may_grow and value == grid[-1] and more <= high:
+            grid.append(more)
+            grown = True
+        elif may_grow and value == grid[0] and less >= low:
+            grid.insert(0, less)
+            grown = True
+    return grown
 
 
 def _m_step(curve: Array, pull: Array, ridge: Array) -> Array:

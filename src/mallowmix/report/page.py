@@ -7,8 +7,8 @@ from typing import Any
 
 from mallowmix._version import __version__
 from mallowmix.data.atomic_write import replacing
-from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.text import printable
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.errors import FileError
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.report import data_limits as limits
@@ -51,7 +51,7 @@ class Report:
 
 def make_report(
     model: AnyModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     *,
     title: str = _TITLE,
     n_replicates: int = 40,
@@ -68,7 +68,7 @@ def make_report(
     ----------
     model : M4 or FittedModel
         What was learnt.
-    comparisons : Comparisons
+    comparisons : Comparisons, or whatever `read_comparisons` takes
         Those that the model was learnt from.
     title : str
         The heading of the page.
@@ -108,7 +108,7 @@ def make_report(
     _template()  # what is missing is better said before the work than after it
     found = compute_contents(
         model,
-        comparisons,
+        as_comparisons(comparisons),
         n_replicates=n_replicates,
         choose_k=choose_k,
         refit=refit,

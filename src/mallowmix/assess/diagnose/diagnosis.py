@@ -22,6 +22,7 @@ from mallowmix.assess.simulated_error import ExpectedError, expected_error
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.text import list_of
 from mallowmix.engine import ThreadEngine, make_blocks
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.errors import check_at_least
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from mallowmix.model.fitted_model import AnyModel, as_fitted
@@ -113,7 +114,7 @@ class Diagnosis:
 
 def diagnose(
     model: AnyModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     *,
     held_out: Comparisons | None = None,
     n_simulations: int = 5,
@@ -127,7 +128,7 @@ def diagnose(
     Parameters
     ----------
     model : AnyModel
-    comparisons : Comparisons
+    comparisons : Comparisons, or whatever `read_comparisons` takes
         Those that the model was learnt from.
     held_out : Comparisons, optional
         Comparisons of other users, to judge predicted probabilities by. Without them half of each
@@ -157,6 +158,7 @@ def diagnose(
     >>> found.polarising_items[0].item
     'ceviche'
     """
+    comparisons = as_comparisons(comparisons)
     check_at_least("n_simulations", n_simulations, 0)
     check_at_least("n_top", n_top, 1)
     seed, data = int(as_key(seed)), comparisons.with_items(model.items)

@@ -25,6 +25,7 @@ from mallowmix.assess.intervals.user_scores import maximise_likelihood, one_step
 from mallowmix.assess.simulated_error import Simulated, simulate_phi
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option, OptionError, check_at_least, check_level
 from mallowmix.learn.spectral.user_sample import sampled_share
@@ -40,7 +41,7 @@ _SIMULATIONS = 4  # of b people: their error is b/n times as large for all n
 
 def intervals(
     model: AnyModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     n_replicates: int = 200,
     level: float = 0.9,
     *,
@@ -54,7 +55,7 @@ def intervals(
     Parameters
     ----------
     model : AnyModel
-    comparisons : Comparisons
+    comparisons : Comparisons, or whatever `read_comparisons` takes
         Those that the model was learnt from; those from `store_comparisons` are read block by
         block.
     n_replicates : int
@@ -104,6 +105,7 @@ def intervals(
     >>> bool((found.position_low <= found.position).all())
     True
     """
+    comparisons = as_comparisons(comparisons)
     fitted = as_fitted(model)
     check_request(fitted, n_replicates, level)
     seed = int(as_key(seed))

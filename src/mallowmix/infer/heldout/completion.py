@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import SplitBy, split_rows
 from mallowmix.engine import Block, Engine, make_blocks, map_step
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option
 from mallowmix.infer.collapsed_variational import fold_in
@@ -21,7 +21,7 @@ _STEPS, _TOL = 300, 1e-4  # of the fold-in: further steps change a prediction by
 
 def completion(
     model: ComponentModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     options: CompletionOptions | None = None,
     *,
     seed: int = 0,
@@ -38,7 +38,7 @@ def completion(
     ----------
     model : FittedModel or M4
         The model.
-    comparisons : Comparisons
+    comparisons : Comparisons, or whatever `read_comparisons` takes
         The users.
     options : CompletionOptions, optional
         How much is given, and what is split.
@@ -57,6 +57,7 @@ def completion(
     >>> found.log_likelihood_per_comparison > -0.693  # a coin
     True
     """
+    comparisons = as_comparisons(comparisons)
     chosen = options or CompletionOptions()
     comparisons = comparisons.with_items(model.items)
     broadcast = (prepare_members(model), float(chosen.given), chosen.split, as_key(seed))

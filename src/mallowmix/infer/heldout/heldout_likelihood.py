@@ -4,6 +4,7 @@ from typing import Literal
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName
 from mallowmix.errors import Option, OptionError
 from mallowmix.infer.heldout.completion import completion
@@ -23,7 +24,7 @@ from mallowmix.typing import Progress
 
 def heldout(
     model: ComponentModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     method: HeldoutMethod | HeldoutOptions = "left-to-right",
     *,
     include_mu: bool = False,
@@ -39,7 +40,7 @@ def heldout(
     ----------
     model : FittedModel or M4
         The model.
-    comparisons : Comparisons
+    comparisons : Comparisons, or whatever `read_comparisons` takes
         The users; comparisons from `store_comparisons` are read block by block.
     method : {"left-to-right", "importance", "completion"}, or options of one of them
         "left-to-right" and "importance" find the likelihood of all of a user's comparisons
@@ -73,6 +74,7 @@ def heldout(
     >>> mm.heldout(dishes.model, dishes.comparisons, "completion").n_users
     50
     """
+    comparisons = as_comparisons(comparisons)
     options = as_heldout_options(method)
     if include_mu and not isinstance(comparisons, Comparisons):
         raise OptionError(

@@ -14,8 +14,8 @@ from typing import Literal, overload
 import numba as nb
 import numpy as np
 
-from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step, parallel_sum
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
 from mallowmix.infer.prepared_model import PreparedModel, prepare, prepare_components
 from mallowmix.infer.priors.dirichlet_prior import check_converged, dirichlet_path
@@ -38,7 +38,7 @@ _USERS = 3000
 @overload
 def fit_prior(
     model: AnyModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     kind: Literal["discrete"],
     *,
     unknown_items: Literal["error", "drop"] = ...,
@@ -50,7 +50,7 @@ def fit_prior(
 @overload
 def fit_prior(
     model: AnyModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     kind: Literal["dirichlet", "vertices", "both"] = ...,
     *,
     unknown_items: Literal["error", "drop"] = ...,
@@ -61,7 +61,7 @@ def fit_prior(
 ) -> FittedModel: ...
 def fit_prior(
     model: AnyModel,
-    comparisons: Comparisons,
+    comparisons: ComparisonsLike,
     kind: Kind = "dirichlet",
     *,
     unknown_items: Literal["error", "drop"] = "error",
@@ -76,7 +76,7 @@ def fit_prior(
     ----------
     model : FittedModel or M4
         The components, and the prior to begin with.
-    comparisons : Comparisons
+    comparisons : Comparisons, or whatever `read_comparisons` takes
         Those of the users to learn from, who count by `user_weight`; many users are sampled, as in
         `fit`, for "dirichlet" and "both".
     kind : {"dirichlet", "vertices", "both", "discrete"}
@@ -105,6 +105,7 @@ def fit_prior(
     >>> mm.fit_prior(dishes.model, dishes.comparisons, "vertices").calibration.vertex_share
     1.0
     """
+    comparisons = as_comparisons(comparisons)
     check_choice("kind", kind, KINDS)
     check_at_least("n_cycles", n_cycles, 6)
     fitted = as_fitted(model)
