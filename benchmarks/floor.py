@@ -63,7 +63,7 @@ def _one_size(sizes: Sizes, M: int, repeats: int, tell: Tell) -> dict[str, Any]:
         for threads in sizes.threads:
             seconds, _ = repeated(
                 lambda r=refine, t=threads: mm.fit(
-                    comparisons, K, method=SpectralOptions(refine=r), n_jobs=t
+                    comparisons, K, method=SpectralOptions(refine=r), n_jobs=t, predictor=False
                 ),
                 repeats,
             )
@@ -71,7 +71,9 @@ def _one_size(sizes: Sizes, M: int, repeats: int, tell: Tell) -> dict[str, Any]:
             tell(f"M = {M:,}: {refine}, n_jobs={threads}: {seconds / product:.1f} products")
     steps = {
         r: seconds_by_step(
-            lambda r=r: mm.fit(comparisons, K, method=SpectralOptions(refine=r), n_jobs=1)
+            lambda r=r: mm.fit(
+                comparisons, K, method=SpectralOptions(refine=r), n_jobs=1, predictor=False
+            )
         )
         for r in REFINE
     }

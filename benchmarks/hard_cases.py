@@ -122,7 +122,7 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
     votes = draw(case, truth, seed).comparisons.with_items(truth.items)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MallowmixWarning)
-        found = mm.fit(votes, case.asked, seed=seed)
+        found = mm.fit(votes, case.asked, seed=seed, predictor=False)
     matched = match_components(found.sigma, truth.sigma)
     values = np.concatenate([found.phi, found.alpha])
     return {

@@ -49,7 +49,9 @@ def measure(truth: mm.M4, comparisons: mm.Comparisons, setting: dict) -> dict:
     """One fit: its error, and whether two novel pairs belong to the same component."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        fitted = mm.fit(comparisons, truth.n_components, method=ProjectionsOptions(**setting))
+        fitted = mm.fit(
+            comparisons, truth.n_components, method=ProjectionsOptions(**setting), predictor=False
+        )
     error = float(match_components(fitted.sigma, truth.sigma).kendall.mean())
     return {
         "kendall": error,

@@ -117,7 +117,9 @@ def fitted(method: FitOptions | None = None, *, n_fits: int = 1, cap: float | No
 
     def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.FittedModel:
         data = comparisons if cap is None else capped(comparisons, cap)
-        return mm.fit(data, K, method=method or SpectralOptions(), n_fits=n_fits, seed=seed)
+        return mm.fit(
+            data, K, method=method or SpectralOptions(), n_fits=n_fits, seed=seed, predictor=False
+        )
 
     return run
 
@@ -129,7 +131,9 @@ def calibrated(n_fits: int = 1) -> Fit:
 
     def run(comparisons: mm.Comparisons, K: int, seed: int) -> mm.FittedModel:
         return mm.calibrate(
-            mm.fit(comparisons, K, seed=seed, n_fits=n_fits), comparisons, seed=seed
+            mm.fit(comparisons, K, seed=seed, n_fits=n_fits, predictor=False),
+            comparisons,
+            seed=seed,
         )
 
     return run

@@ -179,6 +179,7 @@ def fit(folder: Path, memory: str, setting: Setting, name: str) -> dict[str, Any
         setting.n_components,
         method=SpectralOptions(refine=name),
         engine=_clocked(DiskEngine, seconds)(memory=memory),
+        predictor=False,
     )
     passes = {step: value for step, value in seconds.items() if step.startswith("all users")}
     # shards hold labels as text, which are numbered in another order

@@ -87,6 +87,7 @@ def _ours(
             truth.n_components,
             method=SpectralOptions(refine=refine),
             n_jobs=sizes.threads,
+            predictor=False,
         ),
         repeats,
     )
@@ -123,7 +124,13 @@ def _peer(
 
 def _projections(sizes: Sizes, comparisons: mm.Comparisons, truth: mm.M4) -> dict[str, Any]:
     seconds, model = timed(
-        lambda: mm.fit(comparisons, truth.n_components, method="projections", n_jobs=sizes.threads)
+        lambda: mm.fit(
+            comparisons,
+            truth.n_components,
+            method="projections",
+            n_jobs=sizes.threads,
+            predictor=False,
+        )
     )
     return {
         "method": "projections",

@@ -49,7 +49,7 @@ def _both(comparisons: mm.Comparisons, K: int, refine: str, repeats: int) -> dic
         for n_jobs in seconds:
             spent, models[n_jobs] = timed(
                 lambda j=n_jobs: mm.fit(
-                    comparisons, K, method=SpectralOptions(refine=refine), n_jobs=j
+                    comparisons, K, method=SpectralOptions(refine=refine), n_jobs=j, predictor=False
                 )
             )
             seconds[n_jobs].append(spent)

@@ -14,7 +14,8 @@ from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning
-from mallowmix.learn.spectral.estimator import as_model, new_fit_state, refine
+from mallowmix.fitting.stacking.learn_predictor import learn_predictor
+from mallowmix.learn.spectral.estimator import as_model, fit_spectral, new_fit_state, refine
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.variational_em import variational_em
 from mallowmix.model.fit_options import SpectralOptions
@@ -22,7 +23,7 @@ from mallowmix.model.fit_report import UpdateOrigin
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import order_of, sigma_of
-from mallowmix.numerics.randomness import as_key
+from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.typing import Progress
 
 _N_ITER = 3  # variational steps: enough to know roughly which components users follow
@@ -43,7 +44,8 @@ def update(
 
     Items that the model does not have are put in the middle of every ranking, from where the
     likelihood moves them; items that are in no comparison keep their positions among the others.
-    The number of components stays; for another one, `fit` again.
+    The number of components stays; for another one, `fit` again. Where the model has a predictor, a
+    new one is learnt from these comparisons.
 
     Parameters
     ----------
@@ -73,8 +75,19 @@ def update(
     warn_about(comparisons, stacklevel=3)
     grown, new = with_new_items(fitted.m4, comparisons.items)
     data = comparisons.with_items(grown.items)
+
+    def fold_fit(part: Comparisons, number: int) -> FittedModel:
+        # from nothing: the model may have seen the users that are held out
+        own, K = child_seed(seed, Step.FOLD_FIT, number), min(grown.n_components, part.n_users)
+        return fit_spectral(part, K, SpectralOptions(), seed=own, engine=run)
+
     with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
         updated = _refined(grown, data, seed, run, progress, move_sigma=bool(new))
+        learnt = None
+        if fitted.predictor is not None:
+            learnt = learn_predictor(
+                data, updated, fold_fit, seed=seed, engine=run, progress=progress
+            )
     for note in updated.report.notes:
         warnings.warn(FitWarning(note), stacklevel=2)
     before = fitted.report
@@ -88,8 +101,9 @@ def update(
         n_users=comparisons.n_users,
         n_comparisons=comparisons.n_comparisons,
         fingerprint=comparisons.fingerprint(),
+        predictor=learnt[1] if learnt else None,
     )
-    return replace(updated, report=report)
+    return replace(updated, report=report, predictor=learnt[0] if learnt else None)
 
 
 def with_new_items(model: M4, items: Labels) -> tuple[M4, list[str]]:

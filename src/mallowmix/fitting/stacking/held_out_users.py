@@ -7,12 +7,15 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import mask_rows, split_users
-from mallowmix.engine import Block, make_blocks
+from mallowmix.engine import Block, Engine, make_blocks
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.infer.pair_queries import Queries
+from mallowmix.learn.spectral.user_sample import sample_blocks
 from mallowmix.numerics.randomness import Step, as_key, child_seed, generator
 from mallowmix.typing import Array
 
 MOST_USERS = 1500  # learn the predictor; a sample of so many is drawn from more
+_MORE = 1.2  # of users on disk, each drawn by itself
 _MANY_USERS = 300  # with fewer, three folds, so that two thirds learn
 _MOST_JUDGES = 300  # held-out users of a fold
 _WANTED_SCORES, _MOST_MASKS = 200, 6  # with fewer users, several masks of each
@@ -38,13 +41,31 @@ class Fold(NamedTuple):
     held_out: HeldOut
 
 
-def sample_users(comparisons: Comparisons, seed: int) -> Comparisons:
+def teaching_users(comparisons: Comparisons, seed: int) -> Comparisons:
     """Those with comparisons; a sample where there are many."""
     counted = comparisons.take_users((comparisons.user_weight > 0) & (comparisons.per_user() > 0))
     if counted.n_users <= MOST_USERS:
         return counted
     random = generator(seed, Step.PREDICTOR_USERS)
     return counted.take_users(np.sort(random.choice(counted.n_users, MOST_USERS, replace=False)))
+
+
+def stored_users(stored: StoredComparisons, engine: Engine, seed: int) -> Comparisons:
+    """A sample of the users of data on disk, in memory."""
+    share = min(1.0, _MORE * MOST_USERS / max(stored.n_users, 1))
+    blocks = sample_blocks(make_blocks(stored), share, seed, engine)
+    lengths = np.concatenate([np.diff(block.starts) for block in blocks])
+    pair = np.concatenate([block.pair for block in blocks]).astype(np.int64)
+    Q = len(stored.items)
+    return Comparisons.from_codes(
+        np.repeat(np.arange(len(lengths)), lengths),
+        pair // Q,
+        pair % Q,
+        np.concatenate([block.weight for block in blocks]),
+        stored.items,
+        np.arange(len(lengths)),
+        np.concatenate([block.user_weight for block in blocks]),
+    )
 
 
 def make_folds(users: Comparisons, seed: int) -> list[Fold]:

@@ -21,7 +21,7 @@ from mallowmix.fitting.stacking.candidates import (
     rankings_candidate,
     utilities_candidates,
 )
-from mallowmix.fitting.stacking.held_out_users import Fold, make_folds, sample_users
+from mallowmix.fitting.stacking.held_out_users import Fold, make_folds, teaching_users
 from mallowmix.learn.population_scores import win_rate_draws
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.model.fit_report import MemberScore, PredictorTrace
@@ -65,7 +65,7 @@ def learn_predictor(
     seed, engine, progress
         As in `fit`.
     """
-    users = sample_users(comparisons, seed)
+    users = teaching_users(comparisons, seed)
     if users.n_users < LEAST_USERS or users.n_items > MOST_ITEMS:
         return None
     folds = [fold for fold in make_folds(users, seed) if len(fold.held_out.queries.pair)]
