@@ -168,9 +168,7 @@ def test_fit_can_do_it_all_at_once(tmp_path, monkeypatch):
         and len(model.ensemble) == 1
         and "One comparison counts for" in said
     )
-    expected = mm.calibrate(
-        mm.fit(NEW, 2, n_fits=2, components="bradley-terry", predictor=False), NEW
-    )
+    expected = mm.calibrate(mm.fit(NEW, 2, n_fits=2, components="bradley-terry"), NEW)
     assert dumps(model) == dumps(expected)
     _, wrong = run("fit", "votes.parquet", "-k", 2, "--components", "logit", code=2)
     assert "components is 'logit'; it must be one of" in wrong

@@ -63,7 +63,7 @@ def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is
     run("fit", "votes", "-k", 2, "--memory", "300MB", "--refine", "none", "-o", "model.m4", "-q")
     assert (votes / "votes.blocks" / "about.json").exists()
     # as a command that was killed after the sorting leaves it
-    (votes / "votes.blocks" / "passing").touch()
+    (votes / "votes.blocks" / "temporary").touch()
     run("fit", "votes", "-k", 2, "--memory", "300MB", "--refine", "none", "-o", "model.m4", "-q")
     assert not (votes / "votes.blocks").exists()
 

@@ -176,7 +176,6 @@ def test_a_wrong_option_is_known_by_its_name_and_value(command, option, value, r
 
 UNREADABLE = [  # what click itself refuses, before the library sees it; and what the sentence names
     ("fit good.csv -k two", "'-k'"),
-    ("fit good.csv", "'-k'"),
     ("fit", "'VOTES'"),
     ("fit good.csv -k 1 --seed one", "'--seed'"),
     ("fit good.csv -k 1 --n-jobs 0", "'--n-jobs'"),
@@ -218,7 +217,7 @@ def test_auto_is_passed_to_fit_which_has_the_last_word(monkeypatch, raised):
 
     monkeypatch.setattr("mallowmix.fitting.fit.fit", refuse)
     run("fit", "good.csv", "-k", "auto", "--refine", "short", code=2)
-    expected = ["components", "engine", "n_fits", "progress", "seed"]
+    expected = ["components", "engine", "n_fits", "predictor", "progress", "seed"]
     assert asked == [("auto", mm.SpectralOptions(refine="short"), expected)]
     assert raised[0].value == "auto"
 

@@ -173,7 +173,7 @@ def test_messages_speak_of_options():
 def test_check_says_whether_k_is_supported():
     said, _ = run("check", "plain.csv", "-k", "3")
     assert "Can this data support 3 components? By rules of thumb, no." in said
-    assert "0 people for each of 3 tastes made two comparisons or more: far too few" in said
+    assert "0 people for each of 3 components made two comparisons or more: far too few" in said
     assert (
         json.loads(run("check", "plain.csv", "-k", "3", "--json")[0])["support"]["verdict"] == "no"
     )

@@ -188,7 +188,7 @@ def test_the_command(tmp_path):
     )
     run("fit", votes, "-k", 2, "-o", model)
     said, _ = run("intervals", model, votes, "--n-replicates", 20, "-o", table)
-    assert "places are certain at this level" in said and "90 %" in said
+    assert "positions are certain at this level" in said and "90 %" in said
     with table.open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * (2 + 6) and set(rows[0]) == {

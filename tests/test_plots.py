@@ -219,7 +219,7 @@ def test_pictures_of_people(files, kind):
 def test_what_cannot_be_drawn_is_said(files):
     assert "needs the comparisons too" in run("plot", "mixtures", files / "model.m4", code=2)[1]
     assert (
-        "There is no picture 'pie': choose one of tastes"
+        "There is no picture 'pie': choose one of components"
         in run("plot", "pie", files / "model.m4", code=2)[1]
     )
     assert (

@@ -40,6 +40,9 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         The family of the components, as in `fit`.
     n_fits : int
         How many fits predictions are averaged over, as in `fit`.
+    predictor : bool
+        Whether also to learn what predicts users' answers best, as in `fit`; `transform` does not
+        need it.
     random_state : int, RandomState or None
         The same number gives the same model; None draws one.
     n_jobs : int
@@ -71,6 +74,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         method: MethodName | FitOptions = "spectral",
         components: ComponentsKind = "mallows",
         n_fits: int = 1,
+        predictor: bool = True,
         random_state: Any = 0,
         n_jobs: int | None = None,
         pairs: Any = None,
@@ -79,6 +83,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.method = method
         self.components = components
         self.n_fits = n_fits
+        self.predictor = predictor
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.pairs = pairs
@@ -92,6 +97,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             method=self.method,  # type: ignore[arg-type]
             components=self.components,  # type: ignore[arg-type]
             n_fits=self.n_fits,
+            predictor=self.predictor,
             seed=_seed(self.random_state),
             n_jobs=self.n_jobs,
         )

@@ -12,7 +12,7 @@ import typer
 from mallowmix.errors import Option, OptionError
 
 PANEL = "Large data"
-_TEMPORARY = "marker"  # an empty file in a folder that a command made for itself
+_TEMPORARY = "temporary"  # an empty file in a folder that a command made for itself
 # what can be said about how to read files that stay on disk
 _ON_DISK = ("columns", "self_pairs", "missing")
 

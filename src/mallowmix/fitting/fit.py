@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from mallowmix.checks import warn_about
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Engine, ThreadEngine
+from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.selection import EngineName, make_engine
@@ -23,7 +23,6 @@ from mallowmix.errors import (
     check_choice,
 )
 from mallowmix.fitting.members import member_fits
-from mallowmix.fitting.stacking.held_out_users import stored_users
 from mallowmix.fitting.stacking.learn_predictor import learn_predictor
 from mallowmix.learn.bradley_terry_components import learn_scores
 from mallowmix.learn.paper.algorithm1 import algorithm_1
@@ -109,8 +108,6 @@ def fit(
     warn_about(comparisons.summary() if stored else comparisons, stacklevel=3)
     run = make_engine(engine or ("disk" if stored else None), n_jobs=n_jobs)
 
-    threads = ThreadEngine(run.n_jobs)  # for a sample of users in memory
-
     def one(data: Any, K: int | Literal["auto"], number: int) -> FittedModel:
         own = seed if number == 0 else child_seed(seed, Step.MEMBER_FIT, number)
         model = _learn(data, K, options, own, run, progress if number == 0 else None)
@@ -118,7 +115,7 @@ def fit(
             progress("members", number, n_fits - 1)
         return learn_scores(model, data, run) if components == "bradley-terry" else model
 
-    def fold_fit(data: Any, number: int) -> FittedModel:
+    def fold_fit(data: Any, number: int, threads: Engine) -> FittedModel:
         own, K = child_seed(seed, Step.FOLD_FIT, number), model.n_components
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)  # said of all users already
@@ -131,9 +128,8 @@ def fit(
             members = member_fits(comparisons, model.n_components, n_fits - 1, one, seed)
             learnt = None
             if predictor:
-                teachers = stored_users(comparisons, run, seed) if stored else comparisons
                 learnt = learn_predictor(
-                    teachers, model, fold_fit, seed=seed, engine=threads, progress=progress
+                    comparisons, model, fold_fit, seed=seed, run=run, progress=progress
                 )
     finally:
         if run is not engine:

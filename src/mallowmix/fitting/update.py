@@ -76,18 +76,16 @@ def update(
     grown, new = with_new_items(fitted.m4, comparisons.items)
     data = comparisons.with_items(grown.items)
 
-    def fold_fit(part: Comparisons, number: int) -> FittedModel:
+    def fold_fit(part: Comparisons, number: int, threads: Engine) -> FittedModel:
         # from nothing: the model may have seen the users that are held out
         own, K = child_seed(seed, Step.FOLD_FIT, number), min(grown.n_components, part.n_users)
-        return fit_spectral(part, K, SpectralOptions(), seed=own, engine=run)
+        return fit_spectral(part, K, SpectralOptions(), seed=own, engine=threads)
 
     with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
         updated = _refined(grown, data, seed, run, progress, move_sigma=bool(new))
         learnt = None
         if fitted.predictor is not None:
-            learnt = learn_predictor(
-                data, updated, fold_fit, seed=seed, engine=run, progress=progress
-            )
+            learnt = learn_predictor(data, updated, fold_fit, seed=seed, run=run, progress=progress)
     for note in updated.report.notes:
         warnings.warn(FitWarning(note), stacklevel=2)
     before = fitted.report

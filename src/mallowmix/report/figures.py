@@ -52,13 +52,8 @@ def positions(model: AnyModel, by_share: list[int]) -> Figure:
         "range": [len(rows) - 0.4, -0.6],
         "showgrid": False,
     }
-    return styled_figure(
-        data,
-        height=90 + 27 * len(rows),
-        xaxis=axis,
-        yaxis=ticks | {"zeroline": False},
-        legend=_LEGEND,
-    )
+    layout = {"xaxis": axis, "yaxis": ticks | {"zeroline": False}, "legend": _LEGEND}
+    return styled_figure(data, 90 + 27 * len(rows), layout)
 
 
 _LEGEND = {"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "xanchor": "left"}
@@ -127,9 +122,8 @@ def calibration(found: Reliability) -> Figure:
     }
     return styled_figure(
         [right | {"line": {"color": SOFT, "dash": "dot"}}, dots],
-        height=360,
-        xaxis=across,
-        yaxis=upward,
+        360,
+        {"xaxis": across, "yaxis": upward},
     )
 
 
@@ -194,14 +188,14 @@ def _by_k(choice: Choice, values: list[float], hover: str, **more: Any) -> Figur
         "xaxis": {"title": {"text": "number of tastes"}, "tickvals": k, "showgrid": False},
         "yaxis": {},
     }
-    return styled_figure([line | style | hover_text | more], height=300, **axes)
+    return styled_figure([line | style | hover_text | more], 300, axes)
 
 
 def _finite(value: float) -> float:
     return round(value, 5) if np.isfinite(value) else 0.0
 
 
-def styled_figure(data: list[Figure], height: int, **layout: Any) -> Figure:
+def styled_figure(data: list[Figure], height: int, layout: Figure) -> Figure:
     """Return data and layout in the style of all figures here."""
     style = {
         "height": height,

@@ -32,7 +32,7 @@ def _two(theta: Array) -> Figure:
         "tickformat": ".0%",
         "range": [0, 1],
     }
-    return styled_figure([bars], height=280, xaxis=axis, yaxis={"title": {"text": "people"}})
+    return styled_figure([bars], 280, {"xaxis": axis, "yaxis": {"title": {"text": "people"}}})
 
 
 def _dots(theta: Array) -> Figure:
@@ -65,9 +65,8 @@ def _three(theta: Array) -> Figure:
     ternary = axes | {"sum": 1, "bgcolor": "rgba(0,0,0,0)"}
     return styled_figure(
         [dots | _dots(theta)],
-        height=430,
-        ternary=ternary,
-        margin={"l": 48, "r": 48, "t": 48, "b": 48},
+        430,
+        {"ternary": ternary, "margin": {"l": 48, "r": 48, "t": 48, "b": 48}},
     )
 
 
@@ -93,14 +92,8 @@ def _many(theta: Array) -> Figure:
     notes = [_corner(k + 1, *(1.13 * corner[k])) for k in range(len(corner))]
     axis = {"visible": False, "range": [-1.3, 1.3]}
     data = [edge | {"line": {"color": SOFT, "width": 1}, "showlegend": False}, dots]
-    return styled_figure(
-        data,
-        height=460,
-        xaxis=axis,
-        yaxis=axis | {"scaleanchor": "x"},
-        annotations=notes,
-        margin=_NONE,
-    )
+    layout = {"xaxis": axis, "yaxis": axis | {"scaleanchor": "x"}, "annotations": notes}
+    return styled_figure(data, 460, layout | {"margin": _NONE})
 
 
 _NONE = {"l": 0, "r": 0, "t": 0, "b": 0}
@@ -120,7 +113,7 @@ def largest_share(mixing: Mixing) -> Figure:
     """How many people have how much of their strongest taste."""
     bars = _bars(mixing.edges, mixing.counts, ACCENT)
     axis = {"title": {"text": "share of the strongest taste"}, "tickformat": ".0%", "range": [0, 1]}
-    return styled_figure([bars], height=300, xaxis=axis, yaxis={"title": {"text": "people"}})
+    return styled_figure([bars], 300, {"xaxis": axis, "yaxis": {"title": {"text": "people"}}})
 
 
 def _bars(edges: Array, heights: Array, paint: Any) -> Figure:

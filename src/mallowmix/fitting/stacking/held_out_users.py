@@ -11,11 +11,10 @@ from mallowmix.engine import Block, Engine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.learn.spectral.user_sample import sample_blocks
-from mallowmix.numerics.randomness import Step, as_key, child_seed, generator
+from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.typing import Array
 
 MOST_USERS = 1500  # learn the predictor; a sample of so many is drawn from more
-_MORE = 1.2  # of users on disk, each drawn by itself
 _MANY_USERS = 300  # with fewer, three folds, so that two thirds learn
 _MOST_JUDGES = 300  # held-out users of a fold
 _WANTED_SCORES, _MOST_MASKS = 200, 6  # with fewer users, several masks of each
@@ -41,31 +40,30 @@ class Fold(NamedTuple):
     held_out: HeldOut
 
 
-def teaching_users(comparisons: Comparisons, seed: int) -> Comparisons:
-    """Those with comparisons; a sample where there are many."""
-    counted = comparisons.take_users((comparisons.user_weight > 0) & (comparisons.per_user() > 0))
-    if counted.n_users <= MOST_USERS:
-        return counted
-    random = generator(seed, Step.PREDICTOR_USERS)
-    return counted.take_users(np.sort(random.choice(counted.n_users, MOST_USERS, replace=False)))
+def teaching_users(
+    comparisons: Comparisons | StoredComparisons, engine: Engine, seed: int
+) -> Comparisons:
+    """The users who teach the predictor, in memory: those with comparisons, or a sample of them.
 
-
-def stored_users(stored: StoredComparisons, engine: Engine, seed: int) -> Comparisons:
-    """A sample of the users of data on disk, in memory."""
-    share = min(1.0, _MORE * MOST_USERS / max(stored.n_users, 1))
-    blocks = sample_blocks(make_blocks(stored), share, seed, engine)
+    Each user is drawn by their number, so data in memory and on disk give the same users.
+    """
+    share = min(1.0, MOST_USERS / max(comparisons.n_users, 1))
+    blocks = sample_blocks(make_blocks(comparisons), share, seed, engine)
     lengths = np.concatenate([np.diff(block.starts) for block in blocks])
+    weight = np.concatenate([block.user_weight for block in blocks])
     pair = np.concatenate([block.pair for block in blocks]).astype(np.int64)
-    Q = len(stored.items)
-    return Comparisons.from_codes(
+    Q = len(comparisons.items)
+    users = Comparisons.from_codes(
         np.repeat(np.arange(len(lengths)), lengths),
         pair // Q,
         pair % Q,
         np.concatenate([block.weight for block in blocks]),
-        stored.items,
+        comparisons.items,
         np.arange(len(lengths)),
-        np.concatenate([block.user_weight for block in blocks]),
+        weight,
     )
+    counted = (users.user_weight > 0) & (users.per_user() > 0)
+    return users if counted.all() else users.take_users(counted)
 
 
 def make_folds(users: Comparisons, seed: int) -> list[Fold]:

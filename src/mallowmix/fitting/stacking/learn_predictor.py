@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Engine, make_blocks
+from mallowmix.engine import Engine, ThreadEngine, make_blocks
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.fitting.stacking.candidates import (
     Candidate,
     mixed_membership_candidate,
@@ -44,30 +45,35 @@ _SURE_LOSS = 0.002  # with fewer it goes only if the others are better without i
 
 
 def learn_predictor(
-    comparisons: Comparisons,
+    comparisons: Comparisons | StoredComparisons,
     shown: FittedModel,
-    fit_one: Callable[[Any, int], FittedModel],
+    fit_one: Callable[[Any, int, Engine], FittedModel],
     *,
     seed: int,
-    engine: Engine,
+    run: Engine,
     progress: Progress | None = None,
 ) -> tuple[Predictor, PredictorTrace] | None:
     """The predictor, and how it was chosen; None where there are too few users to learn one.
 
     Parameters
     ----------
-    comparisons : Comparisons
-        The users, all of them or a sample.
+    comparisons : Comparisons or StoredComparisons
+        All users.
     shown : FittedModel
         The fitted model: one of the members.
     fit_one : callable
-        ``fit_one(comparisons, number)`` fits the same kind of model to a fold's users.
-    seed, engine, progress
+        ``fit_one(comparisons, number, engine)`` fits the same kind of model to a fold's users.
+    seed, progress
         As in `fit`.
+    run : Engine
+        Where the pass over all users runs.
     """
-    users = teaching_users(comparisons, seed)
-    if users.n_users < LEAST_USERS or users.n_items > MOST_ITEMS:
+    if len(comparisons.items) > MOST_ITEMS:
         return None
+    users = teaching_users(comparisons, run, seed)
+    if users.n_users < LEAST_USERS:
+        return None
+    engine = ThreadEngine(run.n_jobs)  # they are in memory
     folds = [fold for fold in make_folds(users, seed) if len(fold.held_out.queries.pair)]
     if not folds:
         return None
@@ -88,7 +94,7 @@ def _candidates(
     users: Comparisons,
     folds: Sequence[Fold],
     shown: FittedModel,
-    fit_one: Callable[[Any, int], FittedModel],
+    fit_one: Callable[[Any, int, Engine], FittedModel],
     seed: int,
     engine: Engine,
     progress: Progress | None,
@@ -109,7 +115,7 @@ def _candidates(
         found.append(rankings_candidate(folds, everyone, starts, items, seed, engine))
     if progress:
         progress("predictor", total - 1, total)
-    found.append(mixed_membership_candidate(folds, shown, fit_one))
+    found.append(mixed_membership_candidate(folds, shown, lambda data, n: fit_one(data, n, engine)))
     if progress:
         progress("predictor", total, total)
     return found
