@@ -1,4 +1,5 @@
-"""Mutated files into every parser: only our own errors may come out, run_quick and in little memory.
+"""Mutated files into every parser: only our own errors may come out, run_quick and in little
+memory.
 
 `python -m benchmarks.fuzz_readers --inputs 100000` keeps its counts in
 benchmarks/results/fuzz_readers.json. Good files of every form are cut, spliced, doubled and

@@ -1,9 +1,12 @@
-"""Splits of real people into those who teach and those who are predicted, one protocol for all data.
+"""Splits of real people into those who teach and those who are predicted, one protocol for all
+data.
 
 A third of the people are test people. *Votes*: a third of a test person's items are held out, every
 vote that touches one of them is asked, the others are given. *Rankings and ratings*: half of a test
-person's items are given (comparisons among them), pairs of two held-out items are asked, at most 75 a
-person; a person with n items has at most min(6 n, 150) comparisons. Ties are dropped. Scores are the mean
+person's items are given (comparisons among them), pairs of two held-out items are asked, at most 75
+a
+person; a person with n items has at most min(6 n, 150) comparisons. Ties are dropped. Scores are
+the mean
 over a person's questions, then over people.
 """
 

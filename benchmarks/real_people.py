@@ -3,9 +3,12 @@
 python -m benchmarks.real_people --data DIR [--sets llmfao,dublin,ml100,ml200] [--seeds 5]
     writes benchmarks/results/real_people.json
 
-DIR holds llmfao/, irish/ and ml-1m/. The splits are those of `benchmarks.protocol`; nothing is tuned by
-hand, and nothing is chosen by a score on test people. For each data set: the gap in log-loss to one ranking
-for all (Bradley–Terry scores of the people who teach), of the predictor, of each of its members, and of
+DIR holds llmfao/, irish/ and ml-1m/. The splits are those of `benchmarks.protocol`; nothing is
+tuned by
+hand, and nothing is chosen by a score on test people. For each data set: the gap in log-loss to one
+ranking
+for all (Bradley–Terry scores of the people who teach), of the predictor, of each of its members,
+and of
 the components alone; with 95% intervals over test people, and CPU seconds of both kinds of fit.
 """
 

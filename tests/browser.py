@@ -1,4 +1,6 @@
-"""The system's Chromium for tests of pages, and what makes them fail: noise on the console, or a request to another place."""
+"""The system's Chromium for tests of pages, and what makes them fail: noise on the console, or a
+request to another place.
+"""
 
 import shutil
 
@@ -25,7 +27,9 @@ def launch(playwright):
 
 
 def watch(context, home):
-    """What goes wrong in the context's pages from now on: errors, warnings, dialogs, requests that do not begin with `home`."""
+    """What goes wrong in the context's pages from now on: errors, warnings, dialogs, requests that
+    do not begin with `home`.
+    """
     wrong: list[str] = []
     context.on(
         "console",

@@ -1,6 +1,8 @@
-"""The brute force: everything by counting over all rankings, written from the definitions, sharing no code with the package.
+"""The brute force: everything by counting over all rankings, written from the definitions, sharing
+no code with the package.
 
-Rankings are tuples of positions: sigma[i] is the place of item i, 0 is best. Numbers may be floats or Fractions.
+Rankings are tuples of positions: sigma[i] is the place of item i, 0 is best. Numbers may be floats
+or Fractions.
 """
 
 import math
@@ -63,7 +65,9 @@ def beta(reference: Ranking, phi) -> list[list]:
 
 
 def insertion_probabilities(reference: Ranking, phi) -> dict[Ranking, object]:
-    """What repeated insertion makes of a reference: the i-th item goes to place l of i with φ^{i−l} / (1 + φ + … + φ^{i−1})."""
+    """What repeated insertion makes of a reference: the i-th item goes to place l of i with φ^{i−l}
+    / (1 + φ + … + φ^{i−1}).
+    """
     order = sorted(range(len(reference)), key=lambda item: reference[item])
     found = {(): 1}
     for i, item in enumerate(order, 1):
@@ -93,7 +97,8 @@ def outcomes(n_items: int) -> list[tuple[int, int]]:
 
 
 def m4_probability(words, components, theta, mu):
-    """Pr(one person's comparisons | θ), as told: ask a pair, pick a component, draw a ranking from it, report which is higher.
+    """Pr(one person's comparisons | θ), as told: ask a pair, pick a component, draw a ranking from
+    it, report which is higher.
 
     components : a list of (σ, φ); mu : the probability of each unordered pair, by frozenset
     """
@@ -121,7 +126,9 @@ def sequences(n_items: int, length: int) -> Iterator[tuple[tuple[int, int], ...]
 
 
 def labelled_rows(comparisons) -> list[tuple]:
-    """The rows of a `Comparisons` as (user, winner, loser, weight) with their labels, by plain indexing."""
+    """The rows of a `Comparisons` as (user, winner, loser, weight) with their labels, by plain
+    indexing.
+    """
     users, items = comparisons.users.tolist(), comparisons.items.tolist()
     return [
         (users[u], items[w], items[v], c)
@@ -147,7 +154,9 @@ def philox4x32(counters: Sequence[int], key: int) -> tuple[int, ...]:
 
 
 def chi_square_p(counts: Sequence[float], probabilities: Sequence[float]) -> float:
-    """The chance of counts at least this far from their expectation. A test that asks p > ε fails by chance with rate ε."""
+    """The chance of counts at least this far from their expectation. A test that asks p > ε fails
+    by chance with rate ε.
+    """
     total = sum(counts)
     assert not any(count for count, p in zip(counts, probabilities, strict=True) if not p), (
         "an impossible outcome was drawn"
@@ -183,7 +192,9 @@ def dense_halves(blocks, halves, n_pairs: int) -> tuple[np.ndarray, np.ndarray, 
 
 
 def dense_moment(X: np.ndarray, X_prime: np.ndarray, people: np.ndarray) -> np.ndarray:
-    """Ê = c X̃' X̃ᵀ with c = (Σn)(Σn') / Σnn'; nan where a row is empty in the half it is wanted from."""
+    """Ê = c X̃' X̃ᵀ with c = (Σn)(Σn') / Σnn'; nan where a row is empty in the half it is wanted
+    from.
+    """
     n, n_prime = X.sum(axis=0), X_prime.sum(axis=0)
     scale = (people @ n) * (people @ n_prime) / (people @ (n * n_prime))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -201,9 +212,11 @@ def dense_distances(E: np.ndarray, metric: str) -> np.ndarray:
 def algorithm2(
     E: np.ndarray, D: np.ndarray, distance: np.ndarray, least: float, counts, K: int
 ) -> tuple[list, list[int]]:
-    """The printed Algorithm 2 with its neighbourhoods and its stop mended: solid angles, and the rows accepted.
+    """The printed Algorithm 2 with its neighbourhoods and its stop mended: solid angles, and the
+    rows accepted.
 
-    D has a direction a column; J_i are the rows at a distance of `least` or more; ties go to the larger count, then the first.
+    D has a direction a column; J_i are the rows at a distance of `least` or more; ties go to the
+    larger count, then the first.
     """
     n, P = len(E), D.shape[1]
     V = E @ D
@@ -244,7 +257,8 @@ def simplex_minimum(G: np.ndarray, c: np.ndarray) -> float:
 def every_assignment(
     words: Sequence[tuple[int, int]], beta: np.ndarray, alpha: np.ndarray
 ) -> float:
-    """Log p(w) of a mixed membership model: the sum over all K^N assignments of components, θ integrated out in closed form.
+    """Log p(w) of a mixed membership model: the sum over all K^N assignments of components, θ
+    integrated out in closed form.
 
     p(z) = Γ(α₀) / Γ(α₀ + N) · Π_k Γ(α_k + n_k) / Γ(α_k), p(w | z) = Π_n β_(w_n),z_n.
     """
@@ -259,7 +273,9 @@ def every_assignment(
 
 
 def log_marginal(model, comparisons, m: int) -> float:
-    """Log p(w) of user m under two components, ∫ Π_n (t β_1 + (1 − t) β_2)^weight Beta(t; α₁, α₂) dt, by integrals over t."""
+    """Log p(w) of user m under two components, ∫ Π_n (t β_1 + (1 − t) β_2)^weight Beta(t; α₁, α₂)
+    dt, by integrals over t.
+    """
     beta, (a, b) = model.beta(), model.alpha
     rows = np.flatnonzero(comparisons.user == m)
     first, second = (beta[k, comparisons.winner[rows], comparisons.loser[rows]] for k in (0, 1))
@@ -267,7 +283,8 @@ def log_marginal(model, comparisons, m: int) -> float:
     def likelihood(t):
         return math.exp(comparisons.weight[rows] @ np.log(t * first + (1 - t) * second))
 
-    # near t = 0 the variable s = t^a makes the density smooth (ds = a t^(a−1) dt), near t = 1 its mirror
+    # near t = 0 the variable s = t^a makes the density smooth (ds = a t^(a−1) dt), near t = 1 its
+    # mirror
     left = quad(lambda s: likelihood(s ** (1 / a)) * (1 - s ** (1 / a)) ** (b - 1) / a, 0, 0.5**a)[
         0
     ]

@@ -1,4 +1,6 @@
-"""Planted models and populations that several tests share, and how far a fitted model is from what was planted."""
+"""Planted models and populations that several tests share, and how far a fitted model is from what
+was planted.
+"""
 
 import numpy as np
 
@@ -30,7 +32,9 @@ def blocks_of(comparisons: Comparisons):
 def tiny_population(
     seed: int, Q: int = 4, M: int = 5, *, fractions: bool = False, people: bool = False
 ) -> Comparisons:
-    """A few people with a few comparisons each, repeated rows, and, if asked, weights like 2.5 and unequal people."""
+    """A few people with a few comparisons each, repeated rows, and, if asked, weights like 2.5 and
+    unequal people.
+    """
     random = np.random.default_rng(seed)
     n = 8 * M
     user, winner = random.integers(0, M, n), random.integers(0, Q, n)
@@ -43,7 +47,9 @@ def tiny_population(
 
 
 def exact_pairs(beta: np.ndarray, a: np.ndarray, mu: np.ndarray) -> PairStatistics:
-    """What the counts of infinitely many comparisons would say: β of the pairs (P, K), mean weights a, shares μ."""
+    """What the counts of infinitely many comparisons would say: β of the pairs (P, K), mean weights
+    a, shares μ.
+    """
     P = len(beta)
     Q = int((1 + np.sqrt(1 + 8 * P)) / 2)
     win = np.clip(beta @ a, 1e-9, 1 - 1e-9)
@@ -61,7 +67,9 @@ def exact_pairs(beta: np.ndarray, a: np.ndarray, mu: np.ndarray) -> PairStatisti
 
 
 def exact_moment(beta: np.ndarray, alpha: np.ndarray, mu: np.ndarray) -> np.ndarray:
-    """The limit of the signed moment: D Cov(β θ) D with D = √μ / √(q(1−q)) and the covariance of a Dirichlet."""
+    """The limit of the signed moment: D Cov(β θ) D with D = √μ / √(q(1−q)) and the covariance of a
+    Dirichlet.
+    """
     a0 = alpha.sum()
     a = alpha / a0
     covariance = (np.diag(a) - np.outer(a, a)) / (a0 + 1)

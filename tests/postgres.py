@@ -1,6 +1,8 @@
-"""A real PostgreSQL server of the tests' own: a temporary folder, loopback, a free port, gone when the session ends.
+"""A real PostgreSQL server of the tests' own: a temporary folder, loopback, a free port, gone when
+the session ends.
 
-`postgres_url` is a fixture for one test: the URL of an empty database. Without an installed server such tests skip and say why.
+`postgres_url` is a fixture for one test: the URL of an empty database. Without an installed server
+such tests skip and say why.
 """
 
 import getpass
@@ -142,7 +144,9 @@ def postgres_server() -> Iterator[str]:
 
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
-    """The URL of an empty database, as in postgresql://owner@127.0.0.1:5433/test3; dropped after the test."""
+    """The URL of an empty database, as in postgresql://owner@127.0.0.1:5433/test3; dropped after
+    the test.
+    """
     psycopg = pytest.importorskip("psycopg")
     name = f"test{next(_names)}"
     with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:

@@ -1,4 +1,6 @@
-"""A step that takes its time, so that a worker can be killed in the middle of a pass; workers import it."""
+"""A step that takes its time, so that a worker can be killed in the middle of a pass; workers
+import it.
+"""
 
 import time
 

@@ -35,7 +35,7 @@ def silent(text: str) -> None:
     """Nobody is told."""
 
 
-# ------------------------------------------------------------------------------------------------------------------ the data
+# ---- the data ----
 
 
 def test_the_count_matrix_holds_every_comparison():
@@ -61,7 +61,7 @@ def test_the_error_does_not_depend_on_the_order_of_components():
     assert error_of(5 - truth.sigma, truth_of(Setting(n_items=6, n_components=2))) > 0.3
 
 
-# ----------------------------------------------------------------------------------------------------------------- the peers
+# ---- the peers ----
 
 
 def test_completion_equals_a_slow_twin():
@@ -100,7 +100,9 @@ def test_held_out_comparisons_are_halved():
 
 
 class Scripted:
-    """A trainer whose held-out likelihood is known: it goes from a flat B to the true one in steps, then stays."""
+    """A trainer whose held-out likelihood is known: it goes from a flat B to the true one in steps,
+    then stays.
+    """
 
     def __init__(self, shares):
         self.shares, self.step = shares, -1
@@ -130,7 +132,9 @@ def test_training_ends_at_its_cap_and_says_so():
 
 @pytest.mark.parametrize("name", list(peers.PEERS))
 def test_each_peer_learns_an_easy_population(name):
-    """Two opposite rankings of six items, φ = .1, 300 people who follow one of them: any topic model finds them."""
+    """Two opposite rankings of six items, φ = .1, 300 people who follow one of them: any topic
+    model finds them.
+    """
     truth = mm.M4(
         np.array([np.arange(6), np.arange(6)[::-1]]), np.full(2, 0.1), np.full(2, 0.1), np.arange(6)
     )
@@ -148,7 +152,7 @@ def test_em_from_random_starts_learns_an_easy_population():
     assert error_of(run.components.sigma, truth_of(TINY)) <= 0.1
 
 
-# ------------------------------------------------------------------------------------------------------------- the benchmarks
+# ---- the benchmarks ----
 
 
 @pytest.fixture(scope="module")
@@ -318,7 +322,8 @@ def in_module(name, code, **known):
 
 
 def test_steps_add_up_to_the_whole():
-    """Nothing is counted twice, neither passes nor functions that call each other: the sum is the time that the call took.
+    """Nothing is counted twice, neither passes nor functions that call each other: the sum is the
+    time that the call took.
 
     What numpy does counts for who calls it, a step for its pass and not for its module.
     """
@@ -359,7 +364,9 @@ def test_steps_add_up_to_the_whole():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_the_passes_of_a_fit_have_the_names_of_their_steps(monkeypatch, n_jobs):
-    """A second for every block that a step is given, and none for anything else: the passes are the whole."""
+    """A second for every block that a step is given, and none for anything else: the passes are the
+    whole.
+    """
     clock, seen = Clock(), Counter()
     lock = Lock()
 
@@ -395,7 +402,7 @@ def test_the_clock_takes_the_median_and_hides_warnings_about_data(recwarn):
     assert not [warning for warning in recwarn if issubclass(warning.category, DataWarning)]
 
 
-# ------------------------------------------------------------------------------------------------------------------- the page
+# ---- the page ----
 
 
 def test_the_page_is_what_the_results_give():
@@ -450,7 +457,7 @@ def test_numbers_are_short_and_plain(value, text):
     assert page.number(value) == text
 
 
-# ----------------------------------------------------------------------------------------------------------------- the runner
+# ---- the runner ----
 
 
 def test_results_name_no_machine():
@@ -472,7 +479,7 @@ def test_studies_that_run_alone_are_listed():
     assert not {"speed", "peers", "growth", "__main__"} & set(scripts())
 
 
-# -------------------------------------------------------------------------------------------------------------- real people
+# ---- real people ----
 
 
 def test_a_rival_is_scored_on_the_rows_asked():
@@ -497,7 +504,9 @@ def test_a_person_in_several_splits_counts_once():
 
 
 def test_either_held_out_asks_all_but_what_is_told():
-    """What is told and what is asked are everything; asked for two held-out items alone, it is less."""
+    """What is told and what is asked are everything; asked for two held-out items alone, it is
+    less.
+    """
     model = mm.M4([range(6)], [0.5], [1.0], range(6))
     votes = model.sample(20, 30, seed=1).comparisons
     found = with_either_held_out(model, votes)

@@ -1,4 +1,6 @@
-"""Bradley–Terry components: the scores against choices of a general optimiser, and on people who have such components."""
+"""Bradley–Terry components: the scores against choices of a general optimiser, and on people who
+have such components.
+"""
 
 from dataclasses import replace
 
@@ -17,7 +19,9 @@ from mallowmix.model.permutations import match_components
 
 
 def planted(seed=0, K=2, Q=8):
-    """A model of Bradley–Terry components with one far favourite each: no Mallows component has that form."""
+    """A model of Bradley–Terry components with one far favourite each: no Mallows component has
+    that form.
+    """
     random = np.random.default_rng(seed)
     scores = (
         np.stack([np.r_[4.0, np.linspace(1, -1, Q - 1)][random.permutation(Q)] for _ in range(K)])
@@ -67,7 +71,9 @@ def test_beta_is_that_of_the_scores():
 
 
 def test_planted_scores_are_found_and_predict_better_than_mallows_components():
-    """One population: scores within .35 (the variational step sharpens them), and new people predicted better by .002 or more."""
+    """One population: scores within .35 (the variational step sharpens them), and new people
+    predicted better by .002 or more.
+    """
     truth = planted()
     votes, new = (
         truth.sample(600, 60, seed=1).comparisons,
@@ -103,7 +109,9 @@ def test_an_unknown_kind():
 
 
 def test_scores_as_a_fitted_model_have_the_nearest_dispersions():
-    """Mallows probabilities as scores: along a ranking of three their log-odds are nearly those of the same φ."""
+    """Mallows probabilities as scores: along a ranking of three their log-odds are nearly those of
+    the same φ.
+    """
     mallows = mm.M4.from_orders(["abc", "cab"], [0.2, 0.6])
     beta = mallows.beta()
     # log-odds of neighbours in the ranking, added up from the last item

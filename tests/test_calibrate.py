@@ -1,4 +1,6 @@
-"""Calibration: it finds what people are like, never does harm on whom it was learnt, and lives in the model."""
+"""Calibration: it finds what people are like, never does harm on whom it was learnt, and lives in
+the model.
+"""
 
 from dataclasses import replace
 
@@ -21,7 +23,9 @@ NEW = TRUTH.sample(300, 40, seed=7).comparisons
 
 
 def repeated(votes, times):
-    """Everybody says everything several times over: dependent comparisons, which look like more evidence than they are."""
+    """Everybody says everything several times over: dependent comparisons, which look like more
+    evidence than they are.
+    """
     return replace(votes, weight=times * votes.weight)
 
 
@@ -33,7 +37,9 @@ def test_people_of_the_model_itself_need_little():
 
 
 def test_repeated_comparisons_count_for_less():
-    """Five copies of each comparison: the evidence of one is found to be far below 1, and the loss falls."""
+    """Five copies of each comparison: the evidence of one is found to be far below 1, and the loss
+    falls.
+    """
     found = mm.calibrate(TRUTH, repeated(NEW, 5))
     assert 0.08 <= found.calibration.likelihood_weight <= 0.5
     assert found.report.calibration.loss_after < found.report.calibration.loss_before
@@ -46,7 +52,9 @@ def test_repeated_comparisons_count_for_less():
 
 
 def test_people_who_hold_one_component_alone():
-    """A prior that says everybody is mixed, and people who are not: the vertex part or a small scale must win."""
+    """A prior that says everybody is mixed, and people who are not: the vertex part or a small
+    scale must win.
+    """
     mixed = replace(TRUTH, alpha=np.full(3, 5.0))
     single = mixed.sample(300, 40, prior="vertices", seed=3).comparisons
     found = mm.calibrate(mixed, single)
@@ -66,7 +74,9 @@ def test_coin_flips_are_found_when_asked_for():
 
 
 def test_the_data_it_was_learnt_from_is_not_the_judge():
-    """Judged on its own people a model of too many components looks better than on others: by .04 to .09 in three populations."""
+    """Judged on its own people a model of too many components looks better than on others: by .04
+    to .09 in three populations.
+    """
     votes = TRUTH.sample(60, 20, seed=1).comparisons
     model = mm.fit(votes, 8, predictor=False)
     honest = mm.calibrate(model, votes)

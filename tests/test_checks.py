@@ -204,11 +204,13 @@ def test_the_report_is_plain_json_with_text_labels():
     assert report["users_below_two"] == ["1", "2"] and report["smaller_pieces"] == [["30", "40"]]
 
 
-# ---------------------------------------------------------------------------------------------------- sides, ties, support
+# ---- sides, ties, support ----
 
 
 def planted_sides(bias, *, n_users=150, per_user=40, seed=0, unfair=False):
-    """Battles of four things of worth 1, .5, −.5, −1; left's log-odds are raised by `bias`; unfair: the better stands left."""
+    """Battles of four things of worth 1, .5, −.5, −1; left's log-odds are raised by `bias`; unfair:
+    the better stands left.
+    """
     random = np.random.default_rng(seed)
     worth, n = np.array([1.0, 0.5, -0.5, -1.0]), n_users * per_user
     left = random.integers(0, 4, n)
@@ -228,7 +230,9 @@ def planted_sides(bias, *, n_users=150, per_user=40, seed=0, unfair=False):
 
 @pytest.mark.parametrize("unfair", [False, True])
 def test_position_bias_is_found_and_not_blamed_on_the_items(unfair):
-    """Standard error of b about .03: 4 of them are .12, once in 16,000. Better items on the left of fair sides: no bias."""
+    """Standard error of b about .03: 4 of them are .12, once in 16,000. Better items on the left of
+    fair sides: no bias.
+    """
     biased = check(read(planted_sides(0.5, unfair=unfair))).position
     assert abs(np.log(biased.left_wins / (1 - biased.left_wins)) - 0.5) < 0.15
     assert biased.clear and biased.low < biased.left_wins < biased.high
@@ -277,7 +281,9 @@ def test_ties_are_no_contradictions():
 
 
 def test_support_by_hand():
-    """12 people with 3 comparisons of 3 items each: 6 people a component, 3 comparisons a person, 12 an item and component."""
+    """12 people with 3 comparisons of 3 items each: 6 people a component, 3 comparisons a person,
+    12 an item and component.
+    """
     rows = [
         (user, *pair) for user in "abcdefghijkl" for pair in [("x", "y"), ("y", "z"), ("z", "x")]
     ]

@@ -1,4 +1,6 @@
-"""The number of components: planted ones are found, noise is called noise, and the reason says what was seen."""
+"""The number of components: planted ones are found, noise is called noise, and the reason says what
+was seen.
+"""
 
 import math
 from dataclasses import replace
@@ -30,7 +32,7 @@ def coins(Q: int, M: int, N: int, seed: int = 0) -> Comparisons:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------- planted and noise
+# ---- planted and noise ----
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,9 @@ def test_planted_numbers_are_found(K, Q, M, N):
 
 @pytest.mark.parametrize(("Q", "M", "N"), [(12, 200, 40), (6, 40, 10)])
 def test_coin_answers_cannot_be_told(Q, M, N):
-    """A false alarm needs a held-out gain of two standard errors (1 in 44) and agreement of three pairs in four, at the least."""
+    """A false alarm needs a held-out gain of two standard errors (1 in 44) and agreement of three
+    pairs in four, at the least.
+    """
     choice = mm.choose_k(coins(Q, M, N), range(1, 4))
     assert choice.k is None and not choice.certain
     assert (
@@ -83,7 +87,7 @@ def test_three_items_have_room_for_four_tastes_at_most():
     assert [row.k for row in mm.choose_k(votes, range(1, 9)).table] == [1, 2, 3, 4]
 
 
-# ----------------------------------------------------------------------------------------------------------------------- rules
+# ---- rules ----
 
 
 def evidence(k, gains, agreement=1.0, value=2.0):
@@ -145,7 +149,9 @@ def test_names_of_numbers():
 
 
 def test_the_error_of_a_ratio_by_the_jackknife():
-    """Leaving one person out at a time: nearly the same variance as the linear formula, from no shared code."""
+    """Leaving one person out at a time: nearly the same variance as the linear formula, from no
+    shared code.
+    """
     random = np.random.default_rng(0)
     n = random.integers(5, 15, 400).astype(float)
     scores = np.column_stack([-0.5 * n + random.normal(0, 1, 400), n])
@@ -157,7 +163,7 @@ def test_the_error_of_a_ratio_by_the_jackknife():
     )
 
 
-# ----------------------------------------------------------------------------------------------------------- people, held out
+# ---- people, held out ----
 
 
 def test_asking_agrees_with_completion():
@@ -200,7 +206,7 @@ def test_options_are_checked():
         mm.choose_k(votes, [1], n_folds=1)
 
 
-# --------------------------------------------------------------------------------------------------------------- command line
+# ---- command line ----
 
 
 @pytest.fixture(scope="module")

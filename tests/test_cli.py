@@ -63,7 +63,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-# ------------------------------------------------------------------------------------------------------------- the start
+# ---- the start ----
 
 
 def test_help_needs_no_numpy_and_answers_at_once():
@@ -115,7 +115,7 @@ def test_the_reference_page_is_what_the_app_says():
     assert "Default: auto.\n" in written and "Required.\n" in written
 
 
-# -------------------------------------------------------------------------------------------------------------- simulate
+# ---- simulate ----
 
 
 def test_simulate_writes_what_the_true_model_draws(folder):
@@ -179,7 +179,9 @@ def test_simulate_takes_a_number_for_each_component_and_other_priors(here):
 
 
 def test_simulated_references_are_uniform(here):
-    """All 6 rankings of 3 items by 300 components: χ² with 5 degrees of freedom passes 25.7 once in 10,000 seeds."""
+    """All 6 rankings of 3 items by 300 components: χ² with 5 degrees of freedom passes 25.7 once in
+    10,000 seeds.
+    """
     run(
         "simulate",
         "v.csv",
@@ -217,7 +219,7 @@ def test_simulate_notes_items_that_were_never_drawn(here):
     )
 
 
-# ------------------------------------------------------------------------------------------------------------------- fit
+# ---- fit ----
 
 
 def test_fit_writes_the_model_of_the_library(folder):

@@ -1,4 +1,5 @@
-"""The command line when something is wrong: one sentence, the right exit code, no traceback, no half-written file.
+"""The command line when something is wrong: one sentence, the right exit code, no traceback, no
+half-written file.
 
 What the sentences say is tested in test_messages.py; here, what they are made of.
 """
@@ -234,7 +235,7 @@ def test_every_command_writes_its_options_as_they_are_typed():
     assert "votes" not in option_names(commands["fit"]), "an argument is no option"
 
 
-# -------------------------------------------------------------------------------------------------- bugs, limits, Ctrl-C
+# ---- bugs, limits, Ctrl-C ----
 
 
 def test_a_bug_says_that_it_is_one(monkeypatch):
@@ -326,7 +327,9 @@ def read_until(terminal, words, patience=60):
 
 
 def test_ctrl_c_during_a_fit_on_a_terminal():
-    """The bar shows the time left; Ctrl-C leaves the old model, no other file, and the exit code 130."""
+    """The bar shows the time left; Ctrl-C leaves the old model, no other file, and the exit code
+    130.
+    """
     pty = pytest.importorskip("pty")
     votes = (
         mm.M4.from_orders(["abcdefgh", "hgfedcba"], 0.2, 0.3).sample(300, 60, seed=1).comparisons

@@ -1,4 +1,6 @@
-"""`mallowmix heldout`: the numbers of the library, as JSON and in words, and mistakes as one sentence."""
+"""`mallowmix heldout`: the numbers of the library, as JSON and in words, and mistakes as one
+sentence.
+"""
 
 import json
 import math

@@ -1,4 +1,6 @@
-"""`weights`, `predict`, `rank`, `next-pair` on the command line: the numbers in files, JSON and words; mistakes in one sentence."""
+"""`weights`, `predict`, `rank`, `next-pair` on the command line: the numbers in files, JSON and
+words; mistakes in one sentence.
+"""
 
 import csv
 import json
@@ -39,7 +41,7 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-# ----------------------------------------------------------------------------------------------------------------------- weights
+# ---- weights ----
 
 
 def test_weights_are_written(files, votes):
@@ -103,7 +105,7 @@ def test_people_of_whom_nothing_is_known(files, tmp_path):
     assert "1 of the 3 items are unknown: 'x'" in error and "--unknown-items drop" in error
 
 
-# ----------------------------------------------------------------------------------------------------------------------- predict
+# ---- predict ----
 
 
 def test_everybody_and_every_pair(files, votes, tmp_path):
@@ -191,7 +193,7 @@ def test_pairs_are_asked_for(files):
     )
 
 
-# -------------------------------------------------------------------------------------------------------------------------- rank
+# ---- rank ----
 
 
 def test_one_persons_ranking(files, votes):
@@ -268,7 +270,7 @@ def test_a_person_whose_items_are_all_unknown(files, tmp_path):
     assert "u has no comparisons: this is the ranking of the population" in said
 
 
-# -------------------------------------------------------------------------------------------------------------------------- next
+# ---- next ----
 
 
 def test_the_next_questions(files, votes):
@@ -295,7 +297,7 @@ def test_nothing_left_to_ask(files, tmp_path):
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------- mistakes
+# ---- mistakes ----
 
 
 @pytest.mark.parametrize(

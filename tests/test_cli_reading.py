@@ -1,4 +1,6 @@
-"""The command line reads every form: --format, --columns, --query, --ties and the rest; check says what it found; convert."""
+"""The command line reads every form: --format, --columns, --query, --ties and the rest; check says
+what it found; convert.
+"""
 
 import json
 import re
@@ -184,7 +186,7 @@ def test_check_tells_position_bias():
     assert re.search(r"left of two equals wins +│ +\d+\.\d %", said)
 
 
-# -------------------------------------------------------------------------------------------------------------- convert
+# ---- convert ----
 
 
 @pytest.mark.parametrize(

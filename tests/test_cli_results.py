@@ -25,7 +25,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-# ------------------------------------------------------------------------------------------------------------------ show
+# ---- show ----
 
 
 @pytest.fixture
@@ -115,11 +115,13 @@ def test_labels_are_shown_as_they_are():
     assert safe("Krapfen für zwei") == "Krapfen für zwei"
 
 
-# -------------------------------------------------------------------------------------------------------------- evaluate
+# ---- evaluate ----
 
 
 def test_evaluate_by_hand():
-    """Components in another order, items in another order, one swap of neighbours in one of two components: 1 of 6 pairs."""
+    """Components in another order, items in another order, one swap of neighbours in one of two
+    components: 1 of 6 pairs.
+    """
     mm.save(mm.M4.from_orders(["abcd", "dcab"], [0.1, 0.2], [1, 3]), "truth.m4")
     mm.save(
         mm.M4.from_orders(["dcab", "bacd"], [0.25, 0.2], [2, 1], items=list("dbca")), "model.m4"
@@ -160,7 +162,7 @@ def test_evaluate_names_the_unmatched():
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------- check
+# ---- check ----
 
 
 def test_check_tells_sizes_and_that_nothing_is_wrong():
@@ -185,11 +187,13 @@ def test_check_warns_and_advises():
     )
 
 
-# ---------------------------------------------------------------------------------------------------------- separability
+# ---- separability ----
 
 
 def test_separability_prints_the_footnote():
-    """The paper's .933/.870/.793/.426; the seed is fixed, others would stray beyond 4 standard errors once in 4,000 times."""
+    """The paper's .933/.870/.793/.426; the seed is fixed, others would stray beyond 4 standard
+    errors once in 4,000 times.
+    """
     said, _ = run(
         *split(
             "separability --n-items 100 -k 10 --phi 0,0.1,0.2,0.5 --threshold 0.05 --n-draws 400"
@@ -228,7 +232,7 @@ def test_separability_keeps_the_order_and_agrees_with_the_library():
     assert said.count(f"at least {least:.2f}") == 1 and least < 1
 
 
-# ------------------------------------------------------------------------------------------------------------------ demo
+# ---- demo ----
 
 
 def test_demo_shows_the_planted_beside_the_found():
@@ -254,7 +258,9 @@ def test_demo_shows_the_planted_beside_the_found():
 
 
 def test_compare_hands_rankings_to_systems_for_rankings(tmp_path):
-    """A table of rankings stays one: a system that learns from rankings alone has a result, beside one for comparisons."""
+    """A table of rankings stays one: a system that learns from rankings alone has a result, beside
+    one for comparisons.
+    """
     orders = ["a,b,c,d", "a,b,d,c", "b,a,c,d", "d,c,b,a", "d,c,a,b", "c,d,b,a"] * 10
     rows = [f"u{m},{order}" for m, order in enumerate(orders)]
     votes = tmp_path / "orders.csv"

@@ -13,7 +13,9 @@ from mallowmix.model.model_file import dumps
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A folder with the model of some people (model.m4), the votes of all (votes.parquet), and those of some (some.csv)."""
+    """A folder with the model of some people (model.m4), the votes of all (votes.parquet), and
+    those of some (some.csv).
+    """
     monkeypatch.chdir(tmp_path)
     votes = (
         mm.M4.from_orders(["abcdefgh", "hbgdface"], 0.1, 0.2).sample(200, 40, seed=1).comparisons

@@ -1,4 +1,6 @@
-"""Checked columns: the same rows from any holder, and a message, with its row, for everything that is wrong with them."""
+"""Checked columns: the same rows from any holder, and a message, with its row, for everything that
+is wrong with them.
+"""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,6 @@
-"""`compare`: the protocol, the sums behind every number of the table, failures as rows; and the command."""
+"""`compare`: the protocol, the sums behind every number of the table, failures as rows; and the
+command.
+"""
 
 import csv
 import json
@@ -117,7 +119,9 @@ def test_ratings_are_dealt_before_comparisons_are_made(ratings):
 
 
 def test_the_table_is_what_the_systems_predict(votes, found):
-    """Every number of one row, by hand, from the same splits; people of whom something is held out in both are one cluster."""
+    """Every number of one row, by hand, from the same splits; people of whom something is held out
+    in both are one cluster.
+    """
     sums = {}
     for n in range(2):
         task = make_task(votes, "people", 0.5, child_seed(0, Step.COMPARE_SPLIT, n))
@@ -151,7 +155,9 @@ def test_the_best_comes_first_and_the_others_are_behind_it(found):
 
 
 def test_intervals_cover_a_clustered_mean():
-    """1000 draws of 40 people with 1 to 20 correlated outcomes: a 95% interval covers 92 to 97.5% (4 s.e. are .028)."""
+    """1000 draws of 40 people with 1 to 20 correlated outcomes: a 95% interval covers 92 to 97.5%
+    (4 s.e. are .028).
+    """
     random, covered = np.random.default_rng(0), 0
     for _ in range(1000):
         n = random.integers(1, 21, 40)

@@ -1,4 +1,6 @@
-"""Comparisons: one normal form whatever the input looked like, and a message for everything that is wrong with it."""
+"""Comparisons: one normal form whatever the input looked like, and a message for everything that is
+wrong with it.
+"""
 
 import random
 

@@ -1,4 +1,6 @@
-"""Document completion: against quadrature over θ, models whose answer is known, and plain counting of what is told and asked."""
+"""Document completion: against quadrature over θ, models whose answer is known, and plain counting
+of what is told and asked.
+"""
 
 import math
 
@@ -30,7 +32,9 @@ def told_and_asked(comparisons, *, given=0.5, split="comparisons", seed=0):
 
 
 def quadrature(model, known: list[tuple[int, int]], wanted: list[tuple[int, int]]) -> float:
-    """Σ log p(w | told) for two components, θ = (t, 1 − t), by integrals over t; t = s^(1/α₁) and its mirror are smooth."""
+    """Σ log p(w | told) for two components, θ = (t, 1 − t), by integrals over t; t = s^(1/α₁) and
+    its mirror are smooth.
+    """
     beta, (a, b) = model.beta(), model.alpha
 
     def likelihood(t):
@@ -58,7 +62,9 @@ def quadrature(model, known: list[tuple[int, int]], wanted: list[tuple[int, int]
 
 @pytest.mark.parametrize("given", [0.0, 0.3, 0.7])
 def test_two_components_agree_with_quadrature(given):
-    """Collapsed inference is off by .005 on a dozen people, by less than .002 on 200; the plain variational mean by .013."""
+    """Collapsed inference is off by .005 on a dozen people, by less than .002 on 200; the plain
+    variational mean by .013.
+    """
     comparisons = TWO.sample(200, 8, seed=3).comparisons
     known, wanted = told_and_asked(comparisons, given=given)
     total = 0.0
@@ -84,7 +90,9 @@ def test_a_coin_has_minus_log_2(split):
 
 
 def test_the_true_model_beats_wrong_ones():
-    """500 people × 10 comparisons; the paired gaps below are .02 to .3, their standard errors below .01."""
+    """500 people × 10 comparisons; the paired gaps below are .02 to .3, their standard errors below
+    .01.
+    """
     sample = TWO.sample(500, 20, seed=5).comparisons
     truth = completion(TWO, sample).log_likelihood_per_comparison
     wrong_order = M4.from_orders([list("bcda"), list("cdab")], phi=[0.3, 0.5], alpha=[0.4, 0.9])
@@ -116,7 +124,9 @@ def test_one_component_needs_nothing_told_and_its_standard_error_is_clustered():
 
 
 def test_the_standard_error_is_the_spread_between_populations():
-    """The spread of 200 answers has a relative error of 5%, so 25% fails by chance less than once in 10⁵."""
+    """The spread of 200 answers has a relative error of 5%, so 25% fails by chance less than once
+    in 10⁵.
+    """
     found = [
         completion(TWO, TWO.sample(60, 8, seed=s).comparisons, seed=s, n_jobs=1) for s in range(200)
     ]
@@ -151,7 +161,9 @@ def test_comparisons_are_dealt_out_whole_and_to_the_right_number(given):
 
 
 def test_every_comparison_is_told_equally_often_and_the_odd_one_by_chance():
-    """Five comparisons at ½: each is told in half of 3000 people. Each p-value fails by chance once in 10⁴."""
+    """Five comparisons at ½: each is told in half of 3000 people. Each p-value fails by chance once
+    in 10⁴.
+    """
     n = 3000
     user = np.repeat(np.arange(n), 5)
     comparisons = Comparisons.from_arrays(
@@ -183,7 +195,9 @@ def test_items_are_either_told_or_asked():
 
 
 def test_every_item_is_given_equally_often():
-    """One ranking of four items by each of 2000 people: two items are given, so one comparison is told. Fails once in 10⁴."""
+    """One ranking of four items by each of 2000 people: two items are given, so one comparison is
+    told. Fails once in 10⁴.
+    """
     n = 2000
     winner, loser = list("aaabbc"), list("bcdcdd")
     comparisons = Comparisons.from_arrays(

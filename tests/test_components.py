@@ -1,4 +1,6 @@
-"""Algorithm 4: exact B gives σ and φ back; ties, zeros, and the printed estimate of φ; any topic model's matrix."""
+"""Algorithm 4: exact B gives σ and φ back; ties, zeros, and the printed estimate of φ; any topic
+model's matrix.
+"""
 
 import runpy
 from pathlib import Path
@@ -86,7 +88,9 @@ def test_e6_a_pair_seen_in_neither_order_is_one_half():
 
 
 def test_e7_a_tie_is_half_a_win_for_each():
-    """Item 0 ties with all three others: one win and a half. Rounding ½ to even gives it none, and puts it below item 1."""
+    """Item 0 ties with all three others: one win and a half. Rounding ½ to even gives it none, and
+    puts it below item 1.
+    """
     ties = {(0, j): 1 for j in (1, 2, 3)} | {(j, 0): 1 for j in (1, 2, 3)}
     B = column(ties | {(1, 2): 55, (2, 1): 45, (3, 1): 95, (1, 3): 5, (3, 2): 9, (2, 3): 1}, 4)
     rounded = np.round(conditional_beta(B)[0] * (1 - np.eye(4))).sum(axis=1)
@@ -108,7 +112,9 @@ def test_nothing_known_keeps_the_order_of_the_items():
 
 
 def test_e8_the_printed_dispersion_explodes_when_one_beta_is_zero():
-    """Neighbours in the ranking with β = 1/(1 + φ), but for one β̂ = 0: the mean of 1/β is infinite and ends at its clip."""
+    """Neighbours in the ranking with β = 1/(1 + φ), but for one β̂ = 0: the mean of 1/β is infinite
+    and ends at its clip.
+    """
     Q, phi = 20, 0.2
     B = mm.M4([np.arange(Q)], [phi], [1.0], range(Q)).ranking_matrix().copy()
     B[7 * Q + 8] = 0  # 8 always beats 7 …
@@ -127,7 +133,9 @@ def test_e8_the_printed_dispersion_explodes_when_one_beta_is_zero():
 
 
 def test_e8_the_printed_dispersion_is_biased_up_by_noise():
-    """φ = 0.2, noise of sd 0.08 on β, Q = 100: 0.21 printed, 0.20 pooled. The means over 30 draws have an error below 0.001."""
+    """φ = 0.2, noise of sd 0.08 on β, Q = 100: 0.21 printed, 0.20 pooled. The means over 30 draws
+    have an error below 0.001.
+    """
     random, Q = np.random.default_rng(0), 100
     exact = mm.M4([np.arange(Q)], [0.2], [1.0], range(Q)).beta()[0]
     phis = {"printed": [], "pooled": []}

@@ -41,7 +41,9 @@ def test_many_items_with_a_clear_order():
 
 
 def test_search_beyond_the_exact_limit_beats_borda():
-    """Random tables of 20 items: never below the Borda order it starts from, and above it at least once in ten."""
+    """Random tables of 20 items: never below the Borda order it starts from, and above it at least
+    once in ten.
+    """
     random = np.random.default_rng(2)
     gains = []
     for _ in range(10):
@@ -63,7 +65,9 @@ def test_exact_at_its_limit_is_no_worse_than_the_search():
 
 @pytest.mark.parametrize("scale", [1e-15, 1.0, 1e15])
 def test_the_search_stops_and_answers_alike_at_any_scale(scale):
-    """Rounding must not be taken for a gain: an absolute threshold lets large tables circle and small ones stand still."""
+    """Rounding must not be taken for a gain: an absolute threshold lets large tables circle and
+    small ones stand still.
+    """
     wins = np.random.default_rng(4).random((30, 30))
     np.testing.assert_array_equal(
         insertion_search(wins * scale, np.arange(30)), insertion_search(wins, np.arange(30))
@@ -71,7 +75,9 @@ def test_the_search_stops_and_answers_alike_at_any_scale(scale):
 
 
 def test_borda_by_hand():
-    """Fractions of wins: item 0 has 3/4 + 1/2, item 1 has 1/4 + 1, item 2 has 1/2 (never met 0) + 0; the diagonal is nobody's."""
+    """Fractions of wins: item 0 has 3/4 + 1/2, item 1 has 1/4 + 1, item 2 has 1/2 (never met 0) +
+    0; the diagonal is nobody's.
+    """
     assert borda_order([[9, 3, 0], [1, 0, 2], [0, 0, 0]]).tolist() == [0, 1, 2]
     assert borda_order([[0, 1], [2, 0]]).tolist() == [1, 0]
 

@@ -32,7 +32,9 @@ def test_each_taste_begins_with_its_own_dishes():
 
 
 def test_the_tastes_are_separable():
-    """λ by brute force: the worst component's best pair (i, j), where max over others of β_l(i, j) / β_k(i, j) is least."""
+    """λ by brute force: the worst component's best pair (i, j), where max over others of β_l(i, j)
+    / β_k(i, j) is least.
+    """
     beta = load_dishes().model.beta()
     K, Q, _ = beta.shape
 
@@ -65,7 +67,9 @@ def test_the_seed_decides_and_sizes_can_be_chosen():
 
 
 def test_the_comparisons_follow_the_planted_model():
-    """Wins of each unordered pair against Σ_m θ_m β: 120 z-scores beyond 5, of probability 6e-7 each: false alarm < 1e-4."""
+    """Wins of each unordered pair against Σ_m θ_m β: 120 z-scores beyond 5, of probability 6e-7
+    each: false alarm < 1e-4.
+    """
     dishes = load_dishes()
     Q, data = dishes.model.n_items, dishes.comparisons
     chance = np.einsum("mk,kij->mij", dishes.theta, dishes.model.beta())

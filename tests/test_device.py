@@ -1,4 +1,6 @@
-"""Passes as array programs against the compiled steps, and the GPU engine on the processor's arrays."""
+"""Passes as array programs against the compiled steps, and the GPU engine on the processor's
+arrays.
+"""
 
 import shutil
 import subprocess
@@ -105,7 +107,9 @@ def test_the_e_step_is_that_of_the_compiled_step_and_keeps_its_state(data):
 
 
 def test_the_bound_by_hand():
-    """One person, one row, two components: log Σ β exp E log θ + the prior's terms, from ψ and log Γ alone."""
+    """One person, one row, two components: log Σ β exp E log θ + the prior's terms, from ψ and log
+    Γ alone.
+    """
     data = tiny_population(1, Q=3, M=1)
     batch = to_batch(ON, make_blocks(data))
     beta, alpha = (

@@ -32,11 +32,13 @@ def votes():
     return MODEL.sample(150, 30, seed=1).comparisons
 
 
-# ---------------------------------------------------------------------------------------------------------------- disagreement
+# ---- disagreement ----
 
 
 def test_the_parts_of_disagreement_by_drawing_people():
-    """100,000 people: the parts are means of quantities below 1, so that their standard errors are below .002; four of them."""
+    """100,000 people: the parts are means of quantities below 1, so that their standard errors are
+    below .002; four of them.
+    """
     theta = draw_weights(MODEL.alpha, 100_000, seed=3)
     parts, beta = variance_parts(MODEL), MODEL.beta()
     for i, j in ((0, 1), (2, 7), (5, 3)):
@@ -72,7 +74,7 @@ def test_two_opposite_tastes_polarise_on_the_ends():
     assert pairs[0].win_rate > 0.5 - 1e-12 and pairs[0].spread >= pairs[1].spread
 
 
-# ----------------------------------------------------------------------------------------------------------------- reliability
+# ---- reliability ----
 
 
 def test_the_slope_is_the_best_by_trying():
@@ -89,7 +91,9 @@ def test_the_slope_is_the_best_by_trying():
 
 
 def test_the_true_model_is_as_sure_as_it_should_be():
-    """New people of the model itself: the slope within 4 standard errors of 1; a model that is too sure is seen."""
+    """New people of the model itself: the slope within 4 standard errors of 1; a model that is too
+    sure is seen.
+    """
     people = MODEL.sample(400, 40, seed=9).comparisons
     found = reliability(predict_held_out(MODEL, people))
     assert abs(found.slope - 1) < 4 * found.slope_error
@@ -103,7 +107,7 @@ def test_the_true_model_is_as_sure_as_it_should_be():
     assert over.slope < 1 - 4 * over.slope_error
 
 
-# ------------------------------------------------------------------------------------------------------------------- influence
+# ---- influence ----
 
 
 def test_influence_is_how_far_the_optimum_moves_without_a_person():
@@ -133,7 +137,7 @@ def test_activity_by_hand():
     assert (found.median, found.most, found.busiest_tenth) == (5, 9, 0.9)
 
 
-# ------------------------------------------------------------------------------------------------------------------ simulation
+# ---- simulation ----
 
 
 def test_the_same_people_are_asked_the_same_pairs():
@@ -150,7 +154,9 @@ def test_the_same_people_are_asked_the_same_pairs():
 
 
 def test_answers_come_from_the_model():
-    """Win rates of 20,000 answers; each of the 28 within 4.5 standard errors, a false alarm in 5,000."""
+    """Win rates of 20,000 answers; each of the 28 within 4.5 standard errors, a false alarm in
+    5,000.
+    """
     votes = MODEL.sample(2000, 10, seed=4).comparisons
     again = draw_again(MODEL, votes, seed=2)
     wins = np.zeros((8, 8))
@@ -170,7 +176,7 @@ def test_more_people_have_less_error():
     assert sum(large) < sum(small)
 
 
-# -------------------------------------------------------------------------------------------------------------------- together
+# ---- together ----
 
 
 def test_the_whole_diagnosis(votes):
@@ -266,7 +272,9 @@ def test_the_command(tmp_path):
 
 
 def test_the_bias_of_phi_is_seen_where_rankings_are_guesses():
-    """φ = .9 and little data: the learnt ranking fits its own noise, so that φ comes out too small, clearly."""
+    """φ = .9 and little data: the learnt ranking fits its own noise, so that φ comes out too small,
+    clearly.
+    """
     truth = planted(12, 1, 0.9, 1.0)
     votes = truth.sample(30, 15, seed=1).comparisons
     smooth = maximise_likelihood(truth, make_blocks(votes), ThreadEngine(1), steps=2, sweeps=2)
@@ -276,7 +284,8 @@ def test_the_bias_of_phi_is_seen_where_rankings_are_guesses():
 
 @pytest.mark.parametrize("part", [1.0, 0.25])
 def test_the_bias_is_found_where_what_was_seen_first_is_taken_off(monkeypatch, part):
-    """Were the bias of logit φ −.2 at first and −.3 after, and that of log α .1: the last six start at η̂ + .2 and η̂ − .1, or the
+    """Were the bias of logit φ −.2 at first and −.3 after, and that of log α .1: the last six start
+    at η̂ + .2 and η̂ − .1, or the
     part of it that the model has itself, and only they say how large the bias is.
     """
     truth = planted(6, 2, 0.5, 0.3)
@@ -297,9 +306,11 @@ def test_the_bias_is_found_where_what_was_seen_first_is_taken_off(monkeypatch, p
 
 
 def test_the_spread_of_phi_is_as_said_where_rankings_are_sure(monkeypatch):
-    """At φ = .3 with 200 people 36 errors spread as the information says: by chance beyond 1.25 of it in one run of 130 or so.
+    """At φ = .3 with 200 people 36 errors spread as the information says: by chance beyond 1.25 of
+    it in one run of 130 or so.
 
-    Were the information twice what it is, errors would be twice as many standard errors, but for the eight put beside.
+    Were the information twice what it is, errors would be twice as many standard errors, but for
+    the eight put beside.
     """
     truth = planted(8, 2, 0.3, 0.3, seed=2)
     votes = truth.sample(200, 30, seed=2).comparisons

@@ -1,4 +1,6 @@
-"""The documentation is run: every code block, every command, every link, every name of code or of a test that it mentions."""
+"""The documentation is run: every code block, every command, every link, every name of code or of a
+test that it mentions.
+"""
 
 import ast
 import importlib
@@ -60,7 +62,9 @@ def without_blocks(markdown: str) -> str:
 
 
 def commands(text: str) -> list[str]:
-    """The commands of a shell block: the lines after `$ ` where there are such (the others are output), all lines where not."""
+    """The commands of a shell block: the lines after `$ ` where there are such (the others are
+    output), all lines where not.
+    """
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     prompted = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
     return prompted or [line for line in lines if line.strip() and not line.startswith("#")]
@@ -72,7 +76,9 @@ def make_targets() -> set[str]:
 
 
 def check_command(command: str, where: str, folder: Path) -> None:
-    """Run a `mallowmix` command; check that `make` has the targets; let what sets up a machine pass; refuse everything else."""
+    """Run a `mallowmix` command; check that `make` has the targets; let what sets up a machine
+    pass; refuse everything else.
+    """
     if command.startswith("mallowmix"):
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         shell = ["bash", "-o", "pipefail", "-c", command]
@@ -107,7 +113,7 @@ def title(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-# ---------------------------------------------------------------------------------------------------------------- blocks
+# ---- blocks ----
 
 
 def test_blocks_are_found_with_their_lines():
@@ -136,7 +142,9 @@ def test_a_failing_command_and_an_unknown_one_are_noticed(tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=title)
 def test_every_block_runs(page, tmp_path, monkeypatch):
-    """One folder and one namespace a page, its blocks in the order of reading: what one block writes, the next may read."""
+    """One folder and one namespace a page, its blocks in the order of reading: what one block
+    writes, the next may read.
+    """
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(read(page)):
@@ -158,7 +166,7 @@ def test_contributing_names_make_targets_that_exist(page, tmp_path):
             check_command(command, f"{title(page)} line {block.line}", tmp_path)
 
 
-# ----------------------------------------------------------------------------------------------------------------- links
+# ---- links ----
 
 
 def slug(heading: str) -> str:
@@ -200,11 +208,13 @@ def test_the_plate_drawing_shows_every_variable_and_shades_the_observed_ones():
     assert "figures/plate.svg" in read(PAPER)
 
 
-# ----------------------------------------------------------------------------------------------------------------- names
+# ---- names ----
 
 
 def resolve(name: str) -> object:
-    """The object behind a dotted name: the longest part that is a module is imported, the rest are attributes."""
+    """The object behind a dotted name: the longest part that is a module is imported, the rest are
+    attributes.
+    """
     words = name.split(".")
     for n in range(len(words), 0, -1):
         try:
@@ -237,7 +247,9 @@ def test_code_names_exist(page):
 
 
 def defined_tests() -> set[str]:
-    """The tests there are, by the names that pytest gives them: file.py::test_name or file.py::TestClass::test_name."""
+    """The tests there are, by the names that pytest gives them: file.py::test_name or
+    file.py::TestClass::test_name.
+    """
     found = set()
     for file in sorted((ROOT / "tests").glob("test_*.py")):
         for node in ast.parse(read(file)).body:
@@ -271,7 +283,7 @@ def test_mathematics_is_balanced(page):
     assert odd == []
 
 
-# ---------------------------------------------------------------------------------------------------- facts told twice
+# ---- facts told twice ----
 
 
 def layers() -> list[str]:

@@ -1,4 +1,6 @@
-"""Draws of a person's weights: against quadrature, in coverage by simulation, and what must hold exactly."""
+"""Draws of a person's weights: against quadrature, in coverage by simulation, and what must hold
+exactly.
+"""
 
 from dataclasses import replace
 
@@ -55,7 +57,9 @@ def line_posterior(model, comparisons, m, n=4000):
 
 
 def triangle_posterior(model, comparisons, m, n=160):
-    """K = 3: a midpoint grid with the Dirichlet as a stick: θ_1 ~ Beta(α_1, α_2 + α_3), the rest divided by Beta(α_2, α_3)."""
+    """K = 3: a midpoint grid with the Dirichlet as a stick: θ_1 ~ Beta(α_1, α_2 + α_3), the rest
+    divided by Beta(α_2, α_3).
+    """
     a = model.alpha * model.calibration.prior_scale
     middle = (np.arange(n) + 0.5) / n
     first, share = (
@@ -75,9 +79,11 @@ def triangle_posterior(model, comparisons, m, n=160):
 @pytest.mark.parametrize("calibration", [NONE, HALF, FIFTH], ids=str)
 @pytest.mark.parametrize("per_user", [6, 60])
 def test_two_components_against_quadrature(calibration, per_user):
-    """Where the 5, 25, 50, 75, 95% points of 4000 draws fall in the exact distribution, for 8 people.
+    """Where the 5, 25, 50, 75, 95% points of 4000 draws fall in the exact distribution, for 8
+    people.
 
-    Draws are correlated: counted as 1500 independent ones, a deviation has a standard deviation of at most .013, and .07 is five
+    Draws are correlated: counted as 1500 independent ones, a deviation has a standard deviation of
+    at most .013, and .07 is five
     of them: a false alarm in one of 50,000 runs, were the seed free.
     """
     model = FittedModel(TWO, calibration=calibration)
@@ -93,7 +99,9 @@ def test_two_components_against_quadrature(calibration, per_user):
 
 @pytest.mark.parametrize("calibration", [NONE, FIFTH], ids=str)
 def test_three_components_against_a_grid(calibration):
-    """Means, spreads and correlations of θ, and the ends of the intervals, beside a grid of 25,600 points (as above)."""
+    """Means, spreads and correlations of θ, and the ends of the intervals, beside a grid of 25,600
+    points (as above).
+    """
     model = FittedModel(THREE, calibration=calibration)
     comparisons = THREE.sample(5, 40, seed=2).comparisons
     draws, found = (
@@ -114,7 +122,9 @@ def test_three_components_against_a_grid(calibration):
 
 
 def test_many_components_against_importance_sampling():
-    """K = 6 with small α, where chains could stick: means beside 400,000 weighted draws from the prior."""
+    """K = 6 with small α, where chains could stick: means beside 400,000 weighted draws from the
+    prior.
+    """
     random = np.random.default_rng(0)
     model = mm.M4(
         [random.permutation(8) for _ in range(6)], np.full(6, 0.3), np.full(6, 0.15), range(8)
@@ -132,9 +142,11 @@ def test_many_components_against_importance_sampling():
 
 
 def test_intervals_cover_as_they_say():
-    """90% intervals of 600 people drawn from the prior: calibrated exactly, so hits are Binomial(600, .9) for one component.
+    """90% intervals of 600 people drawn from the prior: calibrated exactly, so hits are
+    Binomial(600, .9) for one component.
 
-    Quantiles of 400 draws add little. The band holds all but 1e-4 of that distribution: the false-alarm rate, were the seed free.
+    Quantiles of 400 draws add little. The band holds all but 1e-4 of that distribution: the
+    false-alarm rate, were the seed free.
     """
     people = TWO.sample(600, 25, seed=3)
     found = mm.weight_intervals(TWO, people.comparisons)
@@ -158,7 +170,9 @@ def test_the_mean_is_that_of_weights():
 
 
 def test_someone_without_comparisons_gets_the_prior():
-    """The mean is the prior's, the ends are its quantiles (400 draws: sd .015 in probability, five of them), and it is said."""
+    """The mean is the prior's, the ends are its quantiles (400 draws: sd .015 in probability, five
+    of them), and it is said.
+    """
     comparisons = TWO.sample(4, [3, 0, 5, 0], seed=1).comparisons
     found = mm.weight_intervals(TWO, comparisons)
     assert found.is_prior.tolist() == [False, True, False, True]
@@ -179,7 +193,9 @@ def test_someone_without_comparisons_gets_the_prior():
     "calibration", [NONE, FIFTH, Calibration(vertex_share=0.4, spam_share=0.1)], ids=str
 )
 def test_each_person_for_themselves(calibration):
-    """The same bytes whoever else is there, in whatever order, on any number of threads, under any name."""
+    """The same bytes whoever else is there, in whatever order, on any number of threads, under any
+    name.
+    """
     model = FittedModel(TWO, calibration=calibration)
     comparisons = TWO.sample(70, 8, seed=4).comparisons
     draws = weight_draws(model, comparisons, 20, n_jobs=1)
@@ -220,7 +236,9 @@ def test_integer_weights_are_repeats_and_user_weight_plays_no_part(times, seed, 
 
 
 def test_half_weights_are_half_evidence():
-    """A row of weight ½ and evidence ½ are the same power: the same chain, started from another state."""
+    """A row of weight ½ and evidence ½ are the same power: the same chain, started from another
+    state.
+    """
     comparisons = TWO.sample(3, 40, seed=5).comparisons
     half = replace(comparisons, weight=comparisons.weight / 2)
     one = weight_draws(TWO, half, 3000).mean(axis=1)
@@ -231,7 +249,9 @@ def test_half_weights_are_half_evidence():
 
 
 def test_vertices_alone():
-    """With vertex = 1 every draw is a vertex, as often as a_k Π β says. 2000 draws: five standard deviations are .056."""
+    """With vertex = 1 every draw is a vertex, as often as a_k Π β says. 2000 draws: five standard
+    deviations are .056.
+    """
     model = FittedModel(TWO, calibration=Calibration(vertex_share=1))
     comparisons = TWO.sample(6, 4, seed=2).comparisons
     draws = weight_draws(model, comparisons, 2000)
@@ -243,7 +263,9 @@ def test_vertices_alone():
 
 
 def test_vertices_and_mixtures():
-    """Nothing known, vertex = .3: that part of the draws is a vertex, by the shares; 4000 draws, five deviations are .04."""
+    """Nothing known, vertex = .3: that part of the draws is a vertex, by the shares; 4000 draws,
+    five deviations are .04.
+    """
     draws = weight_draws(FittedModel(TWO, calibration=Calibration(vertex_share=0.3)), NOBODY, 4000)[
         0
     ]

@@ -1,4 +1,6 @@
-"""Blocks of users and `reduce`: everybody once, sums in block order, the same bytes on any number of threads."""
+"""Blocks of users and `reduce`: everybody once, sums in block order, the same bytes on any number
+of threads.
+"""
 
 import importlib
 import inspect
@@ -42,7 +44,9 @@ def test_no_user_no_block():
 
 
 def test_blocks_are_large_enough_for_their_sums():
-    """A block's answer has Q² numbers for each of K or P columns: a block has more rows than that, but for small data."""
+    """A block's answer has Q² numbers for each of K or P columns: a block has more rows than that,
+    but for small data.
+    """
     edges = block_edges(10**6, 10**8, 100)
     assert 10**8 / (len(edges) - 1) == pytest.approx(max(1 << 16, 8 * 100**2), rel=0.01)
     # small data: still enough blocks for some threads
@@ -246,7 +250,9 @@ def test_a_shard_answers_with_the_sum_over_its_blocks_and_tells_how_far_it_is():
 
 
 def test_every_engine_is_an_engine_by_the_protocol():
-    """The Protocol is on one page; a signature that differs would only be noticed by a type checker."""
+    """The Protocol is on one page; a signature that differs would only be noticed by a type
+    checker.
+    """
     from mallowmix.engine.dask import DaskEngine
     from mallowmix.engine.gpu.gpu_engine import GpuEngine
     from mallowmix.engine.out_of_core.disk import DiskEngine
@@ -313,7 +319,9 @@ seen_steps = set()
 
 
 def test_a_step_never_writes_into_its_arguments():
-    """A fit by either method, weights, intervals, held-out likelihoods: blocks are read-only anyway."""
+    """A fit by either method, weights, intervals, held-out likelihoods: blocks are read-only
+    anyway.
+    """
     data = TWO.sample(60, 12, seed=1).comparisons
     engine = Watching(2)
     with warnings.catch_warnings():

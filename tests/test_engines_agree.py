@@ -1,4 +1,6 @@
-"""The same model from threads, from disk, and from a cluster of real processes, also when one of them is killed."""
+"""The same model from threads, from disk, and from a cluster of real processes, also when one of
+them is killed.
+"""
 
 import os
 import signal
@@ -46,7 +48,9 @@ def stored(votes, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def few_are_enough(monkeypatch):
-    """A sample of 4,000 comparisons, so that small data goes the way of large data: a sample first, then everybody."""
+    """A sample of 4,000 comparisons, so that small data goes the way of large data: a sample first,
+    then everybody.
+    """
     monkeypatch.setattr("mallowmix.learn.spectral.user_sample.ENOUGH", 4000)
 
 
@@ -100,7 +104,9 @@ mm.fit(StoredComparisons(sys.argv[1]), 2, seed=3, progress=report)
 
 
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(stored, expected, tmp_path, monkeypatch):
-    """Killed in the pass over everybody: the count of pairs before it was finished, and is not done again."""
+    """Killed in the pass over everybody: the count of pairs before it was finished, and is not done
+    again.
+    """
     killed = subprocess.run([sys.executable, "-c", KILLED, str(stored.folder)], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert len(list((stored.folder / "passes").glob("*.npz"))) == 1
@@ -176,7 +182,9 @@ def test_engines_by_name():
 
 
 def test_halves_add_up_to_everybody(votes):
-    """The tables of even and of odd people, against tables of each half alone: the same draws, so the same sums of logarithms."""
+    """The tables of even and of odd people, against tables of each half alone: the same draws, so
+    the same sums of logarithms.
+    """
     blocks = mm.engine.make_blocks(votes)
     columns, alpha = (
         MallowsComponents(np.array(TRUTH.sigma), np.array(TRUTH.phi)),

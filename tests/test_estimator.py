@@ -61,7 +61,9 @@ def test_the_class_equals_the_functions(population, method):
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.csr_array.toarray])
 @quiet
 def test_probabilities_are_those_of_predict(population, form):
-    """Of given pairs, by number or by label; of every column of X unless given, ½ for an item with itself."""
+    """Of given pairs, by number or by label; of every column of X unless given, ½ for an item with
+    itself.
+    """
     X, votes = form(as_matrix(population.comparisons)), population.comparisons
     estimator = mm.MixedMallows(3, random_state=5, predictor=False).fit(votes)
     named = [("a", "b"), ("h", "c")]

@@ -1,4 +1,6 @@
-"""After a sample, everybody: rankings come nearer to what was planted; φ and α settle with the rankings held fixed."""
+"""After a sample, everybody: rankings come nearer to what was planted; φ and α settle with the
+rankings held fixed.
+"""
 
 import numpy as np
 import pytest
@@ -87,7 +89,9 @@ def test_only_phi_and_alpha_move(truth, rough):
 
 
 def test_fresh_draws_are_of_the_posterior(truth, population):
-    """Mean squared weights of everybody, E Σ θ² = (α + 1) / (Kα + 1): .75 ± .01 (5 standard errors are .014)."""
+    """Mean squared weights of everybody, E Σ θ² = (α + 1) / (Kα + 1): .75 ± .01 (5 standard errors
+    are .014).
+    """
     beta = beta_table(
         MallowsComponents(np.array(truth.sigma), np.array(truth.phi)), least_beta.DIRECT_LIKELIHOOD
     )
@@ -107,5 +111,7 @@ def test_fresh_draws_are_of_the_posterior(truth, population):
     ("squares", "expected"), [(100.0, 1), (50.0, 1), (25.0, 2), (10.0, 5), (1e-9, 20), (0.0, 20)]
 )
 def test_how_many_move_together(squares, expected):
-    """100 people who follow 1, 2, 4, 10 components each: about two of those they mix move together, at most all."""
+    """100 people who follow 1, 2, 4, 10 components each: about two of those they mix move together,
+    at most all.
+    """
     assert groups(squares, 100, 20) == expected

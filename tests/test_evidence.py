@@ -1,4 +1,6 @@
-"""How likely a person's comparisons are: the filter beside sums over all assignments, integrals and weighted draws."""
+"""How likely a person's comparisons are: the filter beside sums over all assignments, integrals and
+weighted draws.
+"""
 
 import numpy as np
 import pytest
@@ -23,7 +25,9 @@ def person(model, n, seed):
 
 @pytest.mark.parametrize(("phi", "alpha"), [(0.2, 0.2), (0.5, 1.0), (0.8, 0.1)])
 def test_beside_all_assignments(phi, alpha):
-    """Three components, seven comparisons, 15 people; one comparison alone is exact: Σ_k β_k α_k / α₀."""
+    """Three components, seven comparisons, 15 people; one comparison alone is exact: Σ_k β_k α_k /
+    α₀.
+    """
     model, gaps = random_model(3, phi, alpha), []
     for seed in range(15):
         votes, b = person(model, 7, seed)

@@ -36,7 +36,9 @@ def flat(model):
 
 
 def test_sweeps_draw_the_components_of_tokens_from_their_posterior():
-    """Mean tokens over 5000 cycles of one person against all 2⁵ assignments; s.d. of the mean near .02, so .12 is 6 of them."""
+    """Mean tokens over 5000 cycles of one person against all 2⁵ assignments; s.d. of the mean near
+    .02, so .12 is 6 of them.
+    """
     model = planted(4, 2, phi=0.5, alpha=[0.3, 0.9], seed=1)
     words = [(0, 1), (0, 1), (2, 3), (1, 3), (3, 0)]
     votes = Comparisons.from_codes([0] * 5, *zip(*words, strict=True), None, model.items, ["u"])
@@ -103,9 +105,11 @@ def test_the_fixed_point_maximises_the_likelihood_of_counts():
 
 
 def test_evidence_and_scale():
-    """Every row twice with e = ½ says what each row once says, but in half tokens; α is then nearly the same.
+    """Every row twice with e = ½ says what each row once says, but in half tokens; α is then nearly
+    the same.
 
-    Not quite: two halves of a token may differ in their component. Without the evidence, α would be a third to a half of it.
+    Not quite: two halves of a token may differ in their component. Without the evidence, α would be
+    a third to a half of it.
     """
     truth = planted(8, 2, phi=0.1, alpha=[0.5, 1.0], seed=5)
     votes = truth.sample(300, 20, seed=2).comparisons
@@ -206,7 +210,9 @@ def test_the_gradient_is_that_of_the_likelihood():
 
 @pytest.mark.parametrize("vertex", [0.0, 0.5, 1.0])
 def test_a_planted_share_of_vertices_is_found(vertex):
-    """500 people, half of whom hold one component: the share's standard error is near .03 (five of them allowed)."""
+    """500 people, half of whom hold one component: the share's standard error is near .03 (five of
+    them allowed).
+    """
     truth = planted(10, 3, phi=0.1, alpha=[0.5, 1.0, 1.0], seed=7)
     theta = truth.sample(500, 1, seed=1).theta
     theta[: int(500 * vertex)] = truth.sample(500, 1, seed=2, prior="vertices").theta[
@@ -232,7 +238,9 @@ def test_the_lattice_has_every_point_once():
 
 
 def test_the_discrete_prior_is_the_most_likely_one():
-    """Against a general optimiser on the same eleven points, and its gap is a bound on what is lost."""
+    """Against a general optimiser on the same eleven points, and its gap is a bound on what is
+    lost.
+    """
     truth = planted(6, 2, phi=0.2, seed=8)
     theta = np.array([[0.2, 0.8], [0.9, 0.1]])[np.arange(150) % 2]
     votes = truth.sample(150, 25, seed=1, prior=theta).comparisons

@@ -1,4 +1,6 @@
-"""Monte-Carlo EM: the chain against exact enumeration, its draws against their laws, α against a search, rest at the truth."""
+"""Monte-Carlo EM: the chain against exact enumeration, its draws against their laws, α against a
+search, rest at the truth.
+"""
 
 import itertools
 import math
@@ -23,7 +25,9 @@ M = 20_000
 
 
 def sweep_crowd(words, alpha, sweeps, theta=None):
-    """20,000 people who all say the same: as many independent chains. (M, n) components and (M, K) weights."""
+    """20,000 people who all say the same: as many independent chains. (M, n) components and (M, K)
+    weights.
+    """
     K, n = len(alpha), len(words)
     starts = np.arange(0, M * n + 1, n) if n else np.zeros(M + 1, np.int64)
     z = np.zeros(M * n, np.uint8)
@@ -78,7 +82,9 @@ def test_the_chain_draws_from_the_exact_posterior(words, alpha):
 
 
 def test_a_row_of_weight_two_and_a_half_is_three_tokens():
-    """The same chain as that of rows of 1, 1 and ½; and every later pass starts from the tokens as they are."""
+    """The same chain as that of rows of 1, 1 and ½; and every later pass starts from the tokens as
+    they are.
+    """
     one = np.array([0, 1]), np.array([0], np.int32), np.array([2.5])
     three = np.array([0, 3]), np.zeros(3, np.int32), np.array([1.0, 1.0, 0.5])
     ends = []
@@ -131,7 +137,8 @@ def test_the_first_sweep_draws_from_the_given_weights():
 
 @pytest.mark.parametrize(("words", "alpha"), [*CASES[:2], ((), np.array([0.3, 2.0]))])
 def test_weights_are_drawn_from_their_posterior(words, alpha):
-    """θ₁ given the words is a mixture of Betas over the assignments; without words it is the prior. Kolmogorov–Smirnov on 20,000
+    """θ₁ given the words is a mixture of Betas over the assignments; without words it is the prior.
+    Kolmogorov–Smirnov on 20,000
     draws, fails by chance with rate 1e-4.
     """
     _, theta, _ = sweep_crowd(words, alpha, sweeps=60)
@@ -155,7 +162,9 @@ def test_weights_of_a_tiny_prior_are_corners_and_never_undefined():
 
 
 def counted(alpha, n_people, n_tokens, seed):
-    """Tokens by component of people whose weights are Dirichlet draws, and the histogram that loops make of them."""
+    """Tokens by component of people whose weights are Dirichlet draws, and the histogram that loops
+    make of them.
+    """
     random = np.random.default_rng(seed)
     sizes = random.integers(1, n_tokens, n_people)
     tokens = np.array([random.multinomial(n, random.dirichlet(alpha)) for n in sizes])

@@ -1,4 +1,6 @@
-"""Groups of people: false alarms at the stated rate, real differences found, tables read from anywhere."""
+"""Groups of people: false alarms at the stated rate, real differences found, tables read from
+anywhere.
+"""
 
 import json
 
@@ -25,7 +27,8 @@ def people(M=80, seed=1, per_user=15, theta=None):
 
 
 def test_false_alarms_come_at_the_stated_rate():
-    """Groups that mean nothing, of unequal sizes, one of them three times as active: p ≤ .1 in about 6 of 60.
+    """Groups that mean nothing, of unequal sizes, one of them three times as active: p ≤ .1 in
+    about 6 of 60.
 
     Fails by chance once in 1,000 on either side.
     """

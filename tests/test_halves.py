@@ -75,7 +75,9 @@ def test_each_comparison_is_in_the_first_half_with_probability_one_half():
 
 
 def test_two_comparisons_share_a_half_as_seldom_as_equal_halves_allow():
-    """Of n = 4, two given ones are together with probability (n/2 − 1)/(n − 1) = 1/3. Fails by chance with rate 6e-6."""
+    """Of n = 4, two given ones are together with probability (n/2 − 1)/(n − 1) = 1/3. Fails by
+    chance with rate 6e-6.
+    """
     first, _ = split_block(block_of([[1] * 4] * 20_000), as_key(6))
     tokens = first.reshape(-1, 4)
     for i in range(4):

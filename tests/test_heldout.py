@@ -48,7 +48,9 @@ def test_both_likelihoods_agree_with_quadrature_within_their_stated_error():
 
 
 def test_the_standard_error_is_over_people():
-    """σ̂ of a ratio of sums, from the exact likelihood of each person; what Monte-Carlo noise adds is a hundredth of it."""
+    """σ̂ of a ratio of sums, from the exact likelihood of each person; what Monte-Carlo noise adds
+    is a hundredth of it.
+    """
     exact = np.array([log_marginal(TWO, PEOPLE, m) for m in range(30)])
     n = PEOPLE.per_user()
     mean = exact.sum() / n.sum()

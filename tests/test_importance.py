@@ -1,4 +1,6 @@
-"""Importance sampling and annealing: against the sum over all assignments, quadrature over θ, and the particle filter."""
+"""Importance sampling and annealing: against the sum over all assignments, quadrature over θ, and
+the particle filter.
+"""
 
 import math
 
@@ -31,7 +33,9 @@ def words_of(people, m):
 
 @pytest.mark.parametrize("options", [{}, ALL])
 def test_three_components_agree_with_the_sum_over_all_assignments(options):
-    """Six people with seven comparisons. Five Monte-Carlo errors and a little; fails by chance once in 10⁵."""
+    """Six people with seven comparisons. Five Monte-Carlo errors and a little; fails by chance once
+    in 10⁵.
+    """
     people = THREE.sample(6, 7, seed=3).comparisons
     exact = (
         sum(every_assignment(words_of(people, m), THREE.beta(), THREE.alpha) for m in range(6)) / 42
@@ -57,7 +61,9 @@ def test_fractions_agree_with_quadrature(options):
 
 
 def test_annealing_is_right_on_average():
-    """The mean of 200 estimates of p over p, 20 comparisons of one person: five standard errors are left once in 10⁶."""
+    """The mean of 200 estimates of p over p, 20 comparisons of one person: five standard errors are
+    left once in 10⁶.
+    """
     people = TWO.sample(1, 20, seed=8).comparisons
     beta = floored_beta(TWO)
     runs = [
@@ -72,7 +78,9 @@ def test_annealing_is_right_on_average():
 
 
 def test_filter_draws_and_annealing_agree_on_long_lists():
-    """K = 10, 300 comparisons, 10 people: within five of the Monte-Carlo errors that they state and their noise bias."""
+    """K = 10, 300 comparisons, 10 people: within five of the Monte-Carlo errors that they state and
+    their noise bias.
+    """
     model = planted(50, 10, phi=0.4, alpha=0.2, seed=1)
     people = model.sample(10, 300, seed=2).comparisons
     filtered = left_to_right(model, people, LeftToRightOptions(n_particles=256))

@@ -1,4 +1,6 @@
-"""Intervals: they cover as they say, hold what they must, and are the same however they are computed."""
+"""Intervals: they cover as they say, hold what they must, and are the same however they are
+computed.
+"""
 
 import csv
 import json
@@ -31,7 +33,8 @@ def small():
 def test_coverage_of_one_ranking():
     """The fast twin of benchmarks/interval_coverage.py: 5 populations, 90% intervals.
 
-    Places: 40 items; .7 is four standard errors below .9. φ: at least 2 of 5, which 90% intervals miss once in 2,000.
+    Places: 40 items; .7 is four standard errors below .9. φ: at least 2 of 5, which 90% intervals
+    miss once in 2,000.
     """
     places, phis = [], []
     for seed in range(5):
@@ -132,7 +135,7 @@ def test_options_are_checked(small):
         mm.intervals(model, votes, 20, 1.5)
 
 
-# ----------------------------------------------------------------------------------------------------------------------- parts
+# ---- parts ----
 
 
 @given(
@@ -165,7 +168,7 @@ def test_components_keep_their_numbers():
     assert np.array_equal(in_order_of(sigma[[2, 0, 1]], sigma), sigma)
 
 
-# --------------------------------------------------------------------------------------------------------------- command line
+# ---- command line ----
 
 
 def test_the_command(tmp_path):

@@ -1,4 +1,6 @@
-"""Left-to-right: against the sum over all assignments of components, quadrature over θ, and models whose answer is known."""
+"""Left-to-right: against the sum over all assignments of components, quadrature over θ, and models
+whose answer is known.
+"""
 
 import math
 
@@ -48,7 +50,8 @@ def estimates(form, *, particles, n_people=400, moves=2) -> np.ndarray:
 @pytest.mark.parametrize("moves", [0, 2])
 @pytest.mark.parametrize("form", ["filter", "mean-of-products"])
 def test_two_forms_are_right_on_average(form, moves):
-    """The mean of 800 estimates of p over p is 1 with a standard error of about .02; five of them are left by chance once in 10⁶.
+    """The mean of 800 estimates of p over p is 1 with a standard error of about .02; five of them
+    are left by chance once in 10⁶.
 
     A biased form would show: a filter that forgets to weigh is off by .2 and more (the next test).
     """
@@ -59,7 +62,8 @@ def test_two_forms_are_right_on_average(form, moves):
 
 
 def test_the_product_of_means_stays_biased_however_many_particles():
-    """The bias depends on the order, which each person has of their own: three of them, two runs each, differences below .02.
+    """The bias depends on the order, which each person has of their own: three of them, two runs
+    each, differences below .02.
 
     Methods that are right have a Monte-Carlo error of .01 here; .05 is beyond chance.
     """
@@ -75,7 +79,9 @@ def test_the_product_of_means_stays_biased_however_many_particles():
 
 
 def test_resampling_with_moves_beats_both_plain_forms_on_long_lists():
-    """K = 10, 300 comparisons: the filter is within .002 a comparison, the product of means off by .01 and more."""
+    """K = 10, 300 comparisons: the filter is within .002 a comparison, the product of means off by
+    .01 and more.
+    """
     model = planted(50, 10, phi=0.3, alpha=0.1, seed=1)
     people = model.sample(8, 300, seed=2).comparisons
     truth = left_to_right(
@@ -94,7 +100,9 @@ def test_resampling_with_moves_beats_both_plain_forms_on_long_lists():
 
 
 def test_two_components_agree_with_quadrature():
-    """Twelve people; the Monte-Carlo error is .0004 a comparison at most, so .002 is left by chance once in 10⁵."""
+    """Twelve people; the Monte-Carlo error is .0004 a comparison at most, so .002 is left by chance
+    once in 10⁵.
+    """
     people = TWO.sample(12, 9, seed=3).comparisons
     exact = sum(log_marginal(TWO, people, m) for m in range(12)) / people.n_comparisons
     found = left_to_right(TWO, people, LeftToRightOptions(n_particles=1024))
@@ -104,7 +112,9 @@ def test_two_components_agree_with_quadrature():
 
 
 def test_the_monte_carlo_error_is_the_spread_between_seeds():
-    """The spread of 60 seeds is known within 9%, each stated error (one of 40 people) within 11%; 40% is beyond chance."""
+    """The spread of 60 seeds is known within 9%, each stated error (one of 40 people) within 11%;
+    40% is beyond chance.
+    """
     people = TWO.sample(40, 12, seed=4).comparisons
     found = [
         left_to_right(TWO, people, LeftToRightOptions(tol=1), seed=seed, n_jobs=1)
@@ -178,7 +188,9 @@ def test_threads_row_order_and_weights_do_not_matter():
 
 
 def test_a_fraction_counts_as_such():
-    """One component: v log β. Weights of .999 give nearly what weights of 1 do (the same tokens, random numbers and order)."""
+    """One component: v log β. Weights of .999 give nearly what weights of 1 do (the same tokens,
+    random numbers and order).
+    """
     model = M4.from_orders([list("abcd")], phi=0.4)
     people = tiny_population(1, fractions=True)
     log_p = np.log(model.beta()[0, people.winner, people.loser]) @ people.weight

@@ -1,4 +1,6 @@
-"""Intervals of many people: sums of scores over everybody, places from samples; the same bytes wherever the rows live."""
+"""Intervals of many people: sums of scores over everybody, places from samples; the same bytes
+wherever the rows live.
+"""
 
 from dataclasses import replace
 
@@ -51,7 +53,7 @@ def same(one, other):
     return all(np.array_equal(a, b) for a, b in zip(one.draws, other.draws, strict=True))
 
 
-# ------------------------------------------------------------------------------------------------------------- φ and shares
+# ---- φ and shares ----
 
 
 def summed(votes, replicates=600, **options):
@@ -64,7 +66,8 @@ def summed(votes, replicates=600, **options):
 def test_the_sums_are_the_ordinary_bootstrap(votes):
     """Against a bootstrap that keeps everybody's scores and weights.
 
-    η̂ within one standard error: its noise is that of Gibbs sampling, .3 standard errors after 400 sweeps. Spreads within 16 %:
+    η̂ within one standard error: its noise is that of Gibbs sampling, .3 standard errors after 400
+    sweeps. Spreads within 16 %:
     four standard errors of a ratio of two spreads from 600 replicates each.
     """
     kept = maximise_likelihood(
@@ -100,7 +103,7 @@ def test_people_of_weight_two_are_two_people_in_the_sums(votes):
     assert np.allclose(2 * one[0].information, two[0].information)
 
 
-# ------------------------------------------------------------------------------------------------------------------- samples
+# ---- samples ----
 
 
 def test_what_is_large_depends_on_two_numbers():
@@ -116,7 +119,9 @@ def test_what_is_large_depends_on_two_numbers():
 
 
 def test_samples_hold_whole_people(votes, few_are_many):
-    """Every sampled person's rows are those of somebody; sizes are binomial, within five standard deviations."""
+    """Every sampled person's rows are those of somebody; sizes are binomial, within five standard
+    deviations.
+    """
     numbered = replace(votes, user_weight=np.arange(1.0, 4001))  # who they are
     samples = little.draw_subsets(numbered, make_blocks(numbered), ThreadEngine(2), seed=3)
     assert len(samples) == 5 and len({each.fingerprint() for each in samples}) == 5
@@ -134,7 +139,7 @@ def test_blocks_are_comparisons_again(votes):
     assert again.fingerprint() == votes.fingerprint()
 
 
-# -------------------------------------------------------------------------------------------------------------------- places
+# ---- places ----
 
 
 @given(
@@ -153,7 +158,9 @@ def test_moves_are_scaled_and_rounded_outwards(draws, sigma, scale):
 
 
 def test_open_places_stay_open(few_are_many):
-    """Places that are hard to tell: no narrower than by the ordinary bootstrap of the same people, nor by two places wider."""
+    """Places that are hard to tell: no narrower than by the ordinary bootstrap of the same people,
+    nor by two places wider.
+    """
     truth = planted(12, 1, 0.9, 1.0, seed=4)
     votes = truth.sample(1200, 5, seed=4).comparisons
     widths = []
@@ -164,7 +171,7 @@ def test_open_places_stay_open(few_are_many):
     assert 0.5 < widths[1] <= widths[0] <= widths[1] + 2, widths
 
 
-# ----------------------------------------------------------------------------------------------------------------- the whole
+# ---- the whole ----
 
 
 @pytest.fixture(scope="module")

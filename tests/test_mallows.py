@@ -1,4 +1,6 @@
-"""One Mallows component against the sum over all rankings, and the paper's appendix against exact fractions."""
+"""One Mallows component against the sum over all rankings, and the paper's appendix against exact
+fractions.
+"""
 
 import math
 from collections import Counter
@@ -99,7 +101,9 @@ class TestBetaByGap:
 
     @pytest.mark.parametrize("phi", FRACTIONS[1:])
     def test_a_second_closed_form_agrees_with_enumeration(self, phi):
-        """(g+1)/(1−φ^{g+1}) − g/(1−φ^g): exact in fractions, the oracle for gaps beyond enumeration."""
+        """(g+1)/(1−φ^{g+1}) − g/(1−φ^g): exact in fractions, the oracle for gaps beyond
+        enumeration.
+        """
         assert [second_form(gap, phi) for gap in range(1, 5)] == oracles.beta(tuple(range(5)), phi)[
             0
         ][1:]
@@ -164,7 +168,9 @@ class TestProposition1:
 class TestProposition3:
     @given(rankings(least=2), inner_dispersions)
     def test_proposition_3_bound(self, sigma, phi):
-        """β_(i,j) ≤ Lφ^{L−1} / (1 + Lφ^{L−1}) for L = σ(i) − σ(j) + 1, σ(i) > σ(j) (E10: the main text's form)."""
+        """β_(i,j) ≤ Lφ^{L−1} / (1 + Lφ^{L−1}) for L = σ(i) − σ(j) + 1, σ(i) > σ(j) (E10: the main
+        text's form).
+        """
         beta = beta_matrix(sigma, phi)
         for i, j in oracles.outcomes(len(sigma)):
             if sigma[i] > sigma[j]:
@@ -201,7 +207,9 @@ class TestAppendix:
 
     @pytest.mark.parametrize("phi", FRACTIONS)
     def test_e12_where_the_first_item_is_after_s_insertions(self, phi):
-        """q_{r,s} = φ^{r−1} / h(s): from the rankings themselves, and by the induction with its two slips mended."""
+        """q_{r,s} = φ^{r−1} / h(s): from the rankings themselves, and by the induction with its two
+        slips mended.
+        """
         for s in range(1, 5):
             table = oracles.mallows_pmf(tuple(range(s)), phi)
             q = [sum(p for sigma, p in table.items() if sigma[0] == r - 1) for r in range(1, s + 1)]
@@ -228,7 +236,9 @@ class TestAppendix:
 
 
 class TestSampling:
-    """Chi-square tests at ε = 1e-4 each: for a seed chosen blindly, one in ten thousand would fail by chance."""
+    """Chi-square tests at ε = 1e-4 each: for a seed chosen blindly, one in ten thousand would fail
+    by chance.
+    """
 
     @pytest.mark.parametrize("phi", [0.0, 0.2, 0.7, 1.0])
     def test_frequencies(self, phi):
@@ -250,7 +260,9 @@ class TestSampling:
             )
 
     def test_mean_distance_for_many_items(self):
-        """40 items, 4000 draws: the mean within five standard errors of its expectation (false alarms: 6e-7)."""
+        """40 items, 4000 draws: the mean within five standard errors of its expectation (false
+        alarms: 6e-7).
+        """
         orders = sample_orders(range(40), 0.6, 4000, seed=1)
         distances = [np.count_nonzero(np.triu(order[:, None] > order[None, :])) for order in orders]
         standard_error = np.std(distances) / math.sqrt(len(distances))
@@ -324,7 +336,9 @@ class TestMaximumLikelihoodFromRankings:
         )
 
     def test_a_planted_component_comes_back(self):
-        """1000 rankings of 12 items at φ = .4: the chance that they do not name the order is below 1e-6."""
+        """1000 rankings of 12 items at φ = .4: the chance that they do not name the order is below
+        1e-6.
+        """
         reference = np.random.default_rng(0).permutation(12)
         found = fit_rankings(sample_orders(reference, 0.4, 1000, seed=2))
         np.testing.assert_array_equal(np.argsort(found.sigma), reference)
@@ -341,7 +355,9 @@ def likelihood(sigmas, reference, phi: float) -> float:
 
 
 def best_likelihood(sigmas) -> float:
-    """Over all references and a grid of φ, by distances: log-likelihood falls with the distance for every φ < 1."""
+    """Over all references and a grid of φ, by distances: log-likelihood falls with the distance for
+    every φ < 1.
+    """
     distance = min(
         sum(oracles.kendall_distance(sigma, r) for sigma in sigmas) for r in oracles.all_rankings(4)
     )

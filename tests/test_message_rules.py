@@ -30,7 +30,9 @@ RAISED = (
 
 
 def public_functions(tree):
-    """Functions of a module and methods of its classes, nested functions and private names left out."""
+    """Functions of a module and methods of its classes, nested functions and private names left
+    out.
+    """
     for node in tree.body:
         inner = node.body if isinstance(node, ast.ClassDef) and node.name[0] != "_" else [node]
         for function in inner:

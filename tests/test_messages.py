@@ -1,6 +1,8 @@
-"""The wording of errors and warnings, of the library, the command line and the HTTP API: the only place where it is tested.
+"""The wording of errors and warnings, of the library, the command line and the HTTP API: the only
+place where it is tested.
 
-The tables are in tests/data/messages_of_*.txt, a call or a command and the sentence that it ends with.
+The tables are in tests/data/messages_of_*.txt, a call or a command and the sentence that it ends
+with.
 """
 
 import pickle

@@ -1,4 +1,6 @@
-"""M4 against the paper's statements by enumeration, a slow twin of its likelihood, and a message for each misuse."""
+"""M4 against the paper's statements by enumeration, a slow twin of its likelihood, and a message
+for each misuse.
+"""
 
 import math
 from fractions import Fraction
@@ -74,7 +76,9 @@ class TestPaper:
 
     @pytest.mark.parametrize("mu", [UNIFORM3, UNEVEN3], ids=["uniform", "uneven"])
     def test_lemma_1_m4_is_a_topic_model_with_topics_b(self, mu):
-        """All 36 things a person can say in two comparisons, and a prior of two points: the same distribution."""
+        """All 36 things a person can say in two comparisons, and a prior of two points: the same
+        distribution.
+        """
         B = model_of(COMPONENTS).ranking_matrix(matrix(mu))
         np.testing.assert_allclose(B.sum(axis=0), 1, rtol=1e-14)  # E27: μ over unordered pairs
         assert B.shape == (9, 2)
@@ -92,7 +96,9 @@ class TestPaper:
         assert total == pytest.approx(1, rel=1e-13)
 
     def test_proposition_2_1_without_dispersion_rankings_are_topics(self):
-        """φ = 0: each component says one ranking, Pr(i over j) = Σ_k θ_k 1[σ_k(i) < σ_k(j)]; and φ → 0 tends to it."""
+        """φ = 0: each component says one ranking, Pr(i over j) = Σ_k θ_k 1[σ_k(i) < σ_k(j)]; and φ
+        → 0 tends to it.
+        """
         sigmas, theta = [(0, 1, 2), (2, 0, 1)], (0.3, 0.7)
         for words in oracles.sequences(3, 2):
             single = math.prod(
@@ -106,7 +112,9 @@ class TestPaper:
                 assert nearly == pytest.approx(single, abs=4 * phi)
 
     def test_proposition_2_2_a_vertex_prior_is_a_mixture_of_mallows(self):
-        """θ at a vertex: a person follows one component, Σ_k π_k Π_n p_k(i over j), a ranking drawn each time."""
+        """θ at a vertex: a person follows one component, Σ_k π_k Π_n p_k(i over j), a ranking drawn
+        each time.
+        """
         model, share = model_of(COMPONENTS), (Fraction(1, 4), Fraction(3, 4))
         vertices = [(share[0], (1, 0)), (share[1], (0, 1))]
         for words in oracles.sequences(3, 2):
@@ -122,7 +130,9 @@ class TestPaper:
             assert found == pytest.approx(float(mixture), rel=1e-13)
 
     def test_proposition_2_2_is_not_the_mixture_with_one_ranking_a_person(self):
-        """A person who keeps to one ranking never contradicts it; in M4 they do. For one comparison a person the two agree."""
+        """A person who keeps to one ranking never contradicts it; in M4 they do. For one comparison
+        a person the two agree.
+        """
 
         def kept(words):
             return sum(

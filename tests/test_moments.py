@@ -1,4 +1,6 @@
-"""Lemma 2: Ê against its limit as people are added, and the operator against the dense matrix from the same halves."""
+"""Lemma 2: Ê against its limit as people are added, and the operator against the dense matrix from
+the same halves.
+"""
 
 import itertools
 import resource
@@ -23,7 +25,9 @@ SEEN = [i * 4 + j for i, j in itertools.permutations(range(4), 2)]
 
 
 def limit():
-    """E(w, w') = p(w, w') / (p(w) p(w')) for two comparisons of one person, by sums over all rankings."""
+    """E(w, w') = p(w, w') / (p(w) p(w')) for two comparisons of one person, by sums over all
+    rankings.
+    """
     table = [beta(tuple(sigma), phi) for sigma, phi in zip(SIGMA, PHI, strict=True)]
     B = np.array(
         [[table[k][i][j] / 6 for k in range(2)] for i, j in itertools.permutations(range(4), 2)]
@@ -38,7 +42,9 @@ def estimate(comparisons, seed=0):
 
 
 def largest_t(estimates, expected):
-    """The largest |t| of the entries' means over independent repetitions, and its Bonferroni p-value."""
+    """The largest |t| of the entries' means over independent repetitions, and its Bonferroni
+    p-value.
+    """
     stack = np.array(estimates) - expected
     t = stack.mean(axis=0) / (stack.std(axis=0, ddof=1) / np.sqrt(len(stack)))
     return t.size * 2 * student.sf(np.abs(t).max(), len(stack) - 1)
@@ -60,13 +66,16 @@ def limit_moments():
 
 
 def test_lemma_2_the_estimate_is_centred_at_its_limit():
-    """Every entry, over 40 populations of 2000 people. Fails by chance with rate 1e-4 (Bonferroni over the entries)."""
+    """Every entry, over 40 populations of 2000 people. Fails by chance with rate 1e-4 (Bonferroni
+    over the entries).
+    """
     estimates = [estimate(TWO.sample(2000, 12, seed=s).comparisons) for s in range(40)]
     assert largest_t(estimates, limit()) > 1e-4
 
 
 def test_lemma_2_the_error_falls_like_one_over_the_root_of_m():
-    """The slope of log error against log M, 8 populations for each of four sizes; its standard deviation over other seeds is
+    """The slope of log error against log M, 8 populations for each of four sizes; its standard
+    deviation over other seeds is
     .015 (measured), so a band of ±.1 is left by chance less than once in a million.
     """
     sizes = [400, 1600, 6400, 25_600]
@@ -92,7 +101,9 @@ def unequal(seed):
 
 
 def test_lemma_2_with_very_unequal_numbers_of_comparisons():
-    """The scale (Σn)(Σn') / Σnn' keeps Ê centred, the paper's M does not. Fails by chance with rate 1e-4."""
+    """The scale (Σn)(Σn') / Σnn' keeps Ê centred, the paper's M does not. Fails by chance with rate
+    1e-4.
+    """
     estimates, by_m = [], []
     for s in range(40):
         E = HalfMoments(unequal(s), seed=s, engine=ThreadEngine(1))
@@ -108,7 +119,9 @@ def test_with_equal_numbers_the_scale_is_the_number_of_people():
 
 
 def test_the_entries_weighted_by_their_shares_sum_to_one():
-    """Σ p(w) E(w,w') p(w') = Σ p(w,w') = 1: what the scale is for, exactly, whatever the numbers of comparisons."""
+    """Σ p(w) E(w,w') p(w') = Σ p(w,w') = 1: what the scale is for, exactly, whatever the numbers of
+    comparisons.
+    """
     E = HalfMoments(unequal(1), seed=1)
     X, X_prime, people = dense_halves(E._blocks, E._halves, 16)
     first, second = X @ people, X_prime @ people
@@ -157,9 +170,11 @@ def test_an_integer_user_weight_is_that_many_people():
 
 
 def test_an_integer_user_weight_is_that_many_people_in_expectation():
-    """The same people weighted or repeated, over 60 splits each. Fails by chance with rate 1e-4 (Bonferroni over the entries).
+    """The same people weighted or repeated, over 60 splits each. Fails by chance with rate 1e-4
+    (Bonferroni over the entries).
 
-    The expectation is over splits alone: repeated people are split each for themselves, which only lowers the noise.
+    The expectation is over splits alone: repeated people are split each for themselves, which only
+    lowers the noise.
     """
     comparisons, times = TWO.sample(400, 20, seed=6).comparisons, 1 + np.arange(400) % 3
     one, other = weighted(comparisons, times), repeated(comparisons, times)
@@ -169,7 +184,9 @@ def test_an_integer_user_weight_is_that_many_people_in_expectation():
 
 @st.composite
 def small_data(draw):
-    """A few people with whole or fractional weights, among them some of weight 0; many pairs in one half or none."""
+    """A few people with whole or fractional weights, among them some of weight 0; many pairs in one
+    half or none.
+    """
     Q, M = draw(st.integers(2, 5)), draw(st.integers(1, 8))
     amount = draw(st.sampled_from([st.integers(1, 4), st.floats(0.1, 3)]))
     pair = st.permutations(range(Q)).map(lambda order: order[:2])
@@ -237,7 +254,8 @@ def test_the_number_of_threads_does_not_change_a_bit(n_jobs):
 
 @pytest.mark.parametrize("metric", ["moment", "euclidean"])
 def test_no_array_of_all_pairs_of_rows_is_made(metric):
-    """At Q = 80, W² numbers are 320 MB; the whole search for novel pairs stays far below, in Python's arrays (tracemalloc) and in
+    """At Q = 80, W² numbers are 320 MB; the whole search for novel pairs stays far below, in
+    Python's arrays (tracemalloc) and in
     all memory (the peak of the process, in which kernels' arrays count too).
     """
     Q = 80

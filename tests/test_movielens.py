@@ -182,7 +182,9 @@ def test_a_mat_file_that_is_cut_short(tmp_path):
     not os.environ.get("MALLOWMIX_DATA"), reason="MALLOWMIX_DATA names no folder with MovieLens 1M"
 )
 def test_real_counts():
-    """Printed nowhere, counted by another program: the comparisons of users 1 to 4000 and of the rest."""
+    """Printed nowhere, counted by another program: the comparisons of users 1 to 4000 and of the
+    rest.
+    """
     ratings = read_movielens()
     assert len(ratings) == 1_000_209
     assert set(np.unique(ratings.rating).tolist()) == {1, 2, 3, 4, 5}

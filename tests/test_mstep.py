@@ -1,4 +1,6 @@
-"""The M-step against sums over all rankings, a bounded search by scipy, and its promise never to lower the likelihood."""
+"""The M-step against sums over all rankings, a bounded search by scipy, and its promise never to
+lower the likelihood.
+"""
 
 import math
 
@@ -70,7 +72,9 @@ def test_expected_log_likelihood(case, phi, floor):
 @pytest.mark.parametrize("phi", [0.01, 0.05, 0.2, 0.5, 0.8, 0.95])
 @pytest.mark.parametrize("seed", range(3))
 def test_phi_is_the_maximum_likelihood(phi, seed):
-    """Against the search over φ of `mallows.fit_phi`, on drawn counts of 20 items: within .002, a tenth of its standard error."""
+    """Against the search over φ of `mallows.fit_phi`, on drawn counts of 20 items: within .002, a
+    tenth of its standard error.
+    """
     random = np.random.default_rng(seed)
     sigma = random.permutation(20)
     table = np.array(planted(20, 1, phi).beta()[0])  # only to draw counts
@@ -87,7 +91,9 @@ def test_phi_is_the_maximum_likelihood(phi, seed):
 @given(counts_and_ranking, st.sampled_from([0.0, 1e-4]))
 @settings(max_examples=15)
 def test_phi_against_a_search_on_sums_over_all_rankings(case, floor):
-    """No φ that scipy finds is better by more than a thousandth of a nat for each hundred comparisons."""
+    """No φ that scipy finds is better by more than a thousandth of a nat for each hundred
+    comparisons.
+    """
     counts, sigma = case
     found = log_likelihood(
         counts, sigma, phi_of_counts(counts, np.array(sigma), floor=floor), floor
@@ -144,7 +150,9 @@ def test_the_m_step_leaves_a_phi_that_is_best_already(seed):
 
 
 def test_the_m_step_stays_at_a_maximum_and_finds_it_from_elsewhere():
-    """Exact expected counts of a planted component: its ranking is found from the reverse, and its φ to three digits."""
+    """Exact expected counts of a planted component: its ranking is found from the reverse, and its
+    φ to three digits.
+    """
     truth = planted(7, 1, 0.4, seed=2)
     counts = 100 * np.array(beta(tuple(truth.sigma[0].tolist()), 0.4)).reshape(-1, 1)
     for sigma in (truth.sigma, 6 - truth.sigma):

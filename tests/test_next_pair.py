@@ -1,4 +1,6 @@
-"""The most telling question: against direct enumeration of I(answer; θ), and what must never be asked."""
+"""The most telling question: against direct enumeration of I(answer; θ), and what must never be
+asked.
+"""
 
 from dataclasses import replace
 from itertools import combinations
@@ -37,7 +39,9 @@ def direct_information(model, t, mass, i, j):
 
 @pytest.mark.parametrize("n", [0, 1, 6])
 def test_information_against_enumeration(n):
-    """Every open pair's information with 20,000 draws; the mean of S draws errs by about 1/√S of what is there."""
+    """Every open pair's information with 20,000 draws; the mean of S draws errs by about 1/√S of
+    what is there.
+    """
     comparisons = TWO.sample(1, n, seed=4).comparisons if n else NOBODY
     t, mass = grid_posterior(TWO, comparisons)
     found = mm.next_pair(TWO, comparisons, n_best=99, n_draws=20_000)
@@ -59,7 +63,9 @@ def test_information_against_enumeration(n):
 
 
 def test_the_question_that_tells_two_tastes_apart():
-    """Opposite tastes but for one pair: with φ = 0 all that both agree on tells nothing, the others a whole bit of a vertex."""
+    """Opposite tastes but for one pair: with φ = 0 all that both agree on tells nothing, the others
+    a whole bit of a vertex.
+    """
     model = mm.M4.from_orders(["abcd", "badc"], phi=0.0)
     sure = FittedModel(model, calibration=Calibration(vertex_share=1.0))
     nobody = mm.Comparisons.from_codes([], [], [], None, list("abcd"), ["u"])
@@ -104,7 +110,9 @@ def test_pairs_passed_over_are_not_asked():
 
 
 def test_relabelling():
-    """Names that keep their order change nothing but names; turned around, the same questions come with the same worth."""
+    """Names that keep their order change nothing but names; turned around, the same questions come
+    with the same worth.
+    """
     comparisons = TWO.sample(1, 5, seed=2).comparisons
     upper = mm.M4(TWO.sigma, TWO.phi, TWO.alpha, list("ABCDEF"))
     renamed = replace(comparisons, items=np.array(list("ABCDEF"), object))
@@ -160,11 +168,13 @@ def test_messages():
         mm.next_pair(TWO, NOBODY, n_best=0)
 
 
-# ------------------------------------------------------------------------------------------- adaptive against random questions
+# ---- adaptive against random questions ----
 
 
 def test_adaptive_questions_save_questions():
-    """A small twin of the benchmark: 16 people, 12 items, φ = .5. Half of 16 questions would do; three quarters are allowed."""
+    """A small twin of the benchmark: 16 people, 12 items, φ = .5. Half of 16 questions would do;
+    three quarters are allowed.
+    """
     setting = Setting(n_items=12, n_components=3, people=16, models=2, questions=16, reference=16)
     row = one_phi(setting, 0.5)
     assert row["ratio"] <= 0.75 and len(row["random"]) == len(row["adaptive"]) == 17

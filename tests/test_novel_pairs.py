@@ -1,4 +1,6 @@
-"""Algorithm 2 against a dense twin that forms every distance and follows the definition, and what it does in bad cases."""
+"""Algorithm 2 against a dense twin that forms every distance and follows the definition, and what
+it does in bad cases.
+"""
 
 import numpy as np
 import pytest
@@ -86,7 +88,9 @@ metrics = st.sampled_from(["moment", "euclidean"])
 def test_solid_angles_and_accepted_rows_are_those_of_the_definition_in_population(
     seed, Q, K, spread, zeta, metric
 ):
-    """For any non-negative B, some of whose rows are empty; no two rows are equal, so that the definition has no ties."""
+    """For any non-negative B, some of whose rows are empty; no two rows are equal, so that the
+    definition has no ties.
+    """
     random = np.random.default_rng(seed)
     B = (
         random.gamma(spread, size=(Q * Q, K))
@@ -109,7 +113,9 @@ def test_solid_angles_and_accepted_rows_are_those_of_the_definition_in_populatio
 def test_solid_angles_and_accepted_rows_are_those_of_the_definition_in_samples(
     seed, Q, K, per_user, zeta, metric
 ):
-    """Few comparisons: pairs in one half alone, noisy distances (negative ones too), people with one comparison."""
+    """Few comparisons: pairs in one half alone, noisy distances (negative ones too), people with
+    one comparison.
+    """
     comparisons = model(seed, Q, K).sample(25, per_user, seed=seed).comparisons
     E = HalfMoments(comparisons, seed=seed, engine=ThreadEngine(1))
     assume(np.count_nonzero(E.present) >= 2)
@@ -121,7 +127,9 @@ def test_solid_angles_and_accepted_rows_are_those_of_the_definition_in_samples(
 
 
 def test_e1_the_printed_distance_of_a_row_to_itself_is_not_zero():
-    """Printed: ‖E_i − 2E_j‖, which is ‖E_i‖ at j = i. Corrected: 0 there, and (B̄_i − B̄_j) R̄ (B̄_i − B̄_j)ᵀ elsewhere."""
+    """Printed: ‖E_i − 2E_j‖, which is ‖E_i‖ at j = i. Corrected: 0 there, and (B̄_i − B̄_j) R̄
+    (B̄_i − B̄_j)ᵀ elsewhere.
+    """
     E = population(model(1, 6, 3))
     candidates = np.flatnonzero(E.present)
     rows = E.rows(candidates)
@@ -135,7 +143,9 @@ def test_e1_the_printed_distance_of_a_row_to_itself_is_not_zero():
 
 
 def test_the_euclidean_distance_is_over_the_columns_that_multiply():
-    """Also where pairs were seen in one half only: a row's distance to itself is 0, and equal rows are equal."""
+    """Also where pairs were seen in one half only: a row's distance to itself is 0, and equal rows
+    are equal.
+    """
     E = HalfMoments(model(2, 5, 2).sample(12, 5, seed=1).comparisons)
     assert (E.counts > 0).sum() > E.present.sum()
     candidates = np.flatnonzero(E.present)
@@ -147,7 +157,9 @@ def test_the_euclidean_distance_is_over_the_columns_that_multiply():
 
 
 def test_the_projected_distance_is_the_euclidean_one_seen_in_512_directions():
-    """A distance seen in S directions has the relative error 1/√(2S), 3%; all within 16% in all but 1 of 1000 tries."""
+    """A distance seen in S directions has the relative error 1/√(2S), 3%; all within 16% in all but
+    1 of 1000 tries.
+    """
     E = HalfMoments(model(2, 10, 3, phi=0.3).sample(60, 40, seed=1).comparisons)
     candidates = np.flatnonzero(E.present)
     exact, seen = (
@@ -196,7 +208,9 @@ def test_e2_exactly_k_rows_are_accepted():
 
 
 def test_e3_equal_rows_share_credit_and_are_accepted_once():
-    """Two opposite rankings at φ = 0: every row of B̄ is (1, 0) or (0, 1); in any direction all rows at one of the two win."""
+    """Two opposite rankings at φ = 0: every row of B̄ is (1, 0) or (0, 1); in any direction all
+    rows at one of the two win.
+    """
     E = population(M4([[0, 1, 2, 3], [3, 2, 1, 0]], [0, 0], [0.5, 0.5], range(4)))
     candidates = np.flatnonzero(E.present)
     angles = _solid_angles(E, candidates, Balls(Distances(E, candidates), 0.05), 200, 0, None)
@@ -221,7 +235,9 @@ def test_the_novel_pairs_are_those_of_the_model():
 
 
 def test_a_row_that_wins_no_direction_is_never_accepted():
-    """Only two corners are extreme when all people follow two rankings: the third is refused, not made up."""
+    """Only two corners are extreme when all people follow two rankings: the third is refused, not
+    made up.
+    """
     E = population(M4([[0, 1, 2, 3], [3, 2, 1, 0]], [0, 0], [0.5, 0.5], range(4)))
     with pytest.raises(
         FitError,
@@ -255,7 +271,9 @@ def test_too_large_a_zeta_is_halved_and_said():
 
 
 def test_where_distances_are_zero_zeta_goes_to_zero_at_once():
-    """Few comparisons of many pairs: most entries of Ê are 0, and so are most distances; no half of ζ can part such rows."""
+    """Few comparisons of many pairs: most entries of Ê are 0, and so are most distances; no half of
+    ζ can part such rows.
+    """
     E = HalfMoments(model(1, 20, 2).sample(1000, 4, seed=2).comparisons)
     found = find_novel_pairs(E, 2, seed=0)
     assert found.zeta == 0
@@ -326,7 +344,9 @@ def test_balls_are_found_once():
 
 
 def test_only_the_balls_of_the_furthest_rows_are_found():
-    """With balls of one row each, a direction needs that of the row that wins it, and those found in the same pass."""
+    """With balls of one row each, a direction needs that of the row that wins it, and those found
+    in the same pass.
+    """
     E = population(model(1, 12, 3))
     candidates = np.flatnonzero(E.present)
     balls = Balls(Distances(E, candidates), 1e-9)

@@ -1,7 +1,8 @@
 """Today's fits beside those of the first version: the same rankings, dispersions and priors.
 
 On the kind of CPU that they were recorded on, φ and α agree to six digits. On another kind single
-operations are rounded differently, and Monte-Carlo EM draws other numbers from there on: φ and α then
+operations are rounded differently, and Monte-Carlo EM draws other numbers from there on: φ and α
+then
 agree to .02, and the rankings are the same.
 """
 

@@ -1,4 +1,6 @@
-"""Model files of the first version: the parameters to the last bit, the same answers about people, the report in its new fields."""
+"""Model files of the first version: the parameters to the last bit, the same answers about people,
+the report in its new fields.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Rankings: what goes in comes out, whatever the order of rows; what cannot be a ranking is refused in words."""
+"""Rankings: what goes in comes out, whatever the order of rows; what cannot be a ranking is refused
+in words.
+"""
 
 from itertools import combinations
 

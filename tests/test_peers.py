@@ -1,4 +1,6 @@
-"""The contract that every peer keeps, and for each: its formulas against dense twins, and data from its own model."""
+"""The contract that every peer keeps, and for each: its formulas against dense twins, and data from
+its own model.
+"""
 
 import numpy as np
 import pytest
@@ -16,7 +18,9 @@ by_name = pytest.mark.parametrize("peer", QUICK, ids=lambda peer: peer.name)
 
 
 def low_rank(M=120, Q=25, K=2, noise=0.4, share=0.5, seed=0):
-    """Ratings 3 + u·v + noise, not rounded, and which of all (person, thing) are rated: the model of PMF and BPMF."""
+    """Ratings 3 + u·v + noise, not rounded, and which of all (person, thing) are rated: the model
+    of PMF and BPMF.
+    """
     random = np.random.default_rng(seed)
     U, V = random.normal(0, 0.8, (M, K)), random.normal(0, 0.8, (Q, K))
     score = 3 + U @ V.T
@@ -138,7 +142,9 @@ def test_pmf_one_batch_is_a_momentum_step():
 
 
 def test_pmf_takes_shorter_steps_where_long_ones_run_away():
-    """Steps of 50 overflow on thirty people; halved until they do not, they give what a shorter step gives from the start."""
+    """Steps of 50 overflow on thirty people; halved until they do not, they give what a shorter
+    step gives from the start.
+    """
     _, ratings, seen = low_rank(M=30, Q=8)
     table = rating_table(columns(ratings, seen))
     data = (table.user, table.item, table.rating - table.rating.mean(), (30, 8, 2), 3)
@@ -152,7 +158,9 @@ def test_pmf_takes_shorter_steps_where_long_ones_run_away():
 
 
 def test_bpmf_conditional_means_and_spreads_match_dense_algebra():
-    """Means with normals of 0, and the covariance from unit normals: the columns of P^(−½) multiply to P⁻¹."""
+    """Means with normals of 0, and the covariance from unit normals: the columns of P^(−½) multiply
+    to P⁻¹.
+    """
     random = np.random.default_rng(2)
     K, starts, other = 3, np.array([0, 2, 2, 5]), np.array([0, 3, 1, 2, 3], np.int32)
     r, V, mu = random.normal(size=5), random.normal(size=(4, K)), random.normal(size=K)
@@ -189,7 +197,9 @@ def test_bpmf_prior_parameters_match_the_textbook():
 
 
 def test_bpmf_prior_draws_have_the_right_means():
-    """3000 draws: E Λ = ν W with a relative s.e. near .5%, E μ = center with s.e. near .0008; five of each are allowed."""
+    """3000 draws: E Λ = ν W with a relative s.e. near .5%, E μ = center with s.e. near .0008; five
+    of each are allowed.
+    """
     X = np.random.default_rng(4).normal([0.5, -0.2], 0.3, size=(60, 2))
     scale, freedom, center, _ = BPMF().prior_parameters(X)
     random = np.random.default_rng(5)
@@ -227,7 +237,9 @@ def test_bpmf_ratings_by_items_are_the_same_ratings():
     ids=["PMF", "BPMF"],
 )
 def test_factors_are_recovered(peer, most):
-    """The unseen half of a rank-2 table: an error below a part of its spread (a guess of the mean has 1). Fixed data and seed."""
+    """The unseen half of a rank-2 table: an error below a part of its spread (a guess of the mean
+    has 1). Fixed data and seed.
+    """
     score, ratings, seen = low_rank()
     fitted = peer.fit(columns(ratings, seen), 2, seed=0)
     user, item, truth = columns(score, ~seen)
@@ -235,7 +247,9 @@ def test_factors_are_recovered(peer, most):
 
 
 def test_biases_are_recovered():
-    """400 people and 30 things: a bias of a thing has a standard error near .04, one of a person near .13."""
+    """400 people and 30 things: a bias of a thing has a standard error near .04, one of a person
+    near .13.
+    """
     random = np.random.default_rng(6)
     b_user, b_item = random.normal(0, 0.5, 400), random.normal(0, 0.7, 30)
     score = 3 + b_user[:, None] + b_item

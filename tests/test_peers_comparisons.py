@@ -1,6 +1,8 @@
-"""The contract that every peer for comparisons keeps, and for each: data from its own model, and formulas against slow twins.
+"""The contract that every peer for comparisons keeps, and for each: data from its own model, and
+formulas against slow twins.
 
-Tests on drawn data have fixed data and seeds, so they do not fail by chance; the limits say how far from failing they are.
+Tests on drawn data have fixed data and seeds, so they do not fail by chance; the limits say how far
+from failing they are.
 """
 
 import dataclasses
@@ -56,7 +58,9 @@ def small():
 
 
 def away_from(found, truth):
-    """The mean fraction of discordant pairs between rows of scores, higher better, and the reference rankings, matched."""
+    """The mean fraction of discordant pairs between rows of scores, higher better, and the
+    reference rankings, matched.
+    """
     sigma = np.argsort(np.argsort(-found, axis=1, kind="stable"), axis=1)
     return float(match_components(sigma, truth.sigma).kendall.mean())
 
@@ -141,7 +145,9 @@ def test_m4_is_what_fit_and_predict_give(small):
 
 
 def test_tm_is_m4_with_single_rankings_and_a_floor(small):
-    """β is 1 − ε/2 and ε/2 off the diagonal, in the order of the fit; a posterior mean of θ mixes them."""
+    """β is 1 − ε/2 and ε/2 off the diagonal, in the order of the fit; a posterior mean of θ mixes
+    them.
+    """
     _, votes, people = small
     fitted = TM(floor=(0.2,), method=QUICK).fit(votes, 2, seed=4)
     model = mm.fit(votes, 2, seed=4, method=QUICK, predictor=False)
@@ -170,7 +176,9 @@ def test_tm_recovers_rankings_without_noise_and_chooses_a_small_floor():
 
 
 def test_unrounded_tm_keeps_the_noise_that_rounding_drops():
-    """β of the regression is .06 from the planted one on average (φ = .5; over 5 seeds .06 to .13), the rounded .19."""
+    """β of the regression is .06 from the planted one on average (φ = .5; over 5 seeds .06 to .13),
+    the rounded .19.
+    """
     truth = planted(8, 2, 0.5, 0.1, seed=1)
     votes = truth.sample(4000, 60, seed=1).comparisons
     fitted = TM(rounded=False, floor=(0.001,)).fit(votes, 2)
@@ -200,7 +208,9 @@ def test_a_floor_out_of_range_is_refused(small):
     ids=["ddp-l2", "anchors-l2", "anchors-kl", "lda"],
 )
 def test_topic_models_recover_separable_rankings(peer, n_users):
-    """Q = 12, K = 3, φ = .1, 60 comparisons each: over 8 seeds (LDA: 4, 800 people) the error was 0, once .015."""
+    """Q = 12, K = 3, φ = .1, 60 comparisons each: over 8 seeds (LDA: 4, 800 people) the error was
+    0, once .015.
+    """
     truth = planted(12, 3, 0.1, 0.1, seed=1)
     fitted = peer.fit(truth.sample(n_users, 60, seed=1).comparisons, 3)
     assert error(fitted.model, truth) < 0.05
@@ -223,7 +233,9 @@ def test_mixed_membership_btl_recovers_its_columns():
 
 
 def test_a_mixture_of_bt_recovers_types_of_people():
-    """Everybody holds one column, 300 : 300 people: shares have a standard error of .02, β one of .015; people are told apart."""
+    """Everybody holds one column, 300 : 300 people: shares have a standard error of .02, β one of
+    .015; people are told apart.
+    """
     scores = np.array(
         [np.linspace(2, -2, 8), np.random.default_rng(0).permutation(np.linspace(2, -2, 8))]
     )
@@ -245,7 +257,9 @@ def test_a_mixture_of_bt_recovers_types_of_people():
 
 
 def taste(M, Q, rank, n, seed):
-    """Comparisons drawn from the low-rank model, and their true log-odds as a function of (person, first, second)."""
+    """Comparisons drawn from the low-rank model, and their true log-odds as a function of (person,
+    first, second).
+    """
     random = np.random.default_rng(seed)
     U, V, b = (
         random.normal(size=(M, rank)),
@@ -263,14 +277,18 @@ def taste(M, Q, rank, n, seed):
 
 
 def test_low_rank_looks_for_more_penalty_than_its_candidates_where_people_do_not_differ():
-    """One ranking for all leaves nothing for coordinates to say: the largest of 1 and 4 is best, and more is tried, and taken."""
+    """One ranking for all leaves nothing for coordinates to say: the largest of 1 and 4 is best,
+    and more is tried, and taken.
+    """
     votes = planted(8, 1, 0.5, 1.0, seed=2).sample(90, 12, seed=2).comparisons
     assert LowRank(ranks=(1,), penalties=(1.0, 4.0), n_fits=1, n_iter=5).chosen(votes, 0)[1] >= 16
     assert LowRank(ranks=(1,), penalties=(4.0,), n_fits=1, n_iter=5).chosen(votes, 0)[1] == 4
 
 
 def test_low_rank_recovers_its_own_taste():
-    """New people with 30 comparisons each: the true log-odds of other pairs are followed, and the rank of 2 is chosen over 1."""
+    """New people with 30 comparisons each: the true log-odds of other pairs are followed, and the
+    rank of 2 is chosen over 1.
+    """
     votes, score = taste(450, 12, 2, 30, seed=0)
     fitted = LowRank(ranks=(1, 2), penalties=(1.0,), n_fits=1, n_iter=25).fit(
         votes.take_users(range(400))
@@ -289,7 +307,9 @@ def test_low_rank_recovers_its_own_taste():
 
 
 def test_the_bound_never_falls_and_bounds_the_likelihood():
-    """One person, rank 1: the bound is below log ∫ Π σ(η_n) N(u; 0, 1) du, by less than .05 of a nat a comparison."""
+    """One person, rank 1: the bound is below log ∫ Π σ(η_n) N(u; 0, 1) du, by less than .05 of a
+    nat a comparison.
+    """
     votes, _ = taste(40, 6, 2, 15, seed=1)
     bounds = []
     LowRank(n_iter=30).coordinates(votes, 2, 1.0, 0, bounds)
@@ -349,7 +369,9 @@ def test_the_items_solve_their_normal_equations():
 
 
 def test_averaging_over_what_is_not_known_of_a_person():
-    """σ(m / √(1 + πs²/8)) against the integral, for someone with two comparisons; a higher evidence makes it surer."""
+    """σ(m / √(1 + πs²/8)) against the integral, for someone with two comparisons; a higher evidence
+    makes it surer.
+    """
     W = np.array([[1.0, 0.2], [-1.0, 0.0], [0.5, -0.3]])
     votes = mm.Comparisons.from_arrays(["u", "u"], ["a", "a"], ["b", "c"])
     p = [
@@ -384,7 +406,9 @@ def test_low_rank_refuses_empty_grids(small):
 
 
 def test_bradley_terry_recovers_scores_and_is_a_maximum():
-    """20,000 comparisons of 6 items: a score has a standard error near .04. With little regularisation the gradient vanishes."""
+    """20,000 comparisons of 6 items: a score has a standard error near .04. With little
+    regularisation the gradient vanishes.
+    """
     scores = np.linspace(1.5, -1.5, 6)
     truth = mm.BradleyTerryModel(scores[None], [1.0], list("abcdef"))
     votes = truth.sample(200, 100, seed=1).comparisons
@@ -456,7 +480,9 @@ def test_what_is_told_and_asked_shares_no_item_and_nobody_learns_from_who_is_ask
 
 
 def test_where_items_cannot_be_split_comparisons_are():
-    """Everybody compares two things alone, again and again: no pair is left whose items are both held out."""
+    """Everybody compares two things alone, again and again: no pair is left whose items are both
+    held out.
+    """
     votes = mm.Comparisons.from_arrays(["u", "v"], ["a", "b"], ["b", "a"], [10, 10])
     given, held_out = split_comparisons(votes, "auto", 0.5, 0)
     assert given.n_comparisons == held_out.n_comparisons == 10

@@ -1,7 +1,10 @@
-"""The systems of the paper's Table 1: the contract, each on data of its own model, and their formulas against oracles.
+"""The systems of the paper's Table 1: the contract, each on data of its own model, and their
+formulas against oracles.
 
-Own-model tests have fixed data and seeds, so they do not fail by chance. The false-alarm rate that each one states is for a new
-seed: how often it would fail though the code is right, from the number of seeds that were tried (all passed unless said).
+Own-model tests have fixed data and seeds, so they do not fail by chance. The false-alarm rate that
+each one states is for a new
+seed: how often it would fail though the code is right, from the number of seeds that were tried
+(all passed unless said).
 """
 
 import dataclasses
@@ -252,9 +255,12 @@ OWN = [  # system, whose data, how many components
 
 @pytest.mark.parametrize(("peer", "model"), OWN, ids=lambda value: getattr(value, "name", value))
 def test_own_model_is_recovered(peer, model):
-    """Sizes are those of `reproduce table1 --quick`: 1200 people with 22 pairs of 12 items; 5000 full rankings of 10; 2000 people
-    with 20 pairs of 8; 600 exact rankings of 10; 1000 rankings of 8; 300 people with 30 pairs of 10. None of 20 other seeds fails
-    in any of the eight, so a new seed would fail with a probability below .15 (95 % confidence); this seed is fixed.
+    """Sizes are those of `reproduce table1 --quick`: 1200 people with 22 pairs of 12 items; 5000
+    full rankings of 10; 2000 people
+    with 20 pairs of 8; 600 exact rankings of 10; 1000 rankings of 8; 300 people with 30 pairs of
+    10. None of 20 other seeds fails
+    in any of the eight, so a new seed would fail with a probability below .15 (95 % confidence);
+    this seed is fixed.
     """
     drawn = population_of_model(model, "quick", 0)
     data = (

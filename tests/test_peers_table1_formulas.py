@@ -1,4 +1,6 @@
-"""The formulas of the systems of Table 1 against oracles that share no code with them: enumeration, choix, planted terms."""
+"""The formulas of the systems of Table 1 against oracles that share no code with them: enumeration,
+choix, planted terms.
+"""
 
 from itertools import permutations
 
@@ -46,8 +48,10 @@ def agrees(sigma, pairs):
 
 @pytest.mark.parametrize("pairs", [[(3, 0), (1, 4)], [(4, 0), (0, 2)], [(2, 1)], []])
 def test_amp_weights_average_to_the_probability_of_the_comparisons(pairs):
-    """Against the sum over all rankings of five items: the mean of 20,000 weights within 4 standard errors (chance 6e-5 each);
-    the weighted draws have the conditional distribution (chi-square of the resampled ones, chance 1e-4 each).
+    """Against the sum over all rankings of five items: the mean of 20,000 weights within 4 standard
+    errors (chance 6e-5 each);
+    the weighted draws have the conditional distribution (chi-square of the resampled ones, chance
+    1e-4 each).
     """
     reference, phi = (2, 0, 3, 1, 4), 0.5  # positions
     exact = {sigma: p for sigma, p in mallows_pmf(reference, phi).items() if agrees(sigma, pairs)}
@@ -86,7 +90,9 @@ def test_a_circle_has_no_closure():
 
 
 def test_people_with_one_ranking_are_predicted_as_enumeration_says():
-    """P(i over j | told) by the sum over components and rankings; 4000 draws, so a standard error of .008, five allowed."""
+    """P(i over j | told) by the sum over components and rankings; 4000 draws, so a standard error
+    of .008, five allowed.
+    """
     model = at_vertices(mm.M4([[0, 1, 2, 3], [3, 1, 0, 2]], [0.5, 0.7], [0.3, 0.7], list("abcd")))
     given = mm.Comparisons.from_arrays(["u", "u"], ["d", "a"], ["a", "c"])
     fitted, both, first = FittedOneRanking(model, 4000), 0.0, {"ab": 0.0, "bc": 0.0, "bd": 0.0}
@@ -115,7 +121,9 @@ def test_who_contradicts_themselves_is_placed_by_independent_comparisons():
 
 
 def test_distances_and_likelihood_of_full_rankings():
-    """Kendall's distance by a double loop; EM's likelihood never falls, and is the sum over components by the definition."""
+    """Kendall's distance by a double loop; EM's likelihood never falls, and is the sum over
+    components by the definition.
+    """
     orders = np.array(list(permutations(range(4))), np.int32)
     data = Rankings.from_sigma(sigma_of(orders[[0, 0, 5, 23, 22, 7]]), list("abcd"))
     sigma = np.array([[0, 1, 2, 3], [3, 1, 2, 0]], np.int32)
@@ -141,10 +149,13 @@ def test_distances_and_likelihood_of_full_rankings():
 
 
 def test_m4_with_a_vertex_prior_finds_what_the_mixtures_em_finds():
-    """Everybody holds one of three components and contradicts themselves at times (800 people, 30 comparisons of 10 items).
+    """Everybody holds one of three components and contradicts themselves at times (800 people, 30
+    comparisons of 10 items).
 
-    Both find the planted rankings, the same shares and the same people in each. φ of M4 is lower, by .026 to .040 in ten seeds,
-    since mixing explains a part of the noise; .06 is allowed. No seed of ten fails: a new one would at a rate below .26 (95 %).
+    Both find the planted rankings, the same shares and the same people in each. φ of M4 is lower,
+    by .026 to .040 in ten seeds,
+    since mixing explains a part of the noise; .06 is allowed. No seed of ten fails: a new one would
+    at a rate below .26 (95 %).
     """
     truth = planted(10, 3, 0.5, [1.0, 0.7, 0.5], seed=2)
     drawn = truth.sample(800, 30, prior="vertices", seed=2)
@@ -324,7 +335,9 @@ def test_mpm_profile_gradient_and_multinomial():
 
 
 def test_mpm_finds_who_adheres():
-    """300 people, 40 comparisons of 8 items: log γ goes with the true one at .8 (5 seeds: .909 to .929), v within .2 (.073)."""
+    """300 people, 40 comparisons of 8 items: log γ goes with the true one at .8 (5 seeds: .909 to
+    .929), v within .2 (.073).
+    """
     random, v = np.random.default_rng(0), np.linspace(1, -1, 8)
     gamma, pairs = np.exp(0.5 * random.standard_normal(300)), []
     for g in gamma:
@@ -343,9 +356,11 @@ def test_mpm_finds_who_adheres():
 
 
 def test_a_component_s_move_leaves_its_conditional_alone():
-    """Two items, choices fixed: 2000 moves of λ₁/(λ₁+λ₂) have the mean and spread of the Beta posterior.
+    """Two items, choices fixed: 2000 moves of λ₁/(λ₁+λ₂) have the mean and spread of the Beta
+    posterior.
 
-    7 wins of 10, b = 1: Beta(8, 4). With some 500 effective draws the mean's standard error is .006; three are allowed.
+    7 wins of 10, b = 1: Beta(8, 4). With some 500 effective draws the mean's standard error is
+    .006; three are allowed.
     """
     votes = mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["b", "a"], [7, 3])
     blocks, engine, random = make_stages(votes, "here"), ThreadEngine(1), np.random.default_rng(0)
@@ -366,14 +381,18 @@ def ranked():
 
 
 def test_grade_of_membership_is_recovered_from_rankings(ranked):
-    """500 rankings of 8 items, K = 2, α = .3: rankings found. No seed of ten fails: a new one would at a rate below .26."""
+    """500 rankings of 8 items, K = 2, α = .3: rankings found. No seed of ten fails: a new one would
+    at a rate below .26.
+    """
     drawn, fitted = ranked
     assert kendall_error(fitted.components, drawn.sigma) <= 0.02
     assert 0.3 < fitted.acceptance < 1 and fitted.model.alpha == pytest.approx([0.3, 0.3], abs=0.2)
 
 
 def test_grade_of_membership_is_recovered_from_pairs():
-    """150 people, 40 comparisons of 6 items, α = .3: β on average within .05 of the planted one (10 seeds: .005 to .022)."""
+    """150 people, 40 comparisons of 6 items, α = .3: β on average within .05 of the planted one (10
+    seeds: .005 to .022).
+    """
     scores = np.array([np.linspace(1.5, -1.5, 6), np.linspace(1.5, -1.5, 6)[[3, 5, 0, 2, 4, 1]]])
     truth = mm.BradleyTerryModel(scores, [0.3, 0.3], list("abcdef"))
     fitted = GradeOfMembership(n_burn=200, n_draws=60, thin=2).fit(

@@ -1,4 +1,6 @@
-"""Personal rankings: Gibbs sampling against the enumeration of all rankings, EM against planted ones."""
+"""Personal rankings: Gibbs sampling against the enumeration of all rankings, EM against planted
+ones.
+"""
 
 import itertools
 

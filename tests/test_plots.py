@@ -73,7 +73,7 @@ def test_labels_that_would_be_formulas():
     assert safe_label("5$ or\n7$") == r"5\$ or\n7\$"
 
 
-# ------------------------------------------------------------------------------------------------------------- a model alone
+# ---- a model alone ----
 
 
 def test_rankings_side_by_side_are_the_models():
@@ -128,7 +128,7 @@ def test_distances_are_drawn_as_they_are():
     )
 
 
-# -------------------------------------------------------------------------------------------------------------------- people
+# ---- people ----
 
 
 def test_corners_and_points_of_the_simplex():
@@ -185,7 +185,7 @@ def test_the_largest_share_and_disagreement():
     assert widths == [0.3, 0.2, 0.5]
 
 
-# ----------------------------------------------------------------------------------------------------------- the command line
+# ---- the command line ----
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,8 @@ from test_tables import tables_of
 
 
 def test_planted_rankings_are_the_best_of_all():
-    """Six items, a component's table from 60 people: the search from a random ranking against all 720. It is a local search, so
+    """Six items, a component's table from 60 people: the search from a random ranking against all
+    720. It is a local search, so
     one miss is allowed of 30 (none was seen over 90 other seeds).
     """
     misses = 0
@@ -41,7 +42,9 @@ def test_planted_rankings_are_the_best_of_all():
 
 
 def polish_values(table, phi):
-    """[i, j, 5 + g], i placed g below j, for six items by interpolating the table directly, node by node, in the logit of β."""
+    """[i, j, 5 + g], i placed g below j, for six items by interpolating the table directly, node by
+    node, in the logit of β.
+    """
     chance = np.array(beta(tuple(range(6)), phi))
     by_gap = [0.5 if g == 0 else chance[g, 0] if g > 0 else chance[0, -g] for g in range(-5, 6)]
     logit = np.log(np.clip(by_gap, NODES[0], NODES[-1])) - np.log1p(

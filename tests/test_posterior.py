@@ -1,4 +1,6 @@
-"""A model as people are seen through it: calibrated columns and prior, and the weighing of one taste alone against a mixture."""
+"""A model as people are seen through it: calibrated columns and prior, and the weighing of one
+taste alone against a mixture.
+"""
 
 from dataclasses import replace
 
@@ -52,7 +54,8 @@ def tokens(comparisons, m):
 
 @pytest.mark.parametrize("vertex", [0.05, 0.5, 0.9])
 def test_one_alone_against_a_mixture(vertex):
-    """Log odds beside the exact ones, log v Σ a_k Π β − log (1 − v) p(w), by the sum over all assignments of components.
+    """Log odds beside the exact ones, log v Σ a_k Π β − log (1 − v) p(w), by the sum over all
+    assignments of components.
 
     Filtering errs by about a tenth of a nat at six comparisons, either way.
     """
@@ -185,7 +188,9 @@ def test_rows_that_are_not_told_are_not_looked_at():
 
 
 def test_an_extrapolation_lands_where_a_geometric_sequence_ends():
-    """x_n = c + ρⁿ d along one line: r = (ρ − 1) d, v = (ρ − 1)² d, a = 1 / (1 − ρ), and x₀ + 2a r + a² v = c at once."""
+    """x_n = c + ρⁿ d along one line: r = (ρ − 1) d, v = (ρ − 1)² d, a = 1 / (1 − ρ), and x₀ + 2a r
+    + a² v = c at once.
+    """
     c, d, rho = np.array([0.5, 0.3, 0.2]), np.array([0.1, -0.06, -0.04]), 0.8
     points = [c + rho**n * d for n in range(3)]
     extrapolate(*points, np.zeros(3), MAX_EXTRAPOLATION)

@@ -38,7 +38,9 @@ def exact_prediction(model, comparisons, m, first, second, n=4000):
 
 @pytest.mark.parametrize(("per_user", "worst", "mean"), [(4, 0.06, 0.015), (60, 0.03, 0.007)])
 def test_averaged_over_the_posterior(per_user, worst, mean):
-    """Beside the integral over θ, for 30 people; the point that is most likely errs more than three times as much."""
+    """Beside the integral over θ, for 30 people; the point that is most likely errs more than three
+    times as much.
+    """
     comparisons = TWO.sample(30, per_user, seed=1).comparisons
     exact = np.array(
         [[exact_prediction(TWO, comparisons, m, *pair) for pair in PAIRS] for m in range(30)]
@@ -54,7 +56,9 @@ def test_averaged_over_the_posterior(per_user, worst, mean):
 
 
 def test_a_vertex_prior_is_a_mixture_by_enumeration():
-    """Everybody holds one component: Bayes over the two of them, every probability by counting over all rankings."""
+    """Everybody holds one component: Bayes over the two of them, every probability by counting over
+    all rankings.
+    """
     small = mm.M4.from_orders(["abcd", "dbca"], phi=[0.3, 0.6], alpha=[1.0, 2.0])
     model = FittedModel(small, calibration=Calibration(vertex_share=1))
     votes = mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["c", "d"])
@@ -161,7 +165,7 @@ def test_threads_rows_and_company_play_no_part():
     ]
 
 
-# ------------------------------------------------------------------------------------------------------------------- rankings
+# ---- rankings ----
 
 
 def mean_wins(table):
@@ -194,7 +198,9 @@ def test_order_against_brute_force():
 )
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_rank_intervals_against_brute_force(calibration, level):
-    """Every draw's whole ranking, item by item: so many draws have the item's place within the interval, and not far more."""
+    """Every draw's whole ranking, item by item: so many draws have the item's place within the
+    interval, and not far more.
+    """
     model = FittedModel(TWO, calibration=calibration)
     comparisons = TWO.sample(5, 6, seed=6).comparisons
     draws = weight_draws(model, comparisons, 200)
@@ -260,11 +266,13 @@ def test_options_are_checked():
             mm.rank(TWO, **options)
 
 
-# ------------------------------------------------------------------------------------------------------- a person in each row
+# ---- a person in each row ----
 
 
 def test_each_row_for_its_person(monkeypatch):
-    """As the whole table says, row by row, also when few people are looked at together; strangers get the population's."""
+    """As the whole table says, row by row, also when few people are looked at together; strangers
+    get the population's.
+    """
     comparisons = TWO.sample(9, 7, seed=2).comparisons
     model = FittedModel(TWO, calibration=BOTH)
     users = ["u4", "zoe", "u1", "u4", "u9", "adam", "u6", "u1", "u2"]

@@ -1,4 +1,6 @@
-"""Ratings predicted from comparisons: against a slow twin with the formulas written out, on planted people, on any scale."""
+"""Ratings predicted from comparisons: against a slow twin with the formulas written out, on planted
+people, on any scale.
+"""
 
 import math
 import warnings
@@ -96,7 +98,9 @@ def test_the_slow_twin_agrees(rule):
 
 
 def test_the_papers_example():
-    """A, B, C have 4, 2 and 5 stars; D at 3 stars gives (A,D), (D,B), (C,D), and at 4 stars (D,B), (C,D): the tie is ignored."""
+    """A, B, C have 4, 2 and 5 stars; D at 3 stars gives (A,D), (D,B), (C,D), and at 4 stars (D,B),
+    (C,D): the tie is ignored.
+    """
     model = M4.from_orders([list("ABCD"), list("DCBA")], phi=[0.5, 0.2])
     rated = (["m"] * 3, ["A", "B", "C"], [4, 2, 5])
     found = predict_ratings(
@@ -111,7 +115,9 @@ def test_the_papers_example():
 
 
 def planted_ratings(n_people=300, seed=0):
-    """Two tastes, one the reverse of the other; everybody rates ten of twenty things by their place in a noisy ranking."""
+    """Two tastes, one the reverse of the other; everybody rates ten of twenty things by their place
+    in a noisy ranking.
+    """
     random = np.random.default_rng(seed)
     rows, held = [], []
     for m in range(n_people):
@@ -129,7 +135,9 @@ def rmse(a, b):
 
 
 def test_planted_people_are_predicted():
-    """The people's own means have an error near 1.4, the noise alone near .55; the rule lies between with a wide margin."""
+    """The people's own means have an error near 1.4, the noise alone near .55; the rule lies
+    between with a wide margin.
+    """
     model, rows, held = planted_ratings()
     user, item, stars = columns(held)
     found = predict_ratings(model, columns(rows), (user, item), a=10)
@@ -148,7 +156,9 @@ def test_the_order_of_rows_and_threads_change_nothing():
 
 
 def test_any_ordered_scale():
-    """Half stars, 1 to 10, words, words with numbers: the same distribution on each, the mean on its own numbers."""
+    """Half stars, 1 to 10, words, words with numbers: the same distribution on each, the mean on
+    its own numbers.
+    """
     model = planted(6, 2, phi=0.5, seed=1)
     user, item, stars = columns(population(seed=3))
     targets = (user[:9], item[:9])

@@ -26,7 +26,9 @@ def test_exact_moments_give_alpha_back(alpha):
 
 
 def test_moments_of_a_sample_give_alpha_nearly():
-    """100,000 draws; the relative error of α₀ has a standard deviation near 0.5%, so 5% is never left by chance."""
+    """100,000 draws; the relative error of α₀ has a standard deviation near 0.5%, so 5% is never
+    left by chance.
+    """
     alpha = np.array([0.1, 0.4, 0.2])
     theta = np.random.default_rng(0).dirichlet(alpha, 100_000)
     np.testing.assert_allclose(
@@ -39,7 +41,9 @@ def test_one_component_leaves_the_concentration_open():
 
 
 def test_moments_that_no_dirichlet_has_are_clipped():
-    """Too little spread (R = aaᵀ or less) ends at the largest α₀, too much at the least; shares of 0 stay above 0."""
+    """Too little spread (R = aaᵀ or less) ends at the largest α₀, too much at the least; shares of
+    0 stay above 0.
+    """
     a = np.array([0.25, 0.75])
     assert dirichlet_from_moments(a, np.outer(a, a)).sum() == pytest.approx(MOST_ALPHA0)
     assert dirichlet_from_moments(a, np.zeros((2, 2))).sum() == pytest.approx(MOST_ALPHA0)

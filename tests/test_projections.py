@@ -1,4 +1,6 @@
-"""Algorithm 1 end to end: exact moments, recovery from samples, Theorem 1; nothing but data, options and seed matters."""
+"""Algorithm 1 end to end: exact moments, recovery from samples, Theorem 1; nothing but data,
+options and seed matters.
+"""
 
 import itertools
 
@@ -45,7 +47,9 @@ def kendall(found, truth):
 
 
 def on_exact_moments(truth, seed):
-    """Algorithms 2 to 4 on the model's own E: the matched Kendall error, and the largest error of φ."""
+    """Algorithms 2 to 4 on the model's own E: the matched Kendall error, and the largest error of
+    φ.
+    """
     E = ModelMoments(truth.ranking_matrix(), *dirichlet_moments(truth.alpha))
     novel = find_novel_pairs(E, truth.n_components, seed=seed)
     found = components_from_topics(estimate_ranking_matrix(E, novel.pairs).B)
@@ -69,7 +73,9 @@ def test_exact_moments_of_separable_references_give_the_exact_rankings(phi):
 
 
 def test_exact_moments_of_other_references_the_error_beside_lambda(capsys):
-    """Few items, or large φ: no pair is novel enough, and the method is not exact even with all the data of the world."""
+    """Few items, or large φ: no pair is novel enough, and the method is not exact even with all the
+    data of the world.
+    """
     table = []
     for (Q, phi), seed in itertools.product(
         [(10, 0.0), (10, 0.2), (10, 0.5), (30, 0.8), (30, 0.9)], range(3)
@@ -90,10 +96,13 @@ def test_exact_moments_of_other_references_the_error_beside_lambda(capsys):
 
 
 def test_recovery_from_samples_gets_better_with_more_people():
-    """Q = 30, K = 4, N = 100, φ = 0.1, min_count = 0.2, ζ = "auto": exact at M = 20,000 in at least 3 of 4 seeds.
+    """Q = 30, K = 4, N = 100, φ = 0.1, min_count = 0.2, ζ = "auto": exact at M = 20,000 in at least
+    3 of 4 seeds.
 
-    Measured: 10 of 10 by benchmarks/projections_recovery.py, 39 of 40 with more seeds; by that rate a test with other seeds would
-    fail about once in 300. The mean errors at 1000, 5000 and 20,000 are 0.17, 0.05 and 0.00. (Here a third of the projections.)
+    Measured: 10 of 10 by benchmarks/projections_recovery.py, 39 of 40 with more seeds; by that rate
+    a test with other seeds would
+    fail about once in 300. The mean errors at 1000, 5000 and 20,000 are 0.17, 0.05 and 0.00. (Here
+    a third of the projections.)
     """
     errors = {M: [] for M in (1000, 5000, 20_000)}
     for seed, M in itertools.product(range(4), errors):
@@ -109,7 +118,9 @@ def test_recovery_from_samples_gets_better_with_more_people():
 
 
 def test_with_the_printed_zeta_two_rows_of_one_component_pass():
-    """ζ = 0.05 is less than the noise between two rows at one corner: both are accepted, and another component goes without."""
+    """ζ = 0.05 is less than the noise between two rows at one corner: both are accepted, and
+    another component goes without.
+    """
     truth = planted(4, 30, 4, 0.1)
     comparisons = truth.sample(5000, 100, seed=4).comparisons
     E = HalfMoments(comparisons, seed=0)
@@ -122,7 +133,9 @@ def test_with_the_printed_zeta_two_rows_of_one_component_pass():
 
 
 class Counting(ThreadEngine):
-    """Counts multiplications: rows × columns for E D, and rows of a person for each wanted row of theirs for rows of E."""
+    """Counts multiplications: rows × columns for E D, and rows of a person for each wanted row of
+    theirs for rows of E.
+    """
 
     def __init__(self):
         super().__init__(1)
@@ -154,9 +167,11 @@ def operations(M, N, K, Q):
 
 
 def test_theorem_1_operations_grow_as_stated():
-    """MN·P with P = 150 K for the projections, whatever Q: doubling M, N or K doubles them, Q leaves them.
+    """MN·P with P = 150 K for the projections, whatever Q: doubling M, N or K doubles them, Q
+    leaves them.
 
-    The distances take one row of E for each ball, MN²/W each, and there are at most W: linear in M, at most quadratic in N.
+    The distances take one row of E for each ball, MN²/W each, and there are at most W: linear in M,
+    at most quadratic in N.
     """
     base = {"M": 300, "N": 20, "K": 2, "Q": 20}
     applied, crossed = operations(**base)
@@ -300,7 +315,9 @@ def test_people_with_one_comparison_each_show_one_component_only():
 
 
 def test_user_weight_zero_is_as_if_the_person_were_not_there():
-    """Exactly in every count; the halves of the others stay the same because they are keyed by the person's number."""
+    """Exactly in every count; the halves of the others stay the same because they are keyed by the
+    person's number.
+    """
     comparisons = SMALL.sample(200, 15, seed=1).comparisons
     last_out = np.r_[np.ones(150), np.zeros(50)]
     c = comparisons

@@ -1,4 +1,6 @@
-"""Philox against its published answers and a twin in Python integers; uniforms against the uniform distribution."""
+"""Philox against its published answers and a twin in Python integers; uniforms against the uniform
+distribution.
+"""
 
 import numpy as np
 import pytest
@@ -46,7 +48,9 @@ def test_uniforms_are_the_upper_53_bits(step, user, token, draw, key):
 
 @pytest.mark.parametrize("axis", ["step", "user", "token", "draw"])
 def test_uniforms_are_uniform_and_independent_along_every_counter(axis):
-    """Kolmogorov-Smirnov for both, and a chi-square of the couple in 10 × 10 cells: false alarms 3 × 1e-4 a case."""
+    """Kolmogorov-Smirnov for both, and a chi-square of the couple in 10 × 10 cells: false alarms 3
+    × 1e-4 a case.
+    """
     fixed = {"step": 3, "user": 5, "token": 7, "draw": 0}
     couples = np.array([uniforms(np.uint64(11), **(fixed | {axis: n})) for n in range(5000)])
     assert (

@@ -32,7 +32,8 @@ def test_planted_components_are_counted(Q, K, M, N, phi):
     ("Q", "phi", "N"), [(15, 0.999, 20), (20, 0.5, 40), (12, 0.1, 100), (4, 0.5, 20), (2, 0.5, 10)]
 )
 def test_one_ranking_for_all_is_one_component(Q, phi, N):
-    """Five populations each. The edge is passed by chance about once in 3,000 (once in a hundred below ten pairs, where it is
+    """Five populations each. The edge is passed by chance about once in 3,000 (once in a hundred
+    below ten pairs, where it is
     measured on eight draws): 25 populations, false alarm 5% before the seeds were fixed.
     """
     found = [

@@ -40,7 +40,9 @@ def test_exact_moments_and_pure_novel_pairs_give_b_exactly(seed, K):
 
 
 def test_any_pure_rows_will_do_also_with_dispersion():
-    """Dispersion leaves no pure pair; put K rows in that are, as the lemma asks, and B comes back with them."""
+    """Dispersion leaves no pure pair; put K rows in that are, as the lemma asks, and B comes back
+    with them.
+    """
     model, _ = separable(1, Q=6, K=3)
     B = M4(model.sigma, [0.1, 0.4, 0.8], model.alpha, model.items).ranking_matrix().copy()
     B[[0, 7, 14]] = 0.01 * np.eye(3)  # the unused codes of (i, i)
@@ -69,7 +71,9 @@ def test_other_pair_frequencies_come_back_as_well():
 
 
 def test_e4_an_indefinite_gram_matrix_is_corrected():
-    """With little data Ê_SS is indefinite; the answer is a matrix of non-negative columns that sum to one all the same."""
+    """With little data Ê_SS is indefinite; the answer is a matrix of non-negative columns that sum
+    to one all the same.
+    """
     indefinite = 0
     for seed in range(20):
         model, novel = separable(seed % 5)
@@ -87,7 +91,9 @@ def test_e4_an_indefinite_gram_matrix_is_corrected():
 
 
 def test_samples_come_closer_with_more_people():
-    """Mean error of B over 3 seeds at 200 and 5000 people: the ratio is about 1/5, and hardly ever above 1/2 by chance."""
+    """Mean error of B over 3 seeds at 200 and 5000 people: the ratio is about 1/5, and hardly ever
+    above 1/2 by chance.
+    """
     model, novel = separable(4)
     B = model.ranking_matrix()
 

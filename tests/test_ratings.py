@@ -26,7 +26,9 @@ COLUMNS = tuple(zip(*ROWS, strict=True))
 
 
 def slow(rows) -> tuple[list[tuple], int]:
-    """(user, winner, loser) of every pair that a person rated differently, and how many they rated alike."""
+    """(user, winner, loser) of every pair that a person rated differently, and how many they rated
+    alike.
+    """
     wins, ties = [], 0
     for a, (user, item, stars) in enumerate(rows):
         for other, thing, more in rows[a + 1 :]:

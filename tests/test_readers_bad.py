@@ -1,4 +1,6 @@
-"""Broken input: for every reader at least ten kinds of it, each with a message of its own that says where, what, and what now."""
+"""Broken input: for every reader at least ten kinds of it, each with a message of its own that says
+where, what, and what now.
+"""
 
 import gzip
 import json
@@ -565,7 +567,7 @@ def test_options_that_have_no_use_are_refused():
         read(GOOD, tie="drop")
 
 
-# --------------------------------------------------------------------------------------------------------------- any bytes
+# ---- any bytes ----
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""What readers say: one sentence each, that names where, what, and what now; never another library's traceback."""
+"""What readers say: one sentence each, that names where, what, and what now; never another
+library's traceback.
+"""
 
 import gzip
 from pathlib import Path
@@ -142,7 +144,9 @@ def test_a_column_that_is_there_twice(tmp_path):
 
 
 def test_ten_bad_lines(tmp_path):
-    """The blank third line and the record over lines 4 and 5 count as lines: the first bad line is the sixth."""
+    """The blank third line and the record over lines 4 and 5 count as lines: the first bad line is
+    the sixth.
+    """
     expected = (
         "votes.csv line 6 has 2 fields where the header has 3 (and 9 more such lines): give every line the fields of the header, "
         "and put quotes around a label that holds the separator."

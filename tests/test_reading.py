@@ -1,4 +1,6 @@
-"""What readers count and weigh: ties, both bad, shares of people, item-disjoint halves, voters, notes; against slow twins."""
+"""What readers count and weigh: ties, both bad, shares of people, item-disjoint halves, voters,
+notes; against slow twins.
+"""
 
 import itertools
 import warnings
@@ -25,7 +27,7 @@ def as_dict(votes):
     return {(votes.users[m], votes.items[i], votes.items[j]): weight for m, i, j, weight in rows}
 
 
-# ------------------------------------------------------------------------------------------------------------------ battles
+# ---- battles ----
 
 OUTCOMES = ["left", "right", "tie", "both_bad"]
 battle = st.tuples(
@@ -134,7 +136,7 @@ def test_one_user_may_have_given_rankings_of_any_shape(table):
     assert mm.read_rankings(table, one_user=True) == expected
 
 
-# ------------------------------------------------------------------------------------------------- ratings and rankings
+# ---- ratings and rankings ----
 
 
 @settings(max_examples=60, deadline=None)
@@ -210,13 +212,15 @@ def test_halves_share_no_item_of_a_person(seed):
 
 
 def test_about_half_of_the_comparisons_are_within_a_half():
-    """Each comparison stays with probability ½; were all of a person's to stay or go together, 0.1 would be 5 standard errors."""
+    """Each comparison stays with probability ½; were all of a person's to stay or go together, 0.1
+    would be 5 standard errors.
+    """
     votes = mm.load_dishes().comparisons
     kept = sum(half.n_comparisons for half in mm.split_items(votes)) / votes.n_comparisons
     assert abs(kept - 0.5) < 0.1
 
 
-# ----------------------------------------------------------------------------------------------------------------- MATLAB
+# ---- MATLAB ----
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -235,7 +239,7 @@ def test_matlab_files_against_scipy(tmp_path, compressed, kind):
         np.testing.assert_array_equal(table, tables[name])
 
 
-# ---------------------------------------------------------------------------------------------------------------- PrefLib
+# ---- PrefLib ----
 
 WHOLE_HEADER = """# FILE NAME: 00001-00000001.toi
 # TITLE: A vote: drinks
@@ -277,7 +281,7 @@ def test_every_line_of_the_format_is_read(tmp_path, change):
     assert as_dict(found.comparisons) == expected
 
 
-# ---------------------------------------------------------------------------------------------------------------- writers
+# ---- writers ----
 
 
 def test_comparisons_that_are_no_ranking_are_named():
@@ -353,7 +357,9 @@ def test_preflib_text_by_hand():
 
 
 def test_voters_drawn_from_a_model_have_its_pairwise_probabilities():
-    """P(i over j) = Σ_k (α_k / α₀) β_k(i, j). Standard errors are below .0036: 4 of them, for 15 pairs, fail once in 1,000."""
+    """P(i over j) = Σ_k (α_k / α₀) β_k(i, j). Standard errors are below .0036: 4 of them, for 15
+    pairs, fail once in 1,000.
+    """
     model = mm.M4.from_orders(["abcdef", "fdbeca"], [0.3, 0.6], [1.0, 2.0])
     profile = sample_profile(model, 20_000, seed=5)
     assert profile.is_full and profile.n_users == 20_000

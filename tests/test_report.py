@@ -1,4 +1,6 @@
-"""The report: its numbers are those computed elsewhere, it is one file, hostile names do nothing, it fits a phone and paper."""
+"""The report: its numbers are those computed elsewhere, it is one file, hostile names do nothing,
+it fits a phone and paper.
+"""
 
 import dataclasses
 import functools
@@ -100,7 +102,7 @@ def text(page):
     return Text(page)
 
 
-# ---------------------------------------------------------------------------------------------------------------- numbers
+# ---- numbers ----
 
 
 def test_telling_choices_by_looking_at_every_pair():
@@ -173,7 +175,7 @@ def test_predictions_are_judged_by_people_that_were_not_learnt_from(dishes):
     assert not seen.new_people and seen.n_people == 120
 
 
-# ------------------------------------------------------------------------------------------------------------------ the page
+# ---- the page ----
 
 
 def test_every_part_is_there(text):
@@ -356,7 +358,7 @@ def test_a_missing_extra_is_said_before_the_work(dishes, monkeypatch):
         make_report(dishes.model, dishes.comparisons)
 
 
-# --------------------------------------------------------------------------------------------------------------- hostile names
+# ---- hostile names ----
 
 
 @functools.cache
@@ -405,7 +407,7 @@ def test_words_for_numbers():
     assert words.rounded_percent(0.003) == "under 1\N{NO-BREAK SPACE}%"
 
 
-# ------------------------------------------------------------------------------------------------------------------- notebooks
+# ---- notebooks ----
 
 
 def test_results_show_themselves_in_notebooks(report, dishes):
@@ -430,7 +432,7 @@ def test_results_show_themselves_in_notebooks(report, dishes):
     assert "<img" not in nasty and "<script" not in nasty and "&lt;img" in nasty
 
 
-# ------------------------------------------------------------------------------------------------------------- the command line
+# ---- the command line ----
 
 
 @pytest.fixture
@@ -467,7 +469,7 @@ def test_the_command_refuses_before_it_works(files):
     assert not (files / "tastes.html").exists()
 
 
-# ------------------------------------------------------------------------------------------------------------------- a browser
+# ---- a browser ----
 
 
 @pytest.fixture(scope="module")
@@ -492,7 +494,9 @@ def opened(browser, path, width):
 
 @pytest.fixture(scope="module")
 def shown(browser, page, tmp_path_factory):
-    """The page, and what went wrong on it; opened once, for reading and drawing five megabytes takes a while."""
+    """The page, and what went wrong on it; opened once, for reading and drawing five megabytes
+    takes a while.
+    """
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(page, encoding="utf-8")
     return opened(browser, path, 1100)

@@ -96,7 +96,9 @@ def test_how_many_to_sample_depends_on_the_number_of_comparisons_alone():
 
 
 def test_a_sample_is_cut_into_blocks_of_its_own(population):
-    """The same people with the same rows as block by block, in their order, numbered through, in blocks of the usual size."""
+    """The same people with the same rows as block by block, in their order, numbered through, in
+    blocks of the usual size.
+    """
     everybody = make_blocks(population)
     parts = [sample_users(block, 0.3, 5) for block in everybody]
     found = sample_blocks(everybody, 0.3, 5, ThreadEngine(2))

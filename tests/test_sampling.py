@@ -1,6 +1,7 @@
 """Drawn populations against the distribution they are drawn from, and against themselves.
 
-Every statistical test here asks p > 1e-4: for a seed chosen blindly, one in ten thousand would fail by chance. Seeds are fixed.
+Every statistical test here asks p > 1e-4: for a seed chosen blindly, one in ten thousand would fail
+by chance. Seeds are fixed.
 """
 
 import numpy as np
@@ -45,14 +46,18 @@ class TestFrequencies:
     )
     @pytest.mark.parametrize("mu", [None, UNEVEN], ids=["uniform", "uneven"])
     def test_many_people_follow_the_prior(self, prior, share, mu):
-        """One comparison a person makes them independent, with the mean weight in place of θ (½ each for equal alpha)."""
+        """One comparison a person makes them independent, with the mean weight in place of θ (½
+        each for equal alpha).
+        """
         model = MODEL if share else M4(MODEL.sigma, MODEL.phi, [1.0, 1.0], MODEL.items)
         sample = model.sample(20_000, 1, mu=mu, prior=prior, seed=2)
         expected = expected_frequencies(share or (0.5, 0.5), EVEN if mu is None else mu)
         assert oracles.chi_square_p(drawn_counts(sample.comparisons), expected) > 1e-4
 
     def test_what_one_person_says_depends_through_theta_alone(self):
-        """Two comparisons of each of 20,000 people: Pr(w₁, w₂) = Σ_k π_k B_w₁k B_w₂k for vertices, all 144 unordered couples."""
+        """Two comparisons of each of 20,000 people: Pr(w₁, w₂) = Σ_k π_k B_w₁k B_w₂k for vertices,
+        all 144 unordered couples.
+        """
         sample = MODEL.sample(20_000, 2, prior="vertices", seed=3).comparisons
         rows = np.repeat(np.arange(len(sample)), sample.weight.astype(int))
         couples = sample.pair[rows].reshape(-1, 2)  # sorted within a person
@@ -67,7 +72,9 @@ class TestFrequencies:
 
 class TestWeights:
     def test_dirichlet(self):
-        """Each weight is Beta(α_k, α₀ − α_k); the second moments are α_k(α_l + δ_kl) / (α₀(α₀ + 1))."""
+        """Each weight is Beta(α_k, α₀ − α_k); the second moments are α_k(α_l + δ_kl) / (α₀(α₀ +
+        1)).
+        """
         alpha = np.array([0.2, 0.5, 1.3])
         theta = draw_weights(alpha, 20_000, seed=4)
         for k in range(3):
@@ -125,7 +132,9 @@ class TestShapes:
             np.testing.assert_array_equal(getattr(few.comparisons, name), getattr(first, name))
 
     def test_more_comparisons_keep_the_first_ones(self):
-        """Token n of a person is the same number whatever N is: counts of a longer record are never below a shorter one's."""
+        """Token n of a person is the same number whatever N is: counts of a longer record are never
+        below a shorter one's.
+        """
         short, long = (MODEL.sample(5, n, seed=3).comparisons for n in (10, 25))
         codes = [c.user.astype(int) * 16 + c.pair for c in (short, long)]
         counts = [

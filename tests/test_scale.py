@@ -1,4 +1,6 @@
-"""The benchmark of scale on a small twin: shards are what was planted, stages measure, ratios are what they say."""
+"""The benchmark of scale on a small twin: shards are what was planted, stages measure, ratios are
+what they say.
+"""
 
 from itertools import count
 from types import SimpleNamespace
@@ -25,7 +27,9 @@ def folder(tmp_path_factory):
 
 
 def test_shards_hold_what_was_planted(folder):
-    """Every win rate within 5 standard errors of the mean of β over everybody: by chance once in 60,000 for 28 pairs."""
+    """Every win rate within 5 standard errors of the mean of β over everybody: by chance once in
+    60,000 for 28 pairs.
+    """
     files = sorted((folder / "votes").glob("*.parquet"))
     assert [pq.read_metadata(file).num_rows for file in files] == [6000, 6000, 6000, 2000]
     votes = read_comparisons(folder / "votes")
@@ -51,13 +55,16 @@ def test_the_same_seed_writes_the_same_shards(folder, tmp_path):
 
 
 def test_stages_measure_and_ratios_add_up(folder, tmp_path, monkeypatch):
-    """By a clock that goes on by a second whenever it is read: what is measured is how often that was."""
+    """By a clock that goes on by a second whenever it is read: what is measured is how often that
+    was.
+    """
     monkeypatch.setattr(scale, "time", SimpleNamespace(perf_counter=count(step=1.0).__next__))
     row = {"comparisons": 20_000}
     for name in ("scan", "store", "none"):
         row[name] = scale.stage(name, folder, "300MB", SETTING, 20_000)
         assert row[name]["peak"] >= row[name]["before"] > 10**7
-    # the median of three scans; the store, with its fingerprint inside; the fit, with every pass inside
+    # the median of three scans; the store, with its fingerprint inside; the fit, with every pass
+    # inside
     assert row["scan"]["each"] == [1.0] * 3 and row["scan"]["seconds"] == 1.0
     assert row["store"]["fingerprint in"] == 1.0 and row["store"]["seconds"] == 3.0
     n_passes = sum(row["none"]["passes"].values()) + row["none"]["sample"]

@@ -1,4 +1,6 @@
-"""People's scores and the information, against derivatives of the marginal likelihood summed over all assignments."""
+"""People's scores and the information, against derivatives of the marginal likelihood summed over
+all assignments.
+"""
 
 import math
 from itertools import product
@@ -14,7 +16,9 @@ from tests.planted import planted
 
 
 def log_marginal(pairs, sigma, eta):
-    """The log of Σ_z Π β · Γ(α₀)/Γ(α₀+n) Π Γ(α_k+n_k)/Γ(α_k), over all assignments z of the comparisons."""
+    """The log of Σ_z Π β · Γ(α₀)/Γ(α₀+n) Π Γ(α_k+n_k)/Γ(α_k), over all assignments z of the
+    comparisons.
+    """
     K = len(sigma)
     phi, alpha = 1 / (1 + np.exp(-np.array(eta[:K]))), np.exp(np.array(eta[K:]))
     beta = [beta_matrix(row, p) for row, p in zip(sigma, phi, strict=True)]
@@ -31,7 +35,9 @@ def log_marginal(pairs, sigma, eta):
 
 @pytest.mark.parametrize("K", [1, 2, 3])
 def test_scores_are_derivatives_of_the_marginal_likelihood(K):
-    """Gibbs noise: 20,000 sweeps leave a standard error below .01 (measured .003); the limit is .03."""
+    """Gibbs noise: 20,000 sweeps leave a standard error below .01 (measured .003); the limit is
+    .03.
+    """
     model = planted(5, K, 0.4, 0.7, seed=K)
     votes = model.sample(3, 5, seed=1).comparisons
     found = smooth_at(
@@ -57,9 +63,11 @@ def test_scores_are_derivatives_of_the_marginal_likelihood(K):
 
 
 def test_scores_average_to_nothing_at_the_truth_and_settling_goes_there():
-    """Σ s / √I is standard normal at the truth: four of 4 within 4 standard deviations, a false alarm in 4,000.
+    """Σ s / √I is standard normal at the truth: four of 4 within 4 standard deviations, a false
+    alarm in 4,000.
 
-    What is left after settling is Monte-Carlo noise: with 400 sweeps or more, one of 48 runs passed half an error.
+    What is left after settling is Monte-Carlo noise: with 400 sweeps or more, one of 48 runs passed
+    half an error.
     """
     truth = planted(8, 2, 0.4, 0.4)
     votes = truth.sample(400, 30, seed=2).comparisons
@@ -76,7 +84,9 @@ def test_scores_average_to_nothing_at_the_truth_and_settling_goes_there():
 
 
 def test_the_information_is_that_of_one_ranking_where_there_is_one():
-    """K = 1: nothing is hidden, and I = Σ n β'² / (β (1 − β)) in expectation; within 15% for 6,000 comparisons."""
+    """K = 1: nothing is hidden, and I = Σ n β'² / (β (1 − β)) in expectation; within 15% for 6,000
+    comparisons.
+    """
     truth = planted(6, 1, 0.5, 1.0)
     votes = truth.sample(600, 10, seed=1).comparisons
     found = smooth_at(

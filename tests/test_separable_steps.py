@@ -1,4 +1,6 @@
-"""DDP, FastAnchorWords, RecoverL2 and RecoverKL: on exact moments, against slow twins, and what they say when they cannot."""
+"""DDP, FastAnchorWords, RecoverL2 and RecoverKL: on exact moments, against slow twins, and what
+they say when they cannot.
+"""
 
 import numpy as np
 import pytest
@@ -83,7 +85,9 @@ def test_ddp_says_when_the_data_shows_fewer_vertices():
 
 
 def test_the_second_pass_repairs_a_bad_first_corner():
-    """The row furthest from 0 lies just inside a long edge: the greedy walk takes it, the second pass lets it go again."""
+    """The row furthest from 0 lies just inside a long edge: the greedy walk takes it, the second
+    pass lets it go again.
+    """
     points = np.array([[10.0, 0.0], [10.0, 8.0], [2.0, 4.0], [10.5, 7.5]])
     chosen = furthest_rows(points, 3)
 
@@ -97,7 +101,9 @@ def test_the_second_pass_repairs_a_bad_first_corner():
 
 @pytest.mark.parametrize("unexpected", [False, True])
 def test_kl_weights_match_a_general_optimiser(unexpected):
-    """Also where a row has mass that no anchor expects, which no weights can help: the rest decides."""
+    """Also where a row has mass that no anchor expects, which no weights can help: the rest
+    decides.
+    """
     random = np.random.default_rng(1)
     A = random.dirichlet(np.ones(12), 3)
     rows = random.dirichlet(np.ones(12), 5)

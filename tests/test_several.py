@@ -50,7 +50,9 @@ def test_members_must_be_of_the_same_items():
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(0, 99))
 def test_a_part_is_a_part(times, seed):
-    """No more of any row than there was; at most 20 comparisons are all kept; nobody is left out of `users`."""
+    """No more of any row than there was; at most 20 comparisons are all kept; nobody is left out of
+    `users`.
+    """
     random = np.random.default_rng(seed)
     winner = random.integers(0, 6, len(times))
     columns = (
@@ -73,7 +75,9 @@ def test_a_part_is_a_part(times, seed):
 
 
 def test_half_of_many():
-    """Each of 200 comparisons is kept with probability ½: fewer than 60 or more than 140 once in 10⁸ people."""
+    """Each of 200 comparisons is kept with probability ½: fewer than 60 or more than 140 once in
+    10⁸ people.
+    """
     votes = TRUTH.sample(40, 200, seed=2).comparisons
     kept = part_of(votes, 0, 1).per_user()
     assert (kept > 60).all() and (kept < 140).all()

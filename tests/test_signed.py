@@ -1,4 +1,6 @@
-"""The signed pair moment: the operator against its definition, its limit, and the noise it has when nobody shares a taste."""
+"""The signed pair moment: the operator against its definition, its limit, and the noise it has when
+nobody shares a taste.
+"""
 
 import itertools
 import math
@@ -62,7 +64,9 @@ def is_one_answer(t, token, u, other):
 
 
 def moment_by_definition(comparisons):
-    """A by a double loop over every person's tokens, each with every other answer; nobody with one comparison in all or less."""
+    """A by a double loop over every person's tokens, each with every other answer; nobody with one
+    comparison in all or less.
+    """
     x, number = values_by_definition(comparisons)
     A, mass = np.zeros((len(number), len(number))), 0.0
     for m in range(comparisons.n_users):
@@ -96,7 +100,9 @@ def dense(A):
 @given(st.integers(0, 10**6), st.booleans())
 @settings(max_examples=25)
 def test_the_operator_is_the_definition(seed, fractions):
-    """All distinct pairs of a person's tokens, repeated rows and unequal people included. Float32: five digits."""
+    """All distinct pairs of a person's tokens, repeated rows and unequal people included. Float32:
+    five digits.
+    """
     data = tiny_population(seed, fractions=fractions, people=seed % 2 == 0)
     if data.user_weight.sum() == 0:
         return
@@ -105,7 +111,9 @@ def test_the_operator_is_the_definition(seed, fractions):
 
 
 def test_whole_tokens_have_c_of_one_over_n_less_one():
-    """One person of n = 3 whole tokens, of which two are the same row: A Σn = Σ_{t≠t'} x x' / 2, written out."""
+    """One person of n = 3 whole tokens, of which two are the same row: A Σn = Σ_{t≠t'} x x' / 2,
+    written out.
+    """
     data = Comparisons.from_codes([0, 0], [0, 2], [1, 1], [2, 1], list("abc"), ["u"])
     x, _ = values_by_definition(data)
     ab, bc = x[0, 1], x[2, 1]  # pairs 0 and 2 in the order ab, ac, bc
@@ -115,9 +123,11 @@ def test_whole_tokens_have_c_of_one_over_n_less_one():
 
 @pytest.mark.parametrize(("size", "phi"), [(0.5, 0.0), (0.75, 0.2)])
 def test_scaling_every_weight_changes_nothing(size, phi):
-    """People of half tokens count half as much as those of whole ones, among others like them: the same A.
+    """People of half tokens count half as much as those of whole ones, among others like them: the
+    same A.
 
-    (With halves nobody may contradict themselves: ½ for either order is a tie, one answer and not two.)
+    (With halves nobody may contradict themselves: ½ for either order is a tie, one answer and not
+    two.)
     """
     blocks, engine = blocks_of(
         planted(6, 2, phi, 1e-3 if phi == 0 else 0.1).sample(40, 8, seed=1).comparisons
@@ -170,7 +180,9 @@ MU = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0]) / 10
 
 
 def small_model():
-    """Three components over four items: β of the six pairs by sums over all rankings, and the model."""
+    """Three components over four items: β of the six pairs by sums over all rankings, and the
+    model.
+    """
     tables = [beta(sigma, phi) for sigma, phi in zip(SIGMA, PHI, strict=True)]
     # (P, K)
     table = np.array([[b[i][j] for b in tables] for i, j in itertools.combinations(range(4), 2)])
@@ -178,7 +190,9 @@ def small_model():
 
 
 def test_the_mean_of_the_moment_is_d_cov_d():
-    """Every entry over 40 populations of 500 people, with the exact q and μ. Fails by chance with rate 1e-4 (Bonferroni)."""
+    """Every entry over 40 populations of 500 people, with the exact q and μ. Fails by chance with
+    rate 1e-4 (Bonferroni).
+    """
     table, model = small_model()
     pairs = exact_pairs(table, ALPHA / ALPHA.sum(), MU)
     mu = np.zeros((4, 4))
@@ -193,7 +207,9 @@ def test_the_mean_of_the_moment_is_d_cov_d():
 
 
 def test_the_limit_has_rank_k_less_one_and_the_sample_nears_its_spectrum():
-    """20,000 people: the standard deviation of an eigenvalue over seeds is .0017 or less (measured), the band six of it."""
+    """20,000 people: the standard deviation of an eigenvalue over seeds is .0017 or less
+    (measured), the band six of it.
+    """
     table, model = small_model()
     limit = np.linalg.eigvalsh(exact_moment(table, ALPHA, np.full(6, 1 / 6)))[::-1]
     assert limit[1] > 0.04 and np.abs(limit[2:]).max() < 1e-12
@@ -252,10 +268,14 @@ def test_leading_subspace_of_nothing_is_zero():
     ("Q", "M", "n", "low", "high"), [(30, 1500, 60, 0.92, 1.0), (8, 1500, 60, 0.68, 1.1)]
 )
 def test_random_signs_reach_the_marchenko_pastur_edge(Q, M, n, low, high):
-    """((1 + √(P/M))² − 1) / (n − 1) for people of equal activity, pairs of equal share and q = ½; in the second case most people
-    decide every pair more than once. The largest eigenvalue lies below its edge by 1.2 Tracy–Widom units, that is 1.5% for 435
-    pairs and 7% for 28, and by 1 or 2% because n is finite. Over other seeds the mean of eight draws is .964 ± .005 and .89 ± .04
-    (measured): the bands leave five standard deviations on each side, by chance less than once in a million.
+    """((1 + √(P/M))² − 1) / (n − 1) for people of equal activity, pairs of equal share and q = ½;
+    in the second case most people
+    decide every pair more than once. The largest eigenvalue lies below its edge by 1.2 Tracy–Widom
+    units, that is 1.5% for 435
+    pairs and 7% for 28, and by 1 or 2% because n is finite. Over other seeds the mean of eight
+    draws is .964 ± .005 and .89 ± .04
+    (measured): the bands leave five standard deviations on each side, by chance less than once in a
+    million.
     """
     data = planted(Q, 1, phi=0.9999).sample(M, n, seed=1).comparisons
     top = np.mean(
@@ -269,7 +289,8 @@ def test_random_signs_reach_the_marchenko_pastur_edge(Q, M, n, low, high):
 
 
 def test_random_signs_of_very_heavy_rows_have_the_right_spread():
-    """Rows of weight 100 take the normal limit: a sum of 100 signs has variance 100. 4,000 rows, so ±5 standard deviations of the
+    """Rows of weight 100 take the normal limit: a sum of 100 signs has variance 100. 4,000 rows, so
+    ±5 standard deviations of the
     variance is ±11%: by chance less than once in a million.
     """
     starts = np.arange(0, 4001, 10)

@@ -40,7 +40,9 @@ def value(G, c, b):
 
 
 def problem(seed, K, condition):
-    """A Gram matrix with eigenvalues from 1 to 1/condition (0 for inf), and ten right-hand sides, some beyond the simplex."""
+    """A Gram matrix with eigenvalues from 1 to 1/condition (0 for inf), and ten right-hand sides,
+    some beyond the simplex.
+    """
     random = np.random.default_rng(seed)
     U = np.linalg.qr(random.standard_normal((K, K)))[0]
     values = (
@@ -51,7 +53,9 @@ def problem(seed, K, condition):
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([1, 10, 1e4, 1e10, np.inf]))
 def test_the_objective_is_within_tol_of_its_least_value(seed, K, condition):
-    """The duality gap bounds what is left: no point of any face is better by more than tol times the mean of G's diagonal."""
+    """The duality gap bounds what is left: no point of any face is better by more than tol times
+    the mean of G's diagonal.
+    """
     G, C = problem(seed, K, condition)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -99,7 +103,9 @@ def test_one_component_takes_everything():
 
 
 def test_without_a_gram_matrix_the_largest_entry_takes_everything():
-    """G = 0, as after clipping a negative one: the objective is linear, and its least value is at a corner."""
+    """G = 0, as after clipping a negative one: the objective is linear, and its least value is at a
+    corner.
+    """
     C = np.array([[1.0, 3.0, 2.0], [1e-8, 0.0, -5.0]])
     assert simplex_least_squares(np.zeros((3, 3)), C).tolist() == [[0, 1, 0], [1, 0, 0]]
 
@@ -135,7 +141,9 @@ def test_it_says_when_it_stops_too_early():
 
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_clipping_gives_the_nearest_matrix_without_negative_eigenvalues(seed, K):
-    """Nearest: A is psd, A − S is psd and orthogonal to A (the conditions of a projection to the cone), S the symmetric part."""
+    """Nearest: A is psd, A − S is psd and orthogonal to A (the conditions of a projection to the
+    cone), S the symmetric part.
+    """
     G = np.random.default_rng(seed).standard_normal((K, K))
     S, A = (G + G.T) / 2, clip_to_psd(G)
     np.testing.assert_allclose(A, A.T, atol=1e-12)

@@ -1,4 +1,6 @@
-"""The spectral method end to end: recovery of planted models, the same bytes on any threads and in any row order, hard cases."""
+"""The spectral method end to end: recovery of planted models, the same bytes on any threads and in
+any row order, hard cases.
+"""
 
 import json
 import math
@@ -30,7 +32,9 @@ def quiet_fit(comparisons, K, **options):
 
 
 def is_sound(model, K, Q):
-    """Nothing undefined, every ranking a ranking, components by their share, a report that JSON can hold."""
+    """Nothing undefined, every ranking a ranking, components by their share, a report that JSON can
+    hold.
+    """
     assert model.sigma.shape == (K, Q)
     assert np.isfinite(model.phi).all() and np.isfinite(model.alpha).all()
     assert (model.alpha > 0).all() and (np.diff(model.alpha) <= 0).all()
@@ -58,7 +62,9 @@ def test_noisy_rankings_are_recovered_to_one_pair_in_a_hundred():
 
 
 def test_each_refinement_is_worth_its_time():
-    """The mean error over three populations that are too small to be recovered exactly: none ≥ short ≥ full, and clearly so."""
+    """The mean error over three populations that are too small to be recovered exactly: none ≥
+    short ≥ full, and clearly so.
+    """
     errors = {"none": [], "short": [], "full": []}
     for seed in range(3):
         truth = planted(30, 4, 0.5, seed=seed)
@@ -174,7 +180,9 @@ def test_any_relabelling_finds_the_planted_rankings():
 
 
 def test_a_weight_of_a_person_is_so_many_people():
-    """Statistically: the weighted fit and that of the repeated people find the same rankings, and φ and α within their errors."""
+    """Statistically: the weighted fit and that of the repeated people find the same rankings, and φ
+    and α within their errors.
+    """
     truth = planted(15, 3, 0.2, seed=4)
     data = truth.sample(300, 60, seed=4).comparisons
     times = np.random.default_rng(0).integers(1, 4, 300)
@@ -381,7 +389,9 @@ def test_hard_cases_can_be_counted(case):
     "case", ["correlated references", "unequal activity", "items asked unevenly"]
 )
 def test_hard_cases_with_more_people_are_recovered(case):
-    """What the hard cases leave to be found: most of each ranking (a random one has an error of .5)."""
+    """What the hard cases leave to be found: most of each ranking (a random one has an error of
+    .5).
+    """
     if case == "correlated references":
         truth = correlated(15, 3, seed=1)
         data = truth.sample(1500, 60, seed=1).comparisons

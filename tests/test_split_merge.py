@@ -1,4 +1,6 @@
-"""Split and merge: a doubled taste finds its way to the one that was missed; nothing happens where components differ."""
+"""Split and merge: a doubled taste finds its way to the one that was missed; nothing happens where
+components differ.
+"""
 
 import warnings
 
@@ -86,7 +88,8 @@ def test_a_move_that_does_not_predict_better_is_not_made(crowd):
 
 
 def test_halves_are_predicted_as_quadrature_says():
-    """Two components: the weight of one on a grid, its posterior given the told half, then the asked half token by token.
+    """Two components: the weight of one on a grid, its posterior given the told half, then the
+    asked half token by token.
 
     A person's γ is variational, so the two differ by a little: by .0008 here.
     """

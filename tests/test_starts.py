@@ -1,4 +1,6 @@
-"""Both starts where their answer is known: on the exact embedding of a separable model, and on people of one taste each."""
+"""Both starts where their answer is known: on the exact embedding of a separable model, and on
+people of one taste each.
+"""
 
 import warnings
 
@@ -28,7 +30,9 @@ ALPHA = np.array([0.2, 0.3, 0.5])
 
 
 def ideal(Q=24, alpha=ALPHA, seed=0, mu=None):
-    """The pairs' β of certain rankings (φ = 0: separable), their statistics, and the exact subspace of the moment."""
+    """The pairs' β of certain rankings (φ = 0: separable), their statistics, and the exact subspace
+    of the moment.
+    """
     K = len(alpha)
     sigma = planted(Q, K, seed=seed).sigma
     low, high = np.triu_indices(Q, 1)
@@ -40,7 +44,9 @@ def ideal(Q=24, alpha=ALPHA, seed=0, mu=None):
 
 
 def corners_of(beta, pairs, subspace, K):
-    """The corners by their definition: where a pair lies that only component k decides its way, as the mean of all such pairs."""
+    """The corners by their definition: where a pair lies that only component k decides its way, as
+    the mean of all such pairs.
+    """
     F = embed_pairs(subspace, pairs, K - 1)
     plus, minus = np.sqrt((1 - pairs.win) / pairs.win), -np.sqrt(pairs.win / (1 - pairs.win))
     found = []
@@ -84,7 +90,9 @@ def test_corners_shares_concentration_and_beta_are_exact(alpha):
 @given(st.lists(st.floats(0.3, 3), min_size=2, max_size=6), st.floats(0.1, 40))
 @settings(max_examples=30)
 def test_shares_and_concentration_of_any_dirichlet(weights, total):
-    """Corner k of a Dirichlet lies at e_k C^½ / a_k, C its covariance: turned at random, and cut to K − 1 dimensions."""
+    """Corner k of a Dirichlet lies at e_k C^½ / a_k, C its covariance: turned at random, and cut to
+    K − 1 dimensions.
+    """
     a = np.array(weights) / np.sum(weights)
     assume(a.min() > 0.2 / len(a))  # below that, shares are held at their least value
     C = (np.diag(a) - np.outer(a, a)) / (total + 1)
@@ -110,7 +118,9 @@ def test_shares_stay_above_their_floor_and_beta_solves_its_equations():
 
 @pytest.mark.parametrize("phi", [0.1, 0.5, 0.9])
 def test_phi_of_a_curve_survives_noise_that_leaves_the_box(phi):
-    """β ± 0.4 on every pair: the mean curve still gives φ within .05 (some hundred pairs at each of the short gaps)."""
+    """β ± 0.4 on every pair: the mean curve still gives φ within .05 (some hundred pairs at each of
+    the short gaps).
+    """
     sigma = np.random.default_rng(1).permutation(80).astype(np.int32)
     noise = 0.4 * np.random.default_rng(2).standard_normal((80, 80))
     beta = beta_matrix(sigma, phi) + np.triu(noise, 1) - np.triu(noise, 1).T
@@ -141,7 +151,9 @@ def test_people_of_one_taste_each_are_clustered_without_fault():
 
 
 def test_people_count_by_their_weight():
-    """Nobody follows the third ranking but people of weight 0: the two others share the clusters, and the shares are weighted."""
+    """Nobody follows the third ranking but people of weight 0: the two others share the clusters,
+    and the shares are weighted.
+    """
     from mallowmix.data.comparisons import Comparisons
 
     truth, sample = followers()

@@ -202,7 +202,9 @@ def test_a_truncated_file(size):
 
 
 def test_every_altered_byte_is_noticed():
-    """Each byte in turn, with three changes: refused, or (a blank after the header, a hex digit in capitals) of no effect."""
+    """Each byte in turn, with three changes: refused, or (a blank after the header, a hex digit in
+    capitals) of no effect.
+    """
     harmless = 0
     for place in range(len(DATA)):
         for change in (0x01, 0x20, 0x80):

@@ -1,4 +1,6 @@
-"""Comparisons on disk: the same as in memory, whatever the shards; clear errors; nothing half-written."""
+"""Comparisons on disk: the same as in memory, whatever the shards; clear errors; nothing
+half-written.
+"""
 
 import os
 import shutil
@@ -82,7 +84,9 @@ weights = st.sampled_from([1.0, 1.0, 2.0, 0.5, 2.5, 255.0, 256.0, 1000.0, 0.0])
 @settings(max_examples=10, deadline=None)
 @given(st.data(), st.booleans(), st.booleans(), st.integers(1, 3))
 def test_any_shards_are_stored_as_they_are_read(tmp_path_factory, data, text, weighted, shards):
-    """Labels as numbers or text, repeated rows, weights whole, fractional, large or 0, rows in any order."""
+    """Labels as numbers or text, repeated rows, weights whole, fractional, large or 0, rows in any
+    order.
+    """
     folder = tmp_path_factory.mktemp("any")
     names = st.sampled_from(["u1", "u10", "u2", "ü", "7"]) if text else st.integers(-3, 12)
     things = st.sampled_from(["a", "B", "10", "9", "日", "é b"]) if text else st.integers(0, 12)

@@ -1,4 +1,6 @@
-"""Two halves of the people: hardly apart where the data is rich, far apart where a ranking is noise."""
+"""Two halves of the people: hardly apart where the data is rich, far apart where a ranking is
+noise.
+"""
 
 import numpy as np
 import pytest
@@ -38,7 +40,9 @@ def test_rich_data_leaves_the_truth_where_it_is():
 
 
 def test_a_component_that_nobody_follows_is_far_apart_and_the_others_are_not():
-    """The third ranking is noise: everybody is said to follow it by a tenth, but it never decided anything."""
+    """The third ranking is noise: everybody is said to follow it by a tenth, but it never decided
+    anything.
+    """
     truth = planted(1, n_components=3)
     votes, theta = truth.sample(400, 60, prior=np.tile([0.5, 0.5, 0.0], (400, 1)), seed=1)
     found = distances(truth, votes, theta * 0.9 + [0, 0, 0.1])
@@ -63,7 +67,9 @@ def test_the_distance_is_that_of_two_separate_polishes():
 
 
 def test_the_distance_is_a_few_times_the_error():
-    """Six populations with noisy rankings. Sets of ten other seeds gave ratios of 5.6, 5.9 and 4.9; the seeds are fixed."""
+    """Six populations with noisy rankings. Sets of ten other seeds gave ratios of 5.6, 5.9 and 4.9;
+    the seeds are fixed.
+    """
     errors, apart = [], []
     for seed in range(6):
         truth = planted(seed, phi=0.6)

@@ -36,7 +36,8 @@ def theta_for(n_users, K, seed):
 
 
 def log_likelihoods(data, beta, theta, k, b):
-    """(P,) Σ log(base + θ_k b) over the comparisons of each pair, b the chance that its first item wins; a double loop.
+    """(P,) Σ log(base + θ_k b) over the comparisons of each pair, b the chance that its first item
+    wins; a double loop.
 
     b : a number a pair, or one for all
     """
@@ -88,7 +89,9 @@ def test_only_some_components_and_a_part_of_the_way():
 
 
 def test_large_weights_count_as_many_rows_and_threads_do_not_matter():
-    """Weights of 7 are multiplied up, of 9 and 2.5 are weighted logarithms: all against the double loop."""
+    """Weights of 7 are multiplied up, of 9 and 2.5 are weighted logarithms: all against the double
+    loop.
+    """
     data, truth, theta = tiny_population(5, M=9), planted(4, 2, 0.4, seed=5), theta_for(9, 2, 5)
     weight = np.resize([1.0, 7.0, 9.0, 2.5, 300.0], len(data))
     heavy = type(data)(
@@ -102,7 +105,9 @@ def test_large_weights_count_as_many_rows_and_threads_do_not_matter():
 
 
 def test_long_products_do_not_underflow():
-    """One pair, 3,000 people of one taste who all go against it: a product of 3,000 chances of 9e-4 is far below 1e-308."""
+    """One pair, 3,000 people of one taste who all go against it: a product of 3,000 chances of 9e-4
+    is far below 1e-308.
+    """
     truth = planted(2, 1, 0.2)
     data = truth.sample(3000, 1, seed=0).comparisons
     theta = np.ones((3000, 1))
@@ -123,7 +128,9 @@ def planted_tables():
 
 @pytest.mark.parametrize("phi", [0.01, 0.2, 0.5, 0.9])
 def test_the_likelihood_of_every_gap(planted_tables, phi):
-    """Against β from all rankings and direct logarithms. The spline is off by less than .001 nats a comparison at any gap."""
+    """Against β from all rankings and direct logarithms. The spline is off by less than .001 nats a
+    comparison at any gap.
+    """
     truth, sample, tables = planted_tables
     # items in their places: β by gap in the first row
     data, chance = (sample.comparisons, np.array(beta(tuple(range(6)), phi)))
@@ -153,7 +160,9 @@ def log_counts(data, theta, k):
 
 
 def test_the_likelihood_of_every_phi(planted_tables):
-    """Ranking fixed, φ over its grid: within .0005 nats a comparison of the direct sum, and largest at the same φ to .01."""
+    """Ranking fixed, φ over its grid: within .0005 nats a comparison of the direct sum, and largest
+    at the same φ to .01.
+    """
     truth, sample, tables = planted_tables
     for k in range(3):
         sigma = truth.sigma[k]
@@ -177,7 +186,8 @@ def test_the_likelihood_of_every_phi(planted_tables):
 
 @pytest.mark.parametrize("phi", [0.005, 0.1, 0.5, 0.8, 0.99])
 def test_gaps_beyond_the_reach_are_as_good_as_certain(phi):
-    """The first gap at which the better-placed of 50 items loses with a chance below e⁻⁷ / (1 + e⁻⁷), or the longest; the chance
+    """The first gap at which the better-placed of 50 items loses with a chance below e⁻⁷ / (1 +
+    e⁻⁷), or the longest; the chance
     that it wins is (g + 1) / (1 − φ^{g+1}) − g / (1 − φ^g), as printed in the paper.
     """
     certain = [

@@ -1,4 +1,6 @@
-"""Thinning: at most so many comparisons of a person and so many people, by seed and person alone; what `compare` does with it."""
+"""Thinning: at most so many comparisons of a person and so many people, by seed and person alone;
+what `compare` does with it.
+"""
 
 import csv
 import json
@@ -110,7 +112,9 @@ def test_weights_are_as_many_comparisons_and_a_rest_is_one_more():
 
 
 def test_few_ratings_make_the_comparisons_that_they_make_by_hand():
-    """13 things make 78 = 6 · 13 pairs at most: nothing is left out, and the arrays are those of `comparisons_from_ratings`."""
+    """13 things make 78 = 6 · 13 pairs at most: nothing is left out, and the arrays are those of
+    `comparisons_from_ratings`.
+    """
     columns = stars_of(40, 13)
     table = rating_table(columns)
     kept, made = rated(table, np.ones(len(table), bool), None, "train", 0)
@@ -136,13 +140,17 @@ def test_of_n_ratings_at_most_six_each_and_so_many_in_all(ratings, most, cap):
 
 
 def order_of(columns):
-    """The place of each given row in the table, whose rows are sorted by person and thing: these already are."""
+    """The place of each given row in the table, whose rows are sorted by person and thing: these
+    already are.
+    """
     assert list(zip(*columns[:2], strict=True)) == sorted(zip(*columns[:2], strict=True))
     return np.arange(len(columns[0]))
 
 
 def test_every_pair_is_as_likely_as_any_other():
-    """One person's 20 ratings over 600 seeds: each pair within 5 standard errors; by chance once in 9,000 for 190 pairs."""
+    """One person's 20 ratings over 600 seeds: each pair within 5 standard errors; by chance once in
+    9,000 for 190 pairs.
+    """
     table = rating_table((["u"] * 20, [f"i{i:02d}" for i in range(20)], list(range(20))))
     total = np.zeros(400)
     for seed in range(600):
@@ -163,7 +171,9 @@ def test_the_order_of_rows_plays_no_part(ratings):
 
 
 def test_a_task_holds_what_is_kept_alone():
-    """Millions of pairs are gone through, and less than 8 bytes for each of them ever held (a row of comparisons has 20)."""
+    """Millions of pairs are gone through, and less than 8 bytes for each of them ever held (a row
+    of comparisons has 20).
+    """
     if resident() is None:
         pytest.skip("this system does not say how much memory is in use")
     make_task(rating_table(stars_of(9, 30)), "people", 0.5, 0)  # compiled
@@ -336,7 +346,9 @@ def test_the_command_says_what_is_wrong(tmp_path, ratings, words, message):
 
 
 def test_ratings_that_were_left_out_in_reading_stay_out(tmp_path, ratings):
-    """The most rated things alone, and no row that lacks a value: systems are measured on what was read."""
+    """The most rated things alone, and no row that lacks a value: systems are measured on what was
+    read.
+    """
     columns = [[*column, end] for column, end in zip(ratings, ("u9999", "i000", ""), strict=True)]
     path = write(tmp_path / "stars.csv", ["user", "item", "rating"], columns)
     found = read(path, top_items=5, missing="drop", ties="drop")

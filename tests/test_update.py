@@ -1,4 +1,6 @@
-"""`update`: as good as a fresh fit, in fewer passes; new items find their places; what nobody compares stays."""
+"""`update`: as good as a fresh fit, in fewer passes; new items find their places; what nobody
+compares stays.
+"""
 
 import json
 
@@ -55,7 +57,9 @@ def passes(monkeypatch):
 
 
 def test_an_update_is_as_good_as_a_fresh_fit_in_fewer_passes(passes):
-    """Mean over three seeds, which are fixed: the two differ by the noise of their draws, far below the error before."""
+    """Mean over three seeds, which are fixed: the two differ by the noise of their draws, far below
+    the error before.
+    """
     errors = []
     for seed in range(3):
         truth = planted(seed)
@@ -74,7 +78,9 @@ def test_an_update_is_as_good_as_a_fresh_fit_in_fewer_passes(passes):
 
 
 def test_new_items_find_their_places():
-    """Six of thirty items are unknown to the old model: after the update their places are as right as those of the others."""
+    """Six of thirty items are unknown to the old model: after the update their places are as right
+    as those of the others.
+    """
     truth = planted(5)
     votes = truth.sample(600, 80, seed=5).comparisons
     old = mm.fit(without_items(votes.take_users(range(300)), 6), 4, predictor=False)
@@ -126,7 +132,9 @@ def test_a_model_that_is_right_stays_right():
 
 
 def test_new_votes_alone_count_where_they_alone_are_given():
-    """The crowd turned its one taste around: the model follows the votes that it is given, not its memory."""
+    """The crowd turned its one taste around: the model follows the votes that it is given, not its
+    memory.
+    """
     before = mm.fit(
         mm.M4.from_orders(["abcdef"], 0.3).sample(100, 30).comparisons, 1, predictor=False
     )

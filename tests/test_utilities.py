@@ -127,7 +127,8 @@ def test_the_likelihood_never_falls(planted):
 def test_planted_utilities_are_found(planted):
     """A constant added to all items means nothing, so differences of pairs are compared.
 
-    Laplace's approximation makes variances too small where answers are few: with 120 answers about 6
+    Laplace's approximation makes variances too small where answers are few: with 120 answers about
+    6
     items by an eighth, with 30 by a third.
     """
     mean, covariance, block = planted

@@ -46,7 +46,9 @@ def words_of(comparisons, m):
 
 
 def slow_fold(words, table, alpha, inner):
-    """One person's γ after some fixed-point steps, and their bound term by term: E log p(w, z, θ) − E log q(z, θ)."""
+    """One person's γ after some fixed-point steps, and their bound term by term: E log p(w, z, θ) −
+    E log q(z, θ).
+    """
     K = len(alpha)
     gamma = alpha + sum(w for *_, w in words) / K
     for step in range(inner + 1):
@@ -111,7 +113,8 @@ def test_the_bound_is_below_the_exact_likelihood_and_near_it(seed):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("Q", "phi", "K"), [(8, [0.02, 0.3, 0.7], 3), (20, 0.0, 2)])
 def test_the_bound_never_falls(Q, phi, K, seed, move_alpha):
-    """From a wrong start: random rankings, φ = .8, people weighted unequally; also with fewer components than there are, where α
+    """From a wrong start: random rankings, φ = .8, people weighted unequally; also with fewer
+    components than there are, where α
     runs into its limit.
     """
     data = planted(Q, 3, phi, seed=seed).sample(60, 40, seed=seed).comparisons
@@ -200,7 +203,9 @@ def test_alpha_is_the_dirichlet_maximum_likelihood(alpha):
 
 
 def test_alpha_stays_where_its_limit_would_lower_the_likelihood():
-    """Everybody nearly alike: the best α is beyond the limit of 1,000, and cutting it there would be worse than staying."""
+    """Everybody nearly alike: the best α is beyond the limit of 1,000, and cutting it there would
+    be worse than staying.
+    """
     start = np.array([300.0, 900.0])
     logs = psi(np.array([30_000.0, 90_000.0])) - psi(120_000.0)
 

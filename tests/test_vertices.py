@@ -10,7 +10,9 @@ SMOOTHED = pytest.mark.parametrize("hunter", ["projections", "spa"])
 
 
 def simplex(K, seed, copies=30, inside=300):
-    """Corners in K − 1 dimensions, `copies` rows on each, and a cloud of their mixtures, in a random order."""
+    """Corners in K − 1 dimensions, `copies` rows on each, and a cloud of their mixtures, in a
+    random order.
+    """
     random = np.random.default_rng(seed)
     corners = random.standard_normal((K, K - 1))
     corners -= corners.mean(axis=0)

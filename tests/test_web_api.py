@@ -1,4 +1,6 @@
-"""The HTTP API and the admin's pages: what they answer against the library, and whom they let do what."""
+"""The HTTP API and the admin's pages: what they answer against the library, and whom they let do
+what.
+"""
 
 import io
 import time
@@ -70,7 +72,7 @@ def choices_of(client, person):
     return [tuple(row.split(",")) for row in rows if row.startswith(person + ",")]
 
 
-# ------------------------------------------------------------------------------------------------------------- the survey
+# ---- the survey ----
 
 
 def test_a_whole_survey_and_its_result_are_those_of_the_library(client):
@@ -199,9 +201,11 @@ def test_someone_deleted_is_gone_with_all_votes(client):
 
 
 def test_adaptive_questions_through_the_api_need_fewer_answers(tmp_path, monkeypatch):
-    """Planted people are asked by the page and with pairs at random; each answers a pair the same way whenever it is asked.
+    """Planted people are asked by the page and with pairs at random; each answers a pair the same
+    way whenever it is asked.
 
-    As many adaptive questions as reach the error of 16 random ones, as a part of 16. Nothing here differs from run to run; pairs
+    As many adaptive questions as reach the error of 16 random ones, as a part of 16. Nothing here
+    differs from run to run; pairs
     at random would need all 16.
     """
     setting = Setting(n_items=12, n_components=3, people=16, models=1, questions=16, reference=16)
@@ -230,7 +234,7 @@ def test_adaptive_questions_through_the_api_need_fewer_answers(tmp_path, monkeyp
     assert row["ratio"] <= 0.75 and row["random"][0] == row["adaptive"][0] > row["random"][16]
 
 
-# -------------------------------------------------------------------------------------------------------------- the model
+# ---- the model ----
 
 
 def test_weights_rank_and_predict_are_those_of_the_library(client):
@@ -304,11 +308,13 @@ def test_what_does_not_fit_is_refused_in_a_sentence(client, path, body, words):
     assert said.status_code == 422 and words in said.json()["detail"]
 
 
-# ------------------------------------------------------------------------------------------------------------ from nothing
+# ---- from nothing ----
 
 
 def test_a_survey_from_nothing_learns_while_it_runs(tmp_path):
-    """Planted people answer; the model is fitted in the background, and the page turns from even pairs to telling ones."""
+    """Planted people answer; the model is fitted in the background, and the page turns from even
+    pairs to telling ones.
+    """
     model, people = DISHES.model, 30
     with serving(
         tmp_path,
@@ -358,7 +364,7 @@ def test_a_survey_from_nothing_learns_while_it_runs(tmp_path):
         assert client.get("/api/v1/model").json()["tastes"] == grown["tastes"]
 
 
-# ------------------------------------------------------------------------------------------------------------------- admin
+# ---- admin ----
 
 
 def test_admin_needs_the_token_and_its_forms_a_csrf_token(tmp_path):
@@ -477,11 +483,13 @@ def test_proposals_wait_for_an_admin(tmp_path):
         )
 
 
-# ---------------------------------------------------------------------------------------------------------------- events
+# ---- events ----
 
 
 def test_events_tell_of_votes_and_fits(tmp_path):
-    """The stream as a listener gets it, driven without a network: what was last said, then what is said."""
+    """The stream as a listener gets it, driven without a network: what was last said, then what is
+    said.
+    """
     import asyncio
 
     from mallowmix.web.events import Hub

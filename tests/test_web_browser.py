@@ -1,4 +1,5 @@
-"""The pages in a real browser: explore, the survey by mouse, keys and touch, reload, no connection, admin, hostile names.
+"""The pages in a real browser: explore, the survey by mouse, keys and touch, reload, no connection,
+admin, hostile names.
 
 Every page must be silent (no error on the console) and ask no other host for anything.
 """
@@ -60,7 +61,9 @@ def browser():
 
 @pytest.fixture
 def context(browser, server, request):
-    """A fresh visitor, whose pages must be silent and stay at home. `request.param` holds options, such as a phone's size."""
+    """A fresh visitor, whose pages must be silent and stay at home. `request.param` holds options,
+    such as a phone's size.
+    """
     options = getattr(request, "param", {})
     visitor = browser.new_context(
         base_url=server.url, **({"viewport": {"width": 1100, "height": 760}} | options)
@@ -189,7 +192,8 @@ def test_a_reload_in_the_middle_shows_the_same_question(context, server):
 
 
 def test_a_lost_connection_loses_and_doubles_nothing(context, server):
-    """The answer is given without a connection, kept over a reload, and stored once when the line is back.
+    """The answer is given without a connection, kept over a reload, and stored once when the line
+    is back.
 
     A second one reaches the server while its reply is lost: it is sent again with the same key.
     """
@@ -337,7 +341,9 @@ NAMELESS = """() => [...document.querySelectorAll('button, a, input:not([type=hi
     ids=["light", "dark"],
 )
 def test_text_stands_out_and_everything_has_a_name(context):
-    """Contrast of at least 4.5 to 1 for all text (WCAG AA), as it is painted; no control without a label; one heading."""
+    """Contrast of at least 4.5 to 1 for all text (WCAG AA), as it is painted; no control without a
+    label; one heading.
+    """
     page = context.new_page()
     for path, ready_when in (
         ("/", "h1"),

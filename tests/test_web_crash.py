@@ -1,4 +1,5 @@
-"""Real servers killed in the middle, databases stopped, refits while votes come in: no acknowledged vote is lost, none doubled.
+"""Real servers killed in the middle, databases stopped, refits while votes come in: no acknowledged
+vote is lost, none doubled.
 
 The small twin of benchmarks/web_load.py: its own clients, fewer of them, for seconds.
 """
@@ -37,7 +38,9 @@ def started(folder, place):
 
 
 def test_votes_survive_a_refit_and_two_kills(tmp_path):
-    """While a refit runs votes are answered; its model is then in use. The server is killed twice while six people insist."""
+    """While a refit runs votes are answered; its model is then in use. The server is killed twice
+    while six people insist.
+    """
     server, known = started(tmp_path, "votes.db"), Acknowledged()
 
     async def go():

@@ -107,7 +107,9 @@ def checker(call, mode, client, headers, tried):
 
 @pytest.mark.parametrize("mode", ["positive", "negative"])
 def test_every_call_of_the_api_survives_whatever_it_is_given(client, person, mode):
-    """What fits the OpenAPI description and what does not, by schemathesis: no server error, no answer that is not described."""
+    """What fits the OpenAPI description and what does not, by schemathesis: no server error, no
+    answer that is not described.
+    """
     tried = set()
     for number, call in enumerate(calls_of(client)):
         headers = {"Content-Type": "application/json"} | ({} if number % 4 == 3 else person)
@@ -267,7 +269,7 @@ def test_the_policy_allows_nothing_but_our_own_files():
     )
 
 
-# ------------------------------------------------------------------------------------------------- the start of a server
+# ---- the start of a server ----
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,9 @@ def test_the_rough_information_is_as_near_as_it_says_and_the_best_are_those_of_l
 
 
 def test_two_looks_lose_next_to_nothing():
-    """Above 4,096 open pairs a quarter of the draws chooses 1,024 of them: what the choice tells is within 2 % of the best."""
+    """Above 4,096 open pairs a quarter of the draws chooses 1,024 of them: what the choice tells is
+    within 2 % of the best.
+    """
     model = random_model(120, 6, 0.6, 0.2)
     fitted, (low, high) = ServedModel(0, model), np.triu_indices(120, 1)
     codes = low * 120 + high
@@ -100,7 +102,9 @@ def test_items_that_the_model_does_not_know_are_asked_about_too():
 
 
 def test_without_a_model_pairs_are_spread_evenly():
-    """30 people, 14 questions each, 8 items: 28 pairs asked 15 times each, and every item equally often."""
+    """30 people, 14 questions each, 8 items: 28 pairs asked 15 times each, and every item equally
+    often.
+    """
     tally, items = Tally({}), {n: Item(n, f"i{n}", ACTIVE) for n in range(1, 9)}
     counts = np.zeros((9, 9), int)
     for person in range(30):

@@ -1,4 +1,6 @@
-"""The database of votes: each once, none before its commit, upgraded by steps; SQLite and PostgreSQL alike."""
+"""The database of votes: each once, none before its commit, upgraded by steps; SQLite and
+PostgreSQL alike.
+"""
 
 import base64
 import threading
@@ -216,7 +218,9 @@ def test_rows_of_nothing_have_their_shape(store):
 
 
 def test_a_refit_says_how_many_votes_the_model_before_had_predicted(store, place):
-    """Twelve people all prefer a to b to c; the first model is asked about the votes that come after it, which it predicts."""
+    """Twelve people all prefer a to b to c; the first model is asked about the votes that come
+    after it, which it predicts.
+    """
 
     def vote(person, n, low, high):
         assert store.writer.submit(Vote(person, f"key-{n:05d}", low, high, 1, 0)).result() == STORED

@@ -18,7 +18,9 @@ TWO = mm.M4([[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0]], [0.3, 0.4], [0.7, 0.4], li
 
 
 def posterior_mean(model, comparisons, m, n_nodes=120):
-    """E[θ | comparisons of user m] for K = 2: Gauss–Jacobi quadrature with the Dirichlet prior as its weight function."""
+    """E[θ | comparisons of user m] for K = 2: Gauss–Jacobi quadrature with the Dirichlet prior as
+    its weight function.
+    """
     a, b = model.alpha
     x, node_weight = roots_jacobi(n_nodes, b - 1, a - 1)  # ∫ (1−x)^{b−1} (1+x)^{a−1} …
     theta = (1 + x) / 2
@@ -35,7 +37,9 @@ def posterior_mean(model, comparisons, m, n_nodes=120):
     ("per_user", "worst", "mean"), [(5, 0.08, 0.02), (50, 0.05, 0.01), (400, 0.015, 0.003)]
 )
 def test_close_to_the_exact_posterior_mean(per_user, worst, mean):
-    """The fixed point is an approximation: its error (largest and mean over 100 people) shrinks as comparisons come in."""
+    """The fixed point is an approximation: its error (largest and mean over 100 people) shrinks as
+    comparisons come in.
+    """
     comparisons = TWO.sample(100, per_user, seed=1).comparisons
     exact = np.array([posterior_mean(TWO, comparisons, m) for m in range(100)])
     error = np.abs(weights(TWO, comparisons) - exact)[:, 0]
@@ -52,7 +56,9 @@ def test_the_quadrature_has_converged():
 
 
 def test_the_fixed_point_holds():
-    """r_n ∝ β_(w_n) (α + Σ of the other tokens' r), E θ ∝ α + Σ r: what the docstring says, solved token by token."""
+    """r_n ∝ β_(w_n) (α + Σ of the other tokens' r), E θ ∝ α + Σ r: what the docstring says, solved
+    token by token.
+    """
     comparisons = TWO.sample(20, 30, seed=2).comparisons
     found = weights(TWO, comparisons, tol=1e-13, max_iter=100_000)
     beta = TWO.beta()
@@ -72,7 +78,9 @@ def test_the_fixed_point_holds():
 
 
 def test_the_mode_of_log_ratios():
-    """No point near it has a higher Σ w log Σ θβ + Σ α log θ, the log posterior of log θ_1/θ_2; it is found to 1e-6."""
+    """No point near it has a higher Σ w log Σ θβ + Σ α log θ, the log posterior of log θ_1/θ_2; it
+    is found to 1e-6.
+    """
     comparisons = TWO.sample(20, 30, seed=2).comparisons
     found = weights(TWO, comparisons, estimate="map", tol=1e-10, max_iter=100_000)
     theta = np.linspace(1e-6, 1 - 1e-6, 200_001)
@@ -86,7 +94,9 @@ def test_the_mode_of_log_ratios():
 
 
 def test_people_who_hold_one_component_alone():
-    """With vertex = 1 the posterior is that of a mixture model: a_k Π β_(w_n),k, exactly; evidence is a power."""
+    """With vertex = 1 the posterior is that of a mixture model: a_k Π β_(w_n),k, exactly; evidence
+    is a power.
+    """
     comparisons = TWO.sample(20, 8, seed=2).comparisons
     model = FittedModel(TWO, calibration=Calibration(likelihood_weight=0.5, vertex_share=1))
     found = weights(model, comparisons)
@@ -173,7 +183,9 @@ def test_one_component_takes_everything():
 
 
 def test_many_small_alphas_do_not_underflow():
-    """1000 components of α = 1e-4 and one comparison: exp ψ(γ) is below the smallest float for all of them."""
+    """1000 components of α = 1e-4 and one comparison: exp ψ(γ) is below the smallest float for all
+    of them.
+    """
     random = np.random.default_rng(0)
     model = mm.M4(
         [random.permutation(4) for _ in range(1000)],
@@ -230,7 +242,9 @@ def test_unknown_items_are_listed_or_dropped():
 
 
 def test_items_are_matched_by_name():
-    """The same votes with items in another order, as a reader would number them when one is missing."""
+    """The same votes with items in another order, as a reader would number them when one is
+    missing.
+    """
     votes = mm.Comparisons.from_arrays(list("uuu"), ["f", "e", "f"], ["b", "c", "e"])
     assert votes.items.tolist() == ["b", "c", "e", "f"]
     codes = mm.Comparisons.from_codes([0, 0, 0], [5, 4, 5], [1, 2, 4], None, list("abcdef"), ["u"])
