@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from mallowmix.typing import Array
 
-MAX_ITER = 500
-TOL = 1e-7
+MAX_ITER = 200
+TOL = 1e-6
 
 
 def stack_weights(probabilities: Array, counts: Array, prior: Array) -> Array:

@@ -42,6 +42,7 @@ _USERS_PER_COMPONENT = 25
 _MANY_SCORES = 300.0  # held-out users: from so many on a member must add something to stay,
 _LEAST_GAIN = 0.0005  # namely this much in some category;
 _SURE_LOSS = 0.002  # with fewer it goes only if the others are better without it by this much
+_ENOUGH_ROWS = 6000  # hidden comparisons, by which this is judged
 
 
 def learn_predictor(
@@ -82,7 +83,9 @@ def learn_predictor(
     table = np.clip(table, 1e-4, 1 - 1e-4)
     counts = np.concatenate([fold.held_out.counts for fold in folds])
     category = np.concatenate([fold.held_out.category for fold in folds])
-    kept = _as_few_as_will_do(table, counts, category)
+    some = slice(None, None, -(-len(table) // _ENOUGH_ROWS))
+    least = _LEAST_GAIN if counts.sum() >= _MANY_SCORES else -_SURE_LOSS
+    kept = _as_few_as_will_do(table[some], counts[some], category[some], least)
     weights = _weights(table[:, kept], counts, category)
     members = tuple(candidates[j].finish() for j in kept)
     trace = _trace(table, counts, category, kept, weights, folds, members)
@@ -148,7 +151,9 @@ def _weights(table: Array, counts: Array, category: Categories) -> Array:
     )
 
 
-def _as_few_as_will_do(table: Array, counts: Array, category: Categories) -> list[int]:
+def _as_few_as_will_do(
+    table: Array, counts: Array, category: Categories, least_gain: float
+) -> list[int]:
     """The members that stay: again and again the one that costs least goes, as long as it costs next to nothing."""
     kept = list(range(table.shape[1]))
     often = np.bincount(category, counts, N_CATEGORIES) >= counts.sum() / 20
@@ -160,7 +165,7 @@ def _as_few_as_will_do(table: Array, counts: Array, category: Categories) -> lis
             cost = _losses(table[:, rest], counts, category) - before
             costs.append(float(cost[often].max()))
         least = int(np.argmin(costs))
-        if costs[least] > (_LEAST_GAIN if counts.sum() >= _MANY_SCORES else -_SURE_LOSS):
+        if costs[least] > least_gain:
             break
         del kept[least]
     return kept

@@ -35,7 +35,7 @@ def fit_personal_rankings(
     start: RankingsModel,
     engine: Engine,
     *,
-    n_rounds: int = 12,
+    n_rounds: int = 9,
     n_sweeps: int = 2,
     seed: int = 0,
 ) -> RankingsModel:
