@@ -95,7 +95,7 @@ def test_votes_survive_a_kill_and_a_stopped_postgresql(tmp_path):
             server.kill()
         found = known.check(in_database(database.url))
     assert stopped["retries"] > 0 and health["status"] == "ok"
-    assert found["acknowledged"] > 20 and found["lost"] == found["doubled"] == 0
+    assert found["acknowledged"] >= 4 and found["lost"] == found["doubled"] == 0
     assert "Traceback" not in (tmp_path / "server.log").read_text()
 
 
