@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.splits import mask_rows, split_users
+from mallowmix.data.masks import mask_rows
+from mallowmix.data.splits import split_users
 from mallowmix.engine import Block, Engine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.infer.pair_queries import Queries
