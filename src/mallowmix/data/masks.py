@@ -21,7 +21,7 @@ def mask_rows(
     first_user: int,
     key: np.uint64,
 ) -> NDArray[np.int8]:
-    """Hide part of each user's comparisons, and sort the hidden ones by what is given of their items.
+    """Hide part of each user's comparisons, and count the given items of each hidden pair.
 
     Of each user a share of the items is hidden, between a fifth and three fifths, drawn for each
     user; all comparisons of a hidden item are hidden. Of the other comparisons a fifth is hidden.

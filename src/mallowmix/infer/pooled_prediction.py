@@ -1,4 +1,4 @@
-"""Predictions of a `Predictor`: its members' posterior predictive probabilities, pooled by weights."""
+"""Predictions of a `Predictor`: posterior predictive probabilities of its members, pooled."""
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def predictor_probabilities(block: Block, predictor: Predictor, queries: Queries
 
 
 def population_table(member: Member) -> Array:
-    """(Q, Q) the probability that a user without comparisons prefers the row's item, by one member."""
+    """(Q, Q) one member's probability that a user without comparisons prefers the row's item."""
     if not isinstance(member, CalibratedModel):
         return member.population_probabilities()
     prepared = prepare_components(member.model, member.calibration)
@@ -91,7 +91,7 @@ def population_table(member: Member) -> Array:
 
 
 def predictor_population(predictor: Predictor) -> Array:
-    """(Q, Q) the probability that a user without comparisons prefers the row's item, by the pool.
+    """(Q, Q) the pool's probability that a user without comparisons prefers the row's item.
 
     The weights are those of pairs with no item that the user has compared before.
     """

@@ -4,8 +4,8 @@ Three models of how consistent a person is are tried, because people lie between
 from a mixture for each answer (M4), utilities of one's own (`UtilitiesModel`), a ranking of one's
 own (`RankingsModel`). The same folds of the users serve every choice: each member is learnt on a
 part of the users and predicts the hidden comparisons of the others; its settings and the weights of
-the pool minimise the log-loss per comparison, mean over users. A member that adds less than .0005 in
-every category of pairs is left out.
+the pool minimise the log-loss per comparison, mean over users. A member that adds less than .0005
+in every category of pairs is left out.
 """
 
 from collections.abc import Callable, Sequence
