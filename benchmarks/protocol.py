@@ -68,7 +68,7 @@ def split_votes(people: list[Answers], seed: int) -> Split:
 
 
 def split_levels(people: list[tuple[NDArray[np.int64], NDArray[np.int64]]], seed: int) -> Split:
-    """The protocol for rankings and ratings: people are (items, level), a higher level is better."""
+    """The protocol for rankings and ratings: people are (items, level), the higher the better."""
     random = np.random.default_rng(seed)
     order = random.permutation(len(people))[:MOST_PEOPLE]
     n_test = len(order) // 3

@@ -179,7 +179,7 @@ def _total(terms):
 
 
 def dense_halves(blocks, halves, n_pairs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """X and X' (pairs × people) and the people's weights, from blocks and their halves, row by row."""
+    """X and X' (pairs × people) and the people's weights, from blocks and their halves."""
     M = sum(len(block.starts) - 1 for block in blocks)
     X, X_prime, people = np.zeros((n_pairs, M)), np.zeros((n_pairs, M)), np.zeros(M)
     for block, (first, second) in zip(blocks, halves, strict=True):

@@ -44,7 +44,7 @@ def programs() -> Path | None:
 
 
 def unprivileged() -> str | None:
-    """Whom to run the server as: None is ourselves; root may not, and becomes postgres or nobody."""
+    """Whom to run the server as: None is ourselves; root may not, and becomes another user."""
     if os.geteuid() != 0:
         return None
     import pwd

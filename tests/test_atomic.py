@@ -110,7 +110,8 @@ def test_what_cannot_be_replaced_is_refused_at_once(tmp_path):
         ),
         (
             os.devnull,
-            f"{os.path.realpath(os.devnull)} cannot be written: it is not a plain file; give the name of a file.",
+            f"{os.path.realpath(os.devnull)} cannot be written: it is not a plain file; give "
+            "the name of a file.",
         ),
     ]:
         with pytest.raises(FileError) as caught, replacing(path):

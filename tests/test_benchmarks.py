@@ -276,9 +276,10 @@ def test_people_come_back_from_disk_as_they_were(tmp_path):
 
 
 def test_peak_memory_is_seen_after_it_is_gone():
-    """100 MB that are held for a moment raise the peak by as much, and not what is held afterwards."""
+    """100 MB held for a moment raise the peak by as much, and not what is held afterwards."""
     code = (
-        "from benchmarks.growth import *; import numpy as np; np.ones(30_000_000); reset_peak(); a = resident_bytes();"
+        "from benchmarks.growth import *; import numpy as np; np.ones(30_000_000); "
+        "reset_peak(); a = resident_bytes();"
         "np.ones(12_500_000); print(peak_bytes() - a, resident_bytes() - a)"
     )
     done = subprocess.run(

@@ -103,11 +103,12 @@ def test_good_data_raises_no_concern():
 def test_users_with_fewer_than_two_comparisons():
     report = check(comparisons_of([*FINE, ("d", "x", "y"), ("e", "y", "x"), ("f", "x", "z")]))
     assert report.warnings == [
-        "3 users made fewer than two comparisons: they show nothing about which choices go together, "
-        "and are left out of the moments."
+        "3 users made fewer than two comparisons: they show nothing about which choices go "
+        "together, and are left out of the moments."
     ]
     assert report.advice == [
-        "Ask 'd', 'e' and 'f' for more comparisons, or leave them as they are: nobody else is affected."
+        "Ask 'd', 'e' and 'f' for more comparisons, or leave them as they are: nobody else is "
+        "affected."
     ]
     one = check(comparisons_of([*FINE, ("d", "x", "y")]))
     assert one.warnings[0].startswith("1 user made fewer than two comparisons: it shows nothing")
@@ -131,7 +132,8 @@ def test_items_that_never_lose():
 def test_items_that_never_win():
     report = check(comparisons_of([*FINE, ("a", "x", "tea"), ("b", "z", "milk")]))
     assert report.warnings == [
-        "'milk' and 'tea' never win: the data cannot tell how far below the others they should stand."
+        "'milk' and 'tea' never win: the data cannot tell how far below the others they should "
+        "stand."
     ]
     assert report.advice == [
         "Ask for comparisons of 'milk' and 'tea' with other unpopular items, or leave them out."
@@ -161,11 +163,12 @@ def test_a_comparison_graph_in_pieces():
     report = check(comparisons_of([*FINE, *apart]))
     assert report.pieces == [3, 2, 2] and report.smaller_pieces == [["m", "n"], ["p", "q"]]
     assert report.warnings == [
-        "The comparisons fall into 3 pieces (of 3, 2, 2 items): nothing was compared across them, directly or through "
-        "other items, so the order between pieces would be a guess."
+        "The comparisons fall into 3 pieces (of 3, 2, 2 items): nothing was compared across "
+        "them, directly or through other items, so the order between pieces would be a guess."
     ]
     assert report.advice == [
-        "Ask for comparisons across the pieces, of 'm' with 'x' for example, or fit each piece alone."
+        "Ask for comparisons across the pieces, of 'm' with 'x' for example, or fit each piece "
+        "alone."
     ]
 
 

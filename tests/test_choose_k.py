@@ -112,7 +112,8 @@ ONE, TWO = evidence(1, [2, 3, 4, 3]), evidence(2, [4, 5, 6, 5.1])
         ),
         (
             evidence(3, [4, 5, 6.3, 4.9]),
-            "2: a third component does not predict new people better: +0.0025 per comparison, give or take",
+            "2: a third component does not predict new people better: +0.0025 per comparison, "
+            "give or take",
         ),
         (
             evidence(3, [5, 6, 7, 6.2], value=0.9),
@@ -137,7 +138,8 @@ def test_the_largest_number_tried_is_not_certain():
 def test_one_unstable_ranking_is_too_little_data():
     assert recommend([evidence(1, [2, 3, 4, 3], agreement=0.6)], shown=1)[:2] == (
         None,
-        "cannot tell: too little data, even one ranking is not stable: 0.60 agreement between halves.",
+        "cannot tell: too little data, even one ranking is not stable: 0.60 agreement between "
+        "halves.",
     )
 
 

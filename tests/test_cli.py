@@ -67,7 +67,11 @@ def here(tmp_path, monkeypatch):
 
 
 def test_help_needs_no_numpy_and_answers_at_once():
-    script = "import sys, mallowmix.cli; print([m for m in ('numpy', 'numba', 'pyarrow', 'scipy', 'sklearn') if m in sys.modules])"
+    script = (
+        "import sys, mallowmix.cli; "
+        "heavy = ('numpy', 'numba', 'pyarrow', 'scipy', 'sklearn'); "
+        "print([m for m in heavy if m in sys.modules])"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -214,7 +218,8 @@ def test_the_seed_of_simulate_decides_everything(here):
 def test_simulate_notes_items_that_were_never_drawn(here):
     _, noted = run("simulate", "v.csv", "--items", "50", "--users", "1", "--per-user", "2")
     assert re.search(
-        r"Note: 4[67] items were never drawn into a comparison: who reads v.csv cannot know of them",
+        r"Note: 4[67] items were never drawn into a comparison: who reads v.csv cannot know of "
+        r"them",
         noted,
     )
 

@@ -242,7 +242,8 @@ def test_a_bug_says_that_it_is_one(monkeypatch):
     monkeypatch.setattr("mallowmix.model.model_file.load", lambda path: 1 / 0)
     sentence = run("show", "good.m4", code=70)
     assert sentence.startswith(
-        "This is a bug in mallowmix (ZeroDivisionError: division by zero). Run it again with MALLOWMIX_DEBUG=1"
+        "This is a bug in mallowmix (ZeroDivisionError: division by zero). Run it again with "
+        "MALLOWMIX_DEBUG=1"
     )
     done = CliRunner().invoke(app, ["show", "good.m4"], env={"MALLOWMIX_DEBUG": "1"})
     assert done.exit_code == 70 and "Traceback (most recent call last)" in done.stderr

@@ -170,7 +170,8 @@ def test_predictions_as_json(files, tmp_path):
     [
         (
             "one,two\na,b\n",
-            "has the columns 'one', 'two': call those of the two items first, second (item_a, item_b; left, right;",
+            "has the columns 'one', 'two': call those of the two items first, second (item_a, "
+            "item_b; left, right;",
         ),
         ("first,second\na,x\n", "Pair 1: the model has no item 'x'; it has 4 others"),
         ("first,second\na,b\na,a\n", "Pair 2 compares 'a' with itself"),

@@ -15,14 +15,17 @@ from mallowmix.cli.fit import default_name
 from mallowmix.cli.read_options import OPTIONS, Address, votes_source
 from mallowmix.model.model_file import dumps
 
-BATTLES = "judge,model_a,model_b,winner\na,x,y,model_a\na,y,z,tie\nb,z,x,model_b\nb,x,y,both_bad\nb,z,y,model_a\n"
+BATTLES = (
+    "judge,model_a,model_b,winner\n"
+    "a,x,y,model_a\na,y,z,tie\nb,z,x,model_b\nb,x,y,both_bad\nb,z,y,model_a\n"
+)
 PLAIN = "user,winner,loser\na,x,y\nb,x,z\nb,z,y\n"
 QUERY = 'SELECT judge AS "user", winner, loser FROM choices'
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A current folder with the same choices as battles, as plain comparisons, and in a database."""
+    """A folder with the same choices as battles, as plain comparisons, and in a database."""
     monkeypatch.chdir(tmp_path)
     Path("battles.csv").write_text(BATTLES)
     Path("plain.csv").write_text(PLAIN)
@@ -135,7 +138,8 @@ def test_messages_speak_of_options():
         (
             2,
             "check app.sqlite",
-            "say what to read from it with --query 'SELECT user, winner, loser FROM votes'; it has the tables",
+            "say what to read from it with --query 'SELECT user, winner, loser FROM votes'; it "
+            "has the tables",
         ),
         (1, "check odd.csv", "a word that you explain: --outcomes win=tie."),
         (

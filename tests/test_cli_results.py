@@ -243,7 +243,8 @@ def test_demo_shows_the_planted_beside_the_found():
     for k, taste in enumerate(dishes.tastes):
         best = " > ".join(dishes.model.items[i] for i in dishes.model.order[k][:5])
         assert re.search(
-            rf"{taste} +│ planted │ +{100 * dishes.model.share[k]:.1f} % │ +{dishes.model.phi[k]:.2f} │ +│ {best}",
+            rf"{taste} +│ planted │ +{100 * dishes.model.share[k]:.1f} % │ "
+            rf"+{dishes.model.phi[k]:.2f} │ +│ {best}",
             said,
         )
     off = [

@@ -78,7 +78,8 @@ class TestMessages:
         with pytest.raises(DataError) as caught:
             from_arrays(*columns)
         assert str(caught.value) == (
-            "Row 2: user 'u17' compares 'tea' with itself (and 1 more like it). Drop such rows, or pass self_pairs=\"drop\"."
+            "Row 2: user 'u17' compares 'tea' with itself (and 1 more like it). Drop such rows, "
+            'or pass self_pairs="drop".'
         )
         assert labelled_rows(from_arrays(*columns, self_pairs="drop")) == [
             ("u17", "milk", "tea", 1.0)
@@ -101,7 +102,8 @@ class TestMessages:
         with pytest.raises(DataError) as caught:
             from_arrays(*columns)
         assert str(caught.value) == (
-            'Row 2: the user is missing (and 1 more like it). Fill such rows in, or pass missing="drop".'
+            "Row 2: the user is missing (and 1 more like it). Fill such rows in, or pass "
+            'missing="drop".'
         )
         assert labelled_rows(from_arrays(*columns, missing="drop")) == [("a", "x", "y", 1.0)]
 

@@ -92,7 +92,7 @@ class TestNormalForm:
         assert_same_arrays(mixed, from_arrays([1, 2], [7, 8], [8, 7]))
 
     def test_a_gap_does_not_double_the_items(self):
-        """A dataframe turns the loser column into floats; its items are the winners' all the same."""
+        """A dataframe turns the loser column into floats; its items are still the winners'."""
         frame = pd.DataFrame({"user": [1, 1, 2], "winner": [10, 11, 10], "loser": [11, None, 12]})
         comparisons = from_arrays(frame["user"], frame["winner"], frame["loser"], missing="drop")
         assert comparisons.items.tolist() == [10, 11, 12]

@@ -172,7 +172,7 @@ def test_the_kernels_compile(tmp_path, arch, lanes, fold_lanes):
 
 
 def test_the_benchmarks_columns_are_ours():
-    """What stands in the benchmark without numba: β by gap, the table of β, and insertion search."""
+    """What the benchmark computes without numba: β by gap, the table of β, insertion search."""
     truth = planted(9, 3, 0.4)
     win = gap_probabilities(9, 0.4)
     np.testing.assert_allclose(

@@ -117,7 +117,10 @@ def title(page: Path) -> str:
 
 
 def test_blocks_are_found_with_their_lines():
-    page = "a\n```python\nx = 1\n```\nb\n\n```console\n$ mallowmix --version\nmallowmix 0.1.0\n```\n````text\n```python\n```\n````\n"
+    page = (
+        "a\n```python\nx = 1\n```\nb\n\n```console\n$ mallowmix --version\nmallowmix 0.1.0\n"
+        "```\n````text\n```python\n```\n````\n"
+    )
     assert blocks(page) == [
         Block("python", "x = 1\n", 3),
         Block("console", "$ mallowmix --version\nmallowmix 0.1.0\n", 8),

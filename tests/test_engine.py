@@ -206,7 +206,7 @@ def test_an_exception_in_a_step_comes_out(n_jobs):
 
 
 def test_few_answers_are_held_at_a_time():
-    """A window: however many blocks there are, only a few answers more than threads exist at once."""
+    """A window: with any number of blocks, only a few answers more than threads exist at once."""
     made, most, lock = [0], [0], threading.Lock()
 
     class Answer:

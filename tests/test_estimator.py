@@ -121,7 +121,8 @@ def test_a_width_that_is_no_square_warns_and_says_how_it_was_read():
     X = np.random.default_rng(0).poisson(3.0, (40, 5))
     with pytest.warns(
         DataWarning,
-        match=r"5 columns, which is not Q² for any Q: .* first ordered pairs of 3 items\. Give pairs,",
+        match=r"5 columns, which is not Q² for any Q: .* first ordered pairs of 3 items\. Give "
+        r"pairs,",
     ):
         mm.MixedMallows(2, predictor=False).fit(X)
 

@@ -1,4 +1,4 @@
-"""The prior learnt from people: enumeration, quadrature, direct optimisation, planted populations."""
+"""The prior learnt from people: enumeration, quadrature, optimisation, planted populations."""
 
 import math
 import warnings
@@ -73,7 +73,7 @@ def test_moments_are_those_of_dirichlets():
 
 
 def test_a_planted_dirichlet_is_found():
-    """1000 people: log α has a standard error near .07, so a miss by .35 has a chance below 10⁻⁵."""
+    """1000 people: log α has a standard error near .07; a miss by .35 has a chance below 10⁻⁵."""
     truth = planted(12, 3, alpha=[0.2, 0.4, 0.8], seed=3)
     fitted = fit_prior(flat(truth), truth.sample(1000, 40, seed=1).comparisons, seed=0)
     np.testing.assert_allclose(np.log(fitted.alpha), np.log(truth.alpha), atol=0.35)

@@ -1,4 +1,4 @@
-"""Each person's comparisons in two halves: sizes, fairness, weights, and that nothing else matters."""
+"""Each person's comparisons in two halves: sizes, fairness, weights, and independence."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_a_fractional_rest_goes_as_one_piece(weights, seed):
 
 
 def test_each_comparison_is_in_the_first_half_with_probability_one_half():
-    """Also the only one of a person, and the odd one of three. Fails by chance with rate 6 · 1e-6."""
+    """Also a person's only one, and the odd one of three. Fails by chance with rate 6 · 1e-6."""
     for n in (1, 2, 3):
         first, _ = split_block(block_of([[1] * n] * 20_000), as_key(5))
         for token in range(n):
@@ -87,7 +87,7 @@ def test_two_comparisons_share_a_half_as_seldom_as_equal_halves_allow():
 
 
 def test_people_are_split_independently():
-    """Neighbours' only comparisons fall together half of the time. Fails by chance with rate 1e-6."""
+    """Neighbours' only comparisons are together half of the time. Fails by chance: rate 1e-6."""
     first, _ = split_block(block_of([[1]] * 20_001), as_key(7))
     assert binomtest(int((first[1:] == first[:-1]).sum()), 20_000, 0.5).pvalue > 1e-6
 

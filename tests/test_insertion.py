@@ -1,4 +1,4 @@
-"""Insertion search: what every place is worth against full evaluation, its ends against every move."""
+"""Insertion search: each position's value against full evaluation, its ends against all moves."""
 
 import numpy as np
 import pytest

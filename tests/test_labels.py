@@ -152,6 +152,7 @@ def test_labels_that_are_the_same_as_text():
     check_distinct(as_labels(["1", "2"]), "item")
     with pytest.raises(
         DataError,
-        match=r"^The item labels are not all different as text: '1' is there twice. Give each its own",
+        match=r"^The item labels are not all different as text: '1' is there twice. Give each "
+        r"its own",
     ):
         check_distinct(np.array([1, "1"], object), "item")

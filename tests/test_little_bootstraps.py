@@ -176,7 +176,7 @@ def test_open_places_stay_open(few_are_many):
 
 @pytest.fixture(scope="module")
 def large(votes):
-    """Intervals of 800 people as of many, and how many people each bootstrap of rankings was given."""
+    """Intervals of 800 people as of many, and how many people each bootstrap was given."""
     some, kept, plain = votes.take_users(range(800)), [], little.replicate_start
 
     def spied(model, people, *rest, **options):

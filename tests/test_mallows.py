@@ -179,7 +179,7 @@ class TestProposition3:
 
     @pytest.mark.parametrize("phi", [Fraction(1, 1000), Fraction(1, 2), Fraction(999, 1000)])
     def test_e10_the_sharper_bound_by_enumeration(self, phi):
-        """The ratio β(j,i)/β(i,j) is at most d φ^d for a gap d, with equality between neighbours."""
+        """The ratio β(j,i)/β(i,j) is at most d φ^d for a gap d, with equality for neighbours."""
         table = oracles.beta(tuple(range(6)), phi)
         ratios = [table[d][0] / table[0][d] for d in range(1, 6)]
         assert ratios[0] == phi
@@ -197,7 +197,7 @@ class TestAppendix:
         )
 
     def test_e11_the_printed_denominator_does_not_normalise(self):
-        """φ^{i−l} / (1 + φ^l + … + φ^{i−1}), l = 1 … i, sums to 1.29 at i = 2 and φ = .4, not to 1."""
+        """φ^{i−l} / (1 + φ^l + … + φ^{i−1}), l = 1 … i, is 1.29 in all at i = 2, φ = .4, not 1."""
         phi, i = Fraction(2, 5), 2
         printed = sum(
             phi ** (i - place) / (1 + sum((phi**p for p in range(place, i)), Fraction(0)))

@@ -84,7 +84,7 @@ def test_a_warning_is_given_as_an_object_so_that_its_parts_survive():
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("cli/")])
 def test_the_command_line_rewrites_no_text(name):
-    """Only the name of a model file is made with a regular expression, out of the name of the data."""
+    """Only a model file's name is made with a regular expression, out of the data's name."""
     imported = {
         alias.name
         for node in ast.walk(MODULES[name])

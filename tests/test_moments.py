@@ -270,7 +270,8 @@ def test_no_array_of_all_pairs_of_rows_is_made(metric):
     tracemalloc.stop()
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
     print(
-        f"{metric}: {peak / everything:.3f} of W² numbers at most, the process grew by {grown / everything:.3f}"
+        f"{metric}: {peak / everything:.3f} of W² numbers at most, the process grew by "
+        f"{grown / everything:.3f}"
     )
     assert peak < everything / 5
     assert grown < everything / 3

@@ -131,7 +131,7 @@ def test_the_m_step_never_lowers_the_expected_log_likelihood(case, phi, move_sig
 @given(st.integers(0, 10**6))
 @settings(max_examples=15)
 def test_the_m_step_leaves_a_phi_that_is_best_already(seed):
-    """A φ between grid points, found by scipy: what the parabola makes of it would be a hair worse."""
+    """A φ between grid points, found by scipy: the parabola's would be slightly worse."""
     counts = np.random.default_rng(seed).uniform(0, 50, (4, 4)) * (1 - np.eye(4)) + np.triu(
         np.full((4, 4), 100.0), 1
     )

@@ -161,7 +161,8 @@ def test_unknown_items_and_small_models():
 def test_messages():
     with pytest.raises(
         DataError,
-        match=r"The next pair is for one user; these are comparisons of 2\. Take one with \.of\(user\)",
+        match=r"The next pair is for one user; these are comparisons of 2\. Take one with "
+        r"\.of\(user\)",
     ):
         mm.next_pair(TWO, TWO.sample(2, 3).comparisons)
     with pytest.raises(OptionError, match="n_best is 0; it must be at least 1"):

@@ -241,7 +241,8 @@ def test_a_row_that_wins_no_direction_is_never_accepted():
     E = population(M4([[0, 1, 2, 3], [3, 2, 1, 0]], [0, 0], [0.5, 0.5], range(4)))
     with pytest.raises(
         FitError,
-        match=r"Only 2 of the 3 novel pairs could be found: .*, add people, or raise n_projections\.",
+        match=r"Only 2 of the 3 novel pairs could be found: .*, add people, or raise "
+        r"n_projections\.",
     ):
         find_novel_pairs(E, 3)
     candidates = np.flatnonzero(E.present)
@@ -298,7 +299,8 @@ def test_pairs_never_seen_or_seen_in_one_half_are_no_candidates_and_the_latter_a
     assert E.present[found.pairs].all()
     assert (
         found.notes[0]
-        == f"Seen in one half of the comparisons only, and so no candidates for novel pairs: {lost} ordered pairs."
+        == "Seen in one half of the comparisons only, and so no candidates for novel pairs: "
+        f"{lost} ordered pairs."
     )
 
 

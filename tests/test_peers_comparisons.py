@@ -89,7 +89,7 @@ def test_the_contract(peer, small):
 
 @by_name
 def test_the_order_of_rows_and_others_does_not_matter(peer, small):
-    """The same bytes for rows in any order; and a person is predicted alike, alone or among others."""
+    """The same bytes for rows in any order; the same prediction alone or among others."""
     _, votes, people = small
     table = votes.to_arrow().to_pydict()
     turned = mm.Comparisons.from_arrays(

@@ -190,11 +190,13 @@ def test_compare_takes_them_in(votes, noisy):
         ),
         (
             MallowsFromRankings(),
-            "learns from rankings, and this is comparisons. Use a mixture of Mallows from comparisons",
+            "learns from rankings, and this is comparisons. Use a mixture of Mallows from "
+            "comparisons",
         ),
         (
             MixtureOfPL(),
-            "learns from rankings, and this is comparisons. Use a mixture of Bradley–Terry components",
+            "learns from rankings, and this is comparisons. Use a mixture of Bradley–Terry "
+            "components",
         ),
         (MixtureOfRankings(), "contradicts themselves: their comparisons go round in a circle"),
     ],

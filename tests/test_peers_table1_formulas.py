@@ -70,7 +70,7 @@ def test_amp_weights_average_to_the_probability_of_the_comparisons(pairs):
 
 
 def test_amp_is_exact_for_top_k_lists():
-    """Items 3 and 1 first, in this order: every draw has the same weight, the probability itself."""
+    """Items 3 and 1 first, in this order: every draw has the same weight, the probability."""
     pairs = [(3, 1), *((a, b) for a in (3, 1) for b in (0, 2, 4))]
     _, log_w = draw_consistent(range(5), 0.4, closure(pairs, 5), 50)
     exact = sum(p for sigma, p in mallows_pmf((0, 1, 2, 3, 4), 0.4).items() if agrees(sigma, pairs))

@@ -1,4 +1,4 @@
-"""The predictor: stacking against brute force, masks against a slow twin, and what users see of it."""
+"""The predictor: stacking against brute force, masks against a slow twin, and what users see."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.data.splits import mask_rows
+from mallowmix.data.masks import mask_rows
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.bradley_terry_components import best_scores
 from mallowmix.learn.population_scores import win_rate_draws

@@ -305,7 +305,8 @@ def test_people_with_one_comparison_each_show_one_component_only():
     comparisons = SMALL.sample(500, 1, seed=1).comparisons
     with pytest.raises(
         FitError,
-        match=r"Nobody made two comparisons, so nothing shows which choices go together: one component",
+        match=r"Nobody made two comparisons, so nothing shows which choices go together: one "
+        r"component",
     ):
         fit(comparisons, 2)
     one = fit(comparisons, 1)

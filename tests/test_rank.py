@@ -94,7 +94,8 @@ NOTHING = Subspace(np.zeros(1), np.zeros((1, 1)), 0, True)
     [
         (
             [3.0, 2.0, 0.5],
-            "3 components: eigenvalue 2 is 2.00 times the noise edge, the next 0.50 times; the cut is clear.",
+            "3 components: eigenvalue 2 is 2.00 times the noise edge, the next 0.50 times; the "
+            "cut is clear.",
         ),
         (
             [3.0, 1.1, 0.99],
@@ -103,11 +104,13 @@ NOTHING = Subspace(np.zeros(1), np.zeros((1, 1)), 0, True)
         ),
         (
             [0.9, 0.8],
-            "1 component: no eigenvalue is above the noise edge, the largest is 0.90 times the edge.",
+            "1 component: no eigenvalue is above the noise edge, the largest is 0.90 times the "
+            "edge.",
         ),
         (
             [3.0, 2.0],
-            "3 components: eigenvalue 2 is 2.00 times the noise edge, and no further one was looked at; the cut is clear.",
+            "3 components: eigenvalue 2 is 2.00 times the noise edge, and no further one was "
+            "looked at; the cut is clear.",
         ),
     ],
 )

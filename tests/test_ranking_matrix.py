@@ -12,7 +12,7 @@ from mallowmix.numerics.dirichlet import dirichlet_moments
 
 
 def separable(seed, Q=8, K=3):
-    """A model at φ = 0 (λ = 0), and a pure pair of each component: won there, lost in all others."""
+    """A model at φ = 0 (λ = 0), with a pure pair of each component: won there, lost elsewhere."""
     for attempt in range(seed * 1000, seed * 1000 + 1000):
         random = np.random.default_rng(attempt)
         model = M4(

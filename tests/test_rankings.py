@@ -1,4 +1,4 @@
-"""Positions and orders, Kendall's distance against a double loop, matching against all assignments."""
+"""Positions and orders, Kendall's distance against a double loop, matching against brute force."""
 
 from itertools import permutations
 

@@ -174,7 +174,9 @@ def test_labels_of_parquet_and_tables_keep_their_type(tmp_path):
 def test_a_byte_order_mark_blank_lines_and_quoted_newlines_are_no_trouble(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_bytes(
-        '\ufeff\r\nuser,winner,"loser"\r\n\r\nann,"green\r\ntea","says ""hi"", twice"\r\n\r\n'.encode()
+        (
+            '\ufeff\r\nuser,winner,"loser"\r\n\r\nann,"green\r\ntea","says ""hi"", twice"\r\n\r\n'
+        ).encode()
     )
     assert as_dict(read_comparisons(path)) == {("ann", "green\r\ntea", 'says "hi", twice'): 1}
 

@@ -313,7 +313,12 @@ def test_rankings(tmp_path):
     assert len(seen) >= len(RANKINGS) - 2  # twice the same fault in two shapes
 
 
-HEAD = "# NUMBER ALTERNATIVES: 3\n# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n"
+HEAD = (
+    "# NUMBER ALTERNATIVES: 3\n"
+    "# ALTERNATIVE NAME 1: a\n"
+    "# ALTERNATIVE NAME 2: b\n"
+    "# ALTERNATIVE NAME 3: c\n"
+)
 PREFLIB = [
     ("", "is empty"),
     (PNG, "is not a text file"),
@@ -439,7 +444,8 @@ def database(tmp_path):
 SQL = [
     (
         None,
-        'a database: say what to read from it with query="SELECT user, winner, loser FROM votes"; it has the tables mixed, votes',
+        'a database: say what to read from it with query="SELECT user, winner, loser FROM '
+        'votes"; it has the tables mixed, votes',
     ),
     ("SELEC * FROM votes", 'does not answer the query: near "SELEC": syntax error'),
     ("SELECT * FROM polls", "does not answer the query: no such table: polls"),
@@ -483,7 +489,8 @@ def test_files_that_are_no_database(tmp_path):
         read(tmp_path / "v.csv", query="SELECT 1")
     with pytest.raises(
         OptionError,
-        match="mallowmix reads from postgresql://, sqlite:/// and duckdb:/// addresses, not mysql://",
+        match="mallowmix reads from postgresql://, sqlite:/// and duckdb:/// addresses, not "
+        "mysql://",
     ):
         read("mysql://me:secret@host/db", query="SELECT 1")
 
@@ -492,7 +499,8 @@ def test_postgres(postgres_url):
     psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(postgres_url) as connection:
         connection.execute(
-            "CREATE TABLE votes (who uuid DEFAULT gen_random_uuid(), winner text, loser text, n numeric)"
+            "CREATE TABLE votes (who uuid DEFAULT gen_random_uuid(), winner text, "
+            "loser text, n numeric)"
         )
         connection.execute("INSERT INTO votes (winner, loser, n) VALUES ('x', 'y', 2)")
     for query, expected in [

@@ -56,22 +56,26 @@ def test_a_folder_without_parquet_files(tmp_path, name):
     (folder / "votes.txt").write_text("")
     assert (
         said(FileError, folder)
-        == f"{folder} is a folder without .parquet files in it: name a file, or a folder that has some."
+        == f"{folder} is a folder without .parquet files in it: name a file, or a folder that "
+        "has some."
     )
 
 
 def test_an_unknown_ending(tmp_path):
     assert csv_says(tmp_path, "x", name="votes.xlsx") == (
-        "votes.xlsx: the ending '.xlsx' does not tell what it is; mallowmix reads .csv, .tsv, .jsonl (each also with .gz or "
-        ".zst), .parquet, a folder of .parquet files, .sqlite, .duckdb, PrefLib's .soc, .soi, .toc, .toi, and MovieLens' .mat "
-        "and .dat."
+        "votes.xlsx: the ending '.xlsx' does not tell what it is; mallowmix reads .csv, .tsv, "
+        ".jsonl (each also with .gz or .zst), .parquet, a folder of .parquet files, .sqlite, "
+        ".duckdb, PrefLib's .soc, .soi, .toc, .toi, and MovieLens' .mat and .dat."
     )
     assert "the ending ''" in csv_says(tmp_path, "x", name="votes")
     assert "the ending '.gz'" in csv_says(tmp_path, "x", name="votes.gz")
 
 
 def test_a_binary_file_called_csv(tmp_path):
-    expected = "votes.csv is not a text file, whatever its name says: save the comparisons as CSV in UTF-8."
+    expected = (
+        "votes.csv is not a text file, whatever its name says: save the comparisons as CSV in "
+        "UTF-8."
+    )
     for content in (
         PNG,
         "user,winner,loser\nann,tea,milk\n".encode("utf-16"),
@@ -93,17 +97,20 @@ def test_text_that_is_not_utf8_is_named_by_its_line(tmp_path):
 def test_an_empty_file(tmp_path):
     for content in ("", "\n\r\n\n", "\ufeff"):
         assert csv_says(tmp_path, content) == (
-            "votes.csv is empty: it needs a header line user,winner,loser and a line for each comparison."
+            "votes.csv is empty: it needs a header line user,winner,loser and a line for each "
+            "comparison."
         )
     for content in ("user,winner,loser", "user,winner,loser\n\n"):
         assert csv_says(tmp_path, content, DataError) == (
-            "votes.csv has a header but no comparisons: give at least one line of user, winner, loser."
+            "votes.csv has a header but no comparisons: give at least one line of user, winner, "
+            "loser."
         )
 
 
 def test_a_header_without_the_needed_columns(tmp_path):
     expected = (
-        "{} has no column 'winner', only 'user', 'better', 'worse': say which one holds the winner with "
+        "{} has no column 'winner', only 'user', 'better', 'worse': say which one holds the "
+        "winner with "
         'columns={{"winner": "NAME"}}.'
     )
     assert csv_says(tmp_path, "user,better,worse\nann,tea,milk\n", DataError) == expected.format(
@@ -124,7 +131,8 @@ def test_a_named_column_that_is_not_there(tmp_path):
         tmp_path, "user,winner,loser\nann,tea,milk\n", DataError, columns={"weight": "times"}
     )
     assert message.startswith(
-        "votes.csv has no column 'times', only 'user', 'winner', 'loser': say which one holds the weight"
+        "votes.csv has no column 'times', only 'user', 'winner', 'loser': say which one holds "
+        "the weight"
     )
     wide = ",".join(f"c{n}" for n in range(30))
     assert "'c19', …: say" in csv_says(tmp_path, wide + "\n" + wide, DataError)
@@ -148,7 +156,8 @@ def test_ten_bad_lines(tmp_path):
     the sixth.
     """
     expected = (
-        "votes.csv line 6 has 2 fields where the header has 3 (and 9 more such lines): give every line the fields of the header, "
+        "votes.csv line 6 has 2 fields where the header has 3 (and 9 more such lines): give "
+        "every line the fields of the header, "
         "and put quotes around a label that holds the separator."
     )
     assert csv_says(tmp_path, TEN_BAD_LINES) == expected
@@ -185,12 +194,16 @@ LINES = (
     'user,winner,loser,weight\nann,tea,milk,1\n\nann,"green\ntea",milk,1\n{}\nann,tea,milk,1\n{}\n'
 )
 BAD_ROWS = {
-    "ann,tea,tea,1": "user 'ann' compares 'tea' with itself{}. Drop such rows, or pass self_pairs=\"drop\".",
+    "ann,tea,tea,1": (
+        "user 'ann' compares 'tea' with itself{}. Drop such rows, or pass self_pairs=\"drop\"."
+    ),
     "ann,,tea,1": 'the winner is missing{}. Fill such rows in, or pass missing="drop".',
     ",milk,tea,1": 'the user is missing{}. Fill such rows in, or pass missing="drop".',
     "ann,milk,tea,": 'the weight is missing{}. Fill such rows in, or pass missing="drop".',
     "ann,milk,tea,-2": "the weight -2 is negative{}. Weights are counts of at least 0.",
-    "ann,milk,tea,inf": "the weight inf is not a finite number{}. Weights are counts of at least 0.",
+    "ann,milk,tea,inf": (
+        "the weight inf is not a finite number{}. Weights are counts of at least 0."
+    ),
 }
 
 
@@ -208,7 +221,8 @@ def test_text_in_the_weight_column(tmp_path, text):
     message = csv_says(tmp_path, LINES.format(f'ann,milk,tea,"{text}"', ""), DataError)
     assert (
         message
-        == f"votes.csv line 6: the weight '{text}' is not a number. Weights are counts of at least 0."
+        == f"votes.csv line 6: the weight '{text}' is not a number. Weights are counts of at "
+        "least 0."
     )
 
 
@@ -241,7 +255,8 @@ def test_rows_of_parquet_are_named_by_file_and_row(tmp_path):
     message = said(DataError, folder)
     assert (
         message
-        == f"{folder / 'b.parquet'} row 1: user 'bob' compares 'milk' with itself. Drop such rows, or pass self_pairs=\"drop\"."
+        == f"{folder / 'b.parquet'} row 1: user 'bob' compares 'milk' with itself. Drop such "
+        'rows, or pass self_pairs="drop".'
     )
 
 

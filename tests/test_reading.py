@@ -89,7 +89,8 @@ def test_what_is_left_out_without_a_word_is_said():
         mm.read_comparisons(table)
     said = [str(note.message) for note in notes]
     assert said[0] == (
-        "The table was read as battles (left from 'model_a', right from 'model_b', outcome from 'winner', user from 'judge'); "
+        "The table was read as battles (left from 'model_a', right from 'model_b', outcome from "
+        "'winner', user from 'judge'); "
         'pass format="battles" to say so yourself.'
     )
     assert said[1].startswith('1 of 3 battles are ties and were left out; ties="half" counts each')

@@ -502,7 +502,10 @@ def shown(browser, page, tmp_path_factory):
     return opened(browser, path, 1100)
 
 
-FITS = "(width) => [...document.querySelectorAll('.figure .main-svg')].every((svg) => svg.getAttribute('width') <= width)"
+FITS = (
+    "(width) => [...document.querySelectorAll('.figure .main-svg')].every((svg) => "
+    "svg.getAttribute('width') <= width)"
+)
 WIDE = "document.documentElement.scrollWidth"
 
 

@@ -178,7 +178,8 @@ class TestMessages:
             (
                 {"per_user": [1, 2]},
                 OptionError,
-                r"^per_user is \[1, 2\]; it must be one whole number, or one for each of the 3 users",
+                r"^per_user is \[1, 2\]; it must be one whole number, or one for each of the 3 "
+                r"users",
             ),
             ({"per_user": 1.5}, OptionError, r"^per_user is 1.5; it must be one whole number"),
             (

@@ -145,7 +145,8 @@ def test_names_that_there_are_not():
     votes = planted(5, 2).sample(50, 10, seed=1).comparisons
     with pytest.raises(
         OptionError,
-        match="novel_pairs is 'corners'; it must be one of 'projections', 'ddp', 'fast-anchor-words'",
+        match="novel_pairs is 'corners'; it must be one of 'projections', 'ddp', "
+        "'fast-anchor-words'",
     ):
         mm.fit(votes, 2, method=ProjectionsOptions(novel_pairs="corners"), predictor=False)
     with pytest.raises(

@@ -261,7 +261,8 @@ def test_more_components_than_pairs_can_tell_apart():
     data = planted(3, 2).sample(40, 10, seed=0).comparisons
     with pytest.raises(
         FitError,
-        match="3 items make 3 pairs, which cannot distinguish 5 components: lower n_components to at most 4",
+        match="3 items make 3 pairs, which cannot distinguish 5 components: lower n_components "
+        "to at most 4",
     ):
         quiet_fit(data, 5)
     assert is_sound(quiet_fit(data, 4), 4, 3)

@@ -22,7 +22,8 @@ def test_the_right_number_of_components_gives_no_note():
 def test_too_many_components_are_said_to_be_guesses():
     with pytest.warns(
         FitWarning,
-        match="The spectrum shows only 4 of the 6 components above its noise: the others may be guesses",
+        match="The spectrum shows only 4 of the 6 components above its noise: the others may be "
+        "guesses",
     ):
         notes_of(VOTES, 6)
 
@@ -38,7 +39,8 @@ def test_rankings_that_halves_of_the_people_dispute_are_named():
     few = TRUTH.sample(150, 8, seed=0).comparisons
     with pytest.warns(
         FitWarning,
-        match=r"does not pin down component [\d, ]+: two halves of the people put \d+% of all pairs in different",
+        match=r"does not pin down component [\d, ]+: two halves of the people put \d+% of all "
+        r"pairs in different",
     ):
         notes_of(few, 4)
 
@@ -65,6 +67,7 @@ def test_weights_that_are_no_counts_any_more_are_refused():
     votes = Comparisons.from_arrays(["u", "v"], ["a", "b"], ["b", "a"], [2.0**53, 1.0])
     with pytest.raises(
         DataError,
-        match=r"weights add up to 9.01e[+]15 comparisons, of which at most 1e[+]10 can be learnt from",
+        match=r"weights add up to 9.01e[+]15 comparisons, of which at most 1e[+]10 can be "
+        r"learnt from",
     ):
         fit(votes, 1, predictor=False)

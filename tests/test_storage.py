@@ -219,7 +219,10 @@ def test_every_altered_byte_is_noticed():
 
 
 def test_an_altered_file():
-    expected = "x.m4 was altered after it was written (its checksum is wrong): copy or save the model again."
+    expected = (
+        "x.m4 was altered after it was written (its checksum is wrong): copy or save the model "
+        "again."
+    )
     assert said(DATA[:-1] + b"\1") == expected  # a number
     assert said(DATA.replace(b"milk", b"silk")) == expected  # a label
     assert said(DATA.replace(b'\\"seed\\":3', b'\\"seed\\":4')) == expected  # the report
@@ -271,7 +274,8 @@ def test_a_file_of_a_newer_version():
     data = save_tensors({"other": np.zeros(2)}, metadata={"mallowmix": '{"format":7,"anything":1}'})
     assert (
         said(data)
-        == "x.m4 was written by a newer mallowmix (format 7, this one reads up to 3): upgrade mallowmix."
+        == "x.m4 was written by a newer mallowmix (format 7, this one reads up to 3): upgrade "
+        "mallowmix."
     )
 
 

@@ -263,7 +263,8 @@ def test_a_folder_of_other_comparisons_is_refused(tmp_path):
     write(tmp_path / "votes", ROWS[:3])
     with pytest.raises(
         FileError,
-        match=r"x holds other comparisons than .*part-0.parquet and the other files now do: remove it",
+        match=r"x holds other comparisons than .*part-0.parquet and the other files now do: "
+        r"remove it",
     ):
         store_comparisons(tmp_path / "votes", tmp_path / "x")
     (tmp_path / "y").mkdir()
@@ -337,11 +338,12 @@ def test_a_disk_that_is_too_small(tmp_path, monkeypatch):
 
 
 def test_a_disk_that_fills_up(tmp_path):
-    """A limit on the size of files stands for it: writing fails in the middle, and nothing is left."""
+    """A limit on the size of files stands for it: writing fails midway, and nothing is left."""
     rows = [(u, "ab"[u % 2], "c") for u in range(4000)]
     write(tmp_path / "votes", rows, shards=1)
     script = (
-        "import resource, sys; from mallowmix.engine.out_of_core.store import store_comparisons; from mallowmix.errors import FileError\n"
+        "import resource, sys; from mallowmix.engine.out_of_core.store import "
+        "store_comparisons; from mallowmix.errors import FileError\n"
         "import duckdb, pyarrow.parquet\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, 12_000))\n"
         f"try: store_comparisons({str(tmp_path / 'votes')!r}, {str(tmp_path / 'x')!r})\n"

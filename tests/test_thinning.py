@@ -88,7 +88,7 @@ def test_where_nothing_is_left_out_the_very_same_comparisons_come_back(votes):
 
 
 def test_a_draw_is_the_persons_own(votes):
-    """The same for someone alone as among the others; another for another seed and in another part."""
+    """The same for a person alone as among others; another for another seed or part."""
     kept = thinned(votes, 10, "given", 3, everybody(votes)).kept
     alone = thinned(votes.take_users([39]), 10, "given", 3, np.array([39])).kept
     assert rows_of(alone) == rows_of(kept.take_users([39]))
@@ -251,12 +251,14 @@ def test_notes_say_what_was_left_out(votes, ratings):
     tasks = [make_task(draw_users(votes, 60, 0), "people", 0.5, seed, 5) for seed in seeds]
     kept, made = sum(task.kept for task in tasks), sum(task.made for task in tasks)
     assert found.notes[-1] == (
-        f"Thinned at random to at most 5 comparisons of a person in a part: {kept:,.12g} of {made:,.12g} comparisons were kept."
+        f"Thinned at random to at most 5 comparisons of a person in a part: {kept:,.12g} of "
+        f"{made:,.12g} comparisons were kept."
     )
     assert mm.compare(votes, 2, systems=["coin"]).notes == ()
     said = mm.compare(ratings, 2, systems=["coin"]).notes[-1]
     assert said.startswith(
-        "Thinned at random to at most 150 comparisons of a person, and 6 for each of their ratings, in a part: "
+        "Thinned at random to at most 150 comparisons of a person, and 6 for each of their "
+        "ratings, in a part: "
     )
 
 

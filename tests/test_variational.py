@@ -1,4 +1,4 @@
-"""Variational EM: its bound against a slow twin, against the exact likelihood, and never falling."""
+"""Variational EM: its bound against a slow twin and the exact likelihood, and never falling."""
 
 import math
 from dataclasses import replace

@@ -312,25 +312,33 @@ def test_explore_someone(context):
 
 
 CONTRAST = """() => {
-  const canvas = new OffscreenCanvas(1, 1), brush = canvas.getContext('2d', { willReadFrequently: true });
+  const canvas = new OffscreenCanvas(1, 1);
+  const brush = canvas.getContext('2d', { willReadFrequently: true });
   const over = (colour, under) => {
     brush.fillStyle = `rgb(${under.join(',')})`; brush.fillRect(0, 0, 1, 1);
     brush.fillStyle = colour; brush.fillRect(0, 0, 1, 1);
     return [...brush.getImageData(0, 0, 1, 1).data].slice(0, 3);
   };
-  const ground = (node) => node ? over(getComputedStyle(node).backgroundColor, ground(node.parentElement)) : [255, 255, 255];
-  const light = (c) => c.map((v) => v / 255).map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  const ground = (node) => node
+    ? over(getComputedStyle(node).backgroundColor, ground(node.parentElement))
+    : [255, 255, 255];
+  const light = (c) => c.map((v) => v / 255)
+    .map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
     .reduce((sum, v, n) => sum + v * [.2126, .7152, .0722][n], 0);
   const seen = (node) => node.checkVisibility() && node.getBoundingClientRect().width > 1;
-  const text = [...document.querySelectorAll('main *, header *, footer *')].filter((node) => !node.closest('svg') && seen(node)
+  const nodes = [...document.querySelectorAll('main *, header *, footer *')];
+  const text = nodes.filter((node) => !node.closest('svg') && seen(node)
     && [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim()));
   return text.map((node) => {
-    const under = ground(node), [a, b] = [light(over(getComputedStyle(node).color, under)), light(under)];
+    const under = ground(node), colour = over(getComputedStyle(node).color, under);
+    const [a, b] = [light(colour), light(under)];
     return [node.tagName + '.' + node.className, (Math.max(a, b) + .05) / (Math.min(a, b) + .05)];
   });
 }"""
-NAMELESS = """() => [...document.querySelectorAll('button, a, input:not([type=hidden]), select, textarea')].filter((node) =>
-  node.checkVisibility() && !(node.labels?.length || node.getAttribute('aria-label') || node.textContent.trim()))
+NAMELESS = """() => [
+    ...document.querySelectorAll('button, a, input:not([type=hidden]), select, textarea')
+  ].filter((node) => node.checkVisibility()
+    && !(node.labels?.length || node.getAttribute('aria-label') || node.textContent.trim()))
   .map((node) => node.outerHTML)"""
 
 

@@ -1,4 +1,4 @@
-"""Which pair is asked: the fast choice against looking at all, pairs spread evenly, when to stop."""
+"""Which pair is asked: the fast choice against a full search, even spread, when to stop."""
 
 import numpy as np
 import pytest

@@ -140,7 +140,10 @@ def test_an_older_schema_is_upgraded_and_keeps_its_votes(place):
             items.insert(), [{"name": name, "status": "active", "created": 0.0} for name in "ab"]
         )
         connection.execute(people.insert().values(token="t", link="l", created=0.0))
-        old = "INSERT INTO votes (person, key, low, high, choice, created) VALUES (1, 'key-old-', 1, 2, 1, 0)"
+        old = (
+            "INSERT INTO votes (person, key, low, high, choice, created) VALUES (1, 'key-old-', "
+            "1, 2, 1, 0)"
+        )
         connection.execute(sa.text(old))
     engine.dispose()
     store = Store(place)

@@ -1,4 +1,4 @@
-"""A person's weights: against the exact posterior mean by quadrature, and what must hold exactly."""
+"""A person's weights: against the exact posterior mean by quadrature, and exact properties."""
 
 from dataclasses import replace
 
@@ -262,7 +262,8 @@ def test_it_says_when_it_stops_too_early():
     comparisons = TWO.sample(30, 50, seed=5).comparisons
     with pytest.warns(
         FitWarning,
-        match=r"The weights of \d+ of 30 users still moved by more than tol=1e-06 after 2 steps; raise",
+        match=r"The weights of \d+ of 30 users still moved by more than tol=1e-06 after 2 "
+        r"steps; raise",
     ):
         weights(TWO, comparisons, max_iter=2)
     with pytest.raises(OptionError, match="max_iter is 0; it must be at least 1"):

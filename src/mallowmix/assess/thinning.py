@@ -18,7 +18,7 @@ from mallowmix.data.ratings import RatingTable
 from mallowmix.data.splits import counted_users, take, with_weights
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 from mallowmix.numerics.token_gibbs import token_count
-from mallowmix.readers.rating_forms import count_pairs
+from mallowmix.readers.pair_kernels import count_rated_pairs
 
 Part = Literal["train", "given", "held_out"]
 # comparisons kept of a user with n ratings: at most min(6 n, 150) by default
@@ -93,7 +93,7 @@ def rated(
     """
     user, item, level = table.user[rows], table.item[rows], table.level[rows]
     starts = np.searchsorted(user, np.arange(table.n_users + 1))
-    made, _ = count_pairs(starts, level, False)
+    made, _ = count_rated_pairs(starts, level, False)
     kept = np.minimum(
         made, np.minimum(PER_ITEM * np.diff(starts), PER_USER if most is None else most)
     )

@@ -103,8 +103,8 @@ class EngineChoice:
         from mallowmix.engine.selection import make_engine
 
         self.check()
-        name = self.engine or ("dask" if self.scheduler else "disk" if self.on_disk else None)
-        run = make_engine(name, n_jobs=n_jobs, memory=self.memory, scheduler=self.scheduler)  # type: ignore
+        name: Any = self.engine or ("dask" if self.scheduler else "disk" if self.on_disk else None)
+        run = make_engine(name, n_jobs=n_jobs, memory=self.memory, scheduler=self.scheduler)
         try:
             yield run
         finally:

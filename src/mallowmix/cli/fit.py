@@ -51,7 +51,8 @@ def fit_command(
             "--n-components",
             parser=count_or_auto,
             metavar="NUMBER|auto",
-            help="How many shared rankings to learn and show; predictions do not depend on it much.",
+            help="How many shared rankings to learn and show; "
+            "predictions do not depend on it much.",
         ),
     ] = "auto",
     more: More = None,

@@ -29,8 +29,8 @@ def leaderboard_command(
         typer.Option(
             "-o",
             "--output",
-            help="A table: position, item, win_rate, low, high, rank_low, rank_high, component_1, … "
-            "(.csv or .parquet).",
+            help="A table: position, item, win_rate, low, high, rank_low, rank_high, "
+            "component_1, … (.csv or .parquet).",
             show_default=False,
         ),
     ] = None,

@@ -71,8 +71,8 @@ def fit(
         With more than one, fits of parts of the data with a similar K become the model's
         ensemble: predictions are averaged over all of them.
     predictor : bool
-        Also learn what predicts people's answers best (`Predictor`); False gives the components alone,
-        which then predict.
+        Also learn what predicts people's answers best (`Predictor`); False gives the components
+        alone, which then predict.
     seed : int
         The same seed and data give the same model, on any number of threads.
     n_jobs : int

@@ -1,4 +1,7 @@
-"""Pairs to predict, user by user, and of how many of a pair's items the user has compared before."""
+"""Pairs to predict, user by user, and their categories.
+
+A pair's category is the number of its two items that the user has compared before.
+"""
 
 from typing import NamedTuple
 
@@ -10,7 +13,15 @@ from mallowmix.engine import Block
 
 
 class Queries(NamedTuple):
-    """Ordered pairs to predict: those of the m-th user of a block are pair[starts[m]:starts[m+1]]."""
+    """Ordered pairs to predict, for the users of a block.
+
+    Attributes
+    ----------
+    starts : (M + 1,) array of int
+        The pairs of the m-th user are ``pair[starts[m] : starts[m + 1]]``.
+    pair : (n,) array of int
+        first · Q + second.
+    """
 
     starts: NDArray[np.int64]
     pair: NDArray[np.int64]
@@ -27,7 +38,20 @@ class Queries(NamedTuple):
 
 
 def query_categories(block: Block, queries: Queries) -> NDArray[np.int64]:
-    """(n,) how many of each pair's two items its user has compared before: 0, 1 or 2."""
+    """Count how many of each pair's two items its user has compared before.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    queries : Queries
+        The pairs.
+
+    Returns
+    -------
+    (n,) array of int
+        0, 1 or 2 for each pair.
+    """
     starts = block.starts - block.starts[0]
     return _categories(starts, block.pair, block.weight, block.n_items, *queries)
 

@@ -1,4 +1,4 @@
-"""Predictions of the pool: every member's posterior predictive probabilities, and their weighted mean."""
+"""Predictions of a `Predictor`: posterior predictive probabilities of its members, pooled."""
 
 import numpy as np
 
@@ -18,7 +18,22 @@ _STEPS, _TOL = 300, 1e-4  # of the fold-in: further steps change a prediction by
 
 
 def member_probabilities(block: Block, member: Member, queries: Queries) -> Array:
-    """(n,) the probability that each query's user prefers the pair's first item, by one member."""
+    """Predict queried pairs with one member.
+
+    Parameters
+    ----------
+    block : Block
+        The users' given comparisons.
+    member : CalibratedModel, UtilitiesModel or RankingsModel
+        The member.
+    queries : Queries
+        The pairs to predict.
+
+    Returns
+    -------
+    (n,) array
+        The probability that each query's user prefers the pair's first item.
+    """
     if isinstance(member, UtilitiesModel):
         return utilities_probabilities(block, member, queries)
     if isinstance(member, RankingsModel):
@@ -31,19 +46,43 @@ def member_probabilities(block: Block, member: Member, queries: Queries) -> Arra
 def mixed_membership_probabilities(
     block: Block, prepared: PreparedModel, queries: Queries
 ) -> Array:
-    """(n,) the same by components that are mixed for each answer: Σ_k E[θ_k] β_k."""
+    """Predict queried pairs with components that are mixed for each answer: Σ_k E[θ_k] β_k.
+
+    Parameters
+    ----------
+    block, queries
+        As in `member_probabilities`.
+    prepared : PreparedModel
+        The components, with their calibration.
+
+    Returns
+    -------
+    (n,) array
+    """
     theta, _ = fold_in(block, prepared, max_iter=_STEPS, tol=_TOL)
     return np.einsum("nk,nk->n", theta[queries.users()], prepared.beta[queries.pair])
 
 
 def predictor_probabilities(block: Block, predictor: Predictor, queries: Queries) -> Array:
-    """(n,) the pool's probability of each query."""
+    """Predict queried pairs with all members, pooled by their weights.
+
+    Parameters
+    ----------
+    block, queries
+        As in `member_probabilities`.
+    predictor : Predictor
+        Members and weights.
+
+    Returns
+    -------
+    (n,) array
+    """
     parts = [member_probabilities(block, member, queries) for member in predictor.members]
     return pooled(np.column_stack(parts), predictor.weights, query_categories(block, queries))
 
 
 def population_table(member: Member) -> Array:
-    """(Q, Q) the probability that a user of whom nothing is known prefers the row's item to the column's."""
+    """(Q, Q) one member's probability that a user without comparisons prefers the row's item."""
     if not isinstance(member, CalibratedModel):
         return member.population_probabilities()
     prepared = prepare_components(member.model, member.calibration)
@@ -52,6 +91,9 @@ def population_table(member: Member) -> Array:
 
 
 def predictor_population(predictor: Predictor) -> Array:
-    """(Q, Q) the same by the pool, with the weights of pairs of which nothing is known."""
+    """(Q, Q) the pool's probability that a user without comparisons prefers the row's item.
+
+    The weights are those of pairs with no item that the user has compared before.
+    """
     tables = np.array([population_table(member) for member in predictor.members])
     return np.einsum("j,jab->ab", predictor.weights[0], tables)

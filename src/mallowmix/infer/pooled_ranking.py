@@ -1,4 +1,4 @@
-"""A user's ranking by the pool: mean win probabilities of all items, and draws of the items' positions.
+"""A user's ranking by a `Predictor`: mean win probabilities of all items, and draws of positions.
 
 A draw picks a member by its weight and then draws from the user's posterior under it: utilities, a
 ranking, or weights over components whose win rates are ranked.
@@ -31,7 +31,19 @@ def win_rates(table: Array) -> Array:
 
 
 def pooled_win_rates(block: Block, predictor: Predictor) -> Array:
-    """(M, Q) each user's mean win probability of each item."""
+    """Predict each user's mean win probability of each item.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    predictor : Predictor
+        Members and weights.
+
+    Returns
+    -------
+    (M, Q) array
+    """
     Q = block.n_items
     first, second = np.triu_indices(Q, 1)
     queries = Queries.same_for_all(block.n_users, first * Q + second)
@@ -43,14 +55,31 @@ def pooled_win_rates(block: Block, predictor: Predictor) -> Array:
 
 
 def pooled_population_rates(predictor: Predictor) -> Array:
-    """(Q,) the same of a user of whom nothing is known."""
+    """(Q,) the mean win probability of each item for a user without comparisons."""
     return win_rates(predictor_population(predictor))
 
 
 def pooled_position_draws(
     block: Block, predictor: Predictor, n_draws: int, seed: int
 ) -> list[NDArray[np.int64]]:
-    """For each user (S, Q) drawn positions of the items, from 1."""
+    """Draw positions of the items from each user's posterior.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    predictor : Predictor
+        Each member gives draws in proportion to its weight.
+    n_draws : int
+        About how many draws of a user.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    list of (S, Q) arrays of int
+        For each user, the drawn positions of the items; 1 is best.
+    """
     share = predictor.weights.mean(axis=0)
     counts = np.maximum(np.round(share * n_draws), _LEAST_DRAWS).astype(np.int64)
     parts = [

@@ -1,4 +1,7 @@
-"""The leaderboard: all items by how often they win in the population, with intervals, beside each component's order."""
+"""The leaderboard: all items by how often they win in the population, with intervals.
+
+It also holds each item's position in each component.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -129,7 +132,7 @@ def leaderboard(model: ComponentModel, *, level: float = 0.95) -> Leaderboard:
 
 
 def _rates_and_draws(model: ComponentModel) -> tuple[Array, Array]:
-    """(Q,) win rates, and (S, Q) draws of them; a single draw, the rates themselves, where there are none."""
+    """(Q,) win rates, and (S, Q) draws of them; without draws, the rates stand for a single one."""
     if isinstance(model, FittedModel) and model.predictor is not None:
         rates = pooled_population_rates(model.predictor)
         draws = model.predictor.win_rate_draws

@@ -1,4 +1,4 @@
-"""What a user's own ranking is, given their answers, under the model of personal rankings: Gibbs sampling."""
+"""Posterior of a user's own ranking under the model of personal rankings, by Gibbs sampling."""
 
 from typing import Any
 
@@ -28,7 +28,24 @@ _STEP = int(Step.RANKING_DRAWS)
 def rankings_probabilities(
     block: Block, model: RankingsModel, queries: Queries, *, seed: int = 0
 ) -> Array:
-    """(n,) the posterior predictive probability of each queried pair."""
+    """Predict queried pairs from each user's posterior.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    model : RankingsModel
+        The model.
+    queries : Queries
+        The pairs to predict.
+    seed : int
+        Of the chains.
+
+    Returns
+    -------
+    (n,) array
+        The probability that each query's user prefers the pair's first item.
+    """
     sent: Any = (*_sent(block, model), *queries, N_CHAINS, N_SWEEPS, N_BURN, as_key(seed))
     return _probabilities(*sent)
 
@@ -36,7 +53,20 @@ def rankings_probabilities(
 def ranking_draws(
     block: Block, model: RankingsModel, n_draws: int, *, seed: int = 0
 ) -> NDArray[np.int64]:
-    """(M, S, Q) positions of the items in draws of each user's ranking, 0 is best."""
+    """Draw each user's ranking from its posterior.
+
+    Parameters
+    ----------
+    block, model, seed
+        As in `rankings_probabilities`.
+    n_draws : int
+        S, the number of draws.
+
+    Returns
+    -------
+    (M, S, Q) array of int
+        The positions of the items, 0 is best.
+    """
     sent: Any = (*_sent(block, model), n_draws, N_BURN, as_key(seed))
     return _draws(*sent)
 

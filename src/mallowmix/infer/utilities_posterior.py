@@ -1,7 +1,7 @@
-"""What a user's own utilities are, given their answers, under a mixture of Gaussian utilities.
+"""Posterior of a user's own utilities under a mixture of Gaussian utilities.
 
-For each component, Laplace's approximation on the user's items extends to all items: with c_i = Σ_iA the
-covariances with the items A that were compared, mean_i = s_i + c_i·a and
+For each component, Laplace's approximation on the user's items extends to all items: with
+c_i = Σ_iA the covariances with the items A that were compared, mean_i = s_i + c_i·a and
 cov_ij = Σ_ij − c_iᵀ W c_j. Components are weighed by their evidence.
 """
 
@@ -18,7 +18,17 @@ from mallowmix.typing import Array
 
 
 class UtilitiesPosterior(NamedTuple):
-    """shares (M, K) of the components, and for each user and component the mean (M, K, Q) and covariance (M, K, Q, Q) of the utilities."""
+    """Posterior of some users' utilities: for each user a mixture of K Gaussians.
+
+    Attributes
+    ----------
+    shares : (M, K) array
+        The posterior probabilities of the components.
+    means : (M, K, Q) array
+        The mean of the utilities, given the component.
+    covariances : (M, K, Q, Q) array
+        Their covariance, given the component.
+    """
 
     shares: Array
     means: Array
@@ -26,7 +36,22 @@ class UtilitiesPosterior(NamedTuple):
 
 
 def utilities_probabilities(block: Block, model: UtilitiesModel, queries: Queries) -> Array:
-    """(n,) the posterior predictive probability of each queried pair."""
+    """Predict queried pairs from each user's posterior.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    model : UtilitiesModel
+        The model.
+    queries : Queries
+        The pairs to predict.
+
+    Returns
+    -------
+    (n,) array
+        The probability that each query's user prefers the pair's first item.
+    """
     return _probabilities(
         block.starts - block.starts[0],
         block.pair,
@@ -38,7 +63,19 @@ def utilities_probabilities(block: Block, model: UtilitiesModel, queries: Querie
 
 
 def utilities_posterior(block: Block, model: UtilitiesModel) -> UtilitiesPosterior:
-    """Shares, means and covariances of a few users' utilities: it holds Q² numbers for each."""
+    """Compute the posterior of the utilities of a few users; it holds K Q² numbers for each.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    model : UtilitiesModel
+        The model.
+
+    Returns
+    -------
+    UtilitiesPosterior
+    """
     return UtilitiesPosterior(
         *_posterior(block.starts - block.starts[0], block.pair, block.weight, *_parameters(model))
     )
@@ -50,7 +87,7 @@ def _parameters(model: UtilitiesModel) -> tuple[Array, Array, Array]:
 
 @nb.njit(cache=True, nogil=True)
 def _conditioned(pair, weight, means, covariance, log_shares, number):
-    """Of one user: log π_k + log evidence (K,), the means of all items (K, Q), c = Σ_·A (Q, q), W (K, q, q)."""
+    """One user's log π_k + log evidence (K,), means (K, Q), c = Σ_·A (Q, q) and W (K, q, q)."""
     K, Q = means.shape
     items, winner, loser = local_items(pair, Q, number)
     q = len(items)

@@ -1,9 +1,10 @@
-"""Bradley–Terry scores of the whole population, with users as the unit of sampling: how sure a leaderboard is.
+"""Bradley–Terry scores of the whole population, and how they vary over samples of users.
 
     s maximises Σ w_ij log σ(s_i − s_j) − ridge/2 |s|²
-    cov(s) = H⁻¹ (Σ_m g_m g_mᵀ) H⁻¹ · M/(M − 1)        (a user's answers are not independent: the sandwich)
+    cov(s) = H⁻¹ (Σ_m g_m g_mᵀ) H⁻¹ · M/(M − 1)
 
-with g_m the gradient of user m's answers at s, and H the information.
+with g_m the gradient of user m's answers at s, and H the information. The covariance is the
+sandwich estimator with users as the units, because a user's answers are not independent.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,24 @@ RIDGE = 1.0
 
 
 def win_rate_draws(blocks: Sequence[Any], n_items: int, engine: Engine, seed: int) -> Array:
-    """(S + 1, Q) win rates: of the scores themselves, then of S draws from their sampling distribution."""
+    """Draw the population's win rates from their sampling distribution.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        The users.
+    n_items : int
+        Q.
+    engine : Engine
+        Where passes over users run.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    (S + 1, Q) array
+        Win rates of the scores themselves, then of S draws of the scores.
+    """
     Q = n_items
     wins, _ = engine.reduce(_wins, blocks, None)
     table = wins.reshape(Q, Q)

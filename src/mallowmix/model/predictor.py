@@ -1,4 +1,7 @@
-"""The predictor that `fit` learns: models of different kinds, pooled with weights learnt on held-out users."""
+"""The predictor that `fit` learns: models of different kinds, pooled.
+
+The weights of the pool are learnt on held-out users.
+"""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -19,7 +22,15 @@ N_CATEGORIES = 3  # of a pair's two items the user has compared none, one or bot
 
 @dataclass(frozen=True)
 class CalibratedModel:
-    """Components with the calibration that predicted best."""
+    """Components with the calibration that predicted best.
+
+    Parameters
+    ----------
+    model : M4 or BradleyTerryModel
+        The components.
+    calibration : Calibration
+        How their posterior is computed.
+    """
 
     model: M4 | BradleyTerryModel
     calibration: Calibration = field(default_factory=Calibration)
@@ -34,7 +45,17 @@ Member: TypeAlias = CalibratedModel | UtilitiesModel | RankingsModel
 
 
 def member_name(member: Member) -> str:
-    """What kind of model a member is, with its number of components."""
+    """Name a member: what kind of model it is, and its number of components.
+
+    Parameters
+    ----------
+    member : CalibratedModel, UtilitiesModel or RankingsModel
+        The member.
+
+    Returns
+    -------
+    str
+    """
     if isinstance(member, UtilitiesModel):
         return f"Gaussian utilities, K = {member.n_components}"
     if isinstance(member, RankingsModel):
@@ -45,22 +66,23 @@ def member_name(member: Member) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """Members and their weights; frozen.
+    """A pool of models that predicts users' answers; frozen.
 
-    The probability of a pair is Σ_j w_cj p_j, where p_j is the posterior predictive probability of member
-    j given the user's comparisons, and c says of how many of the pair's items (0, 1, 2) the user has
-    compared before.
+    The probability of a pair is Σ_j w_cj p_j, where p_j is the posterior predictive probability of
+    member j given the user's comparisons, and c (0, 1 or 2) is how many of the pair's two items the
+    user has compared before.
 
     Parameters
     ----------
     members : tuple
-        Models of how consistent a person is: an `M4` with its calibration (a fresh draw for each answer),
-        `UtilitiesModel` (utilities of their own), `RankingsModel` (a ranking of their own).
+        Models of how consistent a person is: an `M4` with its calibration (a new draw for each
+        answer), a `UtilitiesModel` (a person has utilities of their own) or a `RankingsModel` (a
+        person has a ranking of their own).
     weights : (3, J) array
-        The weights, each row adding up to 1.
+        The weights w, each row adding up to 1.
     win_rate_draws : (S + 1, Q) array
-        Win rates of the items in the population, and S draws of them over samples of users: what the
-        intervals of `leaderboard` rest on.
+        Win rates of the items in the population, and S draws of them over samples of users, from
+        which `leaderboard` takes its intervals.
     """
 
     members: tuple[Member, ...]
@@ -74,8 +96,8 @@ class Predictor:
         right = weights.shape == shape and len(members) > 0 and (weights >= 0).all()
         if not right or not np.allclose(weights.sum(axis=1), 1):
             raise DataError(
-                f"The weights of a predictor of {len(members)} members must have the shape {shape}, "
-                "be at least 0, and add up to 1 in each row."
+                f"The weights of a predictor of {len(members)} members must have the shape "
+                f"{shape}, be at least 0, and add up to 1 in each row."
             )
         weights.setflags(write=False)
         object.__setattr__(self, "members", members)

@@ -1,10 +1,14 @@
 """The predictor's part of a model file: an entry of the header, and tensors.
 
 header   predictor: a list with an entry for each member
-             {"kind": "utilities"}                              predictor_1.means, .covariance, .shares
-             {"kind": "rankings", "error_rate": ε}              predictor_2.sigma, .phi, .shares
-             {"kind": "mixed membership", "calibration": {…}}   the file's own components
-tensors  predictor.weights (3, J)
+             {"kind": "utilities"}
+             {"kind": "rankings", "error_rate": ε}
+             {"kind": "mixed membership", "calibration": {…}}
+tensors  predictor.weights (3, J), predictor.win_rate_draws (S + 1, Q)
+         of the n-th member, from 1:
+             utilities         predictor_n.means, .covariance, .shares
+             rankings          predictor_n.sigma, .phi, .shares
+             mixed membership  none: it is the file's own components
 """
 
 from collections.abc import Mapping
@@ -34,7 +38,27 @@ _NAMES = {
 def predictor_to_file(
     predictor: Predictor, components: M4 | BradleyTerryModel
 ) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
-    """The header's entry and the tensors; a mixed-membership member must be the file's own components."""
+    """Turn a predictor into the header's entry and tensors.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        What to write.
+    components : M4 or BradleyTerryModel
+        The file's own components; a mixed-membership member must be these.
+
+    Returns
+    -------
+    entries : list of dict
+        One for each member.
+    tensors : dict of arrays
+        By name.
+
+    Raises
+    ------
+    DataError
+        If a member holds other components.
+    """
     entries, tensors = [], {"predictor.weights": _array("weights", predictor.weights)}
     if predictor.win_rate_draws is not None:
         tensors[_DRAWS] = _array("draws", predictor.win_rate_draws)
@@ -68,7 +92,23 @@ def predictor_from_file(
     items: Any,
     components: M4 | BradleyTerryModel,
 ) -> Predictor:
-    """The predictor that `predictor_to_file` wrote."""
+    """Make the predictor that `predictor_to_file` wrote.
+
+    Parameters
+    ----------
+    entries : list of dict
+        From the header.
+    tensors : mapping of arrays
+        All tensors of the file.
+    items : (Q,) labels
+        The items.
+    components : M4 or BradleyTerryModel
+        The file's own components.
+
+    Returns
+    -------
+    Predictor
+    """
     members: list[Member] = []
     for n, entry in enumerate(entries, 1):
         arrays = {name: tensors[f"predictor_{n}.{name}"] for name in _NAMES[entry["kind"]]}

@@ -1,4 +1,7 @@
-"""A ranking of one's own: everyone holds one ranking, drawn around one of K references, and errs now and then."""
+"""Personal rankings: everyone holds one ranking, drawn around one of K references.
+
+Answers follow it, with errors at a small rate.
+"""
 
 from dataclasses import dataclass
 
@@ -14,10 +17,11 @@ from mallowmix.typing import Array
 
 @dataclass(frozen=True, eq=False)
 class RankingsModel:
-    """A user draws a component k with probability π_k and then one ranking, Mallows(σ_k, φ_k), for all answers.
+    """A mixture of Mallows models in which each user holds one ranking for all answers.
 
-    Each answer follows that ranking, but for an error with probability ε. (In `M4` each answer is a fresh
-    draw instead: there people contradict themselves, here they do not.)
+    A user draws a component k with probability π_k, and then a ranking from Mallows(σ_k, φ_k). Each
+    answer follows that ranking, but for an error with probability ε. In `M4` each answer is a new
+    draw instead, so that people contradict themselves more often than here.
 
     Parameters
     ----------

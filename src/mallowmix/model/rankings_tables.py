@@ -1,4 +1,4 @@
-"""What the passes over users need of a `RankingsModel`, laid out once."""
+"""The arrays of a `RankingsModel` that passes over users read."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,27 @@ from mallowmix.typing import Array
 
 
 class RankingsTables(NamedTuple):
-    """σ, orders, log φ, log π − log Z, log π, log of ε + (1 − 2ε) β by pair (Q², K), log((1 − ε)/ε), ε."""
+    """The arrays of a model, in the order in which the kernels take them.
+
+    Attributes
+    ----------
+    sigma : (K, Q) array of int
+        Positions of the items in each reference, 0 is best.
+    orders : (K, Q) array of int
+        The items of each reference, best first.
+    log_phi : (K,) array
+        log φ.
+    log_prior : (K,) array
+        log π − log Z(φ).
+    log_share : (K,) array
+        log π.
+    log_table : (Q², K) array
+        log(ε + (1 − 2ε) β) of each ordered pair.
+    log_odds : float
+        log((1 − ε) / ε).
+    error_rate : float
+        ε.
+    """
 
     sigma: NDArray[np.int32]
     orders: NDArray[np.int64]
@@ -24,7 +44,17 @@ class RankingsTables(NamedTuple):
 
 
 def rankings_tables(model: RankingsModel) -> RankingsTables:
-    """The tables of a model."""
+    """Compute the tables of a model.
+
+    Parameters
+    ----------
+    model : RankingsModel
+        The model.
+
+    Returns
+    -------
+    RankingsTables
+    """
     phi, Q, error = model.phi, model.n_items, model.error_rate
     beta = np.array([beta_matrix(row, p) for row, p in zip(model.sigma, phi, strict=True)])
     log_share = np.log(model.shares)

@@ -1,4 +1,4 @@
-"""A mixture of Gaussian utilities: everyone has utilities of their own, spread around one of K means."""
+"""A mixture of Gaussian utilities: everyone has utilities of their own, around one of K means."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,18 @@ from mallowmix.typing import Array
 
 @dataclass(frozen=True, eq=False)
 class UtilitiesModel:
-    """A user holds component k with probability π_k and has utilities u ~ N(s_k, Σ); answers are logistic in u_i − u_j.
+    """A mixture of Gaussian utilities, with logistic answers.
+
+    A user holds component k with probability π_k and has utilities u ~ N(s_k, Σ); the user prefers
+    i to j with probability 1 / (1 + exp(u_j − u_i)).
 
     Parameters
     ----------
     means : (K, Q) array
         s, the mean utilities of each component.
     covariance : (Q, Q) array
-        Σ, how users differ from the mean of their component; a constant added to all items means nothing.
+        Σ, how users differ from the mean of their component. A constant added to all utilities of
+        a user changes no answer.
     shares : (K,) array
         π, the probabilities of the components.
     items : sequence

@@ -1,13 +1,14 @@
-"""Gibbs sampling of one person's ranking by insertion: take an item out, weigh all positions, put it back.
+"""Gibbs sampling of one person's ranking by insertion.
 
-With the item i above an item j instead of below it, the log probability changes by
+A step takes an item out, weighs all positions, and puts it back at one of them. With the item i
+above an item j instead of below it, the log probability changes by
 
-    ± log φ          (− where the reference has i above j: that agreement is a pair fewer of Kendall's distance)
+    ± log φ          (− where the reference has i above j: Kendall's distance is then one less)
     + λ · net_ij     (λ = log((1 − ε)/ε), net_ij = answers "i over j" less answers "j over i")
 
-so one pass down the ranking weighs all positions. The conditional probability that i is above j, given
-all other items, is the sum of the weights above j: averaged over sweeps it estimates P(i over j) with
-far less noise than counting draws would.
+so one pass down the ranking weighs all positions. The conditional probability that i is above j,
+given all other items, is the sum of the weights above j: averaged over sweeps it estimates
+P(i over j) with far less noise than counting draws would.
 """
 
 import numba as nb
@@ -18,7 +19,7 @@ from mallowmix.numerics.randomness import uniforms
 
 @nb.njit(cache=True, nogil=True)
 def _weigh(item, rest, reference, phi, log_odds, net, weight):
-    """The weight of each position, by products; False where they leave the range of floating point."""
+    """The weight of each position, by products; False where they would over- or underflow."""
     down, up = phi, 1 / phi
     now = 1.0
     weight[0] = now
@@ -50,7 +51,23 @@ def _weigh_by_logarithms(item, rest, reference, phi, log_odds, net, weight):
 
 @nb.njit(cache=True, nogil=True)
 def sweep(order, position, reference, log_phi, log_odds, net, above, key, step, user, draw):
-    """Every item once. `order` and `position` are the ranking, changed in place; P(i above j | the rest) is added to `above`."""
+    """Take out and put back every item once.
+
+    Parameters
+    ----------
+    order, position : (Q,) arrays of int
+        The ranking: items, best first, and each item's position; both are changed in place.
+    reference : (Q,) array of int
+        Positions of the items in the reference, 0 is best.
+    log_phi, log_odds : float
+        log φ and λ.
+    net : (Q, Q) array
+        From `net_answers`.
+    above : (Q, Q) array
+        P(i above j | all other items) is added to it.
+    key, step, user, draw
+        Counters of the random numbers (`numerics.randomness.uniforms`).
+    """
     Q, phi = len(order), np.exp(log_phi)
     weight, rest = np.empty(Q), np.empty(Q - 1, np.int64)
     for item in range(Q):
@@ -124,7 +141,7 @@ def component_weights(order, position, sigma, log_phi, log_prior):
 
 @nb.njit(cache=True, nogil=True)
 def independent_weights(pair, weight, log_share, log_table):
-    """Log π_k + Σ log β_k of the answers, taken as independent: where a chain's component begins."""
+    """Log π_k + Σ log β_k of the answers, taken as independent: for a chain's first component."""
     out = log_share.copy()
     for row in range(len(pair)):
         for k in range(len(out)):

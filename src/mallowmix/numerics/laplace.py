@@ -1,7 +1,7 @@
-"""Laplace's approximation for one person's utilities: a Gaussian prior, answers that are logistic in differences.
+"""Laplace's approximation for one person's utilities: a Gaussian prior and logistic answers.
 
-u = s + d with d ~ N(0, S) on the items that the person compared, and answers "i over j" with probability
-σ(u_i − u_j). With g the gradient and H the negative Hessian of the log-likelihood,
+u = s + d with d ~ N(0, S) on the items that the person compared, and answers "i over j" with
+probability σ(u_i − u_j). With g the gradient and H the negative Hessian of the log-likelihood,
 
     mode        d = S a, where (I + H S) a = H d + g          (Newton; at the mode a = g)
     covariance  S − S W S, where W = (I + H S)⁻¹ H
@@ -19,7 +19,24 @@ TOL = 1e-5
 
 @nb.njit(cache=True, nogil=True)
 def local_items(pair, n_items, number):
-    """A person's items, and their rows as numbers of these items; `number` is (Q,) of −1 and is left so."""
+    """Number the items of one person.
+
+    Parameters
+    ----------
+    pair : (n,) array of int
+        The person's ordered pairs, winner · Q + loser.
+    n_items : int
+        Q.
+    number : (Q,) array of int
+        Work space, −1 everywhere before and after.
+
+    Returns
+    -------
+    items : (q,) array of int
+        The person's items.
+    winner, loser : (n,) arrays of int
+        The rows, as indices into `items`.
+    """
     n = len(pair)
     items, winner, loser = np.empty(2 * n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     q = 0
@@ -62,7 +79,7 @@ def _log_joint(winner, loser, weight, offset, a, d):
 
 @nb.njit(cache=True, nogil=True)
 def _derivatives(winner, loser, weight, offset, d, S, g, H, HS):
-    """g, H and I + H S at d; H S is added up row by row, which is cheaper than a product of matrices."""
+    """g, H and I + H S at d; H S is summed over rows, which is cheaper than a matrix product."""
     g[:], H[:], HS[:] = 0.0, 0.0, 0.0
     q = len(d)
     for row in range(len(winner)):
@@ -85,7 +102,30 @@ def _derivatives(winner, loser, weight, offset, d, S, g, H, HS):
 
 @nb.njit(cache=True, nogil=True)
 def posterior_mode(winner, loser, weight, offset, S, a):
-    """The mode a (d = S a) by Newton's method with halved steps, beginning at a; then g, W and the log evidence."""
+    """Find the posterior mode by Newton's method with halved steps.
+
+    Parameters
+    ----------
+    winner, loser : (n,) arrays of int
+        From `local_items`.
+    weight : (n,) array
+        What each answer counts for.
+    offset : (n,) array
+        s_i − s_j of each answer.
+    S : (q, q) array
+        The prior covariance.
+    a : (q,) array
+        Where to begin.
+
+    Returns
+    -------
+    a, g : (q,) arrays
+        The mode is d = S a; g is the gradient there.
+    W : (q, q) array
+        The posterior covariance is S − S W S.
+    evidence : float
+        The log evidence.
+    """
     q = len(S)
     g, H, HS = np.empty(q), np.empty((q, q)), np.empty((q, q))
     d = S @ a

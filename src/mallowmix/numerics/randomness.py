@@ -92,7 +92,6 @@ class Step(IntEnum):
     PERSONAL_RANKINGS = 152  # chains of users' own rankings, in learning
     RANKING_DRAWS = 153  # and in prediction
     MASKS = 154  # what is hidden of a user to learn the predictor
-    PREDICTOR_USERS = 155  # users who teach the predictor
     MEAN_START = 156  # initial means of utilities
     UTILITY_DRAWS = 157  # draws of a user's utilities
     LEADERBOARD = 158  # draws of the population's utilities

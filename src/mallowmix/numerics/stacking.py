@@ -1,7 +1,8 @@
 """Stacking: the weights of a linear pool of predictors, by their log-loss on held-out answers.
 
-maximise Σ_n ω_n log Σ_j w_j p_nj + Σ_j c_j log w_j over the simplex, by EM: w_j ∝ c_j + Σ_n ω_n r_nj with
-r_nj ∝ w_j p_nj. It is concave, so EM finds the maximum. The pseudo-counts c pull the weights towards c / Σ c.
+The weights maximise Σ_n ω_n log Σ_j w_j p_nj + Σ_j c_j log w_j over the simplex, by EM:
+w_j ∝ c_j + Σ_n ω_n r_nj with r_nj ∝ w_j p_nj. The objective is concave, so EM finds the maximum.
+The pseudo-counts c pull the weights towards c / Σ c.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ TOL = 1e-6
 
 
 def stack_weights(probabilities: Array, counts: Array, prior: Array) -> Array:
-    """(J,) weights of the predictors.
+    """Learn the weights of the predictors.
 
     Parameters
     ----------
@@ -24,6 +25,11 @@ def stack_weights(probabilities: Array, counts: Array, prior: Array) -> Array:
         ω, what each answer counts for.
     prior : (J,) array
         c, pseudo-counts, above 0.
+
+    Returns
+    -------
+    (J,) array
+        The weights.
     """
     w = prior / prior.sum()
     for _ in range(MAX_ITER):
@@ -46,7 +52,26 @@ def stack_weights_by_category(
     towards_equal: float,
     towards_common: float,
 ) -> Array:
-    """(C, J) weights for each category of answers, shrunk to common weights, which are shrunk to equal ones."""
+    """Learn the weights of the predictors for each category of answers.
+
+    They are shrunk towards common weights of all categories, which are shrunk towards equal ones.
+
+    Parameters
+    ----------
+    probabilities, counts
+        As in `stack_weights`.
+    category : (n,) array of int
+        The category of each answer, from 0.
+    n_categories : int
+        C.
+    towards_equal, towards_common : float
+        Pseudo-counts that pull towards equal weights, and towards common weights.
+
+    Returns
+    -------
+    (C, J) array
+        The weights.
+    """
     J = probabilities.shape[1]
     common = stack_weights(probabilities, counts, np.full(J, towards_equal / J))
     own = [
@@ -59,5 +84,20 @@ def stack_weights_by_category(
 
 
 def pooled(probabilities: Array, weights: Array, category: NDArray[np.integer]) -> Array:
-    """(n,) the pool's probability of each answer."""
+    """Pool the predictors' probabilities.
+
+    Parameters
+    ----------
+    probabilities : (n, J) array
+        Of each answer, by each predictor.
+    weights : (C, J) array
+        From `stack_weights_by_category`.
+    category : (n,) array of int
+        The category of each answer.
+
+    Returns
+    -------
+    (n,) array
+        The pool's probability of each answer.
+    """
     return (probabilities * weights[category]).sum(axis=1)

@@ -136,7 +136,7 @@ class LowRank:
         return FittedLowRank(data.items, fits, calibration, settings)
 
     def chosen(self, data: Comparisons, seed: int) -> tuple[int, float, UserCalibration]:
-        """All settings together: the best of the grid, which grows where the best is at its edge."""
+        """Tune all settings jointly, on a grid that grows where its best is at the edge."""
         ranks, penalties = sorted(self.ranks), sorted(self.penalties)
         weights, precisions = sorted(self.likelihood_weights), sorted(self.precision)
         grids: list[list[Any]] = [ranks, penalties, weights, precisions]

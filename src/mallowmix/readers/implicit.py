@@ -14,7 +14,7 @@ from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input
 from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
-from mallowmix.readers.pair_kernels import count_pairs, make_pairs
+from mallowmix.readers.pair_kernels import count_rated_pairs, make_pairs
 from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 
@@ -83,7 +83,7 @@ def _comparisons(
             ".",
         )
     starts = np.searchsorted(number, np.arange(len(lists) + 1))
-    count, _ = count_pairs(starts, chosen, False)
+    count, _ = count_rated_pairs(starts, chosen, False)
     if not count.sum():
         raise DataError(
             "There are no comparisons: nobody clicked one thing and left another beside it."

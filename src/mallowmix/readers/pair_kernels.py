@@ -5,7 +5,7 @@ import numpy as np
 
 
 @nb.njit(cache=True, nogil=True)
-def count_pairs(starts, stars, half):
+def count_rated_pairs(starts, stars, half):
     """Count the rows that each user makes, and all tied pairs."""
     rows, n_ties = np.zeros(len(starts) - 1, np.int64), 0
     for m in range(len(starts) - 1):

@@ -15,7 +15,7 @@ from mallowmix.errors import DataError, OptionError, check_at_least, check_choic
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_numbers
 from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
-from mallowmix.readers.pair_kernels import count_pairs, make_pairs
+from mallowmix.readers.pair_kernels import count_rated_pairs, make_pairs
 from mallowmix.readers.reading import DROP_OR_HALF, PerUser, Reading, ReadOptions, Ties, tie_notes
 from mallowmix.readers.user_column import user_column
 
@@ -180,7 +180,7 @@ def rated_pairs(
     _check_rated_once(people, things, users, items)
     starts = np.searchsorted(people, np.arange(len(users) + 1))
     half = ties == "half"
-    rows, n_ties = count_pairs(starts, stars, half)
+    rows, n_ties = count_rated_pairs(starts, stars, half)
     if not rows.sum():
         raise DataError("There are no comparisons: nobody rated two things differently.")
     if n_ties and ties == "error":

@@ -1,4 +1,8 @@
-"""The members that are tried: each learnt on every fold, judged on its held-out users, and learnt once more on all."""
+"""Candidates for members of the predictor.
+
+A candidate is learnt on the users of each fold and judged by what it predicts of the fold's
+held-out users. If it becomes a member, it is learnt again on all users.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +43,15 @@ SPAM_SHARES = (0.0, 0.05, 0.2, 0.5)
 
 @dataclass(frozen=True)
 class Candidate:
-    """A member's predictions of each fold's hidden comparisons, and how to learn it on all users."""
+    """A member that is tried.
+
+    Attributes
+    ----------
+    probabilities : tuple of (n,) arrays
+        For each fold, the probabilities of its hidden comparisons.
+    finish : callable
+        Learns the member on all users.
+    """
 
     probabilities: tuple[Array, ...]
     finish: Callable[[], Member]
@@ -48,10 +60,32 @@ class Candidate:
 def utilities_candidates(
     folds: Sequence[Fold], everyone: Sequence[Any], K: int, items: Any, seed: int, engine: Engine
 ) -> tuple[list[Candidate], tuple[UtilitiesModel, ...]]:
-    """A mixture of Gaussian utilities, stopped where it predicts best; and each fold's last model.
+    """Learn mixtures of Gaussian utilities, stopped where they predict best.
 
-    Pairs of items that a user has compared before are predicted best late on the path of EM, pairs of new
-    items early: each category of pairs has a candidate of its own where they differ.
+    Pairs of items that a user has compared before are predicted best late on the path of EM, pairs
+    of new items early: each category of pairs has a candidate of its own where they differ.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        Users who learn and users who judge.
+    everyone : sequence of Block
+        All users, for the members that are used.
+    K : int
+        The number of components.
+    items : (Q,) labels
+        The items.
+    seed : int
+        Of the initial means.
+    engine : Engine
+        Where passes over users run.
+
+    Returns
+    -------
+    candidates : list of Candidate
+        From the fewest rounds of EM to the most.
+    models : tuple of UtilitiesModel
+        Each fold's model after the most rounds among the candidates.
     """
     Q, rounds = len(items), _rounds(everyone, K)
 
@@ -113,7 +147,7 @@ def _best_rounds(
 
 
 def _marks(losses: Array) -> set[int]:
-    """Which looks to keep: the one that is best on the mean, if no category loses by it; else each category's best."""
+    """The best look on the mean, and the best look of each category that loses by that one."""
     seen = losses[0] > 0
     overall = int(np.argmin(losses[:, seen].mean(axis=1)))
     own = np.argmin(losses, axis=0)
@@ -148,7 +182,19 @@ def rankings_candidate(
     seed: int,
     engine: Engine,
 ) -> Candidate:
-    """Personal rankings, whose references begin with the orders of the utilities' means."""
+    """Learn the model of personal rankings, beginning with the orders of the utilities' means.
+
+    Parameters
+    ----------
+    folds, everyone, items, seed, engine
+        As in `utilities_candidates`.
+    starts : sequence of UtilitiesModel
+        For each fold, the model whose means give the first reference rankings.
+
+    Returns
+    -------
+    Candidate
+    """
 
     def learnt(blocks: Sequence[Any], start: UtilitiesModel) -> RankingsModel:
         order = np.argsort(-start.means, axis=1, kind="stable")
@@ -165,7 +211,21 @@ def rankings_candidate(
 def mixed_membership_candidate(
     folds: Sequence[Fold], shown: FittedModel, fit_one: Callable[[Any, int], FittedModel]
 ) -> Candidate:
-    """The shown model, with the calibration under which models of the folds predict best."""
+    """Calibrate the fitted components, so that models of the folds predict best.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        Users who learn and users who judge.
+    shown : FittedModel
+        The fitted model, which becomes the member.
+    fit_one : callable
+        ``fit_one(comparisons, number)`` fits the same kind of model to a fold's users.
+
+    Returns
+    -------
+    Candidate
+    """
     models = [fit_one(fold.train, n) for n, fold in enumerate(folds)]
 
     def found(calibration: Calibration) -> tuple[Array, ...]:

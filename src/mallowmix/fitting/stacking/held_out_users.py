@@ -1,4 +1,8 @@
-"""Folds of users whose comparisons are partly hidden: what members and weights of the predictor are judged by."""
+"""Folds of users whose comparisons are partly hidden.
+
+The members of the predictor and their weights are judged by how well they predict the hidden
+comparisons of users from whom they were not learnt.
+"""
 
 from typing import Any, NamedTuple
 
@@ -6,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.splits import mask_rows, split_users
+from mallowmix.data.masks import mask_rows
+from mallowmix.data.splits import split_users
 from mallowmix.engine import Block, Engine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.infer.pair_queries import Queries
@@ -21,9 +26,18 @@ _WANTED_SCORES, _MOST_MASKS = 200, 6  # with fewer users, several masks of each
 
 
 class HeldOut(NamedTuple):
-    """Some users' given comparisons, the hidden ones as queries, and what each of these counts for.
+    """Users whose comparisons are partly hidden.
 
-    A user's hidden comparisons count 1 together, over all masks.
+    Attributes
+    ----------
+    block : Block
+        The given comparisons.
+    queries : Queries
+        The hidden comparisons, each as the pair (winner, loser).
+    category : (n,) array of int
+        How many of a hidden pair's items are in the user's given comparisons: 0, 1 or 2.
+    counts : (n,) array
+        What each hidden comparison counts for; those of a user count 1 together, over all masks.
     """
 
     block: Block
@@ -33,7 +47,7 @@ class HeldOut(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Users who learn, in blocks, and users who judge."""
+    """One split of the users: `train` (and its `blocks`) to learn from, `held_out` to judge by."""
 
     train: Comparisons
     blocks: list[Any]
@@ -43,9 +57,23 @@ class Fold(NamedTuple):
 def teaching_users(
     comparisons: Comparisons | StoredComparisons, engine: Engine, seed: int
 ) -> Comparisons:
-    """The users who teach the predictor, in memory: those with comparisons, or a sample of them.
+    """Take the users from whom the predictor is learnt: those with comparisons, or a sample.
 
     Each user is drawn by their number, so data in memory and on disk give the same users.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or StoredComparisons
+        All users.
+    engine : Engine
+        Where the pass over all users runs.
+    seed : int
+        Of the sample.
+
+    Returns
+    -------
+    Comparisons
+        Of about `MOST_USERS` users at most, in memory.
     """
     share = min(1.0, MOST_USERS / max(comparisons.n_users, 1))
     blocks = sample_blocks(make_blocks(comparisons), share, seed, engine)
@@ -67,7 +95,20 @@ def teaching_users(
 
 
 def make_folds(users: Comparisons, seed: int) -> list[Fold]:
-    """Two folds (three of few users): each learns without a part of the users, which then judges."""
+    """Split the users into two folds, or three where they are few.
+
+    Parameters
+    ----------
+    users : Comparisons
+        From `teaching_users`.
+    seed : int
+        Of the split and of what is hidden.
+
+    Returns
+    -------
+    list of Fold
+        Each leaves out another part of the users to learn from, and is judged by that part.
+    """
     n_folds = 2 if users.n_users >= _MANY_USERS else 3
     own = child_seed(seed, Step.MASKS, 0)
     part = split_users(users.n_users, n_folds, seed=own)
@@ -81,7 +122,19 @@ def make_folds(users: Comparisons, seed: int) -> list[Fold]:
 
 
 def hide(users: Comparisons, seed: int) -> HeldOut:
-    """Part of each user's comparisons hidden, several times over where users are few."""
+    """Hide part of each user's comparisons; where users are few, several times, with other masks.
+
+    Parameters
+    ----------
+    users : Comparisons
+        All comparisons of these users.
+    seed : int
+        Of the masks.
+
+    Returns
+    -------
+    HeldOut
+    """
     n_masks = int(np.clip(_WANTED_SCORES // max(users.n_users, 1), 1, _MOST_MASKS))
     parts = [_masked(users, as_key(child_seed(seed, Step.MASKS, 1 + n))) for n in range(n_masks)]
     return _joined(parts, n_masks)
@@ -135,14 +188,33 @@ def _chained(starts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def mean_loss(held_out: HeldOut, probability: Array) -> float:
-    """The mean over users of their mean log-loss."""
+    """Return the mean over users of their mean log-loss.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+        Users with hidden comparisons.
+    probability : (n,) array
+        The predicted probability of each hidden comparison.
+    """
     total = held_out.counts.sum()
     clipped = np.clip(probability, 1e-4, 1 - 1e-4)
     return float(-(held_out.counts @ np.log(clipped)) / max(total, 1e-300))
 
 
 def category_losses(held_out: HeldOut, probability: Array) -> Array:
-    """(3,) the log-loss of each category of pairs; 0 for one with less than a twentieth of the counts."""
+    """Return the log-loss of each category of pairs.
+
+    Parameters
+    ----------
+    held_out, probability
+        As in `mean_loss`.
+
+    Returns
+    -------
+    (3,) array
+        0 for a category that has less than a twentieth of the counts.
+    """
     log_p = np.log(np.clip(probability, 1e-4, 1 - 1e-4))
     total = np.bincount(held_out.category, held_out.counts, 3)
     sums = np.bincount(held_out.category, -held_out.counts * log_p, 3)

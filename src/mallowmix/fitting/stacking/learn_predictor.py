@@ -1,10 +1,11 @@
 """`learn_predictor`: which models predict these people, and how much weight each deserves.
 
-Three models of how consistent a person is are tried, because people lie between them: a fresh draw from a
-mixture for each answer (M4), utilities of one's own (`UtilitiesModel`), a ranking of one's own
-(`RankingsModel`). Two folds of the users serve everything: each member is learnt on one and predicts
-the hidden comparisons of the other; its settings and the weights of the pool minimise the log-loss per
-comparison, mean over users. A member that adds less than .0005 in every category of pairs is left out.
+Three models of how consistent a person is are tried, because people lie between them: a new draw
+from a mixture for each answer (M4), utilities of one's own (`UtilitiesModel`), a ranking of one's
+own (`RankingsModel`). The same folds of the users serve every choice: each member is learnt on a
+part of the users and predicts the hidden comparisons of the others; its settings and the weights of
+the pool minimise the log-loss per comparison, mean over users. A member that adds less than .0005
+in every category of pairs is left out.
 """
 
 from collections.abc import Callable, Sequence
@@ -68,6 +69,11 @@ def learn_predictor(
         As in `fit`.
     run : Engine
         Where the pass over all users runs.
+
+    Returns
+    -------
+    (Predictor, PredictorTrace) or None
+        The predictor, and its members' scores for the report of the fit.
     """
     if len(comparisons.items) > MOST_ITEMS:
         return None
@@ -151,10 +157,15 @@ def _weights(table: Array, counts: Array, category: Categories) -> Array:
     )
 
 
+<<<<<<< HEAD
 def _as_few_as_will_do(
     table: Array, counts: Array, category: Categories, least_gain: float
 ) -> list[int]:
     """The members that stay: again and again the one that costs least goes, as long as it costs next to nothing."""
+=======
+def _as_few_as_will_do(table: Array, counts: Array, category: Categories) -> list[int]:
+    """The members that stay, when those that add next to nothing are left out one by one."""
+>>>>>>> 7d2c2a9e136582788cf72684c19790d95ccc768f
     kept = list(range(table.shape[1]))
     often = np.bincount(category, counts, N_CATEGORIES) >= counts.sum() / 20
     while len(kept) > 1:
@@ -172,7 +183,7 @@ def _as_few_as_will_do(
 
 
 def _losses(table: Array, counts: Array, category: Categories) -> Array:
-    """(3,) the pool's log-loss in each category, with its weights learnt anew; 0 where there is nothing."""
+    """(3,) the pool's log-loss by category, with weights learnt for this table; 0 if none."""
     log_p = np.log(pooled(table, _weights(table, counts, category), category))
     total = np.bincount(category, counts, N_CATEGORIES)
     sums = np.bincount(category, -counts * log_p, N_CATEGORIES)

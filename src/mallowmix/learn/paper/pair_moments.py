@@ -68,10 +68,11 @@ class ModelMoments:
 
 
 class HalfMoments:
-    """Ê = c · X̃' X̃ᵀ from two halves of all users' comparisons, X̃ and X̃' the row-stochastic counts.
+    """Ê = c · X̃' X̃ᵀ from two halves of all users' comparisons.
 
-    The paper's c is M. Here c = (Σn_m)(Σn'_m) / Σ n_m n'_m, which is M when all users make equally
-    many comparisons and keeps Ê consistent when they do not. A user counts `user_weight` times.
+    X̃ and X̃' are the row-stochastic counts of the halves. The paper's c is M. Here
+    c = (Σn_m)(Σn'_m) / Σ n_m n'_m, which is M when all users make equally many comparisons and
+    keeps Ê consistent when they do not. A user counts `user_weight` times.
 
     Parameters
     ----------

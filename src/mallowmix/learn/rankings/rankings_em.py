@@ -1,7 +1,7 @@
 """Monte-Carlo EM for the model of personal rankings (`model.rankings_model`).
 
-E-step: a few sweeps of each user's chain, which goes on from round to round. M-step, with sums that
-forget older rounds slowly:
+The E-step makes a few sweeps of each user's chain, which goes on from round to round. The M-step
+uses sums over the rounds, in which older rounds count less:
 
     σ_k  the Kemeny ranking of the summed P(i above j)
     φ_k  matches the mean Kendall distance
@@ -25,9 +25,7 @@ from mallowmix.numerics.randomness import as_key
 FIRST_ERROR_RATE = 0.05
 _LEAST_ERROR, _MOST_ERROR = 0.001, 0.45
 _LEAST_PHI, _MOST_PHI = 0.05, 0.999
-_FORGET = (
-    0.7  # of the older rounds' sums in the first half; all rounds of the second half count alike
-)
+_FORGET = 0.7  # what older sums are multiplied by, in the first half of the rounds
 
 
 def fit_personal_rankings(
@@ -39,7 +37,27 @@ def fit_personal_rankings(
     n_sweeps: int = 2,
     seed: int = 0,
 ) -> RankingsModel:
-    """The model of personal rankings that these users suggest, from `start` on."""
+    """Learn the model of personal rankings by Monte-Carlo EM.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        The users.
+    start : RankingsModel
+        Where EM begins; its number of components stays.
+    engine : Engine
+        Where passes over users run.
+    n_rounds : int
+        Rounds of EM.
+    n_sweeps : int
+        Sweeps of each user's chain in a round.
+    seed : int
+        Of the chains.
+
+    Returns
+    -------
+    RankingsModel
+    """
     model, state, total = start, None, None
     for n in range(n_rounds):
         sent = RankingsPass(rankings_tables(model), n, n_sweeps, as_key(seed))

@@ -1,4 +1,7 @@
-"""One pass of Gibbs sampling over the users of the model of personal rankings: the counts that the M-step needs."""
+"""One pass of Gibbs sampling over the users, for the model of personal rankings.
+
+It adds up the counts that the M-step needs.
+"""
 
 from typing import Any, NamedTuple
 
@@ -24,7 +27,19 @@ _STEP = int(Step.PERSONAL_RANKINGS)
 
 
 class RankingsPass(NamedTuple):
-    """The model's tables, the number of the pass, how many sweeps it makes, and the key of its random numbers."""
+    """What a pass is given.
+
+    Attributes
+    ----------
+    tables : RankingsTables
+        Of the model.
+    number : int
+        Of the pass, from 0.
+    n_sweeps : int
+        Sweeps of each user's chain.
+    key : uint64
+        The key of the random numbers (`numerics.randomness.as_key`).
+    """
 
     tables: RankingsTables
     number: int
@@ -33,7 +48,19 @@ class RankingsPass(NamedTuple):
 
 
 class RankingsSums(NamedTuple):
-    """users (K,) of each component, P(i above j) summed over them (K, Q, Q), distances (K,), errors and answers."""
+    """The sums of a pass over users.
+
+    Attributes
+    ----------
+    users : (K,) array
+        The users of each component.
+    above : (K, Q, Q) array
+        The conditional probabilities that i is above j, summed over these users.
+    distances : (K,) array
+        Kendall distances of their rankings to the reference.
+    errors, answers : float
+        Answers against the user's ranking, and all answers.
+    """
 
     users: Array
     above: Array
@@ -48,7 +75,23 @@ def rankings_pass(
     broadcast: RankingsPass,
     state: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
 ) -> tuple[RankingsSums, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """The sums over a block's users; the state is each user's ranking and component."""
+    """Sum over a block's users.
+
+    Parameters
+    ----------
+    block : Block
+        The users.
+    broadcast : RankingsPass
+        The model and the pass.
+    state : tuple of (M, Q) and (M,) arrays of int, or None
+        Each user's ranking (items, best first) and component after the last pass.
+
+    Returns
+    -------
+    sums : RankingsSums
+    state : tuple of arrays
+        After this pass.
+    """
     M, Q = block.n_users, block.n_items
     known = state is not None
     orders, component = state if known else (np.zeros((M, Q), np.int64), np.zeros(M, np.int64))

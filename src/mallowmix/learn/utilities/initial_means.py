@@ -1,4 +1,4 @@
-"""Where the means of the mixture of utilities begin: clusters of users by whom they let win.
+"""Initial means of the mixture of Gaussian utilities: clusters of users by the items they prefer.
 
 Each user is the vector of net wins of the items, divided by the square root of how often each was
 compared; k-means finds K clusters; each cluster's Bradley–Terry scores, halfway to those of all
@@ -21,7 +21,23 @@ _RIDGE = 1.0  # on the scores: as much as one comparison with the mean item
 
 
 def initial_means(blocks: list[Block], n_items: int, n_components: int, seed: int) -> Array:
-    """(K, Q) means for K components; of one component, the Bradley–Terry scores of all users."""
+    """Find initial means; for one component, the Bradley–Terry scores of all users.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    n_items : int
+        Q.
+    n_components : int
+        K.
+    seed : int
+        Of k-means.
+
+    Returns
+    -------
+    (K, Q) array
+    """
     wins, features = [], []
     for block in blocks:
         user = block.users_of_rows()

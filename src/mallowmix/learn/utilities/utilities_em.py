@@ -1,5 +1,6 @@
-"""EM for the mixture of Gaussian utilities, as a path of models: each round's, so that a caller can stop where it predicts best.
+"""EM for the mixture of Gaussian utilities, as a path of models.
 
+The path has the parameters after each round, so that a caller can stop where they predict best.
 With Laplace's approximation the posterior mean of u − s_k is Σ g and its covariance Σ − Σ W Σ, so
 
     Σ ← Σ + η Σ [mean of g gᵀ − W] Σ       (η = 1 is EM)
@@ -7,9 +8,9 @@ With Laplace's approximation the posterior mean of u − s_k is Σ g and its cov
     π_k ← (R_k + 1) / (Σ R + K)
 
 EM is slow where a user says little, or is very consistent: as long as the likelihood rises, η grows
-(over-relaxation). A constant added to all items means nothing, so Σ is centred; a part ρ of its mean
-variance stays on the diagonal. The number of rounds regularises the rest: with Q² numbers to learn,
-the maximum of the likelihood predicts worse than the way there.
+(over-relaxation). A constant added to all utilities changes no answer, so Σ is centred; a part ρ
+of its mean variance stays on the diagonal. The number of rounds regularises the rest: with Q²
+numbers to learn, the maximum of the likelihood predicts worse than earlier points of the path.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +33,17 @@ _LEAST_SHRINKAGE, _MOST_SHRINKAGE = 0.02, 0.1
 
 
 class UtilitiesRound(NamedTuple):
-    """The parameters after some rounds, and the log-likelihood per user before the last of them."""
+    """A point of the path.
+
+    Attributes
+    ----------
+    parameters : UtilitiesParameters
+        After the round.
+    evidence : float
+        The log-likelihood per user, before the round.
+    n_rounds : int
+        How many rounds led here.
+    """
 
     parameters: UtilitiesParameters
     evidence: float
@@ -40,7 +51,19 @@ class UtilitiesRound(NamedTuple):
 
 
 def first_parameters(means: Array, likelihood_weight: float = 1.0) -> UtilitiesParameters:
-    """Where the path begins: these means, equal shares, independent utilities."""
+    """Make the parameters where EM begins: given means, equal shares, independent utilities.
+
+    Parameters
+    ----------
+    means : (K, Q) array
+        From `initial_means`.
+    likelihood_weight : float
+        What one answer counts for.
+
+    Returns
+    -------
+    UtilitiesParameters
+    """
     K, Q = means.shape
     centre = np.eye(Q) - 1 / Q
     covariance = FIRST_VARIANCE * centre + 1e-9 * np.eye(Q)
@@ -61,7 +84,28 @@ def utilities_path(
     shrinkage: float | None = None,
     speed_up: bool = True,
 ) -> Iterator[UtilitiesRound]:
-    """The parameters after each round of EM, from `start` on."""
+    """Run EM round by round.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        The users.
+    start : UtilitiesParameters
+        Where EM begins.
+    engine : Engine
+        Where passes over users run.
+    max_rounds : int
+        How many rounds.
+    shrinkage : float
+        ρ; by the number of users (`shrinkage_of`) unless given.
+    speed_up : bool
+        Whether steps grow while the likelihood rises; False is plain EM.
+
+    Yields
+    ------
+    UtilitiesRound
+        After each round.
+    """
     now, state, eta, before = start, None, 1.0, -np.inf
     for n in range(1, max_rounds + 1):
         total, state = engine.reduce(utilities_pass, blocks, now, state)
@@ -93,6 +137,6 @@ def _next(
 
 
 def _positive(matrix: Array) -> Array:
-    """The nearest covariance: a step longer than EM's can leave them."""
+    """The nearest positive semi-definite matrix: a step longer than EM's can leave this set."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.maximum(values, 0.0)) @ vectors.T

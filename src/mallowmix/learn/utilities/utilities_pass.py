@@ -1,6 +1,7 @@
-"""One pass over the users for the mixture of Gaussian utilities: what the M-step needs, as sums over users.
+"""One pass over the users for the mixture of Gaussian utilities: the sums that the M-step needs.
 
-With responsibilities r_mk, gradients g_mk and W_mk of each user's Laplace approximation (`numerics.laplace`):
+With responsibilities r_mk, gradients g_mk and W_mk of each user's Laplace approximation
+(`numerics.laplace`):
 
     R_k = Σ_m r_mk,   ḡ_k = Σ_m r_mk g_mk,   W̄_k = Σ_m r_mk W_mk,   G = Σ_mk r_mk (g gᵀ − W)
 """
@@ -19,7 +20,19 @@ _LEAST_RESPONSIBILITY = 1e-6  # below it a component's share of a user is not ad
 
 
 class UtilitiesParameters(NamedTuple):
-    """s (K, Q), Σ (Q, Q), log π (K,), and what one answer counts for."""
+    """The parameters of the mixture, while it is learnt.
+
+    Attributes
+    ----------
+    means : (K, Q) array
+        s.
+    covariance : (Q, Q) array
+        Σ.
+    log_shares : (K,) array
+        log π.
+    likelihood_weight : float
+        What one answer counts for.
+    """
 
     means: Array
     covariance: Array
@@ -28,7 +41,21 @@ class UtilitiesParameters(NamedTuple):
 
 
 class UtilitiesSums(NamedTuple):
-    """The sums of a pass; `evidence` is the log-likelihood of all answers, `n_users` the users' total weight."""
+    """The sums of a pass over users.
+
+    Attributes
+    ----------
+    moments : (Q, Q) array
+        G.
+    gradients : (K, Q) array
+        ḡ.
+    responsibilities : (K,) array
+        R.
+    n_users : float
+        The total weight of the users.
+    evidence : float
+        The log-likelihood of all answers.
+    """
 
     moments: Array
     gradients: Array
@@ -41,7 +68,23 @@ class UtilitiesSums(NamedTuple):
 def utilities_pass(
     block: Block, broadcast: UtilitiesParameters, state: NDArray[np.float64] | None
 ) -> tuple[UtilitiesSums, NDArray[np.float64]]:
-    """The sums over a block's users; the state keeps each user's modes, where the next pass begins."""
+    """Sum over a block's users.
+
+    Parameters
+    ----------
+    block : Block
+        The users.
+    broadcast : UtilitiesParameters
+        The parameters.
+    state : (K, n) array or None
+        Each user's posterior modes after the last pass, where Newton's method begins.
+
+    Returns
+    -------
+    sums : UtilitiesSums
+    state : (K, n) array
+        The modes after this pass.
+    """
     K = len(broadcast.log_shares)
     size = 2 * int(block.starts[-1] - block.starts[0])  # no user has more items than that
     modes = np.zeros((K, size)) if state is None else state
