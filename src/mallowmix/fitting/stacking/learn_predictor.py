@@ -157,15 +157,10 @@ def _weights(table: Array, counts: Array, category: Categories) -> Array:
     )
 
 
-<<<<<<< HEAD
 def _as_few_as_will_do(
     table: Array, counts: Array, category: Categories, least_gain: float
 ) -> list[int]:
-    """The members that stay: again and again the one that costs least goes, as long as it costs next to nothing."""
-=======
-def _as_few_as_will_do(table: Array, counts: Array, category: Categories) -> list[int]:
     """The members that stay, when those that add next to nothing are left out one by one."""
->>>>>>> 7d2c2a9e136582788cf72684c19790d95ccc768f
     kept = list(range(table.shape[1]))
     often = np.bincount(category, counts, N_CATEGORIES) >= counts.sum() / 20
     while len(kept) > 1:
