@@ -130,6 +130,7 @@ def test_training_ends_at_its_cap_and_says_so():
     assert trained.capped and len(trained.held_out) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(peers.PEERS))
 def test_each_peer_learns_an_easy_population(name):
     """Two opposite rankings of six items, φ = .1, 300 people who follow one of them: any topic
@@ -193,6 +194,7 @@ def results(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_speed_has_a_row_for_every_method(results):
     run = load("speed", results)["runs"][0]
     assert [row["method"] for row in run["rows"]] == [
@@ -260,6 +262,7 @@ def test_the_foldin_table_by_hand():
     assert lines[-2:] == ["| `map` | 4 | ≤ 3: not met |", "| `mean` | 0.5 | ≤ 3: met |"]
 
 
+@pytest.mark.slow
 def test_a_point_of_growth_runs_in_a_process_of_its_own(tmp_path):
     growth.store(draw(TINY, 20), TINY, tmp_path)
     row = growth._in_a_process(tmp_path, "none", 1)
@@ -275,6 +278,7 @@ def test_people_come_back_from_disk_as_they_were(tmp_path):
         np.testing.assert_array_equal(getattr(again, name), getattr(comparisons, name))
 
 
+@pytest.mark.slow
 def test_peak_memory_is_seen_after_it_is_gone():
     """100 MB held for a moment raise the peak by as much, and not what is held afterwards."""
     code = (

@@ -70,6 +70,7 @@ def test_beta_is_that_of_the_scores():
         replace(model, scores=np.full((2, 8), np.nan))
 
 
+@pytest.mark.slow
 def test_planted_scores_are_found_and_predict_better_than_mallows_components():
     """One population: scores within .35 (the variational step sharpens them), and new people
     predicted better by .002 or more.

@@ -62,6 +62,7 @@ def test_people_who_hold_one_component_alone():
     assert found.report.calibration.loss_before - found.report.calibration.loss_after > 0.01
 
 
+@pytest.mark.slow
 def test_coin_flips_are_found_when_asked_for():
     random = np.random.default_rng(0)
     flip = random.random(len(NEW.user)) < 0.2  # each of these answers is a coin flip
@@ -73,6 +74,7 @@ def test_coin_flips_are_found_when_asked_for():
     assert mm.calibrate(sharp, noisy).calibration.spam_share == 0
 
 
+@pytest.mark.slow
 def test_the_data_it_was_learnt_from_is_not_the_judge():
     """Judged on its own people a model of too many components looks better than on others: by .04
     to .09 in three populations.
@@ -89,6 +91,7 @@ def test_the_data_it_was_learnt_from_is_not_the_judge():
     assert honest.report.calibration.n_users <= 60
 
 
+@pytest.mark.slow
 def test_the_same_bytes_on_any_number_of_threads_and_in_any_order():
     one, three = (dumps(mm.calibrate(TRUTH, NEW, n_jobs=n_jobs)) for n_jobs in (1, 3))
     table = NEW.to_arrow()
@@ -131,6 +134,7 @@ def test_words_where_nothing_is_gained():
     assert "counts for 0.5" in in_words(halved)
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch):
     import pyarrow.parquet as pq
 
@@ -156,6 +160,7 @@ def test_the_command(tmp_path, monkeypatch):
     assert "--split is 'films'; it must be one of" in wrong
 
 
+@pytest.mark.slow
 def test_fit_can_do_it_all_at_once(tmp_path, monkeypatch):
     import pyarrow.parquet as pq
 

@@ -76,6 +76,7 @@ ROW = st.tuples(
 ).filter(lambda row: row[1] != row[2])
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=14))
 def test_every_number_against_a_slow_twin(rows):
@@ -245,6 +246,7 @@ def test_position_bias_is_found_and_not_blamed_on_the_items(unfair):
     assert not any("side more often" in warning for warning in fair.warnings)
 
 
+@pytest.mark.slow
 def test_the_interval_of_position_bias_holds_the_truth():
     """95 % of 60 small samples: at most 8 misses but once in 500."""
     truth = 1 / (1 + np.exp(-0.3))

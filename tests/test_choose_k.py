@@ -35,6 +35,7 @@ def coins(Q: int, M: int, N: int, seed: int = 0) -> Comparisons:
 # ---- planted and noise ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("K", "Q", "M", "N"), [(2, 12, 200, 40), (3, 20, 300, 60), (5, 30, 500, 80)]
 )
@@ -51,6 +52,7 @@ def test_planted_numbers_are_found(K, Q, M, N):
     assert choice.table[2].difference <= 2 * choice.table[2].difference_error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("Q", "M", "N"), [(12, 200, 40), (6, 40, 10)])
 def test_coin_answers_cannot_be_told(Q, M, N):
     """A false alarm needs a held-out gain of two standard errors (1 in 44) and agreement of three
@@ -63,6 +65,7 @@ def test_coin_answers_cannot_be_told(Q, M, N):
     )
 
 
+@pytest.mark.slow
 def test_opposite_tastes_are_two_although_one_ranking_is_no_better_than_a_coin():
     model = mm.M4(
         [range(12), range(12)[::-1]], [0.3, 0.3], [0.1, 0.1], [f"i{i:02d}" for i in range(12)]
@@ -72,6 +75,7 @@ def test_opposite_tastes_are_two_although_one_ranking_is_no_better_than_a_coin()
     assert choice.k == 2 and [row.k for row in choice.table] == [2, 3]
 
 
+@pytest.mark.slow
 def test_few_people_and_little_said():
     votes = planted(12, 2, 0.3, 0.1).sample(7, 50, seed=0).comparisons
     assert (
@@ -82,6 +86,7 @@ def test_few_people_and_little_said():
     assert mm.choose_k(few, range(1, 4)).reason.startswith("cannot tell: ")
 
 
+@pytest.mark.slow
 def test_three_items_have_room_for_four_tastes_at_most():
     votes = planted(3, 1, 0.3).sample(40, 10, seed=0).comparisons
     assert [row.k for row in mm.choose_k(votes, range(1, 9)).table] == [1, 2, 3, 4]
@@ -191,6 +196,7 @@ def test_people_without_weight_do_not_count():
     assert counted_users(replace(votes, user_weight=np.array([1.0, 0, 1, 0, 1]))).n_users == 3
 
 
+@pytest.mark.slow
 def test_the_same_for_any_threads_and_any_order_of_rows():
     votes = planted(8, 2, 0.3, 0.1).sample(60, 20, seed=2).comparisons
     table = votes.to_arrow().to_pylist()
@@ -233,6 +239,7 @@ def votes(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_table_a_picture_and_json(votes, tmp_path):
     import csv
     import json

@@ -66,6 +66,7 @@ def here(tmp_path, monkeypatch):
 # ---- the start ----
 
 
+@pytest.mark.slow
 def test_help_needs_no_numpy_and_answers_at_once():
     script = (
         "import sys, mallowmix.cli; "
@@ -122,6 +123,7 @@ def test_the_reference_page_is_what_the_app_says():
 # ---- simulate ----
 
 
+@pytest.mark.slow
 def test_simulate_writes_what_the_true_model_draws(folder):
     truth, votes = mm.load(folder / "truth.m4"), mm.read_comparisons(folder / "votes.parquet")
     drawn = truth.sample(300, 40, seed=1)
@@ -227,12 +229,14 @@ def test_simulate_notes_items_that_were_never_drawn(here):
 # ---- fit ----
 
 
+@pytest.mark.slow
 def test_fit_writes_the_model_of_the_library(folder):
     votes = mm.read_comparisons(folder / "votes.parquet")
     model = mm.fit(votes, 2, method=ProjectionsOptions(zeta="auto", min_count=0.2), seed=0)
     assert (folder / "model.m4").read_bytes() == dumps(model)
 
 
+@pytest.mark.slow
 def test_fit_gives_the_same_bytes_on_one_thread_and_on_two(folder, here):
     for n_jobs in (1, 2):
         run("fit", folder / "votes.parquet", *FIT, "--n-jobs", n_jobs, "-o", f"{n_jobs}.m4", "-q")
@@ -241,6 +245,7 @@ def test_fit_gives_the_same_bytes_on_one_thread_and_on_two(folder, here):
     )
 
 
+@pytest.mark.slow
 def test_fit_names_its_output_after_the_input_and_tells(folder, here):
     said, _ = run("fit", folder / "votes.parquet", *FIT)
     assert "Wrote votes.m4. See it again with: mallowmix show votes.m4" in said
@@ -261,6 +266,7 @@ def test_names_of_models(name, here):
     assert default_name(Path("somewhere", name) if name != "votes" else Path(name)) == "votes.m4"
 
 
+@pytest.mark.slow
 def test_fit_takes_its_default_method_and_other_columns(folder, here):
     table = pq.read_table(folder / "votes.parquet").rename_columns(
         ["judge", "better", "worse", "times"]
@@ -271,6 +277,7 @@ def test_fit_takes_its_default_method_and_other_columns(folder, here):
     assert dumps(mm.load("a.m4")) == dumps(mm.fit(mm.read_comparisons(folder / "votes.parquet"), 2))
 
 
+@pytest.mark.slow
 def test_auto_finds_the_number_of_components_and_says_why(folder, here):
     told, _ = run("fit", folder / "votes.parquet", "-k", "auto", "-o", "auto.m4")
     assert mm.load("auto.m4").n_components == 2
@@ -279,6 +286,7 @@ def test_auto_finds_the_number_of_components_and_says_why(folder, here):
     )
 
 
+@pytest.mark.slow
 def test_fit_leaves_out_rows_and_weights_on_demand(here):
     votes = (
         mm.M4.from_orders(["abcd"], 0.2).sample(40, 30, seed=2).comparisons.to_arrow().to_pylist()
@@ -305,6 +313,7 @@ def test_fit_leaves_out_rows_and_weights_on_demand(here):
     assert mm.load("v.m4").report.n_comparisons == len(rows)
 
 
+@pytest.mark.slow
 def test_fit_passes_every_option_on(folder, here):
     options = (
         "--zeta",
@@ -338,6 +347,7 @@ def test_fit_passes_every_option_on(folder, here):
     assert (report.method, report.seed) == ("projections", 7)
 
 
+@pytest.mark.slow
 def test_fit_can_be_quiet_or_speak_json(folder, here):
     assert run("fit", folder / "votes.parquet", *FIT, "-o", "a.m4", "--quiet") == ("", "")
     said, _ = run("fit", folder / "votes.parquet", *FIT, "-o", "a.m4", "--json")

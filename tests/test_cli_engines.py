@@ -24,6 +24,7 @@ def votes(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -41,6 +42,7 @@ def test_the_same_file_from_every_place(votes, words):
     assert sorted(file.name for file in votes.iterdir()) == ["expected.m4", "model.m4", "votes"]
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_named_is_kept_and_used_again(votes):
     for _ in range(2):
         run(
@@ -58,6 +60,7 @@ def test_a_folder_that_was_named_is_kept_and_used_again(votes):
     )
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is(votes):
     store_comparisons("votes", "votes.blocks")
     run("fit", "votes", "-k", 2, "--memory", "300MB", "--refine", "none", "-o", "model.m4", "-q")
@@ -68,6 +71,7 @@ def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is
     assert not (votes / "votes.blocks").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -100,12 +104,14 @@ def test_what_does_not_go_together_is_one_sentence(votes, words, message):
     assert message in " ".join(said.split()) and not (votes / "model.m4").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="there is a card")
 def test_no_card(votes):
     _, said = run("fit", "votes", "-k", 2, "--engine", "gpu", code=2)
     assert said.startswith("Error: The engine gpu ") and len(said.strip().splitlines()) <= 2
 
 
+@pytest.mark.slow
 def test_weights_and_held_out_likelihood_from_disk(votes):
     run("weights", "expected.m4", "votes", "-o", "memory.csv")
     run("weights", "expected.m4", "votes", "-o", "disk.csv", "--memory", "300MB")

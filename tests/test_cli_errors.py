@@ -165,6 +165,7 @@ WRONG_OPTIONS = [  # a command, the option that is wrong by the library's name, 
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "option", "value"), WRONG_OPTIONS, ids=[command for command, *_ in WRONG_OPTIONS]
 )
@@ -327,6 +328,7 @@ def read_until(terminal, words, patience=60):
     return text
 
 
+@pytest.mark.slow
 def test_ctrl_c_during_a_fit_on_a_terminal():
     """The bar shows the time left; Ctrl-C leaves the old model, no other file, and the exit code
     130.
@@ -370,6 +372,7 @@ def test_ctrl_c_during_a_fit_on_a_terminal():
     assert Path("m.m4").read_text() == "before" and sorted(Path().iterdir()) == before
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_error():
     mm.save(mm.M4.from_orders([[f"{i:04d}" for i in range(2_000)]] * 5, 0.1), "long.m4")
     process = subprocess.Popen(

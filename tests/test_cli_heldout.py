@@ -28,6 +28,7 @@ def files(tmp_path_factory):
     return folder / "model.m4", folder / "votes.csv"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "method", "options"),
     [

@@ -55,6 +55,7 @@ READS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [*READS, "diagnose", "compare-groups", "convert"])
 def test_every_command_that_reads_votes_has_the_same_options(command):
     """Its own help shows them all, in a panel of their own."""
@@ -84,6 +85,7 @@ def test_recognised_forms_are_said_and_named_ones_are_not():
     )
 
 
+@pytest.mark.slow
 def test_every_source_is_the_same_model():
     run("fit", "plain.csv", "-k", "1", "-o", "plain.m4")
     expected = dumps(mm.load("plain.m4"))
@@ -193,6 +195,7 @@ def test_check_tells_position_bias():
 # ---- convert ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form",
     ["comparisons", "battles", "ratings", "rankings", "best-worst", "bayesmallows", "implicit"],

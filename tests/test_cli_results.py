@@ -235,6 +235,7 @@ def test_separability_keeps_the_order_and_agrees_with_the_library():
 # ---- demo ----
 
 
+@pytest.mark.slow
 def test_demo_shows_the_planted_beside_the_found():
     started = time.perf_counter()
     said, _ = run("demo", "--output", "kept/dishes")
@@ -258,6 +259,7 @@ def test_demo_shows_the_planted_beside_the_found():
     assert mm.load("kept/dishes/model.m4").n_components == 3
 
 
+@pytest.mark.slow
 def test_compare_hands_rankings_to_systems_for_rankings(tmp_path):
     """A table of rankings stays one: a system that learns from rankings alone has a result, beside
     one for comparisons.

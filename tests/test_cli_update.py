@@ -42,6 +42,7 @@ def test_update_replaces_the_model_unless_told_otherwise():
     assert Path("model.m4").read_bytes() == expected
 
 
+@pytest.mark.slow
 def test_update_names_the_new_items():
     votes = mm.M4.from_orders(["abcdefghijklmnop"], 0.1).sample(100, 80, seed=1).comparisons
     pq.write_table(votes.to_arrow(), "more.parquet")

@@ -97,6 +97,7 @@ def test_where_items_cannot_be_held_out_a_note_says_so():
         make_task(two.take_users([0, 1]), "people", 0.5, 0)
 
 
+@pytest.mark.slow
 def test_ratings_are_dealt_before_comparisons_are_made(ratings):
     table = rating_table(ratings)
     task = make_task(table, "people", 0.5, 1)
@@ -185,6 +186,7 @@ def test_a_system_that_fails_is_a_row_with_its_reason(votes, monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_ratings_bring_systems_for_ratings_and_their_error(ratings):
     found = mm.compare(ratings, 2, systems=["m4-one", "bias", "coin"])
     rows = {row.system: row for row in found.table}

@@ -60,6 +60,7 @@ def quadrature(model, known: list[tuple[int, int]], wanted: list[tuple[int, int]
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [0.0, 0.3, 0.7])
 def test_two_components_agree_with_quadrature(given):
     """Collapsed inference is off by .005 on a dozen people, by less than .002 on 200; the plain

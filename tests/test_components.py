@@ -175,6 +175,7 @@ def test_wrong_matrices_and_options_say_so():
         components_from_topics(np.ones((4, 1)), dispersion="mean")
 
 
+@pytest.mark.slow
 def test_lemma_1_topics_of_scikit_learns_lda_become_mallows_components(capsys):
     """The example of the documentation: planted K = 2, found by LDA on people × words."""
     error = runpy.run_path(str(EXAMPLES / "lda_to_mallows.py"))["main"]()

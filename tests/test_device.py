@@ -154,6 +154,7 @@ def test_without_a_card_one_sentence():
         fit(tiny_population(1), 2, engine="gpu", predictor=False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler")
 @pytest.mark.parametrize(("arch", "lanes", "fold_lanes"), [("sm_80", 10, 1), ("sm_90", 8, 32)])
 def test_the_kernels_compile(tmp_path, arch, lanes, fold_lanes):
@@ -189,6 +190,7 @@ def test_the_benchmarks_columns_are_ours():
     assert all(np.array_equal(found[k], insertion_search(wins[k], order[k])) for k in range(4))
 
 
+@pytest.mark.slow
 def test_the_benchmark_runs_with_numpy_and_finds_what_was_planted(tmp_path):
     found = gpu.main(["--small", "-o", str(tmp_path), "--comparisons", "60000"])
     assert (tmp_path / "gpu.json").exists() and not any(

@@ -170,6 +170,7 @@ def test_answers_come_from_the_model():
             )
 
 
+@pytest.mark.slow
 def test_more_people_have_less_error():
     few, many = (MODEL.sample(M, 20, seed=1).comparisons for M in (30, 300))
     small, large = (expected_error(MODEL, votes, 2).kendall for votes in (few, many))
@@ -305,6 +306,7 @@ def test_the_bias_is_found_where_what_was_seen_first_is_taken_off(monkeypatch, p
     assert np.allclose(drawn_at[3:] - smooth.eta, part * np.array([0.2, 0.2, -0.1, -0.1]))
 
 
+@pytest.mark.slow
 def test_the_spread_of_phi_is_as_said_where_rankings_are_sure(monkeypatch):
     """At φ = .3 with 200 people 36 errors spread as the information says: by chance beyond 1.25 of
     it in one run of 130 or so.

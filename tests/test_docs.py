@@ -143,6 +143,7 @@ def test_a_failing_command_and_an_unknown_one_are_noticed(tmp_path):
         check_command("rm -r x", "here", tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=title)
 def test_every_block_runs(page, tmp_path, monkeypatch):
     """One folder and one namespace a page, its blocks in the order of reading: what one block

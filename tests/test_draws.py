@@ -121,6 +121,7 @@ def test_three_components_against_a_grid(calibration):
             np.testing.assert_allclose(ends, [0.05, 0.95], atol=0.04)
 
 
+@pytest.mark.slow
 def test_many_components_against_importance_sampling():
     """K = 6 with small α, where chains could stick: means beside 400,000 weighted draws from the
     prior.

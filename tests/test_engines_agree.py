@@ -72,6 +72,7 @@ def expected(votes, tmp_path_factory):
         return fitted(votes, tmp_path_factory.mktemp("expected"), n_jobs=1)
 
 
+@pytest.mark.slow
 def test_threads_and_disk_give_the_same_bytes(votes, stored, expected, tmp_path):
     assert fitted(votes, tmp_path, n_jobs=2) == expected
     assert fitted(stored, tmp_path) == expected
@@ -103,6 +104,7 @@ mm.fit(StoredComparisons(sys.argv[1]), 2, seed=3, progress=report)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(stored, expected, tmp_path, monkeypatch):
     """Killed in the pass over everybody: the count of pairs before it was finished, and is not done
     again.
@@ -260,6 +262,7 @@ def cluster(tmp_path_factory):
         process.wait()
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_bytes_and_a_killed_worker_changes_nothing(
     cluster, stored, expected, tmp_path
 ):
@@ -306,10 +309,13 @@ from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.learn.spectral import user_sample as sample
 sample.ENOUGH = 4000
 warnings.simplefilter("ignore")
-mm.save(mm.fit(StoredComparisons(sys.argv[1]), 2, seed=3, engine="dask", n_jobs=1), sys.argv[2])
+data = StoredComparisons(sys.argv[1])
+model = mm.fit(data, 2, seed=3, engine="dask", n_jobs=1, predictor=False)
+mm.save(model, sys.argv[2])
 """
 
 
+@pytest.mark.slow
 def test_a_plain_script_without_a_guard_starts_its_own_cluster(stored, expected, tmp_path):
     pytest.importorskip("distributed")
     (tmp_path / "script.py").write_text(SCRIPT)

@@ -23,6 +23,7 @@ EXPECTED_FAILURES: dict[str, str] = {
 }
 
 
+@pytest.mark.slow
 @quiet
 @parametrize_with_checks(
     [mm.MixedMallows(predictor=False)], expected_failed_checks=lambda _: EXPECTED_FAILURES
@@ -44,6 +45,7 @@ def as_matrix(comparisons):
     ).tocsr()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["spectral", "projections"])
 @quiet
 def test_the_class_equals_the_functions(population, method):
@@ -58,6 +60,7 @@ def test_the_class_equals_the_functions(population, method):
     np.testing.assert_array_equal(estimator.components_, model.beta().reshape(3, -1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.csr_array.toarray])
 @quiet
 def test_probabilities_are_those_of_predict(population, form):
@@ -79,6 +82,7 @@ def test_probabilities_are_those_of_predict(population, form):
     np.testing.assert_allclose(square + square.transpose(0, 2, 1), 1)
 
 
+@pytest.mark.slow
 @quiet
 def test_random_state_is_a_seed_or_scikit_learns_own(population):
     votes = population.comparisons
@@ -90,6 +94,7 @@ def test_random_state_is_a_seed_or_scikit_learns_own(population):
     assert fits[1] == fits[2] != fits[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.csr_array.toarray])
 @quiet
 def test_a_matrix_of_counts_equals_the_comparisons(population, form):
@@ -104,6 +109,7 @@ def test_a_matrix_of_counts_equals_the_comparisons(population, form):
     )
 
 
+@pytest.mark.slow
 @quiet
 def test_pairs_name_the_columns_of_a_narrow_matrix(population):
     X = as_matrix(population.comparisons)
@@ -142,6 +148,7 @@ def test_wrong_pairs_and_empty_matrices_are_named():
         mm.MixedMallows(2, predictor=False).fit(np.zeros((10, 4)))
 
 
+@pytest.mark.slow
 @quiet
 def test_it_works_in_a_pipeline_and_clones(population):
     X = as_matrix(population.comparisons)

@@ -23,6 +23,7 @@ def person(model, n, seed):
     return votes, np.ascontiguousarray(model.beta()[:, votes.winner, votes.loser].T)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("phi", "alpha"), [(0.2, 0.2), (0.5, 1.0), (0.8, 0.1)])
 def test_beside_all_assignments(phi, alpha):
     """Three components, seven comparisons, 15 people; one comparison alone is exact: Σ_k β_k α_k /
@@ -59,6 +60,7 @@ def test_beside_the_integral():
     assert np.abs(gaps).max() < 0.6 and abs(np.mean(gaps)) < 0.12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0.2, 0.5, 1.5])
 def test_powers_beside_weighted_draws(power):
     """Five components, 15 comparisons: the mean likelihood of 100,000 draws from the prior."""
@@ -72,6 +74,7 @@ def test_powers_beside_weighted_draws(power):
     assert np.abs(gaps).max() < 0.5 and abs(np.mean(gaps)) < 0.2
 
 
+@pytest.mark.slow
 def test_what_must_hold_exactly():
     model = random_model(4, 0.3, 0.5)
     votes, b = person(model, 20, 1)

@@ -35,6 +35,7 @@ def flat(model):
 # ---- Dirichlet ----
 
 
+@pytest.mark.slow
 def test_sweeps_draw_the_components_of_tokens_from_their_posterior():
     """Mean tokens over 5000 cycles of one person against all 2⁵ assignments; s.d. of the mean near
     .02, so .12 is 6 of them.
@@ -72,6 +73,7 @@ def test_moments_are_those_of_dirichlets():
     np.testing.assert_allclose(prior._moments(counts, alpha, weight), expected)
 
 
+@pytest.mark.slow
 def test_a_planted_dirichlet_is_found():
     """1000 people: log α has a standard error near .07; a miss by .35 has a chance below 10⁻⁵."""
     truth = planted(12, 3, alpha=[0.2, 0.4, 0.8], seed=3)
@@ -81,6 +83,7 @@ def test_a_planted_dirichlet_is_found():
     assert fitted.calibration == Calibration()
 
 
+@pytest.mark.slow
 def test_the_fixed_point_maximises_the_likelihood_of_counts():
     random = np.random.default_rng(0)
     counts = np.array(
@@ -104,6 +107,7 @@ def test_the_fixed_point_maximises_the_likelihood_of_counts():
     np.testing.assert_allclose(alpha, np.exp(minimize(loss, np.zeros(3)).x), rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_evidence_and_scale():
     """Every row twice with e = ½ says what each row once says, but in half tokens; α is then nearly
     the same.
@@ -120,6 +124,7 @@ def test_evidence_and_scale():
     np.testing.assert_allclose(found.alpha, fit_prior(truth, votes).alpha, rtol=0.5)
 
 
+@pytest.mark.slow
 def test_members_get_priors_of_their_own():
     truth = planted(8, 2, alpha=[0.2, 0.6], seed=6)
     votes = truth.sample(200, 20, seed=2).comparisons
@@ -172,6 +177,7 @@ def both_parts():
     return model, model.sample(6, 8, seed=3).comparisons
 
 
+@pytest.mark.slow
 def test_the_likelihood_with_two_parts_matches_quadrature():
     """4000 draws a person; effective sizes near 1000, so a person's log p is off by .03 at most."""
     model, votes = both_parts()
@@ -208,6 +214,7 @@ def test_the_gradient_is_that_of_the_likelihood():
         np.testing.assert_allclose(gradient, slope, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vertex", [0.0, 0.5, 1.0])
 def test_a_planted_share_of_vertices_is_found(vertex):
     """500 people, half of whom hold one component: the share's standard error is near .03 (five of
@@ -237,6 +244,7 @@ def test_the_lattice_has_every_point_once():
     assert lattice(1, 3).tolist() == [[1.0]]
 
 
+@pytest.mark.slow
 def test_the_discrete_prior_is_the_most_likely_one():
     """Against a general optimiser on the same eleven points, and its gap is a bound on what is
     lost.
@@ -267,6 +275,7 @@ def test_the_discrete_prior_is_the_most_likely_one():
     np.testing.assert_allclose(fitted.weights(truth, votes), expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_many_components_take_points_from_people():
     truth = planted(8, 6, alpha=0.3, seed=9)
     votes = truth.sample(100, 20, seed=1).comparisons
@@ -286,6 +295,7 @@ def test_who_is_unknown_gets_the_mean():
 # ---- all kinds ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_and_the_order_of_rows_change_nothing(kind):
     model = planted(4, 2, seed=1)

@@ -233,6 +233,7 @@ def test_every_form_is_the_same_model(tmp_path):
         ), form
 
 
+@pytest.mark.slow
 def test_postgres_is_the_same_comparisons(postgres_url):
     psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(postgres_url) as connection:

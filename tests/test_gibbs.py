@@ -67,6 +67,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "alpha"), CASES)
 def test_the_chain_draws_from_the_exact_posterior(words, alpha):
     """χ² over all assignments, 20,000 chains after 60 sweeps. Fails by chance with rate 1e-4."""
@@ -135,6 +136,7 @@ def test_the_first_sweep_draws_from_the_given_weights():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "alpha"), [*CASES[:2], ((), np.array([0.3, 2.0]))])
 def test_weights_are_drawn_from_their_posterior(words, alpha):
     """θ₁ given the words is a mixture of Betas over the assignments; without words it is the prior.

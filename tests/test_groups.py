@@ -26,6 +26,7 @@ def people(M=80, seed=1, per_user=15, theta=None):
     ).comparisons
 
 
+@pytest.mark.slow
 def test_false_alarms_come_at_the_stated_rate():
     """Groups that mean nothing, of unequal sizes, one of them three times as active: p ≤ .1 in
     about 6 of 60.
@@ -48,6 +49,7 @@ def test_false_alarms_come_at_the_stated_rate():
     assert binom.ppf(0.001, 60, 0.1) <= alarms <= binom.ppf(0.999, 60, 0.1)
 
 
+@pytest.mark.slow
 def test_a_real_difference_is_found_and_a_meaningless_one_is_not():
     theta = np.repeat([[0.8, 0.2], [0.5, 0.5]], 60, axis=0)
     votes = people(120, 2, theta=theta)

@@ -62,6 +62,7 @@ def test_the_standard_error_is_over_people():
         assert mm.heldout(TWO, PEOPLE, method).standard_error == pytest.approx(spread, rel=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_the_true_model_beats_wrong_ones(method):
     """200 people × 15 comparisons; gaps of .02 to .3 against paired standard errors below .01."""

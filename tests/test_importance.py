@@ -31,6 +31,7 @@ def words_of(people, m):
     return [(people.winner[r], people.loser[r]) for r in rows for _ in range(int(people.weight[r]))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, ALL])
 def test_three_components_agree_with_the_sum_over_all_assignments(options):
     """Six people with seven comparisons. Five Monte-Carlo errors and a little; fails by chance once
@@ -60,6 +61,7 @@ def test_fractions_agree_with_quadrature(options):
     assert found.details["monte_carlo_error"] < 2e-3
 
 
+@pytest.mark.slow
 def test_annealing_is_right_on_average():
     """The mean of 200 estimates of p over p, 20 comparisons of one person: five standard errors are
     left once in 10⁶.
@@ -77,6 +79,7 @@ def test_annealing_is_right_on_average():
     assert abs(ratio.mean() - 1) < 5 * error + 0.01
 
 
+@pytest.mark.slow
 def test_filter_draws_and_annealing_agree_on_long_lists():
     """K = 10, 300 comparisons, 10 people: within five of the Monte-Carlo errors that they state and
     their noise bias.

@@ -41,6 +41,7 @@ cases = st.integers(1, 7).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(cases)
 @settings(max_examples=40)
 def test_what_a_place_is_worth_is_the_difference_of_two_evaluations(case):
@@ -86,6 +87,7 @@ def test_the_search_never_loses_and_ends_where_no_single_move_helps(case):
     assert max(value_of(values, other) for other in others) <= best + 1e-6
 
 
+@pytest.mark.slow
 @given(cases)
 @settings(max_examples=40)
 def test_it_makes_the_moves_of_the_search_that_swaps_neighbours(case):

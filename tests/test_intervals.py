@@ -30,6 +30,7 @@ def small():
     return votes, model, mm.intervals(model, votes, 40, seed=1)
 
 
+@pytest.mark.slow
 def test_coverage_of_one_ranking():
     """The fast twin of benchmarks/interval_coverage.py: 5 populations, 90% intervals.
 
@@ -46,6 +47,7 @@ def test_coverage_of_one_ranking():
     assert np.mean(places) > 0.7 and sum(phis) >= 2
 
 
+@pytest.mark.slow
 def test_more_people_narrow_the_intervals(small):
     _, model, found = small
     many = model.sample(1000, 25, seed=5).comparisons
@@ -73,6 +75,7 @@ def test_an_estimate_outside_its_interval_is_explained(small):
     assert "components 1 and 2: the interval" in outside._repr_html_()
 
 
+@pytest.mark.slow
 def test_only_a_model_refined_to_the_end_counts_as_refined(small):
     votes, _, _ = small
     rough = mm.fit(votes, 2, method=SpectralOptions(refine="none"), predictor=False)
@@ -113,12 +116,14 @@ def test_the_table_has_a_row_for_everything(small):
     assert all(row["low"] <= row["high"] for row in rows)
 
 
+@pytest.mark.slow
 def test_the_same_for_any_number_of_threads(small):
     votes, model, _ = small
     one, other = (mm.intervals(model, votes, 12, n_jobs=n_jobs) for n_jobs in (1, 3))
     assert all(np.array_equal(a, b) for a, b in zip(one.draws, other.draws, strict=True))
 
 
+@pytest.mark.slow
 def test_people_of_weight_two_are_two_people(small):
     """Everybody twice: scores and information double, so that a step I⁻¹ Σ s stays what it was."""
     votes, model, _ = small
@@ -171,6 +176,7 @@ def test_components_keep_their_numbers():
 # ---- command line ----
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path):
     votes, model, table = tmp_path / "votes.csv", tmp_path / "model.m4", tmp_path / "intervals.csv"
     run(

@@ -63,6 +63,7 @@ def summed(votes, replicates=600, **options):
     return sum_scores(TRUTH.sigma, near, blocks, replicates, engine, **options)
 
 
+@pytest.mark.slow
 def test_the_sums_are_the_ordinary_bootstrap(votes):
     """Against a bootstrap that keeps everybody's scores and weights.
 
@@ -157,6 +158,7 @@ def test_moves_are_scaled_and_rounded_outwards(draws, sigma, scale):
             assert found[r, 0, i] == min(max(expected, 0), 4)
 
 
+@pytest.mark.slow
 def test_open_places_stay_open(few_are_many):
     """Places that are hard to tell: no narrower than by the ordinary bootstrap of the same people,
     nor by two places wider.
@@ -193,6 +195,7 @@ def large(votes):
         return some, mm.intervals(TRUTH, some, 10, seed=1, n_jobs=2), kept
 
 
+@pytest.mark.slow
 def test_intervals_of_many_are_intervals(large):
     _, found, kept = large
     assert len(kept) == 5 and max(kept) < 400  # a binomial of mean 300: six standard deviations
@@ -210,6 +213,7 @@ def test_intervals_of_many_are_intervals(large):
     assert 0 < low <= high < 1 and abs(rate - (low + high) / 2) < 0.1
 
 
+@pytest.mark.slow
 def test_the_same_bytes_from_memory_disk_and_any_number_of_threads(large, tmp_path, monkeypatch):
     some, found, _ = large
     lower_the_bar(monkeypatch)
@@ -224,12 +228,14 @@ def test_the_same_bytes_from_memory_disk_and_any_number_of_threads(large, tmp_pa
         mm.intervals(TRUTH, stored, 10, engine="cloud")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_few_people_are_bootstrapped_as_ever_wherever_they_are(votes, tmp_path, monkeypatch):
     some = votes.take_users(range(60))
     monkeypatch.setattr(intervals_module, "sum_scores", None)  # not called
     assert same(mm.intervals(TRUTH, some, 10), mm.intervals(TRUTH, stored_in(tmp_path, some), 10))
 
 
+@pytest.mark.slow
 def test_the_command(votes, few_are_many, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     stored_in(tmp_path, votes.take_users(range(610)))

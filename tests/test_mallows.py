@@ -240,6 +240,7 @@ class TestSampling:
     by chance.
     """
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("phi", [0.0, 0.2, 0.7, 1.0])
     def test_frequencies(self, phi):
         reference = (1, 3, 0, 2)  # positions of items 0 … 3

@@ -95,6 +95,7 @@ def test_a_call_that_fails_says_why(call, said, tmp_path, monkeypatch):
     assert getattr(caught.value, "option", None) == (option or None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "said"), COMMANDS, ids=[command for command, _ in COMMANDS])
 def test_a_command_that_fails_says_why_in_its_own_names(command, said, folder, monkeypatch):
     monkeypatch.chdir(folder)

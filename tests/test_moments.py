@@ -73,6 +73,7 @@ def test_lemma_2_the_estimate_is_centred_at_its_limit():
     assert largest_t(estimates, limit()) > 1e-4
 
 
+@pytest.mark.slow
 def test_lemma_2_the_error_falls_like_one_over_the_root_of_m():
     """The slope of log error against log M, 8 populations for each of four sizes; its standard
     deviation over other seeds is
@@ -199,6 +200,7 @@ def small_data(draw):
     return Comparisons.from_codes(user, winner, loser, weight, range(Q), range(M), user_weight)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(small_data(), st.integers(0, 99))
 def test_apply_rows_and_diagonal_are_those_of_the_dense_matrix(comparisons, seed):
@@ -252,6 +254,7 @@ def test_the_number_of_threads_does_not_change_a_bit(n_jobs):
     assert one.diagonal().tobytes() == many.diagonal().tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["moment", "euclidean"])
 def test_no_array_of_all_pairs_of_rows_is_made(metric):
     """At Q = 80, W² numbers are 320 MB; the whole search for novel pairs stays far below, in

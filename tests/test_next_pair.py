@@ -62,6 +62,7 @@ def test_information_against_enumeration(n):
     assert told == sorted(told, reverse=True) and told[-1] >= 0 and told[0] <= np.log(2)
 
 
+@pytest.mark.slow
 def test_the_question_that_tells_two_tastes_apart():
     """Opposite tastes but for one pair: with φ = 0 all that both agree on tells nothing, the others
     a whole bit of a vertex.
@@ -172,6 +173,7 @@ def test_messages():
 # ---- adaptive against random questions ----
 
 
+@pytest.mark.slow
 def test_adaptive_questions_save_questions():
     """A small twin of the benchmark: 16 people, 12 items, φ = .5. Half of 16 questions would do;
     three quarters are allowed.

@@ -106,6 +106,7 @@ def test_solid_angles_and_accepted_rows_are_those_of_the_definition_in_populatio
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.integers(0, 10**6), st.integers(3, 5), st.integers(1, 4), st.integers(1, 12), zetas, metrics

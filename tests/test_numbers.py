@@ -44,6 +44,7 @@ def test_every_recorded_fit_is_made():
     assert sorted(FITS) == sorted(RECORDED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FITS))
 def test_the_numbers_are_those_of_the_first_version(name):
     with warnings.catch_warnings():

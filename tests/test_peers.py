@@ -36,6 +36,7 @@ def columns(ratings, rows):
 # ---- the contract ----
 
 
+@pytest.mark.slow
 @by_name
 def test_the_contract(peer):
     _, ratings, seen = low_rank(M=30, Q=8)
@@ -141,6 +142,7 @@ def test_pmf_one_batch_is_a_momentum_step():
     np.testing.assert_allclose(found, U2, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_pmf_takes_shorter_steps_where_long_ones_run_away():
     """Steps of 50 overflow on thirty people; halved until they do not, they give what a shorter
     step gives from the start.
@@ -196,6 +198,7 @@ def test_bpmf_prior_parameters_match_the_textbook():
     np.testing.assert_allclose(center, [7 * x / 9 for x in x_bar])
 
 
+@pytest.mark.slow
 def test_bpmf_prior_draws_have_the_right_means():
     """3000 draws: E Λ = ν W with a relative s.e. near .5%, E μ = center with s.e. near .0008; five
     of each are allowed.

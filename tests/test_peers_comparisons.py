@@ -68,6 +68,7 @@ def away_from(found, truth):
 # ---- the contract ----
 
 
+@pytest.mark.slow
 @by_name
 def test_the_contract(peer, small):
     _, votes, people = small
@@ -87,6 +88,7 @@ def test_the_contract(peer, small):
         fitted.predict_proba(people, [("i000", "i001"), ("i000", "tea")])
 
 
+@pytest.mark.slow
 @by_name
 def test_the_order_of_rows_and_others_does_not_matter(peer, small):
     """The same bytes for rows in any order; the same prediction alone or among others."""
@@ -104,6 +106,7 @@ def test_the_order_of_rows_and_others_does_not_matter(peer, small):
     np.testing.assert_allclose(alone[0], first[3], rtol=1e-9)
 
 
+@pytest.mark.slow
 @by_name
 def test_someone_unknown_with_nothing_told_is_average(peer, small):
     _, votes, people = small
@@ -127,6 +130,7 @@ def test_every_system_by_name_is_a_peer_with_a_name_of_its_own():
 # ---- M4 and TM ----
 
 
+@pytest.mark.slow
 def test_m4_is_what_fit_and_predict_give(small):
     _, votes, people = small
     model = mm.fit(votes, 2, seed=4, n_fits=2, method=QUICK, predictor=False)
@@ -165,6 +169,7 @@ def test_tm_is_m4_with_single_rankings_and_a_floor(small):
     )
 
 
+@pytest.mark.slow
 def test_tm_recovers_rankings_without_noise_and_chooses_a_small_floor():
     truth = planted(10, 3, 0.0, 0.1, seed=1)
     votes = truth.sample(400, 40, seed=1).comparisons
@@ -197,6 +202,7 @@ def test_a_floor_out_of_range_is_refused(small):
 # ---- separable topic models and LDA ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("peer", "n_users"),
     [
@@ -232,6 +238,7 @@ def test_mixed_membership_btl_recovers_its_columns():
     )
 
 
+@pytest.mark.slow
 def test_a_mixture_of_bt_recovers_types_of_people():
     """Everybody holds one column, 300 : 300 people: shares have a standard error of .02, β one of
     .015; people are told apart.
@@ -276,24 +283,27 @@ def taste(M, Q, rank, n, seed):
     ), score
 
 
+@pytest.mark.slow
 def test_low_rank_looks_for_more_penalty_than_its_candidates_where_people_do_not_differ():
     """One ranking for all leaves nothing for coordinates to say: the largest of 1 and 4 is best,
-    and more is tried, and taken.
+    and more is tried, and taken; a single candidate is kept.
     """
     votes = planted(8, 1, 0.5, 1.0, seed=2).sample(90, 12, seed=2).comparisons
-    assert LowRank(ranks=(1,), penalties=(1.0, 4.0), n_fits=1, n_iter=5).chosen(votes, 0)[1] >= 16
-    assert LowRank(ranks=(1,), penalties=(4.0,), n_fits=1, n_iter=5).chosen(votes, 0)[1] == 4
+    one = {"likelihood_weights": (1.0,), "precision": (1.0,), "n_fits": 1, "n_iter": 5}
+    assert LowRank(ranks=(1,), penalties=(1.0, 4.0), **one).chosen(votes, 0)[1] >= 16
+    assert LowRank(ranks=(1,), penalties=(4.0,), **one).chosen(votes, 0)[1] == 4
 
 
+@pytest.mark.slow
 def test_low_rank_recovers_its_own_taste():
     """New people with 30 comparisons each: the true log-odds of other pairs are followed, and the
-    rank of 2 is chosen over 1.
+    rank of 2, or the next that is tried, is chosen over 1.
     """
     votes, score = taste(450, 12, 2, 30, seed=0)
     fitted = LowRank(ranks=(1, 2), penalties=(1.0,), n_fits=1, n_iter=25).fit(
         votes.take_users(range(400))
     )
-    assert dict(fitted.settings)["rank"] == 2
+    assert dict(fitted.settings)["rank"] in (2, 4)
     pairs = [(i, j) for i in range(12) for j in range(i)]
     p = fitted.predict_proba(
         votes.take_users(range(400, 450)), [(f"i{i:02d}", f"i{j:02d}") for i, j in pairs]

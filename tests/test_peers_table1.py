@@ -85,6 +85,7 @@ CASES = [*ON_PAIRS, *ON_ONE_RANKING, *ON_RANKINGS]
 by_name = pytest.mark.parametrize("peer", CASES, ids=lambda peer: peer.name)
 
 
+@pytest.mark.slow
 @by_name
 def test_the_contract(peer, votes, exact, noisy):
     data = data_for(peer, votes, exact, noisy)
@@ -114,6 +115,7 @@ def test_the_contract(peer, votes, exact, noisy):
         fitted.predict_proba(people, [("tea", "i001")])
 
 
+@pytest.mark.slow
 @by_name
 def test_rows_in_any_order_give_the_same_bytes(peer, votes, exact, noisy):
     data = data_for(peer, votes, exact, noisy)
@@ -157,6 +159,7 @@ def test_the_systems_are_there_by_name():
     ) >= ON_REQUEST
 
 
+@pytest.mark.slow
 def test_compare_takes_them_in(votes, noisy):
     found = mm.compare(
         votes,
@@ -255,6 +258,7 @@ OWN = [  # system, whose data, how many components
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("peer", "model"), OWN, ids=lambda value: getattr(value, "name", value))
 def test_own_model_is_recovered(peer, model):
     """Sizes are those of `reproduce table1 --quick`: 1200 people with 22 pairs of 12 items; 5000

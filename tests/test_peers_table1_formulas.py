@@ -148,6 +148,7 @@ def test_distances_and_likelihood_of_full_rankings():
     assert np.all(np.diff(values) >= -1e-9)
 
 
+@pytest.mark.slow
 def test_m4_with_a_vertex_prior_finds_what_the_mixtures_em_finds():
     """Everybody holds one of three components and contradicts themselves at times (800 people, 30
     comparisons of 10 items).
@@ -380,6 +381,7 @@ def ranked():
     return drawn, GradeOfMembership(n_burn=200, n_draws=100, thin=2).fit(drawn.train, 2, seed=0)
 
 
+@pytest.mark.slow
 def test_grade_of_membership_is_recovered_from_rankings(ranked):
     """500 rankings of 8 items, K = 2, α = .3: rankings found. No seed of ten fails: a new one would
     at a rate below .26.
@@ -389,6 +391,7 @@ def test_grade_of_membership_is_recovered_from_rankings(ranked):
     assert 0.3 < fitted.acceptance < 1 and fitted.model.alpha == pytest.approx([0.3, 0.3], abs=0.2)
 
 
+@pytest.mark.slow
 def test_grade_of_membership_is_recovered_from_pairs():
     """150 people, 40 comparisons of 6 items, α = .3: β on average within .05 of the planted one (10
     seeds: .005 to .022).

@@ -52,6 +52,7 @@ def test_nothing_to_choose_from_can_be_drawn(tmp_path):
     plot_choice(Choice(None, "cannot tell: …", False, ())).savefig(tmp_path / "none.png")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 def test_intervals_and_reliability(tmp_path):
     model = planted(6, 2, 0.4, 0.3)
@@ -200,6 +201,7 @@ def files(tmp_path_factory):
 BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["components", "positions", "pairs", "distances"])
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_pictures_of_a_model(files, kind, ending):

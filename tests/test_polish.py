@@ -24,6 +24,7 @@ from test_insertion import value_of
 from test_tables import tables_of
 
 
+@pytest.mark.slow
 def test_planted_rankings_are_the_best_of_all():
     """Six items, a component's table from 60 people: the search from a random ranking against all
     720. It is a local search, so

@@ -52,6 +52,7 @@ def tokens(comparisons, m):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vertex", [0.05, 0.5, 0.9])
 def test_one_alone_against_a_mixture(vertex):
     """Log odds beside the exact ones, log v Σ a_k Π β − log (1 − v) p(w), by the sum over all
@@ -204,6 +205,7 @@ def test_an_extrapolation_lands_where_a_geometric_sequence_ends():
     assert points[0][0] == pytest.approx(0.005)
 
 
+@pytest.mark.slow
 def test_gathering():
     b, w, beta = np.empty((4, 2)), np.empty(4), np.arange(10.0).reshape(5, 2)
     pair, weight = np.array([4, 0, 3, 1], np.int32), np.array([1.0, 0.0, 2.5, 1.0])

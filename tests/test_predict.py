@@ -36,6 +36,7 @@ def exact_prediction(model, comparisons, m, first, second, n=4000):
     return mass @ (t * model.beta()[0, i, j] + (1 - t) * model.beta()[1, i, j]) / mass.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("per_user", "worst", "mean"), [(4, 0.06, 0.015), (60, 0.03, 0.007)])
 def test_averaged_over_the_posterior(per_user, worst, mean):
     """Beside the integral over θ, for 30 people; the point that is most likely errs more than three
@@ -193,6 +194,7 @@ def test_order_against_brute_force():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "calibration", [Calibration(), Calibration(vertex_share=0.5), BOTH], ids=str
 )

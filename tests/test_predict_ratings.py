@@ -134,6 +134,7 @@ def rmse(a, b):
     return float(np.sqrt(np.mean((np.asarray(a, float) - b) ** 2)))
 
 
+@pytest.mark.slow
 def test_planted_people_are_predicted():
     """The people's own means have an error near 1.4, the noise alone near .55; the rule lies
     between with a wide margin.

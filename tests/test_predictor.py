@@ -86,6 +86,7 @@ def fitted(dishes):
     return mm.fit(dishes.comparisons, 3, method=FAST)
 
 
+@pytest.mark.slow
 def test_the_model_that_made_the_data_leads(fitted):
     trace = fitted.report.predictor
     best = min(trace.members, key=lambda member: member.log_loss)
@@ -93,6 +94,7 @@ def test_the_model_that_made_the_data_leads(fitted):
     assert trace.log_loss < trace.one_ranking - 0.1
 
 
+@pytest.mark.slow
 def test_people_with_a_ranking_of_their_own():
     """Comparisons held out at random, of people who never contradict themselves."""
     _, users = consistent_people(n_users=200)
@@ -116,6 +118,7 @@ def test_people_with_a_ranking_of_their_own():
     assert losses["pool"] < losses["components"] - 0.1
 
 
+@pytest.mark.slow
 def test_one_dish_over_all_others(dishes, fitted):
     """Who puts pizza over all other dishes sees pizza first, though no component does."""
     others = [item for item in dishes.comparisons.items.tolist() if item != "pizza"]
@@ -149,6 +152,7 @@ def test_a_model_file_holds_it(dishes, fitted):
     assert np.allclose(found.sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_threads_play_no_part(dishes):
     fits = [mm.fit(dishes.comparisons, 2, method=FAST, n_jobs=n) for n in (1, 2)]
     assert fits[0].predictor == fits[1].predictor

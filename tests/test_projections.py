@@ -59,6 +59,7 @@ def on_exact_moments(truth, seed):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phi", [0.0, 0.1, 0.2, 0.5])
 def test_exact_moments_of_separable_references_give_the_exact_rankings(phi):
     """Q = 30, K = 4, λ ≤ 0.2 (nearly every draw)."""
@@ -95,6 +96,7 @@ def test_exact_moments_of_other_references_the_error_beside_lambda(capsys):
     assert np.mean(near) < 0.25 * np.mean(far)
 
 
+@pytest.mark.slow
 def test_recovery_from_samples_gets_better_with_more_people():
     """Q = 30, K = 4, N = 100, φ = 0.1, min_count = 0.2, ζ = "auto": exact at M = 20,000 in at least
     3 of 4 seeds.
@@ -117,6 +119,7 @@ def test_recovery_from_samples_gets_better_with_more_people():
     assert sum(error == 0 for error in errors[20_000]) >= 3
 
 
+@pytest.mark.slow
 def test_with_the_printed_zeta_two_rows_of_one_component_pass():
     """ζ = 0.05 is less than the noise between two rows at one corner: both are accepted, and
     another component goes without.
@@ -166,6 +169,7 @@ def operations(M, N, K, Q):
     return np.array([engine.applied, engine.crossed])
 
 
+@pytest.mark.slow
 def test_theorem_1_operations_grow_as_stated():
     """MN·P with P = 150 K for the projections, whatever Q: doubling M, N or K doubles them, Q
     leaves them.

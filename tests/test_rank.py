@@ -28,6 +28,7 @@ def test_planted_components_are_counted(Q, K, M, N, phi):
     assert f"{K} components" in estimate.sentence() and "the cut is clear" in estimate.sentence()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("Q", "phi", "N"), [(15, 0.999, 20), (20, 0.5, 40), (12, 0.1, 100), (4, 0.5, 20), (2, 0.5, 10)]
 )

@@ -495,6 +495,7 @@ def test_files_that_are_no_database(tmp_path):
         read("mysql://me:secret@host/db", query="SELECT 1")
 
 
+@pytest.mark.slow
 def test_postgres(postgres_url):
     psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(postgres_url) as connection:

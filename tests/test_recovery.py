@@ -82,6 +82,7 @@ def test_the_oracles_likelihood_is_that_of_the_model():
 # --- the rows -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_small_twin_of_the_table():
     """Twenty seeds gave no error for short, full and the oracle, and .0066 for none on average; the
     seeds are fixed.
@@ -102,6 +103,7 @@ def test_the_small_twin_of_the_table():
             assert abs(row["phi_bias"]) < 0.05 and 0.7 < row["alpha_ratio"] < 1.4
 
 
+@pytest.mark.slow
 def test_rows_are_a_function_of_the_seed():
     todo = recovery_tasks([TINY], 2, with_paper=False)
     first, second = list(rows(todo, n_jobs=1)), list(rows(todo, n_jobs=2))
@@ -143,6 +145,7 @@ def test_what_is_run():
 # --- the files ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_that_stopped_goes_on_and_writes_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(recovery, "PLANTED_SETTINGS", (TINY,))
     said, _ = run("reproduce", "recovery", "--quick", "-o", tmp_path / "a")
@@ -165,6 +168,7 @@ def test_a_run_that_stopped_goes_on_and_writes_the_same_bytes(tmp_path, monkeypa
     assert (tmp_path / "a" / "recovery.csv").read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_rows_of_another_version_are_not_taken_for_ours(tmp_path, monkeypatch):
     monkeypatch.setattr(recovery, "PLANTED_SETTINGS", (TINY,))
     row = next(rows(recovery_tasks([TINY], 1)[:1]))

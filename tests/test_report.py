@@ -157,6 +157,7 @@ def test_archetypes_by_hand():
     assert mixing(np.ones((3, 1))).archetypes[0].components == (1,)
 
 
+@pytest.mark.slow
 def test_predictions_are_judged_by_people_that_were_not_learnt_from(dishes):
     votes = dishes.comparisons
     found = against_one(dishes.model, votes, seed=3)
@@ -178,6 +179,7 @@ def test_predictions_are_judged_by_people_that_were_not_learnt_from(dishes):
 # ---- the page ----
 
 
+@pytest.mark.slow
 def test_every_part_is_there(text):
     assert set(text.said) - {""} == {
         "short",
@@ -218,6 +220,7 @@ def test_tastes_have_shares_places_with_intervals_and_a_telling_line(report, tex
             assert f"{model.sigma[k, i] + 1}{model.items[i]} {run_}" in said
 
 
+@pytest.mark.slow
 def test_numbers_are_those_computed_elsewhere(report, text, dishes):
     votes, model = dishes.comparisons, dishes.model
     parts = mm.diagnose(model, votes, n_simulations=0).disagreement
@@ -301,6 +304,7 @@ def test_no_person_is_named(dishes):
     assert "Secret" not in html and "fewer than two comparisons" in html
 
 
+@pytest.mark.slow
 def test_the_same_bytes_on_any_number_of_threads(dishes):
     options = QUICK | {"refit": True, "n_replicates": 10}
     one, two = (
@@ -317,6 +321,7 @@ def test_what_was_not_asked_for_is_said(dishes):
     assert "a little too good" in text.of("predicted")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("K", [1, 2, 5])
 def test_any_number_of_tastes(K):
     model = planted(8, K, 0.3, 0.3)
@@ -328,6 +333,7 @@ def test_any_number_of_tastes(K):
     assert ("apart" in said) == (K > 1) and f"Taste {K}" in said["tastes"]
 
 
+@pytest.mark.slow
 def test_little_data_and_bradley_terry_components():
     votes = mm.read_comparisons([("u", "a", "b")])
     model = mm.M4.from_orders([["a", "b"], ["b", "a"]], 0.3, 1.0)
@@ -509,6 +515,7 @@ FITS = (
 WIDE = "document.documentElement.scrollWidth"
 
 
+@pytest.mark.slow
 @needs_chromium
 @pytest.mark.parametrize("width", [1100, 768, 360])
 def test_it_is_drawn_without_noise_or_requests_and_never_wider_than_the_screen(shown, page, width):
@@ -521,6 +528,7 @@ def test_it_is_drawn_without_noise_or_requests_and_never_wider_than_the_screen(s
     assert wrong == []
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_on_paper_everything_is_unfolded_and_fits(shown):
     page_, wrong = shown
@@ -535,6 +543,7 @@ def test_on_paper_everything_is_unfolded_and_fits(shown):
     assert wrong == []
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_hostile_names_do_nothing_in_a_browser(browser, tmp_path):
     (tmp_path / "report.html").write_text(hostile(), encoding="utf-8")

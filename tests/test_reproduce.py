@@ -102,6 +102,7 @@ def test_the_example_of_figure_2():
     assert here.corners @ here.axes + here.origin == pytest.approx(here.moments.Y)
 
 
+@pytest.mark.slow
 def test_figure_2_from_more_users_is_nearer(tmp_path, monkeypatch):
     monkeypatch.setattr(figure2, "_N_USERS", (0, 500, 20_000, 100_000))
     run("reproduce", "fig2", "--quick", "-o", tmp_path, "-q")
@@ -132,6 +133,7 @@ def test_references_from_films_are_rankings_that_differ(films, monkeypatch):
     assert len(references.separability_profile(sigma)) == 4
 
 
+@pytest.mark.slow
 def test_figure_3(films, tmp_path, monkeypatch):
     for name, value in {"_Q": N_FILMS, "_K": 2, "_N": 40, "_QUICK_N_USERS": (60, 300)}.items():
         monkeypatch.setattr(figure3, name, value)
@@ -163,6 +165,7 @@ def test_tables_score_as_the_model_that_they_are_taken_from():
     assert left_to_right(twin, votes, options) == left_to_right(model, votes, options)
 
 
+@pytest.mark.slow
 def test_figure_4(films, tmp_path, monkeypatch):
     for name, value in {"_N_ITEMS": N_FILMS, "_N_FIRST": 60, "_N_SUBSET": 10}.items():
         monkeypatch.setattr(movielens_split, name, value)
@@ -193,6 +196,7 @@ def test_figure_4(films, tmp_path, monkeypatch):
 # --- table 1 --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_table_1(tmp_path, monkeypatch):
     """Three of the systems, few new people: what is recovered, what is refused and why; every
     system has its model.
@@ -238,6 +242,7 @@ def test_the_paper_s_table():
     assert len(paper) == 15 and set(paper) <= {tuple(task) for task in everything}
 
 
+@pytest.mark.slow
 def test_table_2(films, tmp_path, monkeypatch):
     monkeypatch.setattr(table2, "_N_ITEMS", N_FILMS)
     monkeypatch.setattr(table2, "_KS", (2, 3))

@@ -125,6 +125,7 @@ def test_kl_weights_match_a_general_optimiser(unexpected):
         assert -q @ np.log(c @ A + 1e-9) <= best + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("novel_pairs", ["projections", "ddp", "fast-anchor-words"])
 @pytest.mark.parametrize("regression", ["algorithm-3", "l2", "kl"])
 def test_all_can_be_chosen_in_fit_and_the_model_says_so(novel_pairs, regression):

@@ -16,6 +16,7 @@ TRUTH = mm.M4.from_orders(["abcdefgh", "hbgdface"], 0.3, 0.3)
 VOTES = TRUTH.sample(150, 60, seed=1).comparisons
 
 
+@pytest.mark.slow
 def test_the_first_fit_is_the_fit_and_members_are_only_for_predictions():
     model, several = (
         mm.fit(VOTES, 2, seed=4, predictor=False),
@@ -33,6 +34,7 @@ def test_the_first_fit_is_the_fit_and_members_are_only_for_predictions():
     assert several.report.n_fits == 4 and several.report.options == model.report.options
 
 
+@pytest.mark.slow
 def test_the_same_bytes_again_and_on_any_number_of_threads():
     assert dumps(mm.fit(VOTES, 2, n_fits=3, n_jobs=1, predictor=False)) == dumps(
         mm.fit(VOTES, 2, n_fits=3, n_jobs=3, predictor=False)

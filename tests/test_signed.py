@@ -264,6 +264,7 @@ def test_leading_subspace_of_nothing_is_zero():
     assert found.converged and not found.values.any() and np.isfinite(found.vectors).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("Q", "M", "n", "low", "high"), [(30, 1500, 60, 0.92, 1.0), (8, 1500, 60, 0.68, 1.1)]
 )
@@ -288,6 +289,7 @@ def test_random_signs_reach_the_marchenko_pastur_edge(Q, M, n, low, high):
     assert low < top / edge < high
 
 
+@pytest.mark.slow
 def test_random_signs_of_very_heavy_rows_have_the_right_spread():
     """Rows of weight 100 take the normal limit: a sum of 100 signs has variance 100. 4,000 rows, so
     ±5 standard deviations of the

@@ -45,6 +45,7 @@ def is_sound(model, K, Q):
 # ---- recovery ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_sharp_rankings_are_recovered_exactly(seed):
     truth = planted(30, 4, 0.1, seed=seed)
@@ -54,6 +55,7 @@ def test_sharp_rankings_are_recovered_exactly(seed):
     assert model.alpha.sum() == pytest.approx(0.4, rel=0.2)
 
 
+@pytest.mark.slow
 def test_noisy_rankings_are_recovered_to_one_pair_in_a_hundred():
     truth = planted(50, 6, 0.5, seed=1)
     model = fit(truth.sample(2000, 100, seed=1).comparisons, 6, seed=1, predictor=False)
@@ -61,6 +63,7 @@ def test_noisy_rankings_are_recovered_to_one_pair_in_a_hundred():
     assert model.phi == pytest.approx(np.full(6, 0.5), abs=0.05)
 
 
+@pytest.mark.slow
 def test_each_refinement_is_worth_its_time():
     """The mean error over three populations that are too small to be recovered exactly: none ≥
     short ≥ full, and clearly so.
@@ -117,6 +120,7 @@ def columns_of(data):
     return [list(column) for column in zip(*rows, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_same_bytes_for_any_order_of_rows(votes, seed):
     data, expected = votes
@@ -179,6 +183,7 @@ def test_any_relabelling_finds_the_planted_rankings():
     assert error(model, expected) == 0
 
 
+@pytest.mark.slow
 def test_a_weight_of_a_person_is_so_many_people():
     """Statistically: the weighted fit and that of the repeated people find the same rankings, and φ
     and α within their errors.
@@ -257,6 +262,7 @@ def test_options_are_checked(votes):
         options_from("spectral", {"zeta": 0.1})
 
 
+@pytest.mark.slow
 def test_more_components_than_pairs_can_tell_apart():
     data = planted(3, 2).sample(40, 10, seed=0).comparisons
     with pytest.raises(
@@ -369,6 +375,7 @@ HARD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refine", ["none", "full"])
 @pytest.mark.parametrize("case", HARD)
 def test_hard_cases_give_sound_models(case, refine):
@@ -386,6 +393,7 @@ def test_hard_cases_can_be_counted(case):
     assert 1 <= K <= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", ["correlated references", "unequal activity", "items asked unevenly"]
 )
@@ -415,6 +423,7 @@ def test_too_few_components_find_the_largest_tastes():
     assert error(model, largest) < 0.05
 
 
+@pytest.mark.slow
 def test_too_many_components_still_hold_the_planted_ones():
     truth = planted(15, 2, 0.1, seed=1)
     model = quiet_fit(truth.sample(400, 50, seed=1).comparisons, 5)
@@ -443,6 +452,7 @@ def test_people_of_weight_nothing_are_as_good_as_absent():
     assert model.phi == pytest.approx(alone.phi, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [0.5, 0.3, 2.5, 1e-3, 700.0])
 def test_weights_that_are_no_counts(weight):
     data = planted(8, 2, 0.2, seed=1).sample(60, 20, seed=1).comparisons

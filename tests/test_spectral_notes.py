@@ -19,6 +19,7 @@ def test_the_right_number_of_components_gives_no_note():
     assert notes_of(VOTES, 4) == ()
 
 
+@pytest.mark.slow
 def test_too_many_components_are_said_to_be_guesses():
     with pytest.warns(
         FitWarning,

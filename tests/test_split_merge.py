@@ -116,6 +116,7 @@ def test_halves_are_predicted_as_quadrature_says():
     assert found == pytest.approx(total / n, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_fit_looks_further_where_tastes_came_out_alike():
     """And nowhere else; an update stays where it was."""
     random = np.random.default_rng(0)

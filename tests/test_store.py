@@ -81,6 +81,7 @@ label = st.one_of(st.integers(-5, 20), st.sampled_from(["x", "é", "10", "9", "a
 weights = st.sampled_from([1.0, 1.0, 2.0, 0.5, 2.5, 255.0, 256.0, 1000.0, 0.0])
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.data(), st.booleans(), st.booleans(), st.integers(1, 3))
 def test_any_shards_are_stored_as_they_are_read(tmp_path_factory, data, text, weighted, shards):
@@ -337,6 +338,7 @@ def test_a_disk_that_is_too_small(tmp_path, monkeypatch):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["votes"]
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up(tmp_path):
     """A limit on the size of files stands for it: writing fails midway, and nothing is left."""
     rows = [(u, "ab"[u % 2], "c") for u in range(4000)]

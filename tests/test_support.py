@@ -66,6 +66,7 @@ def test_the_distance_is_that_of_two_separate_polishes():
     assert distances(truth, votes, theta).tolist() == expected
 
 
+@pytest.mark.slow
 def test_the_distance_is_a_few_times_the_error():
     """Six populations with noisy rankings. Sets of ten other seeds gave ratios of 5.6, 5.9 and 4.9;
     the seeds are fixed.

@@ -113,6 +113,7 @@ def test_separability_says_what_is_wrong():
         separability_probability(1, 2, 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("phi", "printed"), [(0, 0.933), (0.1, 0.870), (0.2, 0.793), (0.5, 0.426)])
 def test_footnote_probability_of_separability(phi, printed):
     """Q = 100, K = 10, λ = 0.05. Both numbers rest on 1000 draws, so their difference has √2 times

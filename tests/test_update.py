@@ -56,6 +56,7 @@ def passes(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_an_update_is_as_good_as_a_fresh_fit_in_fewer_passes(passes):
     """Mean over three seeds, which are fixed: the two differ by the noise of their draws, far below
     the error before.
@@ -77,6 +78,7 @@ def test_an_update_is_as_good_as_a_fresh_fit_in_fewer_passes(passes):
     assert updated < 0.6 * old
 
 
+@pytest.mark.slow
 def test_new_items_find_their_places():
     """Six of thirty items are unknown to the old model: after the update their places are as right
     as those of the others.
@@ -110,6 +112,7 @@ def test_numbers_and_text_are_the_same_item():
     assert new == ["x"] and grown.items.tolist() == ["1", "2", "3", "x"]
 
 
+@pytest.mark.slow
 def test_items_that_nobody_compares_any_more_stay_where_they_are():
     truth = planted(2, n_items=12, n_components=2)
     votes = truth.sample(200, 60, seed=2).comparisons
@@ -142,6 +145,7 @@ def test_new_votes_alone_count_where_they_alone_are_given():
     assert kendall(after.sigma[0], before.sigma[0]) == 1
 
 
+@pytest.mark.slow
 def test_the_same_bytes_on_one_thread_and_on_two_and_for_any_order_of_rows():
     truth = planted(1, n_items=12, n_components=2)
     votes = truth.sample(150, 40, seed=1).comparisons
@@ -153,6 +157,7 @@ def test_the_same_bytes_on_one_thread_and_on_two_and_for_any_order_of_rows():
     assert first != dumps(mm.update(model, votes, seed=1))
 
 
+@pytest.mark.slow
 def test_the_report_says_where_the_model_comes_from():
     votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
     model = mm.fit(votes.take_users(range(40)), 2, seed=3, predictor=False)
@@ -163,6 +168,7 @@ def test_the_report_says_where_the_model_comes_from():
     json.dumps(report.to_dict(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_progress_is_told():
     votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
     told = []
@@ -170,6 +176,7 @@ def test_progress_is_told():
     assert {step for step, _, _ in told} == {"burn in", "averaging"}
 
 
+@pytest.mark.slow
 def test_messages():
     votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
     model = mm.fit(votes, 2, predictor=False)

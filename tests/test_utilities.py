@@ -113,6 +113,7 @@ def planted():
     return mean, covariance, block_of(draw_users(random, mean, covariance, [1.0], 700, 120), 6)
 
 
+@pytest.mark.slow
 def test_the_likelihood_never_falls(planted):
     _, _, block = planted
     start = first_parameters(initial_means([block], 6, 2, 0))

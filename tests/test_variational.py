@@ -109,6 +109,7 @@ def test_the_bound_is_below_the_exact_likelihood_and_near_it(seed):
     assert bound > exact - 4 * 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("move_alpha", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("Q", "phi", "K"), [(8, [0.02, 0.3, 0.7], 3), (20, 0.0, 2)])

@@ -200,6 +200,7 @@ def test_someone_deleted_is_gone_with_all_votes(client):
     assert client.get("/api/v1/result", params={"link": told["link"]}).status_code == 404
 
 
+@pytest.mark.slow
 def test_adaptive_questions_through_the_api_need_fewer_answers(tmp_path, monkeypatch):
     """Planted people are asked by the page and with pairs at random; each answers a pair the same
     way whenever it is asked.
@@ -311,6 +312,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(client, path, body, words):
 # ---- from nothing ----
 
 
+@pytest.mark.slow
 def test_a_survey_from_nothing_learns_while_it_runs(tmp_path):
     """Planted people answer; the model is fitted in the background, and the page turns from even
     pairs to telling ones.

@@ -124,6 +124,7 @@ def check_result(page):
     return page.input_value("#link")
 
 
+@pytest.mark.slow
 def test_a_whole_survey_by_mouse_and_a_link_to_keep(context, server, browser):
     page = context.new_page()
     page.goto("/")
@@ -156,6 +157,7 @@ def test_a_whole_survey_by_mouse_and_a_link_to_keep(context, server, browser):
     assert [vote for vote in votes_of(server) if vote[0] == rows[0][0]] == []
 
 
+@pytest.mark.slow
 def test_a_whole_survey_by_keyboard_alone(context, server):
     page = context.new_page()
     page.goto("/survey")
@@ -176,6 +178,7 @@ def test_a_whole_survey_by_keyboard_alone(context, server):
     assert len(mine(server, page)) == 7
 
 
+@pytest.mark.slow
 def test_a_reload_in_the_middle_shows_the_same_question(context, server):
     page = context.new_page()
     page.goto("/survey")
@@ -191,6 +194,7 @@ def test_a_reload_in_the_middle_shows_the_same_question(context, server):
     assert shown[0] == "Question 3 of at most 6" and len(mine(server, page)) == 2
 
 
+@pytest.mark.slow
 def test_a_lost_connection_loses_and_doubles_nothing(context, server):
     """The answer is given without a connection, kept over a reload, and stored once when the line
     is back.
@@ -236,6 +240,7 @@ def mine_of(server, person):
     return [vote for vote in votes_of(server) if vote[0] == person]
 
 
+@pytest.mark.slow
 def test_an_answer_waits_in_the_browser_over_a_reload(context, server):
     page = context.new_page()
     page.goto("/survey")
@@ -262,6 +267,7 @@ PHONE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("context", [PHONE], indirect=True)
 def test_a_phone_and_a_finger(context, server):
     page = context.new_page()
@@ -281,6 +287,7 @@ def test_a_phone_and_a_finger(context, server):
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.slow
 def test_explore_someone(context):
     page = context.new_page()
     page.goto("/explore")
@@ -342,6 +349,7 @@ NAMELESS = """() => [
   .map((node) => node.outerHTML)"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "context",
     [{"color_scheme": "light"}, {"color_scheme": "dark"}],
@@ -370,6 +378,7 @@ def test_text_stands_out_and_everything_has_a_name(context):
         )
 
 
+@pytest.mark.slow
 def test_admin_in_the_browser(context, server):
     page = context.new_page()
     page.goto("/admin")
@@ -393,6 +402,7 @@ def test_admin_in_the_browser(context, server):
     assert page.locator("#token").count() == 1
 
 
+@pytest.mark.slow
 def test_names_are_text_in_the_browser_too(browser, tmp_path):
     """Scripts, SQL and right-to-left text as items: shown as they are, and nothing runs."""
     (tmp_path / "items.csv").write_text("\n".join(f'"{name}"' for name in NASTY), encoding="utf-8")

@@ -37,6 +37,7 @@ def started(folder, place):
     return server
 
 
+@pytest.mark.slow
 def test_votes_survive_a_refit_and_two_kills(tmp_path):
     """While a refit runs votes are answered; its model is then in use. The server is killed twice
     while six people insist.
@@ -73,6 +74,7 @@ def test_votes_survive_a_refit_and_two_kills(tmp_path):
     assert "Traceback" not in (tmp_path / "server.log").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not installed(), reason="PostgreSQL is not installed, or there is nobody to run it as"
 )

@@ -105,6 +105,7 @@ def checker(call, mode, client, headers, tried):
     return check
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["positive", "negative"])
 def test_every_call_of_the_api_survives_whatever_it_is_given(client, person, mode):
     """What fits the OpenAPI description and what does not, by schemathesis: no server error, no

@@ -220,6 +220,7 @@ def test_rows_of_nothing_have_their_shape(store):
     )
 
 
+@pytest.mark.slow
 def test_a_refit_says_how_many_votes_the_model_before_had_predicted(store, place):
     """Twelve people all prefer a to b to c; the first model is asked about the votes that come
     after it, which it predicts.

@@ -77,6 +77,7 @@ def test_the_fixed_point_holds():
         np.testing.assert_allclose(found[m], expected / expected.sum(), rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_the_mode_of_log_ratios():
     """No point near it has a higher Σ w log Σ θβ + Σ α log θ, the log posterior of log θ_1/θ_2; it
     is found to 1e-6.
@@ -198,6 +199,7 @@ def test_many_small_alphas_do_not_underflow():
     assert found[likely].sum() > 0.9
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=12), st.integers(0, 99))
 def test_integer_weights_are_repeats_and_user_weight_plays_no_part(times, seed):
     random = np.random.default_rng(seed)
