@@ -83,7 +83,7 @@ def pooled_position_draws(
     share = predictor.weights.mean(axis=0)
     counts = np.maximum(np.round(share * n_draws), _LEAST_DRAWS).astype(np.int64)
     parts = [
-        _positions(_member_draws(block, member, int(n), seed))
+        positions_of(_member_draws(block, member, int(n), seed))
         for member, n in zip(predictor.members, counts, strict=True)
     ]
     return [np.concatenate([part[m] for part in parts]) for m in range(block.n_users)]
@@ -116,7 +116,7 @@ def _utility_draws(block: Block, member: UtilitiesModel, n_draws: int, seed: int
     return out
 
 
-def _positions(values: Array) -> NDArray[np.int64]:
+def positions_of(values: Array) -> NDArray[np.int64]:
     """(…, Q) positions from 1, largest value first; equal ones in the order of the items."""
     order = np.argsort(-np.round(values, 12), axis=-1, kind="stable")
     out = np.empty(values.shape, np.int64)

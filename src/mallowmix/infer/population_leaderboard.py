@@ -13,7 +13,7 @@ from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels
 from mallowmix.data.text import name_of, percent, table_of
 from mallowmix.errors import check_level
-from mallowmix.infer.pooled_ranking import pooled_population_rates
+from mallowmix.infer.pooled_ranking import pooled_population_rates, positions_of
 from mallowmix.infer.prepared_model import prepare_members
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.fitted_model import FittedModel
@@ -148,8 +148,4 @@ def _rates_and_draws(model: ComponentModel) -> tuple[Array, Array]:
 
 def component_positions(model: ComponentModel) -> NDArray[np.int64]:
     """(K, Q) each item's position in each component, 1 is best."""
-    wins = model.beta().sum(axis=2)
-    order = np.argsort(-np.round(wins, 12), axis=1, kind="stable")
-    out = np.empty(order.shape, np.int64)
-    np.put_along_axis(out, order, np.arange(1, order.shape[1] + 1)[None], axis=1)
-    return out
+    return positions_of(model.beta().sum(axis=2))

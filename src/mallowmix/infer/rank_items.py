@@ -16,6 +16,7 @@ from mallowmix.infer.pooled_ranking import (
     pooled_population_rates,
     pooled_position_draws,
     pooled_win_rates,
+    positions_of,
 )
 from mallowmix.infer.predict import POPULATION
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
@@ -79,7 +80,7 @@ def rank(
         check_at_least("n_top", n_top, 1)
     if comparisons is None:
         wins = _population_rates(model)[None]
-        at = _positions(wins).astype(np.int64)
+        at = positions_of(wins)
         return UserRankings(POPULATION, model.items, wins, at, at, n_top)
     data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)
     with using(engine, n_jobs) as run:
@@ -120,7 +121,7 @@ def _rank_pooled(block: Block, broadcast: tuple[Predictor, float, int, int]) -> 
 
 def _with_ends(means: Array, draws: Sequence[NDArray[Any]], level: float) -> Array:
     """(M, 3, Q) the means, and the range of each item's positions: it holds the item's own."""
-    own = _positions(means)
+    own = positions_of(means)
     out = np.stack([means, own, own], axis=1)
     for m, positions in enumerate(draws):
         low = np.quantile(positions, (1 - level) / 2, axis=0, method="lower")
@@ -143,7 +144,7 @@ def _rank(
         # (users, S, Q) each
         wins = [_drawn_wins(part, prepared, rates, n_draws, key) for prepared, rates in fits]
         draws = [
-            np.concatenate([_positions(each[m]) for each in wins]) for m in range(part.n_users)
+            np.concatenate([positions_of(each[m]) for each in wins]) for m in range(part.n_users)
         ]
         parts.append(_with_ends(means[first : first + part.n_users], draws, level))
     return np.concatenate(parts)
@@ -163,11 +164,3 @@ def _win_rates(prepared: PreparedModel, n_items: int) -> Array:
     # without the item itself
     total = table.sum(axis=1) - table[np.arange(n_items), np.arange(n_items)]
     return total.T / max(n_items - 1, 1)
-
-
-def _positions(wins: Array) -> Array:
-    """(rows, Q) positions from 1, most wins first; equal ones in the order of the items."""
-    order = np.argsort(-np.round(wins, 12), axis=1, kind="stable")
-    positions = np.empty(wins.shape)
-    np.put_along_axis(positions, order, np.arange(1.0, wins.shape[1] + 1)[None], axis=1)
-    return positions

@@ -13,7 +13,12 @@ import numpy as np
 from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.laplace import local_items, logistic, posterior_mode
+from mallowmix.numerics.laplace import (
+    local_covariance,
+    local_items,
+    logistic,
+    posterior_mode,
+)
 from mallowmix.typing import Array
 
 
@@ -91,11 +96,9 @@ def _conditioned(pair, weight, means, covariance, log_shares, number):
     K, Q = means.shape
     items, winner, loser = local_items(pair, Q, number)
     q = len(items)
-    c, S = np.empty((Q, q)), np.empty((q, q))
+    c, S = np.empty((Q, q)), local_covariance(covariance, items)
     for x in range(q):
         c[:, x] = covariance[:, items[x]]
-        for y in range(q):
-            S[x, y] = covariance[items[x], items[y]]
     log_joint, mean, W = log_shares.copy(), means.copy(), np.zeros((K, q, q))
     if q == 0:
         return log_joint, mean, c, W

@@ -54,6 +54,17 @@ def local_items(pair, n_items, number):
     return items, winner, loser
 
 
+@nb.njit(cache=True, nogil=True)
+def local_covariance(covariance, items):
+    """(q, q) the rows and columns of a person's items."""
+    q = len(items)
+    S = np.empty((q, q))
+    for x in range(q):
+        for y in range(q):
+            S[x, y] = covariance[items[x], items[y]]
+    return S
+
+
 @nb.njit(cache=True, nogil=True, inline="always")
 def logistic(x):
     """σ(x), without overflow."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, reduce_step
-from mallowmix.numerics.laplace import local_items, posterior_mode
+from mallowmix.numerics.laplace import local_covariance, local_items, posterior_mode
 from mallowmix.typing import Array
 
 _LEAST_RESPONSIBILITY = 1e-6  # below it a component's share of a user is not added
@@ -130,17 +130,6 @@ def _sums(starts, pair, weight, user_weight, Q, means, covariance, log_shares, o
             if r[k] >= _LEAST_RESPONSIBILITY:
                 _add(moments, gradients[k], items, r[k], g[k], W[k])
     return moments, gradients, total, n_users, evidence, modes
-
-
-@nb.njit(cache=True, nogil=True)
-def local_covariance(covariance, items):
-    """(q, q) the rows and columns of a person's items."""
-    q = len(items)
-    S = np.empty((q, q))
-    for x in range(q):
-        for y in range(q):
-            S[x, y] = covariance[items[x], items[y]]
-    return S
 
 
 @nb.njit(cache=True, nogil=True)
