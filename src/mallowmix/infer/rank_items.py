@@ -121,7 +121,7 @@ def _rank_pooled(block: Block, broadcast: tuple[Predictor, float, int, int]) -> 
 
 def _with_ends(means: Array, draws: Sequence[NDArray[Any]], level: float) -> Array:
     """(M, 3, Q) the means, and the range of each item's positions: it holds the item's own."""
-    own = positions_of(means)
+    own = positions_of(means).astype(np.float64)
     out = np.stack([means, own, own], axis=1)
     for m, positions in enumerate(draws):
         low = np.quantile(positions, (1 - level) / 2, axis=0, method="lower")
