@@ -18,7 +18,7 @@ from mallowmix.model.fitted_model import as_fitted
 from mallowmix.model.permutations import match_components
 
 
-def planted(seed=0, K=2, Q=8):
+def planted_scores(seed=0, K=2, Q=8):
     """A model of Bradley–Terry components with one far favourite each: no Mallows component has
     that form.
     """
@@ -52,7 +52,7 @@ def test_nothing_won_is_nothing_learnt():
 
 
 def test_beta_is_that_of_the_scores():
-    model = planted()
+    model = planted_scores()
     np.testing.assert_allclose(
         model.beta()[1, 2, 3], expit(model.scores[1, 2] - model.scores[1, 3])
     )
@@ -75,7 +75,7 @@ def test_planted_scores_are_found_and_predict_better_than_mallows_components():
     """One population: scores within .35 (the variational step sharpens them), and new people
     predicted better by .002 or more.
     """
-    truth = planted()
+    truth = planted_scores()
     votes, new = (
         truth.sample(600, 60, seed=1).comparisons,
         truth.sample(600, 60, seed=2).comparisons,
@@ -96,7 +96,7 @@ def test_planted_scores_are_found_and_predict_better_than_mallows_components():
 
 
 def test_the_bytes_do_not_depend_on_threads():
-    votes = planted().sample(300, 30, seed=1).comparisons
+    votes = planted_scores().sample(300, 30, seed=1).comparisons
     model = mm.fit(votes, 2, predictor=False)
     one, three = (learn_scores(model, votes, ThreadEngine(n_jobs)) for n_jobs in (1, 3))
     assert one.bradley_terry.scores.tobytes() == three.bradley_terry.scores.tobytes()
@@ -106,7 +106,7 @@ def test_an_unknown_kind():
     with pytest.raises(
         OptionError, match="components is 'logit'; it must be one of 'mallows', 'bradley-terry'"
     ):
-        mm.fit(planted().sample(50, 10).comparisons, 2, components="logit", predictor=False)
+        mm.fit(planted_scores().sample(50, 10).comparisons, 2, components="logit", predictor=False)
 
 
 def test_scores_as_a_fitted_model_have_the_nearest_dispersions():

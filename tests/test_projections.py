@@ -21,21 +21,12 @@ from mallowmix.model.fit_options import ProjectionsOptions, options_from
 from mallowmix.model.permutations import match_components
 from mallowmix.model.separability import separability
 from mallowmix.numerics.dirichlet import dirichlet_moments
+from tests.planted import planted
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::mallowmix.errors.DataWarning"),
     pytest.mark.filterwarnings("ignore::mallowmix.errors.FitWarning"),
 ]
-
-
-def planted(seed, Q, K, phi, alpha=0.1):
-    random = np.random.default_rng(seed)
-    return mm.M4(
-        [random.permutation(Q) for _ in range(K)],
-        np.full(K, phi),
-        np.full(K, alpha),
-        [f"{i:03}" for i in range(Q)],
-    )
 
 
 def fit(comparisons, K, method="projections", **options):
@@ -63,7 +54,7 @@ def on_exact_moments(truth, seed):
 @pytest.mark.parametrize("phi", [0.0, 0.1, 0.2, 0.5])
 def test_exact_moments_of_separable_references_give_the_exact_rankings(phi):
     """Q = 30, K = 4, λ ≤ 0.2 (nearly every draw)."""
-    models = (planted(seed, 30, 4, phi) for seed in itertools.count())
+    models = (planted(30, 4, phi, seed=seed) for seed in itertools.count())
     separable = itertools.islice(
         (model for model in models if separability(model.beta()) <= 0.2), 3
     )
@@ -81,7 +72,7 @@ def test_exact_moments_of_other_references_the_error_beside_lambda(capsys):
     for (Q, phi), seed in itertools.product(
         [(10, 0.0), (10, 0.2), (10, 0.5), (30, 0.8), (30, 0.9)], range(3)
     ):
-        truth = planted(seed, Q, 4, phi)
+        truth = planted(Q, 4, phi, seed=seed)
         table.append((Q, phi, float(separability(truth.beta())), *on_exact_moments(truth, seed)))
     with capsys.disabled():
         print("\n   Q   phi  lambda  kendall  phi error")
@@ -108,7 +99,7 @@ def test_recovery_from_samples_gets_better_with_more_people():
     """
     errors = {M: [] for M in (1000, 5000, 20_000)}
     for seed, M in itertools.product(range(4), errors):
-        truth = planted(seed, 30, 4, 0.1)
+        truth = planted(30, 4, 0.1, seed=seed)
         found = fit(
             truth.sample(M, 100, seed=seed).comparisons,
             4,
@@ -124,7 +115,7 @@ def test_with_the_printed_zeta_two_rows_of_one_component_pass():
     """ζ = 0.05 is less than the noise between two rows at one corner: both are accepted, and
     another component goes without.
     """
-    truth = planted(4, 30, 4, 0.1)
+    truth = planted(30, 4, 0.1, seed=4)
     comparisons = truth.sample(5000, 100, seed=4).comparisons
     E = HalfMoments(comparisons, seed=0)
     owner = np.argmax(truth.share[:, None] * truth.beta().reshape(4, -1), axis=0)
@@ -161,7 +152,7 @@ class Counting(ThreadEngine):
 def operations(M, N, K, Q):
     engine = Counting()
     algorithm_1(
-        planted(1, Q, K, 0.1).sample(M, N, seed=1).comparisons,
+        planted(Q, K, 0.1, seed=1).sample(M, N, seed=1).comparisons,
         K,
         ProjectionsOptions(zeta="auto", min_count=0.2),
         engine=engine,
@@ -192,7 +183,7 @@ def test_theorem_1_operations_grow_as_stated():
     assert applied <= 300 * 20 * 300
 
 
-SMALL = planted(3, 8, 2, 0.1, alpha=0.3)
+SMALL = planted(8, 2, 0.1, alpha=0.3, seed=3)
 
 
 def labelled(comparisons):
@@ -282,7 +273,7 @@ def test_notes_come_as_warnings_too():
 
 
 def test_one_component_is_the_consensus():
-    truth = planted(2, 7, 1, 0.3)
+    truth = planted(7, 1, 0.3, seed=2)
     model = fit(truth.sample(400, 20, seed=1).comparisons, 1)
     assert model.sigma.tolist() == truth.sigma.tolist()
     assert model.phi == pytest.approx([0.3], abs=0.05)

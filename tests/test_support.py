@@ -10,19 +10,9 @@ from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.stability import half_distances
 from mallowmix.model.permutations import kendall
+from tests.planted import planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
-
-
-def planted(seed, n_items=20, n_components=2, phi=0.3):
-    random = np.random.default_rng(seed)
-    sigma = np.stack([random.permutation(n_items) for _ in range(n_components)])
-    return mm.M4(
-        sigma,
-        np.full(n_components, phi),
-        np.full(n_components, 0.3),
-        [f"{i:02d}" for i in range(n_items)],
-    )
 
 
 def distances(model, votes, theta, n_jobs=2):
@@ -34,7 +24,7 @@ def distances(model, votes, theta, n_jobs=2):
 
 
 def test_rich_data_leaves_the_truth_where_it_is():
-    truth = planted(0, phi=0.1)
+    truth = planted(20, 2, 0.1, 0.3, seed=0)
     votes, theta = truth.sample(1000, 100, seed=0)
     assert distances(truth, votes, theta).tolist() == [0, 0]
 
@@ -43,7 +33,7 @@ def test_a_component_that_nobody_follows_is_far_apart_and_the_others_are_not():
     """The third ranking is noise: everybody is said to follow it by a tenth, but it never decided
     anything.
     """
-    truth = planted(1, n_components=3)
+    truth = planted(20, 3, 0.3, 0.3, seed=1)
     votes, theta = truth.sample(400, 60, prior=np.tile([0.5, 0.5, 0.0], (400, 1)), seed=1)
     found = distances(truth, votes, theta * 0.9 + [0, 0, 0.1])
     assert found[2] > 0.1 > 0.05 > max(found[:2]), found
@@ -53,7 +43,7 @@ def test_the_distance_is_that_of_two_separate_polishes():
     """The slow twin: the two halves as data of their own, each polished by its own pass."""
     from mallowmix.paper.oracle import _ascend
 
-    truth = planted(2, phi=0.6)
+    truth = planted(20, 2, 0.6, 0.3, seed=2)
     votes, theta = truth.sample(300, 20, seed=2)
     start = MallowsComponents(truth.sigma, truth.phi)
     halves = []
@@ -73,7 +63,7 @@ def test_the_distance_is_a_few_times_the_error():
     """
     errors, apart = [], []
     for seed in range(6):
-        truth = planted(seed, phi=0.6)
+        truth = planted(20, 2, 0.6, 0.3, seed=seed)
         votes, theta = truth.sample(150, 60, seed=seed)
         found = mm.fit(votes, 2, predictor=False)
         swap = kendall(found.sigma[0], truth.sigma[0]) > kendall(found.sigma[0], truth.sigma[1])
@@ -87,6 +77,6 @@ def test_the_distance_is_a_few_times_the_error():
 
 
 def test_the_number_of_threads_does_not_matter():
-    truth = planted(3, phi=0.6)
+    truth = planted(20, 2, 0.6, 0.3, seed=3)
     votes, theta = truth.sample(100, 30, seed=3)
     assert np.array_equal(distances(truth, votes, theta, 1), distances(truth, votes, theta, 2))

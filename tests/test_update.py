@@ -14,19 +14,9 @@ from mallowmix.fitting.update import with_new_items
 from mallowmix.model.fit_report import UpdateOrigin
 from mallowmix.model.model_file import dumps
 from mallowmix.model.permutations import kendall, match_components
+from tests.planted import planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
-
-
-def planted(seed, n_items=30, n_components=4, phi=0.4):
-    random = np.random.default_rng(seed)
-    sigma = np.stack([random.permutation(n_items) for _ in range(n_components)])
-    return mm.M4(
-        sigma,
-        np.full(n_components, phi),
-        np.full(n_components, 0.15),
-        [f"item{i:02d}" for i in range(n_items)],
-    )
 
 
 def without_items(votes, n_gone):
@@ -63,7 +53,7 @@ def test_an_update_is_as_good_as_a_fresh_fit_in_fewer_passes(passes):
     """
     errors = []
     for seed in range(3):
-        truth = planted(seed)
+        truth = planted(30, 4, 0.4, 0.15, seed=seed)
         votes = truth.sample(600, 80, seed=seed).comparisons
         old = mm.fit(votes.take_users(range(300)), 4, predictor=False)
         passes.clear()
@@ -83,13 +73,13 @@ def test_new_items_find_their_places():
     """Six of thirty items are unknown to the old model: after the update their places are as right
     as those of the others.
     """
-    truth = planted(5)
+    truth = planted(30, 4, 0.4, 0.15, seed=5)
     votes = truth.sample(600, 80, seed=5).comparisons
     old = mm.fit(without_items(votes.take_users(range(300)), 6), 4, predictor=False)
     assert old.n_items == 24
     updated = mm.update(old, votes)
     assert updated.items.tolist() == votes.items.tolist() == truth.items.tolist()
-    assert updated.report.update.new_items == tuple(f"item{i:02d}" for i in range(6))
+    assert updated.report.update.new_items == tuple(f"i{i:03d}" for i in range(6))
     match = match_components(updated.sigma, truth.sigma)
     assert match.kendall.mean() <= 1.25 * error(mm.fit(votes, 4, predictor=False), truth) + 0.001
     assert np.abs(updated.sigma[match.found, :6] - truth.sigma[match.truth, :6]).mean() < 1
@@ -114,7 +104,7 @@ def test_numbers_and_text_are_the_same_item():
 
 @pytest.mark.slow
 def test_items_that_nobody_compares_any_more_stay_where_they_are():
-    truth = planted(2, n_items=12, n_components=2)
+    truth = planted(12, 2, 0.4, 0.15, seed=2)
     votes = truth.sample(200, 60, seed=2).comparisons
     model = mm.fit(votes, 2, predictor=False)
     updated = mm.update(model, without_items(votes, 3))
@@ -125,7 +115,7 @@ def test_items_that_nobody_compares_any_more_stay_where_they_are():
 
 
 def test_a_model_that_is_right_stays_right():
-    truth = planted(0, phi=0.1)
+    truth = planted(30, 4, 0.1, 0.15, seed=0)
     votes = truth.sample(800, 100, seed=0).comparisons
     updated = mm.update(truth, votes)
     assert error(updated, truth) == 0
@@ -147,7 +137,7 @@ def test_new_votes_alone_count_where_they_alone_are_given():
 
 @pytest.mark.slow
 def test_the_same_bytes_on_one_thread_and_on_two_and_for_any_order_of_rows():
-    truth = planted(1, n_items=12, n_components=2)
+    truth = planted(12, 2, 0.4, 0.15, seed=1)
     votes = truth.sample(150, 40, seed=1).comparisons
     model = mm.fit(votes.take_users(range(80)), 2, predictor=False)
     table = votes.to_arrow()
@@ -159,7 +149,7 @@ def test_the_same_bytes_on_one_thread_and_on_two_and_for_any_order_of_rows():
 
 @pytest.mark.slow
 def test_the_report_says_where_the_model_comes_from():
-    votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
+    votes = planted(8, 2, 0.4, 0.15, seed=1).sample(60, 30, seed=1).comparisons
     model = mm.fit(votes.take_users(range(40)), 2, seed=3, predictor=False)
     report = mm.update(model, votes, seed=4).report
     assert (report.method, report.seed, report.n_users) == ("update", 4, 60)
@@ -170,7 +160,7 @@ def test_the_report_says_where_the_model_comes_from():
 
 @pytest.mark.slow
 def test_progress_is_told():
-    votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
+    votes = planted(8, 2, 0.4, 0.15, seed=1).sample(60, 30, seed=1).comparisons
     told = []
     mm.update(mm.fit(votes, 2, predictor=False), votes, progress=lambda *said: told.append(said))
     assert {step for step, _, _ in told} == {"burn in", "averaging"}
@@ -178,10 +168,10 @@ def test_progress_is_told():
 
 @pytest.mark.slow
 def test_messages():
-    votes = planted(1, n_items=8, n_components=2).sample(60, 30, seed=1).comparisons
+    votes = planted(8, 2, 0.4, 0.15, seed=1).sample(60, 30, seed=1).comparisons
     model = mm.fit(votes, 2, predictor=False)
     with pytest.raises(OptionError, match="seed is -1"):
         mm.update(model, votes, seed=-1)
-    lonely = mm.Comparisons.from_arrays(["u", "v", "v"], ["item00"] * 3, ["item01"] * 3)
+    lonely = mm.Comparisons.from_arrays(["u", "v", "v"], ["i000"] * 3, ["i001"] * 3)
     with pytest.warns(DataWarning):
         mm.update(model, lonely)
