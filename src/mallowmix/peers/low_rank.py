@@ -33,6 +33,7 @@ from mallowmix.typing import Array
 
 _START = Step.LOW_RANK
 # how far the grids of rank, penalty, likelihood weight and precision grow
+_EQUAL = 0.0002  # nats a comparison: no difference
 _LIMITS = ((1, 32), (0.25, 4096.0), (0.015, 1.0), (0.06, 16.0))
 _INNER = 25  # rounds of (u, ξ) when someone is placed
 
@@ -149,7 +150,7 @@ class LowRank:
             for setting in product(*grids):
                 if setting not in losses:
                     losses[setting] = self._loss(held, seen, setting, seed)
-            best = min(losses, key=lambda each: (np.nan_to_num(losses[each], nan=np.inf), each))
+            best = _simplest(losses)
             if not _grown(grids, free, best):
                 break
         rank, penalty, weight, precision = best
@@ -194,6 +195,14 @@ class LowRank:
                 bounds.append(float(bound - 0.5 * np.sum(ridge * W**2)))
             W = _m_step(curve, pull, ridge)
         return W
+
+
+def _simplest(losses: dict[tuple[Any, ...], float]) -> tuple[Any, ...]:
+    """Of the settings that are as good as the best, the least rank, and then the most penalty."""
+    finite = {each: float(np.nan_to_num(loss, nan=np.inf)) for each, loss in losses.items()}
+    least = min(finite.values())
+    equal = [each for each in finite if finite[each] <= least + _EQUAL]
+    return min(equal, key=lambda each: (each[0], -each[1], finite[each], each))
 
 
 def _grown(grids: list[list[Any]], free: list[bool], best: tuple[Any, ...]) -> bool:
