@@ -100,18 +100,26 @@ async def no_op(port: int, clients: int, seconds: float) -> list[float]:
     return times
 
 
-async def voting(voters: list[Voter], visitors: list[Voter], seconds: float) -> dict[str, Any]:
-    """All clients vote; visitors take the questions that they are asked."""
+async def voting(
+    voters: list[Voter], visitors: list[Voter], seconds: float, at_least: int = 0
+) -> dict[str, Any]:
+    """All clients vote; visitors take the questions that they are asked.
+
+    For so many seconds, and as many more as it takes the voters to vote `at_least` times.
+    """
     for voter in [*voters, *visitors]:
         voter.times.clear()
         voter.questions.clear()
         voter.processor.clear()
     start = time.perf_counter()
-    end = start + seconds
-    await asyncio.gather(
-        *(voter.vote_until(end) for voter in voters),
-        *(visitor.answer_until(end) for visitor in visitors),
-    )
+    while True:
+        end = time.perf_counter() + seconds
+        await asyncio.gather(
+            *(voter.vote_until(end) for voter in voters),
+            *(visitor.answer_until(end) for visitor in visitors),
+        )
+        if sum(len(voter.times) for voter in voters) >= at_least:
+            break
     passed = time.perf_counter() - start
     times = [seconds for voter in voters for seconds in voter.times]
     questions = [seconds for visitor in visitors for seconds in visitor.questions]

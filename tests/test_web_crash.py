@@ -51,9 +51,9 @@ def test_votes_survive_a_refit_and_two_kills(tmp_path):
             await people(server, 1, known, numbers),
         )
         nothing = milliseconds(await no_op(server.port, 6, 0.3))
-        loaded = await voting(voters, visitors, 1.0)
+        loaded = await voting(voters, visitors, 1.0, at_least=26)
         refit = asyncio.create_task(refit_and_wait(server.port, ADMIN))
-        during = await voting(voters, visitors, 1.0)
+        during = await voting(voters, visitors, 1.0, at_least=26)
         await refit
         kills = await killing(server, voters, 2, 0.3)
         return nothing, loaded, during, kills
@@ -64,13 +64,13 @@ def test_votes_survive_a_refit_and_two_kills(tmp_path):
         server.kill()
     assert (
         nothing["n"] > 0
-        and loaded["vote"]["n"] > 0  # how many depends on the machine
-        and during["vote"]["n"] > 0
+        and loaded["vote"]["n"] > 20
+        and during["vote"]["n"] > 20
         and loaded["question"]["n"] > 0
     )
     assert kills["retries"] > 0
     found = known.check(in_database(str(tmp_path / "votes.db")))
-    assert found["acknowledged"] >= 6 and found["lost"] == found["doubled"] == found["changed"] == 0
+    assert found["acknowledged"] > 50 and found["lost"] == found["doubled"] == found["changed"] == 0
     assert "Traceback" not in (tmp_path / "server.log").read_text()
 
 
@@ -84,6 +84,7 @@ def test_votes_survive_a_kill_and_a_stopped_postgresql(tmp_path):
 
         async def go():
             voters = await people(server, 4, known, itertools.count())
+            await voting(voters, [], 0.2, at_least=21)  # however slow the machine is
             stopped = await stopping(database, voters, 0.4)
             await killing(server, voters, 1, 0.3)
             client = Client(server.port)
@@ -97,7 +98,7 @@ def test_votes_survive_a_kill_and_a_stopped_postgresql(tmp_path):
             server.kill()
         found = known.check(in_database(database.url))
     assert stopped["retries"] > 0 and health["status"] == "ok"
-    assert found["acknowledged"] >= 4 and found["lost"] == found["doubled"] == 0
+    assert found["acknowledged"] > 20 and found["lost"] == found["doubled"] == 0
     assert "Traceback" not in (tmp_path / "server.log").read_text()
 
 
