@@ -377,14 +377,15 @@ def test_a_component_s_move_leaves_its_conditional_alone():
 
 @pytest.fixture(scope="module")
 def ranked():
-    drawn = population_of_model("grade of membership PL", "quick", 1)
-    return drawn, GradeOfMembership(n_burn=200, n_draws=100, thin=2).fit(drawn.train, 2, seed=0)
+    drawn = population_of_model("grade of membership PL", "quick", 0)
+    return drawn, GradeOfMembership(n_burn=1500, n_draws=100, thin=2).fit(drawn.train, 2, seed=0)
 
 
 @pytest.mark.slow
 def test_grade_of_membership_is_recovered_from_rankings(ranked):
-    """500 rankings of 8 items, K = 2, α = .3: rankings found. No seed of ten fails: a new one would
-    at a rate below .26.
+    """500 rankings of 8 items, K = 2, α = .3: rankings found in all of ten populations (error at most
+    .018), α within .2 in nine (.84 in the tenth); with 200 sweeps before the first draw α is still
+    on its way.
     """
     drawn, fitted = ranked
     assert kendall_error(fitted.components, drawn.sigma) <= 0.02
