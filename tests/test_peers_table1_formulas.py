@@ -383,7 +383,7 @@ def ranked():
 
 @pytest.mark.slow
 def test_grade_of_membership_is_recovered_from_rankings(ranked):
-    """500 rankings of 8 items, K = 2, α = .3: rankings found in all of ten populations (error at most
+    """500 rankings of 8 items, K = 2, α = .3: rankings found in all of ten populations (error up to
     .018), α within .2 in nine (.84 in the tenth); with 200 sweeps before the first draw α is still
     on its way.
     """
