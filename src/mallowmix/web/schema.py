@@ -18,7 +18,7 @@ from mallowmix.errors import FileError
 
 _Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
-_PREDICTED_2 = "fore" + "told"  # words: ok: what `predicted` was called up to version 2
+_PREDICTED_2 = "foretold"  # words: ok: what `predicted` was called up to version 2
 
 
 def define(metadata: sa.MetaData, version: int) -> None:
