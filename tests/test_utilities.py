@@ -9,9 +9,11 @@ import mallowmix as mm
 from mallowmix.engine import Block, ThreadEngine
 from mallowmix.infer.pair_queries import Queries, query_categories
 from mallowmix.infer.utilities_posterior import utilities_posterior, utilities_probabilities
+from mallowmix.learn.utilities.initial_loadings import initial_utilities
 from mallowmix.learn.utilities.initial_means import initial_means
-from mallowmix.learn.utilities.utilities_em import first_parameters, utilities_path
-from mallowmix.numerics.laplace import posterior_mode
+from mallowmix.learn.utilities.utilities_em import utilities_path
+from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, solve
+from mallowmix.numerics.laplace import local_prior, posterior_mode
 
 
 def block_of(users: list[list[tuple[int, int]]], Q: int) -> Block:
@@ -43,19 +45,75 @@ MEAN = np.array([0.3, -0.2, 0.1])
 S = np.array([[0.8, 0.2, 0.1], [0.2, 0.6, 0.0], [0.1, 0.0, 0.9]])
 
 
+VARIANCES = np.array([0.3, 0.2, 0.4])
+LOADINGS = np.linalg.cholesky(S - np.diag(VARIANCES))
+
+
+def gaussian(means, shares):
+    return mm.UtilitiesModel(means, LOADINGS, VARIANCES, shares, [0, 1, 2])
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+def test_cholesky_against_the_library(n):
+    root = np.random.default_rng(n).standard_normal((n, n + 2))
+    A, b = root @ root.T, np.arange(1.0, n + 1)
+    U = A.copy()
+    factorise(U)
+    assert np.isclose(log_determinant(U), np.linalg.slogdet(A)[1])
+    assert np.allclose(A @ solve(U, b), b)
+    assert np.allclose(inverse(U), np.linalg.inv(A))
+
+
+def test_the_prior_of_some_items_against_its_matrix():
+    V, precision, log_det, R, B_inverse = local_prior(LOADINGS, VARIANCES, np.array([2, 0]))
+    own = S[np.ix_([2, 0], [2, 0])]
+    assert np.allclose(precision, np.linalg.inv(own))
+    assert np.isclose(log_det, np.linalg.slogdet(own)[1])
+    assert np.allclose(R, np.linalg.solve(own, V))  # the regression of z on d
+    assert np.allclose(B_inverse, np.eye(3) - V.T @ np.linalg.solve(own, V))
+
+
 def test_laplace_against_quadrature():
     winner, loser = np.array(ANSWERS).T
     offset = MEAN[winner] - MEAN[loser]
-    a, g, W, evidence = posterior_mode(winner, loser, np.ones(len(ANSWERS)), offset, S, np.zeros(3))
+    _, precision, log_det, _, _ = local_prior(LOADINGS, VARIANCES, np.arange(3))
+    d, factor, evidence = posterior_mode(
+        winner, loser, np.ones(len(ANSWERS)), offset, precision, log_det, np.zeros(3)
+    )
+    gradient = np.zeros(3)
+    for row in range(len(ANSWERS)):
+        rest = 1 / (1 + np.exp(offset[row] + d[winner[row]] - d[loser[row]]))
+        gradient[winner[row]] += rest
+        gradient[loser[row]] -= rest
     exact, centre, spread, _, _ = quadrature(ANSWERS, MEAN, S)
-    assert np.abs(a - g).max() < 1e-4  # the mode's equation
+    assert np.abs(np.linalg.solve(S, d) - gradient).max() < 1e-4  # the mode's equation
     assert abs(evidence - exact) < 0.04  # Laplace is a little low
-    assert np.abs(MEAN + S @ a - centre).max() < 0.05
-    assert np.abs(S - S @ W @ S - spread).max() < 0.06
+    assert np.abs(MEAN + d - centre).max() < 0.05
+    assert np.abs(inverse(factor) - spread).max() < 0.06
+
+
+def test_the_posterior_of_items_that_were_not_compared():
+    """Against the formulas of conditional Gaussians, on a matrix of all items."""
+    model = gaussian(MEAN[None], [1.0])
+    found = utilities_posterior(block_of([[(0, 1), (0, 1)]], 3), model)
+    c = S[:, :2] @ np.linalg.inv(S[:2, :2])  # regression on the two items that were compared
+    seen, spread = found.means[0, 0, :2] - MEAN[:2], found.covariances[0, 0]
+    assert np.allclose(found.means[0, 0], MEAN + c @ seen)
+    rest = S - c @ S[:2]
+    assert np.allclose(spread, rest + c @ spread[:2, :2] @ c.T)
+    codes = np.array([0 * 3 + 1, 0 * 3 + 2, 2 * 3 + 1])
+    p = utilities_probabilities(
+        block_of([[(0, 1), (0, 1)]], 3), model, Queries.same_for_all(1, codes)
+    )
+    for each, code in zip(p, codes, strict=True):
+        i, j = divmod(int(code), 3)
+        v = spread[i, i] + spread[j, j] - 2 * spread[i, j]
+        gap = (found.means[0, 0, i] - found.means[0, 0, j]) / np.sqrt(1 + np.pi * v / 8)
+        assert np.isclose(each, 1 / (1 + np.exp(-gap)))
 
 
 def test_predictions_against_quadrature():
-    model = mm.UtilitiesModel(MEAN[None], S, [1.0], [0, 1, 2])
+    model = gaussian(MEAN[None], [1.0])
     block = block_of([ANSWERS], 3)
     codes = np.array([0 * 3 + 1, 1 * 3 + 2, 2 * 3 + 0])
     found = utilities_probabilities(block, model, Queries.same_for_all(1, codes))
@@ -67,7 +125,7 @@ def test_predictions_against_quadrature():
 
 def test_components_are_weighed_by_their_evidence():
     means = np.array([[1.0, 0.0, -1.0], [-1.0, 0.0, 1.0]])
-    model = mm.UtilitiesModel(means, S, [0.4, 0.6], [0, 1, 2])
+    model = gaussian(means, [0.4, 0.6])
     found = utilities_posterior(block_of([ANSWERS], 3), model)
     log_joint = [
         np.log(share) + quadrature(ANSWERS, mean, S)[0]
@@ -78,14 +136,14 @@ def test_components_are_weighed_by_their_evidence():
 
 
 def test_a_user_without_answers_is_the_population():
-    model = mm.UtilitiesModel([[1.0, 0.0, -1.0]], S, [1.0], [0, 1, 2])
+    model = gaussian([[1.0, 0.0, -1.0]], [1.0])
     codes = np.arange(9)[[1, 2, 5]]
     found = utilities_probabilities(block_of([[]], 3), model, Queries.same_for_all(1, codes))
     assert np.allclose(found, model.population_probabilities().ravel()[codes])
 
 
 def test_both_orders_of_a_pair_add_up_to_one():
-    model = mm.UtilitiesModel([[1.0, 0.0, -1.0], [0, 2, 0]], S, [0.5, 0.5], [0, 1, 2])
+    model = gaussian([[1.0, 0.0, -1.0], [0, 2, 0]], [0.5, 0.5])
     block = block_of([ANSWERS, [(2, 0)]], 3)
     forth = utilities_probabilities(block, model, Queries.same_for_all(2, np.array([1, 2, 5])))
     back = utilities_probabilities(block, model, Queries.same_for_all(2, np.array([3, 6, 7])))
@@ -105,22 +163,27 @@ def draw_users(random, means, covariance, shares, n_users, n_answers):
     return users
 
 
+PLANTED_LOADINGS = np.sqrt(0.6) * np.array([[1.0, -1, 1, -1, 1, -1]]).T
+
+
 @pytest.fixture(scope="module")
 def planted():
     random = np.random.default_rng(3)
     mean = np.array([[1.0, 0.5, 0.2, -0.2, -0.5, -1.0]])
-    covariance = 0.7 * np.eye(6) + 0.6 * np.outer([1, -1, 1, -1, 1, -1], [1, -1, 1, -1, 1, -1])
+    covariance = 0.7 * np.eye(6) + PLANTED_LOADINGS @ PLANTED_LOADINGS.T
     return mean, covariance, block_of(draw_users(random, mean, covariance, [1.0], 700, 120), 6)
 
 
-@pytest.mark.slow
-def test_the_likelihood_never_falls(planted):
+def learnt(block, K, r, n_rounds, speed_up=True):
+    engine = ThreadEngine(1)
+    start = initial_utilities([block], 6, engine).parameters(initial_means([block], 6, K, 0), r)
+    return list(utilities_path([block], start, engine, n_rounds=n_rounds, speed_up=speed_up))
+
+
+@pytest.mark.parametrize("speed_up", [False, True])
+def test_the_likelihood_never_falls(planted, speed_up):
     _, _, block = planted
-    start = first_parameters(initial_means([block], 6, 2, 0))
-    path = utilities_path(
-        [block], start, ThreadEngine(1), max_rounds=8, shrinkage=0.0, speed_up=False
-    )
-    evidence = [each.evidence for each in path]
+    evidence = [each for _, each in learnt(block, 2, 1, 8, speed_up)]
     assert np.diff(evidence).min() > -1e-3 * abs(evidence[0])
     assert evidence[-1] > evidence[0]
 
@@ -129,18 +192,30 @@ def test_planted_utilities_are_found(planted):
     """A constant added to all items means nothing, so differences of pairs are compared.
 
     Laplace's approximation makes variances too small where answers are few: with 120 answers about
-    6
-    items by an eighth, with 30 by a third.
+    6 items by an eighth, with 30 by a third.
     """
     mean, covariance, block = planted
-    start = first_parameters(initial_means([block], 6, 1, 0))
-    *_, last = utilities_path([block], start, ThreadEngine(1), max_rounds=12, shrinkage=0.0)
-    found = mm.UtilitiesModel(last.parameters.means, last.parameters.covariance, [1.0], range(6))
-    truth = mm.UtilitiesModel(mean, covariance, [1.0], range(6))
+    *_, (last, _) = learnt(block, 1, 1, 12)
+    found = mm.UtilitiesModel(last.means, last.loadings, last.variances, [1.0], range(6))
+    truth = mm.UtilitiesModel(mean, PLANTED_LOADINGS, np.full(6, 0.7), [1.0], range(6))
+    assert np.allclose(truth.covariance(), covariance)
     assert np.abs(found.means - found.means.mean() - mean).max() < 0.2
     upper = np.triu_indices(6, 1)
     ratio = found.pair_variances()[upper] / truth.pair_variances()[upper]
     assert ratio.min() > 0.75 and ratio.max() < 1.25
+
+
+def test_planted_means_and_shares_are_found():
+    random = np.random.default_rng(5)
+    means, shares = (
+        np.array([[1.5, 1, 0.5, -0.5, -1, -1.5], [-1.5, 0, 1.5, -1.5, 0, 1.5]]),
+        [0.7, 0.3],
+    )
+    users = draw_users(random, means, 0.4 * np.eye(6), shares, 700, 40)
+    *_, (last, _) = learnt(block_of(users, 6), 2, 0, 12)
+    order = np.argsort(-np.exp(last.log_shares))
+    assert np.abs(np.exp(last.log_shares)[order] - shares).max() < 0.07
+    assert np.abs(last.means[order] - means).max() < 0.3
 
 
 def test_labels_play_no_part(planted):
@@ -153,12 +228,11 @@ def test_labels_play_no_part(planted):
     )  # fmt: skip
     results = []
     for each in (block, moved):
-        start = first_parameters(initial_means([each], 6, 1, 0))
-        *_, last = utilities_path([each], start, ThreadEngine(1), max_rounds=4)
-        results.append(last.parameters)
+        *_, (last, _) = learnt(each, 1, 1, 4)
+        results.append(mm.UtilitiesModel(last.means, last.loadings, last.variances, [1], range(6)))
     assert np.allclose(results[0].means[0], results[1].means[0][order], atol=1e-5)
-    moved_back = results[1].covariance[np.ix_(order, order)]
-    assert np.allclose(results[0].covariance, moved_back, atol=1e-5)
+    moved_back = results[1].covariance()[np.ix_(order, order)]
+    assert np.allclose(results[0].covariance(), moved_back, atol=1e-5)
 
 
 def test_how_many_items_were_compared_before():
@@ -168,5 +242,7 @@ def test_how_many_items_were_compared_before():
 
 
 def test_wrong_shapes_are_refused():
-    with pytest.raises(mm.errors.DataError, match="covariance of the utilities must be finite"):
-        mm.UtilitiesModel([[0.0, 1.0]], np.eye(3), [1.0], "ab")
+    with pytest.raises(mm.errors.DataError, match="loadings of the utilities must be finite"):
+        mm.UtilitiesModel([[0.0, 1.0]], np.eye(3), [1.0, 1.0], [1.0], "ab")
+    with pytest.raises(mm.errors.DataError, match="variances of the utilities must be above 0"):
+        mm.UtilitiesModel([[0.0, 1.0]], np.eye(2), [1.0, 0.0], [1.0], "ab")

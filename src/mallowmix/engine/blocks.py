@@ -73,6 +73,37 @@ class Block(InMemory):
         return np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.starts))
 
 
+def some_users(blocks: Sequence[Block], n: int) -> list[Block]:
+    """Blocks with about n of the users, the first of each block; all, where there are no more.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        The users.
+    n : int
+        About how many are wanted.
+
+    Returns
+    -------
+    list of Block
+    """
+    total = sum(block.n_users for block in blocks)
+    return [_first_users(block, -(-n * block.n_users // max(total, 1))) for block in blocks]
+
+
+def _first_users(block: Block, n: int) -> Block:
+    starts = block.starts[: n + 1]
+    rows = slice(0, int(starts[-1] - starts[0]))
+    return Block(
+        block.first_user,
+        block.n_items,
+        starts,
+        block.pair[rows],
+        block.weight[rows],
+        block.user_weight[: len(starts) - 1],
+    )
+
+
 @dataclass(frozen=True)
 class Shard:
     """Consecutive blocks whose sums are added up where the blocks are, into one answer."""

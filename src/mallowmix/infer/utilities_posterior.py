@@ -1,8 +1,14 @@
 """Posterior of a user's own utilities under a mixture of Gaussian utilities.
 
-For each component, Laplace's approximation on the user's items extends to all items: with
-c_i = Σ_iA the covariances with the items A that were compared, mean_i = s_i + c_i·a and
-cov_ij = Σ_ij − c_iᵀ W c_j. Components are weighed by their evidence.
+For each component, Laplace's approximation (`numerics.laplace`) gives the items A that the user
+compared: d_A has mean d̂ and covariance C. The other items follow from the factors: E z = Rᵀ d̂,
+Cov z = B⁻¹ + Rᵀ C R, Cov(d_A, z) = C R, so the variance of u_i − u_j is
+
+    both compared   C_ii + C_jj − 2 C_ij
+    i compared      C_ii + V_j Cov(z) V_jᵀ + ψ_j − 2 (C R)_i V_jᵀ
+    none            (V_i − V_j) Cov(z) (V_i − V_j)ᵀ + ψ_i + ψ_j
+
+Components are weighed by their evidence.
 """
 
 from typing import NamedTuple
@@ -13,12 +19,8 @@ import numpy as np
 from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.laplace import (
-    local_covariance,
-    local_items,
-    logistic,
-    posterior_mode,
-)
+from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.laplace import local_items, local_prior, logistic, posterior_mode
 from mallowmix.typing import Array
 
 
@@ -86,28 +88,40 @@ def utilities_posterior(block: Block, model: UtilitiesModel) -> UtilitiesPosteri
     )
 
 
-def _parameters(model: UtilitiesModel) -> tuple[Array, Array, Array]:
-    return model.means, model.covariance, np.log(model.shares)
+def _parameters(model: UtilitiesModel) -> tuple[Array, Array, Array, Array]:
+    return model.means, model.loadings, model.variances, np.log(model.shares)
 
 
 @nb.njit(cache=True, nogil=True)
-def _conditioned(pair, weight, means, covariance, log_shares, number):
-    """One user's log π_k + log evidence (K,), means (K, Q), c = Σ_·A (Q, q) and W (K, q, q)."""
+def _conditioned(pair, weight, means, loadings, variances, log_shares, number):
+    """Condition on one user's answers.
+
+    Returns items (q,), log π_k + log evidence (K,), and for each component the mean of all
+    utilities (K, Q), C (K, q, q), C R (K, q, r) and Cov z (K, r, r).
+    """
     K, Q = means.shape
+    r = loadings.shape[1]
     items, winner, loser = local_items(pair, Q, number)
     q = len(items)
-    c, S = np.empty((Q, q)), local_covariance(covariance, items)
-    for x in range(q):
-        c[:, x] = covariance[:, items[x]]
-    log_joint, mean, W = log_shares.copy(), means.copy(), np.zeros((K, q, q))
+    log_joint, mean = log_shares.copy(), means.copy()
+    C, CR, T = np.zeros((K, q, q)), np.zeros((K, q, r)), np.zeros((K, r, r))
     if q == 0:
-        return log_joint, mean, c, W
+        for k in range(K):
+            T[k] = np.eye(r)
+        return items, log_joint, mean, C, CR, T
+    _, precision, log_det, R, B_inverse = local_prior(loadings, variances, items)
     for k in range(K):
         offset = means[k][items[winner]] - means[k][items[loser]]
-        a, _, W[k], evidence = posterior_mode(winner, loser, weight, offset, S, np.zeros(q))
+        d, factor, evidence = posterior_mode(
+            winner, loser, weight, offset, precision, log_det, np.zeros(q)
+        )
         log_joint[k] += evidence
-        mean[k] += c @ a
-    return log_joint, mean, c, W
+        mean[k] += loadings @ (R.T @ d)
+        mean[k][items] = means[k][items] + d
+        C[k] = inverse(factor)
+        CR[k] = C[k] @ R
+        T[k] = B_inverse + R.T @ CR[k]
+    return items, log_joint, mean, C, CR, T
 
 
 @nb.njit(cache=True, nogil=True)
@@ -117,39 +131,72 @@ def _shares(log_joint):
 
 
 @nb.njit(cache=True, nogil=True)
-def _probabilities(starts, pair, weight, query_starts, queries, means, covariance, log_shares):
+def _quadratic(T, x):
+    total = 0.0
+    for a in range(len(x)):
+        for b in range(len(x)):
+            total += x[a] * T[a, b] * x[b]
+    return total
+
+
+@nb.njit(cache=True, nogil=True)
+def _variance(i, j, at, loadings, variances, C, CR, T):
+    """Of u_i − u_j; `at` numbers the items that the user compared, −1 for the others."""
+    x, y = at[i], at[j]
+    if x >= 0 and y >= 0:
+        return C[x, x] + C[y, y] - 2 * C[x, y]
+    if x < 0 and y < 0:
+        return _quadratic(T, loadings[i] - loadings[j]) + variances[i] + variances[j]
+    if y >= 0:
+        i, j, x = j, i, y
+    other = _quadratic(T, loadings[j]) + variances[j]
+    return C[x, x] + other - 2 * np.dot(CR[x], loadings[j])
+
+
+@nb.njit(cache=True, nogil=True)
+def _probabilities(
+    starts, pair, weight, query_starts, queries, means, loadings, variances, log_shares
+):
     K, Q = means.shape
     out, number = np.empty(len(queries)), np.full(Q, -1, np.int64)
     for m in range(len(starts) - 1):
         rows = slice(starts[m], starts[m + 1])
-        log_joint, mean, c, W = _conditioned(
-            pair[rows], weight[rows], means, covariance, log_shares, number
+        items, log_joint, mean, C, CR, T = _conditioned(
+            pair[rows], weight[rows], means, loadings, variances, log_shares, number
         )
+        number[items] = np.arange(len(items))
         share = _shares(log_joint)
         for n in range(query_starts[m], query_starts[m + 1]):
             i, j = queries[n] // Q, queries[n] % Q
-            prior = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
-            difference = c[i] - c[j]
             p = 0.0
             for k in range(K):
-                v = max(prior - np.dot(difference, W[k] @ difference), 0.0)
-                x = (mean[k, i] - mean[k, j]) / np.sqrt(1 + np.pi * v / 8)
-                p += share[k] * logistic(x)
+                v = max(_variance(i, j, number, loadings, variances, C[k], CR[k], T[k]), 0.0)
+                p += share[k] * logistic((mean[k, i] - mean[k, j]) / np.sqrt(1 + np.pi * v / 8))
             out[n] = p
+        number[items] = -1
     return out
 
 
 @nb.njit(cache=True, nogil=True)
-def _posterior(starts, pair, weight, means, covariance, log_shares):
+def _posterior(starts, pair, weight, means, loadings, variances, log_shares):
     M, (K, Q) = len(starts) - 1, means.shape
     shares, mean = np.empty((M, K)), np.empty((M, K, Q))
     covariances, number = np.empty((M, K, Q, Q)), np.full(Q, -1, np.int64)
     for m in range(M):
         rows = slice(starts[m], starts[m + 1])
-        log_joint, mean[m], c, W = _conditioned(
-            pair[rows], weight[rows], means, covariance, log_shares, number
+        items, log_joint, mean[m], C, CR, T = _conditioned(
+            pair[rows], weight[rows], means, loadings, variances, log_shares, number
         )
         shares[m] = _shares(log_joint)
         for k in range(K):
-            covariances[m, k] = covariance - c @ W[k] @ c.T
+            full = loadings @ T[k] @ loadings.T
+            for i in range(Q):
+                full[i, i] += variances[i]
+            for x in range(len(items)):
+                full[items[x]] = loadings @ CR[k, x]
+                full[:, items[x]] = full[items[x]]
+            for x in range(len(items)):
+                for y in range(len(items)):
+                    full[items[x], items[y]] = C[k, x, y]
+            covariances[m, k] = full
     return shares, mean, covariances

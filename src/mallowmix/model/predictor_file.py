@@ -6,7 +6,7 @@ header   predictor: a list with an entry for each member
              {"kind": "mixed membership", "calibration": {…}}
 tensors  predictor.weights (3, J), predictor.win_rate_draws (S + 1, Q)
          of the n-th member, from 1:
-             utilities         predictor_n.means, .covariance, .shares
+             utilities         predictor_n.means, .loadings, .variances, .shares
              rankings          predictor_n.sigma, .phi, .shares
              mixed membership  none: it is the file's own components
 """
@@ -29,7 +29,7 @@ from mallowmix.model.utilities_model import UtilitiesModel
 _DRAWS = "predictor.win_rate_draws"
 _TYPES = {"sigma": "<i4"}  # all others are float64
 _NAMES = {
-    "utilities": ("means", "covariance", "shares"),
+    "utilities": ("means", "loadings", "variances", "shares"),
     "rankings": ("sigma", "phi", "shares"),
     "mixed membership": (),
 }

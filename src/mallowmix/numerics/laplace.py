@@ -1,20 +1,24 @@
 """Laplace's approximation for one person's utilities: a Gaussian prior and logistic answers.
 
-u = s + d with d ~ N(0, S) on the items that the person compared, and answers "i over j" with
-probability σ(u_i − u_j). With g the gradient and H the negative Hessian of the log-likelihood,
+u = s + d with d ~ N(0, S), S = V Vᵀ + Ψ on the items that the person compared, and answers "i over
+j" with probability σ(u_i − u_j). With g the gradient and H the negative Hessian of the
+log-likelihood,
 
-    mode        d = S a, where (I + H S) a = H d + g          (Newton; at the mode a = g)
-    covariance  S − S W S, where W = (I + H S)⁻¹ H
-    evidence    Σ log σ − ½ aᵀ d − ½ log det(I + H S)
+    mode        (S⁻¹ + H) step = g − S⁻¹ d                    (Newton)
+    covariance  C = (S⁻¹ + H)⁻¹
+    evidence    Σ log σ − ½ dᵀ S⁻¹ d − ½ log det(S⁻¹ + H) − ½ log det S
 
-Nothing inverts S, so a covariance of low rank will do.
+d = V z + e has factors z ~ N(0, I). Given d, z is Gaussian with mean Rᵀ d and covariance B⁻¹, where
+B = I + Vᵀ Ψ⁻¹ V and R = Ψ⁻¹ V B⁻¹; and S⁻¹ = Ψ⁻¹ − R Vᵀ Ψ⁻¹ costs no inverse of S.
 """
 
 import numba as nb
 import numpy as np
 
+from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, solve
+
 MAX_ITER = 30
-TOL = 1e-5
+TOL = 1e-4  # of a step of Newton's method, after which the next would change nothing
 
 
 @nb.njit(cache=True, nogil=True)
@@ -55,14 +59,49 @@ def local_items(pair, n_items, number):
 
 
 @nb.njit(cache=True, nogil=True)
-def local_covariance(covariance, items):
-    """(q, q) the rows and columns of a person's items."""
-    q = len(items)
-    S = np.empty((q, q))
+def local_prior(loadings, variances, items):
+    """Compute what a person's prior needs.
+
+    Parameters
+    ----------
+    loadings : (Q, r) array
+        V of all items.
+    variances : (Q,) array
+        Ψ of all items, above 0.
+    items : (q,) array of int
+        The person's items.
+
+    Returns
+    -------
+    V : (q, r) array
+        Their loadings.
+    precision : (q, q) array
+        S⁻¹.
+    log_det : float
+        log det S.
+    R : (q, r) array
+        The mean of z, given d, is Rᵀ d.
+    B_inverse : (r, r) array
+        The covariance of z, given d.
+    """
+    q, r = len(items), loadings.shape[1]
+    V, scaled = np.empty((q, r)), np.empty((q, r))
+    log_det = 0.0
     for x in range(q):
-        for y in range(q):
-            S[x, y] = covariance[items[x], items[y]]
-    return S
+        V[x] = loadings[items[x]]
+        scaled[x] = V[x] / variances[items[x]]
+        log_det += np.log(variances[items[x]])
+    B = V.T @ scaled
+    for y in range(r):
+        B[y, y] += 1.0
+    factorise(B)
+    log_det += log_determinant(B)
+    B_inverse = inverse(B)
+    R = scaled @ B_inverse
+    precision = -(R @ scaled.T)
+    for x in range(q):
+        precision[x, x] += 1.0 / variances[items[x]]
+    return V, precision, log_det, R, B_inverse
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
@@ -80,39 +119,33 @@ def _log_logistic(x):
 
 
 @nb.njit(cache=True, nogil=True)
-def _log_joint(winner, loser, weight, offset, a, d):
-    """Σ w log σ(o + d_i − d_j) − ½ aᵀ d."""
-    total = -0.5 * np.dot(a, d)
+def _log_joint(winner, loser, weight, offset, d, precision):
+    """Σ w log σ(o + d_i − d_j) − ½ dᵀ S⁻¹ d."""
+    total = -0.5 * np.dot(d, precision @ d)
     for row in range(len(winner)):
         total += weight[row] * _log_logistic(offset[row] + d[winner[row]] - d[loser[row]])
     return total
 
 
 @nb.njit(cache=True, nogil=True)
-def _derivatives(winner, loser, weight, offset, d, S, g, H, HS):
-    """g, H and I + H S at d; H S is summed over rows, which is cheaper than a matrix product."""
-    g[:], H[:], HS[:] = 0.0, 0.0, 0.0
-    q = len(d)
+def _derivatives(winner, loser, weight, offset, d, precision, g, P):
+    """Compute g − S⁻¹ d and S⁻¹ + H at d."""
+    g[:] = -(precision @ d)
+    P[:] = precision
     for row in range(len(winner)):
         i, j, w = winner[row], loser[row], weight[row]
         p = logistic(offset[row] + d[i] - d[j])
         e, h = w * (1 - p), w * p * (1 - p)
         g[i] += e
         g[j] -= e
-        H[i, i] += h
-        H[j, j] += h
-        H[i, j] -= h
-        H[j, i] -= h
-        for x in range(q):
-            change = h * (S[i, x] - S[j, x])
-            HS[i, x] += change
-            HS[j, x] -= change
-    for x in range(q):
-        HS[x, x] += 1.0
+        P[i, i] += h
+        P[j, j] += h
+        P[i, j] -= h
+        P[j, i] -= h
 
 
 @nb.njit(cache=True, nogil=True)
-def posterior_mode(winner, loser, weight, offset, S, a):
+def posterior_mode(winner, loser, weight, offset, precision, log_det, d):
     """Find the posterior mode by Newton's method with halved steps.
 
     Parameters
@@ -123,39 +156,34 @@ def posterior_mode(winner, loser, weight, offset, S, a):
         What each answer counts for.
     offset : (n,) array
         s_i − s_j of each answer.
-    S : (q, q) array
-        The prior covariance.
-    a : (q,) array
+    precision, log_det
+        S⁻¹ and log det S, from `local_prior`.
+    d : (q,) array
         Where to begin.
 
     Returns
     -------
-    a, g : (q,) arrays
-        The mode is d = S a; g is the gradient there.
-    W : (q, q) array
-        The posterior covariance is S − S W S.
+    d : (q,) array
+        The mode.
+    factor : (q, q) array
+        The Cholesky factor of S⁻¹ + H: its `inverse` is the posterior covariance.
     evidence : float
         The log evidence.
     """
-    q = len(S)
-    g, H, HS = np.empty(q), np.empty((q, q)), np.empty((q, q))
-    d = S @ a
-    value = _log_joint(winner, loser, weight, offset, a, d)
+    q = len(d)
+    g, P = np.empty(q), np.empty((q, q))
+    value = _log_joint(winner, loser, weight, offset, d, precision)
     for _ in range(MAX_ITER):
-        _derivatives(winner, loser, weight, offset, d, S, g, H, HS)
-        if np.max(np.abs(g - a)) < TOL:
-            break
-        step_a = np.linalg.solve(HS, H @ d + g) - a
-        step_d, length = S @ step_a, 1.0
+        _derivatives(winner, loser, weight, offset, d, precision, g, P)
+        factorise(P)
+        step, length = solve(P, g), 1.0
         for _ in range(12):
-            new_a, new_d = a + length * step_a, d + length * step_d
-            new = _log_joint(winner, loser, weight, offset, new_a, new_d)
+            new_d = d + length * step
+            new = _log_joint(winner, loser, weight, offset, new_d, precision)
             if new >= value - 1e-10:
                 break
             length *= 0.5
-        a, d, value = new_a, new_d, new
-    else:
-        _derivatives(winner, loser, weight, offset, d, S, g, H, HS)
-    W = np.linalg.solve(HS, H)
-    _, log_det = np.linalg.slogdet(HS)
-    return a, g, W, value - 0.5 * log_det
+        d, value = new_d, new
+        if np.max(np.abs(step)) < TOL:
+            break
+    return d, P, value - 0.5 * (log_determinant(P) + log_det)

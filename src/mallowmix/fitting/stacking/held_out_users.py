@@ -19,9 +19,10 @@ from mallowmix.learn.spectral.user_sample import sample_blocks
 from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.typing import Array
 
-MOST_USERS = 1500  # learn the predictor; a sample of so many is drawn from more
-_MANY_USERS = 300  # with fewer, three folds, so that two thirds learn
-_MOST_JUDGES = 300  # held-out users of a fold
+MOST_USERS = 3000  # learn the predictor; a sample of so many is drawn from more
+_FOLD_USERS = 2000  # of them choose its members
+_VERY_MANY_USERS, _MANY_USERS = 900, 300  # one split; two folds; with fewer users three
+_MOST_JUDGES = 650  # held-out users of a fold
 _WANTED_SCORES, _MOST_MASKS = 200, 6  # with fewer users, several masks of each
 
 
@@ -37,13 +38,17 @@ class HeldOut(NamedTuple):
     category : (n,) array of int
         How many of a hidden pair's items are in the user's given comparisons: 0, 1 or 2.
     counts : (n,) array
-        What each hidden comparison counts for; those of a user count 1 together, over all masks.
+        What each hidden comparison counts for; those of a user in a category count 1 together, over
+        all masks.
+    n_users : int
+        How many users these are; each may be there several times, with other masks.
     """
 
     block: Block
     queries: Queries
     category: NDArray[np.int64]
     counts: Array
+    n_users: int
 
 
 class Fold(NamedTuple):
@@ -95,7 +100,10 @@ def teaching_users(
 
 
 def make_folds(users: Comparisons, seed: int) -> list[Fold]:
-    """Split the users into two folds, or three where they are few.
+    """Split the users, or some of very many, so that some learn and others judge.
+
+    Of many users two thirds learn and one third judges; where they are fewer, everyone judges in
+    turn, in two folds or three.
 
     Parameters
     ----------
@@ -109,9 +117,13 @@ def make_folds(users: Comparisons, seed: int) -> list[Fold]:
     list of Fold
         Each leaves out another part of the users to learn from, and is judged by that part.
     """
-    n_folds = 2 if users.n_users >= _MANY_USERS else 3
     own = child_seed(seed, Step.MASKS, 0)
-    part = split_users(users.n_users, n_folds, seed=own)
+    M = users.n_users
+    users = users.take_users(np.flatnonzero(split_users(M, M, seed=own, draw=1) < _FOLD_USERS))
+    M = users.n_users
+    n_parts = 2 if _MANY_USERS <= M < _VERY_MANY_USERS else 3
+    n_folds = 1 if M >= _VERY_MANY_USERS else n_parts
+    part = split_users(M, n_parts, seed=own)
     folds = []
     for fold in range(n_folds):
         train = users.take_users(np.flatnonzero(part != fold))
@@ -146,14 +158,15 @@ def _masked(users: Comparisons, key: np.uint64) -> HeldOut:
     category = mask_rows(starts, pair, Q, 0, key)
     hidden = category >= 0
     user = np.repeat(np.arange(users.n_users), np.diff(starts))
-    n_hidden = np.bincount(user[hidden], users.weight[hidden], users.n_users)
-    counts = users.weight[hidden] / n_hidden[user[hidden]]
+    cell = user[hidden] * 3 + category[hidden]
+    n_hidden = np.bincount(cell, users.weight[hidden], 3 * users.n_users)
+    counts = users.weight[hidden] / n_hidden[cell]
     block = Block(
         0, Q, _starts(user[~hidden], users.n_users), pair[~hidden], users.weight[~hidden],
         users.user_weight,
     )  # fmt: skip
     queries = Queries(_starts(user[hidden], users.n_users), pair[hidden].astype(np.int64))
-    return HeldOut(block, queries, category[hidden].astype(np.int64), counts)
+    return HeldOut(block, queries, category[hidden].astype(np.int64), counts, users.n_users)
 
 
 def _starts(user: NDArray[np.integer], n_users: int) -> NDArray[np.int64]:
@@ -176,9 +189,8 @@ def _joined(parts: list[HeldOut], n_masks: int) -> HeldOut:
         np.concatenate([part.queries.pair for part in parts]),
     )
     category = np.concatenate([part.category for part in parts])
-    return HeldOut(
-        block, queries, category, np.concatenate([part.counts for part in parts]) / n_masks
-    )
+    counts = np.concatenate([part.counts for part in parts]) / n_masks
+    return HeldOut(block, queries, category, counts, parts[0].n_users)
 
 
 def _chained(starts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -188,7 +200,7 @@ def _chained(starts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def mean_loss(held_out: HeldOut, probability: Array) -> float:
-    """Return the mean over users of their mean log-loss.
+    """Return the mean log-loss, over users and categories of pairs.
 
     Parameters
     ----------

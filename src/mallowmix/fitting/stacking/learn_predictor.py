@@ -21,9 +21,9 @@ from mallowmix.fitting.stacking.candidates import (
     Candidate,
     mixed_membership_candidate,
     rankings_candidate,
-    utilities_candidates,
 )
 from mallowmix.fitting.stacking.held_out_users import Fold, make_folds, teaching_users
+from mallowmix.fitting.stacking.utilities_search import Tried, utilities_candidates
 from mallowmix.learn.population_scores import win_rate_draws
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.model.fit_report import MemberScore, PredictorTrace
@@ -33,14 +33,12 @@ from mallowmix.numerics.stacking import pooled, stack_weights_by_category
 from mallowmix.typing import Array, Progress
 
 LEAST_USERS = 6
-MOST_ITEMS = 600  # a covariance of all items is learnt
+MOST_ITEMS = 1500  # moments of all pairs of items are added up
 Categories: TypeAlias = NDArray[np.int64]
-_COMPONENTS = (1, 3, 8)
-_MOST_WORK = 1e8  # K² Σ q³ over users with q items: beyond it, one component alone
 _MOST_RANKING_WORK = 2.5e7  # users · Q², a sweep
-_TOWARDS_EQUAL, _TOWARDS_COMMON = 1.0, 3.0  # users
-_USERS_PER_COMPONENT = 25
-_MANY_SCORES = 300.0  # held-out users: from so many on a member must add something to stay,
+_RANKING_COMPONENTS = 3
+_TOWARDS_EQUAL, _TOWARDS_COMMON = 0.3, 0.5  # users
+_MANY_JUDGES = 300  # held-out users: from so many on a member must add something to stay,
 _LEAST_GAIN = 0.0005  # namely this much in some category;
 _SURE_LOSS = 0.002  # with fewer it goes only if the others are better without it by this much
 _ENOUGH_ROWS = 6000  # hidden comparisons, by which this is judged
@@ -89,8 +87,9 @@ def learn_predictor(
     table = np.clip(table, 1e-4, 1 - 1e-4)
     counts = np.concatenate([fold.held_out.counts for fold in folds])
     category = np.concatenate([fold.held_out.category for fold in folds])
+    n_judges = sum(fold.held_out.n_users for fold in folds)
     some = slice(None, None, -(-len(table) // _ENOUGH_ROWS))
-    least = _LEAST_GAIN if counts.sum() >= _MANY_SCORES else -_SURE_LOSS
+    least = _LEAST_GAIN if n_judges >= _MANY_JUDGES else -_SURE_LOSS
     kept = _as_few_as_will_do(table[some], counts[some], category[some], least)
     weights = _weights(table[:, kept], counts, category)
     members = tuple(candidates[j].finish() for j in kept)
@@ -108,42 +107,26 @@ def _candidates(
     engine: Engine,
     progress: Progress | None,
 ) -> list[Candidate]:
-    everyone, items, found = make_blocks(users), users.items, []
-    sizes = _components(users)
-    total = len(sizes) + 2
-    starts = None
-    for n, K in enumerate(sizes):
-        several, models = utilities_candidates(folds, everyone, K, items, seed, engine)
-        found += several
-        if starts is None or _COMPONENTS[1] == K:
-            starts = models
-        if progress:
-            progress("predictor", n + 1, total)
-    assert starts is not None
+    everyone, items = make_blocks(users), users.items
+    utilities = utilities_candidates(folds, everyone, items, seed, engine)
+    found = [each.candidate for each in utilities]
+    if progress:
+        progress("predictor", 1, 3)
     if users.n_users * users.n_items**2 <= _MOST_RANKING_WORK:
+        starts = _most_components(utilities).models
         found.append(rankings_candidate(folds, everyone, starts, items, seed, engine))
     if progress:
-        progress("predictor", total - 1, total)
+        progress("predictor", 2, 3)
     found.append(mixed_membership_candidate(folds, shown, lambda data, n: fit_one(data, n, engine)))
     if progress:
-        progress("predictor", total, total)
+        progress("predictor", 3, 3)
     return found
 
 
-def _components(users: Comparisons) -> list[int]:
-    """The numbers of components that are tried: as many as the users carry and time allows."""
-    Q = users.n_items
-    seen = np.unique(
-        np.concatenate(
-            [users.user.astype(np.int64) * Q + each for each in (users.winner, users.loser)]
-        )
-    )
-    work = float((np.bincount(seen // Q, minlength=users.n_users).astype(np.float64) ** 3).sum())
-    return [
-        K
-        for K in _COMPONENTS
-        if K == 1 or (K * K * work <= _MOST_WORK and users.n_users >= _USERS_PER_COMPONENT * K)
-    ]
+def _most_components(tried: Sequence[Tried]) -> Tried:
+    """Of those with at most so many components as personal rankings take, the one with most."""
+    few = [each for each in tried if each.models[0].n_components <= _RANKING_COMPONENTS]
+    return max(few, key=lambda each: each.models[0].n_components)
 
 
 def _weights(table: Array, counts: Array, category: Categories) -> Array:
@@ -205,7 +188,7 @@ def _trace(
         log_loss=float(-(counts @ np.log(pool)) / total),
         one_ranking=_one_ranking(folds),
         members=scores,
-        n_users=round(sum(fold.held_out.counts.sum() for fold in folds)),
+        n_users=sum(fold.held_out.n_users for fold in folds),
     )
 
 

@@ -1,9 +1,11 @@
 """One pass over the users for the mixture of Gaussian utilities: the sums that the M-step needs.
 
-With responsibilities r_mk, gradients g_mk and W_mk of each user's Laplace approximation
-(`numerics.laplace`):
+Given component k and the factors z, the utility of item i is linear in x = (δ_k, z):
+u_i = w_i · x + e_i with w_i = (s_1i, …, s_Ki, V_i). With each user's responsibilities and Laplace
+approximation (`numerics.laplace`), the sums over the users who compared item i are those of a
+regression,
 
-    R_k = Σ_m r_mk,   ḡ_k = Σ_m r_mk g_mk,   W̄_k = Σ_m r_mk W_mk,   G = Σ_mk r_mk (g gᵀ − W)
+    A_i = Σ E[x xᵀ],   b_i = Σ E[u_i x],   E_i = Σ E[e_i²],   n_i = Σ 1.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, reduce_step
-from mallowmix.numerics.laplace import local_covariance, local_items, posterior_mode
+from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
 _LEAST_RESPONSIBILITY = 1e-6  # below it a component's share of a user is not added
@@ -26,18 +29,18 @@ class UtilitiesParameters(NamedTuple):
     ----------
     means : (K, Q) array
         s.
-    covariance : (Q, Q) array
-        Σ.
+    loadings : (Q, r) array
+        V.
+    variances : (Q,) array
+        ψ.
     log_shares : (K,) array
         log π.
-    likelihood_weight : float
-        What one answer counts for.
     """
 
     means: Array
-    covariance: Array
+    loadings: Array
+    variances: Array
     log_shares: Array
-    likelihood_weight: float
 
 
 class UtilitiesSums(NamedTuple):
@@ -45,20 +48,29 @@ class UtilitiesSums(NamedTuple):
 
     Attributes
     ----------
-    moments : (Q, Q) array
-        G.
-    gradients : (K, Q) array
-        ḡ.
+    squares : (Q, K + r, K + r) array
+        A, of the users who compared the item.
+    products : (Q, K + r) array
+        b.
+    residuals : (Q,) array
+        E, of the part of the utilities that no factor explains.
+    item_users : (Q,) array
+        n, how many users compared the item.
+    factors : (r, r) array
+        Σ E[z zᵀ] over all users.
     responsibilities : (K,) array
-        R.
+        The users of each component.
     n_users : float
         The total weight of the users.
     evidence : float
         The log-likelihood of all answers.
     """
 
-    moments: Array
-    gradients: Array
+    squares: Array
+    products: Array
+    residuals: Array
+    item_users: Array
+    factors: Array
     responsibilities: Array
     n_users: float
     evidence: float
@@ -92,49 +104,81 @@ def utilities_pass(
     *sums, modes = _sums(
         block.starts - block.starts[0],
         block.pair,
-        block.weight * broadcast.likelihood_weight,
+        block.weight,
         block.user_weight,
         block.n_items,
-        *broadcast[:3],
+        *broadcast,
         modes,
     )
     return UtilitiesSums(*sums), modes
 
 
 @nb.njit(cache=True, nogil=True)
-def _sums(starts, pair, weight, user_weight, Q, means, covariance, log_shares, old_modes):
-    K = len(log_shares)
-    moments, gradients, total = np.zeros((Q, Q)), np.zeros((K, Q)), np.zeros(K)
-    modes, number, n_users, evidence = old_modes.copy(), np.full(Q, -1, np.int64), 0.0, 0.0
+def _sums(starts, pair, weight, user_weight, Q, means, loadings, variances, log_shares, old_modes):
+    K, r = len(log_shares), loadings.shape[1]
+    squares, products = np.zeros((Q, K + r, K + r)), np.zeros((Q, K + r))
+    residuals, item_users, factors = np.zeros(Q), np.zeros(Q), np.zeros((r, r))
+    total, n_users, evidence = np.zeros(K), 0.0, 0.0
+    modes, number = old_modes.copy(), np.full(Q, -1, np.int64)
     for m in range(len(starts) - 1):
         rows = slice(starts[m], starts[m + 1])
         if starts[m + 1] == starts[m] or user_weight[m] == 0:
             continue
         items, winner, loser = local_items(pair[rows], Q, number)
         q, at = len(items), 2 * starts[m]
-        S = local_covariance(covariance, items)
-        g, W, log_joint = np.empty((K, q)), np.empty((K, q, q)), log_shares.copy()
+        V, precision, log_det, R, B_inverse = local_prior(loadings, variances, items)
+        log_joint = log_shares.copy()
+        d, U = np.empty((K, q)), np.empty((K, q, q))
         for k in range(K):
             offset = means[k][items[winner]] - means[k][items[loser]]
-            a = modes[k, at : at + q].copy()
-            a, g[k], W[k], log_evidence = posterior_mode(winner, loser, weight[rows], offset, S, a)
-            modes[k, at : at + q] = a
+            d[k], U[k], log_evidence = posterior_mode(
+                winner, loser, weight[rows], offset, precision, log_det, modes[k, at : at + q]
+            )
+            modes[k, at : at + q] = d[k]
             log_joint[k] += log_evidence
         top = log_joint.max()
-        r = np.exp(log_joint - top)
-        evidence += user_weight[m] * (top + np.log(r.sum()))
-        r *= user_weight[m] / r.sum()
+        share = np.exp(log_joint - top)
+        evidence += user_weight[m] * (top + np.log(share.sum()))
+        share *= user_weight[m] / share.sum()
         n_users += user_weight[m]
+        X = np.zeros((K + r, K + r))
         for k in range(K):
-            total[k] += r[k]
-            if r[k] >= _LEAST_RESPONSIBILITY:
-                _add(moments, gradients[k], items, r[k], g[k], W[k])
-    return moments, gradients, total, n_users, evidence, modes
+            total[k] += share[k]
+            if share[k] >= _LEAST_RESPONSIBILITY:
+                own = means[k][items]
+                _add(
+                    X, products, residuals, items, k, K, share[k], own, d[k], inverse(U[k]), V, R,
+                    B_inverse,
+                )  # fmt: skip
+        factors += X[K:, K:]
+        for item in items:
+            squares[item] += X
+            item_users[item] += user_weight[m]
+    return (
+        squares, products, residuals, item_users, factors, total, n_users, evidence, modes,
+    )  # fmt: skip
 
 
 @nb.njit(cache=True, nogil=True)
-def _add(moments, gradient, items, r, g, W):
+def _add(X, products, residuals, items, k, K, share, mean, d, C, V, R, B_inverse):
+    """Add one user's moments under component k: to X those of x, to the others those of items."""
+    r = V.shape[1]
+    z, CR = R.T @ d, C @ R
+    T = B_inverse + R.T @ CR  # Cov z
+    X[k, k] += share
+    for a in range(r):
+        X[k, K + a] += share * z[a]
+        X[K + a, k] += share * z[a]
+        for b in range(r):
+            X[K + a, K + b] += share * (z[a] * z[b] + T[a, b])
     for x in range(len(items)):
-        gradient[items[x]] += r * g[x]
-        for y in range(len(items)):
-            moments[items[x], items[y]] += r * (g[x] * g[y] - W[x, y])
+        u = mean[x] + d[x]
+        products[items[x], k] += share * u
+        e, variance = d[x], C[x, x]
+        for a in range(r):
+            products[items[x], K + a] += share * (u * z[a] + CR[x, a])
+            e -= V[x, a] * z[a]
+            variance -= 2 * V[x, a] * CR[x, a]
+            for b in range(r):
+                variance += V[x, a] * T[a, b] * V[x, b]
+        residuals[items[x]] += share * (e * e + variance)

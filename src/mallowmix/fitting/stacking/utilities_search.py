@@ -1,0 +1,133 @@
+"""Which mixtures of Gaussian utilities to try: more factors, or more components, while they help.
+
+The search begins with one component and few factors. It takes more factors as long as the held-out
+users are predicted better. Where the fewest factors are best, it takes more components likewise;
+elsewhere components would only repeat what factors say. So no list has an end that the best could
+lie at, and what does not help costs one try.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mallowmix.data.labels import Labels
+from mallowmix.engine import Block, Engine
+from mallowmix.fitting.stacking.candidates import Candidate, fold_predictions
+from mallowmix.fitting.stacking.held_out_users import Fold, category_losses
+from mallowmix.learn.utilities.initial_loadings import InitialUtilities, initial_utilities
+from mallowmix.learn.utilities.initial_means import initial_means
+from mallowmix.learn.utilities.utilities_em import learn_utilities
+from mallowmix.learn.utilities.utilities_pass import UtilitiesParameters
+from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.typing import Array
+
+_FACTORS = (2, 5, 8, 12, 18)
+_COMPONENTS = (1, 3, 8, 20)
+_LEAST_GAIN = 0.0005  # in the log-loss of some category of pairs, for which the search goes on
+_USERS_PER_COMPONENT = 25
+_FEW_USERS = 900  # to learn from: more rounds, and the member that is used begins anew
+_ROUNDS, _FINAL_ROUNDS, _MANY_ROUNDS = 7, 4, 12
+
+
+class Tried(NamedTuple):
+    """A mixture that was tried: the folds' models, and the candidate."""
+
+    models: tuple[UtilitiesModel, ...]
+    candidate: Candidate
+
+
+def utilities_candidates(
+    folds: Sequence[Fold], everyone: Sequence[Block], items: Labels, seed: int, engine: Engine
+) -> list[Tried]:
+    """Learn mixtures of Gaussian utilities with more and more factors and components.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        Users who learn and users who judge.
+    everyone : sequence of Block
+        All users, for the members that are used.
+    items : (Q,) labels
+        The items.
+    seed : int
+        Of the initial means.
+    engine : Engine
+        Where passes over users run.
+
+    Returns
+    -------
+    list of Tried
+        All that were tried.
+    """
+    starts = [initial_utilities(fold.blocks, len(items), engine) for fold in folds]
+    tried: dict[tuple[int, int], Tried] = {}
+    losses: dict[tuple[int, int], Array] = {}
+
+    def gains(K: int, r: int, before: tuple[int, int] | None) -> bool:
+        each = _try(folds, everyone, starts, K, r, items, seed, engine)
+        tried[K, r], losses[K, r] = each, _losses(folds, each.candidate)
+        return before is None or bool((losses[K, r] < losses[before] - _LEAST_GAIN).any())
+
+    factors, before = _factors(len(items)), None
+    for r in factors:
+        if not gains(1, r, before):
+            break
+        before = 1, r
+    n_users = min(fold.train.n_users for fold in folds)
+    if before == (1, factors[0]):
+        for previous, K in itertools.pairwise(_COMPONENTS):
+            few = n_users < _USERS_PER_COMPONENT * K
+            if few or not gains(K, factors[0], (previous, factors[0])):
+                break
+    return list(tried.values())
+
+
+def _factors(n_items: int) -> list[int]:
+    """The numbers of factors that are tried: fewer than half of the items."""
+    return [r for r in _FACTORS if r < n_items / 2] or [0]
+
+
+def _losses(folds: Sequence[Fold], candidate: Candidate) -> Array:
+    """(3,) the log-loss of each category of pairs."""
+    parts = zip(folds, candidate.probabilities, strict=True)
+    return np.mean([category_losses(fold.held_out, p) for fold, p in parts], axis=0)
+
+
+def _try(
+    folds: Sequence[Fold],
+    everyone: Sequence[Block],
+    starts: Sequence[InitialUtilities],
+    K: int,
+    r: int,
+    items: Labels,
+    seed: int,
+    engine: Engine,
+) -> Tried:
+    """Learn on each fold; with many users, the member that is used goes on from there."""
+    few = sum(block.n_users for block in everyone) < _FEW_USERS
+
+    def learnt(blocks: list[Block], start: InitialUtilities) -> UtilitiesParameters:
+        first = start.parameters(initial_means(blocks, len(items), K, seed), r)
+        return learn_utilities(blocks, first, engine, _MANY_ROUNDS if few else _ROUNDS)
+
+    found = [learnt(fold.blocks, start) for fold, start in zip(folds, starts, strict=True)]
+    models = tuple(utilities_model(each, items) for each in found)
+    parts = zip(folds, models, strict=True)
+
+    def finish() -> UtilitiesModel:
+        if few:
+            start = initial_utilities(everyone, len(items), engine)
+            return utilities_model(learnt(list(everyone), start), items)
+        return utilities_model(learn_utilities(everyone, found[0], engine, _FINAL_ROUNDS), items)
+
+    return Tried(models, Candidate(tuple(fold_predictions(*each) for each in parts), finish))
+
+
+def utilities_model(parameters: UtilitiesParameters, items: Labels) -> UtilitiesModel:
+    """Make the model with these parameters."""
+    shares = np.exp(parameters.log_shares)
+    return UtilitiesModel(
+        parameters.means, parameters.loadings, parameters.variances, shares / shares.sum(), items
+    )
