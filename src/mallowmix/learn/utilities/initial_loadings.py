@@ -74,7 +74,7 @@ def initial_utilities(blocks: Sequence[Block], n_items: int, engine: Engine) -> 
     variance = _best_variance(blocks, scores, engine) * _START_PART
     sent = scores[0], np.full(n_items, variance)
     parts = engine.map(_moments_step, blocks, sent)
-    moments, item_users = (sum(part[n] for part in parts) for n in (0, 1))
+    moments, item_users = (np.sum([part[n] for part in parts], axis=0) for n in (0, 1))
     loadings = _leading(moments, item_users) * np.sqrt(_FACTOR_PART * variance)
     return InitialUtilities(scores[0], variance, loadings)
 
