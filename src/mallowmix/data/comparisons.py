@@ -1,25 +1,21 @@
 """Comparisons: who preferred what to what, how often. The form that every reader ends in."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.coded_rows import check_row_codes, checked_codes, chosen_users, merged_rows
-from mallowmix.data.frames import as_frame
+from mallowmix.data.comparison_arrays import ComparisonArrays
 from mallowmix.data.labels import Labels, as_labels, check_distinct, encode_groups, text_of
 from mallowmix.data.row_checks import Policy, Where, checked_columns
 from mallowmix.data.user_weight import checked_user_weight, weights_in_order
 from mallowmix.errors import DataError, Option, check_choice
 
 
-@dataclass(frozen=True, eq=False)
-class Comparisons:
+class Comparisons(ComparisonArrays):
     """Comparisons of many users: `user[n]` preferred `winner[n]` to `loser[n]` `weight[n]` times.
 
     Make them with `Comparisons.from_arrays`, or from tables and files with `mallowmix.read`. Rows
@@ -54,20 +50,6 @@ class Comparisons:
     >>> data.weight.tolist()
     [2.0, 1.0]
     """
-
-    user: NDArray[np.int32]
-    winner: NDArray[np.int32]
-    loser: NDArray[np.int32]
-    weight: NDArray[np.float64]
-    items: Labels
-    users: Labels
-    user_weight: NDArray[np.float64]
-    frame_kind: str | None = None
-
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
 
     @classmethod
     def from_arrays(
@@ -144,48 +126,6 @@ class Comparisons:
         codes = user.astype(np.int32), winner.astype(np.int32), loser.astype(np.int32)
         weights = checked_user_weight(user_weight, users)
         return cls(*codes, merged, items, users, weights, frame_kind)
-
-    @property
-    def n_items(self) -> int:
-        """Q, the number of items."""
-        return len(self.items)
-
-    @property
-    def n_users(self) -> int:
-        """M, the number of users."""
-        return len(self.users)
-
-    @property
-    def n_comparisons(self) -> float:
-        """The number of comparisons: the sum of the weights."""
-        return float(self.weight.sum())
-
-    @property
-    def pair(self) -> NDArray[np.int64]:
-        """The code of each row's ordered pair, winner · Q + loser."""
-        return self.winner.astype(np.int64) * self.n_items + self.loser
-
-    def __len__(self) -> int:
-        return len(self.user)
-
-    def __repr__(self) -> str:
-        return (
-            f"Comparisons({self.n_comparisons:,.12g} comparisons of {self.n_items} items "
-            f"by {self.n_users} users)"
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Comparisons) and self.fingerprint() == other.fingerprint()
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def per_user(self) -> NDArray[np.float64]:
-        """(M,) the number of comparisons n_m of each user: the sum of their weights."""
-        return np.bincount(self.user, self.weight, self.n_users).astype(np.float64)
-
-    def starts(self) -> NDArray[np.int64]:
-        """(M + 1,) the bounds of each user's rows: those of user m are starts[m]:starts[m + 1]."""
-        return np.searchsorted(self.user, np.arange(self.n_users + 1)).astype(np.int64)
 
     def of(self, *names: object) -> "Comparisons":
         """The comparisons of the users with these labels alone, in that order."""
@@ -265,33 +205,6 @@ class Comparisons:
             self.user_weight,
             self.frame_kind,
         )
-
-    def to_arrow(self) -> pa.Table:
-        """An Arrow table `user, winner, loser, weight` with the labels, a row for each row here."""
-        items, users = pa.array(self.items.tolist()), pa.array(self.users.tolist())
-        winner, loser = (items.take(pa.array(codes)) for codes in (self.winner, self.loser))
-        user, weight = users.take(pa.array(self.user)), pa.array(self.weight)
-        return pa.table({"user": user, "winner": winner, "loser": loser, "weight": weight})
-
-    def to_frame(self, like: Any = None) -> Any:
-        """The table of `to_arrow` as another kind of dataframe.
-
-        Parameters
-        ----------
-        like : {"pandas", "polars", "pyarrow"} or a table, optional
-            The kind wanted; the kind that the comparisons came from unless given, else Arrow.
-        """
-        return as_frame(self.to_arrow(), self.frame_kind if like is None else like)
-
-    def fingerprint(self) -> str:
-        """A digest of the comparisons, the same for any order of the same rows."""
-        digest = hashlib.sha256()
-        for labels in (self.items, self.users):
-            digest.update(json.dumps(text_of(labels)).encode())
-        for array in (self.user, self.winner, self.loser, self.weight, self.user_weight):
-            # copied only where it must be
-            digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
-        return digest.hexdigest()[:32]
 
 
 def _shown(labels: Labels) -> str:
