@@ -25,6 +25,7 @@ class ComparisonArrays:
     users: Labels
     user_weight: NDArray[np.float64]
     frame_kind: str | None = None
+    ranking_id: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         for array in vars(self).values():
@@ -74,11 +75,17 @@ class ComparisonArrays:
         return np.searchsorted(self.user, np.arange(self.n_users + 1)).astype(np.int64)
 
     def to_arrow(self) -> pa.Table:
-        """An Arrow table `user, winner, loser, weight` with the labels, a row for each row here."""
+        """An Arrow table `user, winner, loser, weight` with the labels, a row for each row here.
+
+        With ranking ids it has a column `ranking_id`, empty for answers of their own.
+        """
         items, users = pa.array(self.items.tolist()), pa.array(self.users.tolist())
         winner, loser = (items.take(pa.array(codes)) for codes in (self.winner, self.loser))
         user, weight = users.take(pa.array(self.user)), pa.array(self.weight)
-        return pa.table({"user": user, "winner": winner, "loser": loser, "weight": weight})
+        columns = {"user": user, "winner": winner, "loser": loser, "weight": weight}
+        if self.ranking_id is not None:
+            columns["ranking_id"] = pa.array(self.ranking_id, mask=self.ranking_id < 0)
+        return pa.table(columns)
 
     def to_frame(self, like: Any = None) -> Any:
         """The table of `to_arrow` as another kind of dataframe.
@@ -95,7 +102,8 @@ class ComparisonArrays:
         digest = hashlib.sha256()
         for labels in (self.items, self.users):
             digest.update(json.dumps(text_of(labels)).encode())
-        for array in (self.user, self.winner, self.loser, self.weight, self.user_weight):
+        arrays = [self.user, self.winner, self.loser, self.weight, self.user_weight]
+        for array in arrays if self.ranking_id is None else [*arrays, self.ranking_id]:
             # copied only where it must be
             digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
         return digest.hexdigest()[:32]

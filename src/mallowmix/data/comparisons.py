@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mallowmix.data.coded_rows import check_row_codes, checked_codes, chosen_users, merged_rows
+from mallowmix.data.coded_rows import check_row_codes, checked_codes, chosen_users
 from mallowmix.data.comparison_arrays import ComparisonArrays
 from mallowmix.data.labels import Labels, as_labels, check_distinct, encode_groups, text_of
+from mallowmix.data.ranking_ids import checked_ids, merged_ranked_rows, ranking_codes
 from mallowmix.data.row_checks import Policy, Where, checked_columns
 from mallowmix.data.user_weight import checked_user_weight, weights_in_order
 from mallowmix.errors import DataError, Option, check_choice
@@ -22,6 +23,10 @@ class Comparisons(ComparisonArrays):
     are held in a normal form, sorted by (user, winner, loser) with repeated rows merged into
     their `weight`: the order of the input never matters, and an integer weight *is* that many
     repeated rows. Labels are numbered in the order of their text.
+
+    The comparisons of one ranking, or of one person's ratings, are not independent answers: rows
+    of a user with the same `ranking_id` come from one of these. Its numbers are made anew for each
+    `Comparisons` (they follow from the rows alone), so only which rows of a user share one matters.
 
     Parameters
     ----------
@@ -38,6 +43,9 @@ class Comparisons(ComparisonArrays):
         their own weights.
     frame_kind : str, optional
         The kind of dataframe that the rows came from ("pandas", "polars"), for `to_frame`.
+    ranking_id : (n,) array of int, optional
+        Which of the user's rankings each row comes from; −1 for an answer of its own. None where
+        every comparison is one.
 
     Examples
     --------
@@ -60,6 +68,7 @@ class Comparisons(ComparisonArrays):
         weight: Any = None,
         *,
         user_weight: Mapping[Any, float] | None = None,
+        ranking_id: Any = None,
         self_pairs: Policy = "error",
         missing: Policy = "error",
         where: Where | None = None,
@@ -74,6 +83,9 @@ class Comparisons(ComparisonArrays):
             How often each comparison was made; once unless given. A row of weight 0 is left out.
         user_weight : mapping from user to float, optional
             How much each user counts when a model is learnt; 1 unless given.
+        ranking_id : sequence of labels, optional
+            The same for comparisons of one user that come from one ranking or one set of ratings;
+            empty for one that is an answer of its own, as each is unless given.
         self_pairs : {"error", "drop"}
             What to do with a row that compares an item with itself.
         missing : {"error", "drop"}
@@ -93,8 +105,17 @@ class Comparisons(ComparisonArrays):
             [columns.user], [columns.winner, columns.loser]
         )
         weights = None if user_weight is None else weights_in_order(user_weight, user_labels)
+        if ranking_id is not None:
+            ranking_id = ranking_codes(ranking_id, columns.kept, columns.n_rows)
         return cls.from_codes(
-            codes[0], winners, losers, columns.weight, item_labels, user_labels, weights
+            codes[0],
+            winners,
+            losers,
+            columns.weight,
+            item_labels,
+            user_labels,
+            weights,
+            ranking_id=ranking_id,
         )
 
     @classmethod
@@ -108,6 +129,7 @@ class Comparisons(ComparisonArrays):
         users: Sequence[object] | Labels,
         user_weight: ArrayLike | None = None,
         frame_kind: str | None = None,
+        ranking_id: ArrayLike | None = None,
     ) -> "Comparisons":
         """Comparisons from numbers that point into `items` and `users`, whose order is kept.
 
@@ -120,12 +142,13 @@ class Comparisons(ComparisonArrays):
         winner, loser = checked_codes("winner", winner, Q), checked_codes("loser", loser, Q)
         weight = None if weight is None else np.asarray(weight, np.float64)
         check_row_codes(user, winner, loser, weight)
-        key, merged = merged_rows((user * Q + winner) * Q + loser, weight)
+        ids = checked_ids(ranking_id, len(user))
+        key, merged, ids = merged_ranked_rows((user * Q + winner) * Q + loser, weight, ids, Q)
         user, pair = np.divmod(key, Q * Q)
         winner, loser = np.divmod(pair, Q)
         codes = user.astype(np.int32), winner.astype(np.int32), loser.astype(np.int32)
         weights = checked_user_weight(user_weight, users)
-        return cls(*codes, merged, items, users, weights, frame_kind)
+        return cls(*codes, merged, items, users, weights, frame_kind, ids)
 
     def of(self, *names: object) -> "Comparisons":
         """The comparisons of the users with these labels alone, in that order."""
@@ -165,6 +188,7 @@ class Comparisons(ComparisonArrays):
             self.users[chosen],
             self.user_weight[chosen],
             self.frame_kind,
+            None if self.ranking_id is None else self.ranking_id[rows],
         )
 
     def with_items(
@@ -204,6 +228,32 @@ class Comparisons(ComparisonArrays):
             self.users,
             self.user_weight,
             self.frame_kind,
+            None if self.ranking_id is None else self.ranking_id[keep],
+        )
+
+    def with_weights(self, weight: NDArray[np.float64]) -> "Comparisons":
+        """The same users with these weights of their rows; rows of weight 0 are left out."""
+        keep = weight > 0
+        rows = {name: getattr(self, name)[keep] for name in ("user", "winner", "loser")}
+        taken = replace(self, **rows, weight=weight[keep], ranking_id=None)
+        return taken if self.ranking_id is None else taken._ranked(self.ranking_id[keep])
+
+    def without_ranking_id(self) -> "Comparisons":
+        """The same comparisons, each as an answer of its own."""
+        return self if self.ranking_id is None else self._ranked(None)
+
+    def _ranked(self, ranking_id: NDArray[np.int32] | None) -> "Comparisons":
+        """The same rows with these ids, in the normal form."""
+        return Comparisons.from_codes(
+            self.user,
+            self.winner,
+            self.loser,
+            self.weight,
+            self.items,
+            self.users,
+            self.user_weight,
+            self.frame_kind,
+            ranking_id,
         )
 
 
