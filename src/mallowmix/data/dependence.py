@@ -50,13 +50,10 @@ def independent_shares(comparisons: ComparisonArrays) -> IndependentShares:
     user, Q = comparisons.user.astype(np.int64), comparisons.n_items
     ids = comparisons.ranking_id
     ids = np.full(len(user), -1, np.int64) if ids is None else ids.astype(np.int64)
-    low = np.minimum(comparisons.winner, comparisons.loser).astype(np.int64)
-    high = np.maximum(comparisons.winner, comparisons.loser).astype(np.int64)
-    order = np.lexsort((low * Q + high, ids, user))
-    user, ids, low, high = user[order], ids[order], low[order], high[order]
-    first = group_starts(user, ids)
-    ends = np.r_[first, len(user)]
-    n_items, n_pairs = _sizes(ends, low, high, Q)
+    group = user * (int(ids.max(initial=0)) + 2) + ids + 1
+    order = np.argsort(group, kind="stable")  # within a group, rows stay sorted by pair
+    user, ids, first = user[order], ids[order], group_starts(group[order])
+    n_items, n_pairs = _sizes(np.r_[first, len(user)], comparisons.pair[order], Q)
     weight = np.add.reduceat(comparisons.weight[order], first) if len(first) else np.zeros(0)
     share = np.where(ids[first] < 0, 1.0, np.minimum(1.0, (n_items - 1) / np.maximum(n_pairs, 1)))
     return IndependentShares(user[first], ids[first], n_items, n_pairs, weight, share)
@@ -91,17 +88,19 @@ def mean_independent_share(comparisons: ComparisonArrays) -> float:
 
 
 @nb.njit(cache=True, nogil=True)
-def _sizes(ends, low, high, n_items):
+def _sizes(ends, pair, n_items):
     """Of each group of rows, sorted by pair: how many different items and pairs it has."""
     items, pairs = np.zeros(len(ends) - 1, np.int64), np.zeros(len(ends) - 1, np.int64)
     seen = np.full(n_items, -1, np.int64)
     for group in range(len(ends) - 1):
-        for row in range(ends[group], ends[group + 1]):
-            before = row - 1
-            if row > ends[group] and low[row] == low[before] and high[row] == high[before]:
-                continue
-            pairs[group] += 1
-            for item in (low[row], high[row]):
+        mine = pair[ends[group] : ends[group + 1]]
+        for code in mine:
+            winner, loser = code // n_items, code % n_items
+            opposite = loser * n_items + winner
+            at = np.searchsorted(mine, opposite)
+            both = at < len(mine) and mine[at] == opposite  # a tie: counted once
+            pairs[group] += winner < loser or not both
+            for item in (winner, loser):
                 if seen[item] != group:
                     seen[item] = group
                     items[group] += 1
