@@ -11,6 +11,7 @@ import mallowmix as mm
 from command_line import run
 from mallowmix.cli.calibrate import in_words
 from mallowmix.errors import DataError, OptionError
+from mallowmix.fitting.calibrate import LIKELIHOOD_WEIGHTS, weights_to_try
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.infer.heldout.heldout_options import CompletionOptions
 from mallowmix.model.calibration import Calibration
@@ -49,6 +50,21 @@ def test_repeated_comparisons_count_for_less():
         for model in (found, TRUTH)
     )
     assert better > before
+
+
+def test_the_independent_share_of_rankings_is_tried():
+    """Voters rank ten items, less alike than the model says: 9 of 45 comparisons determine all."""
+    spread = mm.M4.from_orders(["abcdefghij", "jbhdfiaceg", "cgjaebhfid"], 0.8, 0.4)
+    ranked = mm.sample_profile(spread, 300, seed=7).comparisons()
+    plain = ranked.without_ranking_id()
+    assert weights_to_try([ranked, ranked]) == pytest.approx((1.0, 9 / 45, *LIKELIHOOD_WEIGHTS[1:]))
+    assert weights_to_try([plain]) == LIKELIHOOD_WEIGHTS
+    with_ids, without = (mm.calibrate(TRUTH, data, seed=1) for data in (ranked, plain))
+    assert with_ids.calibration.likelihood_weight == pytest.approx(0.2)
+    assert without.calibration.likelihood_weight in LIKELIHOOD_WEIGHTS
+    losses = [each.report.calibration for each in (with_ids, without)]
+    assert losses[0].loss_before == losses[1].loss_before
+    assert losses[0].loss_after <= losses[1].loss_after
 
 
 def test_people_who_hold_one_component_alone():

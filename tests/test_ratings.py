@@ -90,10 +90,9 @@ def test_the_kernel_agrees_with_a_double_loop_and_makes_the_normal_form(table, o
     assert labelled_rows(found.comparisons) == labelled_rows(expected)
     assert found.n_ties == ties
     whole = found.comparisons
-    again = Comparisons.from_codes(
-        whole.user, whole.winner, whole.loser, whole.weight, whole.items, whole.users
-    )
-    assert again == whole
+    rows = (whole.user, whole.winner, whole.loser, whole.weight, whole.items, whole.users)
+    assert Comparisons.from_codes(*rows, ranking_id=np.zeros(len(whole))) == whole
+    assert Comparisons.from_codes(*rows) == whole.without_ranking_id()
 
 
 @given(table=ratings)
@@ -104,12 +103,9 @@ def test_half_ties_are_in_normal_form_and_weigh_as_much_as_all_pairs(table):
         return
     whole = mm.comparisons_from_ratings(*zip(*rows, strict=True), ties="half")
     assert whole.n_comparisons == sum(n * (n - 1) / 2 for n in per_user)
-    assert (
-        Comparisons.from_codes(
-            whole.user, whole.winner, whole.loser, whole.weight, whole.items, whole.users
-        )
-        == whole
-    )
+    rows = (whole.user, whole.winner, whole.loser, whole.weight, whole.items, whole.users)
+    assert Comparisons.from_codes(*rows, ranking_id=np.zeros(len(whole))) == whole
+    assert Comparisons.from_codes(*rows) == whole.without_ranking_id()
 
 
 def test_top_items_are_those_rated_most_and_equal_counts_go_by_text():

@@ -20,9 +20,8 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import make_blocks
 from mallowmix.engine.blocks import TOGETHER, make_shards
 from mallowmix.engine.memory_size import as_bytes, check_memory
-from mallowmix.engine.out_of_core import scan, store
-from mallowmix.engine.out_of_core import stored_blocks as stored_module
-from mallowmix.engine.out_of_core.partition import plan_parts
+from mallowmix.engine.out_of_core import flat_arrays, scan, store
+from mallowmix.engine.out_of_core.partition import Plan, plan_parts
 from mallowmix.engine.out_of_core.store import store_comparisons
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.errors import DataError, FileError, OptionError
@@ -112,9 +111,9 @@ def test_how_people_are_cut_into_parts_does_not_matter(tmp_path, monkeypatch):
         tmp_path / "votes" / "all.parquet",
     )
     plans = [
-        store.Plan(1, 300, np.uint32),
-        store.Plan(7, 43, np.uint32),
-        store.Plan(2, 150, np.uint64),
+        Plan(1, 300, np.uint32),
+        Plan(7, 43, np.uint32),
+        Plan(2, 150, np.uint64),
     ]
     for number, plan in enumerate(plans):
         monkeypatch.setattr(store, "plan_parts", lambda *_, plan=plan, **__: plan)
@@ -248,7 +247,7 @@ def test_a_shard_that_vanishes_while_it_is_read(tmp_path, monkeypatch):
 
     def gone(*_, **__):
         (tmp_path / "votes" / "part-1.parquet").unlink()
-        return store.Plan(1, 3, np.uint32)
+        return Plan(1, 3, np.uint32)
 
     monkeypatch.setattr(store, "plan_parts", gone)
     with pytest.raises(
@@ -314,12 +313,12 @@ def test_weights_that_are_no_bytes_are_found_without_reading_all_of_them(tmp_pat
     ]
     write(tmp_path / "votes", rows, ("user", "winner", "loser", "weight"))
     stored, asked = store_comparisons(tmp_path / "votes", tmp_path / "x"), []
-    read = stored_module.read_array
+    read = flat_arrays.read_array
     monkeypatch.setattr(
-        stored_module, "read_array", lambda *about: (asked.append(about), read(*about))[1]
+        flat_arrays, "read_array", lambda *about: (asked.append(about), read(*about))[1]
     )
     # rows of u03
-    assert stored_module.read_weights(stored.folder, 9, 12).tolist() == [0.5, 0.5, 4.0]
+    assert flat_arrays.read_weights(stored.folder, 9, 12).tolist() == [0.5, 0.5, 4.0]
     assert [about[2:4] for about in asked if about[1].startswith("other")] == [(6, 8), (6, 8)]
     np.testing.assert_allclose(stored.per_user(), 2.0 + np.arange(20))
     (tmp_path / "x" / "other_rows").unlink()

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.ranking_ids import one_ranking_each
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable
-from mallowmix.data.splits import counted_users, take, with_weights
+from mallowmix.data.splits import counted_users, take
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 from mallowmix.numerics.token_gibbs import token_count
 from mallowmix.readers.pair_kernels import count_rated_pairs
@@ -65,9 +66,7 @@ def thinned(
         return Thinned(comparisons, made)
     kept = _kept(comparisons.starts(), comparisons.weight, people, most, as_key(seed), _STEPS[part])
     return Thinned(
-        comparisons
-        if np.array_equal(kept, comparisons.weight)
-        else with_weights(comparisons, kept),
+        comparisons if np.array_equal(kept, comparisons.weight) else comparisons.with_weights(kept),
         made,
     )
 
@@ -100,9 +99,14 @@ def rated(
     columns = _drawn_pairs(
         starts, item, level, made, np.r_[0, np.cumsum(kept)], as_key(seed), _STEPS[part]
     )
-    return Thinned(
-        Comparisons(*columns, table.items, table.users, np.ones(table.n_users)), float(made.sum())
+    kept_rows = Comparisons(
+        *columns,
+        table.items,
+        table.users,
+        np.ones(table.n_users),
+        ranking_id=one_ranking_each(*columns[:3]),
     )
+    return Thinned(kept_rows, float(made.sum()))
 
 
 def draw_users(data: Data, n_users: int | None, seed: int) -> Data:

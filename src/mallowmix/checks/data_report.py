@@ -161,6 +161,7 @@ def warn_about(comparisons: Comparisons, *, stacklevel: int = 2) -> None:
 
 
 def _sizes(data: Comparisons, reading: Reading | None) -> dict[str, Any]:
+    data = data.without_ranking_id()  # each pair of a user in one row
     counts, Q = data.per_user(), data.n_items
     pairs, of_pair = _pair_counts(data)
     quantiles = np.quantile(counts, list(_QUANTILES.values()), method="inverted_cdf")

@@ -1,31 +1,32 @@
 """Comparisons: who preferred what to what, how often. The form that every reader ends in."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from mallowmix.data.coded_rows import check_row_codes, checked_codes, chosen_users, merged_rows
-from mallowmix.data.frames import as_frame
+from mallowmix.data.coded_rows import check_row_codes, checked_codes, chosen_users
+from mallowmix.data.comparison_arrays import ComparisonArrays
 from mallowmix.data.labels import Labels, as_labels, check_distinct, encode_groups, text_of
+from mallowmix.data.ranking_ids import checked_ids, merged_ranked_rows, ranking_codes
 from mallowmix.data.row_checks import Policy, Where, checked_columns
 from mallowmix.data.user_weight import checked_user_weight, weights_in_order
 from mallowmix.errors import DataError, Option, check_choice
 
 
-@dataclass(frozen=True, eq=False)
-class Comparisons:
+class Comparisons(ComparisonArrays):
     """Comparisons of many users: `user[n]` preferred `winner[n]` to `loser[n]` `weight[n]` times.
 
     Make them with `Comparisons.from_arrays`, or from tables and files with `mallowmix.read`. Rows
     are held in a normal form, sorted by (user, winner, loser) with repeated rows merged into
     their `weight`: the order of the input never matters, and an integer weight *is* that many
     repeated rows. Labels are numbered in the order of their text.
+
+    The comparisons of one ranking, or of one person's ratings, are not independent answers: rows
+    of a user with the same `ranking_id` come from one of these. Its numbers are made anew for each
+    `Comparisons` (they follow from the rows alone), so only which rows of a user share one matters.
 
     Parameters
     ----------
@@ -42,6 +43,9 @@ class Comparisons:
         their own weights.
     frame_kind : str, optional
         The kind of dataframe that the rows came from ("pandas", "polars"), for `to_frame`.
+    ranking_id : (n,) array of int, optional
+        Which of the user's rankings each row comes from; −1 for an answer of its own. None where
+        every comparison is one.
 
     Examples
     --------
@@ -55,20 +59,6 @@ class Comparisons:
     [2.0, 1.0]
     """
 
-    user: NDArray[np.int32]
-    winner: NDArray[np.int32]
-    loser: NDArray[np.int32]
-    weight: NDArray[np.float64]
-    items: Labels
-    users: Labels
-    user_weight: NDArray[np.float64]
-    frame_kind: str | None = None
-
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
-
     @classmethod
     def from_arrays(
         cls,
@@ -78,6 +68,7 @@ class Comparisons:
         weight: Any = None,
         *,
         user_weight: Mapping[Any, float] | None = None,
+        ranking_id: Any = None,
         self_pairs: Policy = "error",
         missing: Policy = "error",
         where: Where | None = None,
@@ -92,6 +83,9 @@ class Comparisons:
             How often each comparison was made; once unless given. A row of weight 0 is left out.
         user_weight : mapping from user to float, optional
             How much each user counts when a model is learnt; 1 unless given.
+        ranking_id : sequence of labels, optional
+            The same for comparisons of one user that come from one ranking or one set of ratings;
+            empty for one that is an answer of its own, as each is unless given.
         self_pairs : {"error", "drop"}
             What to do with a row that compares an item with itself.
         missing : {"error", "drop"}
@@ -111,8 +105,17 @@ class Comparisons:
             [columns.user], [columns.winner, columns.loser]
         )
         weights = None if user_weight is None else weights_in_order(user_weight, user_labels)
+        if ranking_id is not None:
+            ranking_id = ranking_codes(ranking_id, columns.kept, columns.n_rows)
         return cls.from_codes(
-            codes[0], winners, losers, columns.weight, item_labels, user_labels, weights
+            codes[0],
+            winners,
+            losers,
+            columns.weight,
+            item_labels,
+            user_labels,
+            weights,
+            ranking_id=ranking_id,
         )
 
     @classmethod
@@ -126,6 +129,7 @@ class Comparisons:
         users: Sequence[object] | Labels,
         user_weight: ArrayLike | None = None,
         frame_kind: str | None = None,
+        ranking_id: ArrayLike | None = None,
     ) -> "Comparisons":
         """Comparisons from numbers that point into `items` and `users`, whose order is kept.
 
@@ -138,54 +142,13 @@ class Comparisons:
         winner, loser = checked_codes("winner", winner, Q), checked_codes("loser", loser, Q)
         weight = None if weight is None else np.asarray(weight, np.float64)
         check_row_codes(user, winner, loser, weight)
-        key, merged = merged_rows((user * Q + winner) * Q + loser, weight)
+        ids = checked_ids(ranking_id, len(user))
+        key, merged, ids = merged_ranked_rows((user * Q + winner) * Q + loser, weight, ids, Q)
         user, pair = np.divmod(key, Q * Q)
         winner, loser = np.divmod(pair, Q)
         codes = user.astype(np.int32), winner.astype(np.int32), loser.astype(np.int32)
         weights = checked_user_weight(user_weight, users)
-        return cls(*codes, merged, items, users, weights, frame_kind)
-
-    @property
-    def n_items(self) -> int:
-        """Q, the number of items."""
-        return len(self.items)
-
-    @property
-    def n_users(self) -> int:
-        """M, the number of users."""
-        return len(self.users)
-
-    @property
-    def n_comparisons(self) -> float:
-        """The number of comparisons: the sum of the weights."""
-        return float(self.weight.sum())
-
-    @property
-    def pair(self) -> NDArray[np.int64]:
-        """The code of each row's ordered pair, winner · Q + loser."""
-        return self.winner.astype(np.int64) * self.n_items + self.loser
-
-    def __len__(self) -> int:
-        return len(self.user)
-
-    def __repr__(self) -> str:
-        return (
-            f"Comparisons({self.n_comparisons:,.12g} comparisons of {self.n_items} items "
-            f"by {self.n_users} users)"
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Comparisons) and self.fingerprint() == other.fingerprint()
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def per_user(self) -> NDArray[np.float64]:
-        """(M,) the number of comparisons n_m of each user: the sum of their weights."""
-        return np.bincount(self.user, self.weight, self.n_users).astype(np.float64)
-
-    def starts(self) -> NDArray[np.int64]:
-        """(M + 1,) the bounds of each user's rows: those of user m are starts[m]:starts[m + 1]."""
-        return np.searchsorted(self.user, np.arange(self.n_users + 1)).astype(np.int64)
+        return cls(*codes, merged, items, users, weights, frame_kind, ids)
 
     def of(self, *names: object) -> "Comparisons":
         """The comparisons of the users with these labels alone, in that order."""
@@ -225,6 +188,7 @@ class Comparisons:
             self.users[chosen],
             self.user_weight[chosen],
             self.frame_kind,
+            None if self.ranking_id is None else self.ranking_id[rows],
         )
 
     def with_items(
@@ -264,34 +228,33 @@ class Comparisons:
             self.users,
             self.user_weight,
             self.frame_kind,
+            None if self.ranking_id is None else self.ranking_id[keep],
         )
 
-    def to_arrow(self) -> pa.Table:
-        """An Arrow table `user, winner, loser, weight` with the labels, a row for each row here."""
-        items, users = pa.array(self.items.tolist()), pa.array(self.users.tolist())
-        winner, loser = (items.take(pa.array(codes)) for codes in (self.winner, self.loser))
-        user, weight = users.take(pa.array(self.user)), pa.array(self.weight)
-        return pa.table({"user": user, "winner": winner, "loser": loser, "weight": weight})
+    def with_weights(self, weight: NDArray[np.float64]) -> "Comparisons":
+        """The same users with these weights of their rows; rows of weight 0 are left out."""
+        keep = weight > 0
+        rows = {name: getattr(self, name)[keep] for name in ("user", "winner", "loser")}
+        taken = replace(self, **rows, weight=weight[keep], ranking_id=None)
+        return taken if self.ranking_id is None else taken._ranked(self.ranking_id[keep])
 
-    def to_frame(self, like: Any = None) -> Any:
-        """The table of `to_arrow` as another kind of dataframe.
+    def without_ranking_id(self) -> "Comparisons":
+        """The same comparisons, each as an answer of its own."""
+        return self if self.ranking_id is None else self._ranked(None)
 
-        Parameters
-        ----------
-        like : {"pandas", "polars", "pyarrow"} or a table, optional
-            The kind wanted; the kind that the comparisons came from unless given, else Arrow.
-        """
-        return as_frame(self.to_arrow(), self.frame_kind if like is None else like)
-
-    def fingerprint(self) -> str:
-        """A digest of the comparisons, the same for any order of the same rows."""
-        digest = hashlib.sha256()
-        for labels in (self.items, self.users):
-            digest.update(json.dumps(text_of(labels)).encode())
-        for array in (self.user, self.winner, self.loser, self.weight, self.user_weight):
-            # copied only where it must be
-            digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
-        return digest.hexdigest()[:32]
+    def _ranked(self, ranking_id: NDArray[np.int32] | None) -> "Comparisons":
+        """The same rows with these ids, in the normal form."""
+        return Comparisons.from_codes(
+            self.user,
+            self.winner,
+            self.loser,
+            self.weight,
+            self.items,
+            self.users,
+            self.user_weight,
+            self.frame_kind,
+            ranking_id,
+        )
 
 
 def _shown(labels: Labels) -> str:

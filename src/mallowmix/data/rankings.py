@@ -230,7 +230,7 @@ class Rankings(RankingArrays):
     def comparisons(self, ties: Ties = "drop") -> Comparisons:
         """Every pair that a ranking orders, as a comparison of its user.
 
-        They are not independent: a ranking of 10 items gives 45.
+        They are not independent: a ranking of 10 items gives 45, which share a `ranking_id`.
 
         Parameters
         ----------
@@ -251,7 +251,14 @@ class Rankings(RankingArrays):
         )
         weight = share * self.weight[ranking]
         return Comparisons.from_codes(
-            self.user[ranking], winner, loser, weight, self.items, self.users, self.user_weight
+            self.user[ranking],
+            winner,
+            loser,
+            weight,
+            self.items,
+            self.users,
+            self.user_weight,
+            ranking_id=ranking,
         )
 
 

@@ -28,6 +28,7 @@ class Columns(NamedTuple):
     loser: pa.ChunkedArray
     weight: NDArray[np.float64] | None
     kept: NDArray[np.int64]  # the numbers of these rows in the source
+    n_rows: int  # of the source
 
 
 def checked_columns(
@@ -81,7 +82,7 @@ def checked_columns(
     if not keep.all():
         columns = tuple(column.filter(pa.array(keep)) for column in columns)
         weights = None if weights is None else weights[keep]
-    return Columns(columns[0], columns[1], columns[2], weights, np.flatnonzero(keep))
+    return Columns(columns[0], columns[1], columns[2], weights, np.flatnonzero(keep), len(keep))
 
 
 def _row_name(row: int) -> str:

@@ -3,7 +3,6 @@
 What is *given* of a user is what a model may look at; what is *held out* is what it must predict.
 """
 
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numba as nb
@@ -85,7 +84,7 @@ def split_comparisons(
         return split_comparisons(comparisons, "comparisons", given, seed) if few else parts
     rows = (comparisons.starts(), comparisons.pair, comparisons.weight, comparisons.n_items)
     parts = split_rows(*rows, by, given, 0, as_key(seed))
-    return with_weights(comparisons, parts[0]), with_weights(comparisons, parts[1])
+    return comparisons.with_weights(parts[0]), comparisons.with_weights(parts[1])
 
 
 def split_rows(
@@ -124,13 +123,6 @@ def split_rows(
         return kept, weight - kept
     side = _given_items(starts, pair, n_items, given, first_user, key)
     return weight * (side == 1), weight * (side == 0)
-
-
-def with_weights(comparisons: Comparisons, weight: Array) -> Comparisons:
-    """The same users with these weights of their rows; rows of weight 0 are left out."""
-    keep = weight > 0
-    columns = {name: getattr(comparisons, name)[keep] for name in ("user", "winner", "loser")}
-    return replace(comparisons, **columns, weight=weight[keep])
 
 
 @nb.njit(cache=True, nogil=True)
@@ -214,13 +206,24 @@ def _halve(starts, weight, first_user, key):
 
 @nb.njit(cache=True, nogil=True)
 def _join_ties(starts, pair, n_items, ties, first):
-    """The halves of a tie go where its later row's half went."""
+    """The halves of a tie go where its later row's half went.
+
+    Where a pair is tied in several rankings, the rows of either order stand in the order of these.
+    """
     for m in range(len(starts) - 1):
+        mine, tied, earlier = pair[starts[m] : starts[m + 1]], ties[starts[m] : starts[m + 1]], 0
         for row in range(starts[m], starts[m + 1]):
             winner, loser = pair[row] // n_items, pair[row] % n_items
+            if row > starts[m] and pair[row] != pair[row - 1]:
+                earlier = 0  # ties of this pair in the rows before this one
             if ties[row] > 0 and winner < loser:
-                mine = pair[starts[m] : starts[m + 1]]
-                other = starts[m] + np.searchsorted(mine, loser * n_items + winner)
+                other = np.searchsorted(mine, loser * n_items + winner)
+                left = earlier
+                while left > 0 or not tied[other] > 0:
+                    left -= tied[other] > 0
+                    other += 1
+                other += starts[m]
+                earlier += 1
                 whole = np.floor(first[row])
                 first[row] = whole + (first[other] - np.floor(first[other]))
 
@@ -254,7 +257,7 @@ def split_items(comparisons: Comparisons, *, seed: int = 0) -> tuple[Comparisons
     """
     side = _item_sides(comparisons.user, comparisons.winner, comparisons.loser, as_key(seed))
     first, second = (np.where(side == half, comparisons.weight, 0.0) for half in (0, 1))
-    return with_weights(comparisons, first), with_weights(comparisons, second)
+    return comparisons.with_weights(first), comparisons.with_weights(second)
 
 
 @nb.njit(cache=True, nogil=True)

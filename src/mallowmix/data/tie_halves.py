@@ -8,7 +8,8 @@ import numpy as np
 def tie_halves(starts: Any, pair: Any, weight: Any, n_items: int, xp: Any = np) -> Any:
     """(rows,) ¼ for rows that hold half a tie, else 0.
 
-    Half a tie is a fractional part of ½ in a user's weights for both orders of a pair.
+    Half a tie is a fractional part of ½ in a user's weights for both orders of a pair. A pair may
+    have several rows, from several rankings of the user.
 
     Parameters
     ----------
@@ -33,8 +34,14 @@ def tie_halves(starts: Any, pair: Any, weight: Any, n_items: int, xp: Any = np) 
         user + codes,
         user + codes % n_items * n_items + codes // n_items,
     )  # rows are sorted by key
-    at = xp.minimum(xp.searchsorted(key, opposite), len(key) - 1)
-    return xp.where(half & half[at] & (key[at] == opposite), 0.25, 0.0)
+    rows = xp.flatnonzero(half)
+    key, opposite = key[rows], opposite[rows]
+    # a pair that is tied in several rankings has as many rows of either order, in their order
+    nth = xp.arange(len(key)) - xp.searchsorted(key, key)
+    at = xp.minimum(xp.searchsorted(key, opposite) + nth, len(key) - 1)
+    quarters = xp.zeros(len(weight))
+    quarters[rows] = xp.where(key[at] == opposite, 0.25, 0.0)
+    return quarters
 
 
 def rows_users(starts: Any, n_rows: int, xp: Any = np) -> Any:

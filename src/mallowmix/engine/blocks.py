@@ -49,6 +49,8 @@ class Block(InMemory):
         How often each was said.
     user_weight : (M,) array
         How often each user counts.
+    ranking_id : (rows,) array of int32, optional
+        Which of the user's rankings each row comes from, as in `Comparisons`.
     """
 
     first_user: int
@@ -57,11 +59,13 @@ class Block(InMemory):
     pair: NDArray[np.int32]
     weight: NDArray[np.float64]
     user_weight: NDArray[np.float64]
+    ranking_id: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.starts, self.pair, self.weight, self.user_weight):
+        for array in (self.starts, self.pair, self.weight, self.user_weight, self.ranking_id):
             # a kernel is compiled separately for arrays that can be written
-            array.setflags(write=False)
+            if array is not None:
+                array.setflags(write=False)
 
     @property
     def n_users(self) -> int:
@@ -220,7 +224,13 @@ def _block(comparisons: Comparisons, starts: NDArray[np.int64], first: int, last
         pair,
         comparisons.weight[rows],
         comparisons.user_weight[first:last],
+        rows_of(comparisons.ranking_id, rows),
     )
+
+
+def rows_of(ranking_id: NDArray[np.int32] | None, rows: Any) -> NDArray[np.int32] | None:
+    """The ranking ids of some rows, where there are any."""
+    return None if ranking_id is None else ranking_id[rows]
 
 
 def make_shards(blocks: Sequence[Block | StoredBlock]) -> list[Shard]:

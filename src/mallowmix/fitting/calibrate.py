@@ -3,7 +3,9 @@
 A learnt model is too sure of a user. Comparisons made from one ranking, or from ratings, repeat
 each other; the learnt prior is sharper than people are; and some people hold one component alone.
 How much of each is true is estimated from users: part of their comparisons is given, the rest is
-predicted, and the calibration that predicts best is kept.
+predicted, and the calibration that predicts best is kept. Where the comparisons say which ranking
+they come from (`ranking_id`), the share of them that are independent answers is one of the
+likelihood weights that are tried.
 """
 
 import warnings
@@ -14,6 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.dependence import mean_independent_share
 from mallowmix.data.splits import SplitBy, check_given, split_comparisons
 from mallowmix.engine import Block, make_blocks, parallel_map
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
@@ -197,12 +200,13 @@ class _Search:
                 ".",
             )
         self.seen: dict[Calibration, Array] = {}
+        self.likelihood_weights = weights_to_try([users for _, users in trials])
 
     def run(self, spam: bool) -> Calibration:
         """Settings one after the other, each at its best for the others, until none changes."""
         best = Calibration()
         grids = {
-            "likelihood_weight": LIKELIHOOD_WEIGHTS,
+            "likelihood_weight": self.likelihood_weights,
             "prior_scale": PRIOR_SCALES,
             "vertex_share": VERTEX_SHARES,
         } | ({"spam_share": SPAM_SHARES} if spam else {})
@@ -234,6 +238,17 @@ class _Search:
                 parts += parallel_map(partial(_loss, members=members), splits, self.n_jobs)
             self.seen[calibration] = np.concatenate(parts)
         return self.seen[calibration]
+
+
+def weights_to_try(users: list[Comparisons]) -> tuple[float, ...]:
+    """The likelihood weights that are tried, in this order.
+
+    Where comparisons come from rankings or ratings, the share of them that are independent answers
+    follows 1: another weight is taken only if it predicts better than these two.
+    """
+    share = float(np.mean([mean_independent_share(each) for each in users]))
+    own = () if share in LIKELIHOOD_WEIGHTS else (share,)
+    return (LIKELIHOOD_WEIGHTS[0], *own, *LIKELIHOOD_WEIGHTS[1:])
 
 
 def _splits(

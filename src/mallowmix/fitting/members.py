@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.splits import with_weights
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.numerics.randomness import Step, generator
 
@@ -56,4 +55,4 @@ def part_of(comparisons: Comparisons, seed: int, number: int) -> Comparisons:
     random = generator(seed, Step.MEMBERS, number)
     kept = random.binomial(whole.astype(np.int64), share)
     rest = (comparisons.weight - whole) * (random.random(len(share)) < share)
-    return with_weights(comparisons, kept + rest)
+    return comparisons.with_weights(kept + rest)

@@ -16,6 +16,7 @@ import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
+from mallowmix.engine.blocks import rows_of
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import check_at_least, check_level
@@ -128,7 +129,8 @@ def pieces(block: Block) -> Iterator[tuple[int, Block]]:
         rows = slice(int(starts[0]), int(starts[-1]))
         users = slice(first, first + _USERS)
         data = (starts - starts[0], block.pair[rows], block.weight[rows], block.user_weight[users])
-        yield first, Block(block.first_user + first, block.n_items, *data)
+        ids = rows_of(block.ranking_id, rows)
+        yield first, Block(block.first_user + first, block.n_items, *data, ids)
 
 
 def without_spam(theta: Array, share: Array) -> Array:

@@ -42,7 +42,7 @@ def read_best_worst_table(
     Returns
     -------
     Reading
-        2n − 3 comparisons for each row that shows n items.
+        2n − 3 comparisons for each row that shows n items, which share a `ranking_id`.
     """
     wide = (
         {}
@@ -71,6 +71,7 @@ def read_best_worst_table(
         list(winner),
         list(loser),
         [weight[n] for n in number],
+        ranking_id=np.array(number, np.int64),
         self_pairs=options.self_pairs,
         missing=options.missing,
         where=lambda row: source.where(number[row]),

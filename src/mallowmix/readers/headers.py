@@ -41,6 +41,7 @@ NAMES: dict[str, tuple[str, ...]] = {  # role → its synonyms, in small letters
     "winner": ("winner",),
     "loser": ("loser",),
     "weight": ("weight",),
+    "ranking_id": ("rankingid",),
     "left": ("left", "modela", "itema", "optiona", "candidatea", "answera", "responsea", "a"),
     "right": ("right", "modelb", "itemb", "optionb", "candidateb", "answerb", "responseb", "b"),
     "outcome": ("outcome", "winner", "result", "verdict", "vote"),

@@ -92,7 +92,9 @@ def _comparisons(
     in_list, winner, loser, weight = make_pairs(
         starts, thing.astype(np.int32), chosen, np.r_[0, np.cumsum(count)], False
     )
-    return Comparisons.from_codes(lists[in_list, 0], winner, loser, weight, items, users)
+    return Comparisons.from_codes(
+        lists[in_list, 0], winner, loser, weight, items, users, ranking_id=in_list
+    )
 
 
 def _clicked(values: Any, where: Where) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -10,7 +10,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, Option, check_choice
 from mallowmix.readers.reading import PerUser
 
-ROW_BYTES = 20  # user, winner, loser, weight
+ROW_BYTES = 24  # user, winner, loser, weight, ranking_id
 _PART_OF_MEMORY = 0.5
 
 

@@ -9,7 +9,7 @@ from mallowmix.readers.inputs import Input, as_weights
 from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 
-COMPARISONS = Roles(("user", "winner", "loser"), ("weight",))
+COMPARISONS = Roles(("user", "winner", "loser"), ("weight", "ranking_id"))
 BAYESMALLOWS = Roles(
     ("user", "winner", "loser"),
     ("weight",),
@@ -21,7 +21,7 @@ CHOIX = Roles(("winner", "loser"), ("user", "weight"))
 def read_plain(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str
 ) -> Reading:
-    """Check the columns user, winner, loser and weight, and code their labels."""
+    """Check the columns user, winner, loser, weight and ranking_id, and code their labels."""
     columns = source.take(picked)
     user = user_column(
         columns, len(columns["winner"]), one_user=options.one_user, title=source.title
@@ -32,6 +32,7 @@ def read_plain(
         columns["winner"],
         columns["loser"],
         weight,
+        ranking_id=columns.get("ranking_id"),
         self_pairs=options.self_pairs,
         missing=options.missing,
         where=source.where,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_arrow, as_column, encode_groups
+from mallowmix.data.ranking_ids import one_ranking_each
 from mallowmix.data.row_checks import Policy, Where, gaps
 from mallowmix.errors import DataError, OptionError, check_at_least, check_choice
 from mallowmix.readers.headers import Roles
@@ -190,9 +191,9 @@ def rated_pairs(
         )
     check_fits_memory(int(rows.sum()))
     columns = make_pairs(starts, things.astype(np.int32), stars, np.r_[0, np.cumsum(rows)], half)
-    return RatedPairs(
-        Comparisons(*columns, items, users, np.ones(len(users))), int(n_ties), len(stars), rows_used
-    )
+    ids = one_ranking_each(*columns[:3])
+    made = Comparisons(*columns, items, users, np.ones(len(users)), ranking_id=ids)
+    return RatedPairs(made, int(n_ties), len(stars), rows_used)
 
 
 def capped(comparisons: Comparisons, most: float) -> Comparisons:

@@ -52,6 +52,7 @@ def _plain(comparisons: Comparisons) -> pa.Table:
 
 def _pairs(comparisons: Comparisons, form: str, *, ties: bool = False) -> Pairs:
     """Make a row for each decision; two halves of one pair by one user are a tie."""
+    comparisons = comparisons.without_ranking_id()  # each pair of a user in one row
     whole = np.floor(comparisons.weight).astype(np.int64)
     part = np.flatnonzero(comparisons.weight != whole)
     tied = _tied(comparisons, part, form, ties)

@@ -20,6 +20,7 @@ def rankings_of(comparisons: Comparisons) -> Rankings:
     DataError
         If the positions do not give back exactly the user's comparisons: they are no ranking.
     """
+    comparisons = comparisons.without_ranking_id()  # each pair of a user in one row
     starts, parts = comparisons.starts(), []
     for m in np.flatnonzero(np.diff(starts)):
         rows = slice(starts[m], starts[m + 1])
@@ -54,7 +55,7 @@ def _order(
 
 
 def _check_same(rankings: Rankings, comparisons: Comparisons) -> None:
-    made = {ties: rankings.comparisons(ties) for ties in ("drop", "half")}
+    made = {ties: rankings.comparisons(ties).without_ranking_id() for ties in ("drop", "half")}
     wrong = np.ones(comparisons.n_users, bool)
     for other in made.values():
         wrong &= _differs(other, comparisons)

@@ -18,7 +18,13 @@ from mallowmix.assess.intervals.user_scores import Smooth
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, Engine, Shard, ThreadEngine, make_shards, map_step
-from mallowmix.learn.spectral.user_sample import ENOUGH, people, sample_users, sampled_share
+from mallowmix.learn.spectral.user_sample import (
+    ENOUGH,
+    joined_ids,
+    people,
+    sample_users,
+    sampled_share,
+)
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Positions, Progress
@@ -97,9 +103,9 @@ def comparisons_of_blocks(
         np.concatenate([getattr(block, name) for block in blocks])
         for name in ("weight", "user_weight")
     )
-    return Comparisons.from_codes(
-        user, winner, loser, weight, items, np.arange(first[-1]) if users is None else users, counts
-    )
+    names = np.arange(first[-1]) if users is None else users
+    ids = joined_ids(blocks)
+    return Comparisons.from_codes(user, winner, loser, weight, items, names, counts, ranking_id=ids)
 
 
 def draw_positions(

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.ranking_ids import merged_ranked_rows
+
 MOST_PARTS = 512  # files open at a time
 _SORTING = 6  # bytes in memory for each byte of keys while a part is sorted
 WHOLE = 255  # up to this whole weight a row's weight is held in one byte
@@ -26,9 +28,12 @@ class Merged(NamedTuple):
     lengths: NDArray[np.int64]  # rows of each user
     pair: NDArray[np.int64]
     weight: NDArray[np.float64]
+    ranking_id: NDArray[np.int32] | None = None
 
 
-def plan_parts(n_rows: int, n_users: int, n_items: int, memory: int, *, weighted: bool) -> Plan:
+def plan_parts(
+    n_rows: int, n_users: int, n_items: int, memory: int, *, weighted: bool, ranked: bool = False
+) -> Plan:
     """Plan as few parts as memory allows, but enough for keys of 32 bits where 512 parts suffice.
 
     Parameters
@@ -37,46 +42,44 @@ def plan_parts(n_rows: int, n_users: int, n_items: int, memory: int, *, weighted
         Sizes of the data.
     memory : int
         Bytes for sorting one part.
-    weighted : bool
-        Whether rows have weights.
+    weighted, ranked : bool
+        Whether rows have weights, and ranking ids.
     """
-    bytes_a_row = 8 + 8 * weighted
+    bytes_a_row = 8 + 8 * weighted + 24 * ranked
     parts = max(1, -(-n_rows * bytes_a_row * _SORTING // memory))
     narrow = -(-n_users * n_items**2 // 2**32)
-    parts = min(max(parts, narrow if narrow <= MOST_PARTS else 1), MOST_PARTS, n_users)
+    most = MOST_PARTS // (1 + ranked)  # a third file for each part
+    parts = min(max(parts, narrow if narrow <= most else 1), most, n_users)
     users_a_part = -(-n_users // parts)
     key = np.uint32 if users_a_part * n_items**2 <= 2**32 else np.uint64
     return Plan(-(-n_users // users_a_part), users_a_part, key)
 
 
-def write_parts(batches: Any, plan: Plan, folder: Path, *, weighted: bool) -> None:
+def write_parts(batches: Any, plan: Plan, folder: Path) -> None:
     """Append every batch's rows to the files of their parts.
 
     Parameters
     ----------
     batches : iterable of pyarrow.RecordBatch
-        Columns: part, key and, where `weighted`, weight.
+        Columns: part, key and, where there are some, weight and ranking_id.
     plan : Plan
         The parts.
     folder : Path
-        Where the files go.
-    weighted : bool
-        Whether rows have weights.
+        Where the files go, called after their column and part.
     """
-    keys = [(folder / f"key-{p:03}").open("wb") for p in range(plan.n_parts)]
-    weights = (
-        [(folder / f"weight-{p:03}").open("wb") for p in range(plan.n_parts)] if weighted else []
-    )
+    files: dict[str, list[Any]] = {}
     try:
         for batch in batches:
             part = batch.column(0).to_numpy()
             order = np.argsort(part, kind="stable")
             edges = np.searchsorted(part[order], np.arange(plan.n_parts + 1))
-            _append(batch.column(1).to_numpy()[order], edges, keys)
-            if weighted:
-                _append(batch.column(2).to_numpy()[order], edges, weights)
+            for name in batch.schema.names[1:]:
+                if name not in files:
+                    paths = [folder / f"{name}-{p:03}" for p in range(plan.n_parts)]
+                    files[name] = [path.open("wb") for path in paths]
+                _append(batch.column(name).to_numpy()[order], edges, files[name])
     finally:
-        for file in (*keys, *weights):
+        for file in (file for column in files.values() for file in column):
             file.close()
 
 
@@ -87,7 +90,7 @@ def _append(values: NDArray[Any], edges: NDArray[np.intp], files: list[Any]) -> 
 
 
 def merged_parts(
-    plan: Plan, n_users: int, n_items: int, folder: Path, *, weighted: bool
+    plan: Plan, n_users: int, n_items: int, folder: Path, *, weighted: bool, ranked: bool = False
 ) -> Iterator[Merged]:
     """Sort part after part; the files of a part are removed afterwards.
 
@@ -99,19 +102,23 @@ def merged_parts(
         M and Q.
     folder : Path
         Where `write_parts` wrote.
-    weighted : bool
-        Whether rows have weights.
+    weighted, ranked : bool
+        Whether rows have weights, and ranking ids.
     """
     for p in range(plan.n_parts):
         count = min(plan.users_a_part, n_users - p * plan.users_a_part)
         key = np.fromfile(folder / f"key-{p:03}", plan.key)
         weight = np.fromfile(folder / f"weight-{p:03}", np.float64) if weighted else None
-        key, merged = merge(key, weight)
-        user, pair = np.divmod(key, plan.key(n_items**2))
-        yield Merged(np.bincount(user, minlength=count), pair.astype(np.int64), merged)
-        (folder / f"key-{p:03}").unlink()
-        if weighted:
-            (folder / f"weight-{p:03}").unlink()
+        ids = None
+        if ranked:
+            given = np.fromfile(folder / f"ranking_id-{p:03}", np.int64)
+            key, merged, ids = merged_ranked_rows(key.astype(np.int64), weight, given, n_items)
+        else:
+            key, merged = merge(key, weight)
+        user, pair = np.divmod(key, key.dtype.type(n_items**2))
+        yield Merged(np.bincount(user, minlength=count), pair.astype(np.int64), merged, ids)
+        for file in folder.glob(f"*-{p:03}"):
+            file.unlink()
 
 
 def merge(

@@ -1,6 +1,6 @@
 """A scan of the files by DuckDB: wrong rows are refused, and labels become numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,7 +58,9 @@ class Scan:
             f"TRY_CAST({_name(source.columns['weight'])} AS DOUBLE)" if self.weighted else "1.0"
         )
         columns = ", ".join(f"{sql} AS {name}" for name, (sql, _) in labels.items())
-        self._select = f"SELECT {columns}, {weight} AS weight, filename"
+        self.ranked = "ranking_id" in source.columns
+        ids = f", {self._ranking_id(types)} AS ranking_id" if self.ranked else ""
+        self._select = f"SELECT {columns}, {weight} AS weight{ids}, filename"
 
     @property
     def rows(self) -> str:
@@ -75,6 +77,12 @@ class Scan:
             f"{self.source.files[0]}: column {self.source.columns[ours]!r} has the type {kind}; "
             "from disk, labels are text or whole numbers. Write the column as one of these."
         )
+
+    def _ranking_id(self, types: Mapping[str, str]) -> str:
+        """63 bits of a hash, equal for equal ids; −1 where there is none."""
+        label, kind = self._label("ranking_id", types[self.source.columns["ranking_id"]])
+        gap = f"{label} IS NULL" + (f" OR {label} = ''" if kind == "VARCHAR" else "")
+        return f"CASE WHEN {gap} THEN -1 ELSE (hash({label}) >> 1)::BIGINT END"
 
     def _gap(self, name: str) -> str:
         if name == "weight":
@@ -199,7 +207,7 @@ class Scan:
         )
 
     def coded(self, n_items: int, users_a_part: int, kind: str) -> pa.RecordBatchReader:
-        """Every row as its part, its key and, where there are some, its weight.
+        """Every row as its part, its key and, where there are some, its weight and ranking id.
 
         The key is user within the part · Q² + pair.
 
@@ -216,9 +224,9 @@ class Scan:
             f"((u.code % {users_a_part})::UBIGINT * {n_items**2} "
             f"+ w.code::UBIGINT * {n_items} + l.code)::{kind}"
         )
-        weight = ", v.weight" if self.weighted else ""
+        rest = ", v.weight" * self.weighted + ", v.ranking_id" * self.ranked
         relation = self.con.sql(
-            f"SELECT (u.code // {users_a_part})::USMALLINT AS part, {key} AS key{weight} "
+            f"SELECT (u.code // {users_a_part})::USMALLINT AS part, {key} AS key{rest} "
             f"FROM {self.good} v JOIN users u ON u.user = v.user "
             "JOIN items w ON w.item = v.winner JOIN items l ON l.item = v.loser"
         )

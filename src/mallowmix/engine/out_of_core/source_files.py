@@ -19,14 +19,14 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 
 @dataclass(frozen=True)
 class Source:
-    """Files of one kind that hold user, winner, loser and perhaps weight.
+    """Files of one kind that hold user, winner, loser and perhaps weight and ranking_id.
 
     Attributes
     ----------
     files : tuple of Path
         The files.
     columns : mapping of str to str
-        From the names user, winner, loser, weight to those in the files.
+        From the names user, winner, loser, weight, ranking_id to those in the files.
     self_pairs, missing : {"error", "drop"}
         As in `read_comparisons`.
     """

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mallowmix.data.ranking_ids import OWN
 from mallowmix.engine.blocks import MAX_ITEMS
 from mallowmix.engine.memory_size import check_memory
 from mallowmix.engine.out_of_core.duckdb_connection import connect, explain_duckdb_errors
+from mallowmix.engine.out_of_core.flat_arrays import pair_type
 from mallowmix.engine.out_of_core.partition import (
     WHOLE,
     Merged,
-    Plan,
     merged_parts,
     plan_parts,
     write_parts,
@@ -27,7 +29,6 @@ from mallowmix.engine.out_of_core.source_files import Source, find_source
 from mallowmix.engine.out_of_core.stored_blocks import (
     FORMAT,
     StoredComparisons,
-    pair_type,
     read_about,
 )
 from mallowmix.errors import DataError, FileError, Option
@@ -50,9 +51,9 @@ def store_comparisons(
     Parameters
     ----------
     source : str, Path or list of these
-        Files of user, winner, loser and perhaps weight: a path (.parquet, .csv, .tsv, these two
-        also with .gz), a folder of .parquet files, a pattern such as "choices-*.parquet", or a
-        list.
+        Files of user, winner, loser and perhaps weight and ranking_id: a path (.parquet, .csv,
+        .tsv, these two also with .gz), a folder of .parquet files, a pattern such as
+        "choices-*.parquet", or a list.
     cache : str or Path, optional
         The folder; `NAME.blocks` in the current one unless given. One that exists is used if it was
         made from the same files.
@@ -179,17 +180,13 @@ def _build(folder: Path, source: Source, memory: int, n_jobs: int) -> None:
             f"There are {len(items):,} items; at most {MAX_ITEMS:,} can be numbered as pairs. "
             "Keep those compared most."
         )
-    plan = plan_parts(n_rows, n_users, len(items), memory // 2, weighted=scan.weighted)
-    write_parts(
-        scan.coded(len(items), plan.users_a_part, _SQL[plan.key]),
-        plan,
-        folder,
-        weighted=scan.weighted,
-    )
+    kind = {"weighted": scan.weighted, "ranked": scan.ranked}
+    plan = plan_parts(n_rows, n_users, len(items), memory // 2, **kind)
+    write_parts(scan.coded(len(items), plan.users_a_part, _SQL[plan.key]), plan, folder)
     scan.write_users(folder / "users.parquet")
     con.close()
     shutil.rmtree(folder / "spill", ignore_errors=True)
-    sizes = _write_rows(folder, plan, n_users, len(items), weighted=scan.weighted)
+    sizes = _write_rows(folder, merged_parts(plan, n_users, len(items), folder, **kind), len(items))
     about = {
         "format": FORMAT,
         "n_users": n_users,
@@ -200,24 +197,24 @@ def _build(folder: Path, source: Source, memory: int, n_jobs: int) -> None:
     (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
 
 
-def _write_rows(
-    folder: Path, plan: Plan, n_users: int, n_items: int, *, weighted: bool
-) -> dict[str, Any]:
+def _write_rows(folder: Path, parts: Iterator[Merged], n_items: int) -> dict[str, Any]:
     """Write the flat arrays of `engine.out_of_core.stored_blocks`, part after part."""
     rows = _Rows(folder, n_items)
-    for part in merged_parts(plan, n_users, n_items, folder, weighted=weighted):
+    for part in parts:
         rows.add(part)
     rows.close()
-    return {"n_rows": rows.n_rows, "n_comparisons": rows.n_comparisons}
+    sizes = {"n_rows": rows.n_rows, "n_comparisons": rows.n_comparisons}
+    return sizes | ({"ranked": True} if rows.ranked else {})
 
 
 class _Rows:
     """Arrays that grow at their ends."""
 
     def __init__(self, folder: Path, n_items: int) -> None:
-        names = ("starts", "pair", "weight", "other_rows", "other_weights")
+        names = ("starts", "pair", "weight", "other_rows", "other_weights", "ranking_id")
         self.files = {name: (folder / name).open("wb") for name in names}
         self.folder, self.n_items, self.n_rows, self.n_comparisons = folder, n_items, 0, 0.0
+        self.ranked = False
         self.pairs = np.zeros(n_items**2)
         self.files["starts"].write(np.zeros(1, np.int64).data)
 
@@ -230,6 +227,7 @@ class _Rows:
             "weight": np.where(whole, part.weight, 0).astype(np.uint8),
             "other_rows": self.n_rows + others,
             "other_weights": part.weight[others],
+            "ranking_id": self._ids(part),
         }
         for name, array in arrays.items():
             self.files[name].write(np.ascontiguousarray(array).data)
@@ -237,7 +235,18 @@ class _Rows:
         self.n_comparisons += float(part.weight.sum())
         self.pairs += np.bincount(part.pair, part.weight, self.n_items**2)
 
+    def _ids(self, part: Merged) -> NDArray[np.int32]:
+        """Ids from the first part on that has some; those before are filled in."""
+        if part.ranking_id is None:
+            return np.full(len(part.pair) if self.ranked else 0, OWN, np.int32)
+        if not self.ranked:
+            np.full(self.n_rows, OWN, np.int32).tofile(self.files["ranking_id"])
+        self.ranked = True
+        return part.ranking_id
+
     def close(self) -> None:
         for file in self.files.values():
             file.close()
+        if not self.ranked:
+            (self.folder / "ranking_id").unlink()
         self.pairs.tofile(self.folder / "pairs")

@@ -4,7 +4,7 @@ A folder holds `about.json` (sizes, items, what it was made from), `users.parque
 number) and flat arrays: `starts` (int64, where each user's rows start), `pair` (winner · Q + loser
 in 16 or 32 bits), `weight` (a byte, 0 where the weight is not a whole number up to 255),
 `other_rows` and `other_weights` (those rows and their weights), `pairs` (how often each pair was
-seen).
+seen), and `ranking_id` (int32) where some rows come from rankings.
 """
 
 import hashlib
@@ -23,17 +23,16 @@ from mallowmix.data.atomic_write import replacing
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, text_of
 from mallowmix.engine.blocks import Block, block_edges
+from mallowmix.engine.out_of_core.flat_arrays import (
+    mapped_array,
+    pair_type,
+    read_array,
+    read_weights,
+)
 from mallowmix.errors import DataError, FileError
 
 FORMAT = 1
 _CHUNK = 1 << 22
-_TYPES = {
-    "starts": np.int64,
-    "weight": np.uint8,
-    "other_rows": np.int64,
-    "other_weights": np.float64,
-    "pairs": np.float64,
-}
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,7 @@ class BlockOnDisk:
     first_user: int
     n_users: int
     n_items: int
+    ranked: bool = False
 
     @property
     def is_stored(self) -> bool:
@@ -60,9 +60,9 @@ class BlockOnDisk:
             np.int32
         )
         weight = read_weights(self.folder, first, last)
-        return Block(
-            self.first_user, self.n_items, starts - first, pair, weight, np.ones(self.n_users)
-        )
+        ids = read_array(self.folder, "ranking_id", first, last) if self.ranked else None
+        one = np.ones(self.n_users)
+        return Block(self.first_user, self.n_items, starts - first, pair, weight, one, ids)
 
 
 class StoredComparisons:
@@ -91,6 +91,7 @@ class StoredComparisons:
         )
         self.items: Labels = as_labels(about["items"])
         self.source: dict[str, Any] = about["source"]
+        self.ranked: bool = about.get("ranked", False)  # older folders do not say
 
     @property
     def n_items(self) -> int:
@@ -119,7 +120,8 @@ class StoredComparisons:
     def blocks(self) -> list[BlockOnDisk]:
         """The same blocks as of the same comparisons in memory."""
         edges = block_edges(self.n_users, self.n_rows, self.n_items)
-        return [BlockOnDisk(str(self.folder), a, b - a, self.n_items) for a, b in pairwise(edges)]
+        rest = self.n_items, self.ranked
+        return [BlockOnDisk(str(self.folder), a, b - a, *rest) for a, b in pairwise(edges)]
 
     def with_items(self, items: ArrayLike, *, unknown_items: str = "error") -> "StoredComparisons":
         """These comparisons for a model, which must have the same items."""
@@ -179,17 +181,21 @@ class StoredComparisons:
         digest = hashlib.sha256()
         digest.update(json.dumps(text_of(self.items)).encode())
         _update_users(digest, self.folder / "users.parquet")
-        for part in ("user", "winner", "loser", "weight"):
-            for first in range(0, self.n_rows, _CHUNK):
-                digest.update(self._column(part, first, min(first + _CHUNK, self.n_rows)).data)
-        for first in range(0, self.n_users, _CHUNK):
-            digest.update(np.ones(min(_CHUNK, self.n_users - first), "<f8").data)
+        parts = ("user", "winner", "loser", "weight", "user_weight", "ranking_id")
+        for part in parts if self.ranked else parts[:-1]:
+            end = self.n_users if part == "user_weight" else self.n_rows
+            for first in range(0, end, _CHUNK):
+                digest.update(self._column(part, first, min(first + _CHUNK, end)).data)
         return digest.hexdigest()[:32]
 
     def _column(self, name: str, first: int, last: int) -> NDArray[Any]:
         """Some rows of one of the arrays that `Comparisons` has."""
         if name == "weight":
             return read_weights(self.folder, first, last).astype("<f8")
+        if name == "user_weight":
+            return np.ones(last - first, "<f8")
+        if name == "ranking_id":
+            return read_array(self.folder, name, first, last).astype("<i4")
         if name == "user":
             return np.searchsorted(self._starts, np.arange(first, last), side="right").astype(
                 "<i4"
@@ -201,12 +207,7 @@ class StoredComparisons:
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        return _mapped(self.folder, "starts")
-
-
-def pair_type(n_items: int) -> type:
-    """16 bits where all pair codes fit, else 32."""
-    return np.uint16 if n_items <= 256 else np.int32
+        return mapped_array(self.folder, "starts")
 
 
 def read_about(folder: Path) -> dict[str, Any]:
@@ -222,66 +223,6 @@ def read_about(folder: Path) -> dict[str, Any]:
             f"{folder} was written by another version of mallowmix: remove it, and it is made anew."
         )
     return about
-
-
-def read_array(
-    folder: str | Path, name: str, first: int = 0, last: int | None = None, dtype: Any = None
-) -> NDArray[Any]:
-    """Read some entries of one of the flat arrays.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Of stored comparisons.
-    name : str
-        Of the array.
-    first, last : int
-        The entries first:last; up to the end unless given.
-    dtype : optional
-        The type where the name does not determine it.
-    """
-    dtype = np.dtype(dtype or _TYPES[name])
-    count = -1 if last is None else last - first
-    try:
-        found = np.fromfile(Path(folder) / name, dtype, count, offset=first * dtype.itemsize)
-    except OSError as error:
-        raise _lacking(folder, name, error.strerror) from None
-    if last is not None and len(found) < count:
-        raise FileError(
-            f"{folder} is damaged: its array {name} ends too early. Remove the folder, and run "
-            "again."
-        )
-    return found
-
-
-def _mapped(folder: str | Path, name: str) -> NDArray[Any]:
-    """One of the flat arrays as a memory map."""
-    try:
-        return np.memmap(Path(folder) / name, _TYPES[name], "r")
-    except (OSError, ValueError) as error:  # not there, or empty
-        raise _lacking(folder, name, error) from None
-
-
-def _lacking(folder: str | Path, name: str, reason: object) -> FileError:
-    if not Path(folder).is_dir():
-        return FileError(
-            f"{folder} is not there: keep it, on a disk that all workers see under the same name, "
-            "and run again."
-        )
-    return FileError(
-        f"{folder} lacks its array {name} ({reason}): remove the folder, and run again."
-    )
-
-
-def read_weights(folder: str | Path, first: int, last: int) -> NDArray[np.float64]:
-    """The weights of some rows."""
-    weight = read_array(folder, "weight", first, last).astype(np.float64)
-    if not weight.all():
-        a, b = np.searchsorted(_mapped(folder, "other_rows"), (first, last)).tolist()
-        weight[read_array(folder, "other_rows", a, b) - first] = read_array(
-            folder, "other_weights", a, b
-        )
-    return weight
 
 
 def _update_users(digest: Any, file: Path) -> None:

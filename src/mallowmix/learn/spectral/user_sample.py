@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine, Shard, make_shards, map_step
-from mallowmix.engine.blocks import block_edges
+from mallowmix.engine.blocks import block_edges, rows_of
 from mallowmix.numerics.randomness import Step, as_key, uniforms
 
 _STEP = int(Step.USER_SAMPLE)
@@ -48,6 +48,7 @@ def sample_users(block: Block, share: float, seed: int) -> Block:
         block.pair[rows],
         block.weight[rows],
         block.user_weight[drawn],
+        rows_of(block.ranking_id, rows),
     )
 
 
@@ -85,14 +86,22 @@ def _joined(parts: list[Block]) -> list[Block]:
         np.concatenate([part.weight for part in parts]),
     )
     user_weight = np.concatenate([part.user_weight for part in parts])
+    ids = joined_ids(parts)
     Q, blocks = parts[0].n_items, []
     for first, last in pairwise(block_edges(len(lengths), len(pair), Q)):
         rows, own = (
             slice(int(starts[first]), int(starts[last])),
             starts[first : last + 1] - starts[first],
         )
-        blocks.append(Block(first, Q, own, pair[rows], weight[rows], user_weight[first:last]))
+        data = (own, pair[rows], weight[rows], user_weight[first:last], rows_of(ids, rows))
+        blocks.append(Block(first, Q, *data))
     return blocks
+
+
+def joined_ids(parts: list[Block]) -> NDArray[np.int32] | None:
+    """The ranking ids of all rows of these blocks; None where they have none."""
+    ids = [part.ranking_id for part in parts if part.ranking_id is not None]
+    return np.concatenate(ids) if len(ids) == len(parts) else None
 
 
 @nb.njit(cache=True, nogil=True)
