@@ -24,7 +24,7 @@ from mallowmix.peers.fitted_predictor import FittedPredictor, of_member
 from mallowmix.peers.required_data import need_comparisons
 from mallowmix.peers.validation import NEW_ITEMS, HoldOut, loss, trials
 
-_FIRST_LOOK, _APART = 2, 1.35  # rounds, and how many times more to the next look
+_FIRST_LOOK, _APART = 1, 1.35  # rounds, and how many times more to the next look
 _PATIENCE, _LEAST_GAIN = 2, 0.0002  # looks without such a gain, after which EM stops
 
 

@@ -36,7 +36,7 @@ class PersonalRankings:
         Rounds of EM, and sweeps of each user's chain in a round.
     """
 
-    n_rounds: int = 20
+    n_rounds: int = 30
     n_sweeps: int = 2
     name: str = "personal rankings with errors"
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
