@@ -104,7 +104,7 @@ def print_compared(found: Any, outputs: dict[str, Path]) -> None:
     how = "Held out as given" if found.split == "prepared" else f"Held out by {found.split}"
     echo(
         f"\n{how}: {made} of {people}{splits}; K = {_listed(found.n_components)}. "
-        "Intervals are at 95 %, over people; ± is a standard error."
+        "Intervals and ± are at 95 %, over people."
     )
     for note in found.notes:
         echo(note)
@@ -116,7 +116,7 @@ def _cells(row: Any, rated: bool) -> list[str]:
         f"{row.log_loss:.4f}",
         "" if row.low is None else f"{row.low:.4f}–{row.high:.4f}",
         _shown(row.log_loss_by_person, ".4f"),
-        _between(row.behind, row.behind_low, row.behind_high),
+        _give_or_take(row.behind, row.behind_error, "+.4f"),
         _listed(sorted(set(row.n_components))),
         f"{100 * row.accuracy:.1f} %",
         _give_or_take(row.slope, row.slope_error, ".2f"),
@@ -130,21 +130,14 @@ def _listed(values: Any) -> str:
     return ", ".join(map(str, values))
 
 
-def _between(value: float, low: float | None, high: float | None) -> str:
-    """A difference with its interval; nothing for the best system itself."""
-    if low is None or high is None:
-        return f"{value:+.4f}"
-    return "" if low == high == 0 else f"{value:+.4f} ({low:+.4f} to {high:+.4f})"
-
-
 def _shown(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
 
 def _give_or_take(value: float | None, error: float | None, form: str) -> str:
-    return _shown(value, form) + (
-        "" if value is None or not error else f" ± {error:{form.lstrip('+')}}"
-    )
+    """A value, and half of its 95% interval."""
+    half = 1.96 * (error or 0.0)
+    return _shown(value, form) + ("" if value is None or not half else f" ± {half:{form[-3:]}}")
 
 
 def write_compared(found: Any, outputs: dict[str, Path]) -> None:
