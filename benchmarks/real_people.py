@@ -1,6 +1,7 @@
 """Real people: what a plain fit predicts of people it has not seen, against one ranking for all.
 
 python -m benchmarks.real_people --data DIR [--sets llmfao,dublin,ml100,ml200] [--seeds 5]
+    [--rivals low-rank,gaussian-utilities,mixture-bt] [--components 1,2,3,5,8]
     writes benchmarks/results/real_people.json
 
 DIR holds llmfao/, irish/ and ml-1m/. The splits are those of `benchmarks.protocol`; nothing is
@@ -10,6 +11,8 @@ ranking
 for all (Bradley–Terry scores of the people who teach), of the predictor, of each of its members,
 and of
 the components alone; with 95% intervals over test people, and CPU seconds of both kinds of fit.
+With rivals (names from `mallowmix.peers.systems`), also for each split their log-loss, the paired
+difference to the predictor with its interval, and the rival that training people choose.
 """
 
 import argparse
@@ -23,7 +26,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
-from benchmarks import protocol
+from benchmarks import protocol, rivals
 from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.pooled_prediction import member_probabilities, predictor_probabilities
@@ -97,6 +100,20 @@ def gaps(parts: protocol.Split, Q: int) -> tuple[dict[str, Array], dict[str, flo
     return losses | {"one ranking (log-loss)": base}, cpu
 
 
+def beside(
+    found: dict[str, Array],
+    parts: protocol.Split,
+    Q: int,
+    names: list[str],
+    candidates: list[int],
+    seed: int,
+) -> dict[str, Any]:
+    """The predictor beside its rivals on one split, from what `gaps` returned."""
+    ours = found["one ranking (log-loss)"] - found["predictor"]
+    measured = {name: rivals.run_rival(name, parts, Q, candidates, seed) for name in names}
+    return rivals.record(measured, ours)
+
+
 def summary(values: list[Array]) -> dict[str, float]:
     """The mean over splits, and half the width of its 95% interval over people of a split."""
     means = [float(np.nanmean(each)) for each in values]
@@ -111,16 +128,26 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rivals", type=lambda text: text.split(","), default=[])
+    parser.add_argument(
+        "--components",
+        type=lambda text: [int(K) for K in text.split(",")],
+        default=list(rivals.COMPONENTS),
+    )
     given = parser.parse_args()
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for name in given.sets.split(","):
         found: dict[str, list[Array]] = {}
         costs: dict[str, list[float]] = {}
+        against: list[dict[str, Any]] = []
         for seed in range(given.seeds):
             parts, Q = split(name, given.data, seed)
             with warnings.catch_warnings(), threadpool_limits(1):
                 warnings.simplefilter("ignore")
                 each, cpu = gaps(parts, Q)
+                if given.rivals:
+                    against.append(beside(each, parts, Q, given.rivals, given.components, seed))
+                    print(name, seed, against[-1], flush=True)
             for system, values in each.items():
                 found.setdefault(system, []).append(values)
             for key, value in cpu.items():
@@ -132,6 +159,7 @@ def main() -> None:
             "seeds": given.seeds,
             "gaps": {system: summary(values) for system, values in found.items()},
             "cpu": {key: float(np.median(values)) for key, values in costs.items()},
+            "rivals": against or results.get(name, {}).get("rivals", []),
         }
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

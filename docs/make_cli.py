@@ -87,7 +87,7 @@ _JSON = {
         "`k` (null: cannot tell), `reason`, `certain` and `table`, a row for each number tried: "
         "the fields of `mallowmix.fitting.choose_k.KRow`"
     ),
-    "`compare`": (
+    "`compare`, `compare-on-split`": (
         "`split`, `n_components`, `n_splits`, `n_users`, `n_comparisons`, `notes` and `table`, "
         "best system first: the fields of `mallowmix.assess.compare.SystemScore` (null where "
         "there is nothing to say; `failed` says why there is no result)"

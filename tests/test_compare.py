@@ -138,6 +138,9 @@ def test_the_table_is_what_the_systems_predict(votes, found):
     assert (row.low, row.high) == pytest.approx((mean - 1.96 * error, mean + 1.96 * error))
     assert row.accuracy == pytest.approx(right.sum() / n.sum())
     assert row.log_loss_by_person == pytest.approx(np.mean(loss / n))
+    half = 1.96 * np.std(loss / n, ddof=1) / np.sqrt(len(n))
+    assert row.by_person_high - row.log_loss_by_person == pytest.approx(half)
+    assert row.log_loss_by_person - row.by_person_low == pytest.approx(half)
     assert (found.n_users, found.n_comparisons) == (len(n), n.sum())
 
 
@@ -147,6 +150,10 @@ def test_the_best_comes_first_and_the_others_are_behind_it(found):
     assert best.behind == 0 and best.behind_error == 0
     for row in others:
         assert row.behind == pytest.approx(row.log_loss - best.log_loss) and row.behind_error > 0
+        half = 1.96 * row.behind_error
+        assert (row.behind_low, row.behind_high) == pytest.approx(
+            (row.behind - half, row.behind + half)
+        )
     assert (
         others[-1].log_loss == pytest.approx(np.log(2))
         and others[-1].slope is None
@@ -188,7 +195,7 @@ def test_a_system_that_fails_is_a_row_with_its_reason(votes, monkeypatch):
 
 @pytest.mark.slow
 def test_ratings_bring_systems_for_ratings_and_their_error(ratings):
-    found = mm.compare(ratings, 2, systems=["m4-one", "bias", "coin"])
+    found = mm.compare(ratings, 2, systems=["m4-one", "bias", "coin"], n_splits=1)
     rows = {row.system: row for row in found.table}
     assert rows["coin"].rmse is None and rows["m4-one"].log_loss < 0.6
     split, learn = (child_seed(0, step, 0) for step in (Step.COMPARE_SPLIT, Step.COMPARE_FIT))
@@ -202,7 +209,7 @@ def test_ratings_bring_systems_for_ratings_and_their_error(ratings):
 
 def test_options_out_of_range(votes):
     for options, message in (
-        ({"systems": ["m5"]}, "systems is 'm5'; it must be one of 'm4', 'm4-one', 'tm'"),
+        ({"systems": ["m5"]}, "systems is 'm5'; it must be one of 'mallowmix', 'm4', 'm4-one'"),
         ({"systems": []}, "systems is empty; name one at least"),
         ({"split": "rows"}, "split is 'rows'; it must be one of 'people', 'items', 'comparisons'"),
         ({"given": 1.0}, "given is 1.0; it must be at least 0 and below 1"),
@@ -283,7 +290,7 @@ def test_the_command_reads_ratings(tmp_path, ratings):
 def test_the_command_says_what_is_wrong(tmp_path):
     (tmp_path / "votes.csv").write_text("user,winner,loser\nu,a,b\nv,a,b\nw,b,a\n")
     _, said = run("compare", tmp_path / "votes.csv", "-k", 2, "--systems", "m5", code=2)
-    assert "--systems is 'm5'; it must be one of 'm4', 'm4-one'" in said
+    assert "--systems is 'm5'; it must be one of 'mallowmix', 'm4', 'm4-one'" in said
     _, said = run("compare", tmp_path / "none.csv", "-k", 2, code=1)
     assert "There is no file" in said
     (tmp_path / "folder").write_text("")

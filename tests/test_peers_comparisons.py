@@ -19,11 +19,13 @@ from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.model.permutations import match_components
 from mallowmix.peers.baselines import Borda, BradleyTerry, Coin, OneMallows, wins_of
 from mallowmix.peers.btl import MixedBTL, MixtureOfBT
+from mallowmix.peers.gaussian_utilities import GaussianUtilities
 from mallowmix.peers.interface import FittedPeer, Peer
 from mallowmix.peers.lda import LDA
 from mallowmix.peers.logistic_bound import user_posteriors
 from mallowmix.peers.low_rank import FittedLowRank, LowRank, UserCalibration, _m_step
-from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer
+from mallowmix.peers.mixed_mallows_peer import DefaultFit, MixedMallowsPeer
+from mallowmix.peers.personal_rankings import PersonalRankings
 from mallowmix.peers.separable import Separable
 from mallowmix.peers.systems import SYSTEMS
 from mallowmix.peers.tm import TM
@@ -33,6 +35,9 @@ from tests.planted import blocks_of, error, planted
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 QUICK = mm.SpectralOptions(refine="short")
 PEERS = [
+    DefaultFit(method=QUICK),
+    GaussianUtilities(max_rounds=6),
+    PersonalRankings(n_rounds=4),
     MixedMallowsPeer(method=QUICK),
     TM(floor=(0.1, 0.3), method=QUICK),
     TM(rounded=False, floor=(0.2,), name="TM, un-rounded"),

@@ -53,14 +53,29 @@ def test_draws_against_enumeration():
 
 
 def test_probabilities_against_enumeration():
-    """Short chains, averaged over many users with the same answers."""
-    users = 300
-    block = block_of([ANSWERS] * users, Q)
+    """Short chains, averaged over many seeds."""
+    block, seeds = block_of([ANSWERS], Q), range(300)
     codes = np.array([i * Q + j for i, j in itertools.combinations(range(Q), 2)])
-    p = rankings_probabilities(block, MODEL, Queries.same_for_all(users, codes))
-    mean = p.reshape(users, -1).mean(axis=0)
+    queries = Queries.same_for_all(1, codes)
+    mean = np.mean([rankings_probabilities(block, MODEL, queries, seed=s) for s in seeds], axis=0)
     exact = MODEL.error_rate + (1 - 2 * MODEL.error_rate) * enumerated(MODEL, ANSWERS).ravel()
     assert np.abs(mean - exact[codes]).max() < 0.03
+
+
+def test_a_user_is_predicted_the_same_alone_and_among_others():
+    """Other answers have other random numbers, though."""
+    others = [[(0, 1)], ANSWERS, [(2, 1), (0, 3)], []]
+    codes = np.array([0 * Q + 1, 2 * Q + 3])
+    for n, answers in enumerate(others):
+        alone = rankings_probabilities(
+            block_of([answers], Q), MODEL, Queries.same_for_all(1, codes), seed=7
+        )
+        among = rankings_probabilities(
+            block_of(others, Q), MODEL, Queries.same_for_all(4, codes), seed=7
+        )
+        assert np.array_equal(alone, among.reshape(4, 2)[n])
+    one, two = (ranking_draws(block_of([[answer]], Q), MODEL, 30)[0] for answer in ((0, 1), (0, 2)))
+    assert not np.array_equal(one, two)
 
 
 def test_products_and_logarithms_weigh_positions_alike():

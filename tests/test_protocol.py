@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from benchmarks import protocol, real_people
+from benchmarks import protocol, real_people, rivals
+from mallowmix.learn.bradley_terry_components import best_scores
+from mallowmix.peers.baselines import Coin, FittedScores
+from mallowmix.peers.systems import SYSTEMS
 
 RANDOM = np.random.default_rng(0)
 VOTES = [
@@ -55,17 +58,61 @@ def test_one_ranking_knows_who_wins_more_often():
     assert first > 0.9 and first + second == pytest.approx(1)
 
 
-@pytest.mark.slow
-def test_a_small_run(tmp_path):
-    """Votes with a consensus: one ranking is hard to beat, and is not lost to by much."""
+def people_of_one_mind(n_people=60, n_answers=15):
+    """Votes with a consensus: the lower number mostly wins."""
     people = []
     random = np.random.default_rng(1)
-    for _ in range(60):
-        first = random.integers(6, size=15)
-        second = (first + random.integers(1, 6, size=15)) % 6
-        wins = random.random(15) < 1 / (1 + np.exp(0.8 * (first - second)))
+    for _ in range(n_people):
+        first = random.integers(6, size=n_answers)
+        second = (first + random.integers(1, 6, size=n_answers)) % 6
+        wins = random.random(n_answers) < 1 / (1 + np.exp(0.8 * (first - second)))
         people.append((np.where(wins, first, second), np.where(wins, second, first)))
-    found, cpu = real_people.gaps(protocol.split_votes(people, 0), 6)
+    return people
+
+
+@pytest.mark.slow
+def test_a_small_run():
+    """One ranking is hard to beat, and is not lost to by much; rivals are chosen on training people
+    and measured on the same questions.
+    """
+    parts = protocol.split_votes(people_of_one_mind(), 0)
+    found, cpu = real_people.gaps(parts, 6)
     assert np.nanmean(found["predictor"]) > -0.05
     assert cpu["fit"] > 0 and len(found["one ranking (log-loss)"]) == 20
     assert real_people.summary([found["predictor"]])["half_width"] > 0
+    kept = real_people.beside(found, parts, 6, ["borda", "mixture-mallows", "coin"], [1, 2], 0)
+    ours = found["one ranking (log-loss)"] - found["predictor"]
+    assert kept["mallowmix"] == pytest.approx(np.nanmean(ours))
+    assert kept["chosen"] in ("borda", "mixture-mallows")
+    coin = kept["rivals"]["coin"]
+    assert coin["log_loss"] == pytest.approx(np.log(2)) and coin["n_components"] is None
+    gap = np.log(2) - ours
+    half = 1.96 * gap.std(ddof=1) / np.sqrt(20)
+    assert coin["low"] == pytest.approx(gap.mean() - half)
+    assert coin["high"] == pytest.approx(gap.mean() + half)
+    assert kept["rivals"]["mixture-mallows"]["n_components"] in (1, 2)
+
+
+def test_a_rival_answers_the_questions_of_the_protocol(monkeypatch):
+    """Bradley–Terry scores computed here, as a rival: the losses are those of `log_losses` on the
+    same questions, person by person; who is chosen does not depend on test people.
+    """
+    parts = protocol.split_votes(people_of_one_mind(), 0)
+    expected = protocol.log_losses(
+        real_people.one_ranking(parts, 6),
+        np.repeat(np.arange(20), [len(winner) for winner, _ in parts.held_out]),
+        20,
+    )
+
+    class OneRanking(Coin):
+        def fit(self, data, n_components=1, *, seed=0):
+            wins = np.bincount(data.pair, data.weight, 36).reshape(6, 6)
+            return FittedScores(data.items, best_scores(wins, 1.0)[None])
+
+    monkeypatch.setitem(SYSTEMS, "borda", OneRanking)
+    found = rivals.run_rival("borda", parts, 6, [1, 2], 0)
+    np.testing.assert_allclose(found.losses, expected, rtol=1e-6)
+    turned = parts._replace(held_out=[(loser, winner) for winner, loser in parts.held_out])
+    other = rivals.run_rival("borda", turned, 6, [1, 2], 0)
+    assert other.validation == found.validation
+    assert np.nanmean(other.losses) > np.nanmean(found.losses)

@@ -306,13 +306,14 @@ def write(path, names, columns):
 def test_the_command_takes_so_many(tmp_path, ratings):
     path = write(tmp_path / "stars.csv", ["user", "item", "rating"], ratings)
     words = ("compare", path, "-k", 2, "--systems", "coin", "--n-users", 30, "--max-per-user", 20)
+    words = (*words, "--n-splits", 1)
     said, _ = run(*words)
     assert (
         "Thinned at random to at most 20 comparisons of a person, and 6 for each of their ratings"
         in " ".join(said.split())
     )
     values = json.loads(run(*words, "--json")[0])
-    found = mm.compare(ratings, 2, systems=["coin"], n_users=30, max_per_user=20)
+    found = mm.compare(ratings, 2, systems=["coin"], n_users=30, max_per_user=20, n_splits=1)
     assert (
         values["notes"] == list(found.notes)
         and values["n_comparisons"] == found.n_comparisons <= 200
@@ -370,6 +371,8 @@ def test_ratings_that_were_left_out_in_reading_stay_out(tmp_path, ratings):
         2,
         "--systems",
         "coin",
+        "--n-splits",
+        1,
         "--json",
         "--missing",
         "drop",

@@ -11,58 +11,57 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from mallowmix.assess.prediction_task import By, Task, make_task
-from mallowmix.assess.resource_meter import Meter
-from mallowmix.assess.system_scores import Compared, SystemRun, score_systems
+from mallowmix.assess.prediction_task import By, make_task
+from mallowmix.assess.system_runs import System, run_systems
+from mallowmix.assess.system_scores import Compared, score_systems
 from mallowmix.assess.system_scores import SystemScore as SystemScore
 from mallowmix.assess.thinning import draw_users, thinning_note
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable, rating_table
 from mallowmix.data.splits import check_given
 from mallowmix.errors import (
-    DataError,
     DataWarning,
     Option,
     OptionError,
     check_at_least,
     check_choice,
 )
-from mallowmix.infer.rating_prediction import predict_ratings
 from mallowmix.numerics.randomness import Step, child_seed
-from mallowmix.peers.component_mixture import FittedMixture
-from mallowmix.peers.interface import FittedRatings, rmse
 from mallowmix.peers.systems import ON_REQUEST, SYSTEMS
-from mallowmix.peers.validation import predicted_rows
+from mallowmix.peers.validation import HoldOut
 from mallowmix.typing import Progress
 
+COMPONENTS = (1, 2, 3, 5)
+"""Numbers of components from which each system chooses one, unless others are given."""
 _MANY = 1_000_000  # comparisons to learn from, beyond which there is a warning about the time
 
 
 def compare(
     data: Any,
-    n_components: int,
+    n_components: int | Sequence[int] = COMPONENTS,
     *,
     systems: Sequence[str] | None = None,
     split: By = "people",
     given: float = 0.5,
     n_users: int | None = None,
     max_per_user: int | None = None,
-    n_splits: int = 1,
+    n_splits: int = 3,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Compared:
     """Measure systems on the same held-out comparisons.
 
-    A system that fails becomes a row that says why.
+    Each system is used at its best: its settings, and the number of components where there are
+    several candidates, are chosen on training users of whom the same is held out as of the test
+    users. A system that fails becomes a row that says why.
 
     Parameters
     ----------
     data : Comparisons, Rankings, or ratings
         Comparisons, or what they are made from: rankings, or whatever `rating_table` reads.
-    n_components : int
-        K, for the systems that have components.
+    n_components : int or sequence of int
+        K, for the systems that have components; of several numbers each system chooses one.
     systems : sequence of str, optional
         Names from `mallowmix.peers.systems.SYSTEMS`; all that apply, except those in `ON_REQUEST`,
         unless given.
@@ -77,7 +76,8 @@ def compare(
         All unless given; but 150 where the data are ratings, and of n ratings never more than 6 n.
         Systems for ratings and rankings learn from theirs whole.
     n_splits : int
-        So many random splits; the users of all of them make up one interval.
+        So many random splits; a user who is predicted in several of them counts once in the
+        intervals.
     seed : int
         Of the splits and the fits.
     progress : callable, optional
@@ -97,7 +97,7 @@ def compare(
     ['borda', 'coin']
     """
     check_choice("split", split, ("people", "items", "comparisons"))
-    check_at_least("n_components", n_components, 1)
+    candidates = checked_components(n_components)
     check_at_least("n_splits", n_splits, 1)
     check_at_least("n_users", 3 if n_users is None else n_users, 3)
     check_at_least("max_per_user", 1 if max_per_user is None else max_per_user, 1)
@@ -116,16 +116,40 @@ def compare(
         for n in range(n_splits)
     ]
     _warn_of_time(tasks[0].train)
-    runs = _all_runs(
-        names, tasks, rankings if split == "people" else None, n_components, seed, progress
+    hold_out = HoldOut("comparisons" if split == "comparisons" else "auto", given)
+    measured = [named_system(name) for name in names]
+    runs = run_systems(
+        measured,
+        tasks,
+        hold_out,
+        candidates,
+        rankings=rankings if split == "people" else None,
+        seed=seed,
+        progress=progress,
     )
-    found = score_systems(names, runs, tasks, split, n_components)
+    found = score_systems(measured, runs, tasks, split, candidates)
     made, kept = sum(task.made for task in tasks), sum(task.kept for task in tasks)
     return replace(
         found,
         notes=found.notes
         + thinning_note(made, kept, max_per_user, of_ratings=isinstance(table, RatingTable)),
     )
+
+
+def checked_components(n_components: int | Sequence[int]) -> tuple[int, ...]:
+    """The candidates for K, each once, in the order given."""
+    values = n_components if isinstance(n_components, Sequence) else (n_components,)
+    for value in values:
+        check_at_least("n_components", value, 1)
+    if not values:
+        raise OptionError(option="n_components", value=(), expected="one or more whole numbers")
+    return tuple(dict.fromkeys(int(value) for value in values))
+
+
+def named_system(name: str) -> System:
+    """A system by its name in `SYSTEMS`."""
+    peer = SYSTEMS[name]()
+    return System(name, peer.name, peer)
 
 
 def _named(systems: Sequence[str] | None, given: str) -> list[str]:
@@ -161,72 +185,3 @@ def _warn_of_time(train: Comparisons) -> None:
             ),
             stacklevel=3,
         )
-
-
-def _all_runs(
-    names: list[str],
-    tasks: list[Task],
-    rankings: Rankings | None,
-    K: int,
-    seed: int,
-    progress: Progress | None,
-) -> dict[str, list[SystemRun] | str]:
-    """Every system on every task; the reason in words for one that failed."""
-    runs: dict[str, list[SystemRun] | str] = {}
-    for n, name in enumerate(names):
-        if progress:
-            progress(name, n, len(names))
-        try:
-            runs[name] = [
-                _run(name, task, rankings, K, child_seed(seed, Step.COMPARE_FIT, t))
-                for t, task in enumerate(tasks)
-            ]
-        except Exception as error:  # whatever one system does, the others are still measured
-            runs[name] = str(error) or type(error).__name__
-    if progress:
-        progress(names[-1], len(names), len(names))
-    return runs
-
-
-def _run(name: str, task: Task, rankings: Rankings | None, K: int, seed: int) -> SystemRun:
-    peer = SYSTEMS[name]()
-    data = _to_learn_from(peer.needs, task, rankings)
-    with Meter() as meter, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fitted = peer.fit(data, K, seed=seed)
-        p = predicted_rows(fitted, task.given, task.held_out, by_name=peer.needs == "ratings")
-    return SystemRun(
-        p,
-        _rating_error(fitted, task),
-        meter.seconds,
-        meter.megabytes,
-        tuple(getattr(fitted, "settings", ())),
-    )
-
-
-def _to_learn_from(needs: str, task: Task, rankings: Rankings | None) -> Any:
-    """The training data, in the form that a system needs."""
-    if needs == "rankings":
-        if rankings is None:
-            raise DataError("This system learns from rankings, split by people.")
-        number = {text: m for m, text in enumerate(text_of(rankings.users))}
-        return rankings.take_users([number[text] for text in text_of(task.train.users)])
-    if needs == "ratings":
-        if task.ratings is None:
-            raise DataError("This system learns from ratings, split by people or by items.")
-        return task.ratings.train
-    return task.train
-
-
-def _rating_error(fitted: Any, task: Task) -> float | None:
-    """RMSE of the held-out ratings; models of comparisons predict them by `predict_ratings`."""
-    if task.ratings is None:
-        return None
-    user, item, rating = task.ratings.held_out
-    if isinstance(fitted, FittedRatings):
-        return rmse(fitted.predict(user, item), rating)
-    if not isinstance(fitted, FittedMixture) or fitted.model is None:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return rmse(predict_ratings(fitted.model, task.ratings.given, (user, item)).mean, rating)

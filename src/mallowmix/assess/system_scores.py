@@ -1,6 +1,7 @@
 """How well each system predicts: log-loss, accuracy and calibration of what was held out."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -9,9 +10,9 @@ from numpy.typing import NDArray
 
 from mallowmix.assess.diagnose.reliability import reliability
 from mallowmix.assess.prediction_task import Task
+from mallowmix.assess.system_runs import System, SystemRun
 from mallowmix.infer.heldout.held_out_rows import HeldOutRows
 from mallowmix.numerics.clustered_error import clustered_ratio
-from mallowmix.peers.systems import SYSTEMS
 from mallowmix.typing import Array
 
 _LEVEL = 1.96  # standard errors either side: 95%
@@ -24,13 +25,18 @@ class SystemScore:
     Attributes
     ----------
     system, name : str
-        Its key in `peers.systems.SYSTEMS`, and its name in tables.
+        Its key in `peers.systems.SYSTEMS` (or the label given), and its name in tables.
     log_loss, low, high : float or None
         Nats per comparison, lower is better (a coin: .693), with a 95% interval over users.
     log_loss_by_person : float or None
         The mean over users of each one's mean: those with few comparisons count as much as others.
-    behind, behind_error : float or None
-        Log-loss above the best system's, and its standard error, paired by user.
+    by_person_low, by_person_high : float or None
+        Its 95% interval over users.
+    behind, behind_error, behind_low, behind_high : float or None
+        Log-loss above the best system's, paired by user, with its standard error and a 95%
+        interval over users.
+    behind_by_person, behind_by_person_low, behind_by_person_high : float or None
+        The same of the mean over users.
     accuracy, accuracy_low, accuracy_high : float or None
         The fraction of comparisons whose likelier side won; even odds count one half.
     slope, slope_error : float or None
@@ -40,8 +46,11 @@ class SystemScore:
         Of held-out ratings, where there are ratings and the system predicts them.
     seconds, megabytes : float or None
         To learn and to predict, mean over splits; memory above what was used before.
+    n_components : tuple of int
+        K in each split, chosen on training users where there were several candidates; empty for a
+        system without components.
     settings : tuple of (str, float)
-        What the system chose by validation, in the last split.
+        What else the system chose by validation, in the last split.
     failed : str or None
         Why there is no result.
     """
@@ -52,8 +61,15 @@ class SystemScore:
     low: float | None = None
     high: float | None = None
     log_loss_by_person: float | None = None
+    by_person_low: float | None = None
+    by_person_high: float | None = None
     behind: float | None = None
     behind_error: float | None = None
+    behind_low: float | None = None
+    behind_high: float | None = None
+    behind_by_person: float | None = None
+    behind_by_person_low: float | None = None
+    behind_by_person_high: float | None = None
     accuracy: float | None = None
     accuracy_low: float | None = None
     accuracy_high: float | None = None
@@ -62,6 +78,7 @@ class SystemScore:
     rmse: float | None = None
     seconds: float | None = None
     megabytes: float | None = None
+    n_components: tuple[int, ...] = ()
     settings: tuple[tuple[str, float], ...] = ()
     failed: str | None = None
 
@@ -74,8 +91,10 @@ class Compared:
     ----------
     table : tuple of SystemScore
     split : str
-        What was held out.
-    n_components, n_splits : int
+        What was held out; "prepared" by `compare_on_split`.
+    n_components : tuple of int
+        The candidates for K.
+    n_splits : int
     n_users, n_comparisons : int, float
         Of what was held out.
     notes : tuple of str
@@ -84,7 +103,7 @@ class Compared:
 
     table: tuple[SystemScore, ...]
     split: str
-    n_components: int
+    n_components: tuple[int, ...]
     n_splits: int
     n_users: int
     n_comparisons: float
@@ -97,110 +116,116 @@ class Compared:
         return values | {"notes": list(self.notes)}
 
 
-class SystemRun(NamedTuple):
-    """What one system predicted in one split, and the time and memory that it took."""
-
-    probability: Array
-    rmse: float | None
-    seconds: float
-    megabytes: float | None
-    settings: tuple[tuple[str, float], ...]
-
-
 def score_systems(
-    names: list[str], runs: dict[str, list[SystemRun] | str], tasks: list[Task], split: str, K: int
+    systems: Sequence[System],
+    runs: dict[str, list[SystemRun] | str],
+    tasks: list[Task],
+    split: str,
+    candidates: tuple[int, ...],
 ) -> Compared:
     """Score every system on the held-out comparisons of all splits.
 
     Parameters
     ----------
-    names : list of str
-        Keys of `peers.systems.SYSTEMS`.
+    systems : sequence of System
     runs : dict
-        For each name a `SystemRun` per task, or the reason why the system failed.
+        For each label a `SystemRun` per task, or the reason why the system failed.
     tasks : list of Task
         The splits.
     split : str
         What was held out.
-    K : int
-        The number of components.
+    candidates : tuple of int
+        Numbers of components from which systems chose.
 
     Returns
     -------
     Compared
     """
-    person = np.concatenate([task.people[task.held_out.user] for task in tasks])
-    weight = np.concatenate([task.held_out.weight for task in tasks])
-    predicted_by = {
-        name: np.concatenate([run.probability for run in found])
-        for name, found in _done(runs).items()
-    }
-    losses = {name: _sums(person, -weight * np.log(p)) for name, p in predicted_by.items()}
-    n = _sums(person, weight)
-    best = min(losses.values(), key=lambda loss: float(loss.sum()), default=None)
-    rows = [
-        _score(name, found, predicted_by[name], losses[name], best, person, weight, n)
-        if not isinstance(found := runs[name], str)
-        else SystemScore(name, SYSTEMS[name]().name, failed=found)
-        for name in names
-    ]
-    rows.sort(key=lambda row: math.inf if row.log_loss is None else row.log_loss)
-    notes = tuple(dict.fromkeys(task.note for task in tasks if task.note))
-    return Compared(
-        tuple(rows), split, K, len(tasks), int(np.count_nonzero(n)), float(weight.sum()), notes
+    rows = _Rows(
+        np.concatenate([task.people[task.held_out.user] for task in tasks]),
+        np.concatenate([task.held_out.weight for task in tasks]),
     )
+    done = {label: found for label, found in runs.items() if not isinstance(found, str)}
+    predicted = {
+        label: np.concatenate([run.probability for run in found]) for label, found in done.items()
+    }
+    losses = {label: rows.sums(-np.log(p)) for label, p in predicted.items()}
+    best = min(losses.values(), key=lambda loss: float(loss.sum()), default=None)
+    table = [
+        _score(system, found, predicted[system.label], losses[system.label], best, rows)
+        if not isinstance(found := runs[system.label], str)
+        else SystemScore(system.label, system.name, failed=found)
+        for system in systems
+    ]
+    table.sort(key=lambda row: math.inf if row.log_loss is None else row.log_loss)
+    notes = tuple(dict.fromkeys(task.note for task in tasks if task.note))
+    n_users, total = int(np.count_nonzero(rows.per_user)), float(rows.weight.sum())
+    return Compared(tuple(table), split, candidates, len(tasks), n_users, total, notes)
 
 
-def _done(runs: dict[str, list[SystemRun] | str]) -> dict[str, list[SystemRun]]:
-    return {name: found for name, found in runs.items() if not isinstance(found, str)}
+class _Rows(NamedTuple):
+    """The held-out comparisons of all splits: whose each is, and what it counts for."""
+
+    person: NDArray[np.int64]
+    weight: Array
+
+    def sums(self, values: Array) -> Array:
+        """(M,) the weighted sum of each user."""
+        return np.bincount(self.person, self.weight * values).astype(np.float64)
+
+    @property
+    def per_user(self) -> Array:
+        """(M,) how many comparisons each user has."""
+        return np.bincount(self.person, self.weight).astype(np.float64)
 
 
 def _score(
-    name: str,
-    runs: list[SystemRun],
-    p: Array,
-    loss: Array,
-    best: Any,
-    person: NDArray[np.int64],
-    weight: Array,
-    n: Array,
+    system: System, runs: list[SystemRun], p: Array, loss: Array, best: Any, rows: _Rows
 ) -> SystemScore:
-    mean, error = clustered(loss, n)
-    right, right_error = clustered(_sums(person, weight * ((p > 0.5) + 0.5 * (p == 0.5))), n)
-    behind, behind_error = clustered(loss - best, n)
-    fit = reliability(HeldOutRows(person, np.zeros(len(p), np.int64), weight, p))
+    n = rows.per_user
+    fit = reliability(HeldOutRows(rows.person, np.zeros(len(p), np.int64), rows.weight, p))
     ratings = [run.rmse for run in runs if run.rmse is not None]
     memory = [run.megabytes for run in runs if run.megabytes is not None]
+    right = rows.sums((p > 0.5) + 0.5 * (p == 0.5))
     return SystemScore(
-        name,
-        SYSTEMS[name]().name,
-        mean,
-        mean - _LEVEL * error if error is not None else None,
-        mean + _LEVEL * error if error is not None else None,
-        float(np.mean(loss[n > 0] / n[n > 0])),
-        behind,
-        behind_error,
-        right,
-        right - _LEVEL * right_error if right_error is not None else None,
-        right + _LEVEL * right_error if right_error is not None else None,
+        system.label,
+        system.name,
+        *interval(loss, n),
+        *interval(*_each_once(loss, n)),
+        *clustered(loss - best, n),
+        *interval(loss - best, n)[1:],
+        *interval(*_each_once(loss - best, n)),
+        *interval(right, n),
         _known(fit.slope),
         _known(fit.slope_error),
         float(np.mean(ratings)) if ratings else None,
         float(np.mean([run.seconds for run in runs])),
         max(memory) if memory else None,
+        tuple(run.n_components for run in runs if run.n_components is not None),
         runs[-1].settings,
     )
+
+
+def interval(total: Array, n: Array) -> tuple[float, float | None, float | None]:
+    """A ratio of sums over users with its 95% interval, which a single user does not have."""
+    mean, error = clustered(total, n)
+    return (
+        (mean, None, None)
+        if error is None
+        else (mean, mean - _LEVEL * error, mean + _LEVEL * error)
+    )
+
+
+def _each_once(total: Array, n: Array) -> tuple[Array, Array]:
+    """The same for a mean over users of each one's mean."""
+    counted = n > 0
+    return total[counted] / n[counted], np.ones(int(counted.sum()))
 
 
 def clustered(total: Array, n: Array) -> tuple[float, float | None]:
     """`clustered_ratio`, with None for the error of a single user."""
     mean, error = clustered_ratio(total, n)
     return mean, _known(error)
-
-
-def _sums(person: NDArray[np.int64], values: Array) -> Array:
-    """(M,) the sum of each user."""
-    return np.bincount(person, values).astype(np.float64)
 
 
 def _known(value: float) -> float | None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.model_text import as_percent, new_table, sizes
-from mallowmix.cli.option_values import Jobs, Json, Quiet, Seed, at_least
+from mallowmix.cli.option_values import Counts, Jobs, Json, Quiet, Seed, at_least, counts
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
@@ -15,25 +15,6 @@ from mallowmix.errors import FileError, Option, OptionError
 
 _FILES = ("table.csv", "choice.json", "choice.png")
 _OF_FILES = (".csv", ".html", ".json", ".m4", ".parquet", ".png", ".tsv")
-
-
-class Counts(tuple[int, ...]):
-    """Numbers of components."""
-
-
-def counts(text: str) -> Counts:
-    """2-12, or 2,4,8, or both: 1-4,8."""
-    found: list[int] = []
-    for part in text.split(","):
-        low, dash, high = (word.strip() for word in part.partition("-"))
-        first = at_least(1)(low)
-        last = at_least(1)(high) if dash else first
-        if last < first:
-            raise typer.BadParameter(
-                f"{part.strip()!r} runs backwards; write the smaller number first, as in 2-12."
-            )
-        found.extend(range(first, last + 1))
-    return Counts(dict.fromkeys(found))
 
 
 @reads_votes

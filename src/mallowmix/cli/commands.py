@@ -18,6 +18,7 @@ from mallowmix.cli.choose_k import choose_k_command
 from mallowmix.cli.compare import compare_command
 from mallowmix.cli.compare_groups import compare_groups_command
 from mallowmix.cli.compare_models import compare_models_command
+from mallowmix.cli.compare_on_split import compare_on_split_command
 from mallowmix.cli.convert import convert_command
 from mallowmix.cli.demo import demo_command
 from mallowmix.cli.diagnose import diagnose_command
@@ -63,6 +64,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help text
     "reproduce": reproduce_command,
     "choose-k": choose_k_command,
     "compare": compare_command,
+    "compare-on-split": compare_on_split_command,
     "intervals": intervals_command,
     "diagnose": diagnose_command,
     "compare-groups": compare_groups_command,

@@ -38,6 +38,25 @@ def at_least(least: int) -> Callable[[str | int], int]:
     return whole
 
 
+class Counts(tuple[int, ...]):
+    """Numbers of components."""
+
+
+def counts(text: str) -> Counts:
+    """2-12, or 2,4,8, or both: 1-4,8."""
+    found: list[int] = []
+    for part in text.split(","):
+        low, dash, high = (word.strip() for word in part.partition("-"))
+        first = at_least(1)(low)
+        last = at_least(1)(high) if dash else first
+        if last < first:
+            raise typer.BadParameter(
+                f"{part.strip()!r} runs backwards; write the smaller number first, as in 2-12."
+            )
+        found.extend(range(first, last + 1))
+    return Counts(dict.fromkeys(found))
+
+
 def number_or_auto(text: str) -> float | str:
     """A finite number, or the word auto."""
     return text if text == "auto" else number(text)

@@ -17,6 +17,7 @@ from mallowmix.numerics.token_gibbs import token_count
 from mallowmix.typing import Array
 
 SplitBy: TypeAlias = Literal["comparisons", "items"]
+HeldOutBy: TypeAlias = Literal["comparisons", "items", "touching"]
 _COMPLETION, _HALVES, _ITEM_HALVES = (
     int(Step.COMPLETION),
     int(Step.HALVES),
@@ -55,7 +56,7 @@ def check_given(given: float) -> None:
 
 
 def split_comparisons(
-    comparisons: Comparisons, by: SplitBy | Literal["auto"], given: float, seed: int
+    comparisons: Comparisons, by: HeldOutBy | Literal["auto"], given: float, seed: int
 ) -> tuple[Comparisons, Comparisons]:
     """What is given and what is held out of every user's comparisons.
 
@@ -63,11 +64,11 @@ def split_comparisons(
     ----------
     comparisons : Comparisons
         All comparisons.
-    by : {"comparisons", "items", "auto"}
+    by : {"comparisons", "items", "touching", "auto"}
         "comparisons" splits a user's comparisons one by one; "items" splits the items:
         comparisons among the given ones are given, those among the others held out, the rest left
-        out; "auto" is by items, unless less than a tenth of the comparisons would then be given
-        or held out.
+        out; with "touching" the rest is held out too; "auto" is by items, unless less than a tenth
+        of the comparisons would then be given or held out.
     given : float
         The part that is given, from 0 to less than 1.
     seed : int
@@ -92,7 +93,7 @@ def split_rows(
     pair: NDArray[np.integer],
     weight: Array,
     n_items: int,
-    by: SplitBy,
+    by: HeldOutBy,
     given: float,
     first_user: int,
     key: np.uint64,
@@ -105,7 +106,7 @@ def split_rows(
         Rows of users, as in `engine.blocks.Block`.
     n_items : int
         Q.
-    by : {"comparisons", "items"}
+    by : {"comparisons", "items", "touching"}
         What is split.
     given : float
         The part that is given.
@@ -122,7 +123,8 @@ def split_rows(
         kept = _given_comparisons(starts, weight, given, first_user, key)
         return kept, weight - kept
     side = _given_items(starts, pair, n_items, given, first_user, key)
-    return weight * (side == 1), weight * (side == 0)
+    held_out = side != 1 if by == "touching" else side == 0
+    return weight * (side == 1), weight * held_out
 
 
 @nb.njit(cache=True, nogil=True)

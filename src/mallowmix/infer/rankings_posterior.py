@@ -1,4 +1,8 @@
-"""Posterior of a user's own ranking under the model of personal rankings, by Gibbs sampling."""
+"""Posterior of a user's own ranking under the model of personal rankings, by Gibbs sampling.
+
+A user's stream of random numbers is chosen by their comparisons, so what is predicted of a user
+does not depend on who else is predicted.
+"""
 
 from typing import Any
 
@@ -23,6 +27,7 @@ from mallowmix.typing import Array
 
 N_CHAINS, N_SWEEPS, N_BURN = 2, 16, 4
 _STEP = int(Step.RANKING_DRAWS)
+_HASH_START, _HASH_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)  # FNV-1a
 
 
 def rankings_probabilities(
@@ -72,8 +77,17 @@ def ranking_draws(
 
 
 def _sent(block: Block, model: RankingsModel) -> tuple[Any, ...]:
-    first = block.first_user, block.starts - block.starts[0], block.pair, block.weight
-    return *first, *rankings_tables(model)
+    rows = block.starts - block.starts[0], block.pair, block.weight
+    return *rows, *rankings_tables(model)
+
+
+@nb.njit(cache=True, nogil=True)
+def _stream(pair):
+    """The number of a user's stream of random numbers: a hash of the pairs compared."""
+    found = _HASH_START
+    for code in pair:
+        found = (found ^ np.uint64(code)) * _HASH_PRIME
+    return np.int64(found >> np.uint64(32))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -88,7 +102,7 @@ def _begin(pair, weight, reference_orders, log_share, log_table, order, position
 
 @nb.njit(cache=True, nogil=True)
 def _probabilities(
-    first_user, starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
+    starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
     log_table, log_odds, error_rate, query_starts, queries, n_chains, n_sweeps, n_burn, key,
 ):  # fmt: skip
     K, Q = sigma.shape
@@ -96,13 +110,14 @@ def _probabilities(
     order, position = np.empty(Q, np.int64), np.empty(Q, np.int64)
     burnt = np.zeros((Q, Q))
     for m in range(len(starts) - 1):
-        rows, user = slice(starts[m], starts[m + 1]), first_user + m
+        rows = slice(starts[m], starts[m + 1])
         if query_starts[m + 1] == query_starts[m]:
             continue
+        stream = _stream(pair[rows])
         net_answers(pair[rows], weight[rows], Q, net)
         above = np.zeros((Q, Q))
         for chain in range(n_chains):
-            u, _ = uniforms(key, _STEP, user, Q, chain)
+            u, _ = uniforms(key, _STEP, stream, Q, chain)
             k = _begin(
                 pair[rows], weight[rows], reference_orders, log_share, log_table,
                 order, position, u,
@@ -112,11 +127,11 @@ def _probabilities(
                 sums = burnt if s < n_burn else above
                 sweep(
                     order, position, sigma[k], log_phi[k], log_odds, net, sums,
-                    key, _STEP, user, draw,
+                    key, _STEP, stream, draw,
                 )  # fmt: skip
                 if K > 1:
                     weights = component_weights(order, position, sigma, log_phi, log_prior)
-                    k = draw_component(weights, uniforms(key, _STEP, user, Q + 1, draw)[0])
+                    k = draw_component(weights, uniforms(key, _STEP, stream, Q + 1, draw)[0])
         clear_answers(pair[rows], Q, net)
         n = n_chains * (n_sweeps - n_burn)
         for row in range(query_starts[m], query_starts[m + 1]):
@@ -128,7 +143,7 @@ def _probabilities(
 
 @nb.njit(cache=True, nogil=True)
 def _draws(
-    first_user, starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
+    starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
     log_table, log_odds, error_rate, n_draws, n_burn, key,
 ):  # fmt: skip
     K, Q = sigma.shape
@@ -136,17 +151,20 @@ def _draws(
     order, position = np.empty(Q, np.int64), np.empty(Q, np.int64)
     unused = np.zeros((Q, Q))
     for m in range(len(starts) - 1):
-        rows, user = slice(starts[m], starts[m + 1]), first_user + m
+        rows = slice(starts[m], starts[m + 1])
+        stream = _stream(pair[rows])
         net_answers(pair[rows], weight[rows], Q, net)
-        u, _ = uniforms(key, _STEP, user, Q, 0)
+        u, _ = uniforms(key, _STEP, stream, Q, 0)
         k = _begin(
             pair[rows], weight[rows], reference_orders, log_share, log_table, order, position, u
         )
         for s in range(n_burn + n_draws):
-            sweep(order, position, sigma[k], log_phi[k], log_odds, net, unused, key, _STEP, user, s)
+            sweep(
+                order, position, sigma[k], log_phi[k], log_odds, net, unused, key, _STEP, stream, s
+            )
             if K > 1:
                 weights = component_weights(order, position, sigma, log_phi, log_prior)
-                k = draw_component(weights, uniforms(key, _STEP, user, Q + 1, s)[0])
+                k = draw_component(weights, uniforms(key, _STEP, stream, Q + 1, s)[0])
             if s >= n_burn:
                 out[m, s - n_burn] = position
         clear_answers(pair[rows], Q, net)

@@ -1,7 +1,7 @@
 """What any system must beat: one ranking for all (Mallows, Bradley–Terry, Borda), and a coin."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -46,6 +46,7 @@ class OneMallows:
 
     name: str = "one Mallows"
     needs: Literal["comparisons", "ratings"] = "comparisons"
+    has_components: ClassVar[bool] = False
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
@@ -68,6 +69,7 @@ class BradleyTerry:
     alpha: float = 0.1
     name: str = "Bradley–Terry (choix)"
     needs: Literal["comparisons", "ratings"] = "comparisons"
+    has_components: ClassVar[bool] = False
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedScores:
         """Learn from comparisons; users count by their `user_weight`."""
@@ -97,6 +99,7 @@ class Borda:
 
     name: str = "Borda"
     needs: Literal["comparisons", "ratings"] = "comparisons"
+    has_components: ClassVar[bool] = False
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedScores:
         """Learn from comparisons."""
@@ -116,6 +119,7 @@ class Coin:
 
     name: str = "a coin"
     needs: Literal["comparisons", "ratings"] = "comparisons"
+    has_components: ClassVar[bool] = False
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedScores:
         """Nothing is learnt but the names of the items."""

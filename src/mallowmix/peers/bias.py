@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ class Bias:
     scale: Scale = None
     name: str = "user + item bias"
     needs: Literal["comparisons", "ratings"] = "ratings"
+    has_components: ClassVar[bool] = False
 
     def fit(self, data: Any, n_components: int = 1, *, seed: int = 0) -> FittedRatings:
         """Learn from ratings; `n_components` is ignored: the items' biases are the one row."""

@@ -21,7 +21,13 @@ from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fitted_model import FittedModel, with_scores
 from mallowmix.peers.component_mixture import FittedMixture, of_model
 from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer, fit_quietly
-from mallowmix.peers.validation import best, trial
+from mallowmix.peers.validation import (
+    LIKELIHOOD_WEIGHTS,
+    NEW_ITEMS,
+    HoldOut,
+    best,
+    trial,
+)
 from mallowmix.typing import Array
 
 _LEAST = 1e-3  # share of a component
@@ -38,19 +44,22 @@ class MixedBTL:
     ----------
     n_fits : int
     calibrated : bool
+    hold_out : HoldOut
         As for M4 (`peers.mixed_mallows_peer`).
     """
 
     n_fits: int = 1
     calibrated: bool = False
+    hold_out: HoldOut = NEW_ITEMS
     name: str = "mixed-membership BTL"
     needs: Literal["comparisons", "ratings"] = "comparisons"
 
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
-        return MixedMallowsPeer(self.n_fits, self.calibrated, components="bradley-terry").fit(
-            data, n_components, seed=seed
+        peer = MixedMallowsPeer(
+            self.n_fits, self.calibrated, components="bradley-terry", hold_out=self.hold_out
         )
+        return peer.fit(data, n_components, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -67,11 +76,14 @@ class MixtureOfBT:
     likelihood_weights : sequence of float
         Candidates for the likelihood weight of one comparison; where there are several, chosen on a
         third of the training users.
+    hold_out : HoldOut
+        What is held out of the training users by whom settings are chosen.
     """
 
     n_fits: int = 1
     n_iter: int = 20
-    likelihood_weights: Sequence[float] = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15)
+    likelihood_weights: Sequence[float] = LIKELIHOOD_WEIGHTS
+    hold_out: HoldOut = NEW_ITEMS
     name: str = "mixture of BT"
     needs: Literal["comparisons", "ratings"] = "comparisons"
 
@@ -79,7 +91,7 @@ class MixtureOfBT:
         """Learn from comparisons."""
         likelihood_weight = self.likelihood_weights[0]
         if len(self.likelihood_weights) > 1:
-            train, given, held_out = trial(data, seed)
+            train, given, held_out = trial(data, seed, None, self.hold_out)
             learner = replace(self, n_fits=min(self.n_fits, 4))
             model = learner.learnt(train, min(n_components, train.n_users), seed)
             likelihood_weight = best(

@@ -3,6 +3,9 @@
 A peer's docstring says what data it needs and what it assumes. Those for ratings share
 `FittedRatings`: predictions are means over one or more draws of a score for (user, item), and a
 user prefers i to j when i gets the higher rating.
+
+A peer whose class says ``has_components = False`` makes no use of `n_components`. One with the
+field `hold_out` chooses settings on training users, of whom it holds out what that field says.
 """
 
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.data.ratings import RatingTable, find
 from mallowmix.errors import DataError
@@ -39,6 +43,21 @@ class FittedPeer(Protocol):
             for average).
         pairs : Pairs
             Labels of items.
+        """
+        ...
+
+
+@runtime_checkable
+class PredictsRows(Protocol):
+    """A fitted peer that predicts single comparisons faster than whole tables of pairs."""
+
+    def predict_rows(self, given: Comparisons, held_out: Comparisons) -> Array:
+        """(n,) the probability of the outcome in each row of `held_out`, of the users of `given`.
+
+        Parameters
+        ----------
+        given, held_out : Comparisons
+            Of the same users, in the same order.
         """
         ...
 

@@ -12,7 +12,7 @@ never falls.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -28,7 +28,7 @@ from mallowmix.model.pair_model import Pairs
 from mallowmix.numerics.randomness import Step, child_seed, generator
 from mallowmix.peers.component_mixture import pair_numbers
 from mallowmix.peers.logistic_bound import sums_of_pairs, user_posteriors
-from mallowmix.peers.validation import Trial, loss, trial
+from mallowmix.peers.validation import NEW_ITEMS, HoldOut, Trial, loss, trial
 from mallowmix.typing import Array
 
 _START = Step.LOW_RANK
@@ -99,6 +99,8 @@ class LowRank:
         Of EM.
     bias_penalty : float
         The precision of b's prior.
+    hold_out : HoldOut
+        What is held out of the training users by whom settings are chosen.
     """
 
     ranks: Sequence[int] = (1, 2, 4, 8)
@@ -108,8 +110,10 @@ class LowRank:
     n_fits: int = 4
     n_iter: int = 30
     bias_penalty: float = 1.0
+    hold_out: HoldOut = NEW_ITEMS
     name: str = "low-rank logistic"
     needs: Literal["comparisons", "ratings"] = "comparisons"
+    has_components: ClassVar[bool] = False
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedLowRank:
         """Learn from comparisons."""
@@ -144,7 +148,7 @@ class LowRank:
         free = [len(grid) > 1 for grid in grids]
         if not any(free):
             return ranks[0], penalties[0], UserCalibration(weights[0], precisions[0])
-        held, seen = trial(data, seed), {}
+        held, seen = trial(data, seed, None, self.hold_out), {}
         losses: dict[tuple[Any, ...], float] = {}
         while True:
             for setting in product(*grids):

@@ -41,7 +41,13 @@ from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import FittedMixture, of_model
 from mallowmix.peers.required_data import need_comparisons
 from mallowmix.peers.user_groups import group_people, net_wins
-from mallowmix.peers.validation import best, trial
+from mallowmix.peers.validation import (
+    LIKELIHOOD_WEIGHTS,
+    NEW_ITEMS,
+    HoldOut,
+    best,
+    trial,
+)
 from mallowmix.typing import Array
 
 _LEAST = 1e-3  # share of a component
@@ -69,12 +75,15 @@ class MixtureOfMallows:
     likelihood_weights : sequence of float
         Candidates for the likelihood weight of one comparison; where there are several, chosen on a
         third of the training users.
+    hold_out : HoldOut
+        What is held out of the training users by whom settings are chosen.
     """
 
     n_starts: int = 5
     n_iter: int = 60
     tol: float = 1e-6
-    likelihood_weights: Sequence[float] = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15)
+    likelihood_weights: Sequence[float] = LIKELIHOOD_WEIGHTS
+    hold_out: HoldOut = NEW_ITEMS
     name: str = "mixture of Mallows"
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
 
@@ -82,7 +91,7 @@ class MixtureOfMallows:
         """Learn from comparisons."""
         data, likelihood_weight = need_comparisons(self, data), self.likelihood_weights[0]
         if len(self.likelihood_weights) > 1:
-            train, given, held_out = trial(data, seed)
+            train, given, held_out = trial(data, seed, None, self.hold_out)
             model = self.learnt(train, min(n_components, train.n_users), seed)
             likelihood_weight = best(
                 self.likelihood_weights, lambda e: of_model(at_vertices(model, e)), given, held_out

@@ -1,8 +1,8 @@
-"""M4 behind the interface of the peers: one fit, or several averaged and calibrated."""
+"""mallowmix behind the interface of the peers: `fit` as it comes, or M4 alone."""
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import MallowmixWarning
@@ -12,6 +12,39 @@ from mallowmix.model.fit_options import FitOptions, SpectralOptions
 from mallowmix.model.fit_report import ComponentsKind
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.peers.component_mixture import FittedMixture, of_model
+from mallowmix.peers.fitted_predictor import FittedPredictor, of_fitted
+from mallowmix.peers.validation import NEW_ITEMS, HoldOut
+
+
+@dataclass(frozen=True)
+class DefaultFit:
+    """`mallowmix.fit(comparisons)` as it comes; its predictor predicts.
+
+    Needs comparisons. The predictor pools models of how consistent a person is, chosen on training
+    users; the number of components that `fit` shows is its own choice.
+
+    Parameters
+    ----------
+    method : SpectralOptions
+        The method of `fit`.
+    """
+
+    method: FitOptions = field(default_factory=SpectralOptions)
+    name: str = "mallowmix"
+    needs: Literal["comparisons", "ratings"] = "comparisons"
+    has_components: ClassVar[bool] = False
+
+    def fit(
+        self, data: Comparisons, n_components: int = 1, *, seed: int = 0
+    ) -> FittedPredictor | FittedMixture:
+        """Learn from comparisons; where they are too few for a predictor, components predict."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MallowmixWarning)
+            model = fit(data, method=self.method, seed=seed)
+        settings = (("n_components", model.n_components),)
+        if model.predictor is None:
+            return of_model(model, settings)
+        return of_fitted(model, (*settings, ("n_members", len(model.predictor.members))))
 
 
 @dataclass(frozen=True)
@@ -32,12 +65,15 @@ class MixedMallowsPeer:
         The method of `fit`.
     components : {"mallows", "bradley-terry"}
         The family of the components.
+    hold_out : HoldOut
+        What is held out of the training users on whom it is calibrated.
     """
 
     n_fits: int = 1
     calibrated: bool = False
     method: FitOptions = field(default_factory=SpectralOptions)
     components: ComponentsKind = "mallows"
+    hold_out: HoldOut = NEW_ITEMS
     name: str = "M4"
     needs: Literal["comparisons", "ratings"] = "comparisons"
 
@@ -50,7 +86,8 @@ class MixedMallowsPeer:
             return of_model(model)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)
-            model = calibrate(model, data, seed=seed)
+            by = "items" if self.hold_out.by == "touching" else self.hold_out.by
+            model = calibrate(model, data, split=by, given=self.hold_out.given, seed=seed)
         names = ("likelihood_weight", "prior_scale", "vertex_share")
         return of_model(model, tuple((name, getattr(model.calibration, name)) for name in names))
 

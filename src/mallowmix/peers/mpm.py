@@ -11,7 +11,7 @@ probability 1 / (1 + exp(−2 γ_m (v_i − v_j))), averaged over the posterior 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -57,6 +57,7 @@ class MPM:
     ridge: float = 0.1
     name: str = "MPM consensus"
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
+    has_components: ClassVar[bool] = False
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> "FittedMPM":
         """Maximise the profile likelihood of v, each γ at its own maximum (L-BFGS); K is 1."""

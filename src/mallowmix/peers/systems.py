@@ -7,15 +7,17 @@ from mallowmix.peers.baselines import Borda, BradleyTerry, Coin, OneMallows
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.bpmf import BPMF
 from mallowmix.peers.btl import MixedBTL, MixtureOfBT
+from mallowmix.peers.gaussian_utilities import GaussianUtilities
 from mallowmix.peers.grade_of_membership import GradeOfMembership
 from mallowmix.peers.interface import Peer
 from mallowmix.peers.lda import LDA
 from mallowmix.peers.low_rank import LowRank
 from mallowmix.peers.mallows_mixture import MixtureOfMallows
 from mallowmix.peers.mallows_rankings import MallowsFromRankings
-from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer
+from mallowmix.peers.mixed_mallows_peer import DefaultFit, MixedMallowsPeer
 from mallowmix.peers.mnl_tensor import MixtureOfMNL
 from mallowmix.peers.mpm import MPM
+from mallowmix.peers.personal_rankings import PersonalRankings
 from mallowmix.peers.plackett_luce import MixtureOfPL
 from mallowmix.peers.pmf import PMF
 from mallowmix.peers.separable import Separable
@@ -24,8 +26,11 @@ from mallowmix.peers.tm import TM
 from mallowmix.peers.top_three import TwoMallowsTopThree
 
 SYSTEMS: dict[str, Callable[[], Peer]] = {
+    "mallowmix": lambda: DefaultFit(),
     "m4": lambda: MixedMallowsPeer(n_fits=8, calibrated=True, name="M4, 8 fits, calibrated"),
     "m4-one": lambda: MixedMallowsPeer(name="M4, one fit"),
+    "gaussian-utilities": lambda: GaussianUtilities(),
+    "personal-rankings": lambda: PersonalRankings(),
     "tm": lambda: TM(),
     "tm-unrounded": lambda: TM(rounded=False, name="TM, un-rounded"),
     "mm-btl": lambda: MixedBTL(

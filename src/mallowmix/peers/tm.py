@@ -21,7 +21,7 @@ from mallowmix.model.fitted_model import FittedModel
 from mallowmix.numerics.dirichlet import dirichlet_from_moments
 from mallowmix.peers.component_mixture import FittedMixture
 from mallowmix.peers.mixed_mallows_peer import fit_quietly
-from mallowmix.peers.validation import best, trial
+from mallowmix.peers.validation import NEW_ITEMS, HoldOut, best, trial
 
 _ENOUGH = 1500  # users to choose ε by
 
@@ -45,14 +45,17 @@ class TM:
     unrounded : ProjectionsOptions
         Of Algorithms 2 and 3, where not: distances that need no repeated pair, ζ by the data,
         and no rare pairs, which are noise.
+    hold_out : HoldOut
+        What is held out of the training users by whom settings are chosen.
     """
 
     rounded: bool = True
-    floor: Sequence[float] = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+    floor: Sequence[float] = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 0.95)
     method: SpectralOptions = field(default_factory=SpectralOptions)
     unrounded: ProjectionsOptions = field(
         default_factory=lambda: ProjectionsOptions(zeta="auto", metric="auto", min_count=0.2)
     )
+    hold_out: HoldOut = NEW_ITEMS
     name: str = "TM"
     needs: Literal["comparisons", "ratings"] = "comparisons"
 
@@ -72,7 +75,7 @@ class TM:
         """ε, by learning from two thirds of at most 1,500 users and predicting the others."""
         if len(self.floor) == 1:
             return self.floor[0]
-        train, given, held_out = trial(data, seed, _ENOUGH)
+        train, given, held_out = trial(data, seed, _ENOUGH, self.hold_out)
         _, prepared = self._learnt(train, min(K, train.n_users), seed)
         return best(
             self.floor,

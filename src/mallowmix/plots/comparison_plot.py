@@ -35,9 +35,9 @@ def plot_compared(found: Compared) -> Figure:
     loss.set_yticks(range(len(rows)), [safe_label(row.name) for row in rows], fontsize=8)
     loss.invert_yaxis()
     data = f"{found.n_comparisons:,.0f} held-out comparisons of {found.n_users:,} people"
+    how = "a prepared split" if found.split == "prepared" else f"split by {found.split}"
     figure.suptitle(
-        f"{data}, split by {found.split}; intervals at 95 % over people; "
-        "dashed: a coin, and a slope of 1",
+        f"{data}, {how}; intervals at 95 % over people; dashed: a coin, and a slope of 1",
         fontsize=10,
         color=INK,
     )
@@ -51,7 +51,9 @@ def _line_each(
         mean = getattr(row, value)
         ends = [mean if getattr(row, end) is None else getattr(row, end) for end in (low, high)]
         axes.hlines(n, *ends, color=LIGHT, linewidth=3)
-        axes.plot(mean, n, "o", color=ACCENT if row.system == "m4" else INK, markersize=5, zorder=3)
+        axes.plot(
+            mean, n, "o", color=ACCENT if row.system == "mallowmix" else INK, markersize=5, zorder=3
+        )
     _sides(axes, label)
 
 
@@ -64,7 +66,7 @@ def _slopes(axes: Any, rows: list[SystemScore]) -> None:
                 row.slope,
                 n,
                 "o",
-                color=ACCENT if row.system == "m4" else INK,
+                color=ACCENT if row.system == "mallowmix" else INK,
                 markersize=5,
                 zorder=3,
             )
