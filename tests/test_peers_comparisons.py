@@ -36,7 +36,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarni
 QUICK = mm.SpectralOptions(refine="short")
 PEERS = [
     DefaultFit(method=QUICK),
-    GaussianUtilities(max_rounds=6),
+    GaussianUtilities(n_rounds=6),
     PersonalRankings(n_rounds=4),
     MixedMallowsPeer(method=QUICK),
     TM(floor=(0.1, 0.3), method=QUICK),

@@ -37,8 +37,8 @@ def utilities():
     random = np.random.default_rng(0)
     means = random.normal(0, 1.2, (2, 12))
     factors = random.normal(0, 0.8, (12, 2))
-    model = mm.UtilitiesModel(means, factors @ factors.T + 0.3 * np.eye(12), [0.6, 0.4], NAMES)
-    root = np.linalg.cholesky(model.covariance)
+    model = mm.UtilitiesModel(means, factors, np.full(12, 0.3), [0.6, 0.4], NAMES)
+    root = np.linalg.cholesky(model.covariance())
     users = []
     for _ in range(400):
         k = int(random.random() > 0.6)
@@ -75,21 +75,17 @@ def test_gaussian_utilities_predict_their_own_people_as_the_truth_does(utilities
     truth, one = of_member(model, model.items, model.means), BradleyTerry().fit(train)
     best, found, plain = (loss(each, given, held_out) for each in (truth, fitted, one))
     assert found < best + 0.01 < plain - 0.02
-    assert dict(fitted.settings)["rounds"] >= 1
+    assert dict(fitted.settings)["factors"] >= 1
 
 
-def test_more_rounds_are_taken_where_single_comparisons_are_held_out(rankings):
-    """Consistent people: what they say of items that they have compared is nearly certain, and so
-    is learnt late; what they think of other items is not.
-    """
-    _, votes = rankings
-    train = votes.take_users(range(120))
-    rounds = [
-        GaussianUtilities(hold_out=rule).chosen_rounds(train, 1, 0)
-        for rule in (HoldOut("items"), SINGLE)
-    ]
-    assert rounds[0] < 15 <= rounds[1]
-    assert GaussianUtilities(max_rounds=4, hold_out=SINGLE).chosen_rounds(train, 1, 0) == 4
+def test_as_many_factors_as_were_planted(utilities):
+    """Two planted factors: the search does not stop at none, and goes on beyond its candidates."""
+    _, votes = utilities
+    train = votes.take_users(range(300))
+    chosen = GaussianUtilities().chosen_factors(train, 1, 0)
+    assert 1 <= chosen <= 8
+    assert GaussianUtilities(n_factors=(1,)).chosen_factors(train, 1, 0) >= 1
+    assert GaussianUtilities(n_factors=(0,)).chosen_factors(train, 1, 0) >= 1
 
 
 @pytest.mark.slow
@@ -100,7 +96,7 @@ def test_personal_rankings_predict_consistent_people(rankings):
     references, votes = rankings
     train, given, held_out = parts(votes, SINGLE.by, SINGLE.given)
     fitted = PersonalRankings().fit(train, 3)
-    other = GaussianUtilities(max_rounds=30, hold_out=SINGLE).fit(train, 3)
+    other = GaussianUtilities(n_rounds=30, hold_out=SINGLE).fit(train, 3)
     found = loss(fitted, given, held_out)
     assert found < 0.27 and found < loss(other, given, held_out)
     assert loss(BradleyTerry().fit(train), given, held_out) > 0.5
@@ -122,7 +118,7 @@ def test_people_who_contradict_themselves_are_taken(utilities):
 @pytest.mark.parametrize(
     "peer",
     [
-        GaussianUtilities(max_rounds=3),
+        GaussianUtilities(n_rounds=3),
         PersonalRankings(n_rounds=3),
         DefaultFit(method=mm.SpectralOptions(refine="short")),
     ],

@@ -1,31 +1,29 @@
 """A mixture of Gaussian utilities, alone: one of the models that the predictor pools.
 
-A user holds component k with probability π_k and has utilities u ~ N(s_k, Σ); answers are logistic
-in u_i − u_j. Learnt by EM (`learn.utilities`), which is stopped where it predicts best: with Q²
-numbers to learn, the maximum of the likelihood predicts worse than earlier points of the path.
+A user holds component k with probability π_k and has utilities u ~ N(s_k, V Vᵀ + Ψ); answers are
+logistic in u_i − u_j. Learnt by EM (`learn.utilities`), with as many factors as predict best.
 """
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.labels import Labels
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import check_at_least
+from mallowmix.learn.utilities.initial_loadings import initial_utilities
 from mallowmix.learn.utilities.initial_means import initial_means
-from mallowmix.learn.utilities.utilities_em import UtilitiesRound, first_parameters, utilities_path
-from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.learn.utilities.utilities_em import learn_utilities
+from mallowmix.learn.utilities.utilities_pass import as_model
 from mallowmix.peers.fitted_predictor import FittedPredictor, of_member
 from mallowmix.peers.required_data import need_comparisons
 from mallowmix.peers.validation import NEW_ITEMS, HoldOut, loss, trials
 
-_FIRST_LOOK, _APART = 1, 1.35  # rounds, and how many times more to the next look
-_PATIENCE, _LEAST_GAIN = 2, 0.0002  # looks without such a gain, after which EM stops
+_LEAST_GAIN = 0.0002  # for which more factors are tried
 
 
 @dataclass(frozen=True)
@@ -37,13 +35,17 @@ class GaussianUtilities:
 
     Parameters
     ----------
-    max_rounds : int
-        Of EM, at most; how many is chosen on training users.
+    n_factors : sequence of int
+        Candidates for the number of factors, from few to many; it is chosen on training users, and
+        beyond the last candidate the number doubles while that helps.
+    n_rounds : int
+        Of EM.
     hold_out : HoldOut
         What is held out of the training users by whom this is chosen.
     """
 
-    max_rounds: int = 200
+    n_factors: Sequence[int] = (0, 1, 2, 4, 8)
+    n_rounds: int = 16
     hold_out: HoldOut = NEW_ITEMS
     name: str = "mixture of Gaussian utilities"
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
@@ -51,50 +53,35 @@ class GaussianUtilities:
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedPredictor:
         """Learn from comparisons."""
         check_at_least("n_components", n_components, 1)
-        check_at_least("max_rounds", self.max_rounds, 1)
+        check_at_least("n_rounds", self.n_rounds, 1)
         data = need_comparisons(self, data)
         with threadpool_limits(1):  # threads are ours, over blocks of users
-            rounds = self.chosen_rounds(data, n_components, seed)
-            last = _after(self._path(data, n_components, seed), rounds)
-        return _fitted(last, data.items)
+            r = self.chosen_factors(data, n_components, seed)
+            return self._learnt(data, n_components, r, seed)
 
-    def chosen_rounds(self, data: Comparisons, K: int, seed: int) -> int:
-        """How many rounds of EM on some training users predict the others best."""
+    def chosen_factors(self, data: Comparisons, K: int, seed: int) -> int:
+        """How many factors, learnt on some training users, predict the others best."""
         held = trials(data, seed, self.hold_out)
-        paths = [self._path(each.train, min(K, each.train.n_users), seed) for each in held]
-        looks, losses, done = [], [], 0
-        for look in _looks(self.max_rounds):
-            models = [_fitted(_after(path, look - done), data.items) for path in paths]
-            scores = [loss(model, *each[1:]) for model, each in zip(models, held, strict=True)]
-            looks.append(look)
-            losses.append(float(np.nan_to_num(np.nanmean(scores), nan=np.inf)))
-            done = look
-            if np.min(losses[-_PATIENCE:]) > min(losses[:-_PATIENCE], default=np.inf) - _LEAST_GAIN:
+        best, least = 0, np.inf
+        for r in self._numbers():
+            if r >= max(data.n_items, 1):
                 break
-        return looks[int(np.argmin(losses))]
+            fits = [self._learnt(each.train, min(K, each.train.n_users), r, seed) for each in held]
+            scores = [loss(fit, *each[1:]) for fit, each in zip(fits, held, strict=True)]
+            now = float(np.nan_to_num(np.nanmean(scores), nan=np.inf))
+            if now < least - _LEAST_GAIN:
+                best, least = r, now
+            elif r > 1:
+                break
+        return best
 
-    def _path(self, data: Comparisons, K: int, seed: int) -> Iterator[UtilitiesRound]:
-        blocks = make_blocks(data)
-        start = first_parameters(initial_means(blocks, data.n_items, K, seed))
-        return utilities_path(blocks, start, ThreadEngine(), max_rounds=self.max_rounds)
+    def _numbers(self) -> itertools.chain[int]:
+        last = max(self.n_factors)
+        return itertools.chain(self.n_factors, (max(last, 1) * 2**n for n in itertools.count(1)))
 
-
-def _looks(most: int) -> Iterator[int]:
-    """Numbers of rounds at which the path is looked at."""
-    look = min(_FIRST_LOOK, most)
-    while look < most:
-        yield look
-        look = max(look + 1, round(_APART * look))
-    yield most
-
-
-def _after(path: Iterator[UtilitiesRound], n_rounds: int) -> UtilitiesRound:
-    """The point of the path so many rounds further on."""
-    return next(islice(path, n_rounds - 1, None))
-
-
-def _fitted(found: UtilitiesRound, items: Labels) -> FittedPredictor:
-    shares = np.exp(found.parameters.log_shares)
-    means, covariance = found.parameters.means, found.parameters.covariance
-    model = UtilitiesModel(means, covariance, shares / shares.sum(), items)
-    return of_member(model, items, model.means, (("rounds", found.n_rounds),))
+    def _learnt(self, data: Comparisons, K: int, r: int, seed: int) -> FittedPredictor:
+        blocks, engine = make_blocks(data), ThreadEngine()
+        start = initial_utilities(blocks, data.n_items, engine)
+        first = start.parameters(initial_means(blocks, data.n_items, K, seed), r)
+        model = as_model(learn_utilities(blocks, first, engine, self.n_rounds), data.items)
+        return of_member(model, data.items, model.means, (("factors", r),))

@@ -14,7 +14,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, reduce_step
+from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import inverse
 from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
@@ -41,6 +43,14 @@ class UtilitiesParameters(NamedTuple):
     loadings: Array
     variances: Array
     log_shares: Array
+
+
+def as_model(parameters: UtilitiesParameters, items: Labels) -> UtilitiesModel:
+    """Make the model with these parameters."""
+    shares = np.exp(parameters.log_shares)
+    return UtilitiesModel(
+        parameters.means, parameters.loadings, parameters.variances, shares / shares.sum(), items
+    )
 
 
 class UtilitiesSums(NamedTuple):
