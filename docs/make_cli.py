@@ -77,7 +77,9 @@ _JSON = {
     "`rank`": (
         "`user` (null: the population), `n_comparisons`, `level`, `output` and `ranking`, each "
         "line with `item`, `position`, `win_rate` (the probability of winning against another "
-        "item), `low`, `high`; for many people `n_users` in place of a ranking"
+        "item), `low`, `high`; for many people `n_users` in place of a ranking; with `--explain` "
+        "also `explanation`: `weights`, `summary`, `more`, `less` and `items`, each with "
+        "`win_rate`, `mixture_win_rate`, `difference`, `low`, `high`"
     ),
     "`next-pair`": (
         "`user` and `questions`, each with `first`, `second`, `information` (in nats) and "

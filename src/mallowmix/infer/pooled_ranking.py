@@ -14,18 +14,12 @@ from mallowmix.infer.pool_states import draw_counts
 from mallowmix.infer.pooled_prediction import predictor_population, predictor_probabilities
 from mallowmix.infer.prepared_model import prepare_components
 from mallowmix.infer.rankings_posterior import ranking_draws
+from mallowmix.infer.state_draws import win_rates
 from mallowmix.infer.utilities_posterior import utility_draws
 from mallowmix.model.predictor import Member, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.typing import Array
-
-
-def win_rates(table: Array) -> Array:
-    """(…, Q) the mean over the others of P(i preferred to j), from tables (…, Q, Q)."""
-    Q = table.shape[-1]
-    own = np.einsum("...ii->...i", table)
-    return (table.sum(axis=-1) - own) / max(Q - 1, 1)
 
 
 def pooled_win_rates(block: Block, predictor: Predictor) -> Array:

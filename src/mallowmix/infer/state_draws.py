@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
+from scipy.special import expit, xlogy
 
 from mallowmix.typing import Array
 
@@ -33,6 +33,13 @@ _C0, _C1, _C2, _C3, _C4, _C5, _C6 = np.array(
 def entropy(p: Array) -> Array:
     """H(p) in nats."""
     return -(xlogy(p, p) + xlogy(1 - p, 1 - p))
+
+
+def win_rates(table: Array) -> Array:
+    """(…, Q) the mean over the others of P(i preferred to j), from tables (…, Q, Q)."""
+    Q = table.shape[-1]
+    own = np.einsum("...ii->...i", table)
+    return (table.sum(axis=-1) - own) / max(Q - 1, 1)
 
 
 class WeightDraws(NamedTuple):
@@ -68,6 +75,12 @@ class WeightDraws(NamedTuple):
         """The same in single precision, with a polynomial for H."""
         return _weight_moments(np.ascontiguousarray(self.theta.T, np.float32), self.narrow, codes)
 
+    def win_rates(self) -> Array:
+        """(S, Q) the mean over the others of P(i preferred to j), in each draw."""
+        Q = int(np.sqrt(len(self.beta)))
+        tables = np.moveaxis(self.beta.reshape(Q, Q, -1), 2, 0)
+        return self.theta @ win_rates(tables)
+
 
 class UtilityDraws(NamedTuple):
     """Draws of utilities: p = 1 / (1 + exp(u_j − u_i)).
@@ -91,6 +104,10 @@ class UtilityDraws(NamedTuple):
         return _utility_moments(u, np.exp(u), codes)
 
     rough_moments = moments
+
+    def win_rates(self) -> Array:
+        """(S, Q) the mean over the others of P(i preferred to j), in each draw."""
+        return np.array([win_rates(expit(u[:, None] - u)) for u in self.utilities])
 
 
 class RankingDraws(NamedTuple):
@@ -118,6 +135,11 @@ class RankingDraws(NamedTuple):
         return e + (1 - 2 * e) * above, np.full(len(codes), entropy(np.array(e)))
 
     rough_moments = moments
+
+    def win_rates(self) -> Array:
+        """(S, Q) the mean over the others of P(i preferred to j), in each draw."""
+        e, Q = self.error_rate, self.position.shape[1]
+        return e + (1 - 2 * e) * (Q - 1 - self.position) / max(Q - 1, 1)
 
 
 StateDraws: TypeAlias = WeightDraws | UtilityDraws | RankingDraws
