@@ -81,6 +81,12 @@ _JSON = {
         "also `explanation`: `weights`, `summary`, `more`, `less` and `items`, each with "
         "`win_rate`, `mixture_win_rate`, `difference`, `low`, `high`"
     ),
+    "`leaderboard`": (
+        "`level`, `ties` (`share`, `n_comparisons`, `treatment`; null without comparisons), "
+        "`position` (null where sides are not known; the fields of "
+        "`mallowmix.checks.position_bias.PositionBias`), `corrected` and `leaderboard`, each line "
+        "with the columns of its table"
+    ),
     "`next-pair`": (
         "`user` and `questions`, each with `first`, `second`, `information` (in nats) and "
         "`probability` (that the first is preferred)"
