@@ -77,7 +77,15 @@ _JSON = {
     "`rank`": (
         "`user` (null: the population), `n_comparisons`, `level`, `output` and `ranking`, each "
         "line with `item`, `position`, `win_rate` (the probability of winning against another "
-        "item), `low`, `high`; for many people `n_users` in place of a ranking"
+        "item), `low`, `high`; for many people `n_users` in place of a ranking; with `--explain` "
+        "also `explanation`: `weights`, `summary`, `more`, `less` and `items`, each with "
+        "`win_rate`, `mixture_win_rate`, `difference`, `low`, `high`"
+    ),
+    "`leaderboard`": (
+        "`level`, `ties` (`share`, `n_comparisons`, `treatment`; null without comparisons), "
+        "`position` (null where sides are not known; the fields of "
+        "`mallowmix.checks.position_bias.PositionBias`), `corrected` and `leaderboard`, each line "
+        "with the columns of its table"
     ),
     "`next-pair`": (
         "`user` and `questions`, each with `first`, `second`, `information` (in nats) and "

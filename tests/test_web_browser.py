@@ -440,3 +440,45 @@ def test_names_are_text_in_the_browser_too(browser, tmp_path):
     with archive.connect() as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM votes")).scalar() == 3
     assert (tmp_path / "server.log").stat().st_size < 2000
+
+
+VOTE = """async ([pairs]) => {
+  await fetch('/api/v1/people', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' });
+  const { csrf } = await (await fetch('/api/v1/me')).json();
+  const items = new Map((await (await fetch('/api/v1/items')).json()).map((each) => [each.name, each.id]));
+  const headers = { 'Content-Type': 'application/json', 'X-CSRF-Token': csrf };
+  for (const [n, [winner, loser]] of pairs.entries()) {
+    const vote = { key: `vote-${1000 + n}`, first: items.get(winner), second: items.get(loser), choice: 'first' };
+    await fetch('/api/v1/votes', { method: 'POST', headers, body: JSON.stringify(vote) });
+  }
+}"""  # noqa: E501
+
+
+def test_the_result_says_what_is_their_own(tmp_path, browser):
+    """The second taste, but for pizza, which is first: in words, and with both numbers."""
+    from tests.test_user_explanation import ITEMS, MODEL, moved
+
+    save(MODEL, tmp_path / "model.m4")
+    server = Server(["model.m4", "--votes", "votes.db"], tmp_path)
+    server.start()
+    try:
+        context = browser.new_context(base_url=server.url)
+        context.set_default_timeout(WAIT)
+        wrong, page, order = watch(context, server.url), context.new_page(), moved("pizza", 0)
+        page.goto("/")
+        page.evaluate(
+            VOTE,
+            [[[ITEMS[i], ITEMS[j]] for n, i in enumerate(order) for j in order[n + 1 :]]],
+        )
+        page.goto("/me")
+        page.wait_for_selector("#own:not([hidden])")
+        said = page.inner_text("#own")
+        assert "Mostly taste 2, and you like pizza far more than this mixture does." in said
+        assert page.locator("#own li").count() == 1 and "by the mixture alone with" in said
+        page.goto(page.input_value("#link"))
+        page.wait_for_selector("#own:not([hidden])")
+        assert "and they like pizza far more" in page.inner_text("#own")
+        context.close()
+        assert wrong == []
+    finally:
+        server.kill()

@@ -5,8 +5,10 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.infer.gibbs_draws import draw
-from mallowmix.infer.next_pair import information, most_informative, rough_information
+from mallowmix.infer.next_pair import most_informative, rough_information
+from mallowmix.infer.pool_states import PoolStates
 from mallowmix.infer.prepared_model import prepare
+from mallowmix.infer.state_draws import WeightDraws
 from mallowmix.web.prepared_answers import N_DRAWS, ServedModel
 from mallowmix.web.questions import PairQuestion, block_of, finished, next_question
 from mallowmix.web.settings import Settings
@@ -17,6 +19,13 @@ from mallowmix.web.vote_store import ACTIVE, RETIRED, Item
 def random_model(Q, K, phi, alpha, seed=0):
     sigma = np.random.default_rng(seed).permuted(np.tile(np.arange(Q), (K, 1)), axis=1)
     return mm.M4(sigma, np.full(K, phi), np.full(K, alpha), [f"i{i:03d}" for i in range(Q)])
+
+
+def information(p):
+    """H(E p) − E H(p) over draws (S, P), term by term."""
+    mean = p.mean(axis=0)
+    terms = [q * np.log(q / m) for q, m in ((p, mean), (1 - p, 1 - mean))]
+    return np.sum(terms, axis=0).mean(axis=0)
 
 
 def items_of(model):
@@ -36,13 +45,13 @@ def test_the_rough_information_is_as_near_as_it_says_and_the_best_are_those_of_l
         block = fitted.block(sample.winner[:n], sample.loser[:n], sample.weight[:n])
         theta = draw(block, prepared, 50, np.uint64(1))[0]
         exact = information(theta @ prepared.beta[codes].T)
-        assert (
-            np.abs(rough_information(theta, prepared.beta.astype(np.float32), codes) - exact).max()
-            < 2e-4
-        )
-        best, told = most_informative(theta, prepared.beta, codes, 7)
+        draws = WeightDraws(theta, prepared.beta, prepared.beta.astype(np.float32))
+        states = PoolStates((draws,), np.ones((3, 1)), np.zeros(40, np.int64))
+        assert np.abs(rough_information(states, codes) - exact).max() < 2e-4
+        best, told, chance = most_informative(states, codes, 7)
         assert best.tolist() == np.argsort(-np.round(exact, 12), kind="stable")[:7].tolist()
         np.testing.assert_allclose(told, exact[best], atol=1e-12)
+        np.testing.assert_allclose(chance, prepared.beta[codes[best]] @ theta.mean(axis=0))
 
 
 def test_two_looks_lose_next_to_nothing():

@@ -30,6 +30,7 @@ from .infer.predict import predict as predict
 from .infer.priors.fitted_prior import fit_prior as fit_prior
 from .infer.rank_items import rank as rank
 from .infer.rating_prediction import predict_ratings as predict_ratings
+from .infer.user_explanation import explain_user as explain_user
 from .infer.weights import weights as weights
 from .learn.paper.components_from_topics import components_from_topics as components_from_topics
 from .mixed_mallows import MixedMallows as MixedMallows

@@ -61,19 +61,55 @@ def position_bias(reading: Reading) -> PositionBias | None:
     return PositionBias(float(estimate), float(low), float(high), share, float(sides.weight.sum()))
 
 
+def side_correction(reading: Reading) -> NDArray[np.float64] | None:
+    """How much each item's win rate changes when the side is taken into account.
+
+    Parameters
+    ----------
+    reading : Reading
+        Comparisons with their sides.
+
+    Returns
+    -------
+    (Q,) array or None
+        Win rates by the scores s of the model with b, minus those of the model without it; None
+        where sides are not known.
+    """
+    sides, Q = reading.sides, reading.comparisons.n_items
+    if sides is None or not len(sides.user) or Q > _MOST_ITEMS:
+        return None
+    X, ridge = _design(sides, Q), _ridges(Q)
+    with_side, without = _best(X, sides, ridge)[1:], _best(X[:, 1:], sides, ridge[1:])
+    return _win_rates(with_side) - _win_rates(without)
+
+
+def _win_rates(scores: NDArray[Any]) -> NDArray[np.float64]:
+    table = 1 / (1 + np.exp(scores[None] - scores[:, None]))
+    return (table.sum(axis=1) - 0.5) / max(len(scores) - 1, 1)
+
+
 def _fitted(sides: Sides, n_items: int, n_users: int) -> tuple[float, float]:
-    """B and its standard error, by Newton's method."""
-    X = _design(sides, n_items)
-    beta = np.zeros(n_items + 1)
-    ridge = np.r_[1e-9, np.full(n_items, _RIDGE)]
+    """B and its standard error."""
+    X, ridge = _design(sides, n_items), _ridges(n_items)
+    beta = _best(X, sides, ridge)
+    residual, information = _moments(X, beta, sides, ridge)
+    return float(beta[0]), _sandwich(X, residual, information, sides, n_users)
+
+
+def _ridges(n_items: int) -> NDArray[np.float64]:
+    return np.r_[1e-9, np.full(n_items, _RIDGE)]
+
+
+def _best(X: csr_array, sides: Sides, ridge: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The coefficients, by Newton's method."""
+    beta = np.zeros(len(ridge))
     for _ in range(_STEPS):
         residual, information = _moments(X, beta, sides, ridge)
         step = np.linalg.solve(information, X.T @ residual - ridge * beta)
         beta += np.clip(step, -2, 2)
         if np.abs(step).max() < 1e-9:
             break
-    residual, information = _moments(X, beta, sides, ridge)
-    return float(beta[0]), _sandwich(X, residual, information, sides, n_users)
+    return beta
 
 
 def _design(sides: Sides, n_items: int) -> csr_array:

@@ -38,6 +38,14 @@ def rank_command(
             show_default=False,
         ),
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Also say what is the person's own: how often each item wins by their mixture of "
+            "components alone, and which items they like far more or less than that.",
+        ),
+    ] = False,
     level: Level = "0.9",
     unknown_items: UnknownItems = "error",
     seed: Seed = 0,
@@ -53,6 +61,7 @@ def rank_command(
     keep_quiet(quiet)
     try_table(output, model, votes)
     _check_whose(votes, user, output)
+    _check_explain(explain, user)
     from mallowmix.infer.rank_items import rank as ranked
     from mallowmix.model.model_file import load
 
@@ -61,12 +70,13 @@ def rank_command(
         people = _people(votes, user, read)
         people = people.with_items(fitted.items, unknown_items=unknown_items)
     rankings = ranked(fitted, people, n_top=n_top, level=level, seed=seed, n_jobs=n_jobs)
+    explanation = _explanation(fitted, people, level, seed) if explain else None
     if output is not None:
         save_table(_table(rankings, people), output)
     if json:
-        echo_json(_values(rankings, people, level, output))
+        echo_json(_values(rankings, people, level, output) | _explained(explanation))
     elif not quiet:
-        _print_result(rankings, people, level, output)
+        _print_result(rankings, people, level, output, explanation)
 
 
 def _check_whose(votes: Any, user: str | None, output: Path | None) -> None:
@@ -91,6 +101,35 @@ def _check_whose(votes: Any, user: str | None, output: Path | None) -> None:
         )
 
 
+def _check_explain(explain: bool, user: str | None) -> None:
+    if explain and user is None:
+        raise OptionError(
+            Option("explain"),
+            " is about one person: name them with ",
+            Option("user"),
+            ".",
+            option="explain",
+            value=explain,
+            expected="given together with a user",
+        )
+
+
+def _explanation(model: Any, person: Any, level: float, seed: int) -> Any:
+    from mallowmix.infer.user_explanation import explain_user
+
+    return explain_user(model, person, level=level, seed=seed)
+
+
+def _explained(explanation: Any) -> dict[str, Any]:
+    """What --explain adds to the values of a ranking."""
+    if explanation is None:
+        return {}
+    rows = explanation.to_frame("pyarrow").to_pylist()
+    named = {name: [x.item for x in getattr(explanation, name)] for name in ("more", "less")}
+    values = {"weights": explanation.theta.tolist(), "summary": explanation.summary()}
+    return {"explanation": values | named | {"items": rows}}
+
+
 def _people(votes: Any, user: str | None, read: Reader) -> Any:
     comparisons = read(votes)
     return comparisons if user is None else person(comparisons, user, votes)
@@ -113,24 +152,27 @@ def _values(rankings: Any, people: Any, level: float, output: Path | None) -> di
     return known | values | {"ranking": [asdict(line) for line in rankings[0]]}
 
 
-def _print_result(rankings: Any, people: Any, level: float, output: Path | None) -> None:
+def _print_result(
+    rankings: Any, people: Any, level: float, output: Path | None, explanation: Any
+) -> None:
     if len(rankings) == 1:
-        _print_ranking(rankings[0], people, level)
+        _print_ranking(rankings[0], people, level, explanation)
     if output is not None:
         echo(f"\nWrote {output}: {counted(len(rankings), 'ranking', 'rankings')}.")
 
 
-def _print_ranking(ranking: Any, people: Any, level: float) -> None:
-    headings = ("position", "item", "win rate", *(() if people is None else ("range",)))
-    table = new_table(*headings, numeric=("position", "win rate", "range"))
+def _print_ranking(ranking: Any, people: Any, level: float, explanation: Any) -> None:
+    mixed = {} if explanation is None else {x.item: x for x in explanation.lines}
+    headings = ["position", "item", "win rate"]
+    headings += [] if people is None else ["range"]
+    headings += ["by the mixture"] if mixed else []
+    table = new_table(*headings, numeric=("position", "win rate", "range", "by the mixture"))
     for line in ranking:
         span = f"{line.low}" if line.low == line.high else f"{line.low} to {line.high}"
-        table.add_row(
-            str(line.position),
-            safe(line.item),
-            as_percent(line.win_rate),
-            *([span] if people is not None else []),
-        )
+        cells = [str(line.position), safe(line.item), as_percent(line.win_rate)]
+        cells += [] if people is None else [span]
+        cells += [as_percent(mixed[line.item].mixture_win_rate)] if mixed else []
+        table.add_row(*cells)
     echo(f"{_whose(people)}:\n")
     screen().print(table)
     if people is not None:
@@ -138,6 +180,9 @@ def _print_ranking(ranking: Any, people: Any, level: float) -> None:
             f"\nRange: of positions, which holds an item's true one with {100 * level:g} %, by "
             "what is known of this person."
         )
+    if explanation is not None:
+        echo("By the mixture: the win rate by the person's weights over the components alone.")
+        echo(f"\n{explanation.summary()}", style="bold")
 
 
 def _whose(people: Any) -> str:

@@ -10,24 +10,16 @@ from numpy.typing import NDArray
 from mallowmix.engine import Block
 from mallowmix.infer.gibbs_draws import draw, without_spam
 from mallowmix.infer.pair_queries import Queries
+from mallowmix.infer.pool_states import draw_counts
 from mallowmix.infer.pooled_prediction import predictor_population, predictor_probabilities
 from mallowmix.infer.prepared_model import prepare_components
 from mallowmix.infer.rankings_posterior import ranking_draws
-from mallowmix.infer.utilities_posterior import utilities_posterior
+from mallowmix.infer.state_draws import win_rates
+from mallowmix.infer.utilities_posterior import utility_draws
 from mallowmix.model.predictor import Member, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Array
-
-_LEAST_DRAWS = 2  # of a member
-
-
-def win_rates(table: Array) -> Array:
-    """(…, Q) the mean over the others of P(i preferred to j), from tables (…, Q, Q)."""
-    Q = table.shape[-1]
-    own = np.einsum("...ii->...i", table)
-    return (table.sum(axis=-1) - own) / max(Q - 1, 1)
 
 
 def pooled_win_rates(block: Block, predictor: Predictor) -> Array:
@@ -80,8 +72,7 @@ def pooled_position_draws(
     list of (S, Q) arrays of int
         For each user, the drawn positions of the items; 1 is best.
     """
-    share = predictor.weights.mean(axis=0)
-    counts = np.maximum(np.round(share * n_draws), _LEAST_DRAWS).astype(np.int64)
+    counts = draw_counts(predictor.weights, n_draws)
     parts = [
         positions_of(_member_draws(block, member, int(n), seed))
         for member, n in zip(predictor.members, counts, strict=True)
@@ -94,26 +85,11 @@ def _member_draws(block: Block, member: Member, n_draws: int, seed: int) -> Arra
     if isinstance(member, RankingsModel):
         return -ranking_draws(block, member, n_draws, seed=seed).astype(np.float64)
     if isinstance(member, UtilitiesModel):
-        return _utility_draws(block, member, n_draws, seed)
+        return utility_draws(block, member, n_draws, seed=seed)
     prepared = prepare_components(member.model, member.calibration)
     Q, K = block.n_items, len(prepared.alpha) - prepared.has_spam
     rates = win_rates(np.moveaxis(prepared.beta[:, :K].reshape(Q, Q, K), 2, 0))
     return without_spam(draw(block, prepared, n_draws, np.uint64(seed)), prepared.share[:K]) @ rates
-
-
-def _utility_draws(block: Block, member: UtilitiesModel, n_draws: int, seed: int) -> Array:
-    posterior, Q = utilities_posterior(block, member), block.n_items
-    out = np.empty((block.n_users, n_draws, Q))
-    for m in range(block.n_users):
-        random = generator(seed, Step.UTILITY_DRAWS, block.first_user + m)
-        component = random.choice(member.n_components, n_draws, p=posterior.shares[m])
-        noise = random.standard_normal((n_draws, Q))
-        for k in np.unique(component):
-            values, vectors = np.linalg.eigh(posterior.covariances[m, k])
-            root = vectors * np.sqrt(np.maximum(values, 0.0))
-            rows = component == k
-            out[m, rows] = posterior.means[m, k] + noise[rows] @ root.T
-    return out
 
 
 def positions_of(values: Array) -> NDArray[np.int64]:

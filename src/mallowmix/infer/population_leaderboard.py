@@ -9,15 +9,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.checks.position_bias import PositionBias, position_bias, side_correction
+from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.frames import as_frame
-from mallowmix.data.labels import Labels
+from mallowmix.data.labels import Labels, text_of
 from mallowmix.data.text import name_of, percent, table_of
+from mallowmix.data.tie_halves import tie_halves
 from mallowmix.errors import check_level
 from mallowmix.infer.pooled_ranking import pooled_population_rates, positions_of
 from mallowmix.infer.prepared_model import prepare_members
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.fitted_model import FittedModel
+from mallowmix.readers import read
+from mallowmix.readers.reading import Reading, Ties
 from mallowmix.typing import Array
+
+
+@dataclass(frozen=True)
+class TieShare:
+    """How many comparisons were ties.
+
+    Attributes
+    ----------
+    share : float
+        Of all comparisons, ties included.
+    n_comparisons : float
+        All comparisons, ties included.
+    treatment : {"half", "drop", "error"}
+        What was done with them: half a win for both sides, left out, or refused.
+    """
+
+    share: float
+    n_comparisons: float
+    treatment: Ties
+
+    def sentence(self) -> str:
+        """Say it in words."""
+        if not self.share:
+            return f"No tie among {self.n_comparisons:,.12g} comparisons."
+        done = "counted as half a win for both" if self.treatment == "half" else "left out"
+        return f"{self.share:.1%} of {self.n_comparisons:,.12g} comparisons were ties ({done})."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,6 +69,12 @@ class Leaderboard:
         The item's position in each component, 1 is best.
     level : float
         Of the intervals.
+    ties : TieShare, optional
+        How many of the comparisons were ties, where comparisons were given.
+    position : PositionBias, optional
+        How often the left one of two equally good items wins, where sides are known.
+    correction : (Q,) array, optional
+        What was added to each win rate to take position bias out, where it is clear.
     """
 
     items: Labels
@@ -48,6 +85,15 @@ class Leaderboard:
     rank_high: NDArray[np.int64]
     component_positions: NDArray[np.int64]
     level: float
+    ties: TieShare | None = None
+    position: PositionBias | None = None
+    correction: Array | None = None
+
+    def notes(self) -> list[str]:
+        """Sentences about ties and position bias, where comparisons were given."""
+        if self.ties is None:
+            return []
+        return [self.ties.sentence(), _position_sentence(self.position, self.correction)]
 
     def columns(self) -> dict[str, Any]:
         """Position, item, win_rate, low, high, rank_low, rank_high, component_1, …"""
@@ -86,13 +132,19 @@ class Leaderboard:
         return table_of(("position", "item", "win rate", "may be"), lines, repr(self))
 
 
-def leaderboard(model: ComponentModel, *, level: float = 0.95) -> Leaderboard:
+def leaderboard(
+    model: ComponentModel, comparisons: Any = None, *, level: float = 0.95
+) -> Leaderboard:
     """The population's ranking by mean win rate, with intervals and rank sets.
 
     Parameters
     ----------
     model : FittedModel or M4
         What ranks; intervals need the draws that `fit` keeps with its predictor.
+    comparisons : Comparisons, Reading, or whatever `read` takes, optional
+        The comparisons that the model was learnt from. Ties are counted in them; where they say
+        which item stood left, position bias is measured, and taken out where it is clear: win
+        rates then move by as much as Bradley–Terry's do when the side is taken into account.
     level : float
         How probable it is that an interval holds, over samples of users.
 
@@ -110,6 +162,11 @@ def leaderboard(model: ComponentModel, *, level: float = 0.95) -> Leaderboard:
     """
     check_level(level)
     rates, draws = _rates_and_draws(model)
+    reading = _reading(comparisons)
+    ties, position = (None, None) if reading is None else (_ties(reading), position_bias(reading))
+    correction = _correction(reading, ties, position, model)
+    if correction is not None:
+        rates, draws = rates + correction, draws + correction
     order = np.argsort(-np.round(rates, 12), kind="stable")
     ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
     positions = np.argsort(np.argsort(-draws, axis=1, kind="stable"), axis=1) + 1
@@ -128,7 +185,64 @@ def leaderboard(model: ComponentModel, *, level: float = 0.95) -> Leaderboard:
         np.maximum(rank_high, own)[order].astype(np.int64),
         component_positions(model)[:, order],
         level,
+        ties,
+        position,
+        None if correction is None else correction[order],
     )
+
+
+def _reading(comparisons: Any) -> Reading | None:
+    if comparisons is None or isinstance(comparisons, Reading):
+        return comparisons
+    if isinstance(comparisons, Comparisons):
+        n_ties = _half_rows(comparisons) / 2
+        return Reading(comparisons, "comparisons", ties="half", n_ties=n_ties)
+    return read(comparisons)
+
+
+def _half_rows(comparisons: Comparisons) -> int:
+    """How many rows are half a tie."""
+    starts = np.searchsorted(comparisons.user, np.arange(comparisons.n_users + 1))
+    halves = tie_halves(starts, comparisons.pair, comparisons.weight, comparisons.n_items)
+    return 0 if halves is None else int(np.count_nonzero(halves))
+
+
+def _ties(reading: Reading) -> TieShare:
+    n = reading.comparisons.n_comparisons + (0 if reading.ties == "half" else reading.n_ties)
+    return TieShare(reading.n_ties / n if n else 0.0, n, reading.ties)
+
+
+def _correction(
+    reading: Reading | None,
+    ties: TieShare | None,
+    position: PositionBias | None,
+    model: ComponentModel,
+) -> Array | None:
+    """(Q,) what takes a clear position bias out of the win rates of the model's items."""
+    if reading is None or ties is None or position is None or not position.clear:
+        return None
+    found = side_correction(reading)
+    if found is None:
+        return None
+    if ties.treatment == "half":
+        found = (1 - ties.share) * found  # sides matter where there is a winner
+    change = dict(zip(text_of(reading.comparisons.items), found.tolist(), strict=True))
+    return np.array([change.get(name, 0.0) for name in text_of(model.items)])
+
+
+def _position_sentence(position: PositionBias | None, correction: Array | None) -> str:
+    if position is None:
+        return "Position bias is not known: the comparisons do not say which item stood first."
+    found = (
+        f"Of two equally good items the first (left) one wins {position.left_wins:.1%} "
+        f"({position.low:.1%} to {position.high:.1%})"
+    )
+    if not position.clear:
+        return f"{found}: no sign of position bias."
+    if correction is None:
+        return f"{found}: position bias, which is not corrected with so many items."
+    most = np.abs(correction).max()
+    return f"{found}: position bias. Win rates are corrected for it, by {most:.1%} at most."
 
 
 def _rates_and_draws(model: ComponentModel) -> tuple[Array, Array]:

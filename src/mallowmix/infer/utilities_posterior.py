@@ -21,6 +21,7 @@ from mallowmix.infer.pair_queries import Queries
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import inverse
 from mallowmix.numerics.laplace import local_items, local_prior, logistic, posterior_mode
+from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Array
 
 
@@ -86,6 +87,46 @@ def utilities_posterior(block: Block, model: UtilitiesModel) -> UtilitiesPosteri
     return UtilitiesPosterior(
         *_posterior(block.starts - block.starts[0], block.pair, block.weight, *_parameters(model))
     )
+
+
+def utility_draws(block: Block, model: UtilitiesModel, n_draws: int, *, seed: int = 0) -> Array:
+    """Draw each user's utilities from the posterior.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    model : UtilitiesModel
+        The model.
+    n_draws : int
+        S, the number of draws.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    (M, S, Q) array
+    """
+    posterior, Q = utilities_posterior(block, model), block.n_items
+    out = np.empty((block.n_users, n_draws, Q))
+    for m in range(block.n_users):
+        random = generator(seed, Step.UTILITY_DRAWS, block.first_user + m)
+        component = random.choice(model.n_components, n_draws, p=posterior.shares[m])
+        noise = random.standard_normal((n_draws, Q))
+        for k in np.unique(component):
+            rows = component == k
+            root = _root(posterior.covariances[m, k])
+            out[m, rows] = posterior.means[m, k] + noise[rows] @ root.T
+    return out
+
+
+def _root(covariance: Array) -> Array:
+    """A root L of a covariance, L Lᵀ; by Cholesky, or by eigenvalues where one of them is 0."""
+    try:
+        return np.asarray(np.linalg.cholesky(covariance), np.float64)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(covariance)
+        return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def _parameters(model: UtilitiesModel) -> tuple[Array, Array, Array, Array]:

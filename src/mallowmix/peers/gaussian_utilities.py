@@ -18,7 +18,7 @@ from mallowmix.errors import check_at_least
 from mallowmix.learn.utilities.initial_loadings import initial_utilities
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_em import learn_utilities
-from mallowmix.learn.utilities.utilities_pass import as_model
+from mallowmix.learn.utilities.utilities_pass import as_utilities_model
 from mallowmix.peers.fitted_predictor import FittedPredictor, of_member
 from mallowmix.peers.required_data import need_comparisons
 from mallowmix.peers.validation import NEW_ITEMS, HoldOut, loss, trials
@@ -83,5 +83,7 @@ class GaussianUtilities:
         blocks, engine = make_blocks(data), ThreadEngine()
         start = initial_utilities(blocks, data.n_items, engine)
         first = start.parameters(initial_means(blocks, data.n_items, K, seed), r)
-        model = as_model(learn_utilities(blocks, first, engine, self.n_rounds), data.items)
+        model = as_utilities_model(
+            learn_utilities(blocks, first, engine, self.n_rounds), data.items
+        )
         return of_member(model, data.items, model.means, (("factors", r),))

@@ -12,17 +12,17 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import fold_in
-from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.next_pair import most_informative, rough_information
+from mallowmix.infer.pool_states import PreparedPool, draw_states, prepare_pool
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.rank_items import rank
 from mallowmix.infer.user_results import RankedItem
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.typing import Array
 
-N_DRAWS = 100  # of a person's weights behind one question
+N_DRAWS = 100  # of a person's state behind one question
 _FEW, _BEST = 4, 1024  # one draw in four finds the best 1,024 pairs; all draws, the best of these
-_KEY = np.uint64(0)
+_SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,9 @@ class ServedModel:
         return prepare(self.model)
 
     @cached_property
-    def narrow(self) -> NDArray[np.float32]:
-        """(Q², K) Probabilities of pairs in single precision."""
-        return self.prepared.beta.astype(np.float32)
+    def pool(self) -> PreparedPool:
+        """The predictor, or the components, ready to draw a person's state from."""
+        return prepare_pool(self.model)
 
     @cached_property
     def crowd(self) -> list[RankedItem]:
@@ -86,14 +86,12 @@ class ServedModel:
 
     def question(self, block: Block, codes: NDArray[np.int64]) -> tuple[int, float]:
         """Return which of the pairs `codes` (i · Q + j) is most informative, and its nats."""
-        theta = draw(block, self.prepared, N_DRAWS, _KEY)[0]
+        states = draw_states(block, self.pool, N_DRAWS, _SEED)
         some = np.arange(len(codes))
         if len(codes) > 4 * _BEST:
-            some = np.argpartition(-rough_information(theta[::_FEW], self.narrow, codes), _BEST)[
-                :_BEST
-            ]
-            some.sort()
-        best, nats = most_informative(theta, self.prepared.beta, codes[some], 1, self.narrow)
+            rough = rough_information(states.thinned(_FEW), codes)
+            some = np.sort(np.argpartition(-rough, _BEST)[:_BEST])
+        best, nats, _ = most_informative(states, codes[some])
         return int(some[best[0]]), float(nats[0])
 
     def comparisons(self, block: Block) -> Comparisons:
@@ -105,7 +103,7 @@ class ServedModel:
 
     def warm(self) -> None:
         """Compute what is cached and run a question, so that no visitor waits for a compiler."""
-        Q, _ = self.model.n_items, (self.narrow, self.crowd, self.tastes, self.polarising)
+        Q, _ = self.model.n_items, (self.pool, self.crowd, self.tastes, self.polarising)
         if Q > 1:
             for block in (
                 self.block(np.zeros(0), np.zeros(0)),

@@ -1,4 +1,4 @@
-"""A person's result: mixture with intervals, ranking, and differences from the crowd."""
+"""A person's result: mixture, what is their own, ranking, and differences from the crowd."""
 
 from typing import Any
 
@@ -7,6 +7,8 @@ import numpy as np
 from mallowmix.engine import Block
 from mallowmix.infer.gibbs_draws import weight_intervals
 from mallowmix.infer.rank_items import rank
+from mallowmix.infer.user_explanation import explain_user
+from mallowmix.model.fitted_model import as_fitted
 from mallowmix.web.prepared_answers import ServedModel
 
 LEVEL = 0.9
@@ -61,11 +63,25 @@ def agreement(lines: list[dict[str, Any]]) -> float:
     return agree / pairs if pairs else 1.0
 
 
+def own_taste(fitted: ServedModel, block: Block) -> dict[str, Any] | None:
+    """Return the items that the mixture does not account for; None without a predictor."""
+    if as_fitted(fitted.model).predictor is None:
+        return None
+    found = explain_user(fitted.model, fitted.comparisons(block), level=LEVEL)
+    return {
+        name: [
+            {"item": str(x.item), "wins": x.win_rate, "mixture": x.mixture_win_rate} for x in lines
+        ]
+        for name, lines in (("more", found.more), ("less", found.less))
+    }
+
+
 def result(fitted: ServedModel, block: Block) -> dict[str, Any]:
     """All of it."""
     lines = ranking(fitted, block)
     return {
         "mixture": mixture(fitted, block),
+        "own": own_taste(fitted, block),
         "ranking": lines,
         "differences": differences(lines),
         "agreement": agreement(lines),

@@ -154,6 +154,21 @@ class RankOut(BaseModel):
     ranking: list[Line]
 
 
+class OwnItem(BaseModel):
+    """An item's chance against another one: with this person, and by their mixture alone."""
+
+    item: str
+    wins: float
+    mixture: float
+
+
+class OwnTaste(BaseModel):
+    """Items that a person likes far more, or less, than their mixture of tastes does."""
+
+    more: list[OwnItem] = []
+    less: list[OwnItem] = []
+
+
 class ResultOut(BaseModel):
     """What a participant gets back; empty but for `answered` while there is no model."""
 
@@ -163,6 +178,7 @@ class ResultOut(BaseModel):
     level: float = 0.9
     agreement: float | None = None
     mixture: list[Weight] = []
+    own: OwnTaste | None = Field(None, description="null where the model has no predictor")
     ranking: list[Line] = []
     differences: list[Line] = []
 

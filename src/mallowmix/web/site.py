@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import sqlalchemy as sa
+from threadpoolctl import threadpool_limits
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, Option
@@ -79,7 +80,7 @@ class Site:
             OrderedDict()
         )
         self.quick, self.slow = ThreadPoolExecutor(1, "question"), ThreadPoolExecutor(2, "reader")
-        self._published = 0.0
+        self._published, self._blas = 0.0, None
         self.reload()
         if len(self.items) < 2:
             raise DataError(
@@ -117,11 +118,14 @@ class Site:
         """On the event loop, before the first request."""
         # a question computed in a thread waits less for the loop to let go
         sys.setswitchinterval(0.001)
+        self._blas = threadpool_limits(1)  # matrices of one person are small
         self.hub.start()
         self.refitter.start()
 
     def close(self) -> None:
         """After the last request."""
+        if self._blas is not None:
+            self._blas.restore_original_limits()
         self.hub.stop()
         self.refitter.stop()
         self.quick.shutdown(cancel_futures=True)

@@ -19,7 +19,7 @@ from mallowmix.fitting.stacking.held_out_users import Fold, category_losses
 from mallowmix.learn.utilities.initial_loadings import InitialUtilities, initial_utilities
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_em import learn_utilities
-from mallowmix.learn.utilities.utilities_pass import UtilitiesParameters, as_model
+from mallowmix.learn.utilities.utilities_pass import UtilitiesParameters, as_utilities_model
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.typing import Array
 
@@ -113,13 +113,13 @@ def _try(
         return learn_utilities(blocks, first, engine, _MANY_ROUNDS if few else _ROUNDS)
 
     found = [learnt(fold.blocks, start) for fold, start in zip(folds, starts, strict=True)]
-    models = tuple(as_model(each, items) for each in found)
+    models = tuple(as_utilities_model(each, items) for each in found)
     parts = zip(folds, models, strict=True)
 
     def finish() -> UtilitiesModel:
         if few:
             start = initial_utilities(everyone, len(items), engine)
-            return as_model(learnt(list(everyone), start), items)
-        return as_model(learn_utilities(everyone, found[0], engine, _FINAL_ROUNDS), items)
+            return as_utilities_model(learnt(list(everyone), start), items)
+        return as_utilities_model(learn_utilities(everyone, found[0], engine, _FINAL_ROUNDS), items)
 
     return Tried(models, Candidate(tuple(fold_predictions(*each) for each in parts), finish))

@@ -45,7 +45,7 @@ class UtilitiesParameters(NamedTuple):
     log_shares: Array
 
 
-def as_model(parameters: UtilitiesParameters, items: Labels) -> UtilitiesModel:
+def as_utilities_model(parameters: UtilitiesParameters, items: Labels) -> UtilitiesModel:
     """Make the model with these parameters."""
     shares = np.exp(parameters.log_shares)
     return UtilitiesModel(

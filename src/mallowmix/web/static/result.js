@@ -2,7 +2,7 @@
 
 import { call, get, post } from './api.js';
 import { byId, percent, show } from './draw.js';
-import { differences, mixture, ranking } from './views.js';
+import { differences, mixture, ownTaste, ranking } from './views.js';
 
 const root = byId('result'), own = root.dataset.own === 'yes', link = root.dataset.link;
 
@@ -17,6 +17,7 @@ function draw(result) {
   const agree = percent(result.agreement);
   tell(`From ${answers}: ${own ? 'you order' : 'they order'} ${agree} of all pairs as the crowd does.`);
   show('mixture', mixture(result.mixture));
+  if (result.own) show('own', ownTaste(result.mixture, result.own, own));
   show('differences', differences(result.differences));
   show('ranking', ranking(result.ranking));
 }

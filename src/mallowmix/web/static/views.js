@@ -1,4 +1,4 @@
-// What is drawn of a person on more than one page: the mixture, the ranking, the differences.
+// What is drawn of a person: the mixture, what is their own, the ranking, the differences.
 
 import { colour, el, name, percent } from './draw.js';
 
@@ -17,6 +17,23 @@ export function mixture(rows) {
 
 export function listed(names) {
   return names.flatMap((each, n) => (n ? [', ', name(each)] : [name(each)]));
+}
+
+// "Mostly taste 2, and you like pizza far more than this mixture does", and the numbers.
+export function ownTaste(rows, found, yours) {
+  const they = yours ? 'you' : 'they', parts = [...rows].sort((a, b) => b.weight - a.weight);
+  const tastes = parts[0].weight >= 0.5 ? `Mostly taste ${parts[0].component}` : `A mixture of ${parts.slice(0, 2).map((row) => `taste ${row.component}`).join(' and ')}`;
+  if (!found.more.length && !found.less.length) return el('p', null, `${tastes}. As far as is known, there is nothing that ${they} like far more or far less than this mixture does.`);
+  const clause = (items, word) => (items.length ? [`, and ${they} like `, ...listed(items.map((each) => each.item)), ` far ${word}`] : []);
+  const line = (each) => {
+    const up = each.wins > each.mixture;
+    return el('li', null,
+      el('span', { class: `arrow ${up ? 'up' : 'down'}`, 'aria-hidden': 'true' }, up ? '↑' : '↓'),
+      el('span', null, name(each.item), el('small', null, ` wins against another one with ${percent(each.wins)}; by the mixture alone with ${percent(each.mixture)}`)));
+  };
+  return el('div', null,
+    el('p', null, tastes, ...clause(found.more, 'more'), ...clause(found.less, 'less'), ' than this mixture does.'),
+    el('ul', { class: 'moves' }, ...[...found.more, ...found.less].map(line)));
 }
 
 export function ranking(lines, shown = 12) {
