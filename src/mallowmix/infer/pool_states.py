@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block
 from mallowmix.infer.gibbs_draws import draw
+from mallowmix.infer.member_evidence import user_weights
 from mallowmix.infer.prepared_model import PreparedModel, prepare, prepare_components
 from mallowmix.infer.rankings_posterior import ranking_draws
 from mallowmix.infer.state_draws import (
@@ -23,7 +24,7 @@ from mallowmix.infer.state_draws import (
 from mallowmix.infer.utilities_posterior import utility_draws
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.fitted_model import FittedModel
-from mallowmix.model.predictor import N_CATEGORIES, CalibratedModel
+from mallowmix.model.predictor import N_CATEGORIES, CalibratedModel, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.randomness import as_key
@@ -51,10 +52,13 @@ class PreparedPool(NamedTuple):
         The members.
     weights : (3, J) array
         The weights of the members, as in `Predictor`.
+    predictor : Predictor, optional
+        By which the weights depend on the user.
     """
 
     members: tuple[PreparedMember, ...]
     weights: Array
+    predictor: Predictor | None = None
 
 
 class PoolStates(NamedTuple):
@@ -112,7 +116,7 @@ def prepare_pool(model: ComponentModel) -> PreparedPool:
         else member
         for member in predictor.members
     )
-    return PreparedPool(members, predictor.weights)
+    return PreparedPool(members, predictor.weights, predictor)
 
 
 def _components(prepared: PreparedModel) -> PreparedComponents:
@@ -137,7 +141,8 @@ def draw_states(block: Block, pool: PreparedPool, n_draws: int, seed: int) -> Po
     -------
     PoolStates
     """
-    counts = draw_counts(pool.weights, n_draws)
+    weights = pool.weights if pool.predictor is None else user_weights(block, pool.predictor)[0]
+    counts = draw_counts(weights, n_draws)
     states = tuple(
         _member_states(block, member, int(n), seed)
         for member, n in zip(pool.members, counts, strict=True)
@@ -145,7 +150,7 @@ def draw_states(block: Block, pool: PreparedPool, n_draws: int, seed: int) -> Po
     known = np.zeros(block.n_items, np.int64)
     for item in np.divmod(block.pair[block.weight > 0], block.n_items):
         known[item] = 1
-    return PoolStates(states, pool.weights, known)
+    return PoolStates(states, weights, known)
 
 
 def draw_counts(weights: Array, n_draws: int) -> NDArray[np.int64]:

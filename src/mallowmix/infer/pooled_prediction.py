@@ -4,6 +4,7 @@ import numpy as np
 
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.member_evidence import user_weights
 from mallowmix.infer.pair_queries import Queries, query_categories
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
 from mallowmix.infer.rankings_posterior import rankings_probabilities
@@ -11,7 +12,6 @@ from mallowmix.infer.utilities_posterior import utilities_probabilities
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.stacking import pooled
 from mallowmix.typing import Array
 
 _STEPS, _TOL = 300, 1e-4  # of the fold-in: further steps change a prediction by less than .0001
@@ -64,7 +64,7 @@ def mixed_membership_probabilities(
 
 
 def predictor_probabilities(block: Block, predictor: Predictor, queries: Queries) -> Array:
-    """Predict queried pairs with all members, pooled by their weights.
+    """Predict queried pairs with all members, pooled by their weights for each user.
 
     Parameters
     ----------
@@ -78,7 +78,8 @@ def predictor_probabilities(block: Block, predictor: Predictor, queries: Queries
     (n,) array
     """
     parts = [member_probabilities(block, member, queries) for member in predictor.members]
-    return pooled(np.column_stack(parts), predictor.weights, query_categories(block, queries))
+    weights = user_weights(block, predictor)[queries.users(), query_categories(block, queries)]
+    return np.einsum("nj,nj->n", np.column_stack(parts), weights)
 
 
 def population_table(member: Member) -> Array:

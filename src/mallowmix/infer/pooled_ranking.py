@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block
 from mallowmix.infer.gibbs_draws import draw, without_spam
+from mallowmix.infer.member_evidence import user_weights
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.pool_states import draw_counts
 from mallowmix.infer.pooled_prediction import predictor_population, predictor_probabilities
@@ -72,12 +73,18 @@ def pooled_position_draws(
     list of (S, Q) arrays of int
         For each user, the drawn positions of the items; 1 is best.
     """
-    counts = draw_counts(predictor.weights, n_draws)
+    counts = np.array([draw_counts(each, n_draws) for each in user_weights(block, predictor)])
+    # a user's draws must not depend on who else is in the block
+    most = n_draws + 1 if predictor.evidence_weights.any() else 0
+    common = np.maximum(draw_counts(predictor.weights, n_draws), most)
     parts = [
         positions_of(_member_draws(block, member, int(n), seed))
-        for member, n in zip(predictor.members, counts, strict=True)
+        for member, n in zip(predictor.members, common, strict=True)
     ]
-    return [np.concatenate([part[m] for part in parts]) for m in range(block.n_users)]
+    return [
+        np.concatenate([part[m, : counts[m, j]] for j, part in enumerate(parts)])
+        for m in range(block.n_users)
+    ]
 
 
 def _member_draws(block: Block, member: Member, n_draws: int, seed: int) -> Array:

@@ -134,7 +134,7 @@ def _parameters(model: UtilitiesModel) -> tuple[Array, Array, Array, Array]:
 
 
 @nb.njit(cache=True, nogil=True)
-def _conditioned(pair, weight, means, loadings, variances, log_shares, number):
+def condition(pair, weight, means, loadings, variances, log_shares, number):
     """Condition on one user's answers.
 
     Returns items (q,), log π_k + log evidence (K,), and for each component the mean of all
@@ -166,7 +166,8 @@ def _conditioned(pair, weight, means, loadings, variances, log_shares, number):
 
 
 @nb.njit(cache=True, nogil=True)
-def _shares(log_joint):
+def posterior_shares(log_joint):
+    """(K,) the posterior probabilities of the components, from log π_k + log evidence."""
     r = np.exp(log_joint - log_joint.max())
     return r / r.sum()
 
@@ -202,11 +203,11 @@ def _probabilities(
     out, number = np.empty(len(queries)), np.full(Q, -1, np.int64)
     for m in range(len(starts) - 1):
         rows = slice(starts[m], starts[m + 1])
-        items, log_joint, mean, C, CR, T = _conditioned(
+        items, log_joint, mean, C, CR, T = condition(
             pair[rows], weight[rows], means, loadings, variances, log_shares, number
         )
         number[items] = np.arange(len(items))
-        share = _shares(log_joint)
+        share = posterior_shares(log_joint)
         for n in range(query_starts[m], query_starts[m + 1]):
             i, j = queries[n] // Q, queries[n] % Q
             p = 0.0
@@ -225,10 +226,10 @@ def _posterior(starts, pair, weight, means, loadings, variances, log_shares):
     covariances, number = np.empty((M, K, Q, Q)), np.full(Q, -1, np.int64)
     for m in range(M):
         rows = slice(starts[m], starts[m + 1])
-        items, log_joint, mean[m], C, CR, T = _conditioned(
+        items, log_joint, mean[m], C, CR, T = condition(
             pair[rows], weight[rows], means, loadings, variances, log_shares, number
         )
-        shares[m] = _shares(log_joint)
+        shares[m] = posterior_shares(log_joint)
         for k in range(K):
             full = loadings @ T[k] @ loadings.T
             for i in range(Q):

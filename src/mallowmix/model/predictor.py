@@ -80,6 +80,10 @@ class Predictor:
         person has a ranking of their own).
     weights : (3, J) array
         The weights w, each row adding up to 1.
+    evidence_weights : (3,) array
+        γ: how far a user's own comparisons change the odds of the members of their own kind
+        (utilities, rankings) against the mixed-membership member (`infer.member_evidence`); 0 for
+        not at all.
     win_rate_draws : (S + 1, Q) array
         Win rates of the items in the population, and S draws of them over samples of users, from
         which `leaderboard` takes its intervals.
@@ -88,6 +92,7 @@ class Predictor:
     members: tuple[Member, ...]
     weights: Array
     win_rate_draws: Array | None = None
+    evidence_weights: Array = field(default_factory=lambda: np.zeros(N_CATEGORIES))
 
     def __post_init__(self) -> None:
         members = tuple(self.members)
@@ -99,6 +104,11 @@ class Predictor:
                 f"The weights of a predictor of {len(members)} members must have the shape "
                 f"{shape}, be at least 0, and add up to 1 in each row."
             )
+        evidence = np.ascontiguousarray(self.evidence_weights, np.float64)
+        if evidence.shape != (N_CATEGORIES,) or not (evidence >= 0).all():
+            raise DataError("The evidence weights of a predictor must be three numbers from 0 on.")
+        evidence.setflags(write=False)
+        object.__setattr__(self, "evidence_weights", evidence)
         weights.setflags(write=False)
         object.__setattr__(self, "members", members)
         object.__setattr__(self, "weights", weights)
@@ -117,6 +127,7 @@ class Predictor:
             isinstance(other, Predictor)
             and self.members == other.members
             and np.array_equal(self.weights, other.weights)
+            and np.array_equal(self.evidence_weights, other.evidence_weights)
             and np.array_equal(_or_empty(self.win_rate_draws), _or_empty(other.win_rate_draws))
         )
 

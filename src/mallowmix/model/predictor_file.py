@@ -4,7 +4,7 @@ header   predictor: a list with an entry for each member
              {"kind": "utilities"}
              {"kind": "rankings", "error_rate": ε}
              {"kind": "mixed membership", "calibration": {…}}
-tensors  predictor.weights (3, J), predictor.win_rate_draws (S + 1, Q)
+tensors  predictor.weights (3, J), .evidence_weights (3,), .win_rate_draws (S + 1, Q)
          of the n-th member, from 1:
              utilities         predictor_n.means, .loadings, .variances, .shares
              rankings          predictor_n.sigma, .phi, .shares
@@ -26,7 +26,7 @@ from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
 
-_DRAWS = "predictor.win_rate_draws"
+_DRAWS, _EVIDENCE = "predictor.win_rate_draws", "predictor.evidence_weights"
 _TYPES = {"sigma": "<i4"}  # all others are float64
 _NAMES = {
     "utilities": ("means", "loadings", "variances", "shares"),
@@ -60,6 +60,7 @@ def predictor_to_file(
         If a member holds other components.
     """
     entries, tensors = [], {"predictor.weights": _array("weights", predictor.weights)}
+    tensors[_EVIDENCE] = _array("evidence", predictor.evidence_weights)
     if predictor.win_rate_draws is not None:
         tensors[_DRAWS] = _array("draws", predictor.win_rate_draws)
     for n, member in enumerate(predictor.members, 1):
@@ -118,4 +119,5 @@ def predictor_from_file(
             members.append(RankingsModel(**arrays, error_rate=entry["error_rate"], items=items))
         else:
             members.append(CalibratedModel(components, Calibration(**entry["calibration"])))
-    return Predictor(tuple(members), tensors["predictor.weights"], tensors.get(_DRAWS))
+    weights, evidence = tensors["predictor.weights"], tensors[_EVIDENCE]
+    return Predictor(tuple(members), weights, tensors.get(_DRAWS), evidence)

@@ -44,10 +44,13 @@ class Candidate:
         For each fold, the probabilities of its hidden comparisons.
     finish : callable
         Learns the member on all users.
+    members : tuple of members
+        For each fold, the model that predicted.
     """
 
     probabilities: tuple[Array, ...]
     finish: Callable[[], Member]
+    members: tuple[Member, ...]
 
 
 def fold_predictions(fold: Fold, member: Member) -> Array:
@@ -94,7 +97,7 @@ def rankings_candidate(
 
     models = [learnt(fold.blocks, start) for fold, start in zip(folds, starts, strict=True)]
     found = tuple(fold_predictions(fold, model) for fold, model in zip(folds, models, strict=True))
-    return Candidate(found, lambda: learnt(everyone, starts[0]))
+    return Candidate(found, lambda: learnt(everyone, starts[0]), tuple(models))
 
 
 def mixed_membership_candidate(
@@ -145,7 +148,8 @@ def mixed_membership_candidate(
     ):
         tried = [replace(best, **{name: value}) for value in grid]
         best = min(tried, key=loss)
-    return Candidate(found(best), lambda: CalibratedModel(shown.components, best))
+    members = tuple(CalibratedModel(model.components, best) for model in models)
+    return Candidate(found(best), lambda: CalibratedModel(shown.components, best), members)
 
 
 def _queries(fold: Fold) -> Queries:

@@ -22,13 +22,15 @@ from mallowmix.fitting.stacking.candidates import (
     mixed_membership_candidate,
     rankings_candidate,
 )
+from mallowmix.fitting.stacking.evidence_choice import evidence_weights
 from mallowmix.fitting.stacking.held_out_users import Fold, make_folds, teaching_users
-from mallowmix.fitting.stacking.utilities_search import Tried, utilities_candidates
+from mallowmix.fitting.stacking.utilities_search import utilities_candidates
 from mallowmix.learn.population_scores import win_rate_draws
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.model.fit_report import MemberScore, PredictorTrace
 from mallowmix.model.fitted_model import FittedModel
-from mallowmix.model.predictor import N_CATEGORIES, Predictor, member_name
+from mallowmix.model.predictor import N_CATEGORIES, CalibratedModel, Predictor, member_name
+from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.stacking import pooled, stack_weights_by_category
 from mallowmix.typing import Array, Progress
 
@@ -91,11 +93,13 @@ def learn_predictor(
     some = slice(None, None, -(-len(table) // _ENOUGH_ROWS))
     least = _LEAST_GAIN if n_judges >= _MANY_JUDGES else -_SURE_LOSS
     kept = _as_few_as_will_do(table[some], counts[some], category[some], least)
+    kept = _with_one_of_their_own(kept, candidates, table, counts)
     weights = _weights(table[:, kept], counts, category)
+    evidence = evidence_weights(folds, [candidates[j] for j in kept], weights)
     members = tuple(candidates[j].finish() for j in kept)
     trace = _trace(table, counts, category, kept, weights, folds, members)
     draws = win_rate_draws(make_blocks(users), users.n_items, engine, seed)
-    return Predictor(members, weights, draws), trace
+    return Predictor(members, weights, draws, evidence), trace
 
 
 def _candidates(
@@ -109,11 +113,11 @@ def _candidates(
 ) -> list[Candidate]:
     everyone, items = make_blocks(users), users.items
     utilities = utilities_candidates(folds, everyone, items, seed, engine)
-    found = [each.candidate for each in utilities]
+    found = list(utilities)
     if progress:
         progress("predictor", 1, 3)
     if users.n_users * users.n_items**2 <= _MOST_RANKING_WORK:
-        starts = _most_components(utilities).models
+        starts = _most_components(utilities)
         found.append(rankings_candidate(folds, everyone, starts, items, seed, engine))
     if progress:
         progress("predictor", 2, 3)
@@ -123,10 +127,11 @@ def _candidates(
     return found
 
 
-def _most_components(tried: Sequence[Tried]) -> Tried:
+def _most_components(tried: Sequence[Candidate]) -> list[UtilitiesModel]:
     """Of those with at most so many components as personal rankings take, the one with most."""
-    few = [each for each in tried if each.models[0].n_components <= _RANKING_COMPONENTS]
-    return max(few, key=lambda each: each.models[0].n_components)
+    few = [each for each in tried if each.members[0].n_components <= _RANKING_COMPONENTS]
+    chosen = max(few, key=lambda each: each.members[0].n_components)
+    return [member for member in chosen.members if isinstance(member, UtilitiesModel)]
 
 
 def _weights(table: Array, counts: Array, category: Categories) -> Array:
@@ -158,6 +163,22 @@ def _as_few_as_will_do(
             break
         del kept[least]
     return kept
+
+
+def _with_one_of_their_own(
+    kept: list[int], candidates: Sequence[Candidate], table: Array, counts: Array
+) -> list[int]:
+    """Add the best utilities if all members mix components anew for each answer.
+
+    Such members cannot follow one user who likes an item far more than any mixture of components
+    does, however often the user says so.
+    """
+    if not all(isinstance(candidates[j].members[0], CalibratedModel) for j in kept):
+        return kept
+    utilities = [
+        j for j, each in enumerate(candidates) if isinstance(each.members[0], UtilitiesModel)
+    ]
+    return sorted([*kept, min(utilities, key=lambda j: float(-(counts @ np.log(table[:, j]))))])
 
 
 def _losses(table: Array, counts: Array, category: Categories) -> Array:

@@ -8,7 +8,6 @@ lie at, and what does not help costs one try.
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,16 +30,9 @@ _FEW_USERS = 900  # to learn from: more rounds, and the member that is used begi
 _ROUNDS, _FINAL_ROUNDS, _MANY_ROUNDS = 7, 4, 12
 
 
-class Tried(NamedTuple):
-    """A mixture that was tried: the folds' models, and the candidate."""
-
-    models: tuple[UtilitiesModel, ...]
-    candidate: Candidate
-
-
 def utilities_candidates(
     folds: Sequence[Fold], everyone: Sequence[Block], items: Labels, seed: int, engine: Engine
-) -> list[Tried]:
+) -> list[Candidate]:
     """Learn mixtures of Gaussian utilities with more and more factors and components.
 
     Parameters
@@ -58,16 +50,16 @@ def utilities_candidates(
 
     Returns
     -------
-    list of Tried
+    list of Candidate
         All that were tried.
     """
     starts = [initial_utilities(fold.blocks, len(items), engine) for fold in folds]
-    tried: dict[tuple[int, int], Tried] = {}
+    tried: dict[tuple[int, int], Candidate] = {}
     losses: dict[tuple[int, int], Array] = {}
 
     def gains(K: int, r: int, before: tuple[int, int] | None) -> bool:
         each = _try(folds, everyone, starts, K, r, items, seed, engine)
-        tried[K, r], losses[K, r] = each, _losses(folds, each.candidate)
+        tried[K, r], losses[K, r] = each, _losses(folds, each)
         return before is None or bool((losses[K, r] < losses[before] - _LEAST_GAIN).any())
 
     factors, before = _factors(len(items)), None
@@ -104,7 +96,7 @@ def _try(
     items: Labels,
     seed: int,
     engine: Engine,
-) -> Tried:
+) -> Candidate:
     """Learn on each fold; with many users, the member that is used goes on from there."""
     few = sum(block.n_users for block in everyone) < _FEW_USERS
 
@@ -122,4 +114,4 @@ def _try(
             return as_utilities_model(learnt(list(everyone), start), items)
         return as_utilities_model(learn_utilities(everyone, found[0], engine, _FINAL_ROUNDS), items)
 
-    return Tried(models, Candidate(tuple(fold_predictions(*each) for each in parts), finish))
+    return Candidate(tuple(fold_predictions(*each) for each in parts), finish, models)

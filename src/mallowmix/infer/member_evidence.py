@@ -1,0 +1,181 @@
+"""How a user's own comparisons weigh the members of a predictor against each other.
+
+The weights that stacking learns are those of a user at random. Whether *this* user makes a new draw
+for each answer (mixed membership) or has something of their own (utilities, a ranking) shows in
+their comparisons: each is predicted from the user's others, by both kinds of model, and
+
+    x = Σ log p(answer | the others; utilities) − Σ log p(answer | the others; mixed membership)
+
+is the evidence for something of their own. With γ_c from the predictor, the odds of the members of
+that kind against the mixed-membership member are multiplied by exp(γ_c x).
+"""
+
+import numba as nb
+import numpy as np
+
+from mallowmix.engine import Block
+from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.prepared_model import PreparedModel, prepare_components
+from mallowmix.infer.utilities_posterior import condition, posterior_shares
+from mallowmix.model.predictor import CalibratedModel, Predictor
+from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.numerics.laplace import logistic
+from mallowmix.typing import Array
+
+MOST_EVIDENCE = 20.0  # in nats, beyond which more changes nothing
+_LEAST = 1e-4  # of a probability
+_STEPS, _TOL = 300, 1e-4
+
+
+def utilities_left_out(block: Block, model: UtilitiesModel) -> Array:
+    """Sum each user's log-probabilities of comparisons, each predicted from the user's others.
+
+    The posterior without one answer is Laplace's approximation with the answer's own term taken out
+    again; components are weighed by π_k times the evidence of the others.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    model : UtilitiesModel
+        The model.
+
+    Returns
+    -------
+    (M,) array
+    """
+    return _utilities_left_out(
+        block.starts - block.starts[0],
+        block.pair,
+        block.weight,
+        model.means,
+        model.loadings,
+        model.variances,
+        np.log(model.shares),
+    )
+
+
+@nb.njit(cache=True, nogil=True)
+def _utilities_left_out(starts, pair, weight, means, loadings, variances, log_shares):
+    K, Q = means.shape
+    out, number = np.zeros(len(starts) - 1), np.full(Q, -1, np.int64)
+    for m in range(len(starts) - 1):
+        rows = slice(starts[m], starts[m + 1])
+        items, log_joint, mean, C, _, _ = condition(
+            pair[rows], weight[rows], means, loadings, variances, log_shares, number
+        )
+        number[items] = np.arange(len(items))
+        share = posterior_shares(log_joint)
+        for row in range(starts[m], starts[m + 1]):
+            i, j = pair[row] // Q, pair[row] % Q
+            x, y = number[i], number[j]
+            inverse = 0.0
+            for k in range(K):
+                gap = mean[k, i] - mean[k, j]
+                v = max(C[k, x, x] + C[k, y, y] - 2 * C[k, x, y], 1e-12)
+                p = logistic(gap)
+                h = weight[row] * p * (1 - p)
+                rest = max(1 / v - h, 0.01 / v)  # the precision without this answer
+                centre = (gap / v - h * gap - weight[row] * (1 - p)) / rest
+                left = logistic(centre / np.sqrt(1 + np.pi / 8 / rest))
+                inverse += share[k] / max(left, _LEAST)
+            out[m] += weight[row] * np.log(1 / inverse)
+        number[items] = -1
+    return out
+
+
+def mixed_membership_left_out(block: Block, prepared: PreparedModel) -> Array:
+    """Sum each user's log-probabilities of comparisons, each predicted from the user's others.
+
+    With θ ∝ α + n, where n counts answers by component, an answer's own part of n is taken out.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    prepared : PreparedModel
+        The components, with their calibration.
+
+    Returns
+    -------
+    (M,) array
+    """
+    theta, _ = fold_in(block, prepared, max_iter=_STEPS, tol=_TOL)
+    user, beta = block.users_of_rows(), prepared.beta[block.pair]
+    tempered = prepared.likelihood_weight * block.weight
+    total = prepared.alpha.sum() + np.bincount(user, tempered, block.n_users)
+    own = theta[user] * beta
+    own *= (tempered / own.sum(axis=1))[:, None]
+    rest = np.maximum(theta[user] * total[user, None] - own, 0.0)
+    p = (rest * beta).sum(axis=1) / np.maximum(rest.sum(axis=1), 1e-300)
+    return np.bincount(user, block.weight * np.log(np.clip(p, _LEAST, 1)), block.n_users)
+
+
+def own_evidence(block: Block, own: UtilitiesModel, mixed: CalibratedModel) -> Array:
+    """(M,) x, the evidence that a user has utilities of their own, within ± `MOST_EVIDENCE`.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    own : UtilitiesModel
+        The model of people with utilities of their own.
+    mixed : CalibratedModel
+        Components that are mixed for each answer.
+    """
+    prepared = prepare_components(mixed.model, mixed.calibration)
+    x = utilities_left_out(block, own) - mixed_membership_left_out(block, prepared)
+    return np.clip(x, -MOST_EVIDENCE, MOST_EVIDENCE)
+
+
+def weighed_by_evidence(weights: Array, is_mixed: Array, gamma: Array, x: Array) -> Array:
+    """Weigh the members for each user.
+
+    Parameters
+    ----------
+    weights : (3, J) array
+        The weights for a user at random.
+    is_mixed : (J,) array of bool
+        Which members mix components for each answer.
+    gamma : (3,) array
+        γ.
+    x : (M,) array
+        The users' evidence for something of their own.
+
+    Returns
+    -------
+    (M, 3, J) array
+        Each row adds up to 1.
+    """
+    factor = np.exp(x[:, None] * gamma)[..., None]  # (M, 3, 1)
+    raised = weights * np.where(is_mixed, 1.0, factor)
+    return raised / raised.sum(axis=2, keepdims=True)
+
+
+def user_weights(block: Block, predictor: Predictor) -> Array:
+    """(M, 3, J) the weights of the predictor's members for each user.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    predictor : Predictor
+        Members, their weights for a user at random, and γ.
+    """
+    own, mixed = compared_members(predictor)
+    if own is None or mixed is None or not predictor.evidence_weights.any():
+        return np.broadcast_to(predictor.weights, (block.n_users, *predictor.weights.shape))
+    x = own_evidence(block, own, mixed)
+    is_mixed = np.array([isinstance(each, CalibratedModel) for each in predictor.members])
+    return weighed_by_evidence(predictor.weights, is_mixed, predictor.evidence_weights, x)
+
+
+def compared_members(
+    predictor: Predictor,
+) -> tuple[UtilitiesModel | None, CalibratedModel | None]:
+    """The utilities member with the largest weight, and the mixed-membership member, if any."""
+    by_weight = np.argsort(-predictor.weights.sum(axis=0), kind="stable")
+    members = [predictor.members[j] for j in by_weight]
+    own = next((each for each in members if isinstance(each, UtilitiesModel)), None)
+    mixed = next((each for each in members if isinstance(each, CalibratedModel)), None)
+    return own, mixed
