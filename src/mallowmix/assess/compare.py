@@ -21,6 +21,10 @@ from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable, rating_table
 from mallowmix.data.splits import check_given
+from mallowmix.engine import Engine
+from mallowmix.engine.conversion import as_comparisons_in_memory
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.engine.selection import EngineName
 from mallowmix.errors import (
     DataError,
     DataWarning,
@@ -31,8 +35,10 @@ from mallowmix.errors import (
 )
 from mallowmix.infer.rating_prediction import predict_ratings
 from mallowmix.numerics.randomness import Step, child_seed
+from mallowmix.peers.btl import MixedBTL
 from mallowmix.peers.component_mixture import FittedMixture
 from mallowmix.peers.interface import FittedRatings, rmse
+from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer
 from mallowmix.peers.systems import ON_REQUEST, SYSTEMS
 from mallowmix.peers.validation import predicted_rows
 from mallowmix.typing import Progress
@@ -51,6 +57,7 @@ def compare(
     max_per_user: int | None = None,
     n_splits: int = 1,
     seed: int = 0,
+    engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> Compared:
     """Measure systems on the same held-out comparisons.
@@ -60,7 +67,8 @@ def compare(
     Parameters
     ----------
     data : Comparisons, Rankings, or ratings
-        Comparisons, or what they are made from: rankings, or whatever `rating_table` reads.
+        Comparisons, or what they are made from: rankings, or whatever `rating_table` reads; in
+        memory.
     n_components : int
         K, for the systems that have components.
     systems : sequence of str, optional
@@ -80,6 +88,9 @@ def compare(
         So many random splits; the users of all of them make up one interval.
     seed : int
         Of the splits and the fits.
+    engine : str or Engine, optional
+        Where M4 ("m4", "m4-one") and mixed-membership BTL are fitted, as in `fit`; the other
+        systems run on threads of this machine.
     progress : callable, optional
         Called as ``progress(system, done, total)``.
 
@@ -102,6 +113,8 @@ def compare(
     check_at_least("n_users", 3 if n_users is None else n_users, 3)
     check_at_least("max_per_user", 1 if max_per_user is None else max_per_user, 1)
     check_given(given)
+    if isinstance(data, StoredComparisons):
+        as_comparisons_in_memory(data, "A comparison of systems")
     data = draw_users(
         data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_users, seed
     )
@@ -116,9 +129,8 @@ def compare(
         for n in range(n_splits)
     ]
     _warn_of_time(tasks[0].train)
-    runs = _all_runs(
-        names, tasks, rankings if split == "people" else None, n_components, seed, progress
-    )
+    known = rankings if split == "people" else None
+    runs = _all_runs(names, tasks, known, n_components, seed, engine, progress)
     found = score_systems(names, runs, tasks, split, n_components)
     made, kept = sum(task.made for task in tasks), sum(task.kept for task in tasks)
     return replace(
@@ -169,6 +181,7 @@ def _all_runs(
     rankings: Rankings | None,
     K: int,
     seed: int,
+    engine: EngineName | Engine | None,
     progress: Progress | None,
 ) -> dict[str, list[SystemRun] | str]:
     """Every system on every task; the reason in words for one that failed."""
@@ -178,7 +191,7 @@ def _all_runs(
             progress(name, n, len(names))
         try:
             runs[name] = [
-                _run(name, task, rankings, K, child_seed(seed, Step.COMPARE_FIT, t))
+                _run(name, task, rankings, K, child_seed(seed, Step.COMPARE_FIT, t), engine)
                 for t, task in enumerate(tasks)
             ]
         except Exception as error:  # whatever one system does, the others are still measured
@@ -188,8 +201,17 @@ def _all_runs(
     return runs
 
 
-def _run(name: str, task: Task, rankings: Rankings | None, K: int, seed: int) -> SystemRun:
+def _run(
+    name: str,
+    task: Task,
+    rankings: Rankings | None,
+    K: int,
+    seed: int,
+    engine: EngineName | Engine | None,
+) -> SystemRun:
     peer = SYSTEMS[name]()
+    if isinstance(peer, MixedMallowsPeer | MixedBTL):
+        peer = replace(peer, engine=engine)
     data = _to_learn_from(peer.needs, task, rankings)
     with Meter() as meter, warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from mallowmix.assess.user_attributes import read_attributes
+from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
+from mallowmix.engine.selection import EngineName
 from mallowmix.errors import (
     DataError,
     DataWarning,
@@ -95,6 +97,7 @@ def compare_groups(
     n_permutations: int = 1999,
     seed: int = 0,
     n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> Groups:
     """Compare groups of users by the weights of their components.
 
@@ -118,8 +121,8 @@ def compare_groups(
         How many times the groups are assigned anew to the users, at random.
     seed : int
         Of the permutations.
-    n_jobs : int, optional
-        Threads.
+    n_jobs, engine
+        As in `fit`.
 
     Returns
     -------
@@ -149,7 +152,7 @@ def compare_groups(
     values = read_attributes(attributes, comparisons.users, user=user)
     chosen = _chosen(values, by)
     counted = (comparisons.per_user() > 0) & (comparisons.user_weight > 0)
-    theta = weights(model, comparisons, n_jobs=n_jobs)
+    theta = weights(model, comparisons, n_jobs=n_jobs, engine=engine)
     shares, tests = [], []
     for name in chosen:
         known = np.array([value is not None for value in values[name]]) & counted

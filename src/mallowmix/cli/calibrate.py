@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mallowmix.cli.engine_options import EngineChoice, EngineOption
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
@@ -38,6 +39,7 @@ def calibrate_command(
     ] = False,
     seed: Seed = 0,
     n_jobs: Jobs = None,
+    engine: EngineOption = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -54,8 +56,9 @@ def calibrate_command(
     try_outputs(target, inputs=[votes])
     from mallowmix.model.model_file import load
 
-    comparisons = read(votes)
-    found = calibrated(load(model), comparisons, seed, n_jobs, quiet, split=split, spam=spam)
+    before, where = load(model), EngineChoice(engine, in_memory=True)
+    with where.opened(votes, read, n_jobs) as (comparisons, run):
+        found = calibrated(before, comparisons, seed, run, quiet, split=split, spam=spam)
     write_all({target: model_writer(found)})
     if json:
         echo_json(calibration_values(found) | {"output": str(target)})
@@ -68,7 +71,7 @@ def calibrated(
     model: Any,
     comparisons: Any,
     seed: int,
-    n_jobs: int | None,
+    engine: Any,
     quiet: bool,
     split: Any = "auto",
     spam: bool = False,
@@ -83,7 +86,7 @@ def calibrated(
             split=split,
             spam=spam,
             seed=seed,
-            n_jobs=n_jobs,
+            engine=engine,
             progress=report,
         )
 

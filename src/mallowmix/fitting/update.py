@@ -12,6 +12,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, text_of
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning
 from mallowmix.fitting.stacking.learn_predictor import learn_predictor
@@ -72,7 +73,8 @@ def update(
     """
     comparisons = as_comparisons(comparisons)
     fitted, seed = as_fitted(model), int(as_key(seed))
-    warn_about(comparisons, stacklevel=3)
+    stored = isinstance(comparisons, StoredComparisons)
+    warn_about(comparisons.summary() if stored else comparisons, stacklevel=3)
     grown, new = with_new_items(fitted.m4, comparisons.items)
     data = comparisons.with_items(grown.items)
 

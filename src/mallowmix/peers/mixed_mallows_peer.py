@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import Engine
+from mallowmix.engine.selection import EngineName
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.calibrate import calibrate
 from mallowmix.fitting.fit import fit
@@ -32,6 +34,8 @@ class MixedMallowsPeer:
         The method of `fit`.
     components : {"mallows", "bradley-terry"}
         The family of the components.
+    engine : str or Engine, optional
+        Where passes over users run, as in `fit`.
     """
 
     n_fits: int = 1
@@ -40,17 +44,24 @@ class MixedMallowsPeer:
     components: ComponentsKind = "mallows"
     name: str = "M4"
     needs: Literal["comparisons", "ratings"] = "comparisons"
+    engine: EngineName | Engine | None = None
 
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
         model = fit_quietly(
-            data, n_components, self.method, seed, components=self.components, n_fits=self.n_fits
+            data,
+            n_components,
+            self.method,
+            seed,
+            components=self.components,
+            n_fits=self.n_fits,
+            engine=self.engine,
         )
         if not self.calibrated:
             return of_model(model)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)
-            model = calibrate(model, data, seed=seed)
+            model = calibrate(model, data, seed=seed, engine=self.engine)
         names = ("likelihood_weight", "prior_scale", "vertex_share")
         return of_model(model, tuple((name, getattr(model.calibration, name)) for name in names))
 
@@ -63,6 +74,7 @@ def fit_quietly(
     *,
     components: ComponentsKind = "mallows",
     n_fits: int = 1,
+    engine: EngineName | Engine | None = None,
 ) -> FittedModel:
     """`fit` without warnings: in a comparison of systems the scores matter."""
     with warnings.catch_warnings():
@@ -75,4 +87,5 @@ def fit_quietly(
             n_fits=n_fits,
             predictor=False,
             seed=seed,
+            engine=engine,
         )

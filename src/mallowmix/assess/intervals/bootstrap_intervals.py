@@ -114,7 +114,7 @@ def intervals(
         if is_large(data):
             draws = _of_sums(model, data, n_replicates, seed, run, progress)
         else:
-            draws = _of_all_users(model, _in_memory(data), n_replicates, seed, run.n_jobs, progress)
+            draws = _of_all_users(model, _in_memory(data), n_replicates, seed, run, progress)
     refined = _is_refined(fitted.report)
     return Intervals(level, model.items, model.sigma, model.phi, model.share, draws, refined)
 
@@ -162,19 +162,19 @@ def _of_all_users(
     data: Comparisons,
     n_replicates: int,
     seed: int,
-    n_jobs: int,
+    run: Engine,
     progress: Progress | None,
 ) -> Replicates:
     """The Bayesian bootstrap: η* = η̂ + I⁻¹ Σ_m w_m (u_m − 1) s_m, less the bias of logit φ."""
-    engine, advance = ThreadEngine(n_jobs), counter(progress, n_replicates)
-    start = replicate_start(model, data, engine, seed=seed)
-    smooth = maximise_likelihood(model, start.blocks, engine, seed=seed)
-    simulated = simulate_phi(model, smooth, data, seed=seed, n_jobs=n_jobs, progress=progress)
+    advance = counter(progress, n_replicates)
+    start = replicate_start(model, data, run, seed=seed)
+    smooth = maximise_likelihood(model, start.blocks, run, seed=seed)
+    simulated = simulate_phi(model, smooth, data, seed=seed, n_jobs=run.n_jobs, progress=progress)
     u = replicate_weights(n_replicates, data.n_users, seed=seed)
     sigma = many(
         lambda r: replicate_rankings(start, smooth, u[r], seed=seed, draw=r),
         range(n_replicates),
-        n_jobs,
+        run.n_jobs,
         advance,
     )
     steps = one_step(smooth, (u - 1) * start.people @ smooth.scores)
