@@ -1,12 +1,11 @@
 """`mallowmix calibrate`: make a model's predicted probabilities about a person reliable."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mallowmix.cli.engine_options import EngineChoice, EngineOption
-from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
+from mallowmix.cli.option_values import Jobs, Json, Model, NewModel, Quiet, Seed
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
@@ -17,15 +16,7 @@ from mallowmix.cli.shell import echo, echo_json, keep_quiet
 def calibrate_command(
     model: Model,
     votes: Votes,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="The new model file; MODEL itself is replaced unless given.",
-            show_default=False,
-        ),
-    ] = None,
+    output: NewModel = None,
     split: Annotated[
         str,
         typer.Option(

@@ -1,13 +1,11 @@
 """`mallowmix update`: continue from a model file with other comparisons."""
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mallowmix.cli.engine_options import Cache, EngineChoice, EngineOption, Memory, Scheduler
 from mallowmix.cli.model_text import components_table, counted, model_values, safe, sizes
-from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, Top
+from mallowmix.cli.option_values import Jobs, Json, Model, NewModel, Quiet, Seed, Top
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
@@ -20,15 +18,7 @@ _NAMED = 5  # new items named before "and … more"
 def update_command(
     model: Model,
     votes: Votes,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="The new model file; MODEL itself is replaced unless given.",
-            show_default=False,
-        ),
-    ] = None,
+    output: NewModel = None,
     seed: Seed = 0,
     n_jobs: Jobs = None,
     engine: EngineOption = None,
