@@ -236,7 +236,7 @@ def _sums(group: NDArray[np.intp], moments: Array, n_groups: int) -> Array:
 
 
 def _shares(
-    name: str, names: list[str], group: Any, moments: Array, K: int, level: float
+    name: str, names: list[str], group: NDArray[np.intp], moments: Array, K: int, level: float
 ) -> list[GroupShare]:
     n, mean, variance = _means(_sums(group, moments, len(names)))
     reach = student.ppf(0.5 + level / 2, np.maximum(n - 1, 1))[:, None] * np.sqrt(variance)
@@ -252,7 +252,12 @@ def _shares(
 
 
 def _test(
-    name: str, n_groups: int, group: Any, moments: Array, n_permutations: int, seed: int
+    name: str,
+    n_groups: int,
+    group: NDArray[np.intp],
+    moments: Array,
+    n_permutations: int,
+    seed: int,
 ) -> GroupTest:
     """Test one attribute; groups of one user cannot be studentised, and are left out."""
     sizes = np.bincount(group, minlength=n_groups)

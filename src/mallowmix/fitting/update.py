@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -136,7 +135,7 @@ def with_new_items(model: M4, items: Labels) -> tuple[M4, list[str]]:
     return grown, [str(label) for label in new]
 
 
-def _of_one_type(labels: list[Any]) -> list[Any]:
+def _of_one_type(labels: list[object]) -> list[object]:
     """Labels of one type unchanged, of several types as text: 7 may be "7" in another table."""
     one = len({type(label) for label in labels}) == 1
     return labels if one else [str(label) for label in labels]

@@ -168,7 +168,7 @@ def _weights(
     return theta
 
 
-def _any_pair(user: NDArray[Any], level: NDArray[Any]) -> bool:
+def _any_pair(user: NDArray[np.integer], level: NDArray[np.integer]) -> bool:
     """Whether any user rated two items differently; rows are sorted by user."""
     return bool(np.any((np.diff(user) == 0) & (np.diff(level) != 0)))
 

@@ -1,7 +1,5 @@
 """Intervals for positions, dispersions, shares and win rates, by a bootstrap over users."""
 
-from typing import Any
-
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -26,6 +24,7 @@ from mallowmix.assess.simulated_error import Simulated, simulate_phi
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option, OptionError, check_at_least, check_level
 from mallowmix.learn.spectral.user_sample import sampled_share
@@ -148,7 +147,7 @@ def _is_refined(report: FitReport) -> bool:
     return full or report.method == "update"
 
 
-def _in_memory(data: Any) -> Comparisons:
+def _in_memory(data: Comparisons | StoredComparisons) -> Comparisons:
     """The comparisons in memory, wherever they are stored: the users are few."""
     if isinstance(data, Comparisons):
         return data
@@ -192,7 +191,7 @@ def _moved(eta: Array, steps: Array, simulated: Simulated, seed: int) -> Array:
 
 def _of_sums(
     model: AnyModel,
-    data: Any,
+    data: Comparisons | StoredComparisons,
     n_replicates: int,
     seed: int,
     run: Engine,
