@@ -27,6 +27,7 @@ from mallowmix.numerics.randomness import Step, as_key, generator
 from mallowmix.typing import Array
 
 _STEP = Step.PERMUTATIONS
+Grouping = NDArray[np.intp]  # the number of each user's group
 MOST_GROUPS = 20  # an attribute with more values is no grouping
 
 
@@ -231,12 +232,12 @@ def _means(sums: Array) -> tuple[Array, Array, Array]:
     return n, mean, np.maximum(spread, 0) / u**2 * (n / np.maximum(n - 1, 1))[:, None]
 
 
-def _sums(group: NDArray[np.intp], moments: Array, n_groups: int) -> Array:
+def _sums(group: Grouping, moments: Array, n_groups: int) -> Array:
     return np.array([np.bincount(group, column, n_groups) for column in moments.T], np.float64).T
 
 
 def _shares(
-    name: str, names: list[str], group: NDArray[np.intp], moments: Array, K: int, level: float
+    name: str, names: list[str], group: Grouping, moments: Array, K: int, level: float
 ) -> list[GroupShare]:
     n, mean, variance = _means(_sums(group, moments, len(names)))
     reach = student.ppf(0.5 + level / 2, np.maximum(n - 1, 1))[:, None] * np.sqrt(variance)
@@ -252,12 +253,7 @@ def _shares(
 
 
 def _test(
-    name: str,
-    n_groups: int,
-    group: NDArray[np.intp],
-    moments: Array,
-    n_permutations: int,
-    seed: int,
+    name: str, n_groups: int, group: Grouping, moments: Array, n_permutations: int, seed: int
 ) -> GroupTest:
     """Test one attribute; groups of one user cannot be studentised, and are left out."""
     sizes = np.bincount(group, minlength=n_groups)
@@ -269,9 +265,8 @@ def _test(
     seen = _statistic(_sums(regrouped, rows, regrouped.max() + 1))
     as_large = 1
     for _ in range(n_permutations):
-        as_large += _statistic(
-            _sums(random.permutation(regrouped), rows, regrouped.max() + 1)
-        ) >= seen * (1 - 1e-12)
+        other = _statistic(_sums(random.permutation(regrouped), rows, regrouped.max() + 1))
+        as_large += other >= seen * (1 - 1e-12)
     return GroupTest(name, n_groups, len(group), seen, as_large / (n_permutations + 1), None)
 
 
@@ -295,11 +290,8 @@ def _with_holm(tests: list[GroupTest]) -> list[GroupTest]:
 def _test_words(test: GroupTest) -> str:
     if test.p_holm is None:
         return f"{test.attribute}: there are no two groups of two people or more to compare."
-    differ = (
-        "its groups differ"
-        if test.p_holm <= 0.05
-        else "no difference between its groups can be seen"
-    )
+    seen = test.p_holm <= 0.05
+    differ = "its groups differ" if seen else "no difference between its groups can be seen"
     return (
         f"{test.attribute}: {differ} (p = {test.p_holm:.2g} after correction, "
         f"{test.n_groups} groups, {test.n_people} people)."
