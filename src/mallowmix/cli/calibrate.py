@@ -72,13 +72,7 @@ def calibrated(
 
     with progress(hidden=quiet) as report:
         return calibrate(
-            model,
-            comparisons,
-            split=split,
-            spam=spam,
-            seed=seed,
-            engine=engine,
-            progress=report,
+            model, comparisons, split=split, spam=spam, seed=seed, engine=engine, progress=report
         )
 
 
