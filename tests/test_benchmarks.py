@@ -519,5 +519,5 @@ def test_either_held_out_asks_all_but_what_is_told():
         split_block_rows(block, 0.5, "items", as_key(0))[0].sum() for block in make_blocks(votes)
     )
     assert 0 < told == votes.n_comparisons - found.n_comparisons
-    strict = mm.completion(model, votes, mm.CompletionOptions(split="items"))
+    strict = mm.heldout(model, votes, mm.CompletionOptions(split="items"))
     assert found.n_comparisons > strict.n_comparisons > 0

@@ -5,11 +5,13 @@ people, on any scale.
 import math
 import warnings
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.frames import as_frame, frame_kind
 from mallowmix.data.ratings import rating_table
 from mallowmix.errors import DataError, DataWarning, OptionError
 from mallowmix.infer.predict import predict
@@ -209,6 +211,23 @@ def test_people_and_things_that_are_not_known():
     np.testing.assert_allclose(found.distribution[1], [0.5, 0.5])
     np.testing.assert_allclose(found.distribution[2], [0.5, 0.5])
     np.testing.assert_allclose(found.distribution[3], [(1 + 3) / 7, 3 / 7])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_the_table_has_labels_and_is_of_the_callers_kind(kind):
+    """Against the rows themselves; numbers stay numbers, and the order is that of the targets."""
+    model = planted(4, 2, seed=1)
+    rows = {"user": [7, 7, 9], "item": ["i000", "i001", "i002"], "rating": [1, 5, 2]}
+    wanted = {"user": [9, 7, 7], "item": ["i003", "i003", "i002"]}
+    found = predict_ratings(model, as_frame(rows, kind), as_frame(wanted, kind))
+    frame = found.to_frame()
+    assert frame_kind(frame) == kind
+    columns = nw.from_native(frame).to_dict(as_series=False)
+    assert (columns["user"], columns["item"]) == (wanted["user"], wanted["item"])
+    assert columns["mean"] == found.mean.tolist() == np.asarray(found).tolist()
+    assert list(columns)[-3:] == ["probability_1", "probability_2", "probability_5"]
+    assert columns["probability_5"] == found.distribution[:, 2].tolist()
+    assert "9" in found._repr_html_() and repr(found) == "Predictions of 3 ratings from 1 to 5"
 
 
 def test_nobody_rated_two_things_differently():

@@ -19,7 +19,6 @@ from .fitting.choose_k import choose_k as choose_k
 from .fitting.fit import fit as fit
 from .fitting.update import update as update
 from .infer.gibbs_draws import weight_intervals as weight_intervals
-from .infer.heldout.completion import completion as completion
 from .infer.heldout.heldout_likelihood import heldout as heldout
 from .infer.heldout.heldout_options import CompletionOptions as CompletionOptions
 from .infer.heldout.heldout_options import ImportanceOptions as ImportanceOptions

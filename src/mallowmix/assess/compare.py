@@ -20,6 +20,10 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable, rating_table
 from mallowmix.data.splits import check_given
+from mallowmix.engine import Engine
+from mallowmix.engine.conversion import as_comparisons_in_memory
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.engine.selection import EngineName
 from mallowmix.errors import (
     DataWarning,
     Option,
@@ -28,6 +32,8 @@ from mallowmix.errors import (
     check_choice,
 )
 from mallowmix.numerics.randomness import Step, child_seed
+from mallowmix.peers.btl import MixedBTL
+from mallowmix.peers.mixed_mallows_peer import DefaultFit, MixedMallowsPeer
 from mallowmix.peers.systems import ON_REQUEST, SYSTEMS
 from mallowmix.peers.validation import HoldOut
 from mallowmix.typing import Progress
@@ -48,6 +54,7 @@ def compare(
     max_per_user: int | None = None,
     n_splits: int = 3,
     seed: int = 0,
+    engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> Compared:
     """Measure systems on the same held-out comparisons.
@@ -59,7 +66,8 @@ def compare(
     Parameters
     ----------
     data : Comparisons, Rankings, or ratings
-        Comparisons, or what they are made from: rankings, or whatever `rating_table` reads.
+        Comparisons, or what they are made from: rankings, or whatever `rating_table` reads; in
+        memory.
     n_components : int or sequence of int
         K, for the systems that have components; of several numbers each system chooses one.
     systems : sequence of str, optional
@@ -80,6 +88,9 @@ def compare(
         intervals.
     seed : int
         Of the splits and the fits.
+    engine : str or Engine, optional
+        Where `fit` ("mallowmix"), M4 ("m4", "m4-one") and mixed-membership BTL are fitted, as in
+        `fit`; the other systems run on threads of this machine.
     progress : callable, optional
         Called as ``progress(system, done, total)``.
 
@@ -102,6 +113,8 @@ def compare(
     check_at_least("n_users", 3 if n_users is None else n_users, 3)
     check_at_least("max_per_user", 1 if max_per_user is None else max_per_user, 1)
     check_given(given)
+    if isinstance(data, StoredComparisons):
+        as_comparisons_in_memory(data, "A comparison of systems")
     data = draw_users(
         data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_users, seed
     )
@@ -117,7 +130,7 @@ def compare(
     ]
     _warn_of_time(tasks[0].train)
     hold_out = HoldOut("comparisons" if split == "comparisons" else "auto", given)
-    measured = [named_system(name) for name in names]
+    measured = [named_system(name, engine) for name in names]
     runs = run_systems(
         measured,
         tasks,
@@ -146,9 +159,11 @@ def checked_components(n_components: int | Sequence[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(value) for value in values))
 
 
-def named_system(name: str) -> System:
-    """A system by its name in `SYSTEMS`."""
+def named_system(name: str, engine: EngineName | Engine | None = None) -> System:
+    """A system by its name in `SYSTEMS`; those that take an engine run on it."""
     peer = SYSTEMS[name]()
+    if engine is not None and isinstance(peer, MixedMallowsPeer | MixedBTL | DefaultFit):
+        peer = replace(peer, engine=engine)
     return System(name, peer.name, peer)
 
 

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from mallowmix.assess.user_attributes import read_attributes
+from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
+from mallowmix.engine.selection import EngineName
 from mallowmix.errors import (
     DataError,
     DataWarning,
@@ -25,6 +27,7 @@ from mallowmix.numerics.randomness import Step, as_key, generator
 from mallowmix.typing import Array
 
 _STEP = Step.PERMUTATIONS
+Grouping = NDArray[np.intp]  # the number of each user's group
 MOST_GROUPS = 20  # an attribute with more values is no grouping
 
 
@@ -95,6 +98,7 @@ def compare_groups(
     n_permutations: int = 1999,
     seed: int = 0,
     n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> Groups:
     """Compare groups of users by the weights of their components.
 
@@ -118,8 +122,8 @@ def compare_groups(
         How many times the groups are assigned anew to the users, at random.
     seed : int
         Of the permutations.
-    n_jobs : int, optional
-        Threads.
+    n_jobs, engine
+        As in `fit`.
 
     Returns
     -------
@@ -149,7 +153,7 @@ def compare_groups(
     values = read_attributes(attributes, comparisons.users, user=user)
     chosen = _chosen(values, by)
     counted = (comparisons.per_user() > 0) & (comparisons.user_weight > 0)
-    theta = weights(model, comparisons, n_jobs=n_jobs)
+    theta = weights(model, comparisons, n_jobs=n_jobs, engine=engine)
     shares, tests = [], []
     for name in chosen:
         known = np.array([value is not None for value in values[name]]) & counted
@@ -228,12 +232,12 @@ def _means(sums: Array) -> tuple[Array, Array, Array]:
     return n, mean, np.maximum(spread, 0) / u**2 * (n / np.maximum(n - 1, 1))[:, None]
 
 
-def _sums(group: NDArray[np.intp], moments: Array, n_groups: int) -> Array:
+def _sums(group: Grouping, moments: Array, n_groups: int) -> Array:
     return np.array([np.bincount(group, column, n_groups) for column in moments.T], np.float64).T
 
 
 def _shares(
-    name: str, names: list[str], group: Any, moments: Array, K: int, level: float
+    name: str, names: list[str], group: Grouping, moments: Array, K: int, level: float
 ) -> list[GroupShare]:
     n, mean, variance = _means(_sums(group, moments, len(names)))
     reach = student.ppf(0.5 + level / 2, np.maximum(n - 1, 1))[:, None] * np.sqrt(variance)
@@ -249,7 +253,7 @@ def _shares(
 
 
 def _test(
-    name: str, n_groups: int, group: Any, moments: Array, n_permutations: int, seed: int
+    name: str, n_groups: int, group: Grouping, moments: Array, n_permutations: int, seed: int
 ) -> GroupTest:
     """Test one attribute; groups of one user cannot be studentised, and are left out."""
     sizes = np.bincount(group, minlength=n_groups)
@@ -261,9 +265,8 @@ def _test(
     seen = _statistic(_sums(regrouped, rows, regrouped.max() + 1))
     as_large = 1
     for _ in range(n_permutations):
-        as_large += _statistic(
-            _sums(random.permutation(regrouped), rows, regrouped.max() + 1)
-        ) >= seen * (1 - 1e-12)
+        other = _statistic(_sums(random.permutation(regrouped), rows, regrouped.max() + 1))
+        as_large += other >= seen * (1 - 1e-12)
     return GroupTest(name, n_groups, len(group), seen, as_large / (n_permutations + 1), None)
 
 
@@ -287,11 +290,8 @@ def _with_holm(tests: list[GroupTest]) -> list[GroupTest]:
 def _test_words(test: GroupTest) -> str:
     if test.p_holm is None:
         return f"{test.attribute}: there are no two groups of two people or more to compare."
-    differ = (
-        "its groups differ"
-        if test.p_holm <= 0.05
-        else "no difference between its groups can be seen"
-    )
+    seen = test.p_holm <= 0.05
+    differ = "its groups differ" if seen else "no difference between its groups can be seen"
     return (
         f"{test.attribute}: {differ} (p = {test.p_holm:.2g} after correction, "
         f"{test.n_groups} groups, {test.n_people} people)."

@@ -153,8 +153,8 @@ def _among(sigma: NDArray[np.int32], items: list[str], common: list[str]) -> NDA
 def _couple(
     old: AnyModel,
     new: AnyModel,
-    first: NDArray[Any],
-    second: NDArray[Any],
+    first: NDArray[np.integer],
+    second: NDArray[np.integer],
     common: list[str],
     a: int,
     b: int,

@@ -9,6 +9,8 @@ import numpy as np
 from mallowmix.assess.diagnose.reliability import Reliability, reliability
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users, split_users
+from mallowmix.engine import Engine
+from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.fit import fit
 from mallowmix.fitting.k_rules import ratio
@@ -78,6 +80,7 @@ def against_one(
     refit: bool = True,
     seed: int = 0,
     n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> AgainstOne | None:
     """Predict half of each user's comparisons from the other half, with K components and with one.
 
@@ -90,9 +93,8 @@ def against_one(
         Learn the model anew from two thirds of the users and test on the others, so that nothing
         held out has been seen. With fewer than 30 users, or Bradley–Terry components, the model is
         tested as it is.
-    seed : int
-    n_jobs : int, optional
-        Threads.
+    seed, n_jobs, engine
+        As in `fit`.
 
     Returns
     -------
@@ -106,24 +108,19 @@ def against_one(
         split_users(people.n_users, 3, seed=seed) == 0 if new else np.ones(people.n_users, bool)
     )
     known, others = people.take_users(~tested if new else tested), people.take_users(tested)
-    several = _learn(known, model.n_components, seed, n_jobs) if new else fitted
-    one = _learn(known, 1, seed, n_jobs)
-    first = predict_held_out(
-        dataclasses.replace(several, calibration=fitted.calibration),
-        others,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
-    if not len(first.weight):
-        return None
-    return _judged(first, predict_held_out(one, others, seed=seed, n_jobs=n_jobs), others, new)
+    with using(engine, n_jobs) as run:
+        several = _learn(known, model.n_components, seed, run) if new else fitted
+        one = _learn(known, 1, seed, run)
+        several = dataclasses.replace(several, calibration=fitted.calibration)
+        first, other = (predict_held_out(m, others, seed=seed, engine=run) for m in (several, one))
+    return _judged(first, other, others, new) if len(first.weight) else None
 
 
-def _learn(people: Comparisons, k: int, seed: int, n_jobs: int | None) -> FittedModel:
+def _learn(people: Comparisons, k: int, seed: int, engine: Engine) -> FittedModel:
     """Fit without warnings: they would be about a part of the users."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        return fit(people, k, predictor=False, seed=seed, n_jobs=n_jobs)
+        return fit(people, k, predictor=False, seed=seed, engine=engine)
 
 
 def _judged(several: HeldOutRows, one: HeldOutRows, people: Comparisons, new: bool) -> AgainstOne:

@@ -5,7 +5,6 @@ from them.
 """
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +13,8 @@ from scipy.special import expit
 
 from mallowmix.assess.intervals.user_scores import Smooth, maximise_likelihood, one_step
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import ThreadEngine, make_blocks
+from mallowmix.engine import Engine, ThreadEngine, make_blocks
+from mallowmix.engine.selection import EngineName
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.update import update
 from mallowmix.model.fitted_model import AnyModel, FittedModel
@@ -22,7 +22,7 @@ from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import match_components
 from mallowmix.model.sampling import draw_weights
 from mallowmix.numerics.randomness import Step, generator
-from mallowmix.typing import Array
+from mallowmix.typing import Array, Progress
 
 _STEP = Step.SIMULATED_ERROR
 _PRIOR_ERRORS = 8  # of the nominal size, added to those of simulations
@@ -55,7 +55,8 @@ def expected_error(
     *,
     seed: int = 0,
     n_jobs: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    engine: EngineName | Engine | None = None,
+    progress: Progress | None = None,
 ) -> ExpectedError:
     """Draw all choices anew from the model, learn from them with `update`, and compare.
 
@@ -69,10 +70,8 @@ def expected_error(
         Those that the model was learnt from.
     n_simulations : int
     seed : int
-    n_jobs : int, optional
-        Threads.
-    progress : callable, optional
-        Called as ``progress(step, done, total)``.
+    n_jobs, engine, progress
+        As in `fit`.
 
     Returns
     -------
@@ -80,7 +79,8 @@ def expected_error(
     """
     distances, phis, shares = [], [], []
     for n in range(n_simulations):
-        found = _learn_on(model, draw_again(model, comparisons, seed=seed, draw=n), seed, n_jobs)
+        data = draw_again(model, comparisons, seed=seed, draw=n)
+        found = _learn_on(model, data, seed, n_jobs, engine)
         matching = match_components(found.sigma, model.sigma)
         distances.append(matching.kendall)
         phis.append(np.abs(found.phi[matching.found] - model.phi).mean())
@@ -118,7 +118,7 @@ def simulate_phi(
     part: float = 1.0,
     seed: int = 0,
     n_jobs: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Simulated:
     """Simulate the bias and the spread of logit φ when rankings are learnt from the same data.
 
@@ -194,10 +194,16 @@ def _simulate(
     return at_maximum.eta.reshape(2, K)[:, order] - eta.reshape(2, K), standard_error
 
 
-def _learn_on(model: AnyModel, data: Comparisons, seed: int, n_jobs: int | None) -> FittedModel:
+def _learn_on(
+    model: AnyModel,
+    data: Comparisons,
+    seed: int,
+    n_jobs: int | None,
+    engine: EngineName | Engine | None = None,
+) -> FittedModel:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)
-        return update(model, data, seed=seed, n_jobs=n_jobs)
+        return update(model, data, seed=seed, n_jobs=n_jobs, engine=engine)
 
 
 def draw_again(

@@ -1,11 +1,11 @@
 """`mallowmix calibrate`: make a model's predicted probabilities about a person reliable."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
+from mallowmix.cli.engine_options import EngineChoice, EngineOption
+from mallowmix.cli.option_values import Jobs, Json, Model, NewModel, Quiet, Seed
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
@@ -16,15 +16,7 @@ from mallowmix.cli.shell import echo, echo_json, keep_quiet
 def calibrate_command(
     model: Model,
     votes: Votes,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="The new model file; MODEL itself is replaced unless given.",
-            show_default=False,
-        ),
-    ] = None,
+    output: NewModel = None,
     split: Annotated[
         str,
         typer.Option(
@@ -38,6 +30,7 @@ def calibrate_command(
     ] = False,
     seed: Seed = 0,
     n_jobs: Jobs = None,
+    engine: EngineOption = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -54,8 +47,9 @@ def calibrate_command(
     try_outputs(target, inputs=[votes])
     from mallowmix.model.model_file import load
 
-    comparisons = read(votes)
-    found = calibrated(load(model), comparisons, seed, n_jobs, quiet, split=split, spam=spam)
+    before, where = load(model), EngineChoice(engine, in_memory=True)
+    with where.opened(votes, read, n_jobs) as (comparisons, run):
+        found = calibrated(before, comparisons, seed, run, quiet, split=split, spam=spam)
     write_all({target: model_writer(found)})
     if json:
         echo_json(calibration_values(found) | {"output": str(target)})
@@ -68,7 +62,7 @@ def calibrated(
     model: Any,
     comparisons: Any,
     seed: int,
-    n_jobs: int | None,
+    engine: Any,
     quiet: bool,
     split: Any = "auto",
     spam: bool = False,
@@ -78,13 +72,7 @@ def calibrated(
 
     with progress(hidden=quiet) as report:
         return calibrate(
-            model,
-            comparisons,
-            split=split,
-            spam=spam,
-            seed=seed,
-            n_jobs=n_jobs,
-            progress=report,
+            model, comparisons, split=split, spam=spam, seed=seed, engine=engine, progress=report
         )
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mallowmix.cli.engine_options import EngineChoice, EngineOption
 from mallowmix.cli.model_text import as_percent, new_table, sizes
 from mallowmix.cli.option_values import Counts, Jobs, Json, Quiet, Seed, at_least, counts
 from mallowmix.cli.outputs import table_writer, try_outputs, write_all
@@ -57,6 +58,7 @@ def choose_k_command(
     ] = "short",
     seed: Seed = 0,
     n_jobs: Jobs = None,
+    engine: EngineOption = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -70,17 +72,20 @@ def choose_k_command(
     outputs = _output_paths(output)
     try_outputs(*outputs.values(), inputs=[votes])
 
-    comparisons = read(votes)
-    from mallowmix.fitting.choose_k import choose_k
+    where = EngineChoice(engine, in_memory=True)
+    with (
+        where.opened(votes, read, n_jobs) as (comparisons, run),
+        progress(hidden=quiet) as report,
+    ):
+        from mallowmix.fitting.choose_k import choose_k
 
-    with progress(hidden=quiet) as report:
         choice = choose_k(
             comparisons,
             ks,
             n_folds=n_folds,
             refine=refine,  # type: ignore[arg-type]
             seed=seed,
-            n_jobs=n_jobs,
+            engine=run,
             progress=report,
         )
     if outputs:

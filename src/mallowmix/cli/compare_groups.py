@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mallowmix.cli.engine_options import Cache, EngineChoice, EngineOption, Memory, Scheduler
 from mallowmix.cli.model_text import as_percent, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
@@ -53,6 +54,10 @@ def compare_groups_command(
     ] = None,
     seed: Seed = 0,
     n_jobs: Jobs = None,
+    engine: EngineOption = None,
+    memory: Memory = None,
+    scheduler: Scheduler = None,
+    cache: Cache = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -69,17 +74,18 @@ def compare_groups_command(
     from mallowmix.assess.groups import compare_groups
     from mallowmix.model.model_file import load
 
-    comparisons = read(votes)
-    found = compare_groups(
-        load(model),
-        comparisons,
-        attributes,
-        by=by or None,
-        user=user,
-        n_permutations=n_permutations,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    choice = EngineChoice(engine, memory, scheduler, cache)
+    with choice.opened(votes, read, n_jobs) as (comparisons, run):
+        found = compare_groups(
+            load(model),
+            comparisons,
+            attributes,
+            by=by or None,
+            user=user,
+            n_permutations=n_permutations,
+            seed=seed,
+            engine=run,
+        )
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})
     if json:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from mallowmix.cli.engine_options import Cache, EngineChoice, EngineOption, Memory, Scheduler
 from mallowmix.cli.model_text import safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.progress_bar import progress
@@ -26,7 +27,8 @@ def diagnose_command(
     n_simulations: Annotated[
         int,
         typer.Option(
-            help="How often data is drawn anew to see what error to expect; 0: not at all.",
+            help="How often data is drawn anew to see what error to expect; 0: not at all, as it "
+            "must be for data on disk.",
             parser=at_least(0),
             metavar="NUMBER",
         ),
@@ -41,6 +43,10 @@ def diagnose_command(
     ] = 5,
     seed: Seed = 0,
     n_jobs: Jobs = None,
+    engine: EngineOption = None,
+    memory: Memory = None,
+    scheduler: Scheduler = None,
+    cache: Cache = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -52,19 +58,21 @@ def diagnose_command(
     keep_quiet(quiet)
     from mallowmix.model.model_file import load
 
-    loaded, comparisons = load(model), read(votes)
-    others = read(held_out) if held_out else None
-    from mallowmix.assess.diagnose.diagnosis import diagnose
+    loaded, choice = load(model), EngineChoice(engine, memory, scheduler, cache)
+    with (
+        choice.opened(votes, read, n_jobs) as (comparisons, run),
+        progress(hidden=quiet) as report,
+    ):
+        from mallowmix.assess.diagnose.diagnosis import diagnose
 
-    with progress(hidden=quiet) as report:
         found = diagnose(
             loaded,
             comparisons,
-            held_out=others,
+            held_out=read(held_out) if held_out else None,
             n_simulations=n_simulations,
             n_top=n_top,
             seed=seed,
-            n_jobs=n_jobs,
+            engine=run,
             progress=report,
         )
     if json:

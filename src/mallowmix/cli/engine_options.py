@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from mallowmix.errors import Option, OptionError
+
+if TYPE_CHECKING:
+    from mallowmix.engine import Engine
 
 PANEL = "Large data"
 _TEMPORARY = "temporary"  # an empty file in a folder that a command made for itself
@@ -58,13 +61,17 @@ More: TypeAlias = Annotated[
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """The values of the four options, and the files beyond the first."""
+    """The values of the four options, and the files beyond the first.
+
+    `in_memory`: the command needs all comparisons in memory.
+    """
 
     engine: str | None = None
     memory: str | None = None
     scheduler: str | None = None
     cache: str | None = None
     more: tuple[Path, ...] = ()
+    in_memory: bool = False
 
     @property
     def on_disk(self) -> bool:
@@ -84,6 +91,14 @@ class EngineChoice:
             check_choice("engine", self.engine, ENGINES)
         if self.memory is not None:
             check_memory(self.memory)
+        if self.in_memory and self.engine in ("disk", "dask"):
+            raise OptionError(
+                Option("engine", self.engine),
+                " is for data on disk, and this needs the comparisons in memory: leave it out.",
+                option="engine",
+                value=self.engine,
+                expected="'threads' or 'gpu'",
+            )
         if self.engine == "threads" and (self.memory or self.cache or self.more):
             raise OptionError(
                 Option("memory"),
@@ -98,7 +113,13 @@ class EngineChoice:
             )
 
     @contextmanager
-    def running(self, n_jobs: int | None) -> Iterator[Any]:
+    def opened(self, votes: Any, read: Any, n_jobs: int | None) -> "Iterator[tuple[Any, Engine]]":
+        """The comparisons, in memory or on disk, and the engine, until the work is done."""
+        with self._running(n_jobs) as run, _opened(votes, read, self, n_jobs) as comparisons:
+            yield comparisons, run
+
+    @contextmanager
+    def _running(self, n_jobs: int | None) -> "Iterator[Engine]":
         """The engine, from before the votes are read until the work is done."""
         from mallowmix.engine.selection import make_engine
 
@@ -112,9 +133,7 @@ class EngineChoice:
 
 
 @contextmanager
-def opened_comparisons(
-    votes: Any, read: Any, choice: EngineChoice, n_jobs: int | None
-) -> Iterator[Any]:
+def _opened(votes: Any, read: Any, choice: EngineChoice, n_jobs: int | None) -> Iterator[Any]:
     """Yield the comparisons in memory or on disk, and remove a temporary folder afterwards.
 
     A folder that was neither named nor there before is removed when the work is done or an option

@@ -14,7 +14,6 @@ from mallowmix.cli.engine_options import (
     Memory,
     More,
     Scheduler,
-    opened_comparisons,
 )
 from mallowmix.cli.model_text import (
     components_table,
@@ -182,10 +181,7 @@ def fit_command(
             value=calibrate,
             expected="left out where comparisons are kept on disk",
         )
-    with (
-        choice.running(n_jobs) as run,
-        opened_comparisons(votes, read, choice, n_jobs) as comparisons,
-    ):
+    with choice.opened(votes, read, n_jobs) as (comparisons, run):
         model = _fitted(
             comparisons,
             n_components,
@@ -199,7 +195,7 @@ def fit_command(
             quiet,
         )
         if calibrate:
-            model = calibrated(model, comparisons, seed, n_jobs, quiet)
+            model = calibrated(model, comparisons, seed, run, quiet)
         write_all({target: model_writer(model)})
     if json:
         echo_json(model_values(model, n_top) | {"output": str(target)})

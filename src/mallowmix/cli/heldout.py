@@ -12,7 +12,6 @@ from mallowmix.cli.engine_options import (
     EngineOption,
     Memory,
     Scheduler,
-    opened_comparisons,
 )
 from mallowmix.cli.model_text import counted, new_table
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least, number
@@ -125,8 +124,7 @@ def heldout_command(
     values = {name: value for name, value in named.items() if value is not None}
     options = heldout_options_from(method, values)
     with (
-        choice.running(n_jobs) as run,
-        opened_comparisons(votes, read, choice, n_jobs) as comparisons,
+        choice.opened(votes, read, n_jobs) as (comparisons, run),
         progress(hidden=quiet) as report,
     ):
         found = heldout(

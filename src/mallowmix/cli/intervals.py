@@ -12,7 +12,6 @@ from mallowmix.cli.engine_options import (
     Memory,
     More,
     Scheduler,
-    opened_comparisons,
 )
 from mallowmix.cli.model_text import TOP, as_percent, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, Top, at_least, number
@@ -74,10 +73,7 @@ def intervals_command(
 
     fitted, choice = load(model), EngineChoice(engine, memory, scheduler, cache, tuple(more or ()))
     check_request(fitted, n_replicates, level)
-    with (
-        choice.running(n_jobs) as run,
-        opened_comparisons(votes, read, choice, n_jobs) as comparisons,
-    ):
+    with choice.opened(votes, read, n_jobs) as (comparisons, run):
         found = _found(fitted, comparisons, n_replicates, level, seed, run, quiet)
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.model_text import as_percent, new_table, safe
-from mallowmix.cli.option_values import Json, Model, Quiet, at_least
+from mallowmix.cli.option_values import Json, Model, Quiet
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
-from mallowmix.cli.user_options import Level, save_table, try_table
+from mallowmix.cli.user_options import Level, TopItems, save_table, try_table
 
 _SHOWN_COMPONENTS = 6  # beside the population's; a table has them all
 
@@ -19,15 +19,7 @@ _SHOWN_COMPONENTS = 6  # beside the population's; a table has them all
 def leaderboard_command(
     model: Model,
     votes: MaybeVotes = None,
-    n_top: Annotated[
-        int | None,
-        typer.Option(
-            help="How many items, best first; all unless given.",
-            parser=at_least(1),
-            metavar="NUMBER",
-            show_default=False,
-        ),
-    ] = None,
+    n_top: TopItems = None,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -124,6 +124,15 @@ Json: TypeAlias = Annotated[
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and what --json asks for).")
 ]
+NewModel: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        help="The new model file; MODEL itself is replaced unless given.",
+        show_default=False,
+    ),
+]
 Top: TypeAlias = Annotated[
     int | None,
     typer.Option(

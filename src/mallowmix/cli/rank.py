@@ -7,10 +7,18 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.model_text import as_percent, counted, new_table, safe
-from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
+from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
-from mallowmix.cli.user_options import Level, UnknownItems, User, person, save_table, try_table
+from mallowmix.cli.user_options import (
+    Level,
+    TopItems,
+    UnknownItems,
+    User,
+    person,
+    save_table,
+    try_table,
+)
 from mallowmix.errors import Option, OptionError
 
 
@@ -19,15 +27,7 @@ def rank_command(
     model: Model,
     votes: MaybeVotes = None,
     user: User = None,
-    n_top: Annotated[
-        int | None,
-        typer.Option(
-            help="How many items, best first; all unless given.",
-            parser=at_least(1),
-            metavar="NUMBER",
-            show_default=False,
-        ),
-    ] = None,
+    n_top: TopItems = None,
     output: Annotated[
         Path | None,
         typer.Option(

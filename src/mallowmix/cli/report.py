@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mallowmix.cli.engine_options import EngineChoice, EngineOption
 from mallowmix.cli.model_text import safe
 from mallowmix.cli.option_values import Jobs, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
@@ -55,6 +56,7 @@ def report_command(
     ] = False,
     seed: Seed = 0,
     n_jobs: Jobs = None,
+    engine: EngineOption = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
 ) -> None:
@@ -75,8 +77,11 @@ def report_command(
     from mallowmix.model.model_file import load
     from mallowmix.report import make_report
 
-    comparisons = read(votes)
-    with progress(hidden=quiet) as report:
+    where = EngineChoice(engine, in_memory=True)
+    with (
+        where.opened(votes, read, n_jobs) as (comparisons, run),
+        progress(hidden=quiet) as report,
+    ):
         found = make_report(
             load(model),
             comparisons,
@@ -86,7 +91,7 @@ def report_command(
             refit=refit and not quick,
             n_simulations=0 if quick else n_simulations,
             seed=seed,
-            n_jobs=n_jobs,
+            engine=run,
             progress=report,
         )
     html = found.html()

@@ -1,12 +1,11 @@
 """`mallowmix update`: continue from a model file with other comparisons."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from mallowmix.cli.engine_options import Cache, EngineChoice, EngineOption, Memory, Scheduler
 from mallowmix.cli.model_text import components_table, counted, model_values, safe, sizes
-from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, Top
+from mallowmix.cli.option_values import Jobs, Json, Model, NewModel, Quiet, Seed, Top
 from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
@@ -19,17 +18,13 @@ _NAMED = 5  # new items named before "and … more"
 def update_command(
     model: Model,
     votes: Votes,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="The new model file; MODEL itself is replaced unless given.",
-            show_default=False,
-        ),
-    ] = None,
+    output: NewModel = None,
     seed: Seed = 0,
     n_jobs: Jobs = None,
+    engine: EngineOption = None,
+    memory: Memory = None,
+    scheduler: Scheduler = None,
+    cache: Cache = None,
     read: Reader = AS_GIVEN,
     n_top: Top = None,
     quiet: Quiet = False,
@@ -45,21 +40,21 @@ def update_command(
     try_outputs(target, inputs=[votes])
     from mallowmix.model.model_file import load
 
-    before = load(model)
-    comparisons = read(votes)
-    updated = _updated(before, comparisons, seed, n_jobs, quiet)
-    write_all({target: model_writer(updated)})
+    before, choice = load(model), EngineChoice(engine, memory, scheduler, cache)
+    with choice.opened(votes, read, n_jobs) as (comparisons, run):
+        updated = _updated(before, comparisons, seed, run, quiet)
+        write_all({target: model_writer(updated)})
     if json:
         echo_json(model_values(updated, n_top) | {"output": str(target)})
     elif not quiet:
         _print_result(updated, comparisons, votes, target, n_top)
 
 
-def _updated(before: Any, comparisons: Any, seed: int, n_jobs: int | None, quiet: bool) -> Any:
+def _updated(before: Any, comparisons: Any, seed: int, run: Any, quiet: bool) -> Any:
     from mallowmix.fitting.update import update
 
     with progress(hidden=quiet) as report:
-        return update(before, comparisons, seed=seed, n_jobs=n_jobs, progress=report)
+        return update(before, comparisons, seed=seed, engine=run, progress=report)
 
 
 def _print_result(

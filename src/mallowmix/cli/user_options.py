@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from mallowmix.cli.option_values import number
+from mallowmix.cli.option_values import at_least, number
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.errors import DataError
 
@@ -24,6 +24,15 @@ Level: TypeAlias = Annotated[
     Any,
     typer.Option(
         parser=number, metavar="NUMBER", help="How often an interval should hold the truth."
+    ),
+]
+TopItems: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many items, best first; all unless given.",
+        parser=at_least(1),
+        metavar="NUMBER",
+        show_default=False,
     ),
 ]
 User: TypeAlias = Annotated[

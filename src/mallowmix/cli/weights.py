@@ -11,7 +11,6 @@ from mallowmix.cli.engine_options import (
     EngineOption,
     Memory,
     Scheduler,
-    opened_comparisons,
 )
 from mallowmix.cli.model_text import as_percent, counted, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
@@ -73,10 +72,7 @@ def weights_command(
     from mallowmix.model.model_file import load
 
     fitted, choice = load(model), EngineChoice(engine, memory, scheduler, cache)
-    with (
-        choice.running(n_jobs) as run,
-        opened_comparisons(votes, read, choice, n_jobs) as comparisons,
-    ):
+    with choice.opened(votes, read, n_jobs) as (comparisons, run):
         people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
         theta, ends = _found(fitted, people, estimate, level if intervals else None, seed, run)
         if output is not None:

@@ -139,6 +139,11 @@ class StoredBlock(Protocol):
         ...
 
     @property
+    def user_weight(self) -> NDArray[np.float64]:
+        """(M,) how often each user counts."""
+        ...
+
+    @property
     def is_stored(self) -> bool:
         """True."""
         ...

@@ -4,6 +4,7 @@ from typing import Any, TypeAlias
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.errors import DataError
 from mallowmix.readers.source import read_comparisons
 
 ComparisonsLike: TypeAlias = Any
@@ -21,3 +22,26 @@ def as_comparisons(source: ComparisonsLike) -> Comparisons:
     if isinstance(source, Comparisons | StoredComparisons):
         return source  # type: ignore[return-value]
     return read_comparisons(source)
+
+
+def as_comparisons_in_memory(source: ComparisonsLike, purpose: str) -> Comparisons:
+    """Convert to comparisons in memory, and refuse those that are stored.
+
+    Parameters
+    ----------
+    source : Comparisons, or anything that `read_comparisons` takes
+        What users preferred.
+    purpose : str
+        What they are needed for, at the beginning of a sentence.
+
+    Raises
+    ------
+    DataError
+        Where they are stored.
+    """
+    if isinstance(source, StoredComparisons):
+        raise DataError(
+            f"{purpose} needs the comparisons in memory, and those in {source.folder} stay on "
+            "disk: read the comparisons of a part of the users, and give these."
+        )
+    return as_comparisons(source)

@@ -54,7 +54,7 @@ class DaskEngine(ThreadEngine):
         self,
         step: MapStep[Answer],
         blocks: Sequence[AnyBlock],
-        broadcast: Any = None,
+        broadcast: object = None,
         *,
         progress: BlockProgress | None = None,
     ) -> list[Answer]:
@@ -72,7 +72,7 @@ class DaskEngine(ThreadEngine):
         self,
         step: ReduceStep[Answer, State],
         blocks: Sequence[AnyBlock],
-        broadcast: Any = None,
+        broadcast: object = None,
         state: Sequence[State] | None = None,
         *,
         progress: BlockProgress | None = None,
@@ -91,7 +91,7 @@ class DaskEngine(ThreadEngine):
         return total, after
 
     def _in_order(
-        self, run: Any, step: Any, work: Sequence[tuple[Any, ...]], broadcast: Any
+        self, run: Any, step: Any, work: Sequence[tuple[Any, ...]], broadcast: object
     ) -> Iterator[Any]:
         """Answers of ``run(step, block, broadcast, …)`` in the order of the blocks."""
         sent = self.client.scatter([broadcast], broadcast=True, hash=False)[0]

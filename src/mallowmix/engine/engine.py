@@ -31,11 +31,11 @@ class MapStep(Generic[Answer]):
     name: str
     function: Callable[[Any, Any], Answer]
 
-    def __call__(self, block: Any, broadcast: Any = None) -> Answer:
+    def __call__(self, block: object, broadcast: object = None) -> Answer:
         """The step on one block."""
         return self.function(block, broadcast)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Sent to other processes by its name: the module declares it there too."""
         return declared, (self.function.__module__, self.function.__qualname__)
 
@@ -54,12 +54,12 @@ class ReduceStep(Generic[Answer, State]):
     takes_shards: bool = False
 
     def __call__(
-        self, block: Any, broadcast: Any = None, state: Any = None
+        self, block: object, broadcast: object = None, state: object = None
     ) -> tuple[Answer, State]:
         """The step on one block."""
         return self.function(block, broadcast, state)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Sent to other processes by its name: the module declares it there too."""
         return declared, (self.function.__module__, self.function.__qualname__)
 
@@ -141,7 +141,7 @@ class Engine(Protocol):
         self,
         step: MapStep[Answer],
         blocks: Sequence[AnyBlock],
-        broadcast: Any = None,
+        broadcast: object = None,
         *,
         progress: BlockProgress | None = None,
     ) -> list[Answer]:
@@ -164,7 +164,7 @@ class Engine(Protocol):
         self,
         step: ReduceStep[Answer, State],
         blocks: Sequence[AnyBlock],
-        broadcast: Any = None,
+        broadcast: object = None,
         state: Sequence[State] | None = None,
         *,
         progress: BlockProgress | None = None,
@@ -188,7 +188,7 @@ class Engine(Protocol):
         """
         ...
 
-    def session(self, comparisons: Any, n_components: Any) -> AbstractContextManager[None]:
+    def session(self, comparisons: object, n_components: object) -> AbstractContextManager[None]:
         """Context of one fit of these comparisons: reserve memory, remove what a restart needed."""
         ...
 
@@ -197,13 +197,13 @@ class Engine(Protocol):
         ...
 
 
-def run_map(step: MapStep[Answer], block: AnyBlock, broadcast: Any) -> Answer:
+def run_map(step: MapStep[Answer], block: AnyBlock, broadcast: object) -> Answer:
     """Run a step on one block, which is read first where it is stored, or on a whole shard."""
     return step(block if isinstance(block, Shard) else block.load(), broadcast)
 
 
 def run_reduce(
-    step: ReduceStep[Answer, State], block: AnyBlock, broadcast: Any, state: Any
+    step: ReduceStep[Answer, State], block: AnyBlock, broadcast: object, state: object
 ) -> tuple[Answer, State]:
     """Run a step on one block; on a shard, sum over its blocks in their order."""
     if not isinstance(block, Shard):

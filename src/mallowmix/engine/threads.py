@@ -35,7 +35,7 @@ class ThreadEngine:
         self,
         step: MapStep[Answer],
         blocks: Sequence[AnyBlock],
-        broadcast: Any = None,
+        broadcast: object = None,
         *,
         progress: BlockProgress | None = None,
     ) -> list[Answer]:
@@ -52,7 +52,7 @@ class ThreadEngine:
         self,
         step: ReduceStep[Answer, State],
         blocks: Sequence[AnyBlock],
-        broadcast: Any = None,
+        broadcast: object = None,
         state: Sequence[State] | None = None,
         *,
         progress: BlockProgress | None = None,
@@ -69,7 +69,7 @@ class ThreadEngine:
         return total, after
 
     @contextmanager
-    def session(self, comparisons: Any, n_components: Any) -> Iterator[None]:
+    def session(self, comparisons: object, n_components: object) -> Iterator[None]:
         """Context of one fit; threads need nothing (`Engine.session`)."""
         yield
 

@@ -10,16 +10,16 @@ likelihood weights that are tried.
 
 import warnings
 from dataclasses import replace
-from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.dependence import mean_independent_share
 from mallowmix.data.splits import SplitBy, check_given, split_comparisons
-from mallowmix.engine import Block, make_blocks, parallel_map
-from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
+from mallowmix.engine import Block, Engine, make_blocks, map_step
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
+from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import DataError, MallowmixWarning, Option, check_at_least, check_choice
 from mallowmix.fitting.fit import fit
 from mallowmix.infer.heldout.completion import predicted, split_block_rows
@@ -54,6 +54,7 @@ def calibrate(
     max_users: int = 1000,
     seed: int = 0,
     n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> FittedModel:
     """Calibrate a model: find the settings of inference that predict these users best.
@@ -63,9 +64,9 @@ def calibrate(
     model : FittedModel or M4
         The model to calibrate.
     comparisons : Comparisons, or whatever `read_comparisons` takes
-        Of users whom the model has not seen. If they are the very data that it was fitted to, a
-        model is fitted in the same way to two thirds of the users, and its calibration on the
-        others is taken.
+        In memory, of users whom the model has not seen. If they are the very data that it was
+        fitted to, a model is fitted in the same way to two thirds of the users, and its
+        calibration on the others is taken.
     split : {"auto", "items", "comparisons"}
         What is held out of a user (`heldout`); "auto" holds items out where that leaves enough to
         predict (pairs of two items not compared before are what a new question is like), else
@@ -76,7 +77,7 @@ def calibrate(
         Also look for a share of coin-flip answers.
     max_users : int
         At most so many users are used, chosen at random.
-    seed, n_jobs, progress
+    seed, n_jobs, engine, progress
         As in `fit`.
 
     Returns
@@ -92,20 +93,21 @@ def calibrate(
     >>> mm.calibrate(dishes.model, dishes.comparisons).calibration.spam_share
     0.0
     """
-    comparisons = as_comparisons(comparisons)
+    comparisons = as_comparisons_in_memory(comparisons, "Calibration")
     check_choice("split", split, ("auto", "comparisons", "items"))
     check_at_least("max_users", max_users, 1)
     check_given(given)
     fitted = as_fitted(model)
     comparisons = comparisons.with_items(fitted.items)
     trials = [(fitted, comparisons)]
-    if fitted.report.was_fitted_to(comparisons.fingerprint()):
-        trials = _fitted_anew(fitted, comparisons, seed, n_jobs, progress)
-    trials = [(trial, _some(users, max_users, seed)) for trial, users in trials]
-    chosen = split if split != "auto" else _best_split(trials[0][1], given, seed)
-    search = _Search(trials, chosen, given, seed, n_jobs, progress)
-    best = search.run(spam)
-    before, after = (float(search.losses(each).mean()) for each in (Calibration(), best))
+    with using(engine, n_jobs) as run:
+        if fitted.report.was_fitted_to(comparisons.fingerprint()):
+            trials = _fitted_anew(fitted, comparisons, seed, run, progress)
+        trials = [(trial, _some(users, max_users, seed)) for trial, users in trials]
+        chosen = split if split != "auto" else _best_split(trials[0][1], given, seed)
+        search = _Search(trials, chosen, given, seed, run, progress)
+        best = search.run(spam)
+        before, after = (float(search.losses(each).mean()) for each in (Calibration(), best))
     trace = CalibrationTrace(chosen, search.n_users, before, after)
     return replace(fitted, calibration=best, report=replace(fitted.report, calibration=trace))
 
@@ -114,7 +116,7 @@ def _fitted_anew(
     model: FittedModel,
     comparisons: Comparisons,
     seed: int,
-    n_jobs: int | None,
+    engine: Engine,
     progress: Progress | None,
 ) -> list[tuple[FittedModel, Comparisons]]:
     """Models of two thirds of the users, fitted as `model` was, each with the other users.
@@ -136,7 +138,7 @@ def _fitted_anew(
                 n_fits=min(report.n_fits, _MOST_FITS),
                 predictor=False,
                 seed=seed,
-                n_jobs=n_jobs,
+                engine=engine,
                 progress=progress,
             )
         trials.append((learnt, comparisons.take_users(np.sort(third))))
@@ -157,19 +159,6 @@ def _best_split(comparisons: Comparisons, given: float, seed: int) -> SplitBy:
     return "items" if enough else "comparisons"
 
 
-class _Split(NamedTuple):
-    """A block of users, and how much of each row is given and held out."""
-
-    block: Block
-    given: Array
-    held_out: Array
-
-    def n_held_out(self) -> Array:
-        """(M,) how much is held out of each user."""
-        users = self.block.users_of_rows()
-        return np.bincount(users, self.held_out, self.block.n_users).astype(np.float64)
-
-
 class _Search:
     """Coordinate descent over the settings; every score is computed once."""
 
@@ -179,18 +168,16 @@ class _Search:
         by: SplitBy,
         given: float,
         seed: int,
-        n_jobs: int | None,
+        engine: Engine,
         progress: Progress | None,
     ) -> None:
-        self.n_jobs, self.progress = n_jobs, progress
+        self.engine, self.progress, self.split = engine, progress, (by, float(given))
         n_users = max(1, sum(users.n_users for _, users in trials))
         n_splits = min(_MOST_SPLITS, -(-_MANY // n_users))
-        self.trials = [
-            (model, _splits(make_blocks(users), by, given, seed, n_splits))
-            for model, users in trials
-        ]
-        held_out = [split.n_held_out() for _, splits in self.trials for split in splits]
-        n_scores = sum(int(np.count_nonzero(n)) for n in held_out)
+        self.keys = [as_key(child_seed(seed, Step.CALIBRATION_SPLIT, n)) for n in range(n_splits)]
+        self.trials = [(model, make_blocks(users)) for model, users in trials]
+        self.seen: dict[Calibration, Array] = {}
+        n_scores = len(self.losses(Calibration()))
         self.n_users = round(n_scores / n_splits)
         if not n_scores:
             raise DataError(
@@ -199,7 +186,6 @@ class _Search:
                 Option("given"),
                 ".",
             )
-        self.seen: dict[Calibration, Array] = {}
         self.likelihood_weights = weights_to_try([users for _, users in trials])
 
     def run(self, spam: bool) -> Calibration:
@@ -232,11 +218,12 @@ class _Search:
     def losses(self, calibration: Calibration) -> Array:
         """Log-loss per comparison of each user (and split)."""
         if calibration not in self.seen:
-            parts = []
-            for model, splits in self.trials:
+            parts: list[Array] = []
+            for model, blocks in self.trials:
                 members = prepare_members(replace(model, calibration=calibration))
-                parts += parallel_map(partial(_loss, members=members), splits, self.n_jobs)
-            self.seen[calibration] = np.concatenate(parts)
+                for key in self.keys:
+                    parts += self.engine.map(_losses, blocks, (members, *self.split, key))
+            self.seen[calibration] = np.concatenate([np.empty(0), *parts])
         return self.seen[calibration]
 
 
@@ -251,21 +238,16 @@ def weights_to_try(users: list[Comparisons]) -> tuple[float, ...]:
     return (LIKELIHOOD_WEIGHTS[0], *own, *LIKELIHOOD_WEIGHTS[1:])
 
 
-def _splits(
-    blocks: list[Block], by: SplitBy, given: float, seed: int, n_splits: int
-) -> list[_Split]:
-    """Users' comparisons split, several times over where users are few."""
-    keys = [as_key(child_seed(seed, Step.CALIBRATION_SPLIT, n)) for n in range(n_splits)]
-    return [
-        _Split(block, *split_block_rows(block, given, by, key)) for key in keys for block in blocks
-    ]
-
-
-def _loss(split: _Split, members: list[PreparedModel]) -> Array:
+@map_step("calibration losses")
+def _losses(
+    block: Block, broadcast: tuple[list[PreparedModel], SplitBy, float, np.uint64]
+) -> Array:
     """The mean log-loss of each user of whom something is held out."""
-    block, n = split.block, split.n_held_out()
-    rows = np.flatnonzero(split.held_out > 0)
+    members, by, given, key = broadcast
+    known, held_out = split_block_rows(block, given, by, key)
+    rows = np.flatnonzero(held_out > 0)
     user = block.users_of_rows()[rows]
-    p = predicted(block, members, split.given, user, block.pair[rows])
-    loss = np.bincount(user, -split.held_out[rows] * np.log(p), block.n_users)
-    return loss[n > 0] / n[n > 0]
+    n = np.bincount(user, held_out[rows], block.n_users)
+    p = predicted(block, members, known, user, block.pair[rows])
+    loss = np.bincount(user, -held_out[rows] * np.log(p), block.n_users)
+    return (loss[n > 0] / n[n > 0]).astype(np.float64)

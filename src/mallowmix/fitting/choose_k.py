@@ -12,8 +12,9 @@ from threadpoolctl import threadpool_limits
 from mallowmix.checks import warn_about
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users, split_users
-from mallowmix.engine import ThreadEngine, make_blocks
-from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
+from mallowmix.engine import Engine, make_blocks
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
+from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import MallowmixWarning, Option, OptionError, check_at_least, shown_value
 from mallowmix.fitting.fit import fit
 from mallowmix.fitting.k_choice import Choice, KRow
@@ -40,6 +41,7 @@ def choose_k(
     refine: Literal["short", "full"] = "short",
     seed: int = 0,
     n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> Choice:
     """Recommend a number of components, K, with its reason.
@@ -47,7 +49,7 @@ def choose_k(
     Parameters
     ----------
     comparisons : Comparisons, or whatever `read_comparisons` takes
-        The data.
+        The data, in memory.
     ks : iterable of int
         The numbers to try, as far as users and items allow; one component is always tried too.
     n_folds : int
@@ -55,7 +57,7 @@ def choose_k(
     refine : {"short", "full"}
         How far each model is refined (`SpectralOptions`); "short" distinguishes the numbers as
         well as "full", in a third of the time.
-    seed, n_jobs, progress
+    seed, n_jobs, engine, progress
         As in `fit`.
 
     Returns
@@ -78,7 +80,7 @@ def choose_k(
     >>> mm.choose_k(data).reason
     'cannot tell: 6 people are too few to learn from some and test on others.'
     """
-    comparisons = as_comparisons(comparisons)
+    comparisons = as_comparisons_in_memory(comparisons, "The choice of K")
     wanted = _checked(ks, n_folds)
     seed = int(as_key(seed))
     warn_about(comparisons, stacklevel=3)
@@ -92,9 +94,10 @@ def choose_k(
             (),
         )
     tried = [k for k in sorted({1, *wanted}) if k <= _most(users)]
-    work = _Work(users, n_folds, refine, seed, n_jobs, progress, (n_folds + 2) * len(tried))
-    spectrum = _spectrum(work, tried[-1])
-    found = [_evidence(work, k, spectrum) for k in tried]
+    with using(engine, n_jobs) as run:
+        work = _Work(users, n_folds, refine, seed, run, progress, (n_folds + 2) * len(tried))
+        spectrum = _spectrum(work, tried[-1])
+        found = [_evidence(work, k, spectrum) for k in tried]
     k, reason, certain = recommend(found, spectrum.n_components)
     best = max(found, key=lambda row: row.mean)
     return Choice(
@@ -110,7 +113,7 @@ class _Work:
     n_folds: int
     refine: Literal["short", "full"]
     seed: int
-    n_jobs: int | None
+    engine: Engine
     progress: Progress | None
     total: int
     done: int = 0
@@ -125,7 +128,7 @@ class _Work:
                 method=SpectralOptions(refine=self.refine),
                 predictor=False,
                 seed=self.seed,
-                n_jobs=self.n_jobs,
+                engine=self.engine,
             )
         self.done += 1
         if self.progress:
@@ -165,7 +168,7 @@ def _most(users: Comparisons) -> int:
 
 def _spectrum(work: _Work, most: int) -> ComponentCount:
     """The leading eigenvalues of the signed moment of all users, and the noise edge."""
-    engine, blocks = ThreadEngine(work.n_jobs), make_blocks(work.users)
+    engine, blocks = work.engine, make_blocks(work.users)
     pairs = pair_statistics(count_pairs(blocks, engine), work.users.n_items)
     share = sampled_share(work.users.n_comparisons)
     sampled = [sample_users(block, share, work.seed) for block in blocks]
@@ -186,7 +189,7 @@ def _held_out(work: _Work, k: int) -> tuple[Array, list[float]]:
     for f in range(work.n_folds):
         model = work.learn(fold != f, k)
         held_out = predict_held_out(
-            model, work.users.take_users(fold == f), seed=work.seed, n_jobs=work.n_jobs
+            model, work.users.take_users(fold == f), seed=work.seed, engine=work.engine
         )
         scores[fold == f] = held_out.per_user(int(np.count_nonzero(fold == f)))
         shares.append(float(model.share.min()))

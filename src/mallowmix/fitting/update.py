@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -12,6 +11,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, text_of
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning
 from mallowmix.fitting.stacking.learn_predictor import learn_predictor
@@ -72,7 +72,8 @@ def update(
     """
     comparisons = as_comparisons(comparisons)
     fitted, seed = as_fitted(model), int(as_key(seed))
-    warn_about(comparisons, stacklevel=3)
+    stored = isinstance(comparisons, StoredComparisons)
+    warn_about(comparisons.summary() if stored else comparisons, stacklevel=3)
     grown, new = with_new_items(fitted.m4, comparisons.items)
     data = comparisons.with_items(grown.items)
 
@@ -134,7 +135,7 @@ def with_new_items(model: M4, items: Labels) -> tuple[M4, list[str]]:
     return grown, [str(label) for label in new]
 
 
-def _of_one_type(labels: list[Any]) -> list[Any]:
+def _of_one_type(labels: list[object]) -> list[object]:
     """Labels of one type unchanged, of several types as text: 7 may be "7" in another table."""
     one = len({type(label) for label in labels}) == 1
     return labels if one else [str(label) for label in labels]

@@ -108,7 +108,8 @@ def mixed_membership_left_out(block: Block, prepared: PreparedModel) -> Array:
     own *= (tempered / own.sum(axis=1))[:, None]
     rest = np.maximum(theta[user] * total[user, None] - own, 0.0)
     p = (rest * beta).sum(axis=1) / np.maximum(rest.sum(axis=1), 1e-300)
-    return np.bincount(user, block.weight * np.log(np.clip(p, _LEAST, 1)), block.n_users)
+    out = np.bincount(user, block.weight * np.log(np.clip(p, _LEAST, 1)), block.n_users)
+    return out.astype(np.float64)
 
 
 def own_evidence(block: Block, own: UtilitiesModel, mixed: CalibratedModel) -> Array:

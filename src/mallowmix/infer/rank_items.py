@@ -1,7 +1,7 @@
 """Rankings of all items by how likely each wins against another, for users or the population."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +119,7 @@ def _rank_pooled(block: Block, broadcast: tuple[Predictor, float, int, int]) -> 
     return np.concatenate(parts)
 
 
-def _with_ends(means: Array, draws: Sequence[NDArray[Any]], level: float) -> Array:
+def _with_ends(means: Array, draws: Sequence[NDArray[np.integer]], level: float) -> Array:
     """(M, 3, Q) the means, and the range of each item's positions: it holds the item's own."""
     own = positions_of(means).astype(np.float64)
     out = np.stack([means, own, own], axis=1)

@@ -14,18 +14,21 @@ n of them count about as much as a independent ones.
 """
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.frames import frame_kind
+from mallowmix.data.labels import as_column, as_labels
 from mallowmix.data.ratings import RatingTable, Scale, columns, find, rating_table
-from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step, parallel_map
+from mallowmix.engine import Block, Engine, make_blocks, map_step, parallel_map
+from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least, check_choice
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
+from mallowmix.infer.user_ratings import RatingPrediction
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.readers.rating_forms import comparisons_from_ratings
 from mallowmix.typing import Array
@@ -33,43 +36,6 @@ from mallowmix.typing import Array
 RULES = ("posterior", "printed")
 BASES = ("comparisons", "histogram", "population")  # what a prediction can rest on
 _TARGETS = 4096  # of consecutive users, in one block
-
-
-@dataclass(frozen=True, eq=False)
-class RatingPrediction:
-    """Predicted ratings of each target, in the given order.
-
-    Attributes
-    ----------
-    scale : (S,) array
-        The levels, worst first.
-    distribution : (n, S) array
-        The probability of each level.
-    basis : (n,) array of str
-        "comparisons" where the item was compared with items that the user rated; "histogram"
-        where there was nothing to compare (the model does not have the item, or none that the
-        user rated); "population" where the user rated nothing.
-    """
-
-    scale: Array
-    distribution: Array
-    basis: NDArray[Any]
-
-    @property
-    def mean(self) -> Array:
-        """(n,) expected ratings: the best guess for the squared error."""
-        return self.distribution @ self.scale
-
-    @property
-    def mode(self) -> Array:
-        """(n,) the most probable level; of equally probable ones the lowest."""
-        return self.scale[np.argmax(self.distribution, axis=1)]
-
-    @property
-    def rounded(self) -> Array:
-        """(n,) the level nearest to the mean."""
-        edges = (self.scale[1:] + self.scale[:-1]) / 2
-        return self.scale[np.searchsorted(edges, self.mean, side="right")]
 
 
 def predict_ratings(
@@ -83,6 +49,7 @@ def predict_ratings(
     b: float = 6.0,
     c: float = 6.0,
     n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> RatingPrediction:
     """Predict how users will rate items, from their other ratings and a model of comparisons.
 
@@ -106,13 +73,14 @@ def predict_ratings(
     a, b, c : float
         Of "posterior": how many independent comparisons a user's ratings are worth at most, with
         how many ratings half of that is reached, and the pseudo-counts of all users' histogram.
-    n_jobs : int
-        How many threads; all cores unless given.
+    n_jobs, engine
+        As in `fit`.
 
     Returns
     -------
     RatingPrediction
-        The distribution over the levels of each target, with `mean`, `mode` and `rounded`.
+        The distribution over the levels of each target, with `mean`, `mode` and `rounded`, and
+        `to_frame` for a table with the labels.
 
     Examples
     --------
@@ -133,12 +101,14 @@ def predict_ratings(
             expected="above 0, so that every level that occurs is possible for every user",
         )
     table = rating_table(ratings, scale=scale)
-    user, item = _targets(table, model, targets)
+    wanted = columns(targets, ("user", "item"))
+    user, item = _targets(table, model, *wanted)
     order = np.argsort(user, kind="stable")
     fits = prepare_members(model)
     # the model's number of each rated item, −1 for none
     known = find(model.items, table.items, "item")[table.item]
-    theta = _weights(model, table, known, fits, n_jobs)
+    with using(engine, n_jobs) as run:
+        theta = _weights(model, table, known, fits, run)
     histogram, global_histogram = _histograms(table)
     beta = _stacked([prepared.beta for prepared in fits])
     data = (table.starts(), known, table.level, theta, beta, histogram, global_histogram)
@@ -149,14 +119,15 @@ def predict_ratings(
     distribution, basis = np.empty((len(user), len(table.scale))), np.empty(len(user), np.int64)
     for part, (p, kind) in zip(parts, found, strict=True):
         distribution[part], basis[part] = p, kind
-    return RatingPrediction(table.scale, distribution, np.array(BASES, object)[basis])
+    who, what = (as_labels(as_column(column, "label").to_pylist()) for column in wanted)
+    bases, kind = np.array(BASES, object)[basis], frame_kind(targets) or frame_kind(ratings)
+    return RatingPrediction(who, what, table.scale, distribution, bases, kind)
 
 
 def _targets(
-    table: RatingTable, model: ComponentModel, targets: Any
+    table: RatingTable, model: ComponentModel, who: Any, what: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Of all targets: the user's number in the table and the item's in the model, −1 if unknown."""
-    who, what = columns(targets, ("user", "item"))
     user, item = find(table.users, who, "user"), find(model.items, what, "item")
     if len(user) != len(item):
         raise DataError(
@@ -179,7 +150,7 @@ def _weights(
     table: RatingTable,
     known: NDArray[np.int64],
     fits: list[PreparedModel],
-    n_jobs: int | None,
+    engine: Engine,
 ) -> Array:
     """(fits, M, K) posterior means of θ given the users' ratings as comparisons."""
     theta = _stacked([np.tile(prepared.prior_mean, (table.n_users, 1)) for prepared in fits])
@@ -192,12 +163,12 @@ def _weights(
     )
     # numbers of the table's users, in the order of their text
     numbers = comparisons.users.astype(np.int64)
-    parts = ThreadEngine(n_jobs).map(_fold_in, make_blocks(comparisons), fits)
+    parts = engine.map(_fold_in, make_blocks(comparisons), fits)
     theta[:, numbers] = np.concatenate(parts, axis=1)
     return theta
 
 
-def _any_pair(user: NDArray[Any], level: NDArray[Any]) -> bool:
+def _any_pair(user: NDArray[np.integer], level: NDArray[np.integer]) -> bool:
     """Whether any user rated two items differently; rows are sorted by user."""
     return bool(np.any((np.diff(user) == 0) & (np.diff(level) != 0)))
 

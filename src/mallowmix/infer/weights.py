@@ -1,7 +1,7 @@
 """How much of each component a user follows: the posterior mean of θ, or its mode."""
 
 import warnings
-from typing import Any, Literal
+from typing import Literal
 
 import numba as nb
 import numpy as np
@@ -113,7 +113,7 @@ def infer_weights(
 
 @reduce_step("weights")
 def _weights(
-    block: Block, broadcast: tuple[PreparedModel, Estimate, int, float], _: Any
+    block: Block, broadcast: tuple[PreparedModel, Estimate, int, float], _: None
 ) -> tuple[int, Array]:
     """How many users did not converge, and the weights of all users."""
     prepared, estimate, max_iter, tol = broadcast

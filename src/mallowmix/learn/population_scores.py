@@ -8,12 +8,12 @@ sandwich estimator with users as the units, because a user's answers are not ind
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numba as nb
 import numpy as np
 
 from mallowmix.engine import Block, Engine, reduce_step
+from mallowmix.engine.blocks import StoredBlock
 from mallowmix.learn.bradley_terry_components import best_scores
 from mallowmix.numerics.laplace import logistic
 from mallowmix.numerics.randomness import Step, generator
@@ -23,7 +23,9 @@ N_DRAWS = 400
 RIDGE = 1.0
 
 
-def win_rate_draws(blocks: Sequence[Any], n_items: int, engine: Engine, seed: int) -> Array:
+def win_rate_draws(
+    blocks: Sequence[Block | StoredBlock], n_items: int, engine: Engine, seed: int
+) -> Array:
     """Draw the population's win rates from their sampling distribution.
 
     Parameters
@@ -66,13 +68,13 @@ def _rates(scores: Array) -> Array:
 
 
 @reduce_step("wins of the population")
-def _wins(block: Block, _: Any, __: Any) -> tuple[Array, None]:
+def _wins(block: Block, _: None, __: None) -> tuple[Array, None]:
     weight = block.weight * block.user_weight[block.users_of_rows()]
     return np.bincount(block.pair, weight, block.n_items**2).astype(np.float64), None
 
 
 @reduce_step("gradients of the population")
-def _gradients(block: Block, scores: Array, _: Any) -> tuple[tuple[Array, float], None]:
+def _gradients(block: Block, scores: Array, _: None) -> tuple[tuple[Array, float], None]:
     starts = block.starts - block.starts[0]
     return _outer(starts, block.pair, block.weight, block.user_weight, scores), None
 

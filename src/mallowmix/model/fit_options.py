@@ -1,11 +1,11 @@
 """The options of the two methods of `fit`, as frozen dataclasses."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from mallowmix.data.text import joined
-from mallowmix.errors import Option, OptionError, check_at_least, check_choice
+from mallowmix.errors import OptionError, check_at_least, check_choice
+from mallowmix.model.method_options import method_options
 
 MethodName: TypeAlias = Literal["spectral", "projections"]
 Refine: TypeAlias = Literal["full", "short", "none"]
@@ -121,25 +121,7 @@ def as_options(method: str | FitOptions) -> FitOptions:
 
 def options_from(method: str, values: dict[str, Any]) -> FitOptions:
     """The options of a method from values by name; an OptionError for those of the other."""
-    check_choice("method", method, tuple(OPTIONS))
-    names = _names(OPTIONS[method])
-    for name, value in values.items():
-        if name not in names:
-            owners = [repr(other) for other in OPTIONS if name in _names(OPTIONS[other])]
-            raise OptionError(
-                Option(name),
-                " is no option of ",
-                Option("method", method),
-                f"; it goes with {joined(owners)}." if owners else f", which has {joined(names)}.",
-                option=name,
-                value=value,
-                expected=f"left out with the method {method!r}",
-            )
-    return OPTIONS[method](**values)
-
-
-def _names(kind: type[SpectralOptions] | type[ProjectionsOptions]) -> list[str]:
-    return [field.name for field in fields(kind)]
+    return method_options(OPTIONS, method, values)
 
 
 def plain_options(options: FitOptions) -> dict[str, Any]:

@@ -10,12 +10,7 @@ from mallowmix.numerics.randomness import Step, generator
 
 
 def random_model(
-    n_items: int,
-    n_components: int,
-    *,
-    phi: ArrayLike = 0.2,
-    alpha: ArrayLike = 0.1,
-    seed: int = 0,
+    n_items: int, n_components: int, *, phi: ArrayLike = 0.2, alpha: ArrayLike = 0.1, seed: int = 0
 ) -> M4:
     """Draw a model: K uniformly random reference rankings of Q items.
 

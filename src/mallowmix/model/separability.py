@@ -97,9 +97,7 @@ def is_separable(beta: ArrayLike, lam: float) -> bool:
 def _check_lambda(lam: float, name: str = "lam") -> float:
     if not 0 <= lam < 1:
         raise OptionError(
-            option=name,
-            value=lam,
-            expected="at least 0 (exactly separable) and below 1",
+            option=name, value=lam, expected="at least 0 (exactly separable) and below 1"
         )
     return float(lam)
 
@@ -240,9 +238,7 @@ def _first_gap(phi, lam):
 def _check_margin_options(phi: float, lam: float) -> None:
     if check_phi(phi) == 1:
         raise OptionError(
-            option="phi",
-            value=phi,
-            expected="below 1: for pure chance no margin is enough",
+            option="phi", value=phi, expected="below 1: for pure chance no margin is enough"
         )
     if _check_lambda(lam) == 0 and phi > 0:
         raise OptionError(

@@ -9,6 +9,7 @@ from scipy.special import expit
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, reduce_step
+from mallowmix.engine.selection import EngineName
 from mallowmix.infer.collapsed_variational import vertex_posterior
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
 from mallowmix.learn.bradley_terry_components import RIDGE, best_scores
@@ -45,6 +46,7 @@ class MixedBTL:
     n_fits : int
     calibrated : bool
     hold_out : HoldOut
+    engine : str or Engine, optional
         As for M4 (`peers.mixed_mallows_peer`).
     """
 
@@ -53,11 +55,16 @@ class MixedBTL:
     hold_out: HoldOut = NEW_ITEMS
     name: str = "mixed-membership BTL"
     needs: Literal["comparisons", "ratings"] = "comparisons"
+    engine: EngineName | Engine | None = None
 
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
         peer = MixedMallowsPeer(
-            self.n_fits, self.calibrated, components="bradley-terry", hold_out=self.hold_out
+            self.n_fits,
+            self.calibrated,
+            components="bradley-terry",
+            hold_out=self.hold_out,
+            engine=self.engine,
         )
         return peer.fit(data, n_components, seed=seed)
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import Engine
+from mallowmix.engine.selection import EngineName
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.calibrate import calibrate
 from mallowmix.fitting.fit import fit
@@ -27,11 +29,14 @@ class DefaultFit:
     ----------
     method : SpectralOptions
         The method of `fit`.
+    engine : str or Engine, optional
+        Where passes over users run, as in `fit`.
     """
 
     method: FitOptions = field(default_factory=SpectralOptions)
     name: str = "mallowmix"
     needs: Literal["comparisons", "ratings"] = "comparisons"
+    engine: EngineName | Engine | None = None
     has_components: ClassVar[bool] = False
 
     def fit(
@@ -40,7 +45,7 @@ class DefaultFit:
         """Learn from comparisons; where they are too few for a predictor, components predict."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)
-            model = fit(data, method=self.method, seed=seed)
+            model = fit(data, method=self.method, seed=seed, engine=self.engine)
         settings = (("n_components", model.n_components),)
         if model.predictor is None:
             return of_model(model, settings)
@@ -67,6 +72,8 @@ class MixedMallowsPeer:
         The family of the components.
     hold_out : HoldOut
         What is held out of the training users on whom it is calibrated.
+    engine : str or Engine, optional
+        Where passes over users run, as in `fit`.
     """
 
     n_fits: int = 1
@@ -76,18 +83,26 @@ class MixedMallowsPeer:
     hold_out: HoldOut = NEW_ITEMS
     name: str = "M4"
     needs: Literal["comparisons", "ratings"] = "comparisons"
+    engine: EngineName | Engine | None = None
 
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
         model = fit_quietly(
-            data, n_components, self.method, seed, components=self.components, n_fits=self.n_fits
+            data,
+            n_components,
+            self.method,
+            seed,
+            components=self.components,
+            n_fits=self.n_fits,
+            engine=self.engine,
         )
         if not self.calibrated:
             return of_model(model)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)
             by = "items" if self.hold_out.by == "touching" else self.hold_out.by
-            model = calibrate(model, data, split=by, given=self.hold_out.given, seed=seed)
+            share = self.hold_out.given
+            model = calibrate(model, data, split=by, given=share, seed=seed, engine=self.engine)
         names = ("likelihood_weight", "prior_scale", "vertex_share")
         return of_model(model, tuple((name, getattr(model.calibration, name)) for name in names))
 
@@ -100,6 +115,7 @@ def fit_quietly(
     *,
     components: ComponentsKind = "mallows",
     n_fits: int = 1,
+    engine: EngineName | Engine | None = None,
 ) -> FittedModel:
     """`fit` without warnings: in a comparison of systems the scores matter."""
     with warnings.catch_warnings():
@@ -112,4 +128,5 @@ def fit_quietly(
             n_fits=n_fits,
             predictor=False,
             seed=seed,
+            engine=engine,
         )

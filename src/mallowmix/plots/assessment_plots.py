@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mallowmix.assess.diagnose.reliability import Reliability
@@ -107,7 +108,7 @@ def plot_reliability(found: Reliability) -> Figure:
     return figure
 
 
-def _held_out(axes: Any, choice: Choice, k: list[int]) -> None:
+def _held_out(axes: Axes, choice: Choice, k: list[int]) -> None:
     """Held-out likelihood; bars are the standard error of the difference to the best."""
     values = [row.log_likelihood_per_comparison for row in choice.table]
     axes.errorbar(
@@ -123,7 +124,7 @@ def _held_out(axes: Any, choice: Choice, k: list[int]) -> None:
     _titles(axes, "New people predicted", "log-likelihood per comparison")
 
 
-def _spectrum(axes: Any, choice: Choice) -> None:
+def _spectrum(axes: Axes, choice: Choice) -> None:
     rows = [row for row in choice.table if row.eigenvalue is not None]
     _points(axes, [row.k for row in rows], [row.eigenvalue for row in rows], choice.k)
     if rows:
@@ -133,7 +134,7 @@ def _spectrum(axes: Any, choice: Choice) -> None:
     _titles(axes, "Spectrum", "eigenvalue of the last component")
 
 
-def _points(axes: Any, k: list[int], values: Any, chosen: int | None) -> None:
+def _points(axes: Axes, k: list[int], values: Any, chosen: int | None) -> None:
     axes.plot(k, values, color=INK, marker="o", markersize=4, linewidth=1)
     marked = [(x, y) for x, y in zip(k, values, strict=True) if x == chosen]
     if marked:
@@ -141,7 +142,7 @@ def _points(axes: Any, k: list[int], values: Any, chosen: int | None) -> None:
     axes.set_xticks(k)
 
 
-def _limit(axes: Any, value: float, name: str) -> None:
+def _limit(axes: Axes, value: float, name: str) -> None:
     axes.axhline(value, color=LIGHT, linestyle="--", linewidth=1)
     axes.annotate(
         name,
@@ -154,7 +155,7 @@ def _limit(axes: Any, value: float, name: str) -> None:
     )
 
 
-def _titles(axes: Any, title: str, label: str) -> None:
+def _titles(axes: Axes, title: str, label: str) -> None:
     axes.set_title(title, fontsize=10, color=INK)
     axes.set_ylabel(label, fontsize=9)
     axes.set_xlabel("number of components, K", fontsize=9)

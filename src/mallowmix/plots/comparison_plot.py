@@ -1,8 +1,8 @@
 """A picture of `compare`: systems side by side."""
 
 import math
-from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mallowmix.assess.compare import Compared, SystemScore
@@ -45,7 +45,7 @@ def plot_compared(found: Compared) -> Figure:
 
 
 def _line_each(
-    axes: Any, rows: list[SystemScore], value: str, low: str, high: str, label: str
+    axes: Axes, rows: list[SystemScore], value: str, low: str, high: str, label: str
 ) -> None:
     for n, row in enumerate(rows):
         mean = getattr(row, value)
@@ -57,7 +57,7 @@ def _line_each(
     _sides(axes, label)
 
 
-def _slopes(axes: Any, rows: list[SystemScore]) -> None:
+def _slopes(axes: Axes, rows: list[SystemScore]) -> None:
     for n, row in enumerate(rows):
         if row.slope is not None:
             error = 1.96 * (row.slope_error or 0.0)
@@ -74,11 +74,11 @@ def _slopes(axes: Any, rows: list[SystemScore]) -> None:
     _sides(axes, "calibration slope")
 
 
-def _mark(axes: Any, value: float) -> None:
+def _mark(axes: Axes, value: float) -> None:
     axes.axvline(value, color=LIGHT, linestyle="--", linewidth=1)
 
 
-def _sides(axes: Any, label: str) -> None:
+def _sides(axes: Axes, label: str) -> None:
     axes.set_xlabel(label, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)

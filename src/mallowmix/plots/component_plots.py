@@ -1,9 +1,9 @@
 """Pictures of a model: rankings side by side, where they differ, polarising pairs, distances."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mallowmix.assess.contrasts import distances
@@ -68,7 +68,7 @@ def plot_components(model: AnyModel, n_top: int = 15) -> Figure:
 _LABEL = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
 
 
-def _joined(axes: Any, model: AnyModel, order: list[int], n_top: int) -> None:
+def _joined(axes: Axes, model: AnyModel, order: list[int], n_top: int) -> None:
     for x, (k, other) in enumerate(pairwise(order)):
         both = np.flatnonzero((model.sigma[k] < n_top) & (model.sigma[other] < n_top))
         for i in both:

@@ -1,7 +1,6 @@
 """Colours, labels and axes that all pictures share."""
 
-from typing import Any
-
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 INK, LIGHT, ACCENT = "#22303c", "#8a97a3", "#c8452d"
@@ -39,7 +38,7 @@ def short_label(label: object, letters: int = 28) -> str:
     return safe_label(text if len(text) <= letters else text[: letters - 1] + "…")
 
 
-def one_panel(width: float, height: float) -> tuple[Figure, Any]:
+def one_panel(width: float, height: float) -> tuple[Figure, Axes]:
     """A figure with one pair of axes, without lines on the top and the right."""
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()

@@ -1,8 +1,7 @@
 """Pictures of users: their mixtures, their strongest component, where disagreement comes from."""
 
-from typing import Any
-
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
@@ -51,14 +50,14 @@ def _checked(theta: ArrayLike) -> Array:
     return theta
 
 
-def _two(axes: Any, theta: Array) -> None:
-    _, _, bars = axes.hist(theta[:, 0], 20, range=(0, 1), rwidth=0.9)
-    for bar in bars:
-        bar.set_facecolor(colour(1 if bar.get_x() >= 0.5 - 1e-9 else 2))
+def _two(axes: Axes, theta: Array) -> None:
+    _, edges, _ = axes.hist(theta[:, 0], 20, range=(0, 1), rwidth=0.9)
+    for left, bar in zip(edges[:-1], axes.patches, strict=True):
+        bar.set_facecolor(colour(1 if left >= 0.5 - 1e-9 else 2))
     axes.set(xlabel="weight of component 1 (the rest is component 2)", ylabel="people")
 
 
-def _polygon(axes: Any, theta: Array) -> None:
+def _polygon(axes: Axes, theta: Array) -> None:
     corner, points = corners(theta.shape[1]), simplex_points(theta)
     axes.fill(*corner.T, facecolor="none", edgecolor=LIGHT, linewidth=1)
     axes.scatter(

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mallowmix.assess.contrasts import Agreed, Telling, agreed, distances, tellings
 from mallowmix.assess.diagnose.diagnosis import Diagnosis, diagnose
@@ -13,6 +13,8 @@ from mallowmix.assess.one_ranking_gain import AgainstOne, against_one
 from mallowmix.checks import DataReport, check
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users
+from mallowmix.engine import Engine
+from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import DataError, MallowmixWarning, OptionError, check_at_least
 from mallowmix.fitting.choose_k import Choice, choose_k
 from mallowmix.infer.weights import infer_weights
@@ -52,13 +54,16 @@ def compute_contents(
     n_simulations: int = 2,
     seed: int = 0,
     n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> Contents:
     """Compute the numbers of a report.
 
     Parameters
     ----------
-    model, comparisons, n_replicates, choose_k, refit, n_simulations, seed, n_jobs, progress
+    model, comparisons, n_replicates, choose_k, refit, n_simulations, seed
+        As in `make_report`.
+    n_jobs, engine, progress
         As in `make_report`.
 
     Returns
@@ -72,10 +77,11 @@ def compute_contents(
             "There are no comparisons to report on: nobody compared two items of the model."
         )
     step = _Steps(progress)
-    common = {"seed": seed, "n_jobs": n_jobs}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MallowmixWarning)  # what limits the answer is in the report
-        theta = step("people", lambda: infer_weights(model, votes, n_jobs=n_jobs))
+    # what limits the answer is in the report
+    with using(engine, n_jobs) as run, warnings.catch_warnings():
+        warnings.simplefilter("ignore", MallowmixWarning)
+        common = {"seed": seed, "engine": run}
+        theta = step("people", lambda: infer_weights(model, votes, engine=run))
         looked = step(
             "diagnosis",
             lambda: diagnose(model, votes, n_simulations=n_simulations, n_top=TOP, **common),
@@ -123,7 +129,11 @@ def _check(n_replicates: int, n_simulations: int) -> None:
 
 
 def _intervals(
-    model: AnyModel, votes: Comparisons, n_replicates: int, progress: Progress | None, common: dict
+    model: AnyModel,
+    votes: Comparisons,
+    n_replicates: int,
+    progress: Progress | None,
+    common: dict[str, Any],
 ) -> Intervals | None:
     """Return intervals, or None where not requested or the components are not Mallows models."""
     if not n_replicates or as_fitted(model).bradley_terry is not None:
@@ -131,7 +141,9 @@ def _intervals(
     return intervals(model, votes, n_replicates, LEVEL, progress=progress, **common)
 
 
-def _choice(model: AnyModel, votes: Comparisons, progress: Progress | None, common: dict) -> Choice:
+def _choice(
+    model: AnyModel, votes: Comparisons, progress: Progress | None, common: dict[str, Any]
+) -> Choice:
     return choose_k(votes, _around(model.n_components), progress=progress, **common)
 
 

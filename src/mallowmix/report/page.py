@@ -8,7 +8,9 @@ from typing import Any
 from mallowmix._version import __version__
 from mallowmix.data.atomic_write import replacing
 from mallowmix.data.text import printable
-from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
+from mallowmix.engine import Engine
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
+from mallowmix.engine.selection import EngineName
 from mallowmix.errors import FileError
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.report import data_limits as limits
@@ -60,6 +62,7 @@ def make_report(
     n_simulations: int = 2,
     seed: int = 0,
     n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Make a report on a model and the comparisons that it was learnt from.
@@ -69,7 +72,7 @@ def make_report(
     model : M4 or FittedModel
         What was learnt.
     comparisons : Comparisons, or whatever `read_comparisons` takes
-        Those that the model was learnt from.
+        Those that the model was learnt from, in memory.
     title : str
         The heading of the page.
     n_replicates : int
@@ -82,7 +85,7 @@ def make_report(
         the others.
     n_simulations : int
         How often data is drawn anew to estimate the expected error; 0 leaves that out.
-    seed, n_jobs, progress
+    seed, n_jobs, engine, progress
         As in `fit`.
 
     Returns
@@ -108,13 +111,14 @@ def make_report(
     _template()  # what is missing is better said before the work than after it
     found = compute_contents(
         model,
-        as_comparisons(comparisons),
+        as_comparisons_in_memory(comparisons, "A report"),
         n_replicates=n_replicates,
         choose_k=choose_k,
         refit=refit,
         n_simulations=n_simulations,
         seed=seed,
         n_jobs=n_jobs,
+        engine=engine,
         progress=progress,
     )
     return Report(found, title)

@@ -21,9 +21,10 @@ from mallowmix.assess.intervals.user_scores import smooth_at
 from mallowmix.assess.simulated_error import ExpectedError, expected_error
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.text import list_of
-from mallowmix.engine import ThreadEngine, make_blocks
+from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
-from mallowmix.errors import check_at_least
+from mallowmix.engine.selection import EngineName, using
+from mallowmix.errors import Option, OptionError, check_at_least
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.model.permutations import kendall
@@ -116,11 +117,12 @@ def diagnose(
     model: AnyModel,
     comparisons: ComparisonsLike,
     *,
-    held_out: Comparisons | None = None,
+    held_out: ComparisonsLike | None = None,
     n_simulations: int = 5,
     n_top: int = 5,
     seed: int = 0,
     n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
     """Diagnose a model: separability, calibration, influential users, the error to expect.
@@ -129,21 +131,19 @@ def diagnose(
     ----------
     model : AnyModel
     comparisons : Comparisons, or whatever `read_comparisons` takes
-        Those that the model was learnt from.
+        Those that the model was learnt from; those from `store_comparisons` are read block by
+        block.
     held_out : Comparisons, optional
         Comparisons of other users, to judge predicted probabilities by. Without them half of each
         user's own comparisons are held out, which a model that has seen them predicts a little too
         well.
     n_simulations : int
         How many times the data is drawn anew from the model to see what error to expect; 0 leaves
-        that out.
+        that out, as it must be for stored comparisons.
     n_top : int
         How many pairs, items and users to name.
-    seed : int
-    n_jobs : int, optional
-        Threads.
-    progress : callable, optional
-        Called as ``progress(step, done, total)``.
+    seed, n_jobs, engine, progress
+        As in `fit`.
 
     Returns
     -------
@@ -161,53 +161,53 @@ def diagnose(
     comparisons = as_comparisons(comparisons)
     check_at_least("n_simulations", n_simulations, 0)
     check_at_least("n_top", n_top, 1)
+    if n_simulations and not isinstance(comparisons, Comparisons):
+        raise OptionError(
+            Option("n_simulations"),
+            " needs the comparisons in memory: set it to 0, or do not keep them on disk.",
+            option="n_simulations",
+            value=n_simulations,
+            expected="0 where comparisons are kept on disk",
+        )
     seed, data = int(as_key(seed)), comparisons.with_items(model.items)
-    mallows = (
-        as_fitted(model).bradley_terry is None
-    )  # the last two parts are about Mallows components
-    with threadpool_limits(1):
-        error = _expected(model, data, n_simulations if mallows else 0, seed, n_jobs, progress)
+    # the last two parts are about Mallows components
+    mallows = as_fitted(model).bradley_terry is None
+    judged = data if held_out is None else as_comparisons(held_out)
+    with using(engine, n_jobs) as run, threadpool_limits(1):
+        error = _expected(model, data, n_simulations if mallows else 0, seed, run, progress)
         pairs, items = polarising(model, n_top)
         return Diagnosis(
             *_separability(model),
             condition=_condition(model),
             alike=_alike(model, error),
-            disagreement=disagreement(model, data),
+            disagreement=disagreement(model, data, run),
             polarising_pairs=pairs,
             polarising_items=items,
-            reliability=reliability(
-                predict_held_out(
-                    model, data if held_out is None else held_out, seed=seed, n_jobs=n_jobs
-                )
-            ),
-            influential=_influential(model, data, n_top, seed, n_jobs) if mallows else (),
+            reliability=reliability(predict_held_out(model, judged, seed=seed, engine=run)),
+            influential=_influential(model, data, n_top, seed, run) if mallows else (),
             activity=activity(data),
             expected_error=error,
         )
 
 
 def _expected(
-    model: AnyModel, data: Comparisons, n_simulations: int, seed: int, n_jobs: Any, progress: Any
+    model: AnyModel,
+    data: Comparisons,
+    n_simulations: int,
+    seed: int,
+    engine: Engine,
+    progress: Progress | None,
 ) -> ExpectedError | None:
-    return (
-        expected_error(model, data, n_simulations, seed=seed, n_jobs=n_jobs, progress=progress)
-        if n_simulations
-        else None
-    )
+    if not n_simulations:
+        return None
+    return expected_error(model, data, n_simulations, seed=seed, engine=engine, progress=progress)
 
 
 def _influential(
-    model: AnyModel, data: Comparisons, n_top: int, seed: int, n_jobs: int | None
+    model: AnyModel, data: Comparisons, n_top: int, seed: int, engine: Engine
 ) -> tuple[Influence, ...]:
-    smooth = smooth_at(
-        model.sigma,
-        model.phi,
-        model.alpha,
-        make_blocks(data),
-        ThreadEngine(n_jobs),
-        sweeps=_SWEEPS,
-        seed=seed,
-    )
+    at, blocks = (model.sigma, model.phi, model.alpha), make_blocks(data)
+    smooth = smooth_at(*at, blocks, engine, sweeps=_SWEEPS, seed=seed)
     return most_influential(smooth, data, n_top)
 
 

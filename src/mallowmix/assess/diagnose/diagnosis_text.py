@@ -1,20 +1,23 @@
 """A diagnosis in sentences."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mallowmix.assess.diagnose.diagnosis import Diagnosis
 
 _SOME = 0.5  # λ above this: the others follow the novel pair more than half as often
 _STRONG = 1.0  # a person who moves the model by a standard error
 _OFF = 2.0  # standard errors from a slope of 1
 
 
-def sentences(diagnosis: Any) -> list[str]:
+def sentences(diagnosis: "Diagnosis") -> list[str]:
     """One sentence or two for each part."""
     parts = (_error, _separable, _alike, _disagreement, _polarising, _reliable, _people)
     return [sentence for part in parts for sentence in part(diagnosis)]
 
 
-def _error(diagnosis: Any) -> list[str]:
+def _error(diagnosis: "Diagnosis") -> list[str]:
     error = diagnosis.expected_error
     if error is None:
         return []
@@ -36,7 +39,7 @@ def _at_most(lam: float) -> str:
     return f"at most {lam:.2f}" if lam >= 0.005 else "less than 0.01"
 
 
-def _separable(diagnosis: Any) -> list[str]:
+def _separable(diagnosis: "Diagnosis") -> list[str]:
     lam = diagnosis.separability
     if lam is None:
         return ["There is one component: nothing to tell apart."]
@@ -49,7 +52,7 @@ def _separable(diagnosis: Any) -> list[str]:
     return [f"{said}; the condition number of people's weights is {diagnosis.condition:.3g}."]
 
 
-def _alike(diagnosis: Any) -> list[str]:
+def _alike(diagnosis: "Diagnosis") -> list[str]:
     return [
         f"Components {pair.component} and {pair.other} differ in {_percent(pair.kendall)} "
         "of the pairs only"
@@ -62,7 +65,7 @@ def _alike(diagnosis: Any) -> list[str]:
     ]
 
 
-def _disagreement(diagnosis: Any) -> list[str]:
+def _disagreement(diagnosis: "Diagnosis") -> list[str]:
     parts = diagnosis.disagreement
     return [
         f"Of all disagreement {_percent(parts.between_people)} is difference between people, "
@@ -71,7 +74,7 @@ def _disagreement(diagnosis: Any) -> list[str]:
     ]
 
 
-def _polarising(diagnosis: Any) -> list[str]:
+def _polarising(diagnosis: "Diagnosis") -> list[str]:
     if not diagnosis.polarising_pairs or diagnosis.polarising_pairs[0].spread == 0:
         return []
     pair, items = diagnosis.polarising_pairs[0], diagnosis.polarising_items
@@ -82,7 +85,7 @@ def _polarising(diagnosis: Any) -> list[str]:
     ]
 
 
-def _reliable(diagnosis: Any) -> list[str]:
+def _reliable(diagnosis: "Diagnosis") -> list[str]:
     found = diagnosis.reliability
     if math.isnan(found.slope):
         return ["Nothing was held out to judge predicted probabilities by."]
@@ -101,7 +104,7 @@ def _reliable(diagnosis: Any) -> list[str]:
     ]
 
 
-def _people(diagnosis: Any) -> list[str]:
+def _people(diagnosis: "Diagnosis") -> list[str]:
     said = [
         f"The busiest tenth of the people made {_percent(diagnosis.activity.busiest_tenth)} "
         f"of the comparisons; the median is {diagnosis.activity.median:,.12g}, "

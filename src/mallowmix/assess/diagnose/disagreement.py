@@ -15,6 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine import Engine, make_blocks
+from mallowmix.engine.selection import EngineName, using
+from mallowmix.learn.spectral.signed_moment import count_all_pairs
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.numerics.dirichlet import dirichlet_moments
 from mallowmix.typing import Array
@@ -82,7 +85,9 @@ def variance_parts(model: AnyModel) -> Parts:
     )
 
 
-def disagreement(model: AnyModel, comparisons: Comparisons) -> Disagreement:
+def disagreement(
+    model: AnyModel, comparisons: Comparisons, engine: EngineName | Engine | None = None
+) -> Disagreement:
     """Split the variance of all comparisons that were made into its three sources.
 
     Parameters
@@ -90,14 +95,17 @@ def disagreement(model: AnyModel, comparisons: Comparisons) -> Disagreement:
     model : AnyModel
     comparisons : Comparisons
         Users count by their `user_weight`.
+    engine : str or Engine, optional
+        As in `fit`.
 
     Returns
     -------
     Disagreement
     """
     data, parts = comparisons.with_items(model.items), variance_parts(model)
-    weight = data.weight * data.user_weight[data.user]
-    means = [float(np.average(part[data.winner, data.loser], weights=weight)) for part in parts[1:]]
+    with using(engine) as run:
+        weight = count_all_pairs(make_blocks(data), run).reshape(data.n_items, data.n_items)
+    means = [float(np.average(part, weights=weight)) for part in parts[1:]]
     total = sum(means)
     return Disagreement(total, *(part / total if total > 0 else 0.0 for part in means))
 

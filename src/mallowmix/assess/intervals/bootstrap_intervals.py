@@ -1,7 +1,5 @@
 """Intervals for positions, dispersions, shares and win rates, by a bootstrap over users."""
 
-from typing import Any
-
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -26,6 +24,7 @@ from mallowmix.assess.simulated_error import Simulated, simulate_phi
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option, OptionError, check_at_least, check_level
 from mallowmix.learn.spectral.user_sample import sampled_share
@@ -114,7 +113,7 @@ def intervals(
         if is_large(data):
             draws = _of_sums(model, data, n_replicates, seed, run, progress)
         else:
-            draws = _of_all_users(model, _in_memory(data), n_replicates, seed, run.n_jobs, progress)
+            draws = _of_all_users(model, _in_memory(data), n_replicates, seed, run, progress)
     refined = _is_refined(fitted.report)
     return Intervals(level, model.items, model.sigma, model.phi, model.share, draws, refined)
 
@@ -148,7 +147,7 @@ def _is_refined(report: FitReport) -> bool:
     return full or report.method == "update"
 
 
-def _in_memory(data: Any) -> Comparisons:
+def _in_memory(data: Comparisons | StoredComparisons) -> Comparisons:
     """The comparisons in memory, wherever they are stored: the users are few."""
     if isinstance(data, Comparisons):
         return data
@@ -162,19 +161,19 @@ def _of_all_users(
     data: Comparisons,
     n_replicates: int,
     seed: int,
-    n_jobs: int,
+    run: Engine,
     progress: Progress | None,
 ) -> Replicates:
     """The Bayesian bootstrap: η* = η̂ + I⁻¹ Σ_m w_m (u_m − 1) s_m, less the bias of logit φ."""
-    engine, advance = ThreadEngine(n_jobs), counter(progress, n_replicates)
-    start = replicate_start(model, data, engine, seed=seed)
-    smooth = maximise_likelihood(model, start.blocks, engine, seed=seed)
-    simulated = simulate_phi(model, smooth, data, seed=seed, n_jobs=n_jobs, progress=progress)
+    advance = counter(progress, n_replicates)
+    start = replicate_start(model, data, run, seed=seed)
+    smooth = maximise_likelihood(model, start.blocks, run, seed=seed)
+    simulated = simulate_phi(model, smooth, data, seed=seed, n_jobs=run.n_jobs, progress=progress)
     u = replicate_weights(n_replicates, data.n_users, seed=seed)
     sigma = many(
         lambda r: replicate_rankings(start, smooth, u[r], seed=seed, draw=r),
         range(n_replicates),
-        n_jobs,
+        run.n_jobs,
         advance,
     )
     steps = one_step(smooth, (u - 1) * start.people @ smooth.scores)
@@ -192,7 +191,7 @@ def _moved(eta: Array, steps: Array, simulated: Simulated, seed: int) -> Array:
 
 def _of_sums(
     model: AnyModel,
-    data: Any,
+    data: Comparisons | StoredComparisons,
     n_replicates: int,
     seed: int,
     run: Engine,

@@ -9,15 +9,23 @@ would then be certain, one of one order and one of the other. Rounded moves err 
 what a sample leaves open stays open by at least one position.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from mallowmix.assess.intervals.replicates import counter, many, replicate_rankings, replicate_start
+from mallowmix.assess.intervals.replicates import (
+    Start,
+    counter,
+    many,
+    replicate_rankings,
+    replicate_start,
+)
 from mallowmix.assess.intervals.user_scores import Smooth
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, Engine, Shard, ThreadEngine, make_shards, map_step
+from mallowmix.engine.blocks import StoredBlock
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.learn.spectral.user_sample import (
     ENOUGH,
     joined_ids,
@@ -37,7 +45,7 @@ PEOPLE = 10_000  # of a sample
 LEAST = 1_000  # people of a sample, however many comparisons each of them made
 
 
-def is_large(comparisons: Any) -> bool:
+def is_large(comparisons: Comparisons | StoredComparisons) -> bool:
     """Whether there are too many users or comparisons to keep: by the two numbers alone."""
     many_people, many_rows = (
         comparisons.n_users > MOST,
@@ -53,7 +61,11 @@ def subset_share(n_users: int, n_comparisons: float) -> float:
 
 
 def draw_subsets(
-    comparisons: Any, blocks: list[Any], engine: Engine, *, seed: int
+    comparisons: Comparisons | StoredComparisons,
+    blocks: Sequence[Block | StoredBlock],
+    engine: Engine,
+    *,
+    seed: int,
 ) -> list[Comparisons]:
     """Draw samples of users without replacement, all samples in one pass.
 
@@ -144,7 +156,7 @@ def draw_positions(
     for j, subset in enumerate(subsets):
         start = replicate_start(model, subset, ThreadEngine(n_jobs), seed=seed)
 
-        def one(r: int, start: Any = start, b: int = subset.n_users) -> Positions:
+        def one(r: int, start: Start = start, b: int = subset.n_users) -> Positions:
             u = generator(seed, _WEIGHTS, r).standard_exponential(b)
             return replicate_rankings(start, smooth, u, seed=seed, draw=r)
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from mallowmix.typing import Array, Progress
 _STEP = Step.REPLICATE_WEIGHTS
 # passes of a replicate: its rankings are near the model's, and the chains are burnt in
 _BURN_IN, _AVERAGE, _SWEEPS = (1, 3, 3)
+
+T = TypeVar("T")
 
 
 class Replicates(NamedTuple):
@@ -131,8 +133,8 @@ def replicate_rankings(
 
 
 def many(
-    one: Callable[[int], Any], numbers: Iterable[int], n_jobs: int, advance: Callable[[], None]
-) -> list[Any]:
+    one: Callable[[int], T], numbers: Iterable[int], n_jobs: int, advance: Callable[[], None]
+) -> list[T]:
     """one(n) for each number, several at a time; `advance` is called after each."""
     found = []
     with ThreadPoolExecutor(n_jobs) as pool:

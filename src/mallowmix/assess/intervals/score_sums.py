@@ -5,6 +5,7 @@ can be taken block by block, for all replicates at once: R · 2K numbers leave a
 is stored.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,19 @@ from mallowmix.assess.intervals.user_scores import (
     score_inputs,
 )
 from mallowmix.engine import Block, Engine, make_shards, reduce_step
+from mallowmix.engine.blocks import StoredBlock
 from mallowmix.learn.spectral.user_sample import sample_users
 from mallowmix.numerics.randomness import Step, child_seed, generator
-from mallowmix.typing import Array
+from mallowmix.typing import Array, Positions
 
 _STEP = Step.SCORE_SUMS
 _FARTHEST = 0.5  # of a step in logit φ or log α, as in `maximise_likelihood`
 
 
 def sum_scores(
-    sigma: Any,
+    sigma: Positions,
     near: Smooth,
-    blocks: list[Any],
+    blocks: Sequence[Block | StoredBlock],
     n_replicates: int,
     engine: Engine,
     *,
@@ -80,7 +82,7 @@ def sum_scores(
 
 @reduce_step("sums of scores")
 def _sums(
-    block: Block, broadcast: tuple[Any, float, int, int], _: Any
+    block: Block, broadcast: tuple[Any, float, int, int], _: None
 ) -> tuple[tuple[Array, ...], None]:
     """Σ w s, Σ w a bᵀ of two stretches, Σ w s sᵀ, and per replicate Σ w (u − 1) s, u ~ Exp(1)."""
     inputs, share, n_replicates, seed = broadcast

@@ -19,7 +19,7 @@ from mallowmix.model.mallows import beta_matrix
 from mallowmix.numerics.randomness import Step, as_key, child_seed, splitmix
 from mallowmix.numerics.special import digamma
 from mallowmix.numerics.token_gibbs import user_stream
-from mallowmix.typing import Array
+from mallowmix.typing import Array, Positions
 
 _STEP, _BURN = int(Step.USER_SCORES), 30
 _H = 1e-3  # step of the numerical derivative in logit φ
@@ -114,7 +114,7 @@ def phi_and_share(eta: Array) -> tuple[Array, Array]:
 
 
 def smooth_at(
-    sigma: Any,
+    sigma: Positions,
     phi: Array,
     alpha: Array,
     blocks: list[Block],
@@ -146,7 +146,7 @@ def smooth_at(
 
 
 def score_inputs(
-    sigma: Any, eta: Array, alpha: Array, *, sweeps: int, seed: int
+    sigma: Positions, eta: Array, alpha: Array, *, sweeps: int, seed: int
 ) -> tuple[Any, ...]:
     """What `block_scores` needs: tables of β and its derivative, α, sweeps, and the key."""
     return (
@@ -161,7 +161,7 @@ def _logistic(x: Array) -> Array:
     return np.clip(1 / (1 + np.exp(-x)), _LEAST, _MOST)
 
 
-def _tables(sigma: Any, logit: Array) -> tuple[Array, Array]:
+def _tables(sigma: Positions, logit: Array) -> tuple[Array, Array]:
     """(Q², K) β and d log β / d logit φ."""
     beta, slope = [], []
     for row, x in zip(sigma, logit, strict=True):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mallowmix.data.tie_halves import rows_users, tie_halves
-from mallowmix.engine.gpu.kernels import MOST_LANES, Kernels
+from mallowmix.engine.gpu.kernels import MOST_LANES, DeviceArray, Kernels
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Arrays:
     special: Any
     kernels: Kernels | None = None
 
-    def take(self, array: Any, dtype: Any = None) -> Any:
+    def take(self, array: DeviceArray, dtype: Any = None) -> DeviceArray:
         """A numpy array as an array of this device."""
         return self.xp.asarray(array, dtype)
 
-    def give(self, array: Any) -> np.ndarray:
+    def give(self, array: DeviceArray) -> np.ndarray:
         """An array of this device as a numpy array."""
         return np.asarray(array.get() if hasattr(array, "get") else array)
 
@@ -39,21 +39,21 @@ class Batch(NamedTuple):
     """
 
     n_items: int
-    starts: Any  # (M + 1,) int64
-    pair: Any  # (rows,) int32
-    weight: Any = None  # (rows,) float32
-    user_weight: Any = None  # (M,) float32
+    starts: DeviceArray  # (M + 1,) int64
+    pair: DeviceArray  # (rows,) int32
+    weight: DeviceArray = None  # (rows,) float32
+    user_weight: DeviceArray = None  # (M,) float32
 
 
 class Scale(NamedTuple):
     """What the signed moment needs of a batch, computed once."""
 
     mass: float  # Σ u_m n_m over users with two tokens
-    users: Any  # (M,) u_m c_m, c_m = n_m / (n_m² − Σ squares)
+    users: DeviceArray  # (M,) u_m c_m, c_m = n_m / (n_m² − Σ squares)
     # (Q²,) Σ u_m c_m (squares of a row's tokens): what a token's product with itself would add
-    squares: Any
+    squares: DeviceArray
     # (Q²,) Σ u_m c_m ¼ over halves of ties: what the products of the two halves would add
-    ties: Any = None
+    ties: DeviceArray = None
 
 
 def on_processor() -> Arrays:
@@ -80,7 +80,7 @@ def on_gpu(*, fused: bool = True) -> Arrays:
     return Arrays(cupy, cupyx.scipy.sparse, cupyx.scipy.special, Kernels(cupy) if fused else None)
 
 
-def batch_pair_counts(on: Arrays, batch: Batch) -> Any:
+def batch_pair_counts(on: Arrays, batch: Batch) -> DeviceArray:
     """(Q²,) how often each ordered pair was seen, users weighted by `user_weight`."""
     n_codes, counts = batch.n_items**2, None
     if on.kernels and batch.weight is None and batch.user_weight is None:
@@ -106,7 +106,7 @@ def user_scale(on: Arrays, batch: Batch) -> Scale:
     c = xp.where(some, n / xp.where(some, products, 1.0), 0.0) * u
     mass = float((xp.where(some, n, 0.0) * u).sum())
 
-    def by_pair(rows: Any) -> Any:
+    def by_pair(rows: DeviceArray) -> DeviceArray:
         return xp.bincount(
             batch.pair,
             _row_weights(on, batch._replace(weight=rows, user_weight=c)),
@@ -118,12 +118,14 @@ def user_scale(on: Arrays, batch: Batch) -> Scale:
     )
 
 
-def half_ties(on: Arrays, batch: Batch) -> Any:
+def half_ties(on: Arrays, batch: Batch) -> DeviceArray:
     """(rows,) ¼ for halves of a tie; None where there are none (`data.tie_halves`)."""
     return tie_halves(batch.starts, batch.pair, batch.weight, batch.n_items, on.xp)
 
 
-def signed_apply(on: Arrays, batch: Batch, scale: Scale, index: Any, value: Any, V: Any) -> Any:
+def signed_apply(
+    on: Arrays, batch: Batch, scale: Scale, index: DeviceArray, value: DeviceArray, V: DeviceArray
+) -> DeviceArray:
     """(P, b) the batch's part of A V before normalisation: Xᵀ (Nᵀ C N) X V − D V.
 
     X goes from unordered pairs to signed codes.
@@ -150,7 +152,7 @@ def signed_apply(on: Arrays, batch: Batch, scale: Scale, index: Any, value: Any,
     return value[ahead, None] * out[ahead] + value[behind, None] * out[behind] - own[:, None] * V
 
 
-def _user_product(on: Arrays, batch: Batch, c: Any, W: Any) -> Any:
+def _user_product(on: Arrays, batch: Batch, c: DeviceArray, W: DeviceArray) -> DeviceArray:
     """(Q², b) Nᵀ diag(c) N W."""
     if on.kernels:
         return on.kernels.signed_pass(batch.starts, batch.pair, batch.weight, c, W)
@@ -162,8 +164,13 @@ def _user_product(on: Arrays, batch: Batch, c: Any, W: Any) -> Any:
 
 
 def batch_e_step(
-    on: Arrays, batch: Batch, table: Any, alpha: Any, gamma: Any = None, inner: int = 3
-) -> tuple[Any, Any, Any, Any]:
+    on: Arrays,
+    batch: Batch,
+    table: DeviceArray,
+    alpha: DeviceArray,
+    gamma: DeviceArray = None,
+    inner: int = 3,
+) -> tuple[DeviceArray, DeviceArray, DeviceArray, DeviceArray]:
     """Do one variational E-step.
 
     r_k = β_k scale_k / Σ_l β_l scale_l is what a row gives component k, scale_k = exp E log θ_k.
@@ -204,8 +211,8 @@ def batch_e_step(
 
 
 def _fold(
-    on: Arrays, batch: Batch, table: Any, alpha: Any, gamma: Any, inner: int
-) -> tuple[Any, Any, Any, Any]:
+    on: Arrays, batch: Batch, table: DeviceArray, alpha: DeviceArray, gamma: DeviceArray, inner: int
+) -> tuple[DeviceArray, DeviceArray, DeviceArray, DeviceArray]:
     xp, K = on.xp, table.shape[1]
     beta, user = table[batch.pair], user_of_row(on, batch)
     w = xp.ones(len(batch.pair), np.float32) if batch.weight is None else batch.weight
@@ -232,18 +239,18 @@ def _fold(
     return counts, bound, xp.concatenate([u @ e_log, u.sum()[None]]), gamma
 
 
-def _e_log(on: Arrays, gamma: Any) -> Any:
+def _e_log(on: Arrays, gamma: DeviceArray) -> DeviceArray:
     """E log θ."""
     g = gamma.astype(np.float64)
     return on.special.psi(g) - on.special.psi(g.sum(axis=1, keepdims=True))
 
 
-def user_of_row(on: Arrays, batch: Batch) -> Any:
+def user_of_row(on: Arrays, batch: Batch) -> DeviceArray:
     """(rows,) the user of each row."""
     return rows_users(batch.starts, len(batch.pair), on.xp)
 
 
-def _row_weights(on: Arrays, batch: Batch) -> Any:
+def _row_weights(on: Arrays, batch: Batch) -> DeviceArray:
     """Each row's weight times that of its user, None where all are 1."""
     if batch.user_weight is None:
         return batch.weight
@@ -251,7 +258,7 @@ def _row_weights(on: Arrays, batch: Batch) -> Any:
     return u if batch.weight is None else u * batch.weight
 
 
-def _by_user(on: Arrays, batch: Batch, values: Any) -> Any:
+def _by_user(on: Arrays, batch: Batch, values: DeviceArray) -> DeviceArray:
     """Sums of the values of each user's rows."""
     n = len(batch.pair)
     ones = on.xp.ones(n, np.float64)
@@ -261,7 +268,7 @@ def _by_user(on: Arrays, batch: Batch, values: Any) -> Any:
     return S @ values.astype(np.float64)
 
 
-def _both_ways(on: Arrays, n_items: int) -> tuple[Any, Any]:
+def _both_ways(on: Arrays, n_items: int) -> tuple[DeviceArray, DeviceArray]:
     """The codes of each unordered pair, the lower-numbered item as winner, and as loser."""
     low, high = np.triu_indices(n_items, 1)
     return on.take(low * n_items + high), on.take(high * n_items + low)

@@ -60,7 +60,7 @@ class GpuEngine(ThreadEngine):
         self,
         step: ReduceStep[Answer, State],
         blocks: Sequence[AnyBlock],
-        broadcast: Any = None,
+        broadcast: object = None,
         state: Sequence[State] | None = None,
         *,
         progress: BlockProgress | None = None,
@@ -82,7 +82,7 @@ class GpuEngine(ThreadEngine):
         self,
         form: DeviceForm,
         blocks: Sequence[AnyBlock],
-        broadcast: Any,
+        broadcast: object,
         state: Any,
         progress: BlockProgress | None,
     ) -> Any:

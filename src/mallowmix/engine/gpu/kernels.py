@@ -5,13 +5,15 @@ CuPy compiles them on the first call, from kernels.cu beside this file.
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 THREADS = 256
 MOST_SHARED = 160_000  # bytes of shared memory that a block may count in: Q = 200 fits
 MOST_LANES = 32  # of `fold`: 128 components
+DeviceArray: TypeAlias = Any
+"""An array of the device: of CuPy, or of NumPy where its forms are tested on the host."""
 
 
 class Kernels:
@@ -30,7 +32,7 @@ class Kernels:
         self.n_processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
         self._modules: dict[tuple[int, int], Any] = {}
 
-    def count_pairs(self, pair: Any, n_codes: int) -> Any:
+    def count_pairs(self, pair: DeviceArray, n_codes: int) -> DeviceArray:
         """(codes,) how often each code occurs; None where counters do not fit in shared memory."""
         if 4 * n_codes > MOST_SHARED:
             return None
@@ -41,7 +43,14 @@ class Kernels:
         kernel((self.n_processors,), (1024,), arguments, shared_mem=4 * n_codes)
         return out
 
-    def signed_pass(self, starts: Any, pair: Any, weight: Any, scale: Any, W: Any) -> Any:
+    def signed_pass(
+        self,
+        starts: DeviceArray,
+        pair: DeviceArray,
+        weight: DeviceArray,
+        scale: DeviceArray,
+        W: DeviceArray,
+    ) -> DeviceArray:
         """(codes, b) Nᵀ diag(scale) N W, N the (users, codes) counts."""
         b = W.shape[1]
         lanes = 2 * -(-b // 8)  # whole sectors of 32 bytes
@@ -55,13 +64,13 @@ class Kernels:
 
     def fold(
         self,
-        starts: Any,
-        pair: Any,
-        weight: Any,
-        user_weight: Any,
-        table: Any,
-        alpha: Any,
-        gamma: Any,
+        starts: DeviceArray,
+        pair: DeviceArray,
+        weight: DeviceArray,
+        user_weight: DeviceArray,
+        table: DeviceArray,
+        alpha: DeviceArray,
+        gamma: DeviceArray,
         inner: int,
         fresh: bool,
     ):
@@ -102,7 +111,7 @@ class Kernels:
         self._kernel("fold", 8, lanes)((max(1, grid),), (THREADS,), arguments)
         return counts[:, :K], bound, sums
 
-    def gather(self, table: Any, rounds: int) -> float:
+    def gather(self, table: DeviceArray, rounds: int) -> float:
         """Bytes read by one run of the kernel that measures how fast the GPU gathers rows."""
         blocks = 16 * self.n_processors
         self._kernel("gather_rate", 8, 8)(
@@ -110,10 +119,10 @@ class Kernels:
         )
         return float(blocks * THREADS * rounds * 16)
 
-    def _or_null(self, array: Any) -> Any:
+    def _or_null(self, array: DeviceArray) -> DeviceArray:
         return np.uint64(0) if array is None else array
 
-    def _padded(self, table: Any, width: int) -> Any:
+    def _padded(self, table: DeviceArray, width: int) -> DeviceArray:
         out = self.cupy.zeros((len(table), width), np.float32)
         out[:, : table.shape[1]] = table
         return out

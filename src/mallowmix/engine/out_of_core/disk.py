@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from mallowmix.engine.blocks import AnyBlock
 from mallowmix.engine.engine import Answer, BlockProgress, ReduceStep, State
@@ -35,7 +34,7 @@ class DiskEngine(ThreadEngine):
         self.passes: FinishedPasses | None = None
 
     @contextmanager
-    def session(self, comparisons: Any, n_components: Any) -> Iterator[None]:
+    def session(self, comparisons: object, n_components: object) -> Iterator[None]:
         """Fit the number of threads to the memory, and find the passes of an earlier run.
 
         When the fit ends well, its stored passes are removed.
@@ -71,7 +70,7 @@ class DiskEngine(ThreadEngine):
         self,
         step: ReduceStep[Answer, State],
         blocks: Sequence[AnyBlock],
-        broadcast: Any = None,
+        broadcast: object = None,
         state: Sequence[State] | None = None,
         *,
         progress: BlockProgress | None = None,

@@ -35,7 +35,7 @@ class FinishedPasses:
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder, self.fingerprint = folder, fingerprint
 
-    def find(self, step: ReduceStep[Any, Any], broadcast: Any) -> tuple[Any, bool]:
+    def find(self, step: ReduceStep[Any, Any], broadcast: object) -> tuple[Any, bool]:
         """The sum, and whether it is there."""
         file = self._file(step, broadcast)
         if not file.exists():
@@ -45,7 +45,7 @@ class FinishedPasses:
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):  # damaged: done again
             return None, False
 
-    def keep(self, step: ReduceStep[Any, Any], broadcast: Any, total: Any) -> None:
+    def keep(self, step: ReduceStep[Any, Any], broadcast: object, total: Any) -> None:
         """Store the sum, whole or not at all."""
         self.folder.mkdir(exist_ok=True)
         with replacing(self._file(step, broadcast)) as temporary:
@@ -55,7 +55,7 @@ class FinishedPasses:
         """Remove all, when the run has ended well."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _file(self, step: ReduceStep[Any, Any], broadcast: Any) -> Path:
+    def _file(self, step: ReduceStep[Any, Any], broadcast: object) -> Path:
         digest = hashlib.sha256(self.fingerprint.encode())
         digest.update(step.name.encode())
         digest.update(pickle.dumps(broadcast, protocol=5))

@@ -50,6 +50,11 @@ class BlockOnDisk:
         """Whether it must be read before a step can take it."""
         return True
 
+    @property
+    def user_weight(self) -> NDArray[np.float64]:
+        """(M,) ones: each user counts once."""
+        return np.ones(self.n_users)
+
     def load(self) -> Block:
         """The block in memory."""
         starts = read_array(
@@ -61,8 +66,9 @@ class BlockOnDisk:
         )
         weight = read_weights(self.folder, first, last)
         ids = read_array(self.folder, "ranking_id", first, last) if self.ranked else None
-        one = np.ones(self.n_users)
-        return Block(self.first_user, self.n_items, starts - first, pair, weight, one, ids)
+        return Block(
+            self.first_user, self.n_items, starts - first, pair, weight, self.user_weight, ids
+        )
 
 
 class StoredComparisons:

@@ -53,7 +53,7 @@ def completion(
     --------
     >>> import mallowmix as mm
     >>> dishes = mm.load_dishes(n_users=50)
-    >>> found = mm.completion(dishes.model, dishes.comparisons)
+    >>> found = mm.heldout(dishes.model, dishes.comparisons, "completion")
     >>> found.log_likelihood_per_comparison > -0.693  # a coin
     True
     """

@@ -1,6 +1,6 @@
 """Held-out comparisons, row by row, each with its predicted probability."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, make_blocks, map_step
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.infer.heldout.completion import predicted, split_block_rows
-from mallowmix.infer.prepared_model import prepare_members
+from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array
@@ -56,7 +56,7 @@ def predict_held_out(
 
 
 @map_step("held-out rows")
-def _held_out(block: Block, broadcast: Any) -> HeldOutRows:
+def _held_out(block: Block, broadcast: tuple[list[PreparedModel], float, np.uint64]) -> HeldOutRows:
     members, given, key = broadcast
     known, wanted = split_block_rows(block, given, "comparisons", key)
     rows = np.flatnonzero(wanted > 0)

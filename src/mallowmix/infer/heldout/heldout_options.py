@@ -1,11 +1,11 @@
 """The options of the three methods of `heldout`, as frozen dataclasses."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from mallowmix.data.splits import SplitBy, check_given
-from mallowmix.data.text import joined
 from mallowmix.errors import Option, OptionError, check_at_least, check_choice
+from mallowmix.model.method_options import method_options
 
 HeldoutMethod: TypeAlias = Literal["left-to-right", "importance", "completion"]
 ParticleForm: TypeAlias = Literal["filter", "mean-of-products", "product-of-means"]
@@ -128,7 +128,7 @@ class CompletionOptions:
 
 
 HeldoutOptions: TypeAlias = LeftToRightOptions | ImportanceOptions | CompletionOptions
-OPTIONS: dict[str, Any] = {
+OPTIONS: dict[str, type[HeldoutOptions]] = {
     kind.method: kind for kind in (LeftToRightOptions, ImportanceOptions, CompletionOptions)
 }
 
@@ -143,22 +143,4 @@ def as_heldout_options(method: HeldoutMethod | HeldoutOptions) -> HeldoutOptions
 
 def heldout_options_from(method: str, values: dict[str, Any]) -> HeldoutOptions:
     """The options of a method from values by name; an OptionError for those of another."""
-    check_choice("method", method, tuple(OPTIONS))
-    names = _names(OPTIONS[method])
-    for name, value in values.items():
-        if name not in names:
-            owners = [repr(each) for each, kind in OPTIONS.items() if name in _names(kind)]
-            raise OptionError(
-                Option(name),
-                " is no option of ",
-                Option("method", method),
-                f"; it goes with {joined(owners)}." if owners else f", which has {joined(names)}.",
-                option=name,
-                value=value,
-                expected=f"left out with the method {method!r}",
-            )
-    return OPTIONS[method](**values)
-
-
-def _names(kind: Any) -> list[str]:
-    return [field.name for field in fields(kind)]
+    return method_options(OPTIONS, method, values)

@@ -14,8 +14,9 @@ from typing import Literal, overload
 import numba as nb
 import numpy as np
 
-from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step, parallel_sum
-from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
+from mallowmix.engine import Block, Engine, make_blocks, map_step, parallel_sum
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
+from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
 from mallowmix.infer.prepared_model import PreparedModel, prepare, prepare_components
 from mallowmix.infer.priors.dirichlet_prior import check_converged, dirichlet_path
@@ -46,6 +47,7 @@ def fit_prior(
     n_points: int = ...,
     seed: int = ...,
     n_jobs: int | None = ...,
+    engine: EngineName | Engine | None = ...,
 ) -> DiscretePrior: ...
 @overload
 def fit_prior(
@@ -58,6 +60,7 @@ def fit_prior(
     n_points: int = ...,
     seed: int = ...,
     n_jobs: int | None = ...,
+    engine: EngineName | Engine | None = ...,
 ) -> FittedModel: ...
 def fit_prior(
     model: AnyModel,
@@ -69,6 +72,7 @@ def fit_prior(
     n_points: int = 300,
     seed: int = 0,
     n_jobs: int | None = None,
+    engine: EngineName | Engine | None = None,
 ) -> FittedModel | DiscretePrior:
     """Learn the prior of users' weights; the components stay fixed.
 
@@ -77,8 +81,8 @@ def fit_prior(
     model : FittedModel or M4
         The components, and the prior to begin with.
     comparisons : Comparisons, or whatever `read_comparisons` takes
-        Those of the users to learn from, who count by `user_weight`; many users are sampled, as in
-        `fit`, for "dirichlet" and "both".
+        In memory, those of the users to learn from, who count by `user_weight`; many users are
+        sampled, as in `fit`, for "dirichlet" and "both".
     kind : {"dirichlet", "vertices", "both", "discrete"}
         "dirichlet" gives a new `alpha` and no vertex part; "vertices" sets
         `calibration.vertex_share` to 1 and `alpha` to the shares (times the old sum); "both" gives
@@ -89,7 +93,7 @@ def fit_prior(
         Gibbs cycles of "dirichlet" and "both"; the result is the mean over the last two thirds.
     n_points : int
         How many points "discrete" may have.
-    seed, n_jobs
+    seed, n_jobs, engine
         As in `fit`.
 
     Returns
@@ -105,7 +109,7 @@ def fit_prior(
     >>> mm.fit_prior(dishes.model, dishes.comparisons, "vertices").calibration.vertex_share
     1.0
     """
-    comparisons = as_comparisons(comparisons)
+    comparisons = as_comparisons_in_memory(comparisons, "A prior")
     check_choice("kind", kind, KINDS)
     check_at_least("n_cycles", n_cycles, 6)
     fitted = as_fitted(model)
@@ -118,18 +122,19 @@ def fit_prior(
             expected="without a spam component",
         )
     comparisons = comparisons.with_items(fitted.items, unknown_items=unknown_items)
-    blocks, engine = make_blocks(comparisons), ThreadEngine(n_jobs)
+    blocks = make_blocks(comparisons)
     if not comparisons.user_weight[comparisons.user].any():
         raise DataError(
             "Nobody has a comparison of the model's items that counts: "
             "a prior is learnt from people, so add some."
         )
-    if kind == "discrete":
-        return fit_discrete(prepare(fitted), blocks, engine, n_points=n_points, seed=seed)
-    found = [
-        _refit(member, fitted.calibration, blocks, engine, kind, n_cycles, seed)
-        for member in fitted.members
-    ]
+    with using(engine, n_jobs) as run:
+        if kind == "discrete":
+            return fit_discrete(prepare(fitted), blocks, run, n_points=n_points, seed=seed)
+        found = [
+            _refit(member, fitted.calibration, blocks, run, kind, n_cycles, seed)
+            for member in fitted.members
+        ]
     own, vertex_share = found[0]
     members = (_with_alpha(m, a) for m, (a, _) in zip(fitted.ensemble, found[1:], strict=True))
     bt = fitted.bradley_terry

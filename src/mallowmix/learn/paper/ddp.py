@@ -85,22 +85,10 @@ def _vertices(
 
 
 def ddp(rows: Array, K: int, seed: int = 0) -> Array:
-    """Corners of a cloud of rows by data-dependent projections.
+    """(K, K−1) corners of a cloud by data-dependent projections; nothing is random.
 
-    Parameters
-    ----------
-    rows : (n, K−1) array
-        The cloud.
-    K : int
-        How many corners.
-    seed : int
-        Not used: nothing is random.
-
-    Returns
-    -------
-    (K, K−1) array
-        Of each vertex the corner furthest along their mean; the furthest rows where the cloud shows
-        fewer than K vertices.
+    Of each vertex the corner furthest along their mean; the furthest rows where the cloud shows
+    fewer than K vertices.
     """
     centred = rows - rows.mean(axis=0)
     own = np.einsum("ij,ij->i", centred, centred)

@@ -4,7 +4,7 @@ E is an operator that one multiplies by; the W × W matrix is never held.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numba as nb
 import numpy as np
@@ -130,7 +130,7 @@ def _inverse(counts: Array) -> Array:
 
 @reduce_step("halves")
 def _halve(
-    block: Block, key: np.uint64, _: Any
+    block: Block, key: np.uint64, _: None
 ) -> tuple[tuple[Array, Array, Array, float], Halves]:
     halves = split_block(block, key)
     return _count(block.starts, block.pair, *halves, block.user_weight, block.n_items**2), halves

@@ -1,4 +1,7 @@
-"""Algorithms that find the K corners of a cloud of rows in K − 1 dimensions."""
+"""Algorithms that find the K corners of a cloud of rows in K − 1 dimensions.
+
+Each takes the cloud, an array (n, K−1), the number K and a seed, and returns an array (K, K−1).
+"""
 
 from collections.abc import Callable
 
@@ -18,21 +21,7 @@ def smoothed_spa(rows: Array, K: int, seed: int = 0) -> Array:
     """Corners by successive projection, each the mean of several rows.
 
     The row furthest from the span of the corners so far gives the next direction, and the mean of
-    the 15 rows furthest along it the next corner.
-
-    Parameters
-    ----------
-    rows : (n, K−1) array
-        The cloud.
-    K : int
-        How many corners.
-    seed : int
-        Not used: nothing is random.
-
-    Returns
-    -------
-    (K, K−1) array
-        The corners.
+    the 15 rows furthest along it the next corner. Nothing is random.
     """
     smooth = min(_SMOOTH, max(1, len(rows) // (4 * K)))
     points = np.column_stack([rows, np.ones(len(rows))])
@@ -53,20 +42,6 @@ def projected_corners(rows: Array, K: int, seed: int = 0) -> Array:
 
     Each lies outside a ball around those before, which shrinks until there are K; then the extreme
     rows near each corner are averaged.
-
-    Parameters
-    ----------
-    rows : (n, K−1) array
-        The cloud.
-    K : int
-        How many corners.
-    seed : int
-        Of the directions.
-
-    Returns
-    -------
-    (K, K−1) array
-        The corners.
     """
     directions = generator(seed, _STEP).standard_normal((rows.shape[1], 150 * K))
     wins = np.bincount(np.argmax(rows @ directions, axis=0), minlength=len(rows))

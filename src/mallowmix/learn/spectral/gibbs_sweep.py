@@ -18,7 +18,7 @@ MAX_TOKENS = 4096  # users with more tokens than this count as having so many, f
 class Chain(NamedTuple):
     """A block's state: the component of each token, and its users' weights, drawn in every pass."""
 
-    z: NDArray[Any]  # of the smallest integer type that holds K − 1
+    z: NDArray[np.integer]  # of the smallest integer type that holds K − 1
     theta: Array  # (users, K)
 
 

@@ -14,8 +14,6 @@ sum changes by the pairs of a single item, Σ_{t > q} step(q, t) − Σ_{s < q} 
 difference of running sums over all pairs.
 """
 
-from typing import Any
-
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +22,7 @@ _LEAST = 1e-7  # what a move must gain
 _PASSES = 100  # every item is tried so often at most
 
 
-def insert_by_gap(values: NDArray[Any], order: NDArray[np.int32]) -> NDArray[np.int32]:
+def insert_by_gap(values: NDArray[np.floating], order: NDArray[np.int32]) -> NDArray[np.int32]:
     """Move items until no move raises the value of the order.
 
     Parameters

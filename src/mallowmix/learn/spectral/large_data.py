@@ -7,14 +7,14 @@ stored, and a shard returns two tables alone (users of even and of odd number). 
 converge on the sample.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine, Shard, make_shards, reduce_step
-from mallowmix.engine.blocks import TOGETHER
+from mallowmix.engine.blocks import TOGETHER, StoredBlock
 from mallowmix.learn.spectral.component_search import search_components
 from mallowmix.learn.spectral.gibbs_sweep import sweep_users
 from mallowmix.learn.spectral.likelihood_tables import N_NODES, tabulate
@@ -38,7 +38,7 @@ class AllUsers(NamedTuple):
 
 
 def learn_from_all_users(
-    all_blocks: list[Any],
+    all_blocks: Sequence[Block | StoredBlock],
     sample: list[Block],
     found: MonteCarlo,
     engine: Engine,
@@ -117,7 +117,7 @@ def _pass_progress(
 
 
 def tabulate_all_users(
-    all_blocks: list[Any],
+    all_blocks: Sequence[Block | StoredBlock],
     components: MallowsComponents,
     alpha: Array,
     engine: Engine,
@@ -149,7 +149,7 @@ def tabulate_all_users(
 
 @reduce_step("tabulate all users", takes_shards=True)
 def _shard_step(
-    shard: Shard, broadcast: tuple[Array, Array, np.uint64], state: Any
+    shard: Shard, broadcast: tuple[Array, Array, np.uint64], state: None
 ) -> tuple[Array, None]:
     """A few blocks at a time: the more comparisons of a pair together, the fewer logarithms."""
     total: Any = 0

@@ -8,7 +8,6 @@ gap that a ranking could put between the two items, and for every φ.
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
 import numba as nb
 import numpy as np
@@ -40,7 +39,7 @@ def gap_reach(n_items: int, phi: float) -> int:
     return int(min(beyond[0] if len(beyond) else n_items - 1, n_items - 1))
 
 
-def by_gap(table: NDArray[Any], n_items: int, phi: float) -> NDArray[np.float32]:
+def by_gap(table: NDArray[np.floating], n_items: int, phi: float) -> NDArray[np.float32]:
     """(Q, Q, 2D+1) log-likelihoods by gap, for `insertion_search.insert_by_gap`.
 
     Parameters
@@ -79,7 +78,7 @@ def _by_gap(table, weights, n_items):
     return out
 
 
-def gap_sums(table: NDArray[Any], sigma: NDArray[np.int32]) -> Array:
+def gap_sums(table: NDArray[np.floating], sigma: NDArray[np.int32]) -> Array:
     """(Q, nodes) Σ L_p over the pairs that σ puts g positions apart, β that of the upper item.
 
     Parameters

@@ -87,12 +87,7 @@ def _null_spectrum(
 
 
 def count_components(
-    blocks: list[Block],
-    pairs: PairStatistics,
-    engine: Engine,
-    *,
-    most: int = 32,
-    seed: int = 0,
+    blocks: list[Block], pairs: PairStatistics, engine: Engine, *, most: int = 32, seed: int = 0
 ) -> ComponentCount:
     """Count the eigenvalues above the noise edge.
 

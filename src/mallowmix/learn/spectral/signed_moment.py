@@ -13,7 +13,7 @@ never multiplied with each other. Users with no more than one token in all are l
 """
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numba as nb
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from mallowmix.data.tie_halves import tie_halves
 from mallowmix.engine import Block, Engine, make_shards, reduce_step
+from mallowmix.engine.blocks import StoredBlock
 from mallowmix.learn.spectral.subspace import PairStatistics as PairStatistics
 from mallowmix.learn.spectral.subspace import Subspace as Subspace
 from mallowmix.learn.spectral.subspace import iterate_subspace
@@ -30,7 +31,7 @@ from mallowmix.typing import Array
 
 _STEP_START, _STEP_NULL = Step.SUBSPACE, int(Step.NULL_SIGNS)
 # a block's c_m, the signed sum of each row's tokens, and ¼ for halves of ties (or nothing)
-Rows = tuple[Array, NDArray[Any], Array]
+Rows = tuple[Array, NDArray[np.floating], Array]
 
 
 def count_pairs(blocks: list[Block], engine: Engine) -> Array:
@@ -39,14 +40,14 @@ def count_pairs(blocks: list[Block], engine: Engine) -> Array:
     return counts
 
 
-def count_all_pairs(blocks: list[Any], engine: Engine) -> Array:
+def count_all_pairs(blocks: Sequence[Block | StoredBlock], engine: Engine) -> Array:
     """The same, a shard at a time: for blocks that may be stored."""
     counts, _ = engine.reduce(_count_step, make_shards(blocks))
     return counts
 
 
 @reduce_step("count pairs")
-def _count_step(block: Block, broadcast: Any, state: Any) -> tuple[Array, None]:
+def _count_step(block: Block, broadcast: None, state: None) -> tuple[Array, None]:
     return _count(block.starts, block.pair, block.weight, block.user_weight, block.n_items), None
 
 
@@ -100,7 +101,7 @@ class SignedMoment:
 
 
 @reduce_step("signed rows")
-def _rows_step(block: Block, key: Any, state: Any) -> tuple[float, Rows]:
+def _rows_step(block: Block, key: np.uint64 | None, state: None) -> tuple[float, Rows]:
     """Σ c_m n_m (n_m − 1), and what each user and row of the block counts."""
     ties = tie_halves(block.starts, block.pair, block.weight, block.n_items)
     # for the noise edge the halves have signs of their own
@@ -137,7 +138,11 @@ def _squares(weight):
 
 
 @reduce_step("signed moment")
-def _apply_step(block: Block, broadcast: tuple[Any, ...], rows: Rows) -> tuple[Array, Rows]:
+def _apply_step(
+    block: Block,
+    broadcast: tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]],
+    rows: Rows,
+) -> tuple[Array, Rows]:
     return _signed_pass(block.starts, block.pair, block.weight, *rows, *broadcast).astype(
         np.float64
     ), rows

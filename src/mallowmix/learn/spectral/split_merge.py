@@ -146,7 +146,7 @@ def predicted_halves(
 
 @reduce_step("predict halves")
 def _predict_rows(
-    block: Block, broadcast: tuple[Array, Any, Array, np.uint64], _: Any
+    block: Block, broadcast: tuple[Array, Any, Array, np.uint64], _: None
 ) -> tuple[tuple[float, float], None]:
     table, small, alpha, key = broadcast
     given, held_out = split_block(block, key)

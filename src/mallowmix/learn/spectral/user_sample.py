@@ -1,14 +1,14 @@
 """A sample of users, for the passes that need not visit all of them."""
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine, Shard, make_shards, map_step
-from mallowmix.engine.blocks import block_edges, rows_of
+from mallowmix.engine.blocks import StoredBlock, block_edges, rows_of
 from mallowmix.numerics.randomness import Step, as_key, uniforms
 
 _STEP = int(Step.USER_SAMPLE)
@@ -52,7 +52,9 @@ def sample_users(block: Block, share: float, seed: int) -> Block:
     )
 
 
-def sample_blocks(all_blocks: list[Any], share: float, seed: int, engine: Engine) -> list[Block]:
+def sample_blocks(
+    all_blocks: Sequence[Block | StoredBlock], share: float, seed: int, engine: Engine
+) -> list[Block]:
     """Draw a sample of users, numbered anew, as blocks in memory.
 
     Parameters

@@ -142,7 +142,7 @@ def fold(block: Block, table: NDArray[np.float32], alpha: Array, inner: int) -> 
 
 @reduce_step("variational E-step")
 def _e_step(
-    block: Block, broadcast: tuple[Any, Array, int], gamma: Array | None
+    block: Block, broadcast: tuple[NDArray[np.float32], Array, int], gamma: Array | None
 ) -> tuple[tuple[Array, float, Array], Array]:
     table, alpha, inner = broadcast
     fresh = gamma is None
