@@ -1,18 +1,15 @@
 """Real people: what a plain fit predicts of people it has not seen, against one ranking for all.
 
 python -m benchmarks.real_people --data DIR [--sets llmfao,dublin,ml100,ml200] [--seeds 5]
-    [--rivals low-rank,gaussian-utilities,mixture-bt] [--components 1,2,3,5,8]
     writes benchmarks/results/real_people.json
 
-DIR holds llmfao/, irish/ and ml-1m/. The splits are those of `benchmarks.protocol`; nothing is
-tuned by
-hand, and nothing is chosen by a score on test people. For each data set: the gap in log-loss to one
-ranking
-for all (Bradley–Terry scores of the people who teach), of the predictor, of each of its members,
-and of
-the components alone; with 95% intervals over test people, and CPU seconds of both kinds of fit.
-With rivals (names from `mallowmix.peers.systems`), also for each split their log-loss, the paired
-difference to the predictor with its interval, and the rival that training people choose.
+DIR holds llmfao/, irish/ and ml-1m/. The splits are those of `benchmarks.protocol`, and those of
+`benchmarks.simulated_people` for the sets consistent, mixed and llmfao-answers, where single
+comparisons of known people are held out. Nothing is tuned by hand, and nothing is chosen by a score
+on test people. For each data set: the gap in log-loss to one ranking for all (Bradley–Terry scores
+of the people who teach), of the predictor, of each of its members alone, of the predictor as
+members are added, and of the components alone; with 95% intervals over test people, and CPU seconds
+of both kinds of fit. With --rivals, the same for other systems (`benchmarks.rivals`).
 """
 
 import argparse
@@ -26,7 +23,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
-from benchmarks import protocol, rivals
+from benchmarks import protocol, simulated_people, rivals
+from benchmarks.simulated_people import split_answers
 from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.pooled_prediction import member_probabilities, predictor_probabilities
@@ -35,12 +33,20 @@ from mallowmix.model.predictor import CalibratedModel, member_name
 from mallowmix.typing import Array
 
 RESULTS = Path(__file__).parent / "results" / "real_people.json"
-SETS = ("llmfao", "dublin", "ml100", "ml200")
-N_COMPONENTS = 3
+SETS = ("llmfao", "dublin", "ml100", "ml200", "consistent", "mixed", "llmfao-answers")
+SIMULATED = {
+    "consistent": simulated_people.consistent_people,
+    "mixed": simulated_people.mixed_people,
+}
 
 
 def split(name: str, folder: Path, seed: int) -> tuple[protocol.Split, int]:
     """One split of a data set, and its number of items."""
+    if name in SIMULATED:
+        return split_answers(SIMULATED[name](seed), seed), simulated_people.Q
+    if name == "llmfao-answers":
+        people, Q = protocol.read_llmfao(folder / "llmfao")
+        return split_answers(people, seed), Q
     if name == "llmfao":
         people, Q = protocol.read_llmfao(folder / "llmfao")
         return protocol.split_votes(people, seed), Q
@@ -74,10 +80,10 @@ def gaps(parts: protocol.Split, Q: int) -> tuple[dict[str, Array], dict[str, flo
     data = data.with_items([str(item) for item in range(Q)]) if data.n_items < Q else data
     cpu = {}
     begin = time.process_time()
-    model = mm.fit(data, N_COMPONENTS, n_jobs=1)
+    model = mm.fit(data, n_jobs=1)
     cpu["fit"] = time.process_time() - begin
     begin = time.process_time()
-    mm.fit(data, N_COMPONENTS, predictor=False, n_jobs=1)
+    mm.fit(data, predictor=False, n_jobs=1)
     cpu["fit without predictor"] = time.process_time() - begin
     number = np.argsort(np.array([int(item) for item in model.items]))
     starts, winner, loser = _flat(parts.given)
@@ -90,14 +96,27 @@ def gaps(parts: protocol.Split, Q: int) -> tuple[dict[str, Array], dict[str, flo
     begin = time.process_time()
     found = {"predictor": predictor_probabilities(block, predictor, queries)}
     cpu["ms a person"] = 1000 * (time.process_time() - begin) / len(parts.given)
-    for member in predictor.members:
+    by_weight = np.argsort(-predictor.weights.sum(axis=0), kind="stable")
+    for n, j in enumerate(by_weight, 1):
+        member = predictor.members[j]
         found[member_name(member)] = member_probabilities(block, member, queries)
+        first = first_members(predictor, by_weight[:n])
+        found[f"first {n} members"] = predictor_probabilities(block, first, queries)
     alone = CalibratedModel(model.components)
     found["components alone"] = member_probabilities(block, alone, queries)
     person, n = queries.users(), len(parts.given)
     base = protocol.log_losses(one_ranking(parts, Q), person, n)
     losses = {name: base - protocol.log_losses(p, person, n) for name, p in found.items()}
     return losses | {"one ranking (log-loss)": base}, cpu
+
+
+def first_members(predictor: mm.Predictor, kept: Any) -> mm.Predictor:
+    """The predictor with some of its members; their weights add up to 1 again."""
+    weights = predictor.weights[:, kept]
+    members = tuple(predictor.members[j] for j in kept)
+    evidence = predictor.evidence_weights
+    total = weights.sum(axis=1, keepdims=True)
+    return mm.Predictor(members, weights / total, None, evidence)
 
 
 def beside(

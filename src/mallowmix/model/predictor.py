@@ -57,7 +57,8 @@ def member_name(member: Member) -> str:
     str
     """
     if isinstance(member, UtilitiesModel):
-        return f"Gaussian utilities, K = {member.n_components}"
+        factors = f"{member.n_factors} factor{'s' * (member.n_factors != 1)}"
+        return f"Gaussian utilities, K = {member.n_components}, {factors}"
     if isinstance(member, RankingsModel):
         return f"personal rankings, K = {member.n_components}"
     kind = "mixed membership" if isinstance(member.model, M4) else "Bradley–Terry mixed membership"

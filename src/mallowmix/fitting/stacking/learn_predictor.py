@@ -43,7 +43,7 @@ _TOWARDS_EQUAL, _TOWARDS_COMMON = 0.3, 0.5  # users
 _MANY_JUDGES = 300  # held-out users: from so many on a member must add something to stay,
 _LEAST_GAIN = 0.0005  # namely this much in some category;
 _SURE_LOSS = 0.002  # with fewer it goes only if the others are better without it by this much
-_ENOUGH_ROWS = 6000  # hidden comparisons, by which this is judged
+_ENOUGH_ROWS = 3000  # hidden comparisons, by which this is judged
 
 
 def learn_predictor(
