@@ -23,7 +23,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
-from benchmarks import protocol, simulated_people, rivals
+from benchmarks import protocol, rivals, simulated_people
 from benchmarks.simulated_people import split_answers
 from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries

@@ -17,6 +17,7 @@ from mallowmix.peers.gaussian_utilities import GaussianUtilities
 from mallowmix.peers.interface import PredictsRows
 from mallowmix.peers.mixed_mallows_peer import DefaultFit
 from mallowmix.peers.personal_rankings import PersonalRankings
+from mallowmix.peers.systems import SYSTEMS
 from mallowmix.peers.validation import HoldOut, loss, predicted_rows
 from tests.test_personal_rankings import consistent_people
 
@@ -154,3 +155,15 @@ def test_mallowmix_is_fit_and_predict(utilities):
     )
     few = DefaultFit().fit(votes.take_users(range(4)), 1)
     assert few.predict_proba(people, pairs).shape == (10, 2)
+
+
+@pytest.mark.parametrize("name", ["mixture-bt", "gaussian-utilities", "personal-rankings"])
+def test_more_components_than_pairs_of_items(name):
+    """Five items make ten pairs; one component a person needs no more of them."""
+    random = np.random.default_rng(0)
+    first = random.integers(5, size=(80, 10))
+    second = (first + random.integers(1, 5, size=(80, 10))) % 5
+    user = np.repeat(np.arange(80), 10)
+    votes = mm.Comparisons.from_arrays(user, first.ravel(), second.ravel())
+    fitted = SYSTEMS[name]().fit(votes, 12)
+    assert fitted.components.shape == (12, 5)

@@ -13,6 +13,7 @@ from mallowmix.engine.selection import EngineName
 from mallowmix.infer.collapsed_variational import vertex_posterior
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
 from mallowmix.learn.bradley_terry_components import RIDGE, best_scores
+from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.model import least_beta
 from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.calibration import Calibration
@@ -20,6 +21,7 @@ from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fitted_model import FittedModel, with_scores
+from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import FittedMixture, of_model
 from mallowmix.peers.mixed_mallows_peer import MixedMallowsPeer, fit_quietly
 from mallowmix.peers.validation import (
@@ -74,7 +76,7 @@ class MixtureOfBT:
     """Mixture of K Bradley–Terry components, one for each user.
 
     Needs comparisons; assumes K types of users, all of a type alike. Learnt by EM from the
-    components of mixed-membership fits.
+    components of mixed-membership fits, or from clusters of users where K is too large for those.
 
     Parameters
     ----------
@@ -110,13 +112,26 @@ class MixtureOfBT:
         )
 
     def learnt(self, data: Comparisons, K: int, seed: int) -> FittedModel:
-        """EM for one component per user, from each mixed-membership fit."""
-        model = fit_quietly(
-            data, K, SpectralOptions(), seed, components="bradley-terry", n_fits=self.n_fits
-        )
+        """EM for one component per user, from each initialisation."""
         blocks, engine = make_blocks(data), ThreadEngine()
-        fits = [em_bradley_terry(member, blocks, engine, self.n_iter) for member in model.members]
+        fits = [
+            em_bradley_terry(start, blocks, engine, self.n_iter)
+            for start in self._starts(data, blocks, K, seed)
+        ]
         return replace(with_scores(fits[0]), ensemble=Ensemble(tuple(fits[1:])))
+
+    def _starts(
+        self, data: Comparisons, blocks: list[Block], K: int, seed: int
+    ) -> Sequence[ComponentModel]:
+        """Mixed-membership fits; clusters of users where pairs are too few to tell K apart."""
+        if data.n_items * (data.n_items - 1) // 2 >= K:
+            options = SpectralOptions()
+            return fit_quietly(
+                data, K, options, seed, components="bradley-terry", n_fits=self.n_fits
+            ).members
+        seeds = [child_seed(seed, Step.MEAN_START, n) for n in range(self.n_fits)]
+        means = [initial_means(blocks, data.n_items, K, each) for each in seeds]
+        return [BradleyTerryModel(each, np.full(K, 1 / K), data.items) for each in means]
 
 
 def _at_vertices(model: FittedModel, likelihood_weight: float) -> FittedModel:
