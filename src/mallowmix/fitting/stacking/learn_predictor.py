@@ -24,12 +24,12 @@ from mallowmix.fitting.stacking.candidates import (
 )
 from mallowmix.fitting.stacking.evidence_choice import evidence_weights
 from mallowmix.fitting.stacking.held_out_users import Fold, make_folds, teaching_users
-from mallowmix.fitting.stacking.utilities_search import utilities_candidates
+from mallowmix.fitting.stacking.utilities_search import utilities_candidates, widened
 from mallowmix.learn.population_scores import win_rate_draws
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.model.fit_report import MemberScore, PredictorTrace
 from mallowmix.model.fitted_model import FittedModel
-from mallowmix.model.predictor import N_CATEGORIES, CalibratedModel, Predictor, member_name
+from mallowmix.model.predictor import N_CATEGORIES, Predictor, member_name
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.stacking import pooled, stack_weights_by_category
 from mallowmix.typing import Array, Progress
@@ -43,6 +43,7 @@ _TOWARDS_EQUAL, _TOWARDS_COMMON = 0.1, 0.2  # users
 _MANY_JUDGES = 300  # held-out users: from so many on a member must add something to stay,
 _LEAST_GAIN = 0.0005  # namely this much in some category;
 _SURE_LOSS = 0.002  # with fewer it goes only if the others are better without it by this much
+_LEAST_WEIGHT = 0.01  # of a member that stays; a user's own evidence can raise it
 _ENOUGH_ROWS = 3000  # hidden comparisons, by which this is judged
 
 
@@ -93,8 +94,12 @@ def learn_predictor(
     some = slice(None, None, -(-len(table) // _ENOUGH_ROWS))
     least = _LEAST_GAIN if n_judges >= _MANY_JUDGES else -_SURE_LOSS
     kept = _as_few_as_will_do(table[some], counts[some], category[some], least)
-    kept = _with_one_of_their_own(kept, candidates, table, counts)
+    if not any(isinstance(candidates[j].members[0], UtilitiesModel) for j in kept):
+        candidates, table, kept = _with_unlike_anybody(candidates, table, kept, folds)
     weights = _weights(table[:, kept], counts, category)
+    weights = (
+        np.maximum(weights, _LEAST_WEIGHT) / np.maximum(weights, _LEAST_WEIGHT).sum(1)[:, None]
+    )
     evidence = evidence_weights(folds, [candidates[j] for j in kept], weights)
     members = tuple(candidates[j].finish() for j in kept)
     trace = _trace(table, counts, category, kept, weights, folds, members)
@@ -165,20 +170,18 @@ def _as_few_as_will_do(
     return kept
 
 
-def _with_one_of_their_own(
-    kept: list[int], candidates: Sequence[Candidate], table: Array, counts: Array
-) -> list[int]:
-    """Add the best utilities if all members mix components anew for each answer.
+def _with_unlike_anybody(
+    candidates: list[Candidate], table: Array, kept: list[int], folds: Sequence[Fold]
+) -> tuple[list[Candidate], Array, list[int]]:
+    """Add utilities of wide variances to members among which there are none.
 
-    Such members cannot follow one user who likes an item far more than any mixture of components
-    does, however often the user says so.
+    The others cannot follow somebody who likes an item far more than any mixture of components
+    does, however often they say so. For nearly everybody the new member counts for next to nothing.
     """
-    if not all(isinstance(candidates[j].members[0], CalibratedModel) for j in kept):
-        return kept
-    utilities = [
-        j for j, each in enumerate(candidates) if isinstance(each.members[0], UtilitiesModel)
-    ]
-    return sorted([*kept, min(utilities, key=lambda j: float(-(counts @ np.log(table[:, j]))))])
+    utilities = [each for each in candidates if isinstance(each.members[0], UtilitiesModel)]
+    wide = widened(utilities[0], folds)
+    column = np.clip(np.concatenate(wide.probabilities), 1e-4, 1 - 1e-4)
+    return [*candidates, wide], np.column_stack([table, column]), [*kept, table.shape[1]]
 
 
 def _losses(table: Array, counts: Array, category: Categories) -> Array:

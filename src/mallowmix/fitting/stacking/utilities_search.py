@@ -8,6 +8,7 @@ lie at, and what does not help costs one try.
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from mallowmix.learn.utilities.initial_loadings import InitialUtilities, initial
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_em import learn_utilities
 from mallowmix.learn.utilities.utilities_pass import UtilitiesParameters, as_utilities_model
+from mallowmix.model.predictor import Member
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.typing import Array
 
@@ -28,6 +30,7 @@ _LEAST_GAIN = 0.0005  # in the log-loss of some category of pairs, for which the
 _USERS_PER_COMPONENT = 25
 _FEW_USERS = 900  # to learn from: more rounds, and the member that is used begins anew
 _ROUNDS, _FINAL_ROUNDS, _MANY_ROUNDS = 7, 4, 12
+_WIDE = 4.0  # the variance of utilities of people who are like nobody else
 
 
 def utilities_candidates(
@@ -115,3 +118,28 @@ def _try(
         return as_utilities_model(learn_utilities(everyone, found[0], engine, _FINAL_ROUNDS), items)
 
     return Candidate(tuple(fold_predictions(*each) for each in parts), finish, models)
+
+
+def widened(candidate: Candidate, folds: Sequence[Fold]) -> Candidate:
+    """The same utilities with wide variances: people who are like nobody else.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        Gaussian utilities.
+    folds : sequence of Fold
+        The users who judge.
+
+    Returns
+    -------
+    Candidate
+    """
+    members = tuple(_wide(member) for member in candidate.members)
+    parts = zip(folds, members, strict=True)
+    found = tuple(fold_predictions(*each) for each in parts)
+    return Candidate(found, lambda: _wide(candidate.finish()), members)
+
+
+def _wide(member: Member) -> UtilitiesModel:
+    assert isinstance(member, UtilitiesModel)
+    return replace(member, variances=np.maximum(member.variances, _WIDE))
