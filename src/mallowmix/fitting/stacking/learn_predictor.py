@@ -176,7 +176,7 @@ def _with_unlike_anybody(
     """Add utilities of wide variances to members among which there are none.
 
     The others cannot follow somebody who likes an item far more than any mixture of components
-    does, however often they say so. For nearly everybody the new member counts for next to nothing.
+    does, however often they say so. For nearly all users the new member counts for next to nothing.
     """
     utilities = [each for each in candidates if isinstance(each.members[0], UtilitiesModel)]
     wide = widened(utilities[0], folds)
