@@ -9,7 +9,7 @@ in every category of pairs is left out.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +29,14 @@ from mallowmix.learn.population_scores import win_rate_draws
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.model.fit_report import MemberScore, PredictorTrace
 from mallowmix.model.fitted_model import FittedModel
-from mallowmix.model.predictor import N_CATEGORIES, Predictor, member_name
+from mallowmix.model.predictor import N_CATEGORIES, Member, Predictor, member_name
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.stacking import pooled, stack_weights_by_category
 from mallowmix.typing import Array, Progress
 
 LEAST_USERS = 6
 MOST_ITEMS = 1500  # moments of all pairs of items are added up
-Categories: TypeAlias = NDArray[np.int64]
-_MOST_RANKING_WORK = 2.5e7  # users · Q², a sweep
+_MOST_RANKED_ITEMS = 140  # a sweep over a user's ranking takes Q² steps
 _RANKING_COMPONENTS = 3
 _TOWARDS_EQUAL, _TOWARDS_COMMON = 0.1, 0.2  # users
 _MANY_JUDGES = 300  # held-out users: from so many on a member must add something to stay,
@@ -86,25 +85,58 @@ def learn_predictor(
     if not folds:
         return None
     candidates = _candidates(users, folds, shown, fit_one, seed, engine, progress)
-    table = np.column_stack([np.concatenate(each.probabilities) for each in candidates])
-    table = np.clip(table, 1e-4, 1 - 1e-4)
-    counts = np.concatenate([fold.held_out.counts for fold in folds])
-    category = np.concatenate([fold.held_out.category for fold in folds])
-    n_judges = sum(fold.held_out.n_users for fold in folds)
-    some = slice(None, None, -(-len(table) // _ENOUGH_ROWS))
-    least = _LEAST_GAIN if n_judges >= _MANY_JUDGES else -_SURE_LOSS
-    kept = _as_few_as_will_do(table[some], counts[some], category[some], least)
+    judged = _judged(candidates, folds)
+    kept = _as_few_as_will_do(judged, sum(fold.held_out.n_users for fold in folds))
     if not any(isinstance(candidates[j].members[0], UtilitiesModel) for j in kept):
-        candidates, table, kept = _with_unlike_anybody(candidates, table, kept, folds)
-    weights = _weights(table[:, kept], counts, category)
-    weights = (
-        np.maximum(weights, _LEAST_WEIGHT) / np.maximum(weights, _LEAST_WEIGHT).sum(1)[:, None]
-    )
+        candidates.append(_unlike_anybody(candidates, folds))
+        judged, kept = _judged(candidates, folds), [*kept, len(candidates) - 1]
+    weights = _weights(judged.take(kept), least=_LEAST_WEIGHT)
     evidence = evidence_weights(folds, [candidates[j] for j in kept], weights)
     members = tuple(candidates[j].finish() for j in kept)
-    trace = _trace(table, counts, category, kept, weights, folds, members)
+    trace = _trace(judged.take(kept), weights, folds, members)
     draws = win_rate_draws(make_blocks(users), users.n_items, engine, seed)
     return Predictor(members, weights, draws, evidence), trace
+
+
+class _Judged(NamedTuple):
+    """What candidates predicted of all hidden comparisons.
+
+    Attributes
+    ----------
+    table : (n, J) array
+        The probability that each candidate gave to each.
+    counts, category : (n,) arrays
+        As in `HeldOut`.
+    """
+
+    table: Array
+    counts: Array
+    category: NDArray[np.int64]
+
+    def take(self, kept: Sequence[int]) -> "_Judged":
+        """The same of some candidates."""
+        return self._replace(table=self.table[:, kept])
+
+    def some(self, n_rows: int) -> "_Judged":
+        """About so many of the comparisons, from all users."""
+        rows = slice(None, None, -(-len(self.table) // n_rows))
+        return _Judged(self.table[rows], self.counts[rows], self.category[rows])
+
+    def losses(self, weights: Array) -> Array:
+        """(3,) the pool's log-loss by category; 0 if none."""
+        log_p = np.log(pooled(self.table, weights, self.category))
+        total = np.bincount(self.category, self.counts, N_CATEGORIES)
+        sums = np.bincount(self.category, -self.counts * log_p, N_CATEGORIES)
+        return np.where(total > 0, sums / np.maximum(total, 1e-300), 0.0)
+
+
+def _judged(candidates: Sequence[Candidate], folds: Sequence[Fold]) -> _Judged:
+    table = np.column_stack([np.concatenate(each.probabilities) for each in candidates])
+    return _Judged(
+        np.clip(table, 1e-4, 1 - 1e-4),
+        np.concatenate([fold.held_out.counts for fold in folds]),
+        np.concatenate([fold.held_out.category for fold in folds]),
+    )
 
 
 def _candidates(
@@ -121,7 +153,7 @@ def _candidates(
     found = list(utilities)
     if progress:
         progress("predictor", 1, 3)
-    if users.n_users * users.n_items**2 <= _MOST_RANKING_WORK:
+    if users.n_items <= _MOST_RANKED_ITEMS:
         starts = _most_components(utilities)
         found.append(rankings_candidate(folds, everyone, starts, items, seed, engine))
     if progress:
@@ -139,30 +171,29 @@ def _most_components(tried: Sequence[Candidate]) -> list[UtilitiesModel]:
     return [member for member in chosen.members if isinstance(member, UtilitiesModel)]
 
 
-def _weights(table: Array, counts: Array, category: Categories) -> Array:
-    return stack_weights_by_category(
-        table,
-        counts,
-        category,
-        N_CATEGORIES,
-        towards_equal=_TOWARDS_EQUAL,
-        towards_common=_TOWARDS_COMMON,
+def _weights(judged: _Judged, *, least: float = 0.0) -> Array:
+    """(3, J) the weights of the pool, each at least about so large."""
+    found = stack_weights_by_category(
+        *judged, N_CATEGORIES, towards_equal=_TOWARDS_EQUAL, towards_common=_TOWARDS_COMMON
     )
+    raised = np.maximum(found, least)
+    return raised / raised.sum(axis=1, keepdims=True)
 
 
-def _as_few_as_will_do(
-    table: Array, counts: Array, category: Categories, least_gain: float
-) -> list[int]:
+def _as_few_as_will_do(judged: _Judged, n_judges: int) -> list[int]:
     """The members that stay, when those that add next to nothing are left out one by one."""
-    kept = list(range(table.shape[1]))
-    often = np.bincount(category, counts, N_CATEGORIES) >= counts.sum() / 20
+    least_gain = _LEAST_GAIN if n_judges >= _MANY_JUDGES else -_SURE_LOSS
+    judged = judged.some(_ENOUGH_ROWS)
+    often = np.bincount(judged.category, judged.counts, N_CATEGORIES) >= judged.counts.sum() / 20
+
+    def losses(kept: list[int]) -> Array:
+        part = judged.take(kept)
+        return part.losses(_weights(part))[often]
+
+    kept = list(range(judged.table.shape[1]))
     while len(kept) > 1:
-        before = _losses(table[:, kept], counts, category)
-        costs = []
-        for j in kept:
-            rest = [other for other in kept if other != j]
-            cost = _losses(table[:, rest], counts, category) - before
-            costs.append(float(cost[often].max()))
+        before = losses(kept)
+        costs = [float((losses([k for k in kept if k != j]) - before).max()) for j in kept]
         least = int(np.argmin(costs))
         if costs[least] > least_gain:
             break
@@ -170,46 +201,28 @@ def _as_few_as_will_do(
     return kept
 
 
-def _with_unlike_anybody(
-    candidates: list[Candidate], table: Array, kept: list[int], folds: Sequence[Fold]
-) -> tuple[list[Candidate], Array, list[int]]:
-    """Add utilities of wide variances to members among which there are none.
+def _unlike_anybody(candidates: Sequence[Candidate], folds: Sequence[Fold]) -> Candidate:
+    """Utilities of wide variances, for a pool that has no utilities.
 
-    The others cannot follow somebody who likes an item far more than any mixture of components
+    Its members cannot follow somebody who likes an item far more than any mixture of components
     does, however often they say so. For nearly all users the new member counts for next to nothing.
     """
     utilities = [each for each in candidates if isinstance(each.members[0], UtilitiesModel)]
-    wide = widened(utilities[0], folds)
-    column = np.clip(np.concatenate(wide.probabilities), 1e-4, 1 - 1e-4)
-    return [*candidates, wide], np.column_stack([table, column]), [*kept, table.shape[1]]
-
-
-def _losses(table: Array, counts: Array, category: Categories) -> Array:
-    """(3,) the pool's log-loss by category, with weights learnt for this table; 0 if none."""
-    log_p = np.log(pooled(table, _weights(table, counts, category), category))
-    total = np.bincount(category, counts, N_CATEGORIES)
-    sums = np.bincount(category, -counts * log_p, N_CATEGORIES)
-    return np.where(total > 0, sums / np.maximum(total, 1e-300), 0.0)
+    return widened(utilities[0], folds)
 
 
 def _trace(
-    table: Array,
-    counts: Array,
-    category: Categories,
-    kept: list[int],
-    weights: Array,
-    folds: Sequence[Fold],
-    members: Sequence[Any],
+    judged: _Judged, weights: Array, folds: Sequence[Fold], members: Sequence[Member]
 ) -> PredictorTrace:
-    total = counts.sum()
-    pool = pooled(table[:, kept], weights, category)
-    losses = -(counts @ np.log(table)) / total
+    total = judged.counts.sum()
+    pool = pooled(judged.table, weights, judged.category)
+    losses = -(judged.counts @ np.log(judged.table)) / total
     scores = tuple(
-        MemberScore(member_name(member), float(losses[j]), _three(weights[:, n]))
-        for n, (j, member) in enumerate(zip(kept, members, strict=True))
+        MemberScore(member_name(member), float(losses[n]), _three(weights[:, n]))
+        for n, member in enumerate(members)
     )
     return PredictorTrace(
-        log_loss=float(-(counts @ np.log(pool)) / total),
+        log_loss=float(-(judged.counts @ np.log(pool)) / total),
         one_ranking=_one_ranking(folds),
         members=scores,
         n_users=sum(fold.held_out.n_users for fold in folds),

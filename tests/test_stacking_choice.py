@@ -1,0 +1,107 @@
+"""What the predictor is made of: which members stay, how many factors, and people like nobody."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mallowmix as mm
+from benchmarks import simulated_people
+from mallowmix.engine import ThreadEngine, make_blocks, some_users
+from mallowmix.fitting.stacking.held_out_users import make_folds
+from mallowmix.fitting.stacking.learn_predictor import _as_few_as_will_do, _Judged
+from mallowmix.fitting.stacking.utilities_search import utilities_candidates
+from mallowmix.model.utilities_model import UtilitiesModel
+
+pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
+
+
+def judged(*columns):
+    n = len(columns[0])
+    return _Judged(np.column_stack(columns), np.ones(n), np.arange(n) % 3)
+
+
+def test_a_member_that_adds_nothing_is_left_out():
+    """The second is the first again; the third is worse everywhere; the fourth knows other rows."""
+    random = np.random.default_rng(0)
+    good = random.uniform(0.5, 0.95, 900)
+    other = np.where(good < 0.65, 0.95, 0.4)
+    found = _as_few_as_will_do(judged(good, good, 0.6 * good, other), 900)
+    assert len(found) == 2 and 3 in found and 2 not in found
+
+
+def test_with_few_users_members_stay_unless_they_harm():
+    good = np.random.default_rng(0).uniform(0.5, 0.95, 90)
+    assert _as_few_as_will_do(judged(good, good), 30) == [0, 1]
+
+
+def people_with_factors(n_users, seed=0):
+    """Ten items, two planted factors, twenty comparisons each."""
+    random = np.random.default_rng(seed)
+    V = random.normal(0, 1.5, (10, 2))
+    u = random.normal(size=(n_users, 2)) @ V.T
+    user = np.repeat(np.arange(n_users), 20)
+    first = random.integers(10, size=len(user))
+    second = (first + random.integers(1, 10, size=len(user))) % 10
+    wins = random.random(len(user)) < 1 / (1 + np.exp(u[user, second] - u[user, first]))
+    pairs = np.where(wins, first, second), np.where(wins, second, first)
+    return mm.Comparisons.from_codes(user, *pairs, None, range(10), range(n_users))
+
+
+def test_the_search_stops_where_more_factors_do_not_help():
+    votes = people_with_factors(400)
+    folds = make_folds(votes, 0)
+    found = utilities_candidates(folds, make_blocks(votes), votes.items, 0, ThreadEngine(1))
+    tried = [(each.members[0].n_components, each.members[0].n_factors) for each in found]
+    assert tried[0] == (1, 2) and len(tried) <= 4
+    assert all(isinstance(member, UtilitiesModel) for each in found for member in each.members)
+    assert isinstance(found[0].finish(), UtilitiesModel)
+
+
+@pytest.mark.parametrize(("n", "n_folds"), [(90, 3), (400, 2), (1000, 1)])
+def test_folds_by_the_number_of_users(n, n_folds):
+    folds = make_folds(people_with_factors(n), 0)
+    assert len(folds) == n_folds
+    for fold in folds:
+        assert fold.train.n_users + fold.held_out.n_users == n
+        cells = np.bincount(
+            fold.held_out.queries.users() * 3 + fold.held_out.category, fold.held_out.counts
+        )
+        n_masks = fold.held_out.block.n_users // fold.held_out.n_users
+        assert np.allclose(cells[cells > 0], 1 / n_masks)
+
+
+def test_some_users_come_from_all_blocks():
+    blocks = make_blocks(people_with_factors(300))
+    found = some_users(blocks, 60)
+    assert len(found) == len(blocks)
+    assert 60 <= sum(block.n_users for block in found) <= 60 + len(blocks)
+    for part, whole in zip(found, blocks, strict=True):
+        assert np.array_equal(part.pair, whole.pair[: len(part.pair)])
+        assert part.starts[-1] == len(part.pair)
+
+
+def test_simulated_rankings_follow_mallows():
+    """4,000 rankings of four items against the probabilities of all 24; χ² of 23 degrees of freedom
+    exceeds 49.7 once in a thousand.
+    """
+    random, reference, phi = np.random.default_rng(0), np.array([2, 0, 3, 1]), 0.6
+    drawn = [tuple(simulated_people.mallows(reference, phi, random)) for _ in range(4000)]
+    weight = {}
+    for order in itertools.permutations(range(4)):
+        position = np.argsort(order)
+        pairs = itertools.combinations(reference, 2)
+        weight[order] = phi ** sum(int(position[i] > position[j]) for i, j in pairs)
+    total = sum(weight.values())
+    chi = sum(
+        (drawn.count(order) - 4000 * w / total) ** 2 / (4000 * w / total)
+        for order, w in weight.items()
+    )
+    assert chi < 49.7
+
+
+def test_held_out_answers_are_a_fifth():
+    parts = simulated_people.split_answers(simulated_people.consistent_people(0)[:50], 0)
+    held, given = (sum(len(w) for w, _ in side) for side in (parts.held_out, parts.given))
+    assert 0.15 < held / (held + given) < 0.25
+    assert parts.train is parts.given
