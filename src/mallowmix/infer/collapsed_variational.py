@@ -21,6 +21,9 @@ from mallowmix.typing import Array
 
 MAX_EXTRAPOLATION = 8.0  # the largest extrapolation, in steps
 
+# of a prediction: further steps change it by less than .0001
+PREDICTION_STEPS, PREDICTION_TOL = 300, 1e-4
+
 
 def fold_in(
     block: Block,

@@ -10,21 +10,23 @@ is the evidence for something of their own. With γ_c from the predictor, the od
 that kind against the mixed-membership member are multiplied by exp(γ_c x).
 """
 
+from collections.abc import Sequence
+
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from mallowmix.engine import Block
-from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.collapsed_variational import PREDICTION_STEPS, PREDICTION_TOL, fold_in
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
-from mallowmix.infer.utilities_posterior import condition, posterior_shares
-from mallowmix.model.predictor import CalibratedModel, Predictor
+from mallowmix.infer.utilities_posterior import condition, kernel_arguments, posterior_shares
+from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.laplace import logistic
 from mallowmix.typing import Array
 
 MOST_EVIDENCE = 20.0  # in nats, beyond which more changes nothing
 _LEAST = 1e-4  # of a probability
-_STEPS, _TOL = 300, 1e-4
 
 
 def utilities_left_out(block: Block, model: UtilitiesModel) -> Array:
@@ -44,15 +46,7 @@ def utilities_left_out(block: Block, model: UtilitiesModel) -> Array:
     -------
     (M,) array
     """
-    return _utilities_left_out(
-        block.starts - block.starts[0],
-        block.pair,
-        block.weight,
-        model.means,
-        model.loadings,
-        model.variances,
-        np.log(model.shares),
-    )
+    return _utilities_left_out(*kernel_arguments(block, model))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -100,7 +94,7 @@ def mixed_membership_left_out(block: Block, prepared: PreparedModel) -> Array:
     -------
     (M,) array
     """
-    theta, _ = fold_in(block, prepared, max_iter=_STEPS, tol=_TOL)
+    theta, _ = fold_in(block, prepared, max_iter=PREDICTION_STEPS, tol=PREDICTION_TOL)
     user, beta = block.users_of_rows(), prepared.beta[block.pair]
     tempered = prepared.likelihood_weight * block.weight
     total = prepared.alpha.sum() + np.bincount(user, tempered, block.n_users)
@@ -129,7 +123,9 @@ def own_evidence(block: Block, own: UtilitiesModel, mixed: CalibratedModel) -> A
     return np.clip(x, -MOST_EVIDENCE, MOST_EVIDENCE)
 
 
-def weighed_by_evidence(weights: Array, is_mixed: Array, gamma: Array, x: Array) -> Array:
+def weighed_by_evidence(
+    weights: Array, is_mixed: NDArray[np.bool_], gamma: Array, x: Array
+) -> Array:
     """Weigh the members for each user.
 
     Parameters
@@ -137,7 +133,7 @@ def weighed_by_evidence(weights: Array, is_mixed: Array, gamma: Array, x: Array)
     weights : (3, J) array
         The weights for a user at random.
     is_mixed : (J,) array of bool
-        Which members mix components for each answer.
+        From `are_mixed`.
     gamma : (3,) array
         γ.
     x : (M,) array
@@ -163,20 +159,24 @@ def user_weights(block: Block, predictor: Predictor) -> Array:
     predictor : Predictor
         Members, their weights for a user at random, and γ.
     """
-    own, mixed = compared_members(predictor)
-    if own is None or mixed is None or not predictor.evidence_weights.any():
-        return np.broadcast_to(predictor.weights, (block.n_users, *predictor.weights.shape))
-    x = own_evidence(block, own, mixed)
-    is_mixed = np.array([isinstance(each, CalibratedModel) for each in predictor.members])
-    return weighed_by_evidence(predictor.weights, is_mixed, predictor.evidence_weights, x)
+    weights, gamma = predictor.weights, predictor.evidence_weights
+    compared = compared_members(predictor.members, weights)
+    if compared is None or not gamma.any():
+        return np.broadcast_to(weights, (block.n_users, *weights.shape))
+    x = own_evidence(block, *compared)
+    return weighed_by_evidence(weights, are_mixed(predictor.members), gamma, x)
+
+
+def are_mixed(members: Sequence[Member]) -> NDArray[np.bool_]:
+    """(J,) which members mix components anew for each answer."""
+    return np.array([isinstance(each, CalibratedModel) for each in members])
 
 
 def compared_members(
-    predictor: Predictor,
-) -> tuple[UtilitiesModel | None, CalibratedModel | None]:
-    """The utilities member with the largest weight, and the mixed-membership member, if any."""
-    by_weight = np.argsort(-predictor.weights.sum(axis=0), kind="stable")
-    members = [predictor.members[j] for j in by_weight]
-    own = next((each for each in members if isinstance(each, UtilitiesModel)), None)
-    mixed = next((each for each in members if isinstance(each, CalibratedModel)), None)
-    return own, mixed
+    members: Sequence[Member], weights: Array
+) -> tuple[UtilitiesModel, CalibratedModel] | None:
+    """The utilities with the largest weight and the mixed-membership member, if there are both."""
+    order = [members[j] for j in np.argsort(-weights.sum(axis=0), kind="stable")]
+    own = next((each for each in order if isinstance(each, UtilitiesModel)), None)
+    mixed = next((each for each in order if isinstance(each, CalibratedModel)), None)
+    return None if own is None or mixed is None else (own, mixed)

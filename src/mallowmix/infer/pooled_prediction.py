@@ -3,7 +3,7 @@
 import numpy as np
 
 from mallowmix.engine import Block
-from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.collapsed_variational import PREDICTION_STEPS, PREDICTION_TOL, fold_in
 from mallowmix.infer.member_evidence import user_weights
 from mallowmix.infer.pair_queries import Queries, query_categories
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
@@ -13,8 +13,6 @@ from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.typing import Array
-
-_STEPS, _TOL = 300, 1e-4  # of the fold-in: further steps change a prediction by less than .0001
 
 
 def member_probabilities(block: Block, member: Member, queries: Queries) -> Array:
@@ -59,7 +57,7 @@ def mixed_membership_probabilities(
     -------
     (n,) array
     """
-    theta, _ = fold_in(block, prepared, max_iter=_STEPS, tol=_TOL)
+    theta, _ = fold_in(block, prepared, max_iter=PREDICTION_STEPS, tol=PREDICTION_TOL)
     return np.einsum("nk,nk->n", theta[queries.users()], prepared.beta[queries.pair])
 
 

@@ -11,10 +11,11 @@ Cov z = B⁻¹ + Rᵀ C R, Cov(d_A, z) = C R, so the variance of u_i − u_j is
 Components are weighed by their evidence.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries
@@ -60,14 +61,7 @@ def utilities_probabilities(block: Block, model: UtilitiesModel, queries: Querie
     (n,) array
         The probability that each query's user prefers the pair's first item.
     """
-    return _probabilities(
-        block.starts - block.starts[0],
-        block.pair,
-        block.weight,
-        queries.starts,
-        queries.pair,
-        *_parameters(model),
-    )
+    return _probabilities(queries.starts, queries.pair, *kernel_arguments(block, model))
 
 
 def utilities_posterior(block: Block, model: UtilitiesModel) -> UtilitiesPosterior:
@@ -84,9 +78,7 @@ def utilities_posterior(block: Block, model: UtilitiesModel) -> UtilitiesPosteri
     -------
     UtilitiesPosterior
     """
-    return UtilitiesPosterior(
-        *_posterior(block.starts - block.starts[0], block.pair, block.weight, *_parameters(model))
-    )
+    return UtilitiesPosterior(*_posterior(*kernel_arguments(block, model)))
 
 
 def utility_draws(block: Block, model: UtilitiesModel, n_draws: int, *, seed: int = 0) -> Array:
@@ -129,8 +121,10 @@ def _root(covariance: Array) -> Array:
         return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
-def _parameters(model: UtilitiesModel) -> tuple[Array, Array, Array, Array]:
-    return model.means, model.loadings, model.variances, np.log(model.shares)
+def kernel_arguments(block: Block, model: UtilitiesModel) -> tuple[NDArray[Any], ...]:
+    """Rows of the users, then parameters of the model, as the kernels take them."""
+    rows = block.starts - block.starts[0], block.pair, block.weight
+    return (*rows, model.means, model.loadings, model.variances, np.log(model.shares))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -197,7 +191,7 @@ def _variance(i, j, at, loadings, variances, C, CR, T):
 
 @nb.njit(cache=True, nogil=True)
 def _probabilities(
-    starts, pair, weight, query_starts, queries, means, loadings, variances, log_shares
+    query_starts, queries, starts, pair, weight, means, loadings, variances, log_shares
 ):
     K, Q = means.shape
     out, number = np.empty(len(queries)), np.full(Q, -1, np.int64)

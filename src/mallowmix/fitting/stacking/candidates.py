@@ -13,7 +13,6 @@ import numpy as np
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, Engine, some_users
 from mallowmix.fitting.stacking.held_out_users import Fold, mean_loss
-from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.pooled_prediction import (
     member_probabilities,
     mixed_membership_probabilities,
@@ -125,7 +124,7 @@ def mixed_membership_candidate(
             mixed_membership_probabilities(
                 fold.held_out.block,
                 prepare_components(model.components, calibration),
-                _queries(fold),
+                fold.held_out.queries,
             )
             for fold, model in zip(folds, models, strict=True)
         )
@@ -150,7 +149,3 @@ def mixed_membership_candidate(
         best = min(tried, key=loss)
     members = tuple(CalibratedModel(model.components, best) for model in models)
     return Candidate(found(best), lambda: CalibratedModel(shown.components, best), members)
-
-
-def _queries(fold: Fold) -> Queries:
-    return fold.held_out.queries

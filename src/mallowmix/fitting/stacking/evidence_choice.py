@@ -11,9 +11,13 @@ import numpy as np
 
 from mallowmix.fitting.stacking.candidates import Candidate
 from mallowmix.fitting.stacking.held_out_users import Fold, category_losses
-from mallowmix.infer.member_evidence import own_evidence, weighed_by_evidence
-from mallowmix.model.predictor import N_CATEGORIES, CalibratedModel
-from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.infer.member_evidence import (
+    are_mixed,
+    compared_members,
+    own_evidence,
+    weighed_by_evidence,
+)
+from mallowmix.model.predictor import N_CATEGORIES
 from mallowmix.typing import Array
 
 _CANDIDATES = (1.0, 0.5, 0.25, 0.1, 0.0)
@@ -39,16 +43,15 @@ def evidence_weights(
     (3,) array
         γ; 0 without a member of each kind.
     """
-    by_weight = np.argsort(-weights.sum(axis=0), kind="stable")
-    order = [candidates[j] for j in by_weight]
-    own = next((c for c in order if isinstance(c.members[0], UtilitiesModel)), None)
-    mixed = next((c for c in order if isinstance(c.members[0], CalibratedModel)), None)
-    if own is None or mixed is None:
+    by_fold = list(zip(*(each.members for each in candidates), strict=True))
+    if compared_members(by_fold[0], weights) is None:
         return np.zeros(N_CATEGORIES)
-    is_mixed = np.array([isinstance(each.members[0], CalibratedModel) for each in candidates])
+    is_mixed = are_mixed(by_fold[0])
     losses = np.zeros((len(_CANDIDATES), N_CATEGORIES))
-    for n, fold in enumerate(folds):
-        x = own_evidence(fold.held_out.block, *_pair(own, mixed, n))
+    for n, (fold, members) in enumerate(zip(folds, by_fold, strict=True)):
+        compared = compared_members(members, weights)
+        assert compared is not None
+        x = own_evidence(fold.held_out.block, *compared)
         table = np.column_stack([each.probabilities[n] for each in candidates])
         user, category = fold.held_out.queries.users(), fold.held_out.category
         for c, gamma in enumerate(_CANDIDATES):
@@ -57,9 +60,3 @@ def evidence_weights(
             losses[c] += category_losses(fold.held_out, pool) / len(folds)
     good = losses <= losses.min(axis=0) + _EQUAL
     return np.array(_CANDIDATES)[np.argmax(good, axis=0)]
-
-
-def _pair(own: Candidate, mixed: Candidate, n: int) -> tuple[UtilitiesModel, CalibratedModel]:
-    first, second = own.members[n], mixed.members[n]
-    assert isinstance(first, UtilitiesModel) and isinstance(second, CalibratedModel)
-    return first, second
