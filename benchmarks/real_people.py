@@ -9,13 +9,16 @@ comparisons of known people are held out. Nothing is tuned by hand, and nothing 
 on test people. For each data set: the gap in log-loss to one ranking for all (Bradley–Terry scores
 of the people who teach), of the predictor, of each of its members alone, of the predictor as
 members are added, and of the components alone; with 95% intervals over test people, and CPU seconds
-of both kinds of fit. With --rivals, the same for other systems (`benchmarks.rivals`).
+of both kinds of fit. With --rivals, the same for other systems (`benchmarks.rivals`); --finished
+names a folder in which each rival's result is kept, so that an interrupted run can go on.
 """
 
 import argparse
 import json
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,17 +123,11 @@ def first_members(predictor: mm.Predictor, kept: Any) -> mm.Predictor:
 
 
 def beside(
-    found: dict[str, Array],
-    parts: protocol.Split,
-    Q: int,
-    names: list[str],
-    candidates: list[int],
-    seed: int,
+    found: dict[str, Array], names: list[str], run: Callable[[str], rivals.Rival]
 ) -> dict[str, Any]:
     """The predictor beside its rivals on one split, from what `gaps` returned."""
     ours = found["one ranking (log-loss)"] - found["predictor"]
-    measured = {name: rivals.run_rival(name, parts, Q, candidates, seed) for name in names}
-    return rivals.record(measured, ours)
+    return rivals.record({name: run(name) for name in names}, ours)
 
 
 def summary(values: list[Array]) -> dict[str, float]:
@@ -153,6 +150,7 @@ def main() -> None:
         type=lambda text: [int(K) for K in text.split(",")],
         default=list(rivals.COMPONENTS),
     )
+    parser.add_argument("--finished", type=Path)
     given = parser.parse_args()
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for name in given.sets.split(","):
@@ -165,7 +163,16 @@ def main() -> None:
                 warnings.simplefilter("ignore")
                 each, cpu = gaps(parts, Q)
                 if given.rivals:
-                    against.append(beside(each, parts, Q, given.rivals, given.components, seed))
+                    run = partial(
+                        rivals.finished_or_run,
+                        folder=given.finished,
+                        split_name=f"{name}-{seed}",
+                        parts=parts,
+                        Q=Q,
+                        candidates=given.components,
+                        seed=seed,
+                    )
+                    against.append(beside(each, given.rivals, run))
                     print(name, seed, against[-1], flush=True)
             for system, values in each.items():
                 found.setdefault(system, []).append(values)

@@ -2,11 +2,13 @@
 
 A rival's settings and its number of components are chosen on training people, of whom the same is
 held out as of the test people; so is the rival that is the one to beat. Scores on test people
-choose nothing.
+choose nothing. With a folder for finished rivals, a run that was interrupted goes on where it was.
 """
 
+import json
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +71,28 @@ def run_rival(
     number = np.array([int(user) for user in held_out.users])
     losses = protocol.log_losses(p, number[person], len(parts.given))
     return Rival(losses, found[K], K if has_components(peer) else None)
+
+
+def finished_or_run(
+    name: str,
+    *,
+    folder: Path | None,
+    split_name: str,
+    parts: protocol.Split,
+    Q: int,
+    candidates: Sequence[int],
+    seed: int,
+) -> Rival:
+    """The rival as an earlier run left it in the folder, or run now and left there."""
+    file = folder and folder / f"{split_name}-{name}-{'_'.join(map(str, candidates))}.json"
+    if file and file.exists():
+        losses, validation, K = json.loads(file.read_text(encoding="utf-8"))
+        return Rival(np.array(losses, dtype=np.float64), validation, K)
+    found = run_rival(name, parts, Q, candidates, seed)
+    if file:
+        text = json.dumps([found.losses.tolist(), found.validation, found.n_components])
+        file.write_text(text, encoding="utf-8")
+    return found
 
 
 def difference(theirs: Array, ours: Array) -> dict[str, float]:

@@ -80,7 +80,11 @@ def test_a_small_run():
     assert np.nanmean(found["predictor"]) > -0.05
     assert cpu["fit"] > 0 and len(found["one ranking (log-loss)"]) == 20
     assert real_people.summary([found["predictor"]])["half_width"] > 0
-    kept = real_people.beside(found, parts, 6, ["borda", "mixture-mallows", "coin"], [1, 2], 0)
+    kept = real_people.beside(
+        found,
+        ["borda", "mixture-mallows", "coin"],
+        lambda name: rivals.run_rival(name, parts, 6, [1, 2], 0),
+    )
     ours = found["one ranking (log-loss)"] - found["predictor"]
     assert kept["mallowmix"] == pytest.approx(np.nanmean(ours))
     assert kept["chosen"] in ("borda", "mixture-mallows")
@@ -116,3 +120,24 @@ def test_a_rival_answers_the_questions_of_the_protocol(monkeypatch):
     other = rivals.run_rival("borda", turned, 6, [1, 2], 0)
     assert other.validation == found.validation
     assert np.nanmean(other.losses) > np.nanmean(found.losses)
+
+
+def test_a_finished_rival_is_not_run_again(monkeypatch, tmp_path):
+    """Its result comes back as it was, a person without questions (nan) too."""
+    parts = protocol.split_votes(people_of_one_mind(), 0)
+    first = rivals.Rival(np.array([0.25, np.nan, 0.5]), 0.6, 2)
+    calls = []
+    monkeypatch.setattr(rivals, "run_rival", lambda *given: calls.append(given) or first)
+    for candidates in ([1, 2], [1, 2], [1, 3]):
+        found = rivals.finished_or_run(
+            "coin",
+            folder=tmp_path,
+            split_name="votes-0",
+            parts=parts,
+            Q=6,
+            candidates=candidates,
+            seed=0,
+        )
+        np.testing.assert_array_equal(found.losses, first.losses)
+        assert found[1:] == first[1:]
+    assert [given[3] for given in calls] == [[1, 2], [1, 3]]
