@@ -1,13 +1,10 @@
-"""Splits of real people into those who teach and those who are predicted, one protocol for all
-data.
+"""Splits of real people into those who teach and those who are predicted, for all kinds of data.
 
 A third of the people are test people. *Votes*: a third of a test person's items are held out, every
 vote that touches one of them is asked, the others are given. *Rankings and ratings*: half of a test
 person's items are given (comparisons among them), pairs of two held-out items are asked, at most 75
-a
-person; a person with n items has at most min(6 n, 150) comparisons. Ties are dropped. Scores are
-the mean
-over a person's questions, then over people.
+a person; a person with n items has at most min(6 n, 150) comparisons. Ties are dropped. Scores are
+the mean over a person's questions, then over people.
 """
 
 import csv
@@ -92,6 +89,19 @@ def split_levels(people: list[tuple[NDArray[np.int64], NDArray[np.int64]]], seed
             given.append(known)
             held_out.append(asked)
     return Split(train, given, held_out)
+
+
+def answers_of(
+    people: list[tuple[NDArray[np.int64], NDArray[np.int64]]], seed: int
+) -> list[Answers]:
+    """Comparisons of (items, level) of at most `MOST_PEOPLE` people, as many as above."""
+    random = np.random.default_rng(seed)
+    answers = []
+    for person in random.permutation(len(people))[:MOST_PEOPLE]:
+        items, level = people[person]
+        most = min(PER_ITEM * len(items), MOST_GIVEN)
+        answers.append(thinned(pairs_of(items, level), most, random))
+    return [each for each in answers if len(each[0])]
 
 
 def log_losses(probability: Array, person: NDArray[np.int64], n_people: int) -> Array:

@@ -4,13 +4,14 @@ python -m benchmarks.real_people --data DIR [--sets llmfao,dublin,ml100,ml200] [
     writes benchmarks/results/real_people.json
 
 DIR holds llmfao/, irish/ and ml-1m/. The splits are those of `benchmarks.protocol`, and those of
-`benchmarks.simulated_people` for the sets consistent, mixed and llmfao-answers, where single
-comparisons of known people are held out. Nothing is tuned by hand, and nothing is chosen by a score
-on test people. For each data set: the gap in log-loss to one ranking for all (Bradley–Terry scores
-of the people who teach), of the predictor, of each of its members alone, of the predictor as
-members are added, and of the components alone; with 95% intervals over test people, and CPU seconds
-of both kinds of fit. With --rivals, the same for other systems (`benchmarks.rivals`); --finished
-names a folder in which each rival's result is kept, so that an interrupted run can go on.
+`benchmarks.simulated_people` for the sets consistent, mixed, llmfao-answers and ml200-halves, where
+single comparisons of known people are held out (a fifth, or half of them). Nothing is tuned by
+hand, and nothing is chosen by a score on test people. For each data set: the gap in log-loss to one
+ranking for all (Bradley–Terry scores of the people who teach), of the predictor, of each of its
+members alone, of the predictor as members are added, and of the components alone; with 95%
+intervals over test people, and CPU seconds of both kinds of fit. With --rivals, the same for other
+systems (`benchmarks.rivals`); --finished names a folder in which each rival's result is kept, so
+that an interrupted run can go on.
 """
 
 import argparse
@@ -36,7 +37,16 @@ from mallowmix.model.predictor import CalibratedModel, member_name
 from mallowmix.typing import Array
 
 RESULTS = Path(__file__).parent / "results" / "real_people.json"
-SETS = ("llmfao", "dublin", "ml100", "ml200", "consistent", "mixed", "llmfao-answers")
+SETS = (
+    "llmfao",
+    "dublin",
+    "ml100",
+    "ml200",
+    "consistent",
+    "mixed",
+    "llmfao-answers",
+    "ml200-halves",
+)
 SIMULATED = {
     "consistent": simulated_people.consistent_people,
     "mixed": simulated_people.mixed_people,
@@ -50,6 +60,9 @@ def split(name: str, folder: Path, seed: int) -> tuple[protocol.Split, int]:
     if name == "llmfao-answers":
         people, Q = protocol.read_llmfao(folder / "llmfao")
         return split_answers(people, seed), Q
+    if name == "ml200-halves":
+        people, Q = protocol.read_films(folder / "ml-1m", 200)
+        return split_answers(protocol.answers_of(people, seed), seed, held_out=0.5), Q
     if name == "llmfao":
         people, Q = protocol.read_llmfao(folder / "llmfao")
         return protocol.split_votes(people, seed), Q

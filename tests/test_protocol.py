@@ -40,6 +40,22 @@ def test_rated_items_are_halved_and_comparisons_capped():
     assert all(len(winner) <= protocol.MOST_GIVEN for winner, _ in parts.train)
 
 
+def test_answers_of_rated_items_follow_the_levels():
+    """Each person's comparisons, thinned; random halves of them are given and held out."""
+    answers = protocol.answers_of(RATED, 2)
+    levels = [dict(zip(items.tolist(), level.tolist(), strict=True)) for items, level in RATED]
+    for winner, loser in answers:
+        own = [each for each in levels if set(winner.tolist()) | set(loser.tolist()) <= set(each)]
+        assert any(
+            all(each[i] > each[j] for i, j in zip(winner.tolist(), loser.tolist(), strict=True))
+            for each in own
+        )
+        assert len(winner) <= protocol.MOST_GIVEN
+    parts = real_people.split_answers(answers, 0, held_out=0.5)
+    n_given, n_asked = (sum(len(w) for w, _ in part) for part in (parts.given, parts.held_out))
+    assert 0.9 < n_given / n_asked < 1.1
+
+
 def test_pairs_follow_the_levels_and_ties_are_left_out():
     better, worse = protocol.pairs_of(np.array([7, 8, 9]), np.array([3, 5, 3]))
     assert list(zip(better.tolist(), worse.tolist(), strict=True)) == [(8, 7), (8, 9)]
