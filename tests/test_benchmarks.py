@@ -14,7 +14,18 @@ import scipy.sparse as sp
 from scipy.special import psi
 
 import mallowmix as mm
-from benchmarks import floor, foldin, growth, new_people, page, peers, readers, speed, threads
+from benchmarks import (
+    floor,
+    foldin,
+    growth,
+    many_people,
+    new_people,
+    page,
+    peers,
+    readers,
+    speed,
+    threads,
+)
 from benchmarks.__main__ import main, scripts
 from benchmarks.planted import Setting, count_matrix, draw, error_of, truth_of
 from benchmarks.real_data import with_either_held_out
@@ -521,3 +532,13 @@ def test_either_held_out_asks_all_but_what_is_told():
     assert 0 < told == votes.n_comparisons - found.n_comparisons
     strict = mm.heldout(model, votes, mm.CompletionOptions(split="items"))
     assert found.n_comparisons > strict.n_comparisons > 0
+
+
+def test_many_people_are_placed_and_predicted_from_disk(tmp_path):
+    """Everyone gets an answer; the predictor is not the components alone, and costs more."""
+    many_people.main(["--people", "150", "--per-person", "12", "--output", str(tmp_path)])
+    row = json.loads((tmp_path / "many_people.json").read_text(encoding="utf-8"))
+    assert row["people"] == 150 and row["comparisons"] == 1800
+    assert row["members"] and 0 < row["mean_gap"] < 0.5
+    assert row["ratio"] == pytest.approx(row["predictor_ms"] / row["components_ms"])
+    assert row["weights_ms"] > 0 and row["fit_cpu_seconds"] > 0
