@@ -62,7 +62,7 @@ def _as(user: str | None, command: list[str]) -> None:
     )
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": "/"}
     done = subprocess.run(
-        command, cwd="/", env=environment, capture_output=True, text=True, timeout=120, **identity
+        command, cwd="/", env=environment, capture_output=True, text=True, timeout=1200, **identity
     )
     if done.returncode:
         raise RuntimeError(

@@ -7,6 +7,7 @@ import pytest
 
 from command_line import run
 from mallowmix.engine.out_of_core.store import store_comparisons
+from mallowmix.model.model_file import load
 from planted import planted
 
 
@@ -109,6 +110,23 @@ def test_what_does_not_go_together_is_one_sentence(votes, words, message):
 def test_no_card(votes):
     _, said = run("fit", "votes", "-k", 2, "--engine", "gpu", code=2)
     assert said.startswith("Error: The engine gpu ") and len(said.strip().splitlines()) <= 2
+
+
+@pytest.mark.slow
+def test_predictions_and_rankings_from_disk(votes):
+    """The same bytes as in memory; what needs one person's rows by name is refused."""
+    first, second = load(votes / "expected.m4").items.tolist()[:2]
+    (votes / "pairs.csv").write_text(f"first,second\n{first},{second}\n", encoding="utf-8")
+    for command, words in (("predict", ["--pairs", "pairs.csv"]), ("rank", [])):
+        run(command, "expected.m4", "votes", *words, "-o", "memory.csv", "-q")
+        run(command, "expected.m4", "votes", *words, "-o", "disk.csv", "--memory", "300MB", "-q")
+        assert (votes / "disk.csv").read_bytes() == (votes / "memory.csv").read_bytes()
+        assert len((votes / "disk.csv").read_text(encoding="utf-8").splitlines()) > 20
+    (votes / "own.csv").write_text(f"user,first,second\n0,{first},{second}\n", encoding="utf-8")
+    for words in (["predict", "--pairs", "own.csv"], ["rank", "--user", "0"]):
+        command, *rest = words
+        _, said = run(command, "expected.m4", "votes", *rest, "--memory", "300MB", code=2)
+        assert "--memory 300MB is for data on disk, and this needs" in " ".join(said.split())
 
 
 @pytest.mark.slow

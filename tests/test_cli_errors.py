@@ -318,7 +318,7 @@ def test_an_existing_model_is_replaced():
     assert not list(Path().glob(".*.tmp"))
 
 
-def read_until(terminal, words, patience=60):
+def read_until(terminal, words, patience=600):
     """What a process writes on its terminal, up to the given words."""
     text, end = "", time.monotonic() + patience
     while words not in text and time.monotonic() < end:

@@ -88,7 +88,7 @@ def check_command(command: str, where: str, folder: Path) -> None:
             env=os.environ | {"PATH": path},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1800,
         )
         assert done.returncode == 0, (
             f"{where}: `{command}` ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"

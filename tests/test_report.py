@@ -490,7 +490,7 @@ def browser():
 
 def opened(browser, path, width):
     context = browser.new_context(viewport={"width": width, "height": 800})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(300_000)
     wrong = watch(context, path.as_uri())
     page = context.new_page()
     page.goto(path.as_uri())

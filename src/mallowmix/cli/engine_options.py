@@ -91,13 +91,14 @@ class EngineChoice:
             check_choice("engine", self.engine, ENGINES)
         if self.memory is not None:
             check_memory(self.memory)
-        if self.in_memory and self.engine in ("disk", "dask"):
+        if self.in_memory and self.on_disk:
+            name = self._first_for_disk()
             raise OptionError(
-                Option("engine", self.engine),
+                Option(name, getattr(self, name)),
                 " is for data on disk, and this needs the comparisons in memory: leave it out.",
-                option="engine",
-                value=self.engine,
-                expected="'threads' or 'gpu'",
+                option=name,
+                value=getattr(self, name),
+                expected="'threads' or 'gpu'" if name == "engine" else "left out",
             )
         if self.engine == "threads" and (self.memory or self.cache or self.more):
             raise OptionError(
@@ -111,6 +112,13 @@ class EngineChoice:
                 value="threads",
                 expected="left out where data is kept on disk",
             )
+
+    def _first_for_disk(self) -> str:
+        """The first option by which data would be kept on disk."""
+        if self.engine in ("disk", "dask"):
+            return "engine"
+        names = ("memory", "cache", "scheduler", "more")
+        return next(name for name in names if getattr(self, name))
 
     @contextmanager
     def opened(self, votes: Any, read: Any, n_jobs: int | None) -> "Iterator[tuple[Any, Engine]]":

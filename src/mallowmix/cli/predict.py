@@ -5,6 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
+from mallowmix.cli.engine_options import (
+    Cache,
+    EngineChoice,
+    EngineOption,
+    Memory,
+    Scheduler,
+)
 from mallowmix.cli.model_text import as_percent, counted, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
@@ -39,6 +46,10 @@ def predict_command(
     ] = None,
     unknown_items: UnknownItems = "error",
     n_jobs: Jobs = None,
+    engine: EngineOption = None,
+    memory: Memory = None,
+    scheduler: Scheduler = None,
+    cache: Cache = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -62,13 +73,14 @@ def predict_command(
     from mallowmix.readers.pairs import read_pairs
 
     requested, fitted = read_pairs(pairs), load(model)
-    comparisons = read(votes)
-    people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
-    table = (
-        _for_each(fitted, people, requested, n_jobs)
-        if requested.users is not None
-        else _for_all(fitted, people, requested, n_jobs)
-    )
+    choice = EngineChoice(engine, memory, scheduler, cache, in_memory=requested.users is not None)
+    with choice.opened(votes, read, n_jobs) as (comparisons, run):
+        people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
+        table = (
+            _for_each(fitted, people, requested, n_jobs)
+            if requested.users is not None
+            else _for_all(fitted, people, requested, run)
+        )
     if output is not None:
         save_table(table, output)
     if json:
@@ -98,14 +110,14 @@ def _for_each(model: Any, people: Any, requested: Any, n_jobs: int | None) -> An
     )
 
 
-def _for_all(model: Any, people: Any, requested: Any, n_jobs: int | None) -> Any:
+def _for_all(model: Any, people: Any, requested: Any, run: Any) -> Any:
     """Predict every pair for all users, sorted by user."""
     import numpy as np
     import pyarrow as pa
 
     from mallowmix.infer.predict import predict as predict_pairs
 
-    found = predict_pairs(model, people, requested.pairs, n_jobs=n_jobs)
+    found = predict_pairs(model, people, requested.pairs, engine=run)
     known = np.repeat(people.per_user() > 0, len(requested.pairs))
     return found.to_frame("pyarrow").append_column("known", pa.array(known))
 

@@ -1,11 +1,20 @@
 """`mallowmix rank`: one person's ranking with its uncertainty, or the population's."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from mallowmix.cli.engine_options import (
+    Cache,
+    EngineChoice,
+    EngineOption,
+    Memory,
+    Scheduler,
+)
 from mallowmix.cli.model_text import as_percent, counted, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
@@ -50,6 +59,10 @@ def rank_command(
     unknown_items: UnknownItems = "error",
     seed: Seed = 0,
     n_jobs: Jobs = None,
+    engine: EngineOption = None,
+    memory: Memory = None,
+    scheduler: Scheduler = None,
+    cache: Cache = None,
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
     json: Json = False,
@@ -65,18 +78,19 @@ def rank_command(
     from mallowmix.infer.rank_items import rank as ranked
     from mallowmix.model.model_file import load
 
-    fitted, people = load(model), None
-    if votes is not None:
-        people = _people(votes, user, read)
-        people = people.with_items(fitted.items, unknown_items=unknown_items)
-    rankings = ranked(fitted, people, n_top=n_top, level=level, seed=seed, n_jobs=n_jobs)
-    explanation = _explanation(fitted, people, level, seed) if explain else None
-    if output is not None:
-        save_table(_table(rankings, people), output)
-    if json:
-        echo_json(_values(rankings, people, level, output) | _explained(explanation))
-    elif not quiet:
-        _print_result(rankings, people, level, output, explanation)
+    fitted = load(model)
+    choice = EngineChoice(engine, memory, scheduler, cache, in_memory=votes is None or bool(user))
+    with _opened(choice, votes, user, read, n_jobs) as (people, run):
+        if people is not None:
+            people = people.with_items(fitted.items, unknown_items=unknown_items)
+        rankings = ranked(fitted, people, n_top=n_top, level=level, seed=seed, engine=run)
+        explanation = _explanation(fitted, people, level, seed) if explain else None
+        if output is not None:
+            save_table(_table(rankings, people), output)
+        if json:
+            echo_json(_values(rankings, people, level, output) | _explained(explanation))
+        elif not quiet:
+            _print_result(rankings, people, level, output, explanation)
 
 
 def _check_whose(votes: Any, user: str | None, output: Path | None) -> None:
@@ -130,9 +144,17 @@ def _explained(explanation: Any) -> dict[str, Any]:
     return {"explanation": values | named | {"items": rows}}
 
 
-def _people(votes: Any, user: str | None, read: Reader) -> Any:
-    comparisons = read(votes)
-    return comparisons if user is None else person(comparisons, user, votes)
+@contextmanager
+def _opened(
+    choice: EngineChoice, votes: Any, user: str | None, read: Reader, n_jobs: int | None
+) -> Iterator[tuple[Any, Any]]:
+    """The comparisons of everyone or of one person, and the engine; None without votes."""
+    if votes is None:
+        choice.check()
+        yield None, None
+        return
+    with choice.opened(votes, read, n_jobs) as (comparisons, run):
+        yield comparisons if user is None else person(comparisons, user, votes), run
 
 
 def _table(rankings: Any, people: Any) -> Any:
