@@ -21,7 +21,7 @@ NASTY = [
     "tea",
     "coffee",
 ]
-WAIT = 15_000
+WAIT = 300_000
 
 
 @pytest.fixture(scope="module")
