@@ -55,10 +55,11 @@ def components_table(model: Any, n_top: int | None = None) -> Table:
         "component", "share", "phi", "ranking, best first", numeric=("component", "share", "phi")
     )
     table.show_lines = True
-    pairs = novel_pair_values(model)
+    pairs, doubts = novel_pair_values(model), unsure_reasons(model)
     for row in model.table():
         said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
-        ends = Group(_ends(row["items"], n_top or TOP), said)
+        unsure = [f"unsure: {reason}" for reason in doubts.get(row["component"], [])]
+        ends = Group(_ends(row["items"], n_top or TOP), said, *unsure)
         table.add_row(str(row["component"]), as_percent(row["share"]), f"{row['phi']:.3f}", ends)
     return table
 
@@ -72,6 +73,16 @@ def _ends(items: list[Any], n_top: int) -> Table:
         ends.add_row(Text("top", style="dim"), chain(items[:n_top]))
         ends.add_row(Text("bottom", style="dim"), chain(items[-n_top:]))
     return ends
+
+
+def unsure_reasons(model: Any) -> dict[int, list[str]]:
+    """Return for each unsure component, numbered from 1, why it is."""
+    from mallowmix.checks.unsure_components import unsure_components
+
+    found: dict[int, list[str]] = {}
+    for each in unsure_components(model):
+        found.setdefault(each.component, []).append(each.reason())
+    return found
 
 
 def novel_pair_values(model: Any) -> list[dict[str, Any] | None]:
@@ -104,12 +115,14 @@ def _in_words(pair: dict[str, Any] | None, n_components: int) -> str:
 
 def model_values(model: Any, n_top: int | None = None) -> dict[str, Any]:
     """Return the model as plain JSON values: sizes, components (by share), and the fit report."""
-    pairs = novel_pair_values(model)
+    pairs, doubts = novel_pair_values(model), unsure_reasons(model)
     return {
         "n_components": model.n_components,
         "n_items": model.n_items,
         "components": [
-            _component_values(model, row, pairs[row["component"] - 1]) for row in model.table(n_top)
+            _component_values(model, row, pairs[row["component"] - 1])
+            | {"unsure": doubts.get(row["component"], [])}
+            for row in model.table(n_top)
         ],
         "report": model.report.to_dict(),
     }

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtri
 
 from mallowmix.infer.heldout.held_out_rows import HeldOutRows
-from mallowmix.numerics.clustered_error import clustered_ratio
+from mallowmix.numerics.clustered_error import clustered_proportion
 
 Verdict: TypeAlias = Literal["calibrated", "overconfident", "underconfident", "uneven", "unclear"]
 LEVEL = 0.95  # of all intervals here; those of the bins hold together
@@ -141,28 +141,3 @@ def _table(held_out: HeldOutRows) -> tuple[Bin, ...]:
         observed, low, high = clustered_proportion(right, made, z)
         table.append(Bin(float(predicted[b] / n[b]), observed, float(n[b]), low, high))
     return tuple(table)
-
-
-def clustered_proportion(won: np.ndarray, made: np.ndarray, z: float) -> tuple[float, float, float]:
-    """A proportion over users and its Wilson interval of z standard errors, users as clusters.
-
-    The interval is that of as many independent answers as would have the clustered standard error,
-    at most one for each comparison; where all are alike, of one for each user.
-
-    Parameters
-    ----------
-    won, made : (M,) arrays
-        Of each user.
-    z : float
-
-    Returns
-    -------
-    proportion, low, high : float
-    """
-    p, error = clustered_ratio(won, made)
-    n = float(np.count_nonzero(made))
-    if 0 < error < math.inf:
-        n = min(p * (1 - p) / error**2, float(made.sum()))
-    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    shrink = 1 + z * z / n
-    return p, max(0.0, (middle - half) / shrink), min(1.0, (middle + half) / shrink)
