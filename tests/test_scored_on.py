@@ -74,7 +74,7 @@ def test_hard_questions_by_where_comparisons_come_from(votes):
 
 
 @pytest.mark.slow
-def test_diagnose_report_heldout_and_choose_k_agree_to_the_digit(model, votes):
+def test_diagnose_report_and_heldout_agree_to_the_digit(model, votes):
     found = against_one(model, votes, seed=2)
     assert mm.diagnose(model, votes, n_simulations=0, seed=2).predictions == found
     shown = compute_contents(model, votes, n_replicates=0, choose_k=False, n_simulations=0, seed=2)
@@ -90,7 +90,10 @@ def test_diagnose_report_heldout_and_choose_k_agree_to_the_digit(model, votes):
         n += one.n_comparisons
     assert found.several.log_likelihood == pytest.approx(total / n, abs=1e-12)
     assert found.reliability.log_likelihood_per_comparison == pytest.approx(total / n, abs=1e-12)
-    # choose_k, on its own questions
+
+
+@pytest.mark.slow
+def test_choose_k_scores_new_people_by_the_same_folds(model, votes):
     easier = against_one(model, votes, questions=("comparisons", 0.5), seed=2)
     choice = mm.choose_k(votes, [2], refine="full", seed=2)
     row = next(row for row in choice.table if row.k == 2)

@@ -87,6 +87,14 @@ def unsure_components(
     return tuple(found)
 
 
+def unsure_reasons(found: tuple[UnsureComponent, ...]) -> dict[int, list[str]]:
+    """The reasons by component, numbered from 1; without the components that are sure."""
+    reasons: dict[int, list[str]] = {}
+    for each in found:
+        reasons.setdefault(each.component, []).append(each.reason())
+    return reasons
+
+
 def _firmness(model: AnyModel) -> Array:
     """(K,) how often the higher of two items, taken at random, is preferred."""
     if model.n_items < 2:

@@ -54,8 +54,10 @@ def components_table(model: Any, n_top: int | None = None) -> Table:
     table = new_table(
         "component", "share", "phi", "ranking, best first", numeric=("component", "share", "phi")
     )
+    from mallowmix.checks.unsure_components import unsure_components, unsure_reasons
+
     table.show_lines = True
-    pairs, doubts = novel_pair_values(model), unsure_reasons(model)
+    pairs, doubts = novel_pair_values(model), unsure_reasons(unsure_components(model))
     for row in model.table():
         said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
         unsure = [f"unsure: {reason}" for reason in doubts.get(row["component"], [])]
@@ -73,16 +75,6 @@ def _ends(items: list[Any], n_top: int) -> Table:
         ends.add_row(Text("top", style="dim"), chain(items[:n_top]))
         ends.add_row(Text("bottom", style="dim"), chain(items[-n_top:]))
     return ends
-
-
-def unsure_reasons(model: Any) -> dict[int, list[str]]:
-    """Return for each unsure component, numbered from 1, why it is."""
-    from mallowmix.checks.unsure_components import unsure_components
-
-    found: dict[int, list[str]] = {}
-    for each in unsure_components(model):
-        found.setdefault(each.component, []).append(each.reason())
-    return found
 
 
 def novel_pair_values(model: Any) -> list[dict[str, Any] | None]:
@@ -115,7 +107,9 @@ def _in_words(pair: dict[str, Any] | None, n_components: int) -> str:
 
 def model_values(model: Any, n_top: int | None = None) -> dict[str, Any]:
     """Return the model as plain JSON values: sizes, components (by share), and the fit report."""
-    pairs, doubts = novel_pair_values(model), unsure_reasons(model)
+    from mallowmix.checks.unsure_components import unsure_components, unsure_reasons
+
+    pairs, doubts = novel_pair_values(model), unsure_reasons(unsure_components(model))
     return {
         "n_components": model.n_components,
         "n_items": model.n_items,

@@ -11,6 +11,7 @@ from mallowmix.assess.intervals.bootstrap_intervals import Intervals, intervals
 from mallowmix.assess.mixing import Mixing, mixing
 from mallowmix.assess.one_ranking_gain import AgainstOne
 from mallowmix.checks import DataReport, check
+from mallowmix.checks.unsure_components import unsure_reasons
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users
 from mallowmix.engine import Engine
@@ -50,10 +51,7 @@ class Contents:
     @property
     def unsure(self) -> dict[int, list[str]]:
         """The numbers of unsure components, from 1, each with the reasons."""
-        found: dict[int, list[str]] = {}
-        for each in self.diagnosis.unsure:
-            found.setdefault(each.component, []).append(each.reason())
-        return found
+        return unsure_reasons(self.diagnosis.unsure)
 
     @property
     def better(self) -> bool:

@@ -45,7 +45,7 @@ def _component(found: Contents, k: int) -> View:
         "differing": words.differing(found.contrasts[k], better=found.better),
         "unsure": "; ".join(found.unsure.get(k + 1, [])),
         "steady": words.steadiness(float(np.diag(beta, 1).mean()), float(above.mean()))
-        if len(above)
+        if len(above) and k + 1 not in found.unsure
         else "",
         "phi": f"{model.phi[k]:.2f}",
         "first": ranking[:SHOWN],

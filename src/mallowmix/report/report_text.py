@@ -44,6 +44,8 @@ def lead(found: Contents) -> str:
     many = (
         "One ranking describes them all"
         if K == 1
+        else f"{K} tastes were learnt; one ranking for everybody predicts as well"
+        if _no_gain(found)
         else f"{K} tastes describe them, and everybody mixes them in their own way"
     )
     return f"{people} made {made} between two of {found.model.n_items:,} things. {many}."
@@ -103,7 +105,7 @@ def _common(found: Contents) -> list[str]:
 
 
 def _mix(found: Contents) -> list[str]:
-    if found.model.n_components == 1:
+    if found.model.n_components == 1 or len(found.unsure) == found.model.n_components:
         return []
     return [
         f"{rounded_percent(found.mixing.solo)} of the people follow one taste for two thirds or "
