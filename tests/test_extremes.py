@@ -96,6 +96,11 @@ def test_condorcets_circle_is_one_that_groups_explain():
     found = preference_cycle(mm.read_comparisons(rows))
     assert set(found.items) == set("abc") and found.excess == pytest.approx(0)
     assert not found.beyond_mixtures and "groups of people" in found.sentence()
+    data = mm.read_comparisons(rows)
+    assert mm.check(data).cycle == found and mm.check(data).warnings == []
+    one, three = (mm.fit(data, k, predictor=False) for k in (1, 3))
+    assert any("in a circle" in note for note in one.report.notes)
+    assert not any("in a circle" in note for note in three.report.notes)
 
 
 def test_one_ranking_has_no_circle_more_than_once_in_a_hundred_times():

@@ -128,8 +128,8 @@ def _in_pieces(pieces: list[list[str]]) -> Concern | None:
 
 
 def _in_a_circle(cycle: PreferenceCycle | None) -> Concern | None:
-    if cycle is None:
-        return None
+    if cycle is None or not cycle.beyond_mixtures:
+        return None  # groups of people may explain it, which is what a mixture is for
     return Concern(
         cycle.sentence(),
         f"Look at how {_named(list(cycle.items))} were compared: by different people, or on "

@@ -15,6 +15,7 @@ somewhere, so the win rates along a circle of L items add up to L − 1 at most.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,10 +27,12 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.data.ranking_ids import group_starts
 from mallowmix.data.text import printable
+from mallowmix.model.fitted_model import AnyModel
 from mallowmix.typing import Array
 
 FALSE_ALARM = 0.01
 BEYOND = 3.0  # standard errors by which a circle must pass what mixtures of rankings can have
+_TRIFLE = 0.02  # of a win rate: a smaller difference does not matter, however sure it is
 _MOST_ITEMS = 2000  # the search is over all pairs of items
 
 
@@ -55,7 +58,20 @@ class PreferenceCycle:
     @property
     def beyond_mixtures(self) -> bool:
         """Whether no mixture of rankings has such a circle, by three standard errors."""
-        return self.excess > BEYOND * self.excess_error
+        return self._beyond_noise(self.excess)
+
+    def unexplained(self, rates: Sequence[float]) -> bool:
+        """Whether a model with these win rates along the circle falls short of it.
+
+        So where no mixture of rankings fits, and where the sum is short by three standard errors.
+        """
+        short = sum(self.win_rates) - sum(rates)
+        return self.beyond_mixtures or self._beyond_noise(short)
+
+    def _beyond_noise(self, difference: float) -> bool:
+        """Whether the sum of win rates differs by more than noise, and by more than a trifle."""
+        trifle = _TRIFLE * len(self.items)
+        return difference > max(BEYOND * self.excess_error, trifle)
 
     def sentence(self) -> str:
         """Say it in words."""
@@ -105,6 +121,13 @@ def preference_cycle(comparisons: Comparisons) -> PreferenceCycle | None:
     winner, loser = np.where(z > 0, low, high)[clear], np.where(z > 0, high, low)[clear]
     found = _shortest_cycle(winner, loser, np.abs(z[clear]), Q)
     return None if found is None else _measured(found, comparisons, net)
+
+
+def rates_along(cycle: PreferenceCycle, model: AnyModel) -> tuple[float, ...]:
+    """A model's win rates in the population, along a circle of its items."""
+    rates, number = np.einsum("k,kij->ij", model.share, model.beta()), text_of(model.items).index
+    at = [number(item) for item in cycle.items]
+    return tuple(float(rates[i, j]) for i, j in zip(at, at[1:] + at[:1], strict=True))
 
 
 @dataclass(frozen=True)

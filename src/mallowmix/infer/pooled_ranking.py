@@ -23,7 +23,7 @@ from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.typing import Array
 
-TIED = 0.01  # of the gap between evenly spread win rates, 1 / Q: closer items are tied
+TIED = 0.001  # of the gap between evenly spread win rates, 1 / Q: closer items are tied
 
 
 def pooled_win_rates(block: Block, predictor: Predictor) -> Array:
@@ -115,8 +115,8 @@ def positions_of(values: Array) -> NDArray[np.int64]:
 def position_ends(values: Array) -> NDArray[np.int64]:
     """The first and the last position that each item may have, largest value first.
 
-    Items whose values differ by less than `TIED` / Q, a hundredth of the gap between evenly spread
-    win rates, are in no order: each may have any position among them.
+    Items whose values differ by less than `TIED` / Q, a thousandth of the gap between evenly
+    spread win rates, are in no order: each may have any position among them.
 
     Parameters
     ----------

@@ -36,6 +36,7 @@ def cannot(found: Contents) -> list[str]:
     return [
         *_short(found),
         *_warnings(found),
+        *_cycle(found),
         *_unsure(found),
         *_spectrum(found),
         *_certain(found, good=False),
@@ -60,6 +61,14 @@ def _short(found: Contents) -> list[str]:
 def _warnings(found: Contents) -> list[str]:
     """Return the warnings, without the verdict on K, which is stated elsewhere."""
     return [printable(said) for said in found.data.warnings if not said.startswith("This data ")]
+
+
+def _cycle(found: Contents) -> list[str]:
+    """A circle of preferences that the model misses; one that no mixture fits is a warning."""
+    cycle, rates = found.diagnosis.cycle, found.diagnosis.cycle_rates
+    if cycle is None or cycle.beyond_mixtures or not cycle.unexplained(rates):
+        return []
+    return [cycle.sentence()]
 
 
 def _unsure(found: Contents) -> list[str]:

@@ -42,14 +42,17 @@ def _asked(found: AgainstOne) -> str:
     questions = found.scored_on.questions
     if questions == Questions.ITEMS:
         return (
-            "Both things of every such choice were new to what the person had told it. That is the "
-            "harder question: in a ranking, much of what is left follows from what is shown."
+            "Of both things in every such choice it was shown no other choice of the person. That "
+            "is the harder question: in a ranking, much of what is left follows from what is shown."
         )
     if questions == Questions.TOUCHING:
-        return "One of the two things, at least, was new to what the person had told it."
+        return (
+            "Of one of the two things, at least, it was shown no other choice of the person: that "
+            "is the harder question."
+        )
     return (
-        "The things of these choices were mostly among those that the person had told it about, "
-        "which is the easier question."
+        "Of most things in these choices it was shown other choices of the person, which is the "
+        "easier question."
     )
 
 

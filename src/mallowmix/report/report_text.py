@@ -155,8 +155,8 @@ def whose(people: ScoredPeople) -> str:
 def about(questions: Questions) -> str:
     """What they were about."""
     return {
-        Questions.ITEMS: ", each between two things that they had told it nothing about",
-        Questions.TOUCHING: ", each with a thing that they had told it nothing about",
+        Questions.ITEMS: ", each between two things on which it knew no other choice of theirs",
+        Questions.TOUCHING: ", each with a thing on which it knew no other choice of theirs",
     }.get(questions, "")
 
 

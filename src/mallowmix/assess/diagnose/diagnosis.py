@@ -21,10 +21,9 @@ from mallowmix.assess.diagnose.reliability import Reliability
 from mallowmix.assess.intervals.user_scores import smooth_at
 from mallowmix.assess.one_ranking_gain import AgainstOne, against_one
 from mallowmix.assess.simulated_error import ExpectedError, expected_error
-from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle
+from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle, rates_along
 from mallowmix.checks.unsure_components import UnsureComponent, unsure_components
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.labels import text_of
 from mallowmix.data.text import list_of
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.conversion import (
@@ -226,7 +225,7 @@ def diagnose(
             expected_error=error,
             unsure=unsure_components(model, float(data.user_weight.sum())),
             cycle=cycle,
-            cycle_rates=_rates_along(cycle, model),
+            cycle_rates=rates_along(cycle, model) if cycle is not None else (),
         )
 
 
@@ -262,15 +261,6 @@ def _separability(model: AnyModel) -> tuple[float | None, tuple[NovelPair, ...]]
         if i >= 0 and float(lam) < 1
     )
     return min(1.0, float(np.max(found.lam))), pairs
-
-
-def _rates_along(cycle: PreferenceCycle | None, model: AnyModel) -> tuple[float, ...]:
-    """The population's win rates along a circle, by the model."""
-    if cycle is None:
-        return ()
-    rates, number = np.einsum("k,kij->ij", model.share, model.beta()), text_of(model.items).index
-    at = [number(item) for item in cycle.items]
-    return tuple(float(rates[i, j]) for i, j in zip(at, at[1:] + at[:1], strict=True))
 
 
 def _condition(model: AnyModel) -> float:

@@ -129,7 +129,9 @@ def _cycle(diagnosis: "Diagnosis") -> list[str]:
     if diagnosis.cycle is None:
         return []
     rates = ", ".join(f"{100 * rate:.0f}" for rate in diagnosis.cycle_rates)
-    return [f"{diagnosis.cycle.sentence()} The model gives them {rates} of 100."]
+    short = diagnosis.cycle.unexplained(diagnosis.cycle_rates)
+    said = f"The model gives them {rates} of 100{', which falls short' if short else ''}."
+    return [f"{diagnosis.cycle.sentence()} {said}"]
 
 
 def _people(diagnosis: "Diagnosis") -> list[str]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mallowmix.checks.preference_cycles import preference_cycle
+from mallowmix.checks.preference_cycles import preference_cycle, rates_along
 from mallowmix.checks.unsure_components import LOOSE, Doubt, unsure_components
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.model.m4 import M4
@@ -55,7 +55,7 @@ def halves_note(distances: Array) -> str | None:
 
 
 def extreme_notes(model: M4, comparisons: object) -> list[str]:
-    """Say which components hardly anybody follows or are nearly a coin, and circles of preferences.
+    """Say which components hardly anybody follows or are nearly a coin, and what circle is missed.
 
     Parameters
     ----------
@@ -69,4 +69,5 @@ def extreme_notes(model: M4, comparisons: object) -> list[str]:
     unsure = unsure_components(model, float(comparisons.user_weight.sum()))
     notes = [each.sentence() for each in unsure if each.doubt != Doubt.UNSTABLE]
     cycle = preference_cycle(comparisons)
-    return notes + ([cycle.sentence()] if cycle is not None else [])
+    missed = cycle is not None and cycle.unexplained(rates_along(cycle, model))
+    return notes + ([cycle.sentence()] if cycle is not None and missed else [])
