@@ -58,7 +58,7 @@ def twin(rows, items):
                 for pair in {frozenset(row[1:]) for row in rows}
             ]
         ),
-        **dict.fromkeys(("form", "n_ties", "ties", "n_both_bad", "position", "support")),
+        **dict.fromkeys(("form", "n_ties", "ties", "n_both_bad", "position", "support", "cycle")),
         "users_below_two": [user for user, count in zip(users, counts, strict=True) if count < 2],
         "never_compared": [item for item in items if item not in winners | losers],
         "never_win": sorted(losers - winners),

@@ -61,6 +61,7 @@ def test_json_holds_what_the_library_says(files, words, method, options):
         "n_comparisons": found.n_comparisons,
         "n_users": found.n_users,
         "details": found.details,
+        "scored_on": found.scored_on.to_dict(),
     }
 
 

@@ -11,7 +11,8 @@ from scipy.integrate import quad
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import make_blocks
 from mallowmix.errors import DataError, OptionError
-from mallowmix.infer.heldout.completion import completion, split_block_rows
+from mallowmix.infer.heldout.completion import completion
+from mallowmix.infer.heldout.held_out_rows import split_block_rows
 from mallowmix.infer.heldout.heldout_options import CompletionOptions
 from mallowmix.model import least_beta
 from mallowmix.model.m4 import M4

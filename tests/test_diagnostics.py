@@ -19,6 +19,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import OptionError
 from mallowmix.infer.heldout.held_out_rows import HeldOutRows, predict_held_out
+from mallowmix.infer.heldout.scored_on import ScoredOn
 from mallowmix.model.sampling import draw_weights
 from tests.command_line import run
 from tests.planted import planted, tiny_population
@@ -226,7 +227,13 @@ def test_a_loud_person_is_named():
 def test_held_out_people_and_options(votes):
     other = MODEL.sample(50, 20, seed=77).comparisons
     found = mm.diagnose(MODEL, votes, held_out=other, n_simulations=0)
-    assert found.reliability == reliability(predict_held_out(MODEL, other))
+    asked = predict_held_out(MODEL, other, split="touching", given=2 / 3)
+    assert found.reliability == reliability(asked)
+    assert found.predictions.scored_on == ScoredOn("new", "touching")
+    assert "Measured on new people" in found.words()
+    found = mm.diagnose(MODEL, votes, held_out=votes, n_simulations=0)
+    assert found.predictions.scored_on == ScoredOn("fitted", "touching")
+    assert "new people are predicted less well" in found.words()
     with pytest.raises(OptionError, match="simulations is -1"):
         mm.diagnose(MODEL, votes, n_simulations=-1)
 

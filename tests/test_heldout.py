@@ -1,6 +1,7 @@
 """Held-out likelihood: one door to three methods, which agree where they ask the same question."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,12 +24,16 @@ METHODS = ("left-to-right", "importance", "completion")
     ("method", "function"), list(zip(METHODS, (left_to_right, importance, completion), strict=True))
 )
 def test_each_method_is_its_function(method, function):
-    assert mm.heldout(TWO, PEOPLE, method, seed=4) == function(TWO, PEOPLE, seed=4)
+    found = mm.heldout(TWO, PEOPLE, method, seed=4)
+    assert replace(found, scored_on=None) == function(TWO, PEOPLE, seed=4)
+    asked = "comparisons" if method == "completion" else "all"
+    assert (found.scored_on.people, found.scored_on.questions) == ("unknown", asked)
     assert isinstance(mm.heldout(TWO, PEOPLE, method), Heldout)
 
 
 def test_the_method_is_left_to_right_unless_said():
-    assert mm.heldout(TWO, PEOPLE) == left_to_right(TWO, PEOPLE)
+    found = mm.heldout(TWO, PEOPLE)
+    assert replace(found, scored_on=None) == left_to_right(TWO, PEOPLE)
     assert (
         mm.heldout(
             TWO, PEOPLE, mm.LeftToRightOptions(form="product-of-means", n_particles=64)

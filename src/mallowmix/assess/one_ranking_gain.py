@@ -3,22 +3,35 @@
 import dataclasses
 import warnings
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mallowmix.assess.diagnose.reliability import Reliability, reliability
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.splits import counted_users, split_users
+from mallowmix.data.splits import HeldOutBy, counted_users
 from mallowmix.engine import Engine
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.fit import fit
-from mallowmix.fitting.k_rules import ratio
+from mallowmix.fitting.new_users import predict_new_users
 from mallowmix.infer.heldout.held_out_rows import HeldOutRows, predict_held_out
+from mallowmix.infer.heldout.scored_on import (
+    Questions,
+    ScoredOn,
+    ScoredPeople,
+    hard_questions,
+    people_beside,
+    people_of,
+)
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
+from mallowmix.numerics.clustered_error import clustered_ratio
 from mallowmix.typing import Array
 
 LEAST_PEOPLE = 30  # fewer are not split into train and test
+MOST_REFITTED = 100_000  # comparisons: of more, one part of the users alone is predicted
+CLEAR = 2.0  # standard errors
 
 
 @dataclass(frozen=True)
@@ -56,9 +69,8 @@ class AgainstOne:
         Of the probabilities that the K components predict.
     n_people, n_comparisons : int, float
         Of what was held out.
-    new_people : bool
-        Whether both were learnt from two thirds of the users and tested on the others. If not, the
-        model has seen what it is tested on, and its scores are a little too good.
+    scored_on : ScoredOn
+        On whom and on which questions.
     """
 
     several: PredictionScore
@@ -70,75 +82,139 @@ class AgainstOne:
     reliability: Reliability
     n_people: int
     n_comparisons: float
-    new_people: bool
+    scored_on: ScoredOn
+
+    @property
+    def better(self) -> bool:
+        """Whether the components predict better than one ranking, by two standard errors."""
+        return self.gain > CLEAR * self.gain_error
 
 
 def against_one(
     model: AnyModel,
-    comparisons: Comparisons,
+    comparisons: Any,
     *,
+    held_out: Comparisons | None = None,
     refit: bool = True,
+    questions: tuple[HeldOutBy, float] | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
 ) -> AgainstOne | None:
-    """Predict half of each user's comparisons from the other half, with K components and with one.
+    """Predict part of users' comparisons from the rest, with K components and with one.
 
     Parameters
     ----------
     model : AnyModel
-    comparisons : Comparisons
+    comparisons : Comparisons or StoredComparisons
         Those that the model was learnt from.
+    held_out : Comparisons, optional
+        Others to predict, with the model as it is.
     refit : bool
-        Learn the model anew from two thirds of the users and test on the others, so that nothing
-        held out has been seen. With fewer than 30 users, or Bradley–Terry components, the model is
-        tested as it is.
+        Learn the model anew from two thirds of the users and test on the others, each third in
+        turn (the first alone beyond 100,000 comparisons), so that nobody tested has been seen.
+        With fewer than 30 users or comparisons on disk the model is tested as it is.
+    questions : (split, given), optional
+        What is held out, as in `predict_held_out`; the hard questions of
+        `infer.heldout.scored_on.hard_questions` unless given.
     seed, n_jobs, engine
         As in `fit`.
 
     Returns
     -------
     AgainstOne or None
-        None where nothing is held out.
+        None where nothing is held out. It is about the components alone: what a `Predictor` adds is
+        in ``model.report.predictor``.
     """
-    fitted = as_fitted(model)
-    people = counted_users(comparisons.with_items(model.items))
-    new = refit and people.n_users >= LEAST_PEOPLE and fitted.bradley_terry is None
-    tested = (
-        split_users(people.n_users, 3, seed=seed) == 0 if new else np.ones(people.n_users, bool)
-    )
-    known, others = people.take_users(~tested if new else tested), people.take_users(tested)
+    tested = comparisons if held_out is None else held_out
+    split, given = questions or hard_questions(tested)
+    how = {"split": split, "given": given, "seed": seed}
     with using(engine, n_jobs) as run:
-        several = _learn(known, model.n_components, seed, run) if new else fitted
-        one = _learn(known, 1, seed, run)
-        several = dataclasses.replace(several, calibration=fitted.calibration)
-        first, other = (predict_held_out(m, others, seed=seed, engine=run) for m in (several, one))
-    return _judged(first, other, others, new) if len(first.weight) else None
+        if held_out is None and refit and _enough(comparisons):
+            users, people = counted_users(comparisons.with_items(model.items)), ScoredPeople.NEW
+            several, one = _refitted(as_fitted(model), users, how | {"engine": run})
+        else:
+            people = people_of(model, tested)
+            if held_out is not None and people != ScoredPeople.FITTED:
+                people = people_beside(comparisons, held_out)
+            users = _counted(tested.with_items(model.items))
+            single = _learnt_one(model, comparisons.with_items(model.items), seed, run)
+            several, one = (
+                predict_held_out(each, users, engine=run, **how) for each in (model, single)
+            )
+    scored_on = ScoredOn(people, Questions(split))
+    return _judged(several, one, users, scored_on) if len(several.weight) else None
 
 
-def _learn(people: Comparisons, k: int, seed: int, engine: Engine) -> FittedModel:
-    """Fit without warnings: they would be about a part of the users."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MallowmixWarning)
-        return fit(people, k, predictor=False, seed=seed, engine=engine)
+def _enough(comparisons: Any) -> bool:
+    """Whether there are enough users in memory to learn from some and test on others."""
+    in_memory = isinstance(comparisons, Comparisons)
+    return in_memory and counted_users(comparisons).n_users >= LEAST_PEOPLE
 
 
-def _judged(several: HeldOutRows, one: HeldOutRows, people: Comparisons, new: bool) -> AgainstOne:
-    scores = [
-        (held_out.per_user(people.n_users), _right(held_out, people.n_users))
-        for held_out in (several, one)
+def _counted(comparisons: Any) -> Any:
+    return counted_users(comparisons) if isinstance(comparisons, Comparisons) else comparisons
+
+
+def _refitted(
+    fitted: FittedModel, users: Comparisons, how: dict[str, Any]
+) -> tuple[HeldOutRows, HeldOutRows]:
+    """Held-out rows of users, by models of other users: of K components, and of one."""
+    most = 1 if users.n_comparisons > MOST_REFITTED else None
+    several = predict_new_users(users, partial(_learn_again, fitted, how), most_folds=most, **how)
+    if fitted.n_components == 1:
+        return several.rows, several.rows
+    learn = partial(_learnt_one, None, seed=how["seed"], engine=how["engine"])
+    return several.rows, predict_new_users(users, learn, most_folds=most, **how).rows
+
+
+def _learn_again(fitted: FittedModel, how: dict[str, Any], users: Comparisons) -> FittedModel:
+    """The model anew from some users, as it was learnt, with its calibration."""
+    kind = "mallows" if fitted.bradley_terry is None else "bradley-terry"
+    method = fitted.report.options or "spectral"
+    K = min(fitted.n_components, users.n_users)
+    with _quiet():
+        model = fit(
+            users,
+            K,
+            method=method,
+            components=kind,
+            predictor=False,
+            seed=how["seed"],
+            engine=how["engine"],
+        )
+    return dataclasses.replace(model, calibration=fitted.calibration)
+
+
+def _learnt_one(
+    model: AnyModel | None, comparisons: Any, seed: int, engine: Engine
+) -> AnyModel | FittedModel:
+    """One ranking for all; the model itself where it has one component."""
+    if model is not None and model.n_components == 1:
+        return model
+    with _quiet():
+        return fit(comparisons, 1, predictor=False, seed=seed, engine=engine)
+
+
+def _quiet() -> warnings.catch_warnings:
+    """Without warnings, which would be about a part of the users."""
+    return warnings.catch_warnings(action="ignore", category=MallowmixWarning)
+
+
+def _judged(several: HeldOutRows, one: HeldOutRows, users: Any, scored_on: ScoredOn) -> AgainstOne:
+    M, counts = users.n_users, users.user_weight[:, None]
+    (likely, right), (likely_one, right_one) = [
+        (rows.per_user(M) * counts, _right(rows, M) * counts) for rows in (several, one)
     ]
-    counts = people.user_weight[:, None]
-    (likely, right), (likely_one, right_one) = [(a * counts, b * counts) for a, b in scores]
     return AgainstOne(
         _predicted("K components", likely, right),
         _predicted("one ranking for all", likely_one, right_one),
         *_difference(likely, likely_one),
         *_difference(right, right_one),
-        reliability(several),
+        reliability(several._replace(weight=several.weight * users.user_weight[several.user])),
         int(np.count_nonzero(likely[:, 1])),
         float(several.weight.sum()),
-        new,
+        scored_on,
     )
 
 
@@ -155,9 +231,13 @@ def _right(held_out: HeldOutRows, n_users: int) -> Array:
 
 
 def _predicted(name: str, likely: Array, right: Array) -> PredictionScore:
-    return PredictionScore(name, ratio(likely)[0], *ratio(right))
+    return PredictionScore(name, _ratio(likely)[0], *_ratio(right))
+
+
+def _ratio(scores: Array) -> tuple[float, float]:
+    return clustered_ratio(scores[:, 0], scores[:, 1])
 
 
 def _difference(one: Array, other: Array) -> tuple[float, float]:
     """The difference per comparison and its standard error, paired by user."""
-    return ratio(np.column_stack([one[:, 0] - other[:, 0], one[:, 1]]))
+    return _ratio(np.column_stack([one[:, 0] - other[:, 0], one[:, 1]]))

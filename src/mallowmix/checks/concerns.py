@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from mallowmix.checks.component_support import Support
 from mallowmix.checks.position_bias import PositionBias
+from mallowmix.checks.preference_cycles import PreferenceCycle
 from mallowmix.data.text import joined
 
 _SHOWN = 5  # names listed in a sentence
@@ -27,7 +28,10 @@ class Concern(NamedTuple):
 
 
 def concerns_of(
-    limits: Limits, position: PositionBias | None = None, support: Support | None = None
+    limits: Limits,
+    position: PositionBias | None = None,
+    support: Support | None = None,
+    cycle: PreferenceCycle | None = None,
 ) -> list[Concern]:
     """Everything that limits a fit, what matters most first.
 
@@ -39,6 +43,8 @@ def concerns_of(
         Which side wins, where sides are known.
     support : Support, optional
         Whether the data supports so many components.
+    cycle : PreferenceCycle, optional
+        Majorities that go in a circle.
 
     Returns
     -------
@@ -51,6 +57,7 @@ def concerns_of(
         _never_win(limits.never_win),
         _never_lose(limits.never_lose),
         _in_pieces(limits.pieces),
+        _in_a_circle(cycle),
         _one_sided(position),
         _unsupported(support),
     ]
@@ -117,6 +124,16 @@ def _in_pieces(pieces: list[list[str]]) -> Concern | None:
         "guess.",
         f"Ask for comparisons across the pieces, of {pieces[1][0]!r} with {pieces[0][0]!r} for "
         "example, or fit each piece alone.",
+    )
+
+
+def _in_a_circle(cycle: PreferenceCycle | None) -> Concern | None:
+    if cycle is None or not cycle.beyond_mixtures:
+        return None  # groups of people may explain it, which is what a mixture is for
+    return Concern(
+        cycle.sentence(),
+        f"Look at how {_named(list(cycle.items))} were compared: by different people, or on "
+        "different grounds. A ranking is no description of choices that go round.",
     )
 
 

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from mallowmix.checks.component_support import Support, support_for
 from mallowmix.checks.concerns import Limits, concerns_of
 from mallowmix.checks.position_bias import PositionBias, position_bias
+from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.errors import DataWarning
@@ -63,6 +64,8 @@ class DataReport:
         wins: known where the comparisons come from `mallowmix.read`.
     support : Support, optional
         Known where a number of components was given.
+    cycle : PreferenceCycle, optional
+        Majorities that go in a circle, where there are some.
     """
 
     n_users: int
@@ -91,6 +94,7 @@ class DataReport:
     n_both_bad: float | None = None
     position: PositionBias | None = None
     support: Support | None = field(default=None)
+    cycle: PreferenceCycle | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values."""
@@ -129,7 +133,8 @@ def check(comparisons: Any, n_components: int | None = None) -> DataReport:
     data = given.comparisons if isinstance(given, Reading) else given
     position = position_bias(reading) if reading else None
     support = support_for(data, n_components) if n_components is not None else None
-    concerns = concerns_of(_limits(data), position, support)
+    cycle = preference_cycle(data)
+    concerns = concerns_of(_limits(data), position, support, cycle)
     read_off = (
         {}
         if reading is None
@@ -142,6 +147,7 @@ def check(comparisons: Any, n_components: int | None = None) -> DataReport:
         advice=[concern.advice for concern in concerns],
         position=position,
         support=support,
+        cycle=cycle,
         **read_off,
     )
 

@@ -24,6 +24,13 @@ def diagnose_command(
             show_default=False,
         ),
     ] = None,
+    refit: Annotated[
+        bool,
+        typer.Option(
+            help="Judge predictions by people whom the model has not seen, learning it anew from "
+            "the others."
+        ),
+    ] = True,
     n_simulations: Annotated[
         int,
         typer.Option(
@@ -69,6 +76,7 @@ def diagnose_command(
             loaded,
             comparisons,
             held_out=read(held_out) if held_out else None,
+            refit=refit,
             n_simulations=n_simulations,
             n_top=n_top,
             seed=seed,

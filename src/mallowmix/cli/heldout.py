@@ -1,4 +1,4 @@
-"""`mallowmix heldout`: how likely a model finds the comparisons of people it was not fitted to."""
+"""`mallowmix heldout`: how likely a model finds people's comparisons, and whether it saw them."""
 
 import math
 from dataclasses import asdict
@@ -78,9 +78,10 @@ def heldout_command(
         Any,
         typer.Option(
             parser=str,
-            metavar="comparisons|items",
+            metavar="comparisons|items|touching",
             show_default=False,
-            help="completion: what is held out, single comparisons or items (comparisons).",
+            help="completion: what is held out: single comparisons, those of two held-out "
+            "items, or all that touch one (comparisons).",
         ),
     ] = None,
     include_mu: Annotated[
@@ -107,7 +108,10 @@ def heldout_command(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Compute the log-likelihood per comparison of people who were not in the fit."""
+    """Compute the log-likelihood per comparison, best of people who were not in the fit.
+
+    It says on whom and on which questions the number was measured.
+    """
     keep_quiet(quiet)
     from mallowmix.infer.heldout.heldout_likelihood import heldout
     from mallowmix.infer.heldout.heldout_options import heldout_options_from
@@ -137,23 +141,10 @@ def heldout_command(
             engine=run,
             progress=report,
         )
-        seen = not quiet and not json and _learnt_from(fitted, comparisons)
     if json:
         echo_json(_values(found, method))
     elif not quiet:
         _print_result(found, method, include_mu)
-        if seen:
-            echo(
-                "These are the comparisons that the model was learnt from: those of new people "
-                "are most often less likely."
-            )
-
-
-def _learnt_from(model: Any, comparisons: Any) -> bool:
-    """Return whether the model was fitted to these comparisons; hashed only if sizes agree."""
-    learnt = (model.report.n_users, model.report.n_comparisons)
-    same_size = learnt == (comparisons.n_users, comparisons.n_comparisons)
-    return same_size and model.report.was_fitted_to(comparisons.fingerprint())
 
 
 def _values(found: Any, method: str) -> dict[str, Any]:
@@ -162,6 +153,7 @@ def _values(found: Any, method: str) -> dict[str, Any]:
     values = asdict(found) | {
         "method": method,
         "n_comparisons": int(n) if float(n).is_integer() else n,
+        "scored_on": found.scored_on.to_dict(),
     }
     return {
         name: None if isinstance(value, float) and math.isnan(value) else value
@@ -181,6 +173,12 @@ def _print_result(found: Any, method: str, include_mu: bool) -> None:
         f"\n{made} of {counted(found.n_users, 'person', 'people')}; ± is one standard error "
         "over people."
     )
+    echo(f"Measured on {found.scored_on}.")
+    if found.scored_on.seen:
+        echo(
+            "These are the comparisons that the model was learnt from: those of new people "
+            "are most often less likely."
+        )
     if found.details.get("monte_carlo_error") is not None:
         echo(f"The method's own noise: {found.details['monte_carlo_error']:.1g}.")
     if found.details.get("annealed"):

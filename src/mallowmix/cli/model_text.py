@@ -54,11 +54,14 @@ def components_table(model: Any, n_top: int | None = None) -> Table:
     table = new_table(
         "component", "share", "phi", "ranking, best first", numeric=("component", "share", "phi")
     )
+    from mallowmix.checks.unsure_components import unsure_components, unsure_reasons
+
     table.show_lines = True
-    pairs = novel_pair_values(model)
+    pairs, doubts = novel_pair_values(model), unsure_reasons(unsure_components(model))
     for row in model.table():
         said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
-        ends = Group(_ends(row["items"], n_top or TOP), said)
+        unsure = [f"unsure: {reason}" for reason in doubts.get(row["component"], [])]
+        ends = Group(_ends(row["items"], n_top or TOP), said, *unsure)
         table.add_row(str(row["component"]), as_percent(row["share"]), f"{row['phi']:.3f}", ends)
     return table
 
@@ -104,12 +107,16 @@ def _in_words(pair: dict[str, Any] | None, n_components: int) -> str:
 
 def model_values(model: Any, n_top: int | None = None) -> dict[str, Any]:
     """Return the model as plain JSON values: sizes, components (by share), and the fit report."""
-    pairs = novel_pair_values(model)
+    from mallowmix.checks.unsure_components import unsure_components, unsure_reasons
+
+    pairs, doubts = novel_pair_values(model), unsure_reasons(unsure_components(model))
     return {
         "n_components": model.n_components,
         "n_items": model.n_items,
         "components": [
-            _component_values(model, row, pairs[row["component"] - 1]) for row in model.table(n_top)
+            _component_values(model, row, pairs[row["component"] - 1])
+            | {"unsure": doubts.get(row["component"], [])}
+            for row in model.table(n_top)
         ],
         "report": model.report.to_dict(),
     }

@@ -130,11 +130,10 @@ def _of_a_model(kind: str, model: Any, n_top: int | None) -> Any:
 
 def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict[str, Any]) -> Any:
     from mallowmix import plots
+    from mallowmix.assess.diagnose.diagnosis import diagnose
     from mallowmix.assess.diagnose.disagreement import disagreement
-    from mallowmix.assess.diagnose.reliability import reliability
     from mallowmix.assess.intervals.bootstrap_intervals import intervals
     from mallowmix.fitting.choose_k import choose_k
-    from mallowmix.infer.heldout.held_out_rows import predict_held_out
     from mallowmix.infer.weights import weights
 
     n_replicates, report, common = (
@@ -157,7 +156,7 @@ def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict
         ),
         "disagreement": lambda: plots.plot_disagreement(disagreement(model, votes)),
         "reliability": lambda: plots.plot_reliability(
-            reliability(predict_held_out(model, votes, **common))
+            diagnose(model, votes, n_simulations=0, **common).reliability
         ),
         "intervals": lambda: plots.plot_intervals(
             intervals(model, votes, n_replicates, progress=report, **common), component

@@ -185,14 +185,15 @@ def _print_result(
 
 def _print_ranking(ranking: Any, people: Any, level: float, explanation: Any) -> None:
     mixed = {} if explanation is None else {x.item: x for x in explanation.lines}
+    ranged = people is not None or any(line.low < line.high for line in ranking)
     headings = ["position", "item", "win rate"]
-    headings += [] if people is None else ["range"]
+    headings += ["range"] if ranged else []
     headings += ["by the mixture"] if mixed else []
     table = new_table(*headings, numeric=("position", "win rate", "range", "by the mixture"))
     for line in ranking:
         span = f"{line.low}" if line.low == line.high else f"{line.low} to {line.high}"
         cells = [str(line.position), safe(line.item), as_percent(line.win_rate)]
-        cells += [] if people is None else [span]
+        cells += [span] if ranged else []
         cells += [as_percent(mixed[line.item].mixture_win_rate)] if mixed else []
         table.add_row(*cells)
     echo(f"{_whose(people)}:\n")
@@ -202,6 +203,8 @@ def _print_ranking(ranking: Any, people: Any, level: float, explanation: Any) ->
             f"\nRange: of positions, which holds an item's true one with {100 * level:g} %, by "
             "what is known of this person."
         )
+    elif ranged:
+        echo("\nRange: items that win equally often are in no order.")
     if explanation is not None:
         echo("By the mixture: the win rate by the person's weights over the components alone.")
         echo(f"\n{explanation.summary()}", style="bold")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import components_table, counted, model_values
+from mallowmix.cli.model_text import components_table, counted, model_values, safe
 from mallowmix.cli.option_values import Json, Model, Top
 from mallowmix.cli.shell import echo, echo_json, screen
 from mallowmix.errors import Option, OptionError
@@ -52,6 +52,8 @@ def _print_result(model: Any, n_top: int | None) -> None:
         f"items{_origin(model.report)}.\n"
     )
     screen().print(components_table(model, n_top))
+    for note in model.report.notes:
+        echo(f"- {safe(note)}")
 
 
 def _origin(report: Any) -> str:

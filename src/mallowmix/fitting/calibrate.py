@@ -22,7 +22,7 @@ from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memor
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import DataError, MallowmixWarning, Option, check_at_least, check_choice
 from mallowmix.fitting.fit import fit
-from mallowmix.infer.heldout.completion import predicted, split_block_rows
+from mallowmix.infer.heldout.held_out_rows import predicted, split_block_rows
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.model.calibration import Calibration
 from mallowmix.model.fit_options import SpectralOptions

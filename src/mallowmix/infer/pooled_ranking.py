@@ -4,6 +4,7 @@ A draw picks a member by its weight and then draws from the user's posterior und
 ranking, or weights over components whose win rates are ranked.
 """
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +22,8 @@ from mallowmix.model.predictor import Member, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.typing import Array
+
+TIED = 0.001  # of the gap between evenly spread win rates, 1 / Q: closer items are tied
 
 
 def pooled_win_rates(block: Block, predictor: Predictor) -> Array:
@@ -55,7 +58,7 @@ def pooled_population_rates(predictor: Predictor) -> Array:
 def pooled_position_draws(
     block: Block, predictor: Predictor, n_draws: int, seed: int
 ) -> list[NDArray[np.int64]]:
-    """Draw positions of the items from each user's posterior.
+    """Draw positions of the items from each user's posterior, each with the ends of its tie.
 
     Parameters
     ----------
@@ -70,15 +73,15 @@ def pooled_position_draws(
 
     Returns
     -------
-    list of (S, Q) arrays of int
-        For each user, the drawn positions of the items; 1 is best.
+    list of (S, 2, Q) arrays of int
+        For each user, the first and last positions that each item may have in a draw; 1 is best.
     """
     counts = np.array([draw_counts(each, n_draws) for each in user_weights(block, predictor)])
     # a user's draws must not depend on who else is in the block
     most = n_draws + 1 if predictor.evidence_weights.any() else 0
     common = np.maximum(draw_counts(predictor.weights, n_draws), most)
     parts = [
-        positions_of(_member_draws(block, member, int(n), seed))
+        position_ends(_member_draws(block, member, int(n), seed))
         for member, n in zip(predictor.members, common, strict=True)
     ]
     return [
@@ -106,4 +109,52 @@ def positions_of(values: Array) -> NDArray[np.int64]:
     np.put_along_axis(
         out, order, np.broadcast_to(np.arange(1, values.shape[-1] + 1), order.shape), -1
     )
+    return out
+
+
+def position_ends(values: Array) -> NDArray[np.int64]:
+    """The first and the last position that each item may have, largest value first.
+
+    Items whose values differ by less than `TIED` / Q, a thousandth of the gap between evenly
+    spread win rates, are in no order: each may have any position among them.
+
+    Parameters
+    ----------
+    values : (..., Q) array
+        What ranks the items, such as win rates.
+
+    Returns
+    -------
+    (..., 2, Q) array of int
+        From 1, the best.
+
+    Examples
+    --------
+    >>> from mallowmix.infer.pooled_ranking import position_ends
+    >>> position_ends(np.array([0.9, 0.5, 0.5, 0.1])).tolist()
+    [[1, 2, 2, 4], [1, 3, 3, 4]]
+    """
+    Q = values.shape[-1]
+    order = np.argsort(-values, axis=-1, kind="stable").reshape(-1, Q)
+    ends = _ends(np.ascontiguousarray(values, np.float64).reshape(-1, Q), order, TIED / Q)
+    return ends.reshape(*values.shape[:-1], 2, Q)
+
+
+@nb.njit(cache=True, nogil=True)
+def _ends(values, order, gap):
+    """Of each row: first, how many values are larger by the gap or more; last, how many are not
+    smaller by it.
+    """
+    n, Q = values.shape
+    out = np.empty((n, 2, Q), np.int64)
+    for m in range(n):
+        first, last = 0, 0
+        for r in range(Q):
+            item = order[m, r]
+            value = values[m, item]
+            while values[m, order[m, first]] - value >= gap:
+                first += 1
+            while last < Q and value - values[m, order[m, last]] < gap:
+                last += 1
+            out[m, 0, item], out[m, 1, item] = first + 1, last
     return out

@@ -16,7 +16,11 @@ from mallowmix.data.labels import Labels, text_of
 from mallowmix.data.text import name_of, percent, table_of
 from mallowmix.data.tie_halves import tie_halves
 from mallowmix.errors import check_level
-from mallowmix.infer.pooled_ranking import pooled_population_rates, positions_of
+from mallowmix.infer.pooled_ranking import (
+    pooled_population_rates,
+    position_ends,
+    positions_of,
+)
 from mallowmix.infer.prepared_model import prepare_members
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.fitted_model import FittedModel
@@ -169,11 +173,9 @@ def leaderboard(
         rates, draws = rates + correction, draws + correction
     order = np.argsort(-np.round(rates, 12), kind="stable")
     ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    positions = np.argsort(np.argsort(-draws, axis=1, kind="stable"), axis=1) + 1
-    own = np.empty(len(order), np.int64)
-    own[order] = np.arange(1, len(order) + 1)
-    rank_low = np.quantile(positions, (1 - level) / 2, axis=0, method="lower")
-    rank_high = np.quantile(positions, (1 + level) / 2, axis=0, method="higher")
+    own, drawn = position_ends(rates), position_ends(draws)
+    rank_low = np.quantile(drawn[:, 0], (1 - level) / 2, axis=0, method="lower")
+    rank_high = np.quantile(drawn[:, 1], (1 + level) / 2, axis=0, method="higher")
     known = len(draws) > 1
     low, high = (ends if known else np.full_like(ends, np.nan))[:, order]
     return Leaderboard(
@@ -181,8 +183,8 @@ def leaderboard(
         rates[order],
         low,
         high,
-        np.minimum(rank_low, own)[order].astype(np.int64),
-        np.maximum(rank_high, own)[order].astype(np.int64),
+        np.minimum(rank_low, own[0])[order].astype(np.int64),
+        np.maximum(rank_high, own[1])[order].astype(np.int64),
         component_positions(model)[:, order],
         level,
         ties,

@@ -16,7 +16,7 @@ from mallowmix.infer.pooled_ranking import (
     pooled_population_rates,
     pooled_position_draws,
     pooled_win_rates,
-    positions_of,
+    position_ends,
 )
 from mallowmix.infer.predict import POPULATION
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
@@ -53,7 +53,8 @@ def rank(
     level : float
         The probability that an item's position lies from `low` to `high`, under the posterior of
         θ. The model itself is taken as certain (see `intervals`); the population's θ is its mean,
-        so its positions have no range.
+        so its positions have no range. Items that win equally often (all, at φ = 1) are in no
+        order: each may have any position among them.
     n_draws : int
         How many draws of θ a range rests on.
     unknown_items : {"error", "drop"}
@@ -80,8 +81,8 @@ def rank(
         check_at_least("n_top", n_top, 1)
     if comparisons is None:
         wins = _population_rates(model)[None]
-        at = positions_of(wins)
-        return UserRankings(POPULATION, model.items, wins, at, at, n_top)
+        ends = position_ends(wins)
+        return UserRankings(POPULATION, model.items, wins, ends[:, 0], ends[:, 1], n_top)
     data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)
     with using(engine, n_jobs) as run:
         if isinstance(model, FittedModel) and model.predictor is not None:
@@ -120,13 +121,16 @@ def _rank_pooled(block: Block, broadcast: tuple[Predictor, float, int, int]) -> 
 
 
 def _with_ends(means: Array, draws: Sequence[NDArray[np.integer]], level: float) -> Array:
-    """(M, 3, Q) the means, and the range of each item's positions: it holds the item's own."""
-    own = positions_of(means).astype(np.float64)
-    out = np.stack([means, own, own], axis=1)
-    for m, positions in enumerate(draws):
-        low = np.quantile(positions, (1 - level) / 2, axis=0, method="lower")
-        high = np.quantile(positions, (1 + level) / 2, axis=0, method="higher")
-        out[m, 1:] = np.minimum(low, own[m]), np.maximum(high, own[m])
+    """(M, 3, Q) the means, and the range of each item's positions: it holds the item's own.
+
+    `draws` are those of `position_ends`, (S, 2, Q) for each user.
+    """
+    own = position_ends(means)
+    out = np.concatenate([means[:, None], own.astype(np.float64)], axis=1)
+    for m, ends in enumerate(draws):
+        low = np.quantile(ends[:, 0], (1 - level) / 2, axis=0, method="lower")
+        high = np.quantile(ends[:, 1], (1 + level) / 2, axis=0, method="higher")
+        out[m, 1:] = np.minimum(low, own[m, 0]), np.maximum(high, own[m, 1])
     return out
 
 
@@ -144,7 +148,7 @@ def _rank(
         # (users, S, Q) each
         wins = [_drawn_wins(part, prepared, rates, n_draws, key) for prepared, rates in fits]
         draws = [
-            np.concatenate([positions_of(each[m]) for each in wins]) for m in range(part.n_users)
+            np.concatenate([position_ends(each[m]) for each in wins]) for m in range(part.n_users)
         ]
         parts.append(_with_ends(means[first : first + part.n_users], draws, level))
     return np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""The standard error of ratios over users: comparisons of one user are not independent."""
+"""Errors of ratios and proportions over users: comparisons of one user are not independent."""
 
 import math
 
@@ -32,3 +32,54 @@ def clustered_ratio(total: Array, n: Array) -> tuple[float, float]:
         return ratio, math.inf
     spread = ((total - ratio * n) ** 2).sum() * M / (M - 1)
     return ratio, float(math.sqrt(spread) / n.sum())
+
+
+def wilson_interval(p: float, n: float, z: float) -> tuple[float, float]:
+    """The interval of z standard errors of a proportion p of n independent answers.
+
+    Parameters
+    ----------
+    p : float
+    n : float
+        Without answers the interval is from 0 to 1.
+    z : float
+
+    Returns
+    -------
+    low, high : float
+
+    Examples
+    --------
+    >>> from mallowmix.numerics.clustered_error import wilson_interval
+    >>> low, high = wilson_interval(1.0, 10, 1.96)
+    >>> round(low, 2), high
+    (0.72, 1.0)
+    """
+    if n <= 0:
+        return 0.0, 1.0
+    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    shrink = 1 + z * z / n
+    return max(0.0, (middle - half) / shrink), min(1.0, (middle + half) / shrink)
+
+
+def clustered_proportion(won: Array, made: Array, z: float) -> tuple[float, float, float]:
+    """A proportion over users and its Wilson interval of z standard errors, users as clusters.
+
+    The interval is that of as many independent answers as would have the clustered standard error,
+    at most one for each comparison; where all are alike, of one for each user.
+
+    Parameters
+    ----------
+    won, made : (M,) arrays
+        Of each user.
+    z : float
+
+    Returns
+    -------
+    proportion, low, high : float
+    """
+    p, error = clustered_ratio(won, made)
+    n = float((made > 0).sum())
+    if 0 < error < math.inf:
+        n = min(p * (1 - p) / error**2, float(made.sum()))
+    return p, *wilson_interval(p, n, z)

@@ -84,19 +84,21 @@ def plot_reliability(found: Reliability) -> Figure:
     Returns
     -------
     Figure
-        A point for each bin, its size the number of comparisons; dashed is perfect calibration.
+        A point for each bin with its interval, its size the number of comparisons; dashed is
+        perfect calibration.
     """
     figure = Figure(figsize=(4, 4), layout="constrained")
     axes = figure.subplots()
     axes.plot([0.5, 1], [0.5, 1], color=LIGHT, linestyle="--", linewidth=1)
     most = max((row.n_comparisons for row in found.table), default=1.0)
     sizes = [10 + 90 * row.n_comparisons / most for row in found.table]
-    axes.scatter(
-        [row.predicted for row in found.table],
-        [row.observed for row in found.table],
-        sizes,
-        color=INK,
-    )
+    at, won = [row.predicted for row in found.table], [row.observed for row in found.table]
+    bars = [
+        [row.observed - row.low for row in found.table],
+        [row.high - row.observed for row in found.table],
+    ]
+    axes.scatter(at, won, sizes, color=INK)
+    axes.errorbar(at, won, bars, fmt="none", ecolor=LIGHT, zorder=0)
     axes.set_title(
         f"Predicted and observed: slope {found.slope:.2f} ± {found.slope_error:.2f}",
         fontsize=10,

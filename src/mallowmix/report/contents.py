@@ -5,12 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from mallowmix.assess.contrasts import Agreed, Telling, agreed, distances, tellings
+from mallowmix.assess.contrasts import Agreed, Contrast, agreed, contrasts, distances
 from mallowmix.assess.diagnose.diagnosis import Diagnosis, diagnose
 from mallowmix.assess.intervals.bootstrap_intervals import Intervals, intervals
 from mallowmix.assess.mixing import Mixing, mixing
-from mallowmix.assess.one_ranking_gain import AgainstOne, against_one
+from mallowmix.assess.one_ranking_gain import AgainstOne
 from mallowmix.checks import DataReport, check
+from mallowmix.checks.unsure_components import unsure_reasons
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users
 from mallowmix.engine import Engine
@@ -34,14 +35,28 @@ class Contents:
     data: DataReport
     theta: Array
     mixing: Mixing
-    tellings: tuple[Telling | None, ...]
+    contrasts: tuple[Contrast, ...]
     agreed: tuple[Agreed, ...]
     distances: Array
     diagnosis: Diagnosis
     intervals: Intervals | None
-    against_one: AgainstOne | None
     choice: Choice | None
     seed: int
+
+    @property
+    def against_one(self) -> AgainstOne | None:
+        """How well people are predicted, against one ranking for all."""
+        return self.diagnosis.predictions
+
+    @property
+    def unsure(self) -> dict[int, list[str]]:
+        """The numbers of unsure components, from 1, each with the reasons."""
+        return unsure_reasons(self.diagnosis.unsure)
+
+    @property
+    def better(self) -> bool:
+        """Whether several components predict better than one ranking, as far as is known."""
+        return self.against_one is not None and self.against_one.better
 
 
 def compute_contents(
@@ -84,9 +99,16 @@ def compute_contents(
         theta = step("people", lambda: infer_weights(model, votes, engine=run))
         looked = step(
             "diagnosis",
-            lambda: diagnose(model, votes, n_simulations=n_simulations, n_top=TOP, **common),
+            lambda: diagnose(
+                model,
+                # as it was given: its fingerprint says whether the model was learnt from it
+                comparisons if comparisons.n_users == votes.n_users else votes,
+                refit=refit,
+                n_simulations=n_simulations,
+                n_top=TOP,
+                **common,
+            ),
         )
-        judged = step("predictions", lambda: against_one(model, votes, refit=refit, **common))
         sure = _intervals(model, votes, n_replicates, progress, common)
         choice = _choice(model, votes, progress, common) if choose_k else None
     return Contents(
@@ -94,12 +116,11 @@ def compute_contents(
         check(votes, model.n_components),
         theta,
         mixing(theta, votes.user_weight),
-        tellings(model),
+        contrasts(model, votes, theta),
         agreed(model, TOP),
         distances(model),
         looked,
         sure,
-        judged,
         choice,
         int(seed),
     )

@@ -2,7 +2,11 @@
 
 import math
 
+import numpy as np
+
 from mallowmix.data.text import printable
+from mallowmix.learn.spectral.fit_notes import spectrum_note
+from mallowmix.model.fitted_model import as_fitted
 from mallowmix.report.contents import Contents
 from mallowmix.report.report_text import rounded_percent
 
@@ -32,6 +36,9 @@ def cannot(found: Contents) -> list[str]:
     return [
         *_short(found),
         *_warnings(found),
+        *_cycle(found),
+        *_unsure(found),
+        *_spectrum(found),
         *_certain(found, good=False),
         *_uncertain(found),
         *_error(found, good=False),
@@ -56,23 +63,53 @@ def _warnings(found: Contents) -> list[str]:
     return [printable(said) for said in found.data.warnings if not said.startswith("This data ")]
 
 
+def _cycle(found: Contents) -> list[str]:
+    """A circle of preferences that the model misses; one that no mixture fits is a warning."""
+    cycle, rates = found.diagnosis.cycle, found.diagnosis.cycle_rates
+    if cycle is None or cycle.beyond_mixtures or not cycle.unexplained(rates):
+        return []
+    return [cycle.sentence()]
+
+
+def _unsure(found: Contents) -> list[str]:
+    """Name the components that are not to be relied on."""
+    unsure = found.unsure.items()
+    return [f"Taste {number} is unsure: {'; '.join(reasons)}." for number, reasons in unsure]
+
+
+def _spectrum(found: Contents) -> list[str]:
+    """Say whether the spectrum shows so many components, where the fit looked."""
+    trace = as_fitted(found.model).report.spectral
+    if trace is None or trace.noise_edge is None or found.model.n_components == 1:
+        return []
+    note = spectrum_note(np.array(trace.spectrum), trace.noise_edge, found.model.n_components)
+    return [] if note is None else [note]
+
+
 def _certain(found: Contents, *, good: bool) -> list[str]:
     """Say how many positions are certain; good where most are, to within two."""
     sure = found.intervals
     if sure is None:
         return []
-    widths = sure.position_high - sure.position_low
-    if good != bool((widths <= 2).mean() >= 0.5):
+    widths = (sure.position_high - sure.position_low)[_sure(found)]
+    if not len(widths) or good != bool((widths <= 2).mean() >= 0.5):
         return []
     if not widths.any():
         return [
-            f"Every place in every taste is certain, at a level of {rounded_percent(sure.level)}."
+            f"Every place in every taste{' that is sure' if found.unsure else ''} is certain, at a "
+            f"level of {rounded_percent(sure.level)}."
         ]
+    which = "" if not found.unsure else " in the tastes that are sure"
     certain, near = (rounded_percent(float((widths <= most).mean())) for most in (0, 2))
     return [
-        f"{certain} of all places are certain, {near} known to within two places, at a level of "
-        f"{rounded_percent(sure.level)}."
+        f"{certain} of all places{which} are certain, {near} known to within two places, at a "
+        f"level of {rounded_percent(sure.level)}."
     ]
+
+
+def _sure(found: Contents) -> list[int]:
+    """The components, from 0, that are not unsure."""
+    return [k for k in range(found.model.n_components) if k + 1 not in found.unsure]
 
 
 def _uncertain(found: Contents) -> list[str]:

@@ -109,11 +109,18 @@ def calibration(found: Reliability) -> Figure:
             "size": [8 + 16 * (row.n_comparisons / most) ** 0.5 for row in found.table],
             "opacity": 0.85,
         },
+        "error_y": {
+            "type": "data",
+            "array": [round(row.high - row.observed, 4) for row in found.table],
+            "arrayminus": [round(row.observed - row.low, 4) for row in found.table],
+            "color": SOFT,
+            "thickness": 1.5,
+        },
         "hovertemplate": "held to be %{x:.0%} likely, happened %{y:.0%}<br>%{text}<extra></extra>",
         "showlegend": False,
     }
     axis = {"tickformat": ".0%", "range": [0.47, 1.03], "tickvals": [0.5, 0.6, 0.7, 0.8, 0.9, 1]}
-    lowest = min([0.47, *(row.observed - 0.03 for row in found.table)])
+    lowest = min([0.47, *(row.low - 0.03 for row in found.table)])
     across = axis | {"title": {"text": "the model's probability of its favourite"}}
     upward = {
         "tickformat": ".0%",

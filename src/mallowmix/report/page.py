@@ -14,7 +14,7 @@ from mallowmix.engine.selection import EngineName
 from mallowmix.errors import FileError
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.report import data_limits as limits
-from mallowmix.report import figures, mixture_figures
+from mallowmix.report import figures, mixture_figures, prediction_text
 from mallowmix.report import page_parts as views
 from mallowmix.report import report_text as words
 from mallowmix.report.contents import Contents, compute_contents
@@ -148,6 +148,7 @@ def _values(found: Contents, title: str) -> dict[str, Any]:
         "by_share": by_share,
         "K": found.model.n_components,
         "words": words,
+        "predictions": prediction_text,
         "views": views,
         "can": limits.can(found),
         "cannot": limits.cannot(found),

@@ -41,9 +41,11 @@ def _component(found: Contents, k: int) -> View:
         "share": words.rounded_percent(float(model.share[k])),
         "range": _range(sure, k),
         "likes": joined([line["name"] for line in ranking[:3]]),
-        "telling": words.telling(found.tellings[k], model.n_components),
+        "telling": words.telling(found.contrasts[k], model.n_components, better=found.better),
+        "differing": words.differing(found.contrasts[k], better=found.better),
+        "unsure": "; ".join(found.unsure.get(k + 1, [])),
         "steady": words.steadiness(float(np.diag(beta, 1).mean()), float(above.mean()))
-        if len(above)
+        if len(above) and k + 1 not in found.unsure
         else "",
         "phi": f"{model.phi[k]:.2f}",
         "first": ranking[:SHOWN],
@@ -249,7 +251,7 @@ def systems(found: Contents) -> list[View]:
             "right": f"{100 * row.accuracy:.1f}",
             "error": f"{100 * row.accuracy_error:.1f}" if np.isfinite(row.accuracy_error) else "",
             "width": round(100 * row.accuracy, 2),
-            "likelihood": words.minus(row.log_likelihood, 3),
+            "likelihood": words.minus(row.log_likelihood, 4),
         }
         for name, row in rows
     ]
@@ -260,7 +262,7 @@ def systems(found: Contents) -> list[View]:
             "right": "50.0",
             "error": "",
             "width": 50,
-            "likelihood": words.minus(-np.log(2), 3),
+            "likelihood": words.minus(-np.log(2), 4),
         },
     ]
 

@@ -1,15 +1,11 @@
 """The report's sentences: numbers into plain words for lay readers."""
 
-import math
-
-from mallowmix.assess.contrasts import Telling
+from mallowmix.assess.contrasts import Contrast
 from mallowmix.assess.mixing import Archetype, Mixing
-from mallowmix.assess.one_ranking_gain import AgainstOne
 from mallowmix.data.text import counted as counted
 from mallowmix.data.text import joined, printable
+from mallowmix.infer.heldout.scored_on import Questions, ScoredPeople
 from mallowmix.report.contents import Contents
-
-_CLEAR = 2.0  # standard errors
 
 
 def rounded_percent(share: float, digits: int = 0) -> str:
@@ -48,6 +44,8 @@ def lead(found: Contents) -> str:
     many = (
         "One ranking describes them all"
         if K == 1
+        else f"{K} tastes were learnt; one ranking for everybody predicts as well"
+        if _no_gain(found)
         else f"{K} tastes describe them, and everybody mixes them in their own way"
     )
     return f"{people} made {made} between two of {found.model.n_items:,} things. {many}."
@@ -60,14 +58,24 @@ def in_short(found: Contents) -> list[str]:
 
 
 def _largest(found: Contents) -> list[str]:
-    row = found.model.table()[0]
-    items = [printable(item) for item in row["items"]]
-    tops = joined(items[:3])
+    rows, unsure = found.model.table(), found.unsure
+    sure = [row for row in rows if row["component"] not in unsure]
+    row = sure[0] if sure else rows[0]
+    tops = joined([printable(item) for item in row["items"][:3]])
     if found.model.n_components == 1:
-        return [f"The one ranking has {tops} on top."]
+        return [
+            "The one ranking is unsure: see below why."
+            if unsure
+            else f"The one ranking has {tops} on top."
+        ]
+    if not sure:
+        return [
+            "None of the tastes is sure: see at each what is in doubt. Read their rankings as a "
+            "sketch."
+        ]
+    which = "The most common taste" if row is rows[0] else "The most common taste that is sure"
     return [
-        f"The most common taste, taste {row['component']}, is behind "
-        f"{rounded_percent(row['share'])} of "
+        f"{which}, taste {row['component']}, is behind {rounded_percent(row['share'])} of "
         f"all choices: {tops} on top."
     ]
 
@@ -76,6 +84,8 @@ def _split(found: Contents) -> list[str]:
     pairs = found.diagnosis.polarising_pairs
     if found.model.n_components == 1 or not pairs or pairs[0].spread < 0.01:
         return []
+    if not found.better or len(found.unsure) == found.model.n_components:
+        return []  # tastes that predict no better than one ranking say little about who differs
     first = pairs[0]
     return [
         f"People split most over {printable(first.item)} and {printable(first.other)}: "
@@ -86,7 +96,8 @@ def _split(found: Contents) -> list[str]:
 
 
 def _common(found: Contents) -> list[str]:
-    if found.model.n_components == 1 or not found.agreed:
+    K = found.model.n_components
+    if K == 1 or not found.agreed or len(found.unsure) == K:
         return []
     pair = found.agreed[0]
     both = f"{printable(pair.winner)} over {printable(pair.loser)}"
@@ -94,7 +105,7 @@ def _common(found: Contents) -> list[str]:
 
 
 def _mix(found: Contents) -> list[str]:
-    if found.model.n_components == 1:
+    if found.model.n_components == 1 or len(found.unsure) == found.model.n_components:
         return []
     return [
         f"{rounded_percent(found.mixing.solo)} of the people follow one taste for two thirds or "
@@ -121,15 +132,32 @@ def _predict_rows(found: Contents) -> list[str]:
     judged = found.against_one
     if judged is None:
         return []
-    who = (
-        "of people it has not seen before"
-        if judged.new_people
-        else "that it was not shown in this test"
+    said = (
+        f"Of 100 choices {whose(judged.scored_on.people)}{about(judged.scored_on.questions)}, the "
+        f"model predicts {100 * judged.several.accuracy:.0f} right"
     )
-    said = f"Of 100 choices {who}, the model predicts {100 * judged.several.accuracy:.0f} right"
     if found.model.n_components == 1:
         return [f"{said}; a coin gets 50."]
     return [f"{said}; one ranking for everybody gets {100 * judged.one.accuracy:.0f}, a coin 50."]
+
+
+def whose(people: ScoredPeople) -> str:
+    """Whose choices were predicted."""
+    return {
+        ScoredPeople.NEW: "of people it has not seen before",
+        ScoredPeople.FITTED: "that it was learnt from",
+        ScoredPeople.HELD_OUT: "that it has not seen, of people it has",
+        ScoredPeople.OTHER: "of other data than it was learnt from",
+        ScoredPeople.UNKNOWN: "that it may have been learnt from",
+    }[people]
+
+
+def about(questions: Questions) -> str:
+    """What they were about."""
+    return {
+        Questions.ITEMS: ", each between two things on which it knew no other choice of theirs",
+        Questions.TOUCHING: ", each with a thing on which it knew no other choice of theirs",
+    }.get(questions, "")
 
 
 def _careful(found: Contents) -> list[str]:
@@ -151,25 +179,29 @@ def _careful(found: Contents) -> list[str]:
 
 def _no_gain(found: Contents) -> bool:
     """Whether tastes do not clearly predict better than one ranking for all."""
-    judged = found.against_one
-    return (
-        found.model.n_components > 1
-        and judged is not None
-        and judged.right <= _CLEAR * judged.right_error
-    )
+    return found.model.n_components > 1 and found.against_one is not None and not found.better
 
 
-def telling(pair: Telling | None, n_components: int) -> tuple[str, str, str] | None:
-    """Winner, loser, and how often, here and elsewhere."""
-    if pair is None:
+def telling(found: Contrast, n_components: int, *, better: bool) -> tuple[str, str, str] | None:
+    """Winner, loser, and bounds of how often; None where the data does not bear it out."""
+    pair = found.telling
+    if pair is None or not (better and found.clear):
         return None
-    here = f"{of_100(pair.here)} of 100 such choices in this taste"
+    here = f"at least {round(100 * found.here_low)} of 100 such choices in this taste"
     where = "in the other one" if n_components == 2 else "in any other"
     return (
         printable(pair.winner),
         printable(pair.loser),
-        f"{here}, {at_most(pair.elsewhere)} {where}",
+        f"{here}, {at_most(found.elsewhere_high)} {where}",
     )
+
+
+def differing(found: Contrast, *, better: bool) -> str:
+    """Weaker words: the things that a taste puts elsewhere than the others."""
+    if not found.items:
+        return "No single choice tells this taste from the others."
+    said = f"It puts {joined([printable(item) for item in found.items])} most unlike the others"
+    return f"{said}." if better else f"{said}; whether people really differ so is not borne out."
 
 
 def steadiness(neighbours: float, any_two: float) -> str:
@@ -200,84 +232,3 @@ def mixing_note(mixing: Mixing, median: float) -> str:
     return (
         f"Every dot is a person; a typical one made {median:,.12g} choices. {few} Nobody is named."
     )
-
-
-def judged(found: AgainstOne, n_components: int) -> list[str]:
-    """How good predictions are, and whether they are as sure as they should be."""
-    said = [_protocol(found)]
-    if n_components > 1:
-        said.append(_gain(found))
-    return [*said, _calibrated(found)]
-
-
-def _protocol(found: AgainstOne) -> str:
-    n, people = f"{found.n_comparisons:,.12g}", counted(found.n_people, "person", "people")
-    if found.new_people:
-        return (
-            f"The model was learnt again from two thirds of the people. Of the other {people} it "
-            "was shown half of their choices, "
-            f"then asked for the other half: {n} choices that it had never seen."
-        )
-    return (
-        f"The model was shown half of the choices of {people} and asked for the other half, {n} of "
-        "them. It had been learnt from "
-        "these choices, so the numbers are a little too good."
-    )
-
-
-def _gain(found: AgainstOne) -> str:
-    right, error = 100 * found.right, 100 * found.right_error
-    said = f"It predicted {100 * found.several.accuracy:.1f} of 100 right"
-    if right > _CLEAR * error:
-        return (
-            f"{said}, {right:.1f} more than one ranking for everybody, give or take "
-            f"{error:.1f}: taste matters here."
-        )
-    if right < -_CLEAR * error:
-        return (
-            f"{said}; one ranking for everybody does better, by {-right:.1f}: several tastes "
-            "are not borne out."
-        )
-    return (
-        f"{said}; one ranking for everybody does as well, to the precision of this test "
-        f"({error:.1f} of 100)."
-    )
-
-
-def _calibrated(found: AgainstOne) -> str:
-    slope, error = found.reliability.slope, found.reliability.slope_error
-    if math.isnan(slope):
-        return "Too little was asked to say whether its probabilities are right."
-    off = (slope - 1) / error if error > 0 else 0.0
-    if abs(off) < _CLEAR:
-        return (
-            "Its probabilities can be taken at their word: what it holds to be 80 % likely "
-            "happens about 80 % of the time."
-        )
-    if slope < 1:
-        return (
-            f"It is too sure of itself: its log-odds should be multiplied by {slope:.2f}. "
-            "mallowmix calibrate corrects this."
-        )
-    return f"It is less sure than it could be: its log-odds could be multiplied by {slope:.2f}."
-
-
-def chosen(found: Contents) -> list[str]:
-    """What speaks for this number of tastes."""
-    choice, K = found.choice, found.model.n_components
-    if choice is None:
-        return []
-    reason = choice.reason.removeprefix(f"{choice.k}: ")
-    said = reason[0].upper() + reason[1:]
-    if choice.k is None:
-        return [said]
-    if choice.k == K:
-        verdict = f"The number of tastes in this report, {K}, is the one that the data speaks for."
-    else:
-        verdict = f"This report has {K}; of the numbers tried, the data speaks for {choice.k}."
-    sure = (
-        "All signs point the same way."
-        if choice.certain
-        else "This is not certain: not all signs point the same way."
-    )
-    return [verdict, said, sure]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.assess.diagnose.disagreement import polarising
+from mallowmix.checks.unsure_components import unsure_components, unsure_reasons
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.engine import Block
@@ -54,9 +55,10 @@ class ServedModel:
 
     @cached_property
     def tastes(self) -> list[dict[str, Any]]:
-        """One entry for each component, by share: its ranking, and its most distinguishing pair."""
-        rows = self.model.table()
+        """One entry for each component, by share: ranking, most distinguishing pair, doubts."""
+        rows, doubts = self.model.table(), unsure_reasons(unsure_components(self.model))
         for row in rows:
+            row["unsure"] = doubts.get(row["component"], [])
             row["items"] = [str(item) for item in row["items"]]
             row["telling"] = distinguishing_choice(self.model, row["component"] - 1)
         return rows

@@ -27,7 +27,8 @@ def mixture(fitted: ServedModel, block: Block) -> list[dict[str, Any]]:
             "low": found.low[0, k],
             "high": found.high[0, k],
         }
-        rows.append(row | {"crowd": taste["share"], "likes": taste["items"][:3]})
+        more = {"crowd": taste["share"], "likes": taste["items"][:3]}
+        rows.append(row | more | {"unsure": bool(taste["unsure"])})
     return rows
 
 

@@ -127,6 +127,7 @@ class Weight(BaseModel):
     high: float
     crowd: float
     likes: list[str]
+    unsure: bool = False
 
 
 class WeightsOut(BaseModel):
@@ -184,13 +185,16 @@ class ResultOut(BaseModel):
 
 
 class Taste(BaseModel):
-    """A component: share, dispersion, items best first, and its most distinguishing choice."""
+    """A component: share, dispersion, items best first, its most distinguishing choice, and why it
+    is unsure, where it is.
+    """
 
     component: int
     share: float
     phi: float
     items: list[str]
     telling: dict[str, Any] | None
+    unsure: list[str] = []
 
 
 class Fit(BaseModel):

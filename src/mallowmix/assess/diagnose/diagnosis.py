@@ -1,5 +1,6 @@
 """`diagnose`: what a model rests on and how far it can be relied on."""
 
+import math
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
@@ -16,16 +17,22 @@ from mallowmix.assess.diagnose.disagreement import (
     polarising,
 )
 from mallowmix.assess.diagnose.influence import Activity, Influence, activity, most_influential
-from mallowmix.assess.diagnose.reliability import Reliability, reliability
+from mallowmix.assess.diagnose.reliability import Reliability
 from mallowmix.assess.intervals.user_scores import smooth_at
+from mallowmix.assess.one_ranking_gain import AgainstOne, against_one
 from mallowmix.assess.simulated_error import ExpectedError, expected_error
+from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle, rates_along
+from mallowmix.checks.unsure_components import UnsureComponent, unsure_components
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.text import list_of
 from mallowmix.engine import Engine, make_blocks
-from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
+from mallowmix.engine.conversion import (
+    ComparisonsLike,
+    as_comparisons,
+    as_comparisons_in_memory,
+)
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option, OptionError, check_at_least
-from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.model.permutations import kendall
 from mallowmix.model.separability import novel_pairs
@@ -78,14 +85,21 @@ class Diagnosis:
         Pairs of components with nearly the same ranking.
     disagreement, polarising_pairs, polarising_items
         See `assess.diagnose.disagreement`.
-    reliability : Reliability
-        Of predicted probabilities of held-out comparisons (`assess.diagnose.reliability`).
+    predictions : AgainstOne or None
+        How well people are predicted, against one ranking for all, and on whom that was measured
+        (`assess.one_ranking_gain`); None where nothing could be held out.
     influential : tuple of Influence
         The users who move the model most (`assess.diagnose.influence`).
     activity : Activity
         How unequally comparisons are spread over users.
     expected_error : ExpectedError or None
         By simulation (`assess.simulated_error`).
+    unsure : tuple of UnsureComponent
+        Components that are not to be relied on, and why (`checks.unsure_components`).
+    cycle : PreferenceCycle or None
+        Majorities that go in a circle (`checks.preference_cycles`).
+    cycle_rates : tuple of float
+        The model's win rates along it.
     """
 
     separability: float | None
@@ -95,14 +109,29 @@ class Diagnosis:
     disagreement: Disagreement
     polarising_pairs: tuple[PolarisingPair, ...]
     polarising_items: tuple[PolarisingItem, ...]
-    reliability: Reliability
+    predictions: AgainstOne | None
     influential: tuple[Influence, ...]
     activity: Activity
     expected_error: ExpectedError | None
+    unsure: tuple[UnsureComponent, ...] = ()
+    cycle: PreferenceCycle | None = None
+    cycle_rates: tuple[float, ...] = ()
+
+    @property
+    def reliability(self) -> Reliability:
+        """Of predicted probabilities of held-out comparisons (`assess.diagnose.reliability`)."""
+        if self.predictions is None:
+            return Reliability(math.nan, math.nan, math.nan, 0.0, ())
+        return self.predictions.reliability
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; what is not a number is None."""
-        return _plain(asdict(self))
+        values = asdict(self)
+        if self.predictions is not None:
+            found = self.predictions
+            values["predictions"]["scored_on"] = found.scored_on.to_dict()
+            values["predictions"]["reliability"]["verdict"] = found.reliability.verdict
+        return _plain(values)
 
     def words(self) -> str:
         """The diagnosis in sentences, one per line."""
@@ -118,6 +147,7 @@ def diagnose(
     comparisons: ComparisonsLike,
     *,
     held_out: ComparisonsLike | None = None,
+    refit: bool = True,
     n_simulations: int = 5,
     n_top: int = 5,
     seed: int = 0,
@@ -134,9 +164,12 @@ def diagnose(
         Those that the model was learnt from; those from `store_comparisons` are read block by
         block.
     held_out : Comparisons, optional
-        Comparisons of other users, to judge predicted probabilities by. Without them half of each
-        user's own comparisons are held out, which a model that has seen them predicts a little too
-        well.
+        Comparisons of other users, to judge the model by as it is.
+    refit : bool
+        Without `held_out`: learn the model anew from two thirds of the users and judge it by the
+        others, each third in turn (`assess.one_ranking_gain.against_one`). If not, or with fewer
+        than 30 users or comparisons on disk, it is judged by what it has seen, which it predicts
+        too well; the result says so.
     n_simulations : int
         How many times the data is drawn anew from the model to see what error to expect; 0 leaves
         that out, as it must be for stored comparisons.
@@ -172,7 +205,8 @@ def diagnose(
     seed, data = int(as_key(seed)), comparisons.with_items(model.items)
     # the last two parts are about Mallows components
     mallows = as_fitted(model).bradley_terry is None
-    judged = data if held_out is None else as_comparisons(held_out)
+    judged = None if held_out is None else as_comparisons_in_memory(held_out, "What is held out")
+    cycle = preference_cycle(data) if isinstance(data, Comparisons) else None
     with using(engine, n_jobs) as run, threadpool_limits(1):
         error = _expected(model, data, n_simulations if mallows else 0, seed, run, progress)
         pairs, items = polarising(model, n_top)
@@ -183,10 +217,15 @@ def diagnose(
             disagreement=disagreement(model, data, run),
             polarising_pairs=pairs,
             polarising_items=items,
-            reliability=reliability(predict_held_out(model, judged, seed=seed, engine=run)),
+            predictions=against_one(
+                model, comparisons, held_out=judged, refit=refit, seed=seed, engine=run
+            ),
             influential=_influential(model, data, n_top, seed, run) if mallows else (),
             activity=activity(data),
             expected_error=error,
+            unsure=unsure_components(model, float(data.user_weight.sum())),
+            cycle=cycle,
+            cycle_rates=rates_along(cycle, model) if cycle is not None else (),
         )
 
 

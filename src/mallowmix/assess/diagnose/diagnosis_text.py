@@ -1,19 +1,29 @@
 """A diagnosis in sentences."""
 
-import math
 from typing import TYPE_CHECKING
+
+from mallowmix.assess.diagnose.reliability_text import reliability_sentence
 
 if TYPE_CHECKING:
     from mallowmix.assess.diagnose.diagnosis import Diagnosis
 
 _SOME = 0.5  # λ above this: the others follow the novel pair more than half as often
 _STRONG = 1.0  # a person who moves the model by a standard error
-_OFF = 2.0  # standard errors from a slope of 1
 
 
 def sentences(diagnosis: "Diagnosis") -> list[str]:
     """One sentence or two for each part."""
-    parts = (_error, _separable, _alike, _disagreement, _polarising, _reliable, _people)
+    parts = (
+        _predicted,
+        _error,
+        _separable,
+        _alike,
+        _unsure,
+        _cycle,
+        _disagreement,
+        _polarising,
+        _people,
+    )
     return [sentence for part in parts for sentence in part(diagnosis)]
 
 
@@ -85,23 +95,43 @@ def _polarising(diagnosis: "Diagnosis") -> list[str]:
     ]
 
 
-def _reliable(diagnosis: "Diagnosis") -> list[str]:
-    found = diagnosis.reliability
-    if math.isnan(found.slope):
+def _predicted(diagnosis: "Diagnosis") -> list[str]:
+    found = diagnosis.predictions
+    if found is None:
         return ["Nothing was held out to judge predicted probabilities by."]
-    off = (found.slope - 1) / found.slope_error if found.slope_error > 0 else 0.0
-    judged = (
-        "as sure as it should be"
-        if abs(off) < _OFF
-        else "too sure of itself"
-        if off < 0
-        else "less sure than it could be"
+    likely = f"{found.several.log_likelihood:.4f} per comparison"
+    right = f"{_percent(found.several.accuracy)} right"
+    one = (
+        f", against {found.one.log_likelihood:.4f} and {_percent(found.one.accuracy)} of one "
+        f"ranking for all ({found.gain:+.4f}, give or take {found.gain_error:.4f})"
     )
-    return [
-        f"On held-out comparisons the model is {judged}: a slope of {found.slope:.2f}, "
-        f"give or take {found.slope_error:.2f}, "
-        f"and {found.log_likelihood_per_comparison:.4f} per comparison."
+    several = found.several.log_likelihood != found.one.log_likelihood
+    said = [
+        f"Its components predict {found.n_comparisons:,.12g} comparisons of {found.n_people:,} "
+        f"people: {likely}, {right}{one if several else ''}.",
+        f"Measured on {found.scored_on}.",
     ]
+    if found.scored_on.seen:
+        said.append("It has seen these answers: new people are predicted less well.")
+    slope = f"a slope of {found.reliability.slope:.2f}, give or take "
+    return [
+        *said,
+        f"{reliability_sentence(found.reliability)[:-1]}; "
+        f"{slope}{found.reliability.slope_error:.2f}.",
+    ]
+
+
+def _unsure(diagnosis: "Diagnosis") -> list[str]:
+    return [found.sentence() for found in diagnosis.unsure]
+
+
+def _cycle(diagnosis: "Diagnosis") -> list[str]:
+    if diagnosis.cycle is None:
+        return []
+    rates = ", ".join(f"{100 * rate:.0f}" for rate in diagnosis.cycle_rates)
+    short = diagnosis.cycle.unexplained(diagnosis.cycle_rates)
+    said = f"The model gives them {rates} of 100{', which falls short' if short else ''}."
+    return [f"{diagnosis.cycle.sentence()} {said}"]
 
 
 def _people(diagnosis: "Diagnosis") -> list[str]:

@@ -1,22 +1,18 @@
 """Document completion: how well a model predicts part of a user's comparisons given the rest."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mallowmix.data.splits import SplitBy, split_rows
 from mallowmix.engine import Block, Engine, make_blocks, map_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option
-from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.heldout.held_out_rows import HeldOutTask, held_out_rows
 from mallowmix.infer.heldout.heldout_options import CompletionOptions
 from mallowmix.infer.heldout.heldout_scores import Heldout, summary
-from mallowmix.infer.prepared_model import PreparedModel, prepare_members
+from mallowmix.infer.prepared_model import prepare_members
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array
-
-_STEPS, _TOL = 300, 1e-4  # of the fold-in: further steps change a prediction by less than .0001
 
 
 def completion(
@@ -72,50 +68,7 @@ def completion(
 
 
 @map_step("completion")
-def _score(block: Block, broadcast: tuple[list[PreparedModel], float, SplitBy, np.uint64]) -> Array:
+def _score(block: Block, broadcast: HeldOutTask) -> Array:
     """(users, 2) the summed log-likelihood of what is held out of each user, and how much."""
-    fits, given, split, key = broadcast
-    known, wanted = split_block_rows(block, given, split, key)
-    rows = np.flatnonzero(wanted > 0)
-    user = block.users_of_rows()[rows]
-    log_p = np.log(predicted(block, fits, known, user, block.pair[rows]))
-    sums = [
-        np.bincount(user, value * wanted[rows], block.n_users)
-        for value in (log_p, np.ones(len(rows)))
-    ]
-    return np.column_stack(sums).astype(np.float64)
-
-
-def split_block_rows(
-    block: Block, given: float, by: SplitBy, key: np.uint64
-) -> tuple[Array, Array]:
-    """How much of each row's weight is given, and how much is held out, as `split_rows`."""
-    rows = (block.starts, block.pair, block.weight, block.n_items)
-    return split_rows(*rows, by, given, block.first_user, key)
-
-
-def predicted(
-    block: Block,
-    members: list[PreparedModel],
-    given: Array,
-    user: NDArray[np.integer],
-    pair: NDArray[np.int32],
-) -> Array:
-    """The probability of ordered pairs for users of a block: the members' mean of Σ_k θ_k β_(w),k.
-
-    Parameters
-    ----------
-    block : Block
-        The users.
-    members : list of PreparedModel
-        The models to average over.
-    given : (rows,) array
-        How much of each row is given.
-    user, pair : (n,) arrays
-        Whose probability of which ordered pair.
-    """
-    total = np.zeros(len(pair))
-    for prepared in members:
-        theta, _ = fold_in(block, prepared, given, max_iter=_STEPS, tol=_TOL)
-        total += np.einsum("nk,nk->n", theta[user], prepared.beta[pair])
-    return total / len(members)
+    rows = held_out_rows(block, broadcast)
+    return rows._replace(user=rows.user - block.first_user).per_user(block.n_users)

@@ -1,5 +1,6 @@
 """Held-out likelihood: how well a model predicts users' comparisons, by one of three methods."""
 
+from dataclasses import replace
 from typing import Literal
 
 from mallowmix.data.comparisons import Comparisons
@@ -18,6 +19,7 @@ from mallowmix.infer.heldout.heldout_options import (
 from mallowmix.infer.heldout.heldout_scores import Heldout
 from mallowmix.infer.heldout.importance import importance
 from mallowmix.infer.heldout.left_to_right import left_to_right
+from mallowmix.infer.heldout.scored_on import Questions, ScoredOn, people_of
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.typing import Progress
 
@@ -34,7 +36,7 @@ def heldout(
     engine: EngineName | Engine | None = None,
     progress: Progress | None = None,
 ) -> Heldout:
-    """Log-likelihood per comparison of users whom the model was not fitted to.
+    """Log-likelihood per comparison of users; the result says whether the model has seen them.
 
     Parameters
     ----------
@@ -61,6 +63,7 @@ def heldout(
     Heldout
         The log-likelihood per comparison (a coin has −log 2) with its standard error over users;
         that of the method alone is ``details["monte_carlo_error"]`` (not with "completion").
+        `scored_on` says on whom and on which questions.
 
     Notes
     -----
@@ -84,6 +87,8 @@ def heldout(
             value=include_mu,
             expected="False",
         )
+    by = options.split if isinstance(options, CompletionOptions) else "all"
+    scored_on = ScoredOn(people_of(model, comparisons), Questions(by))
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
     if isinstance(options, CompletionOptions):
         if include_mu:
@@ -96,9 +101,10 @@ def heldout(
                 value=include_mu,
                 expected="False",
             )
-        return completion(model, comparisons, options, seed=seed, n_jobs=n_jobs, engine=engine)
+        found = completion(model, comparisons, options, seed=seed, n_jobs=n_jobs, engine=engine)
+        return replace(found, scored_on=scored_on)
     score = importance if isinstance(options, ImportanceOptions) else left_to_right
-    return score(
+    found = score(
         model,
         comparisons,
         options,  # type: ignore[arg-type]
@@ -108,3 +114,4 @@ def heldout(
         engine=engine,
         progress=progress,
     )
+    return replace(found, scored_on=scored_on)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from mallowmix.data.splits import SplitBy, check_given
+from mallowmix.data.splits import HeldOutBy, check_given
 from mallowmix.errors import Option, OptionError, check_at_least, check_choice
 from mallowmix.model.method_options import method_options
 
@@ -106,10 +106,10 @@ class CompletionOptions:
     ----------
     given : float
         The part that the model is given, at least 0 and below 1.
-    split : {"comparisons", "items"}
+    split : {"comparisons", "items", "touching"}
         "comparisons" holds out single comparisons at random; "items" holds out items, gives the
         comparisons among the others and predicts those among the held-out ones, so that no item
-        of a prediction was given.
+        of a prediction was given; "touching" also predicts those of a held-out item with another.
 
     Examples
     --------
@@ -119,11 +119,11 @@ class CompletionOptions:
     """
 
     given: float = 0.5
-    split: SplitBy = "comparisons"
+    split: HeldOutBy = "comparisons"
     method: ClassVar[HeldoutMethod] = "completion"
 
     def __post_init__(self) -> None:
-        check_choice("split", self.split, get_args(SplitBy))
+        check_choice("split", self.split, get_args(HeldOutBy))
         check_given(self.given)
 
 

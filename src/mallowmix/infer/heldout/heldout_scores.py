@@ -10,6 +10,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.engine import MapStep
 from mallowmix.errors import DataError, Part
+from mallowmix.infer.heldout.scored_on import ScoredOn
 from mallowmix.model import least_beta
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.clustered_error import clustered_ratio
@@ -34,6 +35,8 @@ class Heldout:
         Of how many users.
     details : dict
         How the number was found, in plain values; what it holds depends on the method.
+    scored_on : ScoredOn, optional
+        On whom and on which questions; None where the caller knows.
     """
 
     log_likelihood_per_comparison: float
@@ -41,6 +44,7 @@ class Heldout:
     n_comparisons: float
     n_users: int
     details: dict[str, Any] = field(default_factory=dict)
+    scored_on: ScoredOn | None = None
 
 
 def summary(

@@ -9,7 +9,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.errors import FitError, Option
-from mallowmix.learn.spectral.fit_notes import spectrum_note
+from mallowmix.learn.spectral.fit_notes import extreme_notes, spectrum_note
 from mallowmix.learn.spectral.fit_state import FitState, new_fit_state
 from mallowmix.learn.spectral.initialisation import (
     Initialisation,
@@ -215,7 +215,6 @@ def as_model(
     """
     order = np.argsort(-alpha, kind="stable")
     m4 = M4(components.sigma[order], components.phi[order], alpha[order], comparisons.items)
-    report = FitReport(
-        method="spectral", options=options, notes=tuple(state.notes), spectral=state.trace
-    )
+    notes = (*state.notes, *(extreme_notes(m4, comparisons) if options.refine == "full" else ()))
+    report = FitReport(method="spectral", options=options, notes=notes, spectral=state.trace)
     return FittedModel(m4, report)

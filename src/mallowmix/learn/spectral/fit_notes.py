@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from mallowmix.checks.preference_cycles import preference_cycle, rates_along
+from mallowmix.checks.unsure_components import LOOSE, Doubt, unsure_components
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.model.m4 import M4
 from mallowmix.typing import Array
 
 _ONE_MORE = 1.15  # the next eigenvalue is this much above the noise edge: there is a component more
-_LOOSE = 0.1  # halves that differ by more than this warn
 _SHOWN = 10  # components listed in a note
 
 
@@ -40,7 +43,7 @@ def halves_note(distances: Array) -> str | None:
     distances : (K,) array
         Of each component, the fraction of pairs that two halves of the users order differently.
     """
-    loose = np.flatnonzero(distances > _LOOSE)
+    loose = np.flatnonzero(distances > LOOSE)
     if not len(loose):
         return None
     names = ", ".join(str(k + 1) for k in loose[:_SHOWN]) + ", …" * (len(loose) > _SHOWN)
@@ -49,3 +52,22 @@ def halves_note(distances: Array) -> str | None:
         f"{distances[loose].mean():.0%} of all pairs in different order. Ask for fewer components, "
         "or add comparisons."
     )
+
+
+def extreme_notes(model: M4, comparisons: object) -> list[str]:
+    """Say which components hardly anybody follows or are nearly a coin, and what circle is missed.
+
+    Parameters
+    ----------
+    model : M4
+        What was learnt.
+    comparisons : Comparisons or StoredComparisons
+        What it was learnt from; circles are looked for in memory alone.
+    """
+    if not isinstance(comparisons, Comparisons):
+        return []
+    unsure = unsure_components(model, float(comparisons.user_weight.sum()))
+    notes = [each.sentence() for each in unsure if each.doubt != Doubt.UNSTABLE]
+    cycle = preference_cycle(comparisons)
+    missed = cycle is not None and cycle.unexplained(rates_along(cycle, model))
+    return notes + ([cycle.sentence()] if cycle is not None and missed else [])

@@ -7,11 +7,12 @@ import { listen } from './live.js';
 import { prepare } from './someone.js';
 
 function taste(row) {
-  const line = row.telling && el('p', { class: 'telling' }, 'People who put ', name(row.telling.winner), ' over ', name(row.telling.loser));
+  const doubt = row.unsure.length ? el('p', { class: 'note' }, `Unsure: ${row.unsure.join('; ')}.`) : null;
+  const line = !row.unsure.length && row.telling && el('p', { class: 'telling' }, 'People who put ', name(row.telling.winner), ' over ', name(row.telling.loser));
   const top = row.items.slice(0, 8), rest = row.items.slice(8);
   const list = (names, start) => el('ol', { start }, ...names.map((each) => el('li', null, name(each))));
   return el('article', { class: 'card taste', color: colour(row.component) },
-    el('span', { class: 'share' }, percent(row.share)), el('h2', null, `Taste ${row.component}`), line, list(top, 1),
+    el('span', { class: 'share' }, percent(row.share)), el('h2', null, `Taste ${row.component}`), line || null, doubt, list(top, 1),
     rest.length ? el('details', null, el('summary', null, `${rest.length} more`), list(rest, 9)) : null);
 }
 

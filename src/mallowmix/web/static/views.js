@@ -6,7 +6,7 @@ export function mixture(rows) {
   return el('div', { class: 'mix', role: 'list' }, ...[...rows].sort((a, b) => b.weight - a.weight).map((row) =>
     el('div', { role: 'listitem', color: colour(row.component) },
       el('div', { class: 'name' },
-        el('span', null, el('span', { class: 'dot', 'aria-hidden': 'true' }), `Taste ${row.component}`),
+        el('span', null, el('span', { class: 'dot', 'aria-hidden': 'true' }), `Taste ${row.component}${row.unsure ? ' (unsure)' : ''}`),
         el('strong', null, percent(row.weight), el('span', { class: 'hidden' }, `, between ${percent(row.low)} and ${percent(row.high)}; crowd ${percent(row.crowd)}`))),
       el('div', { class: 'likes' }, 'likes ', ...listed(row.likes)),
       el('div', { class: 'bar', 'aria-hidden': 'true' },

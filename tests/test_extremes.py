@@ -1,0 +1,175 @@
+"""Extremes: no order at φ = 1, preferences that go in a circle, components that nobody follows.
+All are said, and shown as unsure.
+"""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import mallowmix as mm
+from mallowmix.checks.preference_cycles import preference_cycle
+from mallowmix.checks.unsure_components import Doubt, unsure_components
+from mallowmix.errors import FitWarning
+from mallowmix.infer.pooled_ranking import TIED, position_ends
+from mallowmix.report import make_report
+from tests.command_line import run
+from tests.planted import planted
+
+pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
+QUICK = {"n_replicates": 0, "choose_k": False, "refit": False, "n_simulations": 0}
+
+
+def five_cycle(n_people=80, rate=0.92, seed=0):
+    """Everybody prefers a to b to c to d to e to a, nearly always."""
+    random, rows = np.random.default_rng(seed), []
+    for m in range(n_people):
+        for i in range(5):
+            pair = "abcde"[i], "abcde"[(i + 1) % 5]
+            rows.append((m, *(pair if random.random() < rate else pair[::-1])))
+    return mm.read_comparisons(rows)
+
+
+# ---- φ = 1 ----
+
+
+def test_ends_of_positions_by_counting():
+    """Two items are in order where their values differ by TIED / Q; near ones make no chain."""
+    random = np.random.default_rng(0)
+    values = np.round(random.random((40, 6)), 3)
+    values[0] = 0.5
+    values[1] = 0.5 + np.arange(6) * 0.9 * TIED / 6
+    found = position_ends(values)
+    for row, (low, high) in zip(values, found, strict=True):
+        for i in range(6):
+            above = sum(value - row[i] >= TIED / 6 for value in row)
+            below = sum(row[i] - value >= TIED / 6 for value in row)
+            assert (low[i], high[i]) == (above + 1, 6 - below)
+    assert found[0].tolist() == [[1] * 6, [6] * 6]
+    assert found[1].tolist() == [[5, 4, 3, 2, 1, 1], [6, 6, 5, 4, 3, 2]]
+
+
+def test_at_phi_1_no_position_is_claimed():
+    model = mm.M4.from_orders([list("abcde"), list("edcba")], phi=1.0, alpha=[1.0, 2.0])
+    votes = mm.read_comparisons([("u", "a", "b"), ("u", "a", "c"), ("u", "d", "e")])
+    for ranking in (mm.rank(model)[0], mm.rank(model, votes)[0]):
+        assert [(line.low, line.high) for line in ranking] == [(1, 5)] * 5
+    board = mm.leaderboard(model)
+    assert board.rank_low.tolist() == [1] * 5 and board.rank_high.tolist() == [5] * 5
+    sure = mm.rank(mm.M4.from_orders([list("abcde")], phi=0.5))[0]
+    assert [(line.low, line.high) for line in sure] == [(n, n) for n in range(1, 6)]
+
+
+def test_the_commands_show_it_as_unsure(tmp_path):
+    mm.save(mm.M4.from_orders([list("abcd")], phi=1.0), tmp_path / "coin.m4")
+    out = run("rank", tmp_path / "coin.m4")[0]
+    assert "1 to 4" in out and "in no order" in out
+    assert "unsure: it is nearly a coin" in run("show", tmp_path / "coin.m4")[0]
+    values = json.loads(run("show", tmp_path / "coin.m4", "--json")[0])
+    assert "nearly a coin" in values["components"][0]["unsure"][0]
+
+
+# ---- circles ----
+
+
+def test_the_majorities_of_a_circle_by_hand():
+    votes = five_cycle()
+    found = preference_cycle(votes)
+    assert found.items == tuple("abcde")
+    rows = list(zip(votes.user, votes.items[votes.winner], votes.items[votes.loser], strict=True))
+    for (i, j), rate in zip(("ab", "bc", "cd", "de", "ea"), found.win_rates, strict=True):
+        assert rate == pytest.approx(sum((w, x) == (i, j) for _, w, x in rows) / 80)
+    each = [sum((w + x) in ("ab", "bc", "cd", "de", "ea") for m, w, x in rows if m == n)
+            for n in range(80)]  # fmt: skip
+    assert found.excess == pytest.approx(np.mean(each) - 4)
+    assert found.excess_error == pytest.approx(np.std(each) / np.sqrt(80))
+    assert found.beyond_mixtures and "no mixture of rankings does" in found.sentence()
+
+
+def test_condorcets_circle_is_one_that_groups_explain():
+    """A third of the people each for abc, bca and cab: every majority is 2 of 3, their sum 2."""
+    orders = ["abc", "bca", "cab"]
+    rows = [
+        (m, *pair) for m in range(180) for pair in itertools.combinations(orders[m % 3], 2)
+    ]  # fmt: skip
+    found = preference_cycle(mm.read_comparisons(rows))
+    assert set(found.items) == set("abc") and found.excess == pytest.approx(0)
+    assert not found.beyond_mixtures and "groups of people" in found.sentence()
+    data = mm.read_comparisons(rows)
+    assert mm.check(data).cycle == found and mm.check(data).warnings == []
+    one, three = (mm.fit(data, k, predictor=False) for k in (1, 3))
+    assert any("in a circle" in note for note in one.report.notes)
+    assert not any("in a circle" in note for note in three.report.notes)
+
+
+def test_one_ranking_has_no_circle_more_than_once_in_a_hundred_times():
+    """Equal items are the worst case: 300 sets of coin answers, at most 3 expected; 9 or more come
+    by chance once in 260 times at the full rate.
+    """
+    random, alarms = np.random.default_rng(1), 0
+    low, high = np.triu_indices(5, 1)
+    for _ in range(300):
+        user = np.repeat(np.arange(40), 10)
+        first = random.random(400) < 0.5
+        winner, loser = (np.where(first, np.tile(a, 40), np.tile(b, 40))
+                         for a, b in ((low, high), (high, low)))  # fmt: skip
+        votes = mm.Comparisons.from_codes(user, winner, loser, None, "abcde", range(40))
+        alarms += preference_cycle(votes) is not None
+    assert alarms < 9
+
+
+def test_rankings_and_few_people_have_no_circle():
+    votes = planted(8, 3, 0.3, 0.2, seed=2).sample(300, 40, seed=1).comparisons
+    assert preference_cycle(votes) is None
+    assert preference_cycle(five_cycle(n_people=4)) is None
+    assert preference_cycle(mm.read_comparisons([("u", "a", "b")])) is None
+
+
+def test_a_circle_is_said_by_fit_check_diagnose_and_the_report():
+    votes = five_cycle()
+    with pytest.warns(FitWarning, match="Preferences go in a circle"):
+        model = mm.fit(votes, 2, predictor=False)
+    assert any("in a circle" in note for note in model.report.notes)
+    assert any("in a circle" in said for said in mm.check(votes).warnings)
+    found = mm.diagnose(model, votes, n_simulations=0, refit=False)
+    share, beta = model.share, model.beta()
+    number = {str(item): n for n, item in enumerate(model.items)}
+    rates = [share @ beta[:, number[i], number[j]] for i, j in ("ab", "bc", "cd", "de", "ea")]
+    assert found.cycle == preference_cycle(votes) and found.cycle_rates == pytest.approx(rates)
+    assert sum(rates) <= 4 < sum(found.cycle.win_rates)
+    assert "Preferences go in a circle" in found.words()
+    assert "Preferences go in a circle" in make_report(model, votes, **QUICK).html()
+
+
+# ---- components ----
+
+
+def test_doubts_by_the_model():
+    model = mm.M4.from_orders([list("abcde"), list("edcba"), list("bacde")], [0.3, 0.99, 0.3],
+                              [5.0, 4.9, 0.1])  # fmt: skip
+    found = unsure_components(model, 100)
+    assert [(each.component, each.doubt) for each in found] == [
+        (2, Doubt.COIN),
+        (3, Doubt.NOBODY),
+    ]
+    low, high = np.triu_indices(5, 1)
+    beta = model.beta()[1][::-1, ::-1][low, high]  # by position: the ranking is edcba
+    assert found[0].value == pytest.approx(beta.mean()) and found[1].value == pytest.approx(1)
+    assert unsure_components(mm.M4.from_orders([list("abc")], 0.3), 2) == ()
+
+
+def test_a_component_that_nobody_follows_and_too_many_are_said_and_shown():
+    votes = planted(6, 1, 0.3, 1.0, seed=1).sample(40, 15, seed=1).comparisons
+    with pytest.warns(FitWarning):
+        model = mm.fit(votes, 5, predictor=False)
+    assert any("The spectrum shows only" in note for note in model.report.notes)
+    unsure = unsure_components(model)
+    assert {each.doubt for each in unsure} >= {Doubt.NOBODY}
+    html = make_report(model, votes, **QUICK).html()
+    assert html.count('class="unsure"') == len({each.component for each in unsure})
+    assert "The spectrum shows only" in html
+    found = mm.diagnose(model, votes, n_simulations=0, refit=False)
+    assert found.unsure == unsure
+    for each in unsure:
+        assert each.sentence() in found.words()
