@@ -15,6 +15,8 @@ from mallowmix.web.access import (
     Session,
     TheSite,
     WriteAccess,
+    address_of,
+    is_secure,
     require_write,
     same_origin,
     site_of,
@@ -36,7 +38,7 @@ _STATUS_TEXT = {
     413: "too large",
     422: "not valid",
     429: "too often",
-    503: "the database cannot be reached: try again",
+    503: "too busy, or the database cannot be reached: try again",
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {"model": shapes.Problem, "description": text} for code, text in _STATUS_TEXT.items()
@@ -125,7 +127,7 @@ async def begin(
     request: Request, response: Response, site: TheSite, wanted: shapes.NewPerson | None = None
 ) -> shapes.PersonOut:
     """Become a participant. The session comes as a cookie, and as a token on request."""
-    wait = site.newcomers.wait(request.client.host if request.client else "?")
+    wait = site.newcomers.wait(address_of(request))
     if wait > 0:
         raise HTTPException(
             429,
@@ -133,9 +135,14 @@ async def begin(
             {"Retry-After": str(int(wait) + 1)},
         )
     person, token = await site.new_person()
-    secure = request.url.scheme == "https"
     response.set_cookie(
-        COOKIE, token, max_age=YEAR, httponly=True, samesite="lax", secure=secure, path="/"
+        COOKIE,
+        token,
+        max_age=YEAR,
+        httponly=True,
+        samesite="lax",
+        secure=is_secure(request),
+        path="/",
     )
     shown = token if wanted is not None and wanted.token else None
     csrf, link = csrf_of(site.store.secret, token), link_of(site.store.secret, token)
@@ -204,7 +211,7 @@ async def next_pair(
 @router.get("/me/result", tags=["survey"])
 async def my_result(session: ReadAccess, site: TheSite) -> shapes.ResultOut:
     """The participant's mixture, ranking, and where they differ from the crowd."""
-    return await site.run_slow(_result, site, session.person)
+    return await site.run_heavy(_result, site, session.person)
 
 
 @router.get("/result", tags=["survey"])
@@ -215,7 +222,7 @@ async def kept_result(link: Link, site: TheSite) -> shapes.ResultOut:
         raise HTTPException(
             404, "There is no result under this link: it was deleted, or the link is not whole."
         )
-    return await site.run_slow(_result, site, person)
+    return await site.run_heavy(_result, site, person)
 
 
 def _result(site: Site, person: int) -> shapes.ResultOut:

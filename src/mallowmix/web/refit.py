@@ -46,7 +46,7 @@ class Refitter:
         if self._process is not None:
             self._process.kill()
         if self._thread.ident is not None:
-            self._thread.join(timeout=10)
+            self._thread.join(timeout=1)
 
     def counted(self, n: int) -> None:
         """So many more votes have been committed."""

@@ -1,11 +1,13 @@
 """The shapes of requests and responses of the API; everything that comes in is checked here."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from mallowmix.web.item_names import LONGEST
 
+MOST_CHOICES = 2000  # of one person in one request, each counted as often as it was made
 Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 Key = Annotated[
@@ -103,7 +105,16 @@ class PairChoice(Strict):
 class Choices(Strict):
     """The given choices of a person."""
 
-    choices: Annotated[list[PairChoice], Field(max_length=2000)] = []
+    choices: Annotated[list[PairChoice], Field(max_length=MOST_CHOICES)] = []
+
+    @model_validator(mode="after")
+    def not_too_many(self) -> Self:
+        """What is computed costs as much as a choice for each time that it was made."""
+        if sum(choice.times for choice in self.choices) > MOST_CHOICES:
+            raise PydanticCustomError(
+                "too_many_choices", f"The choices add up to more than {MOST_CHOICES:,} times"
+            )
+        return self
 
 
 class PredictIn(Choices):

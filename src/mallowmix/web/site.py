@@ -1,11 +1,9 @@
 """The state of a running server (store, items, model, sessions) and its operations."""
 
-import asyncio
 import sys
 import threading
 import time
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,8 +24,10 @@ from mallowmix.web.sessions import AdminSessions, SessionCache, digest, link_of,
 from mallowmix.web.settings import Settings
 from mallowmix.web.tally import Tally
 from mallowmix.web.vote_store import Item, Store
+from mallowmix.web.work_pool import WorkPool
 
 _REMEMBERED = 20_000  # questions that wait for an answer
+_LONG = 600.0  # seconds that an export may take
 _PUBLISH_EVERY = 1.0  # seconds between two words about the number of votes
 
 
@@ -79,7 +79,9 @@ class Site:
         self._waiting: OrderedDict[int, tuple[tuple[int, int, int], PairQuestion | None]] = (
             OrderedDict()
         )
-        self.quick, self.slow = ThreadPoolExecutor(1, "question"), ThreadPoolExecutor(2, "reader")
+        self.quick = WorkPool("question", threads=1, waiting=256, seconds=settings.deadline)
+        self.slow = WorkPool("reader", threads=2, waiting=256, seconds=settings.deadline)
+        self.heavy = WorkPool("result", threads=2, waiting=16, seconds=settings.deadline)
         self._published, self._blas = 0.0, None
         self.reload()
         if len(self.items) < 2:
@@ -128,8 +130,8 @@ class Site:
             self._blas.restore_original_limits()
         self.hub.stop()
         self.refitter.stop()
-        self.quick.shutdown(cancel_futures=True)
-        self.slow.shutdown(cancel_futures=True)
+        for pool in (self.quick, self.slow, self.heavy):
+            pool.stop()
         self.store.close()
 
     def _committed(self, n: int) -> None:
@@ -155,12 +157,20 @@ class Site:
         )
 
     async def run_quick(self, call: Any, *arguments: Any) -> Any:
-        """Run something of a few milliseconds in its own thread."""
-        return await asyncio.get_running_loop().run_in_executor(self.quick, call, *arguments)
+        """Choose a question, in a thread of its own."""
+        return await self.quick.run(call, *arguments)
 
     async def run_slow(self, call: Any, *arguments: Any) -> Any:
-        """Run something longer in another."""
-        return await asyncio.get_running_loop().run_in_executor(self.slow, call, *arguments)
+        """Read from the database."""
+        return await self.slow.run(call, *arguments)
+
+    async def run_long(self, call: Any, *arguments: Any) -> Any:
+        """Read much from the database."""
+        return await self.slow.run(call, *arguments, seconds=_LONG)
+
+    async def run_heavy(self, call: Any, *arguments: Any) -> Any:
+        """Compute someone's result; a few may wait for it, whoever comes then is told to."""
+        return await self.heavy.run(call, *arguments)
 
     def question(self, person: int) -> tuple[PairQuestion | None, Any, tuple[float, float]]:
         """Return the next question, the person's answers, and the seconds (wall, CPU) it took.

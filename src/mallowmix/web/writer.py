@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from mallowmix.web.schema import votes
 
 _MOST = 512  # votes in one transaction
+_STOP_SECONDS = 1.5  # for what waits when the server stops: nobody was told that it is stored
 STORED, REPEATED, CONFLICT, GONE = "stored", "repeated", "conflict", "gone"
 
 
@@ -71,10 +72,11 @@ class Writer:
         return await answer
 
     def stop(self) -> None:
-        """Write what waits, then end."""
+        """Write what waits, then end; votes that a locked database keeps waiting are given up."""
         self._queue.put(None)
-        self._thread.join(timeout=30)
-        self._drop()
+        self._thread.join(timeout=_STOP_SECONDS)
+        if not self._thread.is_alive():
+            self._drop()
 
     def _run(self) -> None:
         open_for_more = True
