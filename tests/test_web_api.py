@@ -422,7 +422,8 @@ def test_guessing_the_admin_token_is_slowed_down(tmp_path, monkeypatch):
             for n in range(8)
         ]
         assert said == [401] * 5 + [429] * 3
-        assert client.post("/admin/login", data={"token": TOKEN}).status_code == 429
+        # whoever guesses must not lock the admin out
+        assert client.post("/admin/login", data={"token": TOKEN}).status_code == 200
 
 
 def test_without_a_token_there_is_no_admin(tmp_path):

@@ -11,6 +11,7 @@ from mallowmix.web.export import as_csv, as_parquet, export_table
 from mallowmix.web.field_names import in_fields
 from mallowmix.web.item_names import clean_name
 from mallowmix.web.pages import render
+from mallowmix.web.participants import new_invitation
 from mallowmix.web.rate_limits import Rates
 from mallowmix.web.security import bearer_in
 from mallowmix.web.sessions import ADMIN_COOKIE, ADMIN_SECONDS, csrf_of, same
@@ -170,6 +171,20 @@ async def delete(person: int, site: TheSite) -> Response:
     return _back(
         f"{person_name(person)} and all their votes are gone. The model forgets them at the "
         "next refit."
+    )
+
+
+@router.post("/invitations", dependencies=ADMIN_FORM)
+async def invite(
+    request: Request, site: TheSite, number: Annotated[int, Form(ge=1, le=10_000)]
+) -> Response:
+    """Make invitation links, each good for one participant, as a text file."""
+    base = site.settings.origin or str(request.base_url).rstrip("/")
+    links = [f"{base}/survey#{new_invitation(site.store.secret)}\n" for _ in range(number)]
+    return Response(
+        "".join(links),
+        media_type="text/plain",
+        headers={"Content-Disposition": 'attachment; filename="invitations.txt"'},
     )
 
 

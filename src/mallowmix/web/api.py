@@ -22,6 +22,7 @@ from mallowmix.web.access import (
     site_of,
 )
 from mallowmix.web.item_names import clean_name
+from mallowmix.web.participants import FULL, USED, is_invitation
 from mallowmix.web.questions import block_of, finished
 from mallowmix.web.results import result
 from mallowmix.web.sessions import COOKIE, YEAR, csrf_of, digest, link_of
@@ -53,16 +54,19 @@ Link = Annotated[str, Query(pattern=r"^[A-Za-z0-9_-]{24}$")]
 
 @router.get("/health", tags=["server"], responses={200: {"model": shapes.Health}})
 async def health(request: Request) -> Response:
-    """Whether the server can take votes. Answers from memory: nothing is faster."""
+    """Whether the server can take votes. No query is made: nothing is faster."""
     site = site_of(request)
+    problem = site.store.problem
     text = shapes.Health(
-        status="ok" if site.store.writer.healthy else "degraded",
+        status="degraded" if problem else "ok",
+        problem=problem,
         version=__version__,
         votes=site.counts["votes"],
         model=None if site.fitted is None else site.fitted.version,
         fitting=site.refitter.running,
     )
-    return Response(text.model_dump_json(), media_type="application/json")
+    shown = text.model_dump_json(exclude=None if problem else {"problem"})
+    return Response(shown, media_type="application/json")
 
 
 @router.post(
@@ -134,7 +138,13 @@ async def begin(
             "Many participants have begun from this address: wait a moment.",
             {"Retry-After": str(int(wait) + 1)},
         )
-    person, token = await site.new_person()
+    person, token = await site.new_person(address_of(request), _invitation(site, wanted))
+    if person == FULL:
+        raise HTTPException(
+            429, "As many participants as may have begun from this address today: come back later."
+        )
+    if person == USED:
+        raise HTTPException(409, "This invitation link was used before: each is good for one.")
     response.set_cookie(
         COOKIE,
         token,
@@ -147,6 +157,16 @@ async def begin(
     shown = token if wanted is not None and wanted.token else None
     csrf, link = csrf_of(site.store.secret, token), link_of(site.store.secret, token)
     return shapes.PersonOut(person=person_name(person), csrf=csrf, link=link, token=shown)
+
+
+def _invitation(site: Site, wanted: shapes.NewPerson | None) -> str | None:
+    """The invitation of a request, where this server made it; else only open surveys go on."""
+    code = None if wanted is None else wanted.invitation
+    if code is not None and is_invitation(site.store.secret, code):
+        return code
+    if site.settings.invitations:
+        raise HTTPException(403, "This survey needs an invitation link, whole as it was sent.")
+    return None
 
 
 @router.get("/me", tags=["survey"])

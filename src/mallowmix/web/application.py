@@ -16,6 +16,7 @@ from mallowmix._version import __version__
 from mallowmix.errors import MallowmixError
 from mallowmix.web import admin, api, model_api, pages
 from mallowmix.web.field_names import in_fields
+from mallowmix.web.file_guard import VotesGone
 from mallowmix.web.security import Guard
 from mallowmix.web.site import Site
 from mallowmix.web.work_pool import Busy
@@ -93,6 +94,14 @@ async def _database(_request: Request, _error: Any) -> JSONResponse:
     )
 
 
+async def _gone(_request: Request, error: Any) -> JSONResponse:
+    return JSONResponse(
+        {"detail": "The database of votes is not in its place: no vote can be stored now."},
+        503,
+        headers={"Retry-After": str(error.retry_after)},
+    )
+
+
 async def _busy(_request: Request, error: Any) -> JSONResponse:
     return JSONResponse(
         {"detail": "The server is busy: try again in a moment."},
@@ -108,4 +117,5 @@ _HANDLERS: dict[Any, Any] = {
     DBAPIError: _database,
     PoolTimeout: _database,
     Busy: _busy,
+    VotesGone: _gone,
 }

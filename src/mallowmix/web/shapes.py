@@ -33,9 +33,13 @@ class Problem(BaseModel):
 
 
 class NewPerson(Strict):
-    """Become a participant. token: also return the session token, for programs without cookies."""
+    """Become a participant. token: also return the session token, for programs without cookies.
+
+    invitation: what an invitation link ends with, where the survey needs one.
+    """
 
     token: bool = False
+    invitation: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{24}$")] | None = None
 
 
 class PersonOut(BaseModel):
@@ -231,9 +235,10 @@ class ModelOut(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the server can take votes, and how many it has."""
+    """Whether the server can take votes, and how many it has; `problem` where it cannot."""
 
     status: Literal["ok", "degraded"]
+    problem: str = ""
     version: str
     api: Literal[1] = 1
     votes: int
