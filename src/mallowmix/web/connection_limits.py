@@ -44,9 +44,10 @@ class ConnectionLimits:
         mine[connection] = None
         self.count += 1
         if limited and len(mine) > self.each:
-            self._make_room(mine, connection)
+            self._make_room(mine, mine, connection)
         elif self.count > self.total:
-            self._make_room(max(self._open.values(), key=len), connection)
+            most = max(self._open.values(), key=len)
+            self._make_room(most if len(most) > len(mine) else mine, mine, connection)
 
     def remove(self, connection: Connection, address: str) -> None:
         """One less."""
@@ -57,9 +58,16 @@ class ConnectionLimits:
         if not mine:
             self._open.pop(address, None)
 
-    def _make_room(self, among: "dict[Connection, None]", new: Connection) -> None:
-        for other in among:
-            if other is not new and other.is_waiting:
-                other.drop()
-                return
-        new.refuse()
+    def _make_room(
+        self, among: "dict[Connection, None]", mine: "dict[Connection, None]", new: Connection
+    ) -> None:
+        waiting = (other for other in among if other is not new and other.is_waiting)
+        other = next(waiting, None)
+        # counted no more: several may come before the connection is really closed
+        self.count -= 1
+        if other is None:
+            del mine[new]
+            new.refuse()
+        else:
+            del among[other]
+            other.drop()

@@ -140,6 +140,12 @@ class Archive:
             rows = connection.execute(query.order_by(models.c.id.desc()).limit(most)).fetchall()
         return [(row[0], row[1], row[2]) for row in rows]
 
+    def origins(self) -> dict[int, str]:
+        """The name of the address from which each participant began, where it is known."""
+        query = sa.select(people.c.id, people.c.origin).where(people.c.origin.is_not(None))
+        with self.reading.connect() as connection:
+            return dict(connection.execute(query).tuples().all())
+
     def unlearnt(self, model: int) -> int:
         """How many votes a model has not learnt from, and how many it should forget by now."""
         query = sa.select(models.c.last_vote, models.c.votes).where(models.c.id == model)

@@ -113,7 +113,6 @@ class Writer:
                 _answer(jobs, [GONE if isinstance(jobs[0].what, Vote) else error])
         except VotesGone as error:
             # The connection stays: closing it could remove a file that has taken its name.
-            self.healthy = False
             _answer(jobs, [error] * len(jobs))
         except Exception as error:
             self.healthy = not isinstance(error, DBAPIError)
