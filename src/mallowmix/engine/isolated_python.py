@@ -1,8 +1,10 @@
 """Processes of our own run no file of the current folder, whatever it is called."""
 
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import mallowmix
@@ -37,6 +39,22 @@ def isolated_command(module: str, arguments: Sequence[str] = ()) -> list[str]:
     '-I'
     """
     return [sys.executable, "-I", "-c", _RUN, json.dumps(safe_path()), module, *arguments]
+
+
+@contextmanager
+def safe_environment() -> Iterator[None]:
+    """Context in which Python processes that others start do not look into the current folder."""
+    wanted = {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(safe_path())}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def safe_path() -> list[str]:

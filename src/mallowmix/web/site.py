@@ -15,6 +15,7 @@ from mallowmix.errors import DataError, Option
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.model.model_file import loads
 from mallowmix.web.events import Hub
+from mallowmix.web.item_names import check_visible
 from mallowmix.web.participants import add_person, delete_person, origin_of
 from mallowmix.web.prepared_answers import ServedModel
 from mallowmix.web.questions import PairQuestion, next_question
@@ -69,9 +70,10 @@ class Site:
         self.counts = {"votes": 0, "skipped": 0, "people": 0}
         self.store = Store(database, self._committed, wait=settings.database_wait)
         self.refitter = Refitter(self.store, settings, self.hub, self._ready)
-        self.store.add_items(
-            [*(names or []), *([] if model is None else map(str, model.items.tolist()))]
-        )
+        wanted = [*(names or []), *([] if model is None else map(str, model.items.tolist()))]
+        for name in wanted:
+            check_visible(name)
+        self.store.add_items(wanted)
         self.fitted = self._first_model(model)
         # after a restart, what the model in use has not learnt from is new again
         self.refitter.new = self.store.unlearnt(0 if self.fitted is None else self.fitted.version)

@@ -144,7 +144,7 @@ class Archive:
         """The name of the address from which each participant began, where it is known."""
         query = sa.select(people.c.id, people.c.origin).where(people.c.origin.is_not(None))
         with self.reading.connect() as connection:
-            return dict(connection.execute(query).tuples().all())
+            return {row.id: row.origin for row in connection.execute(query)}
 
     def unlearnt(self, model: int) -> int:
         """How many votes a model has not learnt from, and how many it should forget by now."""
