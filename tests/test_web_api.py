@@ -69,7 +69,7 @@ def answer_all(client, headers, choice="first", n=100):
 
 def choices_of(client, person):
     rows = client.get("/admin/votes.csv", headers=BEARER).text.strip().splitlines()[1:]
-    return [tuple(row.split(",")) for row in rows if row.startswith(person + ",")]
+    return [tuple(row.split(",")[:3]) for row in rows if row.startswith(person + ",")]
 
 
 # ---- the survey ----
@@ -422,7 +422,8 @@ def test_guessing_the_admin_token_is_slowed_down(tmp_path, monkeypatch):
             for n in range(8)
         ]
         assert said == [401] * 5 + [429] * 3
-        assert client.post("/admin/login", data={"token": TOKEN}).status_code == 429
+        # whoever guesses must not lock the admin out
+        assert client.post("/admin/login", data={"token": TOKEN}).status_code == 200
 
 
 def test_without_a_token_there_is_no_admin(tmp_path):

@@ -281,11 +281,45 @@ def test_the_policy_allows_nothing_but_our_own_files():
         ("x" * 121, "at most 120 fit"),
         ("a\x07b", "control character"),
         ("a\u202eb", "control"),
+        ("a\u200bb", r"invisible or control character in it .U.200B."),
+        ("te\u200da", "invisible"),
+        ("\u200ftea", "invisible"),
+        ("te\u00ada", "invisible"),
+        ("\ufefftea", "invisible"),
+        ("tea\U000e0041", "invisible"),
+        ("\u3164", "invisible"),
+        ("\u2800\u2800", "invisible"),
+        ("\u0301", "shows nothing"),
+        ("\ufe0f", "shows nothing"),
     ],
 )
 def test_names_that_cannot_be(name, words):
     with pytest.raises(DataError, match=words):
         clean_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "می‌خواهم",  # with a zero-width non-joiner, as it is written
+        "क्‍ष",
+        "👩‍🍳",
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "❤️",
+        "ญี่ปุ่น",
+        "שלום",
+        "7",
+        "+",
+    ],
+)
+def test_names_of_all_languages_can_be(name):
+    assert clean_name(name) == name
+
+
+def test_a_model_with_an_invisible_name_is_not_served(tmp_path):
+    model = mm.M4.from_orders([["tea", "te\u200ba"]])
+    with pytest.raises(DataError, match="invisible"):
+        Site(str(tmp_path / "v.db"), Settings(), model=model)
 
 
 def test_lists_of_items(tmp_path):

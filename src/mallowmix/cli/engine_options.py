@@ -38,7 +38,11 @@ Memory: TypeAlias = Annotated[
 ]
 Scheduler: TypeAlias = Annotated[
     Any,
-    _option("A Dask scheduler, as in tcp://10.0.0.1:8786; processes here unless given.", "ADDRESS"),
+    _option(
+        "A Dask scheduler, as in tcp://10.0.0.1:8786, or tls://10.0.0.1:8786?tls_ca_file=ca.pem"
+        "&tls_cert=me.pem&tls_key=me.key; processes here unless given.",
+        "ADDRESS",
+    ),
 ]
 Cache: TypeAlias = Annotated[
     Any,

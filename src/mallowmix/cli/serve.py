@@ -1,5 +1,6 @@
 """`mallowmix serve`: the page, the survey and the API on one's own machine."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,8 +8,9 @@ import typer
 
 from mallowmix.cli.option_values import at_least, count_or_auto, number
 from mallowmix.cli.shell import echo
-from mallowmix.errors import FileError, Option, OptionError
+from mallowmix.errors import FileError, MallowmixWarning, Option, OptionError
 
+NETWORK = "Open to others"
 _VOTES, _MINUTES = 200, 10.0  # after which a survey from nothing learns again
 
 
@@ -110,6 +112,68 @@ def serve_command(
             help="Requests a second for each participant; 0: no limit.",
         ),
     ] = 20.0,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where visitors find the page, as in https://survey.example.org, when a server "
+            "with TLS stands before this one.",
+            show_default=False,
+            rich_help_panel=NETWORK,
+        ),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The address of that server: its X-Forwarded-For is believed, nobody else's. May "
+            "be repeated; a network such as 10.0.0.0/8 is an address, too.",
+            show_default=False,
+            rich_help_panel=NETWORK,
+        ),
+    ] = None,
+    connections: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            parser=at_least(1),
+            help="The most open connections of one address.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = 100,
+    people_per_address: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            parser=at_least(0),
+            help="The most participants that one address may begin in a day; 0: no limit.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = 200,
+    invitations: Annotated[
+        bool,
+        typer.Option(
+            "--invitations",
+            help="Let only those take part who have an invitation link from the admin page.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = False,
+    refit_limit: Annotated[
+        Any,
+        typer.Option(
+            metavar="MINUTES",
+            parser=number,
+            help="End a refit that takes longer; 0: never.",
+        ),
+    ] = 60.0,
+    database_wait: Annotated[
+        Any,
+        typer.Option(
+            metavar="SECONDS",
+            parser=number,
+            help="How long to wait at the start for a PostgreSQL that does not answer yet.",
+        ),
+    ] = 30.0,
     check: Annotated[
         bool, typer.Option("--check", help="Open everything, say what would be served, and stop.")
     ] = False,
@@ -129,7 +193,7 @@ def serve_command(
             expected="a list of items, where there is no model",
         )
     _check_extra()
-    from mallowmix.web.settings import LOOPBACK, Settings
+    from mallowmix.web.settings import Settings, allowed_hosts
 
     settings = Settings(
         title=title,
@@ -141,8 +205,16 @@ def serve_command(
         propose=propose,
         admin_token=admin_token,
         rate=rate,
-        hosts=LOOPBACK if host in LOOPBACK else (),
+        public_url=public_url,
+        trusted_proxies=tuple(trusted_proxy or ()),
+        hosts=allowed_hosts(host, public_url),
+        connections=connections,
+        people_per_address=people_per_address,
+        invitations=invitations,
+        refit_limit=refit_limit,
+        database_wait=database_wait,
     )
+    _note_exposure(host, settings)
     _serve(_site(votes, settings, model, items, people), host, port, check=check)
 
 
@@ -155,6 +227,36 @@ def _check_extra() -> None:
         raise FileError(
             f"The page needs the package {error.name}: install mallowmix[web]."
         ) from None
+
+
+def _note_exposure(host: str, settings: Any) -> None:
+    """Warn where visitors from outside would come without TLS, or would all look the same."""
+    from mallowmix.web.settings import LOOPBACK
+
+    if settings.public_url is None and host not in LOOPBACK:
+        warnings.warn(
+            MallowmixWarning(
+                "Everybody who reaches ",
+                Option("host", host),
+                " can read along: there is no TLS, and any host name is answered. Put a server "
+                "with TLS before this one, and give ",
+                Option("public_url"),
+                " and ",
+                Option("trusted_proxy"),
+                ".",
+            ),
+            stacklevel=2,
+        )
+    if settings.public_url is not None and not settings.trusted_proxies:
+        warnings.warn(
+            MallowmixWarning(
+                "All visitors who come through a proxy count as one address: give the proxy's "
+                "address with ",
+                Option("trusted_proxy"),
+                ".",
+            ),
+            stacklevel=2,
+        )
 
 
 def _site(
@@ -186,6 +288,6 @@ def _serve(site: Any, host: str, port: int, *, check: bool) -> None:
         site.close()
         return
     shown = f"[{host}]" if ":" in host else host
-    echo(f"Open http://{shown}:{port} (Ctrl-C ends it).")
-    run(site, host, port)
+    url = site.settings.public_url or f"http://{shown}:{port}"
+    run(site, host, port, lambda: echo(f"Open {url} (Ctrl-C ends it)."))
     echo(f"Stopped. Every vote that was answered is in {site.store.database}.")

@@ -6,7 +6,9 @@ of its tasks and no more.
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from mallowmix.engine.blocks import AnyBlock
 from mallowmix.engine.engine import (
@@ -20,9 +22,12 @@ from mallowmix.engine.engine import (
     run_reduce,
     states_of,
 )
+from mallowmix.engine.isolated_python import safe_environment
 from mallowmix.engine.threads import ThreadEngine
 from mallowmix.errors import OptionError
 
+# what an address may have after its "?", and what Dask calls it here
+_TLS = {"tls_ca_file": "tls_ca_file", "tls_cert": "tls_client_cert", "tls_key": "tls_client_key"}
 _AHEAD = 2  # tasks in flight for every thread of the cluster
 
 
@@ -35,19 +40,28 @@ class DaskEngine(ThreadEngine):
     Parameters
     ----------
     client : distributed.Client or str
-        A client; the address of a scheduler, as in "tcp://10.0.0.1:8786"; or None for a cluster of
-        processes on this machine, which ends with the engine.
+        A client; the address of a scheduler, as in "tcp://10.0.0.1:8786", or with certificates
+        "tls://10.0.0.1:8786?tls_ca_file=ca.pem&tls_cert=me.pem&tls_key=me.key"; or None for a
+        cluster of processes on this machine, which ends with the engine.
     n_jobs : int
         How many threads on this machine.
     workers : int
         How many processes a cluster on this machine has; one for each core unless given.
+    dashboard : str
+        Where a cluster on this machine shows its work. Its other ports are on 127.0.0.1, too: who
+        reaches a scheduler can run any code on its workers.
     """
 
     def __init__(
-        self, client: Any = None, *, n_jobs: int | None = None, workers: int | None = None
+        self,
+        client: Any = None,
+        *,
+        n_jobs: int | None = None,
+        workers: int | None = None,
+        dashboard: str = "127.0.0.1:8787",
     ) -> None:
         super().__init__(n_jobs)
-        self.client, self._owned = _client(client, workers or self.n_jobs)
+        self.client, self._owned = _client(client, workers or self.n_jobs, dashboard)
         self._passes = 0
 
     def map(
@@ -116,10 +130,9 @@ class DaskEngine(ThreadEngine):
             cluster.close()
 
 
-def _client(client: Any, workers: int) -> tuple[Any, bool]:
+def _client(client: Any, workers: int, dashboard: str) -> tuple[Any, bool]:
     try:
         from distributed import Client
-        from distributed.deploy.subprocess import SubprocessCluster
     except ImportError:
         raise OptionError(
             "The engine dask needs Dask: pip install 'mallowmix[dask]'.",
@@ -130,16 +143,63 @@ def _client(client: Any, workers: int) -> tuple[Any, bool]:
     if isinstance(client, Client):
         return client, False
     if client is None:
-        # Processes that run nothing of the caller's script: it needs no guard around its main part,
-        # and may be a notebook.
-        cluster = SubprocessCluster(n_workers=workers, worker_kwargs={"nthreads": 1})
-        return Client(cluster), True
+        return Client(_local_cluster(workers, dashboard)), True
+    address, security = scheduler_address(client)
     try:
-        return Client(client, timeout=10), False
+        return Client(address, timeout=10, security=security), False
     except (OSError, ValueError) as error:
         raise OptionError(
-            f"No Dask scheduler answers at {client} ({error}): start one with `dask scheduler`.",
+            f"No Dask scheduler answers at {address} ({error}): start one with `dask scheduler`.",
             option="scheduler",
             value=client,
             expected="the address of a running scheduler",
         ) from None
+
+
+def _local_cluster(workers: int, dashboard: str) -> Any:
+    """Processes on this machine that listen on 127.0.0.1 alone.
+
+    They run nothing of the caller's script: it needs no guard around its main part, and may be a
+    notebook. Nor do they run files of the current folder.
+    """
+    from distributed.deploy.subprocess import SubprocessCluster
+
+    with safe_environment():
+        return SubprocessCluster(
+            host="127.0.0.1",
+            n_workers=workers,
+            dashboard_address=dashboard,
+            worker_kwargs={"nthreads": 1, "dashboard_address": "127.0.0.1:0"},
+        )
+
+
+def scheduler_address(text: Any) -> tuple[Any, Any]:
+    """Split an address from the files that prove who one is: the address, and Dask's Security.
+
+    Examples
+    --------
+    >>> scheduler_address("tcp://10.0.0.1:8786")
+    ('tcp://10.0.0.1:8786', None)
+    """
+    if not isinstance(text, str) or "?" not in text:
+        return text, None
+    from distributed import Security
+
+    address, _, query = text.partition("?")
+    files = dict(parse_qsl(query, keep_blank_values=True))
+    if not address.startswith("tls://") or set(files) != set(_TLS):
+        raise _wrong_address(text, "it is not tls:// with " + ", ".join(_TLS))
+    for name in files.values():
+        if not Path(name).is_file():
+            raise _wrong_address(text, f"there is no file {name}")
+    options = {ours: files[name] for name, ours in _TLS.items()}
+    return address, Security(require_encryption=True, **options)
+
+
+def _wrong_address(text: str, reason: str) -> OptionError:
+    return OptionError(
+        f"{text} cannot be used as the address of a scheduler: {reason}.",
+        option="scheduler",
+        value=text,
+        expected="tls://HOST:PORT?tls_ca_file=FILE&tls_cert=FILE&tls_key=FILE",
+    )

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
+from mallowmix.data.spreadsheet_text import FORMULA
 from mallowmix.errors import DataError, FileError
 from mallowmix.readers.compressed import decompression_errors, open_bytes, unpacked_name
 from mallowmix.readers.inputs import Input, check_width
@@ -27,7 +29,7 @@ def open_csv(path: Path) -> Input:
         with decompression_errors(path):
             table = _read(path, list(dict.fromkeys(picked.values())), len(names))
             _check_quotes(path)
-        return {ours: table.column(theirs) for ours, theirs in picked.items()}
+        return {ours: _unescaped(table.column(theirs)) for ours, theirs in picked.items()}
 
     return Input(str(path), names, take, lambda row: f"{path} line {_line_of(path, row)}")
 
@@ -75,6 +77,13 @@ def _read(path: Path, names: list[str], n_fields: int) -> pa.Table:
             )
     except pa.ArrowException as error:
         raise _explained(path, n_fields, str(error)) from None
+
+
+def _unescaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Labels without the apostrophe that keeps a spreadsheet from taking them for formulas."""
+    if not pc.any(pc.starts_with(column, "'")).as_py():
+        return column
+    return pc.replace_substring_regex(column, pattern=f"^'({FORMULA})", replacement=r"\1")
 
 
 def _explained(path: Path, n_fields: int, reason: str) -> FileError:

@@ -33,8 +33,15 @@ def is_url(source: Any) -> bool:
 
 
 def without_password(url: str) -> str:
-    """Return the address with its password masked."""
-    return re.sub(r"(://[^/:@]*):[^/]*@", r"\1:***@", url)
+    """Return the address with its passwords masked, in its query too.
+
+    Examples
+    --------
+    >>> without_password("postgresql://me:secret@host/votes?sslpassword=secret&sslmode=require")
+    'postgresql://me:***@host/votes?sslpassword=***&sslmode=require'
+    """
+    masked = re.sub(r"(://[^/:@]*):[^/]*@", r"\1:***@", url)
+    return re.sub(r"(?i)([?&;][^=&;]*password=)[^&;#]*", r"\1***", masked)
 
 
 def is_database(path: Path) -> bool:

@@ -5,7 +5,8 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException, Request
 
-from mallowmix.web.security import token_in
+from mallowmix.web.addresses import counted_address
+from mallowmix.web.security import bearer_in, token_in
 from mallowmix.web.sessions import csrf_of, same
 from mallowmix.web.site import Site
 
@@ -25,9 +26,23 @@ def site_of(request: Request) -> Site:
 def same_origin(request: Request) -> None:
     """Refuse what another site's page sends: browsers say where a request comes from."""
     origin, fetched = request.headers.get("origin"), request.headers.get("sec-fetch-site")
-    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+    own = site_of(request).settings.origin
+    if own is not None:
+        foreign = origin is not None and origin.lower() != own
+    else:
+        foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
     if foreign or fetched not in (None, "same-origin", "none"):
         raise HTTPException(403, "This request came from another site.")
+
+
+def address_of(request: Request) -> str:
+    """What limits count the client by."""
+    return counted_address(request.client.host if request.client else None)
+
+
+def is_secure(request: Request) -> bool:
+    """Whether cookies of the answer must go over TLS alone."""
+    return request.url.scheme == "https" or site_of(request).settings.secure
 
 
 async def find_session(request: Request, site: Site) -> Session | None:
@@ -53,9 +68,13 @@ async def require_session(session: Annotated[Session | None, Depends(session_of)
 
 
 async def require_write(request: Request, site: Annotated[Site, Depends(site_of)]) -> Session:
-    """Return the participant of a request that writes; with a cookie, the CSRF token must match."""
+    """Return the participant of a request that writes; with a cookie, the CSRF token must match.
+
+    A browser adds cookies by itself, and never a bearer's token: only a session that was found by
+    such a token needs no proof that our own page sent the request.
+    """
     session = await require_session(await find_session(request, site))
-    if not request.headers.get("authorization"):
+    if bearer_in(dict(request.scope["headers"])) is None:
         same_origin(request)
         if not same(
             request.headers.get("x-csrf-token", ""), csrf_of(site.store.secret, session.token)

@@ -6,18 +6,22 @@ from fastapi import APIRouter, Depends, Form, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from mallowmix.errors import DataError
-from mallowmix.web.access import TheSite, same_origin
+from mallowmix.web.access import TheSite, address_of, is_secure, same_origin
 from mallowmix.web.export import as_csv, as_parquet, export_table
 from mallowmix.web.field_names import in_fields
 from mallowmix.web.item_names import clean_name
 from mallowmix.web.pages import render
+from mallowmix.web.participants import new_invitation
 from mallowmix.web.rate_limits import Rates
+from mallowmix.web.security import bearer_in
 from mallowmix.web.sessions import ADMIN_COOKIE, ADMIN_SECONDS, csrf_of, same
 from mallowmix.web.site import Site
 from mallowmix.web.vote_store import ACTIVE, PROPOSED, REJECTED, RETIRED, person_name
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
-_tries = Rates(rate=0.2, burst=10)  # wrong tokens from one address
+# Wrong tokens from one address. A right one is let in whatever came before it, and is not counted:
+# else whoever guesses locks the admin out. Nobody guesses twelve random characters.
+_tries = Rates(rate=0.2, burst=10)
 Text = Annotated[str, Form(max_length=400)]
 
 
@@ -27,20 +31,27 @@ def _open(site: Site) -> None:
 
 
 def _bearer(request: Request) -> str | None:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token if scheme.lower() == "bearer" and token else None
+    return bearer_in(dict(request.scope["headers"]))
 
 
 def is_admin(request: Request, site: Site) -> bool:
     """Return whether the request has the admin token (bearer) or an admin session (cookie)."""
     bearer = _bearer(request)
     if bearer is not None:
-        return same(bearer, site.settings.admin_token or "") if _try(request) else False
+        return _is_admin_token(bearer, request, site)
     return site.admins.valid(request.cookies.get(ADMIN_COOKIE))
 
 
-def _try(request: Request) -> bool:
-    return _tries.wait(request.client.host if request.client else "?") == 0.0
+def _is_admin_token(token: str, request: Request, site: Site) -> bool:
+    """Compare; too many wrong tokens from one address are answered with 429."""
+    if same(token, site.settings.admin_token or ""):
+        return True
+    wait = _tries.wait(address_of(request))
+    if wait > 0:
+        raise HTTPException(
+            429, "Too many wrong tokens: wait a minute.", {"Retry-After": str(int(wait) + 1)}
+        )
+    return False
 
 
 async def require_admin(request: Request, site: TheSite) -> None:
@@ -103,18 +114,14 @@ def _admin_values(site: Site, request: Request, after: int) -> dict[str, Any]:
 async def login(request: Request, site: TheSite, token: Text = "") -> Response:
     """Show the token once; a cookie does the rest."""
     _open(site)
-    if not _try(request):
-        wrong = {"wrong": "Too many tries: wait a minute."}
-        return render(request, "login.html", site, wrong, status=429)
-    if not same(token, site.settings.admin_token or ""):
+    if not _is_admin_token(token, request, site):
         wrong = {"wrong": "That is not the admin token."}
         return render(request, "login.html", site, wrong, status=401)
     response = RedirectResponse("/admin", 303)
-    secure = request.url.scheme == "https"
     options: dict[str, Any] = {
         "httponly": True,
         "samesite": "strict",
-        "secure": secure,
+        "secure": is_secure(request),
         "path": "/admin",
     }
     response.set_cookie(ADMIN_COOKIE, site.admins.open(), max_age=ADMIN_SECONDS, **options)
@@ -167,10 +174,24 @@ async def delete(person: int, site: TheSite) -> Response:
     )
 
 
+@router.post("/invitations", dependencies=ADMIN_FORM)
+async def invite(
+    request: Request, site: TheSite, number: Annotated[int, Form(ge=1, le=10_000)]
+) -> Response:
+    """Make invitation links, each good for one participant, as a text file."""
+    base = site.settings.origin or str(request.base_url).rstrip("/")
+    links = [f"{base}/survey#{new_invitation(site.store.secret)}\n" for _ in range(number)]
+    return Response(
+        "".join(links),
+        media_type="text/plain",
+        headers={"Content-Disposition": 'attachment; filename="invitations.txt"'},
+    )
+
+
 @router.get("/votes.csv", dependencies=ADMIN)
 async def votes_csv(site: TheSite) -> Response:
     """All votes as CSV."""
-    data = await site.run_slow(lambda: as_csv(export_table(site.store)))
+    data = await site.run_long(lambda: as_csv(export_table(site.store)))
     return Response(
         data,
         media_type="text/csv",
@@ -181,7 +202,7 @@ async def votes_csv(site: TheSite) -> Response:
 @router.get("/votes.parquet", dependencies=ADMIN)
 async def votes_parquet(site: TheSite) -> Response:
     """All votes as Parquet."""
-    data = await site.run_slow(lambda: as_parquet(export_table(site.store)))
+    data = await site.run_long(lambda: as_parquet(export_table(site.store)))
     kind = "application/vnd.apache.parquet"
     return Response(
         data,

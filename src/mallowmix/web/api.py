@@ -15,11 +15,14 @@ from mallowmix.web.access import (
     Session,
     TheSite,
     WriteAccess,
+    address_of,
+    is_secure,
     require_write,
     same_origin,
     site_of,
 )
 from mallowmix.web.item_names import clean_name
+from mallowmix.web.participants import FULL, USED, is_invitation
 from mallowmix.web.questions import block_of, finished
 from mallowmix.web.results import result
 from mallowmix.web.sessions import COOKIE, YEAR, csrf_of, digest, link_of
@@ -36,7 +39,7 @@ _STATUS_TEXT = {
     413: "too large",
     422: "not valid",
     429: "too often",
-    503: "the database cannot be reached: try again",
+    503: "too busy, or the database cannot be reached: try again",
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {"model": shapes.Problem, "description": text} for code, text in _STATUS_TEXT.items()
@@ -51,16 +54,19 @@ Link = Annotated[str, Query(pattern=r"^[A-Za-z0-9_-]{24}$")]
 
 @router.get("/health", tags=["server"], responses={200: {"model": shapes.Health}})
 async def health(request: Request) -> Response:
-    """Whether the server can take votes. Answers from memory: nothing is faster."""
+    """Whether the server can take votes. No query is made: nothing is faster."""
     site = site_of(request)
+    problem = site.store.problem
     text = shapes.Health(
-        status="ok" if site.store.writer.healthy else "degraded",
+        status="degraded" if problem else "ok",
+        problem=problem,
         version=__version__,
         votes=site.counts["votes"],
         model=None if site.fitted is None else site.fitted.version,
         fitting=site.refitter.running,
     )
-    return Response(text.model_dump_json(), media_type="application/json")
+    shown = text.model_dump_json(exclude=None if problem else {"problem"})
+    return Response(shown, media_type="application/json")
 
 
 @router.post(
@@ -125,21 +131,42 @@ async def begin(
     request: Request, response: Response, site: TheSite, wanted: shapes.NewPerson | None = None
 ) -> shapes.PersonOut:
     """Become a participant. The session comes as a cookie, and as a token on request."""
-    wait = site.newcomers.wait(request.client.host if request.client else "?")
+    wait = site.newcomers.wait(address_of(request))
     if wait > 0:
         raise HTTPException(
             429,
             "Many participants have begun from this address: wait a moment.",
             {"Retry-After": str(int(wait) + 1)},
         )
-    person, token = await site.new_person()
-    secure = request.url.scheme == "https"
+    person, token = await site.new_person(address_of(request), _invitation(site, wanted))
+    if person == FULL:
+        raise HTTPException(
+            429, "As many participants as may have begun from this address today: come back later."
+        )
+    if person == USED:
+        raise HTTPException(409, "This invitation link was used before: each is good for one.")
     response.set_cookie(
-        COOKIE, token, max_age=YEAR, httponly=True, samesite="lax", secure=secure, path="/"
+        COOKIE,
+        token,
+        max_age=YEAR,
+        httponly=True,
+        samesite="lax",
+        secure=is_secure(request),
+        path="/",
     )
     shown = token if wanted is not None and wanted.token else None
     csrf, link = csrf_of(site.store.secret, token), link_of(site.store.secret, token)
     return shapes.PersonOut(person=person_name(person), csrf=csrf, link=link, token=shown)
+
+
+def _invitation(site: Site, wanted: shapes.NewPerson | None) -> str | None:
+    """The invitation of a request, where this server made it; else only open surveys go on."""
+    code = None if wanted is None else wanted.invitation
+    if code is not None and is_invitation(site.store.secret, code):
+        return code
+    if site.settings.invitations:
+        raise HTTPException(403, "This survey needs an invitation link, whole as it was sent.")
+    return None
 
 
 @router.get("/me", tags=["survey"])
@@ -204,7 +231,7 @@ async def next_pair(
 @router.get("/me/result", tags=["survey"])
 async def my_result(session: ReadAccess, site: TheSite) -> shapes.ResultOut:
     """The participant's mixture, ranking, and where they differ from the crowd."""
-    return await site.run_slow(_result, site, session.person)
+    return await site.run_heavy(_result, site, session.person)
 
 
 @router.get("/result", tags=["survey"])
@@ -215,7 +242,7 @@ async def kept_result(link: Link, site: TheSite) -> shapes.ResultOut:
         raise HTTPException(
             404, "There is no result under this link: it was deleted, or the link is not whole."
         )
-    return await site.run_slow(_result, site, person)
+    return await site.run_heavy(_result, site, person)
 
 
 def _result(site: Site, person: int) -> shapes.ResultOut:

@@ -16,8 +16,10 @@ from mallowmix._version import __version__
 from mallowmix.errors import MallowmixError
 from mallowmix.web import admin, api, model_api, pages
 from mallowmix.web.field_names import in_fields
+from mallowmix.web.file_guard import VotesGone
 from mallowmix.web.security import Guard
 from mallowmix.web.site import Site
+from mallowmix.web.work_pool import Busy
 
 _DESCRIPTION = (
     "The survey and the model behind it. `/api/…` is the newest version, now `/api/v1/…`."
@@ -92,10 +94,28 @@ async def _database(_request: Request, _error: Any) -> JSONResponse:
     )
 
 
+async def _gone(_request: Request, error: Any) -> JSONResponse:
+    return JSONResponse(
+        {"detail": "The database of votes is not in its place: no vote can be stored now."},
+        503,
+        headers={"Retry-After": str(error.retry_after)},
+    )
+
+
+async def _busy(_request: Request, error: Any) -> JSONResponse:
+    return JSONResponse(
+        {"detail": "The server is busy: try again in a moment."},
+        503,
+        headers={"Retry-After": str(error.retry_after)},
+    )
+
+
 _HANDLERS: dict[Any, Any] = {
     HTTPException: _refused,
     RequestValidationError: _invalid,
     MallowmixError: _mallowmix,
     DBAPIError: _database,
     PoolTimeout: _database,
+    Busy: _busy,
+    VotesGone: _gone,
 }

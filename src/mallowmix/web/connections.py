@@ -1,5 +1,8 @@
 """Connections to the database of votes: SQLite in WAL with synchronous=FULL, or PostgreSQL."""
 
+import contextlib
+import os
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from mallowmix.errors import FileError, Option, OptionError
+from mallowmix.readers.sql import without_password
 
 # seconds for a lock or a connection; an error never shows the values of a statement: they may be
 # secrets
@@ -48,7 +52,7 @@ def shown(url: sa.URL) -> str:
     return (
         str(url.database)
         if url.drivername == "sqlite"
-        else url.render_as_string(hide_password=True)
+        else without_password(url.render_as_string(hide_password=True))
     )
 
 
@@ -78,12 +82,19 @@ def _sqlite(url: sa.URL, *, writing: bool) -> sa.Engine:
     folder = Path(url.database or "").parent
     if not folder.is_dir():
         raise FileError(f"{url.database}: there is no folder {folder}; make it first.")
+    if writing:
+        _create(Path(url.database or ""))
     pool = NullPool if writing else QueuePool
     sizes: dict[str, Any] = {"hide_parameters": True} | (
         {} if writing else {"pool_size": 8, "max_overflow": 8}
     )
+    # never made by opening it: a file that was deleted must not come back empty
+    address = f"{Path(url.database or '').absolute().as_uri()}?mode=rw"
     engine = sa.create_engine(
-        url, poolclass=pool, connect_args={"timeout": _WAIT, "check_same_thread": False}, **sizes
+        url,
+        poolclass=pool,
+        creator=lambda: sqlite3.connect(address, uri=True, timeout=_WAIT, check_same_thread=False),
+        **sizes,
     )
 
     @event.listens_for(engine, "connect")
@@ -93,6 +104,7 @@ def _sqlite(url: sa.URL, *, writing: bool) -> sa.Engine:
             "journal_mode=WAL",
             "synchronous=FULL",
             "foreign_keys=ON",
+            "secure_delete=ON",  # what is deleted is overwritten
             f"busy_timeout={int(1000 * _WAIT)}",
         ):
             connection.execute(f"PRAGMA {pragma}")
@@ -102,3 +114,12 @@ def _sqlite(url: sa.URL, *, writing: bool) -> sa.Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
     return engine
+
+
+def _create(path: Path) -> None:
+    """Make an empty file that nobody else may read; one that is there stays as it is."""
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise FileError(f"{path} cannot be made: {error.strerror}.") from None

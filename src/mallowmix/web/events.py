@@ -18,6 +18,7 @@ class Hub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listeners: set[asyncio.Queue[str | None]] = set()
         self.last: dict[str, Any] = {}
+        self.ended = False
 
     def start(self) -> None:
         """Messages are delivered on the loop that runs now."""
@@ -25,8 +26,15 @@ class Hub:
 
     def stop(self) -> None:
         """End every listener's stream."""
+        self.ended = True
         for listener in self._listeners:
             _put(listener, None)
+
+    def end_soon(self) -> None:
+        """The same from anywhere, a signal handler included."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has closed
+                self._loop.call_soon_threadsafe(self.stop)
 
     def publish(self, kind: str, data: dict[str, Any]) -> None:
         """Send a message to all listeners; may be called from any thread."""
@@ -53,7 +61,7 @@ class Hub:
             yield "retry: 3000\n\n"
             for kind, data in list(self.last.items()):
                 yield message_of(kind, data)
-            while True:
+            while not self.ended or not listener.empty():
                 try:
                     message = await asyncio.wait_for(listener.get(), _HEARTBEAT)
                 except TimeoutError:

@@ -1,6 +1,7 @@
 """Names of items: what may be one, and the list in a file."""
 
 import csv
+import re
 import unicodedata
 from pathlib import Path
 
@@ -8,8 +9,12 @@ from mallowmix.errors import DataError, FileError
 
 LONGEST = 120
 MOST_ITEMS = 2000
-# would turn the text around them, too
-_TURNING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Letters and symbols by their category that show nothing: fillers of Hangul, a blank of Braille.
+_BLANK = set("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+# What joins or separates two letters of Persian or Hindi, or the parts of an emoji. Between two
+# letters of Latin it would make two names that look the same.
+_JOINED = re.compile("(?<=[^\\u0000-\\u02ff])[\\u200c\\u200d](?=[^\\u0000-\\u02ff])")
+_FLAG = re.compile("(?<=\U0001f3f4)[\U000e0020-\U000e007e]+\U000e007f")  # of England, say
 
 
 def clean_name(text: str) -> str:
@@ -22,12 +27,27 @@ def clean_name(text: str) -> str:
             f"The name {name[:30]!r}… has {len(name)} characters; at most {LONGEST} fit on "
             "a button."
         )
-    if any(unicodedata.category(letter) in ("Cc", "Cs") or letter in _TURNING for letter in name):
-        raise DataError(
-            "The name of an item has a control character in it: use letters, digits and "
-            "punctuation."
-        )
+    check_visible(name)
     return name
+
+
+def check_visible(name: str) -> None:
+    """Raise a DataError where a name has characters that nobody sees, or that turn text around.
+
+    Examples
+    --------
+    >>> check_visible("crème brûlée")
+    """
+    plain = _FLAG.sub("", _JOINED.sub("", name))
+    for letter in plain:
+        # Cc control, Cf format (also what turns the direction of text), Cs half a character
+        if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") or letter in _BLANK:
+            raise DataError(
+                f"The name of an item has an invisible or control character in it "
+                f"(U+{ord(letter):04X}): use letters, digits and punctuation."
+            )
+    if not any(unicodedata.category(letter)[0] in "LNPS" for letter in plain):
+        raise DataError("The name of an item shows nothing: give it some text.")
 
 
 def read_items(path: Path) -> list[str]:

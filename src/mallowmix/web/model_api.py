@@ -61,14 +61,14 @@ def _model(site: Site) -> shapes.ModelOut:
 async def weights_of(given: shapes.Choices, site: TheSite) -> shapes.WeightsOut:
     """How someone with these choices mixes the tastes."""
     fitted, block = _given(site, given)
-    return shapes.WeightsOut(level=LEVEL, mixture=await site.run_slow(mixture, fitted, block))
+    return shapes.WeightsOut(level=LEVEL, mixture=await site.run_heavy(mixture, fitted, block))
 
 
 @router.post("/rank")
 async def rank_for(given: shapes.Choices, site: TheSite) -> shapes.RankOut:
     """The whole ranking of someone with these choices."""
     fitted, block = _given(site, given)
-    return shapes.RankOut(level=LEVEL, ranking=await site.run_slow(ranking, fitted, block))
+    return shapes.RankOut(level=LEVEL, ranking=await site.run_heavy(ranking, fitted, block))
 
 
 @router.post("/predict")
@@ -77,7 +77,7 @@ async def predict_for(given: shapes.PredictIn, site: TheSite) -> shapes.PredictO
     fitted, block = _given(site, given)
     pairs = [(first, second) for first, second in given.pairs]
     known = fitted.comparisons(block) if given.choices else None
-    chances = await site.run_slow(lambda: predict(fitted.model, known, pairs, n_jobs=1))
+    chances = await site.run_heavy(lambda: predict(fitted.model, known, pairs, n_jobs=1))
     return shapes.PredictOut(probabilities=chances[0].tolist())
 
 
@@ -108,7 +108,7 @@ def _given(site: Site, given: shapes.Choices) -> tuple[ServedModel, Block]:
 @router.get("/crowd")
 async def known_people(site: TheSite, at: int = Query(0, ge=0, le=10**9)) -> shapes.PeopleOut:
     """People of the file --people, and how they mix the tastes; participants are not among them."""
-    return await site.run_slow(_people, site, at)
+    return await site.run_heavy(_people, site, at)
 
 
 def _people(site: Site, at: int) -> shapes.PeopleOut:
@@ -134,8 +134,11 @@ async def choices_of(site: TheSite, person: str = Query(max_length=200)) -> shap
         raise HTTPException(404, "There is no such person among those whom the server knows.")
     one, names = crowd.of(person), text_of(crowd.items)
     rows = zip(one.winner, one.loser, one.weight, strict=True)
-    found = [
-        shapes.PairChoice(winner=names[w], loser=names[v], times=min(float(n), 1000.0))
-        for w, v, n in rows
-    ]
-    return shapes.KnownPerson(choices=found[:2000])
+    found, room = [], float(shapes.MOST_CHOICES)  # so that they can be sent back as they are
+    for w, v, n in rows:
+        times = min(float(n), 1000.0, room)
+        if times <= 0:
+            break
+        room -= times
+        found.append(shapes.PairChoice(winner=names[w], loser=names[v], times=times))
+    return shapes.KnownPerson(choices=found)

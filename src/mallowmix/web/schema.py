@@ -2,7 +2,8 @@
 
     meta      key, value          the version of the schema, the secret behind CSRF tokens
     items     id, name, status    active, proposed, rejected, or retired (its votes stay)
-    people    id, token, link     digests alone of the session token and of the link to a result
+    people    id, token, link     digests alone of the session token and of the link to a result,
+              origin, invitation  a name for the address, and the digest of the invitation
     votes     person, key, low, high, choice    1: low preferred; -1: high; 0: cannot decide
     models    id, votes, people, …, data        every refit, the newest with its model file
 
@@ -74,6 +75,7 @@ def _define_votes(metadata: sa.MetaData, version: int) -> None:
         sa.Column("token", sa.String(64), nullable=False, unique=True),
         sa.Column("link", sa.String(64), nullable=False, unique=True),
         sa.Column("created", sa.Double, nullable=False),
+        *(_where_from() if version >= 4 else []),
         sqlite_autoincrement=True,  # the number of someone deleted is never given again
     )
     sa.Table(
@@ -99,6 +101,13 @@ def _asked_by() -> sa.Column:
     return sa.Column("model", sa.Integer, nullable=False, server_default="0")
 
 
+def _where_from() -> list[sa.Column]:
+    return [
+        sa.Column("origin", sa.String(12), nullable=True),
+        sa.Column("invitation", sa.String(64), nullable=True),
+    ]
+
+
 def _first(connection: sa.Connection) -> None:
     """Version 1: its votes did not say which model had asked."""
     tables = sa.MetaData()
@@ -117,10 +126,22 @@ def _predicted_by_its_name(connection: sa.Connection) -> None:
         connection.execute(sa.text(f"ALTER TABLE models RENAME COLUMN {old} TO {new}"))
 
 
+def _people_know_where_from(connection: sa.Connection) -> None:
+    """Version 4: a participant has the name of an address and the digest of an invitation."""
+    for statement in (
+        "ALTER TABLE people ADD COLUMN origin VARCHAR(12)",
+        "ALTER TABLE people ADD COLUMN invitation VARCHAR(64)",
+        "CREATE INDEX people_origin ON people (origin, created)",
+        "CREATE UNIQUE INDEX people_invitation ON people (invitation)",
+    ):
+        connection.execute(sa.text(statement))
+
+
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
     _first,
     _votes_know_their_model,
     _predicted_by_its_name,
+    _people_know_where_from,
 )
 VERSION = len(MIGRATIONS)
 metadata = sa.MetaData()

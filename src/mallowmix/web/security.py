@@ -5,12 +5,16 @@ limit.
 """
 
 import json
+import logging
 import math
 import re
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
+from starlette.requests import ClientDisconnect
+
+from mallowmix.web.addresses import counted_address
 from mallowmix.web.rate_limits import Rates
 from mallowmix.web.sessions import COOKIE, SessionCache, digest
 from mallowmix.web.settings import Settings
@@ -43,6 +47,9 @@ _ANONYMOUS = (
 )
 
 
+_log = logging.getLogger("mallowmix.web")
+
+
 class TooLarge(Exception):
     """More bytes than allowed have come."""
 
@@ -54,6 +61,7 @@ class Guard:
         self.app, self.settings, self.known = app, settings, known
         self.rates = Rates(settings.rate, 10 * settings.rate)
         self.anonymous = Rates(_ANONYMOUS * settings.rate, 10 * _ANONYMOUS * settings.rate)
+        self._proxy_seen = False
 
     async def __call__(
         self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]
@@ -63,6 +71,9 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = dict(scope["headers"])
+        self._note_proxy(headers)
+        if scope["method"] == "HEAD":
+            scope, send = scope | {"method": "GET"}, _without_body(send)
         send = _with_headers(send, no_store=not scope["path"].startswith("/static/"))
         refused = self._refused(scope, headers)
         if refused is not None:
@@ -87,7 +98,18 @@ class Guard:
         name = None if token is None else digest(token)
         if name is not None and self.known.get(name) is not None:
             return self.rates.wait(name)
-        return self.anonymous.wait(str((scope.get("client") or ("?",))[0]))
+        return self.anonymous.wait(counted_address((scope.get("client") or ("?",))[0]))
+
+    def _note_proxy(self, headers: dict[bytes, bytes]) -> None:
+        """Say once that requests come through a proxy whose word about addresses is not taken."""
+        if b"x-forwarded-for" in headers and not (
+            self._proxy_seen or self.settings.trusted_proxies
+        ):
+            self._proxy_seen = True
+            _log.warning(
+                "A request came through a proxy (X-Forwarded-For) that is not trusted, so all its "
+                "visitors count as one address: start the server with --trusted-proxy ADDRESS."
+            )
 
     async def _limited(
         self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]
@@ -110,6 +132,8 @@ class Guard:
 
         try:
             await self.app(scope, counted, noted)
+        except ClientDisconnect:  # nobody is there to be answered
+            return
         except TooLarge:
             if not begun:
                 await refuse(
@@ -120,10 +144,16 @@ class Guard:
                 )
 
 
+def bearer_in(headers: dict[bytes, bytes]) -> str | None:
+    """The token of the header Authorization, where it has one."""
+    scheme, _, bearer = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+    return bearer if scheme.lower() == "bearer" and bearer else None
+
+
 def token_in(headers: dict[bytes, bytes]) -> str | None:
     """The session token of a request: a bearer's, or the cookie's."""
-    scheme, _, bearer = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-    if scheme.lower() == "bearer" and bearer:
+    bearer = bearer_in(headers)
+    if bearer is not None:
         return bearer
     try:
         cookies = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1"))
@@ -154,5 +184,20 @@ def _with_headers(send: Callable[..., Any], *, no_store: bool) -> Callable[..., 
                 ]
             }
         await send(message)
+
+    return sending
+
+
+def _without_body(send: Callable[..., Any]) -> Callable[..., Any]:
+    """For HEAD: the answer to GET, its headers alone."""
+    ended = False
+
+    async def sending(message: Any) -> None:
+        nonlocal ended
+        if message["type"] == "http.response.start":
+            await send(message)
+        elif not ended:
+            ended = True
+            await send({"type": "http.response.body", "body": b""})
 
     return sending

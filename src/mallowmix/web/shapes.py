@@ -1,11 +1,13 @@
 """The shapes of requests and responses of the API; everything that comes in is checked here."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from mallowmix.web.item_names import LONGEST
 
+MOST_CHOICES = 2000  # of one person in one request, each counted as often as it was made
 Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 Key = Annotated[
@@ -31,9 +33,13 @@ class Problem(BaseModel):
 
 
 class NewPerson(Strict):
-    """Become a participant. token: also return the session token, for programs without cookies."""
+    """Become a participant. token: also return the session token, for programs without cookies.
+
+    invitation: what an invitation link ends with, where the survey needs one.
+    """
 
     token: bool = False
+    invitation: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{24}$")] | None = None
 
 
 class PersonOut(BaseModel):
@@ -103,7 +109,16 @@ class PairChoice(Strict):
 class Choices(Strict):
     """The given choices of a person."""
 
-    choices: Annotated[list[PairChoice], Field(max_length=2000)] = []
+    choices: Annotated[list[PairChoice], Field(max_length=MOST_CHOICES)] = []
+
+    @model_validator(mode="after")
+    def not_too_many(self) -> Self:
+        """What is computed costs as much as a choice for each time that it was made."""
+        if sum(choice.times for choice in self.choices) > MOST_CHOICES:
+            raise PydanticCustomError(
+                "too_many_choices", f"The choices add up to more than {MOST_CHOICES:,} times"
+            )
+        return self
 
 
 class PredictIn(Choices):
@@ -224,9 +239,10 @@ class ModelOut(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the server can take votes, and how many it has."""
+    """Whether the server can take votes, and how many it has; `problem` where it cannot."""
 
     status: Literal["ok", "degraded"]
+    problem: str = ""
     version: str
     api: Literal[1] = 1
     votes: int

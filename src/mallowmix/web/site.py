@@ -1,11 +1,10 @@
 """The state of a running server (store, items, model, sessions) and its operations."""
 
-import asyncio
+import logging
 import sys
 import threading
 import time
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,18 +15,22 @@ from mallowmix.errors import DataError, Option
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.model.model_file import loads
 from mallowmix.web.events import Hub
+from mallowmix.web.item_names import check_visible
+from mallowmix.web.participants import add_person, delete_person, origin_of
 from mallowmix.web.prepared_answers import ServedModel
 from mallowmix.web.questions import PairQuestion, next_question
 from mallowmix.web.rate_limits import Rates
 from mallowmix.web.refit import Refitter
 from mallowmix.web.schema import items as items_table
-from mallowmix.web.schema import people
 from mallowmix.web.sessions import AdminSessions, SessionCache, digest, link_of, new_token
 from mallowmix.web.settings import Settings
 from mallowmix.web.tally import Tally
 from mallowmix.web.vote_store import Item, Store
+from mallowmix.web.work_pool import WorkPool
 
+_log = logging.getLogger("mallowmix.web")
 _REMEMBERED = 20_000  # questions that wait for an answer
+_LONG = 600.0  # seconds that an export may take
 _PUBLISH_EVERY = 1.0  # seconds between two words about the number of votes
 
 
@@ -65,12 +68,15 @@ class Site:
         self.newcomers = Rates(settings.rate / 10, 10 * settings.rate)
         self.lock = threading.Lock()
         self.counts = {"votes": 0, "skipped": 0, "people": 0}
-        self.store = Store(database, self._committed)
+        self.store = Store(database, self._committed, wait=settings.database_wait)
         self.refitter = Refitter(self.store, settings, self.hub, self._ready)
-        self.store.add_items(
-            [*(names or []), *([] if model is None else map(str, model.items.tolist()))]
-        )
+        wanted = [*(names or []), *([] if model is None else map(str, model.items.tolist()))]
+        for name in wanted:
+            check_visible(name)
+        self.store.add_items(wanted)
         self.fitted = self._first_model(model)
+        # after a restart, what the model in use has not learnt from is new again
+        self.refitter.new = self.store.unlearnt(0 if self.fitted is None else self.fitted.version)
         self.crowd = (
             None
             if crowd is None or self.fitted is None
@@ -79,7 +85,9 @@ class Site:
         self._waiting: OrderedDict[int, tuple[tuple[int, int, int], PairQuestion | None]] = (
             OrderedDict()
         )
-        self.quick, self.slow = ThreadPoolExecutor(1, "question"), ThreadPoolExecutor(2, "reader")
+        self.quick = WorkPool("question", threads=1, waiting=256, seconds=settings.deadline)
+        self.slow = WorkPool("reader", threads=2, waiting=256, seconds=settings.deadline)
+        self.heavy = WorkPool("result", threads=2, waiting=16, seconds=settings.deadline)
         self._published, self._blas = 0.0, None
         self.reload()
         if len(self.items) < 2:
@@ -90,17 +98,16 @@ class Site:
             )
 
     def _first_model(self, model: AnyModel | None) -> ServedModel | None:
-        """The newest refit that the database holds; else the model that was given."""
-        newest = self.store.newest_model()
-        if newest is not None:
-            fits = {fit["id"]: fit["votes"] for fit in self.store.fits()}
-            fitted = ServedModel(newest[0], loads(newest[2]), fits[newest[0]])
-        elif model is not None:
-            fitted = ServedModel(0, model, int(as_fitted(model).report.n_comparisons or 0))
-        else:
+        """The newest refit that the database holds and that can be used; else the given model."""
+        fits = {fit["id"]: fit["votes"] for fit in self.store.fits()}
+        for number, _, data in self.store.kept_models():
+            try:
+                return _warmed(ServedModel(number, loads(data), fits[number]))
+            except Exception as error:
+                _log.error("Model %d in %s is damaged: %s", number, self.store.database, error)
+        if model is None:
             return None
-        fitted.warm()
-        return fitted
+        return _warmed(ServedModel(0, model, int(as_fitted(model).report.n_comparisons or 0)))
 
     def reload(self) -> None:
         """Read items and counts afresh, after a change to them."""
@@ -128,8 +135,8 @@ class Site:
             self._blas.restore_original_limits()
         self.hub.stop()
         self.refitter.stop()
-        self.quick.shutdown(cancel_futures=True)
-        self.slow.shutdown(cancel_futures=True)
+        for pool in (self.quick, self.slow, self.heavy):
+            pool.stop()
         self.store.close()
 
     def _committed(self, n: int) -> None:
@@ -155,12 +162,20 @@ class Site:
         )
 
     async def run_quick(self, call: Any, *arguments: Any) -> Any:
-        """Run something of a few milliseconds in its own thread."""
-        return await asyncio.get_running_loop().run_in_executor(self.quick, call, *arguments)
+        """Choose a question, in a thread of its own."""
+        return await self.quick.run(call, *arguments)
 
     async def run_slow(self, call: Any, *arguments: Any) -> Any:
-        """Run something longer in another."""
-        return await asyncio.get_running_loop().run_in_executor(self.slow, call, *arguments)
+        """Read from the database."""
+        return await self.slow.run(call, *arguments)
+
+    async def run_long(self, call: Any, *arguments: Any) -> Any:
+        """Read much from the database."""
+        return await self.slow.run(call, *arguments, seconds=_LONG)
+
+    async def run_heavy(self, call: Any, *arguments: Any) -> Any:
+        """Compute someone's result; a few may wait for it, whoever comes then is told to."""
+        return await self.heavy.run(call, *arguments)
 
     def question(self, person: int) -> tuple[PairQuestion | None, Any, tuple[float, float]]:
         """Return the next question, the person's answers, and the seconds (wall, CPU) it took.
@@ -194,35 +209,34 @@ class Site:
                 self.known.put(name, person)
         return person
 
-    async def new_person(self) -> tuple[int, str]:
-        """A participant: number, and token of the session."""
-        token = new_token()
-        row = {
-            "token": digest(token),
-            "link": digest(link_of(self.store.secret, token)),
-            "created": time.time(),
-        }
-
-        def add(connection: sa.Connection) -> int:
-            key = connection.execute(people.insert().values(**row)).inserted_primary_key
-            assert key is not None
-            return key[0]
-
-        person = await self.store.writer.write(add)
-        self.known.put(row["token"], person)
+    async def new_person(self, address: str, invitation: str | None = None) -> tuple[Any, str]:
+        """A participant: number, or why they may not begin; and token of the session."""
+        token, secret = new_token(), self.store.secret
+        names = {"token": digest(token), "link": digest(link_of(secret, token))}
+        person = await self.store.writer.write(
+            lambda connection: add_person(
+                connection,
+                names,
+                origin_of(secret, address),
+                invitation=invitation,
+                most=self.settings.people_per_address,
+            )
+        )
+        if isinstance(person, int):
+            self.known.put(names["token"], person)
         return person, token
 
     async def delete_person(self, person: int) -> bool:
-        """Delete a person and their votes; return whether they existed."""
-
-        def delete(connection: sa.Connection) -> int:
-            return connection.execute(people.delete().where(people.c.id == person)).rowcount
-
-        gone = await self.store.writer.write(delete)
+        """Delete a person, their votes and proposals; return whether they existed."""
+        gone = await self.store.writer.write(lambda connection: delete_person(connection, person))
         self.known.forget(person)
-        await self.run_slow(self.reload)
+        await self.run_slow(self._tidy)
         self.refitter.counted(gone)  # something to learn again for, even if nobody votes any more
         return bool(gone)
+
+    def _tidy(self) -> None:
+        self.store.checkpoint()
+        self.reload()
 
     async def set_status(self, item: int, status: str) -> None:
         """Let an item in, turn it down, or ask about it no more."""
@@ -258,3 +272,8 @@ class Site:
     def item_named(self, name: str) -> Item | None:
         """An item by its name."""
         return next((item for item in self.items.values() if item.name == name), None)
+
+
+def _warmed(fitted: ServedModel) -> ServedModel:
+    fitted.warm()
+    return fitted

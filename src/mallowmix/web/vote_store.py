@@ -1,20 +1,26 @@
 """The database of votes as a server uses it: migrated, read by many, written by one thread."""
 
+import logging
 import secrets
 import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import FileError
 from mallowmix.web.connections import database_url, shown, sql_engine
+from mallowmix.web.file_guard import FileGuard
 from mallowmix.web.schema import items, meta, migrate, models, people, votes
 from mallowmix.web.writer import Writer
 
+_log = logging.getLogger("mallowmix.web")
 ACTIVE, PROPOSED, REJECTED, RETIRED = "active", "proposed", "rejected", "retired"
 
 
@@ -123,12 +129,35 @@ class Archive:
 
     def newest_model(self) -> tuple[int, int, bytes] | None:
         """Number, last vote learnt from, and file of the newest model."""
+        return next(iter(self.kept_models(1)), None)
+
+    def kept_models(self, most: int = 10) -> list[tuple[int, int, bytes]]:
+        """The same of all models whose files are kept, the newest first."""
         query = sa.select(models.c.id, models.c.last_vote, models.c.data).where(
             models.c.data.is_not(None)
         )
         with self.reading.connect() as connection:
-            row = connection.execute(query.order_by(models.c.id.desc()).limit(1)).first()
-        return None if row is None else (row[0], row[1], row[2])
+            rows = connection.execute(query.order_by(models.c.id.desc()).limit(most)).fetchall()
+        return [(row[0], row[1], row[2]) for row in rows]
+
+    def origins(self) -> dict[int, str]:
+        """The name of the address from which each participant began, where it is known."""
+        query = sa.select(people.c.id, people.c.origin).where(people.c.origin.is_not(None))
+        with self.reading.connect() as connection:
+            return {row.id: row.origin for row in connection.execute(query)}
+
+    def unlearnt(self, model: int) -> int:
+        """How many votes a model has not learnt from, and how many it should forget by now."""
+        query = sa.select(models.c.last_vote, models.c.votes).where(models.c.id == model)
+        with self.reading.connect() as connection:
+            last, learnt = connection.execute(query).first() or (0, 0)
+            later = sa.case((votes.c.id > last, 1), else_=0)
+            count, new = connection.execute(
+                sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(later), 0)).where(
+                    votes.c.choice != 0
+                )
+            ).one()
+        return int(new) + max(learnt - (count - int(new)), 0)
 
     def rows(self) -> tuple[NDArray[np.int64], dict[int, str]]:
         """Return (n, 4) id, person, winner, loser of every decided vote, and the items' names."""
@@ -149,25 +178,50 @@ class Archive:
 class Store(Archive):
     """The same with its one writer; opening it makes or upgrades the tables."""
 
-    def __init__(self, database: str, on_commit: Any = lambda n: None) -> None:
+    def __init__(
+        self, database: str, on_commit: Any = lambda n: None, *, wait: float = 0.0
+    ) -> None:
+        """Open; `wait`: seconds for a database server that does not answer yet."""
         super().__init__(database)
         self._writing = sql_engine(self.url, writing=True)
         try:
-            with self._writing.begin() as connection:
-                migrate(connection)
-                self.secret = _secret(connection)
+            self.secret = _when_ready(self._prepared, wait, self.database)
         except DBAPIError as error:
-            reason = str(error.orig).strip().splitlines()[0]
+            reason = _reason(error)
             raise FileError(
                 f"{self.database} cannot be used as the database of votes: {reason}."
             ) from None
-        self.writer = Writer(self._writing, on_commit)
+        self.guard = FileGuard(Path(str(self.url.database)) if self._is_file else None)
+        self.writer = Writer(self._writing, on_commit, self.guard)
+
+    @property
+    def _is_file(self) -> bool:
+        return self.url.drivername == "sqlite"
+
+    @property
+    def problem(self) -> str:
+        """Why votes cannot be stored; empty where they can."""
+        if not self.guard.intact:
+            return "The file of votes was deleted or replaced."
+        return "" if self.writer.healthy else "The last write to the database failed."
+
+    def _prepared(self) -> bytes:
+        with self._writing.begin() as connection:
+            migrate(connection)
+            return _secret(connection)
 
     def close(self) -> None:
-        """Write what waits and let go."""
+        """Write what waits and let go; what has taken the place of our file is left alone."""
         self.writer.stop()
-        super().close()
-        self._writing.dispose()
+        if self.guard.intact:
+            super().close()
+            self._writing.dispose()
+
+    def checkpoint(self) -> None:
+        """Move everything from SQLite's write-ahead log into the file, and empty the log."""
+        if self._is_file and self.guard.intact:
+            with closing(self._writing.raw_connection()) as connection:
+                connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def add_items(self, names: list[str]) -> int:
         """Make sure that these are there; how many are new."""
@@ -181,6 +235,31 @@ class Store(Archive):
             return len(new)
 
         return self.writer.submit(add).result()
+
+
+def _when_ready(call: Callable[[], bytes], wait: float, database: str) -> bytes:
+    """Run a call, again and again while a database server does not answer, for so many seconds."""
+    end, pause = time.monotonic() + wait, 0.25
+    while True:
+        try:
+            return call()
+        except OperationalError as error:
+            if not _is_starting(error) or time.monotonic() + pause > end:
+                raise
+            _log.warning("%s does not answer yet (%s): trying again.", database, _reason(error))
+        time.sleep(pause)
+        pause = min(2 * pause, 2.0)
+
+
+def _is_starting(error: OperationalError) -> bool:
+    """Whether a server refused the connection, or said that it is starting or stopping."""
+    state = getattr(error.orig, "sqlstate", None)
+    is_server = hasattr(error.orig, "sqlstate")
+    return is_server and (state is None or state.startswith("57P"))
+
+
+def _reason(error: DBAPIError) -> str:
+    return str(error.orig).strip().splitlines()[0].rstrip(".")
 
 
 def _secret(connection: sa.Connection) -> bytes:

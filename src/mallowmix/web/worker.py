@@ -11,7 +11,7 @@ import os
 import sys
 import time
 import warnings
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -30,16 +30,18 @@ _REPORT_EVERY = 0.25  # seconds between two words about progress
 def run_worker() -> None:
     """Read the request, fit, and print the outcome, or why it failed."""
     request = json.loads(sys.stdin.readline())
+    answers, sys.stdout = sys.stdout, sys.stderr  # what a library prints is no answer
     with contextlib.suppress(OSError, AttributeError):
         os.nice(request["nice"])
     warnings.simplefilter("ignore")
     try:
-        _print_line(refit(request["database"], request["components"]))
+        outcome = refit(request["database"], request["components"], _progress(answers))
     except MallowmixError as error:
-        _print_line({"failed": in_fields(error)})
+        outcome = {"failed": in_fields(error)}
+    _print_line(outcome, answers)
 
 
-def refit(database: str, components: int | str) -> dict[str, Any]:
+def refit(database: str, components: int | str, progress: Any = None) -> dict[str, Any]:
     """Learn from all votes; return the row of the refit, with the model file in base64."""
     archive, start = Archive(database), time.monotonic()
     try:
@@ -50,7 +52,7 @@ def refit(database: str, components: int | str) -> dict[str, Any]:
     if not len(rows):
         return {"failed": "There are no votes to learn from yet."}
     votes = comparisons_of_votes(rows, names)
-    model = _fitted(votes, components)
+    model = _fitted(votes, components, progress)
     predicted, of = _predicted(before, rows, names)
     return {
         "last_vote": int(rows[-1, 0]),
@@ -64,13 +66,13 @@ def refit(database: str, components: int | str) -> dict[str, Any]:
     }
 
 
-def _fitted(votes: Comparisons, components: int | str) -> FittedModel:
+def _fitted(votes: Comparisons, components: int | str, progress: Any) -> FittedModel:
     """Fit K components, or one where there are too few people for more."""
     K: Any = components if components == "auto" else min(int(components), votes.n_users)
     try:
-        return fit(votes, K, seed=0, n_jobs=1, progress=_progress())
+        return fit(votes, K, seed=0, n_jobs=1, progress=progress)
     except MallowmixError:
-        return fit(votes, 1, seed=0, n_jobs=1, progress=_progress())
+        return fit(votes, 1, seed=0, n_jobs=1, progress=progress)
 
 
 def _predicted(
@@ -80,7 +82,10 @@ def _predicted(
     if before is None:
         return None, 0
     _, last, data = before
-    model = loads(data)
+    try:
+        model = loads(data)
+    except MallowmixError:  # a damaged file: the server has said so at its start
+        return None, 0
     known = set(map(str, model.items.tolist()))
     ids = [number for number, name in names.items() if name in known]
     both = np.isin(rows[:, 2], ids) & np.isin(rows[:, 3], ids)
@@ -107,19 +112,19 @@ def _later_half(person: Any) -> Any:
     return rank >= counts[number] // 2
 
 
-def _progress() -> Any:
+def _progress(answers: IO[str]) -> Any:
     last = [0.0]
 
     def report(step: str, done: int, total: int) -> None:
         if time.monotonic() - last[0] > _REPORT_EVERY:
             last[0] = time.monotonic()
-            _print_line({"step": step, "done": int(done), "total": int(total)})
+            _print_line({"step": step, "done": int(done), "total": int(total)}, answers)
 
     return report
 
 
-def _print_line(line: dict[str, Any]) -> None:
-    print(json.dumps(line), flush=True)
+def _print_line(line: dict[str, Any], answers: IO[str]) -> None:
+    print(json.dumps(line), flush=True, file=answers)
 
 
 if __name__ == "__main__":

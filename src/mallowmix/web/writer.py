@@ -18,9 +18,11 @@ from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from mallowmix.web.file_guard import FileGuard, VotesGone
 from mallowmix.web.schema import votes
 
 _MOST = 512  # votes in one transaction
+_STOP_SECONDS = 1.5  # for what waits when the server stops: nobody was told that it is stored
 STORED, REPEATED, CONFLICT, GONE = "stored", "repeated", "conflict", "gone"
 
 
@@ -47,10 +49,14 @@ class Writer:
     """Runs all writes of a server, one transaction at a time."""
 
     def __init__(
-        self, engine: sa.Engine, on_commit: Callable[[int], None] = lambda n: None
+        self,
+        engine: sa.Engine,
+        on_commit: Callable[[int], None] = lambda n: None,
+        guard: FileGuard | None = None,
     ) -> None:
         """Start the thread; `on_commit` gets the number of decided votes after each commit."""
         self.engine, self.on_commit = engine, on_commit
+        self.guard = guard or FileGuard(None)
         self.healthy, self.commits = True, 0
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._connection: sa.Connection | None = None
@@ -71,10 +77,11 @@ class Writer:
         return await answer
 
     def stop(self) -> None:
-        """Write what waits, then end."""
+        """Write what waits, then end; votes that a locked database keeps waiting are given up."""
         self._queue.put(None)
-        self._thread.join(timeout=30)
-        self._drop()
+        self._thread.join(timeout=_STOP_SECONDS)
+        if not self._thread.is_alive() and self.guard.intact:
+            self._drop()
 
     def _run(self) -> None:
         open_for_more = True
@@ -104,6 +111,9 @@ class Writer:
                     self._commit([job])
             else:
                 _answer(jobs, [GONE if isinstance(jobs[0].what, Vote) else error])
+        except VotesGone as error:
+            # The connection stays: closing it could remove a file that has taken its name.
+            _answer(jobs, [error] * len(jobs))
         except Exception as error:
             self.healthy = not isinstance(error, DBAPIError)
             self._drop()
@@ -120,6 +130,8 @@ class Writer:
             _answer(jobs, answers)
 
     def _transaction(self, jobs: list[Job]) -> list[Any]:
+        """Return the answers; none is given unless the file that holds them is still in place."""
+        self.guard.check()
         if self._connection is None:
             self._connection = self.engine.connect()
         with self._connection.begin():
@@ -130,11 +142,13 @@ class Writer:
             stored = insert_votes(self._connection, list(votes.values()))
             for n, answer in zip(votes, stored, strict=True):
                 answers[n] = answer
-            return answers
+        self.guard.check()
+        return answers
 
     def _drop(self) -> None:
         """Forget a connection that may be broken; the next transaction makes a new one."""
         connection, self._connection = self._connection, None
+        self.guard.forget_log()
         if connection is not None:
             with contextlib.suppress(Exception):
                 connection.invalidate()

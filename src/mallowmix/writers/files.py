@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mallowmix.data.spreadsheet_text import escaped
 from mallowmix.errors import OptionError
 from mallowmix.readers.compressed import ENDINGS, unpacked_name
 from mallowmix.readers.sql import import_optional
@@ -68,8 +69,14 @@ def _text(table: pa.Table, ending: str) -> str:
     lines = csv.writer(text, lineterminator="\n", delimiter="\t" if ending == ".tsv" else ",")
     lines.writerow(table.column_names)
     for batch in table.to_batches(max_chunksize=_BATCH):
-        lines.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        columns = (map(_cell, column.to_pylist()) for column in batch.columns)
+        lines.writerows(zip(*columns, strict=True))
     return text.getvalue()
+
+
+def _cell(value: object) -> object:
+    """A value as a field of a line; no label is a formula in a spreadsheet."""
+    return escaped(value) if isinstance(value, str) else value
 
 
 def _packed(data: bytes, name: Path) -> bytes:

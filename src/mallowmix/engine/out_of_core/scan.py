@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from mallowmix.data.labels import Labels, as_labels
 from mallowmix.data.row_checks import DROP_SELF_PAIRS, FILL_OR_DROP, WEIGHTS_ARE_COUNTS
+from mallowmix.data.spreadsheet_text import FORMULA
 from mallowmix.engine.out_of_core.duckdb_connection import quoted
 from mallowmix.engine.out_of_core.source_files import Source
 from mallowmix.errors import DataError, Part
@@ -71,6 +72,10 @@ class Scan:
         theirs = _name(self.source.columns[ours])
         if kind in _WHOLE:
             return f"CAST({theirs} AS BIGINT)", "BIGINT"
+        if kind == "VARCHAR" and self.source.is_text:
+            pattern = quoted("^'(" + FORMULA + ")")
+            plain = f"regexp_replace({theirs}, {pattern}, '\\1')"
+            return f"CASE WHEN {theirs}[1] = chr(39) THEN {plain} ELSE {theirs} END", kind
         if kind == "VARCHAR" or kind.startswith("ENUM"):
             return f"CAST({theirs} AS VARCHAR)", "VARCHAR"
         raise DataError(

@@ -48,6 +48,11 @@ class Source:
             f"delim='{_DELIMITERS[kind]}', nullstr='')"
         )
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the files are CSV or TSV."""
+        return _kind(self.files[0]) != ".parquet"
+
     def identity(self) -> dict[str, Any]:
         """What a cache must have been made from: files with sizes and times, columns, policies."""
         files = [

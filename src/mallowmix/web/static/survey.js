@@ -29,7 +29,8 @@ function setBusy(now) {
 }
 
 async function begin() {
-  person = (await get('me')).person ?? (await post('people', {})).person;
+  const [invitation] = location.hash.match(/(?<=^#)[\w-]{24}$/) ?? []; // the end of an invitation link; browsers do not send it along by themselves
+  person = (await get('me')).person ?? (await post('people', invitation ? { invitation } : {})).person;
 }
 
 async function send() {

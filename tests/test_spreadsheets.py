@@ -1,0 +1,51 @@
+"""CSV files that a spreadsheet may open: no label is a formula there, and reading undoes it."""
+
+import csv
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mallowmix as mm
+from mallowmix.data.spreadsheet_text import escaped, unescaped
+from mallowmix.web.export import as_csv
+from mallowmix.writers import write_table
+
+FORMULAS = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "'=1", "''@x", "\t=1", "=", "+x"]
+PLAIN = ["tea", "'tis", "-5", "+1.5", "", "'", "a=b", "100%"]
+
+
+@given(st.text(alphabet="'=+-@\t\r\n ab1.,", max_size=6))
+def test_what_is_written_is_no_formula_and_comes_back(label):
+    written = escaped(label)
+    assert unescaped(written) == label
+    bare = label.lstrip("'")
+    number = bare[1:].strip("0123456789.,") == ""
+    if written[:1] in tuple("=@\t\r\n") or (written[:1] in ("+", "-") and not number):
+        raise AssertionError(written)
+
+
+def test_labels_that_are_no_formulas_stay_as_they_are():
+    assert [escaped(label) for label in PLAIN] == PLAIN
+    assert [escaped(label) for label in FORMULAS] == ["'" + label for label in FORMULAS]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz"])
+def test_labels_come_back_from_files(tmp_path, ending):
+    labels = [label for label in FORMULAS + PLAIN if label.strip()]
+    votes = mm.Comparisons.from_arrays(labels, labels, labels[1:] + labels[:1])
+    path = tmp_path / f"votes{ending}"
+    write_table(votes.to_arrow(), path)
+    assert mm.read_comparisons(path) == votes
+    stored = mm.store_comparisons(path, tmp_path / "votes.blocks")
+    assert sorted(map(str, stored.items)) == sorted(map(str, votes.items))
+
+
+def test_the_export_of_a_survey_is_safe_and_reads_back(tmp_path):
+    table = mm.Comparisons.from_arrays(["u"] * 3, FORMULAS[:3], FORMULAS[3:6]).to_arrow()
+    path = tmp_path / "votes.csv"
+    path.write_bytes(as_csv(table.select(["user", "winner", "loser"])))
+    with path.open(newline="") as file:
+        cells = [cell for row in list(csv.reader(file))[1:] for cell in row]
+    assert not any(cell.startswith(tuple("=+-@\t")) for cell in cells)
+    assert mm.read_comparisons(path) == mm.read_comparisons(table)
