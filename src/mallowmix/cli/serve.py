@@ -7,6 +7,7 @@ import typer
 
 from mallowmix.cli.option_values import at_least, count_or_auto, number
 from mallowmix.cli.shell import echo
+from mallowmix.cli.votes_database import opening_votes
 from mallowmix.errors import FileError, Option, OptionError
 
 _VOTES, _MINUTES = 200, 10.0  # after which a survey from nothing learns again
@@ -169,7 +170,8 @@ def _site(
     fitted = None if model is None else load(model)
     names = None if items is None else read_items(items)
     crowd = None if people is None else read_comparisons(people)
-    return Site(votes, settings, model=fitted, names=names, crowd=crowd)
+    with opening_votes(votes):
+        return Site(votes, settings, model=fitted, names=names, crowd=crowd)
 
 
 def _serve(site: Any, host: str, port: int, *, check: bool) -> None:
