@@ -16,7 +16,7 @@ _KINDS: dict[str, tuple[type, str]] = {
 }
 
 
-def check_entries(header: Mapping[str, Any], begins: str = "") -> None:
+def check_header(header: Mapping[str, Any], begins: str = "") -> None:
     """Raise a DataError if an entry is of another kind, or holds text that is no Unicode.
 
     Parameters

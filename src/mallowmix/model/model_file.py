@@ -39,7 +39,7 @@ from mallowmix.model.calibration import Calibration
 from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
-from mallowmix.model.header_entries import check_entries
+from mallowmix.model.header_entries import check_header
 from mallowmix.model.m4 import M4
 from mallowmix.model.old_formats import Tensors, upgraded
 from mallowmix.model.predictor_file import predictor_from_file, predictor_to_file
@@ -129,7 +129,7 @@ def dumps(model: AnyModel) -> bytes:
         entries, arrays = predictor_to_file(fitted.predictor, fitted.components)
         header["predictor"] = entries
         tensors |= arrays
-    check_entries(header, "The model cannot be saved: ")
+    check_header(header, "The model cannot be saved: ")
     header["sha256"] = _digest(header, tensors)
     return save_tensors(tensors, metadata={KEY: _canonical(header)})
 
@@ -161,7 +161,7 @@ def loads(data: bytes, name: str = "The model") -> FittedModel:
 
 def _model(header: dict[str, Any], tensors: Tensors, name: str) -> FittedModel:
     try:
-        check_entries(header)
+        check_header(header)
         header, tensors = upgraded(header, tensors, FORMAT)
         items = header["items"]
         own = _read(items, tensors, "")

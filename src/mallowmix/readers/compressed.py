@@ -28,7 +28,7 @@ def open_bytes(path: Path) -> IO[bytes]:
         return path.open("rb")
     unpacked: Any
     if path.suffix.lower() == ".gz":
-        unpacked = gzip.GzipFile(path, "rb")
+        unpacked = gzip.open(path, "rb")  # noqa: SIM115
     else:
         _check_frames(path)
         unpacked = pa.input_stream(str(path), compression="zstd")

@@ -210,7 +210,7 @@ def _allow_reading(action: int, *_: str | None) -> int:
 
 
 def _no_select(title: str) -> FileError:
-    return FileError(f"{title}: the query gives no rows: it must be one SELECT.")
+    return FileError(f"{title}: the query gives no rows: it must be a SELECT.")
 
 
 def _run_duckdb(path: Path, query: str) -> Ran:
