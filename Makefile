@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help venv demo test test-fast lint shape bench bench-scale clean
+.PHONY: help venv demo test test-fast lint shape bench bench-scale faults image clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -40,6 +40,12 @@ bench: venv  ## measure against what one would use instead; writes benchmarks/re
 
 bench-scale: venv  ## 100 million comparisons within 2 GB, against one scan by DuckDB; writes benchmarks/results/scale.json
 	$(BIN)/python -m benchmarks.scale
+
+faults: venv  ## kill commands at 100 moments each, fill the disk, take away memory; writes benchmarks/results/faults.json
+	$(BIN)/python -m benchmarks.faults
+
+image:  ## build the container image of `mallowmix serve`
+	docker build --tag mallowmix .
 
 clean:  ## remove .venv and caches
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -361,7 +361,7 @@ def test_a_file_that_holds_no_valid_model():
         ),
         ({**HEADER, "calibration": {"charm": 1.0}}, TENSORS, "charm"),
         ({**HEADER, "n_members": 1}, TENSORS, "it lacks 'member_1.alpha'"),
-        ({**HEADER, "n_members": "2"}, TENSORS, "'str' object cannot be"),
+        ({**HEADER, "n_members": "2"}, TENSORS, 'n_members is "2"; it must be a whole number.'),
         ({**HEADER, "report": {"charm": 1}}, TENSORS, "report has an entry 'charm'"),
         ({**HEADER, "report": {"seed": "3"}}, TENSORS, "report.seed is '3', which does not fit"),
         ({**HEADER, "report": {"notes": [1]}}, TENSORS, "report.notes[0] is 1"),

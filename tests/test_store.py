@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.memory_size import as_bytes, check_memory
 from mallowmix.engine import make_blocks
 from mallowmix.engine.blocks import TOGETHER, make_shards
-from mallowmix.engine.memory_size import as_bytes, check_memory
 from mallowmix.engine.out_of_core import flat_arrays, scan, store
 from mallowmix.engine.out_of_core.partition import Plan, plan_parts
 from mallowmix.engine.out_of_core.store import store_comparisons

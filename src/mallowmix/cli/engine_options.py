@@ -87,7 +87,7 @@ class EngineChoice:
 
     def check(self) -> None:
         """Refuse options that do not go together, before any work."""
-        from mallowmix.engine.memory_size import check_memory
+        from mallowmix.data.memory_size import check_memory
         from mallowmix.engine.selection import ENGINES
         from mallowmix.errors import check_choice
 

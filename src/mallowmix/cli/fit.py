@@ -1,5 +1,6 @@
 """`mallowmix fit`: comparisons in, a model file out, and the components in words."""
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Any
@@ -207,7 +208,7 @@ def default_name(votes: Any) -> str:
     """Return NAME.m4 for NAME.csv, NAME.csv.gz, NAME-*.parquet, a folder or a database NAME."""
     if not isinstance(votes, Path):
         votes = Path(str(votes).partition("?")[0].rpartition("/")[2] or "votes")
-    name = votes.resolve().name
+    name = Path(os.path.realpath(votes)).name
     stem = name if votes.is_dir() else Path(re.sub(r"\.(gz|zst)$", "", name)).stem
     plain = re.sub(r"[-_.]*[*?\[\]]+", "", stem)
     return f"{plain or 'votes'}.m4"

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,16 +21,16 @@ class _Tried(Exception):
 
 def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
     """Fail before the work if a file cannot be written or is named twice; nothing is changed."""
-    taken = [path.resolve() for path in inputs if isinstance(path, Path)]
+    taken = [os.path.realpath(path) for path in inputs if isinstance(path, Path)]
     for path in outputs:
-        if path.resolve() in taken:
+        if os.path.realpath(path) in taken:
             raise OptionError(
                 f"{path} is named twice: give every input and output its own name.",
                 option="output",
                 value=path,
                 expected="a name of its own",
             )
-        taken.append(path.resolve())
+        taken.append(os.path.realpath(path))
         with contextlib.suppress(_Tried), replacing(path):
             raise _Tried
 

@@ -8,6 +8,7 @@ import typer
 
 from mallowmix.cli.option_values import at_least, count_or_auto, number
 from mallowmix.cli.shell import echo
+from mallowmix.cli.votes_database import opening_votes
 from mallowmix.errors import FileError, MallowmixWarning, Option, OptionError
 
 NETWORK = "Open to others"
@@ -271,7 +272,8 @@ def _site(
     fitted = None if model is None else load(model)
     names = None if items is None else read_items(items)
     crowd = None if people is None else read_comparisons(people)
-    return Site(votes, settings, model=fitted, names=names, crowd=crowd)
+    with opening_votes(votes):
+        return Site(votes, settings, model=fitted, names=names, crowd=crowd)
 
 
 def _serve(site: Any, host: str, port: int, *, check: bool) -> None:

@@ -8,14 +8,14 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from mallowmix.cli.option_names import as_typed, option_names
-from mallowmix.errors import MallowmixError, MallowmixWarning, OptionError, written
+from mallowmix.errors import FileError, MallowmixError, MallowmixWarning, OptionError, written
 
 EXIT_CODES = {
     0: "all went well",
@@ -66,16 +66,28 @@ def exit_with_code() -> Iterator[None]:
     """Run a command: warnings become notes, any error becomes a sentence and an exit code."""
     files_written.clear()
     _names.clear()
+    closed = sys.stdout is None
+    sys.stdout, sys.stderr = (each or _nowhere() for each in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # a console without φ is no reason to fail
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
+        if closed:
+            raise FileError(
+                "The standard output is closed: send it to a file, or to /dev/null, and run this "
+                "again."
+            )
         with _notes():
             yield
         sys.stdout.flush()
     except BaseException as error:
         raise SystemExit(explain(error)) from None
+
+
+def _nowhere() -> TextIO:
+    """A place for text that nobody reads, where the caller closed a stream."""
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def use_option_names(command: Any) -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from mallowmix.errors import FileError
 
+# of the temporary file and of what SQLite and DuckDB put beside it
+_ENDINGS = ("", "-journal", "-wal", "-shm", ".wal")
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -47,8 +50,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
                 temporary.chmod(mode)
             temporary.replace(target)
     finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)  # gone already where it was renamed
+        for ending in _ENDINGS:
+            with suppress(OSError):
+                # gone already where it was renamed
+                temporary.with_name(temporary.name + ending).unlink(missing_ok=True)
     with suppress(OSError):
         _flush(target.parent, os.O_RDONLY)
 
@@ -68,6 +73,10 @@ def _mode_of(target: Path) -> int | None:
     if not target.parent.is_dir():
         raise FileError(
             f"{target.name} cannot be written: there is no folder {target.parent}; make it first."
+        )
+    if target.is_symlink():  # what is left of a link that was followed to its end
+        raise FileError(
+            f"{target} cannot be written: it is a link that leads to itself; remove it first."
         )
     if not target.exists():
         return None

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 
 from mallowmix.errors import OptionError
 
+_LARGEST = 1e6  # beyond, sums of logarithms lose their last digits, and then overflow
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -42,7 +44,8 @@ class Calibration:
 
     def __post_init__(self) -> None:
         for name in ("likelihood_weight", "prior_scale"):
-            _check(name, getattr(self, name), getattr(self, name) > 0, "a finite number above 0")
+            fits = 0 < getattr(self, name) <= _LARGEST
+            _check(name, getattr(self, name), fits, f"above 0 and at most {_LARGEST:,.0f}")
         _check("vertex_share", self.vertex_share, 0 <= self.vertex_share <= 1, "from 0 to 1")
         _check("spam_share", self.spam_share, 0 <= self.spam_share < 1, "at least 0 and below 1")
         for name, value in asdict(self).items():

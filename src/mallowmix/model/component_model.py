@@ -152,9 +152,11 @@ class ComponentModel(ABC):
 
 
 def checked_prior(alpha: Any, n_components: int) -> NDArray[np.float64]:
-    """α as a frozen (K,) array of finite numbers above 0."""
+    """α as a frozen (K,) array of finite numbers above 0, whose sum is finite too."""
     array = np.array(alpha, np.float64)
-    if array.shape != (n_components,) or not np.all(np.isfinite(array) & (array > 0)):
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(array.sum())
+    if array.shape != (n_components,) or not (finite and np.all(array > 0)):
         raise DataError(
             f"alpha must hold {n_components} finite numbers above 0, one a component; "
             f"got {array.tolist()}."

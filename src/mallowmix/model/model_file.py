@@ -39,6 +39,7 @@ from mallowmix.model.calibration import Calibration
 from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
+from mallowmix.model.header_entries import check_header
 from mallowmix.model.m4 import M4
 from mallowmix.model.old_formats import Tensors, upgraded
 from mallowmix.model.predictor_file import predictor_from_file, predictor_to_file
@@ -128,6 +129,7 @@ def dumps(model: AnyModel) -> bytes:
         entries, arrays = predictor_to_file(fitted.predictor, fitted.components)
         header["predictor"] = entries
         tensors |= arrays
+    check_header(header, "The model cannot be saved: ")
     header["sha256"] = _digest(header, tensors)
     return save_tensors(tensors, metadata={KEY: _canonical(header)})
 
@@ -159,6 +161,7 @@ def loads(data: bytes, name: str = "The model") -> FittedModel:
 
 def _model(header: dict[str, Any], tensors: Tensors, name: str) -> FittedModel:
     try:
+        check_header(header)
         header, tensors = upgraded(header, tensors, FORMAT)
         items = header["items"]
         own = _read(items, tensors, "")
@@ -179,8 +182,9 @@ def _model(header: dict[str, Any], tensors: Tensors, name: str) -> FittedModel:
             f"{name} is not a valid model: it lacks {error.args[0]!r}. Save the model again."
         ) from None
     except (MallowmixError, TypeError, ValueError, AttributeError) as error:
+        reason = str(error).rstrip(".")
         raise ModelFileError(
-            f"{name} is not a valid model: {error} Save the model again."
+            f"{name} is not a valid model: {reason}. Save the model again."
         ) from None
 
 
@@ -225,9 +229,9 @@ def _data_size(outer: Mapping[str, Any]) -> int:
     """Where the last tensor ends, by the header; 0 where the header does not say."""
     try:
         return max(
-            entry["data_offsets"][1] for key, entry in outer.items() if key != "__metadata__"
+            int(entry["data_offsets"][1]) for key, entry in outer.items() if key != "__metadata__"
         )
-    except (KeyError, IndexError, TypeError, ValueError):
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError):
         return 0
 
 

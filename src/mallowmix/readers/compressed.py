@@ -11,6 +11,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from mallowmix.errors import FileError
+from mallowmix.readers.unpacked_limit import LimitedStream
 
 ENDINGS = {".gz": "gzip", ".zst": "zstd"}
 
@@ -22,14 +23,16 @@ def unpacked_name(path: Path) -> str:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file for reading bytes, decompressed while it is read."""
+    """Open a file for reading bytes, decompressed while it is read, up to a limit."""
+    if path.suffix.lower() not in ENDINGS:
+        return path.open("rb")
+    unpacked: Any
     if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    if path.suffix.lower() == ".zst":
+        unpacked = gzip.open(path, "rb")  # noqa: SIM115
+    else:
         _check_frames(path)
-        unpacked: Any = pa.input_stream(str(path), compression="zstd")
-        return io.BufferedReader(unpacked, 1 << 20)
-    return path.open("rb")
+        unpacked = pa.input_stream(str(path), compression="zstd")
+    return io.BufferedReader(LimitedStream(unpacked, path), 1 << 20)
 
 
 def _check_frames(path: Path) -> None:

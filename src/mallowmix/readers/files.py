@@ -8,7 +8,7 @@ from pathlib import Path
 from mallowmix.errors import FileError, OptionError
 from mallowmix.readers.compressed import unpacked_name
 from mallowmix.readers.csv_files import DELIMITERS, open_csv
-from mallowmix.readers.inputs import Input, joined_inputs
+from mallowmix.readers.inputs import Input, joined_inputs, missing_file
 from mallowmix.readers.json_lines import ENDINGS as JSON_LINES
 from mallowmix.readers.json_lines import open_json_lines
 from mallowmix.readers.parquet_files import open_parquet
@@ -45,7 +45,7 @@ def open_path(source: str | PathLike[str], query: str | None = None) -> Input:
 
 def _open_file(path: Path, query: str | None) -> Input:
     if not path.exists():
-        raise FileError(f"There is no file {path}: check the name and the folder.")
+        raise missing_file(path)
     if is_database(path):
         return open_database(path, query)
     if query is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,6 +150,16 @@ def _is_number(value: Any) -> bool:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "…" + text[-1]
+
+
+def missing_file(path: Path) -> FileError:
+    """Return the error for a file that is not there, or a link that leads nowhere."""
+    if path.is_symlink():
+        return FileError(
+            f"{path} is a link that leads to no file: it leads to itself, or what it led to is "
+            "gone; name the file itself."
+        )
+    return FileError(f"There is no file {path}: check the name and the folder.")
 
 
 @contextmanager

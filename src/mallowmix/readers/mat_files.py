@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.errors import FileError
+from mallowmix.readers.unpacked_limit import most_unpacked, too_large
 
 _VARIABLE, _COMPRESSED = 14, 15
 _TYPES = {
@@ -30,7 +31,6 @@ _TYPES = {
     12: "i8",
     13: "u8",
 }
-_MOST_BYTES = 1 << 31  # of one variable, unpacked
 
 
 class _Damaged(Exception):
@@ -59,7 +59,7 @@ def read_mat(file: Path, names: Collection[str]) -> dict[str, NDArray[Any]]:
         return {
             name: table
             for kind, body in elements
-            for name, table in _variables(kind, body, order, names)
+            for name, table in _variables(kind, _unpacked(kind, body, file), order, names)
         }
     except (_Damaged, struct.error, zlib.error, ValueError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
@@ -96,15 +96,24 @@ def _taken(data: memoryview, start: int, size: int) -> memoryview:
     return data[start : start + size]
 
 
+def _unpacked(kind: int, body: memoryview, file: Path) -> memoryview:
+    """The element's data; where it is compressed, unpacked up to the limit."""
+    if kind != _COMPRESSED:
+        return body
+    unpacker, most = zlib.decompressobj(), most_unpacked(file)
+    data = unpacker.decompress(body, most + 1)
+    if len(data) > most:
+        raise too_large(file)
+    if not unpacker.eof:
+        raise _Damaged("a variable is cut short")
+    return memoryview(data)
+
+
 def _variables(
     kind: int, body: memoryview, order: str, names: Collection[str]
 ) -> Iterator[tuple[str, NDArray[Any]]]:
     if kind == _COMPRESSED:
-        unpacker = zlib.decompressobj()
-        unpacked = unpacker.decompress(body, _MOST_BYTES)
-        if not unpacker.eof:
-            raise _Damaged("a variable is cut short, or too large")
-        for inner, its_body in _elements(memoryview(unpacked), order):
+        for inner, its_body in _elements(body, order):
             if inner != _COMPRESSED:
                 yield from _variables(inner, its_body, order, names)
     elif kind == _VARIABLE:

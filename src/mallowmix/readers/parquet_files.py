@@ -10,8 +10,10 @@ import pyarrow.parquet as pq
 from mallowmix.data.labels import as_column
 from mallowmix.errors import DataError, FileError
 from mallowmix.readers.inputs import NUMBERS, Input, check_width
+from mallowmix.readers.unpacked_limit import check_unpacked
 
 _BROKEN = (pa.ArrowException, OSError, ValueError, OverflowError)
+_LEAST_BYTES = 4  # that a value takes in memory: the offset of a text, a number
 
 
 def open_parquet(path: Path) -> Input:
@@ -26,7 +28,10 @@ def open_parquet(path: Path) -> Input:
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
         try:
             with pq.ParquetFile(path) as file:
-                table = file.read(columns=list(dict.fromkeys(picked.values())))
+                wanted = list(dict.fromkeys(picked.values()))
+                # one run of equal values can stand for any number of rows
+                check_unpacked(path, file.metadata.num_rows * len(wanted) * _LEAST_BYTES)
+                table = file.read(columns=wanted)
             table.validate(full=True)  # text is UTF-8, offsets point into it
         except _BROKEN as error:
             raise _not_whole(path, error) from None

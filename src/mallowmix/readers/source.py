@@ -11,12 +11,12 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.frames import frame_kind
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.row_checks import Policy
-from mallowmix.errors import DataWarning, FileError, Option, OptionError, check_choice
+from mallowmix.errors import DataWarning, Option, OptionError, check_choice
 from mallowmix.readers.files import open_path
 from mallowmix.readers.forms import FILES, NAMES, check_uses, choose_form, read_form
 from mallowmix.readers.headers import NAMES as ROLE_NAMES
 from mallowmix.readers.headers import check_columns
-from mallowmix.readers.inputs import Input, error_context
+from mallowmix.readers.inputs import Input, error_context, missing_file
 from mallowmix.readers.movielens import is_movielens, read_movielens_file
 from mallowmix.readers.preflib import is_preflib, read_preflib_file
 from mallowmix.readers.ranked_comparisons import reading_of_rankings
@@ -240,7 +240,7 @@ def _read_path(
     if whole_file == "movielens":
         return read_movielens_file(path, options)
     if not path.is_file():
-        raise FileError(f"There is no file {path}: check the name and the folder.")
+        raise missing_file(path)
     return read_preflib_file(path, options)
 
 

@@ -1,4 +1,4 @@
-"""Databases by query: SQLite and DuckDB files, PostgreSQL by URL. Connections are read-only."""
+"""Databases by query: SQLite and DuckDB files, PostgreSQL by URL. One SELECT, nothing else."""
 
 import re
 import sqlite3
@@ -10,20 +10,28 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
+from mallowmix.data.text import printable
 from mallowmix.errors import DataError, FileError, Option, OptionError, Part
-from mallowmix.readers.inputs import Input, check_width
+from mallowmix.readers.inputs import Input, check_width, missing_file
 from mallowmix.readers.json_lines import one_type
 
 SQLITE, DUCKDB = (".sqlite", ".sqlite3", ".db"), (".duckdb",)
 _BATCH = 100_000  # rows that are Python objects at a time
 _SECONDS = 10  # how long to wait for a server
 # names in a damaged file may be no text
-_SQLITE_ERRORS = (sqlite3.Error, sqlite3.Warning, UnicodeError)
+_SQLITE_ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError)
+_READING = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+)
 _ASK = Option("query", "SELECT user, winner, loser FROM votes")
 ABOUT_QUERY: tuple[Part, ...] = (
     Option("query"),
     " is for .sqlite and .duckdb files and for addresses of servers.",
 )
+_DUCKDB = {"enable_external_access": "false", "lock_configuration": "true"}
 Ran = tuple[list[str], Iterator[list[Any]]]  # names of the columns, batches of rows
 
 
@@ -33,14 +41,14 @@ def is_url(source: Any) -> bool:
 
 
 def without_password(url: str) -> str:
-    """Return the address with its passwords masked, in its query too.
+    """Return the address as one line with its passwords masked, in its query too.
 
     Examples
     --------
     >>> without_password("postgresql://me:secret@host/votes?sslpassword=secret&sslmode=require")
     'postgresql://me:***@host/votes?sslpassword=***&sslmode=require'
     """
-    masked = re.sub(r"(://[^/:@]*):[^/]*@", r"\1:***@", url)
+    masked = re.sub(r"(://[^/:@]*):[^/]*@", r"\1:***@", printable(url))
     return re.sub(r"(?i)([?&;][^=&;]*password=)[^&;#]*", r"\1***", masked)
 
 
@@ -51,7 +59,17 @@ def is_database(path: Path) -> bool:
 
 def open_url(url: str, query: str | None) -> Input:
     """Open the result of a query to a database that is named by its address."""
-    scheme, title = urlsplit(url).scheme.partition("+")[0], without_password(url)
+    title = without_password(url)
+    try:
+        scheme = urlsplit(url).scheme.partition("+")[0]
+    except ValueError:
+        raise OptionError(
+            f"{title} is not an address that can be read: give one like "
+            "postgresql://user@host/database.",
+            option="source",
+            value=title,
+            expected="a postgresql://, sqlite:/// or duckdb:/// address",
+        ) from None
     if scheme in ("sqlite", "duckdb"):
         return open_database(
             Path(re.sub(r"^[a-z0-9+.-]+:///?", "", url)), query, duck=scheme == "duckdb"
@@ -75,8 +93,12 @@ def open_url(url: str, query: str | None) -> Input:
 
 def open_database(path: Path, query: str | None, *, duck: bool | None = None) -> Input:
     """Open the result of a query to a SQLite or DuckDB file."""
+    if path.name == ":memory:":
+        raise FileError(
+            f"{path} is an empty database of this process, with nothing to read: name a file."
+        )
     if not path.is_file():
-        raise FileError(f"There is no file {path}: check the name and the folder.")
+        raise missing_file(path)
     path.open("rb").close()  # what the operating system refuses, it refuses here
     duck = path.name.lower().endswith(DUCKDB) if duck is None else duck
     run = _run_duckdb if duck else _run_sqlite
@@ -175,27 +197,39 @@ def _batches(
 
 def _run_sqlite(path: Path, query: str) -> Ran:
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    connection.set_authorizer(_allow_reading)
     try:
         cursor = connection.execute(query)
         if cursor.description is None:
-            raise FileError(f"{path}: the query gives no rows: it must be a SELECT.")
+            raise _no_select(str(path))
         names = [each[0] for each in cursor.description]
         return names, _batches(cursor, connection, _SQLITE_ERRORS, str(path))
     except _SQLITE_ERRORS as error:
         connection.close()
+        if "authoriz" in str(error):
+            raise _no_select(str(path)) from None
         raise _failed(str(path), error) from None
+
+
+def _allow_reading(action: int, *_: str | None) -> int:
+    """Say what a statement may do: mode=ro alone lets ATTACH and VACUUM INTO write other files."""
+    return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+
+
+def _no_select(title: str) -> FileError:
+    return FileError(f"{title}: the query gives no rows: it must be a SELECT.")
 
 
 def _run_duckdb(path: Path, query: str) -> Ran:
     duckdb = import_optional("duckdb", "a DuckDB file")
     try:
-        with closing(duckdb.connect(str(path), read_only=True)) as connection:
-            found = connection.sql(query) if query.strip() else None
-            table = None if found is None else found.to_arrow_table()
+        with closing(duckdb.connect(str(path), read_only=True, config=_DUCKDB)) as connection:
+            statements = connection.extract_statements(query)
+            if [each.type.name for each in statements] != ["SELECT"]:
+                raise _no_select(str(path))
+            table = connection.sql(query).to_arrow_table()
     except duckdb.Error as error:
         raise _failed(str(path), error) from None
-    if table is None:
-        raise FileError(f"{path}: the query gives no rows: it must be a SELECT.")
     rows = (
         list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
         for batch in table.to_batches(_BATCH)
@@ -208,12 +242,22 @@ def _run_postgres(url: str, query: str, title: str) -> Ran:
     try:
         connection = psycopg.connect(url, connect_timeout=_SECONDS)
         connection.read_only = True
+        _check_one_command(connection, query)
         cursor = connection.cursor(name="mallowmix")  # on the server: rows come in batches
         cursor.execute(query)
         names = [each.name for each in cursor.description or ()]
         return names, _batches(cursor, connection, (psycopg.Error,), title)
     except psycopg.Error as error:
         raise _failed(title, error) from None
+
+
+def _check_one_command(connection: Any, query: str) -> None:
+    """Let the server parse the query as one command: after a COMMIT it could write."""
+    found = connection.pgconn.prepare(b"", query.encode())
+    if found.status != 1:  # PGRES_COMMAND_OK
+        import psycopg
+
+        raise psycopg.ProgrammingError(found.error_message.decode("utf-8", "replace"))
 
 
 def _tables_of_postgres(url: str, title: str) -> list[str]:

@@ -5,7 +5,8 @@ import gzip
 import io
 import json
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -91,11 +92,20 @@ def _packed(data: bytes, name: Path) -> bytes:
     return packed.getvalue().to_pybytes()
 
 
+@contextmanager
+def _as_os_error(kind: type[Exception]) -> Iterator[None]:
+    """Raise what a database says about the disk (it is full, say) as an error of the system."""
+    try:
+        yield
+    except kind as error:
+        raise OSError(" ".join(str(error).split()).rstrip(".")) from None
+
+
 def _write_sqlite(table: pa.Table, path: Path) -> None:
     path.unlink(missing_ok=True)
     names = ", ".join(f'"{name}"' for name in table.column_names)
     marks = ", ".join("?" for _ in table.column_names)
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with _as_os_error(sqlite3.Error), closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"CREATE TABLE {TABLE} ({names})")
         for batch in table.to_batches(max_chunksize=_BATCH):
             rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
@@ -105,6 +115,6 @@ def _write_sqlite(table: pa.Table, path: Path) -> None:
 def _write_duckdb(table: pa.Table, path: Path) -> None:
     path.unlink(missing_ok=True)
     duckdb = import_optional("duckdb", "a DuckDB file")
-    with closing(duckdb.connect(str(path))) as connection:
+    with _as_os_error(duckdb.Error), closing(duckdb.connect(str(path))) as connection:
         connection.register("given", table)
         connection.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM given")

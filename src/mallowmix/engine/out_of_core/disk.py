@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from mallowmix.data.memory_size import check_memory
 from mallowmix.engine.blocks import AnyBlock
 from mallowmix.engine.engine import Answer, BlockProgress, ReduceStep, State
-from mallowmix.engine.memory_size import check_memory
 from mallowmix.engine.out_of_core.finished_passes import FinishedPasses, of_stored
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.threads import ThreadEngine

@@ -12,6 +12,7 @@ from mallowmix.engine.out_of_core.duckdb_connection import connect, first_line, 
 from mallowmix.errors import DataError, FileError, check_choice
 from mallowmix.readers.files import matching
 from mallowmix.readers.headers import check_columns, pick_columns
+from mallowmix.readers.inputs import missing_file
 from mallowmix.readers.plain import COMPARISONS
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
@@ -100,7 +101,7 @@ def find_source(
     files = tuple(dict.fromkeys(file for path in given for file in _files(Path(path))))
     for file in files:
         if not file.is_file():
-            raise FileError(f"There is no file {file}: check the name and the folder.")
+            raise missing_file(file)
         if _kind(file) != _kind(files[0]):
             raise FileError(f"{file} is of another kind than {files[0]}: give files of one kind.")
     picked = [_picked(file, columns) for file in files]

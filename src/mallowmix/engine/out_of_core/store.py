@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.memory_size import check_memory
 from mallowmix.data.ranking_ids import OWN
 from mallowmix.engine.blocks import MAX_ITEMS
-from mallowmix.engine.memory_size import check_memory
 from mallowmix.engine.out_of_core.duckdb_connection import connect, explain_duckdb_errors
 from mallowmix.engine.out_of_core.flat_arrays import pair_type
 from mallowmix.engine.out_of_core.partition import (

@@ -18,12 +18,12 @@ _UNITS = {
 LEAST_MEMORY = 256 * 10**6
 
 
-def as_bytes(size: str | float) -> int:
+def as_bytes(size: str | float, option: str = "memory") -> int:
     """The number of bytes of a size such as "2GB"; an OptionError where it is none."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", str(size).lower())
     if match is None or match[2] not in _UNITS:
         raise OptionError(
-            option="memory", value=size, expected="a number and a unit, as in 2GB or 512MB"
+            option=option, value=size, expected="a number and a unit, as in 2GB or 512MB"
         )
     return int(float(match[1]) * _UNITS[match[2]])
 

@@ -1,0 +1,384 @@
+"""Input made to break a reader, a model or a command: each is refused in a sentence, within bounds
+of memory, and nothing is written where nothing should be.
+"""
+
+import gzip
+import json
+import resource
+import sqlite3
+import struct
+import subprocess
+import sys
+import zlib
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from safetensors.numpy import save as save_tensors
+
+import mallowmix as mm
+from command_line import run
+from mallowmix.errors import DataError, FileError, ModelFileError, OptionError
+from mallowmix.model.model_file import dumps, loads
+from mallowmix.readers import read
+from mallowmix.readers.mat_files import read_mat
+from mallowmix.writers.files import write_table
+from test_storage import HEADER, TENSORS, by_hand, said
+
+LIMIT = "MALLOWMIX_MAX_UNPACKED"
+ROW = b"ann,tea,milk\n"
+ROWS = b"user,winner,loser\n" + ROW * 100_000  # 1.3 MB
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+# ---- files that unpack to more than memory holds ----
+
+
+def packed(name, data):
+    if name.endswith(".gz"):
+        Path(name).write_bytes(gzip.compress(data))
+    else:
+        with pa.output_stream(name, compression="zstd") as stream:
+            stream.write(data)
+    return Path(name)
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("v.csv", ROWS),
+        ("v.csv", b"user,winner,loser\n" + b"0" * 1_300_000),  # one line
+        ("v.jsonl", b'{"user": "a", "winner": "x", "loser": "y"}\n' * 40_000),
+        ("v.jsonl", b'{"user": "' + b"a" * 1_300_000),
+        ("v.soc", b"# NUMBER ALTERNATIVES: 2\n" * 60_000),
+    ],
+)
+def test_a_compressed_file_stops_at_a_limit_that_can_be_raised(name, data, ending, monkeypatch):
+    path = packed(name + ending, data)
+    monkeypatch.setenv(LIMIT, "1MB")
+    with pytest.raises(FileError) as caught:
+        read(path)
+    assert "unpacks to more than 1,000,000" in str(caught.value) and LIMIT in str(caught.value)
+    if data is ROWS:
+        monkeypatch.setenv(LIMIT, "1.4 MB")
+        assert read(path).comparisons.n_comparisons == 100_000
+
+
+def test_the_limit_goes_with_the_size_of_the_file_and_must_be_a_size(monkeypatch):
+    path = packed("v.csv.gz", ROWS)
+    monkeypatch.delenv(LIMIT, raising=False)
+    assert len(ROWS) > 100 * path.stat().st_size  # and still below 256 MB
+    assert read(path).comparisons.n_users == 1
+    monkeypatch.setenv(LIMIT, "plenty")
+    with pytest.raises(OptionError) as caught:
+        read(path)
+    assert (caught.value.option, caught.value.value) == (LIMIT, "plenty")
+
+
+@pytest.mark.slow
+def test_a_bomb_does_not_reach_the_memory():
+    """2 GB of one line in 200 kB; the process may have 1.5 GB."""
+    with pa.output_stream("v.csv.zst", compression="zstd") as stream:
+        stream.write(b"user,winner,loser\n")
+        for _ in range(200):
+            stream.write(b"0" * 10_000_000)
+    assert Path("v.csv.zst").stat().st_size < 300_000
+    code = (
+        "import resource, mallowmix as mm\n"
+        "try: mm.read_comparisons('v.csv.zst')\n"
+        "except mm.errors.FileError as error: print(error)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    sentence, megabytes = done.stdout.splitlines()
+    assert "unpacks to more than 256,000,000" in sentence
+    assert int(megabytes) < 1500
+
+
+def test_a_variable_of_matlab_and_rows_of_parquet_stop_at_the_limit(monkeypatch):
+    monkeypatch.setenv(LIMIT, "1MB")
+    body = zlib.compress(bytes(2_000_000))
+    header = b"MATLAB".ljust(124) + b"\0\1IM"
+    Path("v.mat").write_bytes(header + struct.pack("<II", 15, len(body)) + body)
+    with pytest.raises(FileError, match="unpacks to more than 1,000,000"):
+        read_mat(Path("v.mat"), {"x"})
+    rows = {name: pa.array(["a"]).take(pa.array(np.zeros(200_000, int))) for name in "uwl"}
+    table = pa.table(rows).rename_columns(["user", "winner", "loser"])
+    pq.write_table(table, "v.parquet")
+    assert Path("v.parquet").stat().st_size < 10_000
+    with pytest.raises(FileError, match="unpacks to more than 1,000,000"):
+        read("v.parquet")
+
+
+# ---- model files with a crafted header and a right checksum ----
+
+
+def test_offsets_that_are_no_numbers():
+    data = save_tensors({"phi": np.zeros(2)}, metadata={"mallowmix": "{}"})
+    length = int.from_bytes(data[:8], "little")
+    for offsets in ([0, "x"], [0, None], [0, [1]], ["x", "y"], [], "x", [0, 1e400]):
+        outer = json.loads(data[8 : 8 + length])
+        outer["phi"]["data_offsets"] = offsets
+        text = json.dumps(outer).encode()
+        assert "was altered" in said(len(text).to_bytes(8, "little") + text + data[8 + length :])
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "message"),
+    [
+        ("report", None, "report is null; it must be a mapping."),
+        ("calibration", None, "calibration is null; it must be a mapping."),
+        ("calibration", [1], "calibration is [1]; it must be a mapping."),
+        ("items", 5, "items is 5; it must be a list."),
+        ("n_members", 1e308, "n_members is 1e+308; it must be a whole number."),
+        ("n_members", True, "n_members is true; it must be a whole number."),
+        ("n_members", 10**12, "it lacks 'member_1.alpha'"),
+        ("predictor", None, "predictor is null; it must be a list."),
+        ("items", ["tea", "\ud800", "milk"], "items holds the text '\\ud800'"),
+        ("report", {"notes": ["\udc00"]}, "report holds the text '\\udc00'"),
+        ("calibration", {"likelihood_weight": 1e308}, "likelihood_weight is 1e+308"),
+        ("calibration", {"prior_scale": 1e308}, "prior_scale is 1e+308"),
+    ],
+)
+def test_a_crafted_header_with_a_right_checksum(entry, value, message):
+    sentence = said(by_hand({**HEADER, entry: value}, TENSORS))
+    assert sentence.startswith("x.m4 is not a valid model: ") and message in sentence
+
+
+def test_crafted_headers_of_older_formats():
+    for version, entry in ((2, "report"), (2, "calibration"), (2, "others"), (1, "report")):
+        old = {"items": HEADER["items"], "report": {}, "calibration": {}, "others": []}
+        assert f"{entry} is null" in said(by_hand({**old, "format": version, entry: None}, TENSORS))
+
+
+def test_parameters_whose_sum_overflows():
+    with pytest.raises(DataError, match="alpha must hold"):
+        mm.M4.from_orders(["abc", "cba"], 0.1, 1e308)
+    assert "alpha must" in said(by_hand(HEADER, {**TENSORS, "alpha": np.full(2, 1e308)}))
+
+
+def test_what_could_not_be_read_back_is_not_written():
+    with pytest.raises(DataError, match="The model cannot be saved: items holds the text"):
+        dumps(mm.M4.from_orders([["a", "\ud800"]], 0.1))
+    with pytest.raises(ModelFileError):
+        loads(b"")
+
+
+# ---- databases and addresses ----
+
+
+@pytest.fixture
+def database(tmp_path):
+    connection = sqlite3.connect(tmp_path / "v.sqlite")
+    connection.execute("CREATE TABLE votes (user, winner, loser)")
+    connection.execute("INSERT INTO votes VALUES ('ann', 'tea', 'milk')")
+    connection.commit()
+    connection.close()
+    return tmp_path / "v.sqlite"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "ATTACH 'new.db' AS other",
+        "VACUUM INTO 'new.db'",
+        "VACUUM",
+        "PRAGMA journal_mode=WAL",
+        "CREATE TEMP TABLE x (a)",
+        "DELETE FROM votes RETURNING user, winner, loser",
+        "SELECT load_extension('x')",
+    ],
+)
+def test_a_query_to_sqlite_can_only_read(database, query):
+    before = database.read_bytes(), sorted(Path().iterdir())
+    with pytest.raises(FileError):
+        read(database, query=query)
+    assert (database.read_bytes(), sorted(Path().iterdir())) == before
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "ATTACH 'new.db' AS other",
+        "COPY votes TO 'new.csv'",
+        "EXPORT DATABASE 'new'",
+        "SELECT * FROM read_csv('secret.csv')",
+        "SELECT 1; ATTACH 'new.db' AS other",
+        "SET enable_external_access = true",
+        "PRAGMA database_list",
+        "CREATE TEMP TABLE x (a INT)",
+        "",
+    ],
+)
+def test_a_query_to_duckdb_can_only_read(query):
+    table = pa.table({"user": ["ann"], "winner": ["tea"], "loser": ["milk"]})
+    write_table(table, Path("v.duckdb"))
+    Path("secret.csv").write_text("user,winner,loser\nann,tea,milk\n")
+    before = sorted(Path().iterdir())
+    with pytest.raises(FileError):
+        read("v.duckdb", query=query)
+    assert sorted(Path().iterdir()) == before
+    assert read("v.duckdb", query="SELECT * FROM votes").comparisons.n_users == 1
+
+
+def test_queries_that_only_read_still_do(database):
+    query = """WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3)
+        SELECT user || i AS user, upper(winner) AS winner, loser FROM votes, n"""
+    assert read(database, query=query).comparisons.users.tolist() == ["ann1", "ann2", "ann3"]
+
+
+@pytest.mark.slow
+def test_a_query_to_postgresql_can_only_read(postgres_url):
+    psycopg = pytest.importorskip("psycopg")
+    for query in (
+        "SELECT 1 AS a; COMMIT; CREATE TABLE new (a int)",
+        "SELECT 1 AS a; COMMIT; SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE",
+        "CREATE TABLE new (a int)",
+    ):
+        with pytest.raises(FileError):
+            read(postgres_url, query=query)
+    with psycopg.connect(postgres_url) as connection:
+        found = connection.execute("SELECT to_regclass('new')").fetchone()
+    assert found == (None,)
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql://[", "http://[::1", "mysql://[x]y/", "postgresql://a\nb/c"]
+)
+def test_a_malformed_address_is_one_sentence(address):
+    with pytest.raises((OptionError, FileError)) as caught:
+        read(address, query="SELECT 1")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [":memory:", "sqlite:///:memory:", "duckdb:///:memory:"])
+def test_a_database_in_memory_has_nothing_to_read(name):
+    with pytest.raises(FileError):
+        read(name, query="SELECT 1")
+    with pytest.raises(FileError, match="name a file"):
+        read(name if "://" in name else "sqlite:///:memory:", query="SELECT 1")
+
+
+# ---- `serve`: the database of votes ----
+
+BAD_SCHEMAS = {
+    "other columns of meta": ["CREATE TABLE meta (a)"],
+    "a version that is no number": [
+        "CREATE TABLE meta (key, value)",
+        "INSERT INTO meta VALUES ('schema', 'x')",
+    ],
+    "a version below 0": [
+        "CREATE TABLE meta (key, value)",
+        "INSERT INTO meta VALUES ('schema', '-5')",
+    ],
+    "no tables beside meta": [
+        "CREATE TABLE meta (key, value)",
+        "INSERT INTO meta VALUES ('schema', '3')",
+    ],
+    "a damaged secret": [
+        "CREATE TABLE meta (key, value)",
+        "INSERT INTO meta VALUES ('schema', '3'), ('secret', 'zz')",
+    ],
+}
+
+
+@pytest.mark.parametrize("schema", BAD_SCHEMAS)
+def test_a_votes_database_with_a_bad_schema(schema):
+    mm.save(mm.M4.from_orders(["abc"], 0.1), "m.m4")
+    with sqlite3.connect("votes.db") as connection:
+        for statement in BAD_SCHEMAS[schema]:
+            connection.execute(statement)
+    connection.close()
+    _, error = run("serve", "m.m4", "--votes", "votes.db", "--check", code=1)
+    assert error.startswith("Error: votes.db cannot be used as the database of votes: its ")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "votes",
+    [
+        ":memory:",
+        "sqlite:///:memory:",
+        "sqlite:///file:x?mode=memory&uri=true",
+        "postgresql://u:secret@host:port/x",
+        "://",
+    ],
+)
+def test_votes_that_would_be_lost_and_addresses_that_are_none(votes):
+    mm.save(mm.M4.from_orders(["abc"], 0.1), "m.m4")
+    _, error = run("serve", "m.m4", "--votes", votes, "--check", code=2)
+    assert error.startswith("Error: --votes ") and error.count("\n") == 1
+    assert "secret" not in error
+
+
+def test_a_sound_votes_database_is_opened_again():
+    mm.save(mm.M4.from_orders(["abc"], 0.1), "m.m4")
+    for _ in range(2):
+        output, _ = run("serve", "m.m4", "--votes", "votes.db", "--check")
+        assert "3 items" in output
+
+
+# ---- the operating system ----
+
+
+def test_a_link_that_leads_to_itself():
+    Path("good.csv").write_bytes(ROWS[:100_000].rpartition(b"\n")[0])
+    for name in ("loop.csv", "loop.m4", "loop.sqlite", "loop.soc"):
+        Path(name).symlink_to(name)
+    for words in (
+        ["check", "loop.csv"],
+        ["check", "loop.sqlite", "--query", "SELECT 1"],
+        ["check", "loop.soc"],
+        ["show", "loop.m4"],
+        ["fit", "loop.csv", "-k", "1"],
+        ["fit", "good.csv", "-k", "1", "-o", "loop.m4"],
+        ["convert", "good.csv", "loop.csv"],
+        ["simulate", "loop.csv"],
+    ):
+        _, error = run(*words, code=1)
+        assert "loop." in error and "link" in error and error.count("\n") == 1
+    assert Path("loop.m4").is_symlink() and Path("loop.csv").is_symlink()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["out.sqlite", "out.duckdb", "out.csv", "out.parquet"])
+def test_a_full_disk_while_converting_leaves_the_old_file(name):
+    """A limit on the size of files stands for the disk: writing fails in the same place."""
+    labels = [f"item {n}" for n in range(3_000)]
+    rows = "".join(f"u{n},{a},{b}\n" for n, (a, b) in enumerate(pairwise(labels)))
+    Path("v.csv").write_text("user,winner,loser\n" + rows)
+    Path(name).write_text("as it was")
+    before = sorted(Path().iterdir())
+    done = subprocess.run(
+        [sys.executable, "-m", "mallowmix", "convert", "v.csv", name],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.startswith(f"Error: {name} cannot be written: ")
+    assert done.stderr.count("\n") == 1
+    assert Path(name).read_text() == "as it was" and sorted(Path().iterdir()) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["stdout", "stderr", "both"])
+def test_a_closed_stdout_is_one_sentence(closed):
+    mm.save(mm.M4.from_orders(["abc"], 0.1), "m.m4")
+    close = {"stdout": ">&-", "stderr": "2>&-", "both": ">&- 2>&-"}[closed]
+    command = f'"{sys.executable}" -m mallowmix show m.m4 {close}'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.returncode == (0 if closed == "stderr" else 1)
+    assert "Traceback" not in done.stderr
+    if closed == "stdout":
+        assert done.stderr.startswith("Error: The standard output is closed")
+        assert done.stderr.count("\n") == 1
