@@ -14,7 +14,7 @@ from mallowmix.numerics.token_gibbs import user_stream
 
 _COMPONENTS = int(Step.POSTERIOR_COMPONENTS)
 _LEAST = 1e-12  # β, so that the probability of a row is never 0
-_NEAR = 0.5  # the share of proposals that are swaps of neighbours
+_FAR = 0.2  # the share of insertions whose distance may be any
 
 
 @nb.njit(cache=True, nogil=True)
@@ -42,23 +42,26 @@ def fill_beta(sigma, gaps, beta):
             beta[i * Q + j] = gaps[Q - 1 + sigma[j] - sigma[i]]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
-def _pair_ratio(first, last, base, own, power, old, new):
-    """Σ power · log((base + θ_k β')/(base + θ_k β)) over the rows of one ordered pair."""
-    total, product, now = 0.0, 1.0, 1.0
+@nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
+def _add_rows(sums, first, last, base, own, power, old, new):
+    """Add Σ power · log((base + θ_k β')/(base + θ_k β)) over the rows of one ordered pair.
+
+    `sums` is what is added up so far, a product whose logarithm is not taken yet, and its power.
+    """
+    total, product, now = sums
     for row in range(first, last):
         # factors with one power are multiplied up before a logarithm is taken
         if power[row] != now or not 1e-200 < product < 1e200:
             total += now * np.log(product)
             product, now = 1.0, power[row]
         product *= (base[row] + own[row] * new) / (base[row] + own[row] * old)
-    return total + now * np.log(product)
+    return total, product, now
 
 
 @nb.njit(cache=True, nogil=True)
 def _insertion_ratio(pair_starts, base, own, power, gaps, order, r, s):
     """The log ratio of the likelihoods after and before the item at position r goes to s."""
-    Q, total = len(order), 0.0
+    Q, sums = len(order), (0.0, 1.0, 1.0)
     low, high = min(r, s), max(r, s)
     shift = -1 if s > r else 1
     for q in range(low, high + 1):
@@ -73,8 +76,8 @@ def _insertion_ratio(pair_starts, base, own, power, gaps, order, r, s):
                 first, last = pair_starts[code], pair_starts[code + 1]
                 if first < last:
                     old, new = gaps[Q - 1 + sign * (p - q)], gaps[Q - 1 + sign * (new_p - new_q)]
-                    total += _pair_ratio(first, last, base, own, power, old, new)
-    return total
+                    sums = _add_rows(sums, first, last, base, own, power, old, new)
+    return sums[0] + sums[2] * np.log(sums[1])
 
 
 @nb.njit(cache=True, nogil=True)
@@ -89,18 +92,18 @@ def distance_change(reference, order, r, s):
 
 
 @nb.njit(cache=True, nogil=True)
-def propose_insertion(state, Q):
+def propose_insertion(state, Q, reach):
     """A new state, the item's position r and the new one s; s may lie outside, which is refused.
 
-    The distance |s − r| is 1 half of the time, otherwise about as often from 1 to 2 as from 2 to 4.
+    The distance |s − r| is uniform from 1 to `reach` in most proposals; in the others it is about
+    as often from 1 to 2 as from 2 to 4 and so on.
     """
     state, u = splitmix(state)
-    state, near = splitmix(state)
+    state, far = splitmix(state)
     state, v = splitmix(state)
-    r, distance = min(int(u * Q), Q - 1), 1
-    if near >= _NEAR:
-        distance = min(int(np.exp(v * np.log(Q))), Q - 1)
     state, side = splitmix(state)
+    r = min(int(u * Q), Q - 1)
+    distance = int(np.exp(v * np.log(Q))) if far < _FAR else 1 + int(v * reach)
     return state, r, r + distance if side < 0.5 else r - distance
 
 
@@ -133,14 +136,14 @@ def _split_rows(pair_starts, row_user, theta, beta, k, base, own):
 @nb.njit(cache=True, nogil=True)
 def _dispersion_ratio(pair_starts, base, own, power, sigma, old, new):
     """The log ratio of the likelihoods with β by gap `new` and `old`."""
-    Q, total = len(sigma), 0.0
+    Q, sums = len(sigma), (0.0, 1.0, 1.0)
     for i in range(Q):
         for j in range(Q):
             first, last = pair_starts[i * Q + j], pair_starts[i * Q + j + 1]
             if first < last:
                 gap = Q - 1 + sigma[j] - sigma[i]
-                total += _pair_ratio(first, last, base, own, power, old[gap], new[gap])
-    return total
+                sums = _add_rows(sums, first, last, base, own, power, old[gap], new[gap])
+    return sums[0] + sums[2] * np.log(sums[1])
 
 
 @nb.njit(cache=True, nogil=True)
@@ -170,6 +173,7 @@ def move_component(
     reference,
     log_crowd_phi,
     prior,
+    reach,
     scale,
     n_insertions,
     rounds,
@@ -177,7 +181,7 @@ def move_component(
     key,
     step,
 ):
-    """Move σ_k and φ_k in place; the mean probability of acceptance of φ.
+    """Move σ_k and φ_k in place; the mean probabilities of acceptance of both.
 
     Parameters
     ----------
@@ -193,6 +197,8 @@ def move_component(
         Positions of the crowd's ranking and log φ_0; 0 is the uniform prior of rankings.
     prior : (2,) array
         a and b of φ ~ Beta(a, b).
+    reach : float
+        How far most insertions go at most.
     scale : float
         Of the walk on the logit of φ.
     n_insertions, rounds : int
@@ -209,16 +215,17 @@ def move_component(
     fill_gaps(phi[k], gaps)
     order = np.argsort(sigma[k])
     state = user_stream(key, k, _COMPONENTS, step)
+    inserted, proposed, accepted = 0.0, 0, 0.0
     for _ in range(n_insertions if Q > 1 else 0):
-        state, r, s = propose_insertion(state, Q)
+        state, r, s = propose_insertion(state, Q, reach)
         state, coin = splitmix(state)
         if 0 <= s < Q:
             ratio = heat * _insertion_ratio(pair_starts, base, own, power, gaps, order, r, s)
             if log_crowd_phi != 0.0:
                 ratio += log_crowd_phi * distance_change(reference, order, r, s)
+            inserted, proposed = inserted + np.exp(min(ratio, 0.0)), proposed + 1
             if np.log(1.0 - coin) < ratio:
                 insert(order, sigma[k], r, s)
-    accepted = 0.0
     for _ in range(rounds):
         state, new = walk_on_logit(state, phi[k], scale)
         fill_gaps(new, new_gaps)
@@ -229,7 +236,7 @@ def move_component(
         if np.log(1.0 - coin) < ratio:
             phi[k], gaps[:] = new, new_gaps
     fill_beta(sigma[k], gaps, beta[:, k])
-    return accepted
+    return inserted / max(proposed, 1), accepted
 
 
 @nb.njit(cache=True, nogil=True)

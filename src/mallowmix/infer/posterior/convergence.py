@@ -130,7 +130,7 @@ def _notes(
     elif (label := max(table, key=lambda row: row.r_hat)).r_hat >= R_HAT:
         notes.append(
             f"The chains agree in all that does not depend on how components are numbered, but "
-            f"R-hat of {label.quantity} is {label.r_hat:.2f}: some components cannot be told "
-            "apart by this data."
+            f"R-hat of {label.quantity} is {label.r_hat:.2f}: draw more; where that does not help, "
+            "this data does not separate all components."
         )
     return tuple(notes)

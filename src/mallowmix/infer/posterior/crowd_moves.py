@@ -62,7 +62,7 @@ def move_crowd(reference, phi, sigma, prior, scale, n_insertions, rounds, key, s
     order = np.argsort(reference)
     state = user_stream(key, 0, _CROWD, step)
     for _ in range(n_insertions if Q > 1 else 0):
-        state, r, s = propose_insertion(state, Q)
+        state, r, s = propose_insertion(state, Q, max(Q / 4, 1.0))
         state, coin = splitmix(state)
         if 0 <= s < Q:
             change = 0

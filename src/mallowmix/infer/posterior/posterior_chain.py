@@ -92,7 +92,12 @@ class PosteriorChain:
         for k in range(K):
             fill_gaps(self.phi[k], gaps)
             fill_beta(self.sigma[k], gaps, self.beta[:, k])
-        self._widths = {"alpha": np.full(K + 1, 0.3), "phi": np.full(K, 0.3), "crowd": np.ones(1)}
+        self._widths = {
+            "alpha": np.full(K + 1, 0.3),
+            "phi": np.full(K, 0.3),
+            "crowd": np.ones(1),
+            "reach": np.full(K, max(Q / 8, 1.0)),
+        }
         self._alpha_prior = np.array([np.log(priors.alpha_median), priors.alpha_spread])
         self._phi_prior = np.array(priors.phi, np.float64)
         self._crowd_prior = np.array(priors.crowd_phi, np.float64)
@@ -128,7 +133,7 @@ class PosteriorChain:
         rows = (self.data.pair_starts, self.data.row_user, self.data.row_power)
         n_insertions = _PER_ITEM * self.data.n_items
         for k in range(len(self.phi)):
-            accepted = move_component(
+            inserted, accepted = move_component(
                 *rows,
                 self.theta,
                 self.beta,
@@ -138,6 +143,7 @@ class PosteriorChain:
                 self.crowd,
                 float(np.log(self.crowd_phi)) if hierarchical else 0.0,
                 self._phi_prior,
+                self._widths["reach"][k],
                 self._widths["phi"][k],
                 n_insertions,
                 _ROUNDS,
@@ -145,6 +151,7 @@ class PosteriorChain:
                 self.key,
                 self._step,
             )
+            self._adapt("reach", k, inserted, gain)
             self._adapt("phi", k, accepted, gain)
         if hierarchical:
             self.crowd_phi, accepted = move_crowd(
@@ -182,7 +189,8 @@ class PosteriorChain:
         """Widen a walk that is accepted too often, and narrow one that is not often enough."""
         if gain:
             width = self._widths[name][k] * np.exp(gain * (accepted - _ACCEPTED))
-            self._widths[name][k] = np.clip(width, 1e-3, 10.0)
+            least, most = (1.0, self.data.n_items - 1.0) if name == "reach" else (1e-3, 10.0)
+            self._widths[name][k] = np.clip(width, least, max(most, least))
 
     def _draw(self, keep_theta: bool) -> ChainDraws:
         data = self.data
