@@ -395,7 +395,7 @@ def test_quantities_agree_with_their_definitions(dishes):
 def test_xarray_and_arviz(dishes):
     sample = mm.sample_posterior(dishes, 2, **SHORT, keep_theta=False)
     data = sample.to_xarray()
-    assert data.sizes["chain"] == 4 and data.sizes["draw"] == 5 and "user" not in data.sizes
+    assert data.sizes["chain"] == 4 and data.sizes["draw"] == 5 and "theta" not in data
     assert sorted(data["item"].values.tolist()) == data["item"].values.tolist()
     assert sample.to_arviz().posterior["phi"].shape == (4, 5, 2)
     found = mm.check_convergence(sample)

@@ -26,6 +26,7 @@ from .infer.heldout.heldout_options import LeftToRightOptions as LeftToRightOpti
 from .infer.next_pair import next_pair as next_pair
 from .infer.population_leaderboard import leaderboard as leaderboard
 from .infer.posterior.convergence import check_convergence as check_convergence
+from .infer.posterior.posterior_intervals import posterior_intervals as posterior_intervals
 from .infer.posterior.posterior_priors import PosteriorPriors as PosteriorPriors
 from .infer.posterior.posterior_sample import PosteriorSample as PosteriorSample
 from .infer.posterior.sample_posterior import sample_posterior as sample_posterior

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.infer.heldout.importance import log_evidence
 from mallowmix.infer.posterior.alpha_moves import log_weight_sums, move_alpha, tail_counts
 from mallowmix.infer.posterior.component_moves import (
     fill_beta,
@@ -31,6 +32,7 @@ _PER_ITEM = 2  # insertions in a step and component, for each item
 _ACCEPTED = 0.44  # the share of accepted proposals that the widths of random walks aim at
 _COOLED = 0.5  # of the warm-up: from here on the likelihood of rankings counts in full
 _HEAT = 0.1  # of the likelihood of rankings, at the beginning
+_EVIDENCE = 32  # draws of θ behind a user's evidence: its noise is averaged over the chain's draws
 _NO_TAILS, _NO_SUMS = np.zeros((1, 1)), np.zeros(1)
 
 
@@ -60,6 +62,7 @@ class ChainDraws(NamedTuple):
     alpha: Array  # (D, K)
     theta: NDArray[np.float32]  # (D, M, K), M = 0 where weights are not kept
     log_likelihood: Array  # (D,)
+    evidence: NDArray[np.float32]  # (D, M) log p(answers of a user | components, α)
     crowd: NDArray[np.int16]  # (D, Q)
     crowd_phi: Array  # (D,)
 
@@ -201,6 +204,13 @@ class PosteriorChain:
             self.alpha.copy(),
             self.theta[: data.n_users if keep_theta else 0].astype(np.float32),
             value,
+            self._evidence().astype(np.float32),
             self.crowd.astype(np.int16),
             np.float64(self.crowd_phi),
         )
+
+    def _evidence(self) -> Array:
+        """(M,) the log-likelihood of each user's answers, their weights integrated out."""
+        data = self.data
+        rows = (data.starts, data.pair, data.power, self.beta, self.alpha)
+        return log_evidence(*rows, _EVIDENCE, _EVIDENCE, 0.0, 1, 0, self.key)[:, 0]

@@ -35,6 +35,8 @@ class PosteriorSample:
         Users' weights, where they were kept.
     log_likelihood : (C, D) array
         Of the comparisons, given θ and the components.
+    user_log_likelihood : (C, D, M) array of float32
+        Of each user's comparisons, given the components and α, with θ integrated out.
     win_rate : (C, D, Q) array
         How often each item is preferred to another one, by the population.
     crowd, crowd_phi : (C, D, Q) and (C, D) arrays, or None
@@ -56,6 +58,7 @@ class PosteriorSample:
     alpha: Array
     theta: NDArray[np.float32] | None
     log_likelihood: Array
+    user_log_likelihood: NDArray[np.float32]
     win_rate: Array
     crowd: NDArray[np.int16] | None
     crowd_phi: Array | None
@@ -146,8 +149,7 @@ class PosteriorSample:
             "component": np.arange(1, K + 1),
             "item": text_of(self.items),
         }
-        if self.theta is not None:
-            labels["user"] = text_of(self.users)
+        labels["user"] = text_of(self.users)
         return xr.Dataset(self._variables(), labels, self._attributes())
 
     def _variables(self) -> dict[str, tuple[tuple[str, ...], Any]]:
@@ -161,6 +163,7 @@ class PosteriorSample:
             "sorted_phi": ((*each, "largest_first"), self.sorted_phi),
             "win_rate": ((*each, "item"), self.win_rate),
             "log_likelihood": (each, self.log_likelihood),
+            "user_log_likelihood": ((*each, "user"), self.user_log_likelihood),
         }
         if self.theta is not None:
             found["theta"] = ((*each, "user", "component"), self.theta)

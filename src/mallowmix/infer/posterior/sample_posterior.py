@@ -131,6 +131,7 @@ def _sample(
         alpha=together.alpha,
         theta=together.theta if keep_theta else None,
         log_likelihood=together.log_likelihood,
+        user_log_likelihood=together.evidence,
         win_rate=np.stack(win_rate),
         crowd=together.crowd if hierarchical else None,
         crowd_phi=together.crowd_phi if hierarchical else None,
