@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mallowmix.cli.model_text import as_percent, counted, new_table, safe, sizes
+from mallowmix.cli.model_text import TOP, as_percent, new_table, safe, sizes
 from mallowmix.cli.option_values import Jobs, Json, Quiet, Seed, at_least, number
-from mallowmix.cli.outputs import try_outputs, write_all
+from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
@@ -41,6 +41,14 @@ def sample_posterior_command(
             show_default=False,
         ),
     ] = None,
+    intervals: Annotated[
+        Path | None,
+        typer.Option(
+            help="A table of 90 % intervals (.parquet or .csv): quantity, component, item, "
+            "estimate, low, high, scale; none is written unless given.",
+            show_default=False,
+        ),
+    ] = None,
     n_chains: Annotated[int, _count(1, "How many chains, each with its own beginning.")] = 4,
     n_warmup: Annotated[int, _count(0, "Steps of each chain that are not kept.")] = 500,
     n_draws: Annotated[int, _count(4, "Draws of each chain that are kept.")] = 250,
@@ -67,9 +75,12 @@ def sample_posterior_command(
     Says for each quantity whether the chains agree: R-hat near 1, and the effective sample size.
     """
     keep_quiet(quiet)
-    outputs = [output] if output else []
+    if intervals:
+        check_table_name(intervals)
+    outputs = [path for path in (output, intervals) if path]
     try_outputs(*outputs, inputs=[votes])
     from mallowmix.infer.posterior.convergence import check_convergence
+    from mallowmix.infer.posterior.posterior_intervals import posterior_intervals
     from mallowmix.infer.posterior.posterior_priors import PosteriorPriors
     from mallowmix.infer.posterior.posterior_sample import load_arviz
     from mallowmix.infer.posterior.sample_posterior import sample_posterior
@@ -92,43 +103,58 @@ def sample_posterior_command(
             n_jobs=n_jobs,
             progress=report,
         )
-    found = check_convergence(sample)
-    write_all({path: sample.to_xarray().to_netcdf for path in outputs})
+    found, estimates = check_convergence(sample), posterior_intervals(sample)
+    writers = {output: sample.to_xarray().to_netcdf} if output else {}
+    if intervals:
+        writers[intervals] = table_writer(_table(estimates), intervals)
+    write_all(writers)
     if json:
-        echo_json(found.to_dict() | {"output": None if output is None else str(output)})
+        values = found.to_dict() | {"chain_weights": estimates.chain_weights.tolist()}
+        echo_json(values | {"output": None if output is None else str(output)})
     elif not quiet:
         echo(f"{votes}: {sizes(comparisons)}.\n")
-        _print_components(sample)
-        _print_convergence(found)
-        echo(f"\nWrote {output}." if output else "")
+        _print_components(estimates)
+        _print_convergence(found, estimates.notes)
+        echo(f"\nWrote {', '.join(map(str, outputs))}." if outputs else "")
 
 
-def _print_components(sample: Any) -> None:
-    """Show each component: its share and φ with 90% intervals, the first items by mean position."""
+def _table(estimates: Any) -> Any:
+    import pyarrow as pa
+
+    numbers = [(name, pa.float64()) for name in ("estimate", "low", "high", "scale")]
+    schema = pa.schema(
+        [("quantity", pa.string()), ("component", pa.int64()), ("item", pa.string()), *numbers]
+    )
+    rows = [
+        row | {"item": None if row["item"] is None else str(row["item"])}
+        for row in estimates.table()
+    ]
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _print_components(found: Any) -> None:
+    """Show each component: its share and φ with intervals, the first items by mean position."""
     import numpy as np
 
     table = new_table("component", "share", "phi", "ranking", numeric=("component",))
     table.show_lines = True
-    ends = [0.05, 0.5, 0.95]
-    share, phi = (np.quantile(sample.pooled(name), ends, axis=0) for name in ("share", "phi"))
-    position = sample.pooled("sigma").mean(axis=0)
-    items = sample.items.tolist()
-    for k in range(share.shape[1]):
-        low, middle, high = map(as_percent, share[:, k])
-        order = np.argsort(position[k], kind="stable")[:8]
+    items, share, phi = found.items.tolist(), found.share, found.phi
+    for k in range(len(phi.estimate)):
+        low, middle, high = (
+            as_percent(each[k]) for each in (share.low, share.estimate, share.high)
+        )
+        order = np.argsort(found.position.estimate[k], kind="stable")[:TOP]
         table.add_row(
             str(k + 1),
             f"{middle} [{low}, {high}]",
-            f"{phi[1, k]:.3f} [{phi[0, k]:.3f}, {phi[2, k]:.3f}]",
-            ", ".join(safe(items[i]) for i in order) + (", …" if len(items) > 8 else ""),
+            f"{phi.estimate[k]:.3f} [{phi.low[k]:.3f}, {phi.high[k]:.3f}]",
+            ", ".join(safe(items[i]) for i in order) + (", …" if len(items) > TOP else ""),
         )
     screen().print(table)
-    C, D = sample.log_likelihood.shape
-    chains = counted(C, "chain", "chains")
-    echo(f"\nMedians and 90 % intervals of {D:,} draws of {chains}, as one.\n")
+    echo("\nMeans and 90 % intervals, as wide as other people would make them.\n")
 
 
-def _print_convergence(found: Any) -> None:
+def _print_convergence(found: Any, notes: tuple[str, ...]) -> None:
     headings = ("R-hat", "effective draws", "in the tails")
     table = new_table("quantity", "numbers", *headings, numeric=("numbers", *headings))
     for row in found.table:
@@ -140,5 +166,5 @@ def _print_convergence(found: Any) -> None:
             f"{row.ess_tail:,.0f}",
         )
     screen().print(table)
-    for note in found.notes:
+    for note in notes:
         echo(note)

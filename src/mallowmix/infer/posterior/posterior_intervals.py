@@ -7,9 +7,9 @@ likelihood weight. What a posterior mean g would vary by if other people had bee
 
     Σ_m (c_m − mean c)²,    c_m = Cov(g, ℓ_m) over the draws, ℓ_m the log-likelihood of user m,
 
-which is the sandwich over people, without a further fit. Draws are spread around their mean until
-their variance is that. The error of c_m from finitely many draws adds Var(g) Σ_m Var(ℓ_m) / n,
-which is taken off; n is the effective number of draws.
+which is the sandwich over people, and nothing is fitted again. Draws are spread around their mean
+until their variance is that. The error of c_m from finitely many draws adds
+Var(g) Σ_m Var(ℓ_m) / n, which is taken off; n is the effective number of draws.
 
 Where chains stay in different optima, they are weighted by stacking on held-out people instead of
 pooled as if they were one: the likelihood of user m left out is 1 / mean exp(−ℓ_m) in each chain
