@@ -105,6 +105,10 @@ _JSON = {
         "interval) and `intervals`, each with `quantity` (share, phi or position), `component`, "
         "`item` (null but for positions), `estimate`, `low`, `high`"
     ),
+    "`sample-posterior`": (
+        "the fields of `mallowmix.infer.posterior.convergence.ConvergenceReport`, `chain_weights` "
+        "and `output`"
+    ),
     "`diagnose`": "the fields of `mallowmix.assess.diagnose.diagnosis.Diagnosis`",
     "`compare-groups`": (
         "`level`, `shares` (`attribute`, `group`, `n_people`, `component`, `share`, `low`, "

@@ -52,6 +52,7 @@ READS = (
     "choose-k",
     "compare",
     "intervals",
+    "sample-posterior",
 )
 
 

@@ -25,6 +25,11 @@ from .infer.heldout.heldout_options import ImportanceOptions as ImportanceOption
 from .infer.heldout.heldout_options import LeftToRightOptions as LeftToRightOptions
 from .infer.next_pair import next_pair as next_pair
 from .infer.population_leaderboard import leaderboard as leaderboard
+from .infer.posterior.convergence import check_convergence as check_convergence
+from .infer.posterior.posterior_intervals import posterior_intervals as posterior_intervals
+from .infer.posterior.posterior_priors import PosteriorPriors as PosteriorPriors
+from .infer.posterior.posterior_sample import PosteriorSample as PosteriorSample
+from .infer.posterior.sample_posterior import sample_posterior as sample_posterior
 from .infer.predict import predict as predict
 from .infer.priors.fitted_prior import fit_prior as fit_prior
 from .infer.rank_items import rank as rank

@@ -33,6 +33,7 @@ from mallowmix.cli.predict import predict_command
 from mallowmix.cli.rank import rank_command
 from mallowmix.cli.report import report_command
 from mallowmix.cli.reproduce import reproduce_command
+from mallowmix.cli.sample_posterior import sample_posterior_command
 from mallowmix.cli.separability import separability_command
 from mallowmix.cli.serve import serve_command
 from mallowmix.cli.shell import EXIT_CODES, exit_with_code, use_option_names
@@ -66,6 +67,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help text
     "compare": compare_command,
     "compare-on-split": compare_on_split_command,
     "intervals": intervals_command,
+    "sample-posterior": sample_posterior_command,
     "diagnose": diagnose_command,
     "compare-groups": compare_groups_command,
     "compare-models": compare_models_command,

@@ -25,27 +25,46 @@ _BURN_IN, _MOVES = 40, 2  # draws of the burn-in; moves for each draw and compon
 @nb.njit(cache=True, nogil=True)
 def tempered_draws(state, b, x, alpha, out):
     """Draw `out` (draws, K) for one user, tokens with probabilities b (n, K) and powers x."""
-    K, n, columns = len(alpha), len(x), np.ascontiguousarray(b.T)
-    theta, likelihood = alpha / alpha.sum(), np.empty(n)
-    old, new, taken = np.empty(2), np.empty(2), np.empty(n, np.int64)
+    columns, theta = np.ascontiguousarray(b.T), alpha / alpha.sum()
     for s in range(-_BURN_IN, len(out)):
-        likelihood[:] = theta @ columns  # afresh, so that rounding does not add up
-        for _ in range(_MOVES * K if K > 1 else 0):
-            state, i, j = _two(state, K)
-            state, by_tokens = splitmix(state)
-            old[0], old[1], taken[:] = theta[i], theta[j], -1
-            if by_tokens < 0.5:
-                state = _take(state, columns[i], columns[j], old, likelihood, taken)
-            state = _propose(state, alpha[i], alpha[j], x, taken, old, new)
-            ratio = _log_ratio(
-                columns[i], columns[j], x, taken, old, new, likelihood, by_tokens < 0.5
-            )
-            state, coin = splitmix(state)
-            if np.log(1.0 - coin) < ratio:
-                likelihood += columns[i] * (new[0] - old[0]) + columns[j] * (new[1] - old[1])
-                theta[i], theta[j] = new[0], new[1]
+        state = tempered_moves(state, columns, x, alpha, theta)
         if s >= 0:
             out[s] = theta / theta.sum()
+    return state
+
+
+@nb.njit(cache=True, nogil=True)
+def tempered_moves(state, columns, x, alpha, theta):
+    """Move θ of one user in place, two proposals for each component; the new state.
+
+    Parameters
+    ----------
+    state : uint64
+        Of the random numbers.
+    columns : (K, n) array
+        Probabilities of the tokens under each component.
+    x : (n,) array
+        Powers of the tokens.
+    alpha : (K,) array
+        The prior.
+    theta : (K,) array
+        The weights; changed in place.
+    """
+    K, n = columns.shape
+    old, new, taken = np.empty(2), np.empty(2), np.empty(n, np.int64)
+    likelihood = theta @ columns  # afresh, so that rounding does not add up
+    for _ in range(_MOVES * K if K > 1 else 0):
+        state, i, j = _two(state, K)
+        state, by_tokens = splitmix(state)
+        old[0], old[1], taken[:] = theta[i], theta[j], -1
+        if by_tokens < 0.5:
+            state = _take(state, columns[i], columns[j], old, likelihood, taken)
+        state = _propose(state, alpha[i], alpha[j], x, taken, old, new)
+        ratio = _log_ratio(columns[i], columns[j], x, taken, old, new, likelihood, by_tokens < 0.5)
+        state, coin = splitmix(state)
+        if np.log(1.0 - coin) < ratio:
+            likelihood += columns[i] * (new[0] - old[0]) + columns[j] * (new[1] - old[1])
+            theta[i], theta[j] = new[0], new[1]
     return state
 
 

@@ -95,6 +95,13 @@ class Step(IntEnum):
     MEAN_START = 156  # initial means of utilities
     UTILITY_DRAWS = 157  # draws of a user's utilities
     LEADERBOARD = 158  # draws of the population's utilities
+    POSTERIOR_USERS = 160  # users whose comparisons the posterior is drawn from
+    POSTERIOR_START = 161  # where a chain of the posterior begins
+    POSTERIOR_TOKENS = 162  # its tokens' components
+    POSTERIOR_WEIGHTS = 163  # its users' weights
+    POSTERIOR_ALPHA = 164  # its Dirichlet parameters
+    POSTERIOR_COMPONENTS = 165  # its rankings and dispersions
+    POSTERIOR_CROWD = 166  # its crowd's ranking and dispersion
     PICTURE_USERS = 150  # users shown in a picture
     WEB_PAIRS = 151  # pairs spread evenly among visitors
     MEMBER_FIT = 200  # the fit of a member
@@ -109,6 +116,7 @@ class Step(IntEnum):
     PEER_START = 209  # an initialisation of a peer's EM
     FOLD_FIT = 211  # the fit of a fold's users
     SIMULATION = 210  # a simulation's own streams
+    POSTERIOR_CHAIN = 212  # a chain of the posterior
 
 
 @nb.njit(cache=True, nogil=True, inline="always")

@@ -82,13 +82,18 @@ def _score(block: Block, broadcast: tuple[Array, Array, int, int, float, int, np
     """(users, 4) log p(w), the variance of its estimate, the effective sample size, the draws."""
     beta, alpha, draws, max_draws, least_ess, particles, key = broadcast
     data = (block.starts, block.pair, block.weight, beta, alpha)
-    return _sample_users(*data, draws, max_draws, least_ess, particles, block.first_user, key)
+    return log_evidence(*data, draws, max_draws, least_ess, particles, block.first_user, key)
 
 
 @nb.njit(cache=True, nogil=True)
-def _sample_users(
+def log_evidence(
     starts, pair, weight, beta, alpha, draws, max_draws, least_ess, particles, first_user, key
 ):
+    """(users, 4) log p(w) of each user; the variance of that, the effective sample size, the draws.
+
+    Draws are doubled up to `max_draws` while the effective sample size is below `least_ess`; users
+    for whom that does not help are annealed with so many particles.
+    """
     out = np.zeros((len(starts) - 1, 4))
     for m in range(len(starts) - 1):
         code, w = pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]]
