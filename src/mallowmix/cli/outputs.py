@@ -8,9 +8,11 @@ from typing import Any
 
 from mallowmix.cli.shell import files_written
 from mallowmix.data.atomic_write import replacing
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import OptionError
 
 TABLES = (".parquet", ".csv")
+PICTURES = (".png", ".svg", ".pdf")
 Writer = Callable[[Path], object]
 
 
@@ -30,6 +32,8 @@ def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
                 expected="a name of its own",
             )
         taken.append(path.resolve())
+        if path.suffix.lower() in PICTURES:
+            optional_package("matplotlib", f"The picture {path}")
         with contextlib.suppress(_Tried), replacing(path):
             raise _Tried
 

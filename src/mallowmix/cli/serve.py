@@ -7,7 +7,7 @@ import typer
 
 from mallowmix.cli.option_values import at_least, count_or_auto, number
 from mallowmix.cli.shell import echo
-from mallowmix.errors import FileError, Option, OptionError
+from mallowmix.errors import Option, OptionError
 
 _VOTES, _MINUTES = 200, 10.0  # after which a survey from nothing learns again
 
@@ -128,7 +128,6 @@ def serve_command(
             value=None,
             expected="a list of items, where there is no model",
         )
-    _check_extra()
     from mallowmix.web.settings import LOOPBACK, Settings
 
     settings = Settings(
@@ -144,17 +143,6 @@ def serve_command(
         hosts=LOOPBACK if host in LOOPBACK else (),
     )
     _serve(_site(votes, settings, model, items, people), host, port, check=check)
-
-
-def _check_extra() -> None:
-    try:
-        import fastapi  # noqa: F401
-        import sqlalchemy  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise FileError(
-            f"The page needs the package {error.name}: install mallowmix[web]."
-        ) from None
 
 
 def _site(

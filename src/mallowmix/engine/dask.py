@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.engine.blocks import AnyBlock
 from mallowmix.engine.engine import (
     Answer,
@@ -117,16 +118,10 @@ class DaskEngine(ThreadEngine):
 
 
 def _client(client: Any, workers: int) -> tuple[Any, bool]:
-    try:
-        from distributed import Client
-        from distributed.deploy.subprocess import SubprocessCluster
-    except ImportError:
-        raise OptionError(
-            "The engine dask needs Dask: pip install 'mallowmix[dask]'.",
-            option="engine",
-            value="dask",
-            expected="an engine whose packages are installed",
-        ) from None
+    optional_package("distributed", "The engine dask")
+    from distributed import Client
+    from distributed.deploy.subprocess import SubprocessCluster
+
     if isinstance(client, Client):
         return client, False
     if client is None:

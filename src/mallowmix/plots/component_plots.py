@@ -1,10 +1,9 @@
 """Pictures of a model: rankings side by side, where they differ, polarising pairs, distances."""
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from mallowmix.assess.contrasts import distances
 from mallowmix.assess.diagnose.disagreement import polarising
@@ -13,10 +12,14 @@ from mallowmix.errors import check_at_least
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel, short_label
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 _MOST = 40  # items whose names can still be read
 
 
-def plot_components(model: AnyModel, n_top: int = 15) -> Figure:
+def plot_components(model: AnyModel, n_top: int = 15) -> "Figure":
     """Draw the rankings side by side, the largest share first; lines join the same item.
 
     Parameters
@@ -68,7 +71,7 @@ def plot_components(model: AnyModel, n_top: int = 15) -> Figure:
 _LABEL = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
 
 
-def _joined(axes: Axes, model: AnyModel, order: list[int], n_top: int) -> None:
+def _joined(axes: "Axes", model: AnyModel, order: list[int], n_top: int) -> None:
     for x, (k, other) in enumerate(pairwise(order)):
         both = np.flatnonzero((model.sigma[k] < n_top) & (model.sigma[other] < n_top))
         for i in both:
@@ -82,7 +85,7 @@ def _joined(axes: Axes, model: AnyModel, order: list[int], n_top: int) -> None:
             )
 
 
-def plot_positions(model: AnyModel, n_top: int = 20) -> Figure:
+def plot_positions(model: AnyModel, n_top: int = 20) -> "Figure":
     """Draw the positions of the most polarising items in every component.
 
     Parameters
@@ -128,7 +131,7 @@ def plot_positions(model: AnyModel, n_top: int = 20) -> Figure:
     return figure
 
 
-def plot_pairs(model: AnyModel, n_top: int = 8) -> Figure:
+def plot_pairs(model: AnyModel, n_top: int = 8) -> "Figure":
     """Draw the most polarising pairs: how often each component prefers the first item.
 
     Parameters
@@ -167,7 +170,7 @@ def plot_pairs(model: AnyModel, n_top: int = 8) -> Figure:
     return figure
 
 
-def plot_distances(model: AnyModel) -> Figure:
+def plot_distances(model: AnyModel) -> "Figure":
     """Draw the distances of components: the fraction of pairs that two of them order differently.
 
     Parameters

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import DataError, FileError, Option, OptionError, Part
 from mallowmix.readers.inputs import Input, check_width
 from mallowmix.readers.json_lines import one_type
@@ -180,7 +181,7 @@ def _run_sqlite(path: Path, query: str) -> Ran:
 
 
 def _run_duckdb(path: Path, query: str) -> Ran:
-    duckdb = import_optional("duckdb", "a DuckDB file")
+    duckdb = optional_package("duckdb", "A DuckDB file")
     try:
         with closing(duckdb.connect(str(path), read_only=True)) as connection:
             found = connection.sql(query) if query.strip() else None
@@ -197,7 +198,7 @@ def _run_duckdb(path: Path, query: str) -> Ran:
 
 
 def _run_postgres(url: str, query: str, title: str) -> Ran:
-    psycopg = import_optional("psycopg", "PostgreSQL")
+    psycopg = optional_package("psycopg", "PostgreSQL")
     try:
         connection = psycopg.connect(url, connect_timeout=_SECONDS)
         connection.read_only = True
@@ -223,15 +224,3 @@ def _tables_of_postgres(url: str, title: str) -> list[str]:
 def _failed(title: str, error: Exception) -> FileError:
     reason = " ".join((str(error).strip() or type(error).__name__).split())
     return FileError(f"{title} does not answer the query: {reason[:300].rstrip('.')}.")
-
-
-def import_optional(module: str, what: str) -> Any:
-    """Import a library that only some readers need, or say how to install it."""
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise FileError(
-            f"Reading from {what} needs {module}: install it with pip install 'mallowmix[data]'."
-        ) from None

@@ -11,7 +11,6 @@ from mallowmix.data.text import printable
 from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName
-from mallowmix.errors import FileError
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.report import data_limits as limits
 from mallowmix.report import figures, mixture_figures
@@ -108,7 +107,6 @@ def make_report(
     >>> report.title
     'What people like'
     """
-    _template()  # what is missing is better said before the work than after it
     found = compute_contents(
         model,
         as_comparisons_in_memory(comparisons, "A report"),
@@ -125,13 +123,8 @@ def make_report(
 
 
 def _template() -> Any:
-    try:
-        import jinja2
-        import plotly  # noqa: F401 its JavaScript goes into the page
-    except ImportError as error:
-        raise FileError(
-            f"A report needs {error.name}, which is not installed: pip install 'mallowmix[web]'."
-        ) from None
+    import jinja2
+
     loader = jinja2.FileSystemLoader(_HERE / "templates")
     return jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True

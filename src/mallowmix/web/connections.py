@@ -8,6 +8,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool, QueuePool
 
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import FileError, Option, OptionError
 
 # seconds for a lock or a connection; an error never shows the values of a statement: they may be
@@ -56,6 +57,7 @@ def sql_engine(url: sa.URL, *, writing: bool) -> sa.Engine:
     """Return an engine for the one writer, or for readers, which see what is committed."""
     if url.drivername == "sqlite":
         return _sqlite(url, writing=writing)
+    optional_package("psycopg", "PostgreSQL")
     options: dict[str, Any] = {"hide_parameters": True} | (
         {} if writing else {"isolation_level": "AUTOCOMMIT"}
     )
