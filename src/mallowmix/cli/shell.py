@@ -61,6 +61,11 @@ def _print_labelled(kind: str, style: str, message: str) -> None:
     screen(stderr=True).print(Text.assemble((kind, style), message), soft_wrap=True)
 
 
+def echo_note(message: str) -> None:
+    """Print a note on stderr."""
+    _print_labelled("Note: ", "bold yellow", message)
+
+
 @contextlib.contextmanager
 def exit_with_code() -> Iterator[None]:
     """Run a command: warnings become notes, any error becomes a sentence and an exit code."""
@@ -108,7 +113,7 @@ def _once(usual: Callable[..., Any]) -> Callable[..., Any]:
             usual(message, category, *where, **more)
         elif (said := message_text(message)) not in seen:
             seen.add(said)
-            _print_labelled("Note: ", "bold yellow", said)
+            echo_note(said)
 
     return show
 
