@@ -139,6 +139,7 @@ def _values(found: Contents, title: str) -> dict[str, Any]:
         "version": __version__,
         "found": found,
         "by_share": by_share,
+        "named": [_named(found.model, k) for k in range(found.model.n_components + 1)],
         "K": found.model.n_components,
         "words": words,
         "views": views,
@@ -152,6 +153,12 @@ def _values(found: Contents, title: str) -> dict[str, Any]:
         "plotly": _plotly(),
         "figures": as_json(_figures(found, [k - 1 for k in by_share])),
     }
+
+
+def _named(model: AnyModel, component: int) -> str:
+    """What follows the number of a component that has a name: a colon and the name."""
+    name = as_fitted(model).component_name(component) if component else ""
+    return f": {printable(name)}" if name else ""
 
 
 def _figures(found: Contents, by_share: list[int]) -> dict[str, Any]:
