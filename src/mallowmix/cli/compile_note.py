@@ -4,15 +4,16 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-# seconds of one core for all kernels of a first `fit`; `python -m tools.compile_times` measures it
+# of processor time for all kernels of a first `fit`, on an idle machine; measured by
+# `python -m tools.compile_times`
 FIRST_FIT_SECONDS = 40
-NOTE = f"Compiling, once: about {FIRST_FIT_SECONDS} s for a first fit"
-Told = Callable[[float], None]
+NOTE = f"Compiling, once: about {FIRST_FIT_SECONDS} s of processor time for a first fit"
+Heard = Callable[[float], None]
 
 
 @contextlib.contextmanager
-def watch_compiling(told: Told) -> Iterator[None]:
-    """Call `told(seconds so far)` when a kernel begins to be compiled, and when it is done.
+def watch_compiling(heard: Heard) -> Iterator[None]:
+    """Call `heard(seconds so far)` when a kernel begins to be compiled, and when it is done.
 
     Kernels that are read from the cache are not compiled.
     """
@@ -25,14 +26,14 @@ def watch_compiling(told: Told) -> Iterator[None]:
             """One kernel may call others, which are compiled inside its own time."""
             if self.depth == 0:
                 self.begun = time.perf_counter()
-                told(self.spent)
+                heard(self.spent)
             self.depth += 1
 
         def on_end(self, event: Event) -> None:
             self.depth -= 1
             if self.depth == 0:
                 self.spent += time.perf_counter() - self.begun
-                told(self.spent)
+                heard(self.spent)
 
     with install_listener("numba:compile", Watch()):
         yield

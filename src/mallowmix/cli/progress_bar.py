@@ -55,12 +55,12 @@ def _of_the_first_fit(spent: float) -> tuple[int, int]:
 def _once(tell: Callable[[], None]) -> Callable[[float], None]:
     said: list[float] = []
 
-    def told(spent: float) -> None:
+    def heard(spent: float) -> None:
         if not said:
             said.append(spent)
             tell()
 
-    return told
+    return heard
 
 
 def _reporter(bars) -> Report:

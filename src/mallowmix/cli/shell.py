@@ -173,7 +173,7 @@ def _usage(error: Any) -> str:
     command = context.command_path if context is not None else "mallowmix"
     near = getattr(error, "possibilities", None)
     if near:  # an option's name was mistyped
-        return f"{error.message}. Did you mean {' or '.join(near[:2])}? See {command} --help."
+        return f"{error.message}. Did you mean {near[0]}? See {command} --help."
     message = error.format_message().strip().replace("\n", " ")
     return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'} See {command} --help."
 

@@ -101,7 +101,7 @@ def read_item_names(path: str | PathLike[str]) -> ItemNames:
 
 
 def _named(path: Path, rows: list[list[str]]) -> dict[str, ItemName]:
-    where = _places(path, rows[0] if rows else [])
+    where = _columns(path, rows[0] if rows else [])
     names: dict[str, ItemName] = {}
     for number, row in enumerate(rows[1:], start=2):
         values = {part: row[n].strip() for part, n in where.items() if n < len(row)}
@@ -115,7 +115,7 @@ def _named(path: Path, rows: list[list[str]]) -> dict[str, ItemName]:
     return names
 
 
-def _places(path: Path, header: list[str]) -> dict[str, int]:
+def _columns(path: Path, header: list[str]) -> dict[str, int]:
     """Where each column is."""
     known = [name.strip().lower() for name in header]
     where = {
