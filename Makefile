@@ -1,22 +1,27 @@
 # Everything from nothing but python3, make and a compiler. `make demo` and `make test` set up .venv themselves.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help venv demo test test-fast lint shape bench bench-scale faults image clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-venv: .venv/ready  ## set up .venv: the package, editable, with every extra but gpu
+venv: .venv/tested  ## set up .venv for work on the package: editable, with every extra but gpu, and the test tools
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mallowmix needs Python 3.11 or newer; set PYTHON=…")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	$(PIP) --editable .
+	@touch $@
+
+.venv/tested: .venv/ready
+	$(PIP) --editable '.[dev,bench]'
 	$(BIN)/python -m mallowmix.fitting.warm_up
 	@touch $@
 
-demo: venv  ## fit the built-in population and show what was planted beside what was found
+demo: .venv/ready  ## fit the built-in population and show what was planted beside what was found
 	$(BIN)/mallowmix demo
 
 lint: venv  ## ruff, pyright, import layers, the field's words

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 import mallowmix as mm
 from mallowmix.data.splits import split_comparisons
-from mallowmix.errors import DataError, OptionError
+from mallowmix.errors import DataError, MissingPackageError, OptionError
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.model.permutations import match_components
 from mallowmix.peers.baselines import Borda, BradleyTerry, Coin, OneMallows, wins_of
@@ -439,8 +439,8 @@ def test_without_choix_a_sentence_says_how_to_get_it(monkeypatch, small):
 
     monkeypatch.setitem(sys.modules, "choix", None)
     with pytest.raises(
-        DataError,
-        match=r"computed by choix, which is not installed: pip install 'mallowmix\[peers\]'",
+        MissingPackageError,
+        match=r"needs choix, which is not installed: pip install 'mallowmix\[peers\]'",
     ):
         BradleyTerry().fit(small[1])
 

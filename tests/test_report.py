@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import json
 import re
-import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -19,7 +18,7 @@ from mallowmix.assess.mixing import mixing
 from mallowmix.assess.one_ranking_gain import against_one
 from mallowmix.data.splits import split_users
 from mallowmix.data.text import joined
-from mallowmix.errors import DataError, FileError, OptionError
+from mallowmix.errors import DataError, OptionError
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from mallowmix.infer.heldout.scored_on import ScoredOn
 from mallowmix.model.fitted_model import as_fitted
@@ -366,15 +365,6 @@ def test_no_votes_and_wrong_options_are_refused(dishes):
         make_report(dishes.model, nothing)
     with pytest.raises(OptionError, match="must be 0, for no intervals, or at least 10"):
         make_report(dishes.model, dishes.comparisons, n_replicates=3)
-
-
-def test_a_missing_extra_is_said_before_the_work(dishes, monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    with pytest.raises(
-        FileError,
-        match=r"A report needs plotly, which is not installed: pip install 'mallowmix\[web\]'",
-    ):
-        make_report(dishes.model, dishes.comparisons)
 
 
 # ---- hostile names ----

@@ -64,6 +64,8 @@ from .readers import read_implicit as read_implicit
 from .readers import read_preflib as read_preflib
 from .readers import read_rankings as read_rankings
 from .readers import read_ratings as read_ratings
+from .readers.names_file import ItemNames as ItemNames
+from .readers.names_file import read_item_names as read_item_names
 from .readers.rating_forms import comparisons_from_ratings as comparisons_from_ratings
 from .report import make_report as make_report
 from .writers import sample_profile as sample_profile

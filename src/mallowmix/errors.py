@@ -4,6 +4,7 @@
     ├── DataError (ValueError)     the data: self-pairs, missing values, bad weights, unknown items
     ├── FileError                  a file that cannot be read or written
     │   └── ModelFileError         a model file: truncated, altered, foreign, of a newer version
+    ├── MissingPackageError (ImportError)   a package that a plain install leaves out
     ├── OptionError (ValueError)   an option out of its range: option, value, expected and hint
     └── FitError (ValueError)      too little data for what was to be learnt
 
@@ -99,6 +100,33 @@ class FileError(MallowmixError):
 
 class ModelFileError(FileError):
     """A model file is truncated, altered, foreign, or written by a newer version."""
+
+
+class MissingPackageError(MallowmixError, ImportError):
+    """A package that a plain install leaves out is needed, and is not installed.
+
+    Parameters
+    ----------
+    package : str
+        Its name.
+    install : str
+        What pip is to install: an extra of mallowmix, or the package itself.
+    what : str
+        What needs it: the beginning of a sentence.
+
+    Examples
+    --------
+    >>> str(MissingPackageError("DuckDB", "'mallowmix[data]'", "A DuckDB file"))
+    "A DuckDB file needs DuckDB, which is not installed: pip install 'mallowmix[data]'."
+    """
+
+    def __init__(self, package: str, install: str, what: str) -> None:
+        self.package, self.install, self.what = package, install, what
+        super().__init__(f"{what} needs {package}, which is not installed: pip install {install}.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle it with its fields, so that one process can pass it to another."""
+        return MissingPackageError, (self.package, self.install, self.what)
 
 
 class OptionError(MallowmixError, ValueError):

@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from mallowmix.assess.group_results import Groups, GroupShare, GroupTest
 from mallowmix.assess.user_attributes import read_attributes
 from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
@@ -29,62 +30,6 @@ from mallowmix.typing import Array
 _STEP = Step.PERMUTATIONS
 Grouping = NDArray[np.intp]  # the number of each user's group
 MOST_GROUPS = 20  # an attribute with more values is no grouping
-
-
-@dataclass(frozen=True)
-class GroupShare:
-    """The mean weight of a component (numbered from 1) in a group of users, with its interval."""
-
-    attribute: str
-    group: str
-    n_people: int
-    component: int
-    share: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class GroupTest:
-    """Whether the groups of an attribute differ: a permutation test.
-
-    Attributes
-    ----------
-    statistic : float or None
-        Studentised (`compare_groups`).
-    p_value : float or None
-        None where fewer than two groups have two users or more.
-    p_holm : float or None
-        The p-value after Holm's correction for all attributes.
-    """
-
-    attribute: str
-    n_groups: int
-    n_people: int
-    statistic: float | None
-    p_value: float | None
-    p_holm: float | None
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Shares by group, and a test for each attribute; `level` is that of the intervals."""
-
-    level: float
-    shares: tuple[GroupShare, ...]
-    tests: tuple[GroupTest, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "level": self.level,
-            "shares": [asdict(row) for row in self.shares],
-            "tests": [asdict(row) for row in self.tests],
-        }
-
-    def words(self) -> str:
-        """One sentence for each attribute."""
-        return "\n".join(_test_words(test) for test in self.tests)
 
 
 def compare_groups(
@@ -285,14 +230,3 @@ def _with_holm(tests: list[GroupTest]) -> list[GroupTest]:
         before = max(before, min(1.0, (len(tested) - rank) * p))
         corrected[i] = replace(tests[i], p_holm=before)
     return corrected
-
-
-def _test_words(test: GroupTest) -> str:
-    if test.p_holm is None:
-        return f"{test.attribute}: there are no two groups of two people or more to compare."
-    seen = test.p_holm <= 0.05
-    differ = "its groups differ" if seen else "no difference between its groups can be seen"
-    return (
-        f"{test.attribute}: {differ} (p = {test.p_holm:.2g} after correction, "
-        f"{test.n_groups} groups, {test.n_people} people)."
-    )

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import text_of
+from mallowmix.data.text import list_of
 from mallowmix.errors import DataError
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.permutations import Matching, match_components, order_of, sigma_of
@@ -75,6 +77,22 @@ class Changes:
             name: list(value) if isinstance(value, tuple) else value
             for name, value in values.items()
         }
+
+    def to_frame(self, like: Any = None) -> Any:
+        """Old, new, kendall, old_phi, new_phi, old_share, new_share: a row for matched components.
+
+        Parameters
+        ----------
+        like : {"pandas", "polars", "pyarrow"} or a table, optional
+            The kind of table; Arrow unless given.
+        """
+        names = ("old", "new", "kendall", "old_phi", "new_phi", "old_share", "new_share")
+        columns = {name: [getattr(each, name) for each in self.couples] for name in names}
+        return as_frame(columns, like)
+
+    def _repr_html_(self) -> str:
+        """The sentences, as a list for notebooks."""
+        return list_of(self.words().splitlines())
 
     def words(self) -> str:
         """The changes in sentences, one per line."""

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from mallowmix.assess.diagnose.reliability import reliability
 from mallowmix.assess.prediction_task import Task
 from mallowmix.assess.system_runs import System, SystemRun
+from mallowmix.data.frames import as_frame
+from mallowmix.data.text import name_of, table_of
 from mallowmix.infer.heldout.held_out_rows import HeldOutRows
 from mallowmix.numerics.clustered_error import clustered_ratio
 from mallowmix.typing import Array
@@ -109,6 +111,27 @@ class Compared:
     n_comparisons: float
     notes: tuple[str, ...] = ()
 
+    def to_frame(self, like: Any = None) -> Any:
+        """System, name, log_loss, low, high, accuracy, seconds, failed: a row for each system.
+
+        Parameters
+        ----------
+        like : {"pandas", "polars", "pyarrow"} or a table, optional
+            The kind of table; Arrow unless given.
+        """
+        names = ("system", "name", "log_loss", "low", "high", "accuracy", "seconds", "failed")
+        return as_frame({name: [getattr(row, name) for row in self.table] for name in names}, like)
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks, best system first."""
+        rows = [
+            (name_of(row.name), _cell(row.log_loss), _cell(row.accuracy), name_of(row.failed or ""))
+            for row in self.table
+        ]
+        said = f"{self.n_comparisons:,.12g} held-out comparisons of {self.n_users:,} users"
+        headings = ("system", "log-loss per comparison", "accuracy", "failed")
+        return table_of(headings, rows, said)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         values = asdict(self)
@@ -161,6 +184,10 @@ def score_systems(
     notes = tuple(dict.fromkeys(task.note for task in tasks if task.note))
     n_users, total = int(np.count_nonzero(rows.per_user)), float(rows.weight.sum())
     return Compared(tuple(table), split, candidates, len(tasks), n_users, total, notes)
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
 
 
 class _Rows(NamedTuple):

@@ -15,6 +15,7 @@ from mallowmix.checks.position_bias import PositionBias, position_bias
 from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
+from mallowmix.data.text import list_of, table_of
 from mallowmix.errors import DataWarning
 from mallowmix.readers.reading import Reading
 from mallowmix.readers.source import read
@@ -99,6 +100,20 @@ class DataReport:
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values."""
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        """Sizes, then what limits an answer and what to do, for notebooks."""
+        sizes = (
+            ("people", f"{self.n_users:,}"),
+            ("items", f"{self.n_items:,}"),
+            ("comparisons", f"{self.n_comparisons:,.12g}"),
+            ("pairs compared", f"{self.pairs_seen:,} of {self.pairs_possible:,}"),
+        )
+        said = [
+            f"{limit} {advice}" for limit, advice in zip(self.warnings, self.advice, strict=True)
+        ]
+        found = list_of(said) if said else "<p>Nothing was found that limits an answer.</p>"
+        return table_of(("what", "how many"), sizes) + found
 
 
 def check(comparisons: Any, n_components: int | None = None) -> DataReport:

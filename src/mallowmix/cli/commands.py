@@ -25,8 +25,10 @@ from mallowmix.cli.diagnose import diagnose_command
 from mallowmix.cli.evaluate import evaluate_command
 from mallowmix.cli.fit import fit_command
 from mallowmix.cli.heldout import heldout_command
+from mallowmix.cli.help_words import kind_in_words
 from mallowmix.cli.intervals import intervals_command
 from mallowmix.cli.leaderboard import leaderboard_command
+from mallowmix.cli.name import name_command
 from mallowmix.cli.next_pair import next_pair_command
 from mallowmix.cli.plot import plot_command
 from mallowmix.cli.predict import predict_command
@@ -45,40 +47,63 @@ from mallowmix.cli.weights import weights_command
 _EPILOG = (
     "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
 )
-_COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help text
-    "fit": fit_command,
-    "update": update_command,
-    "calibrate": calibrate_command,
-    "show": show_command,
-    "check": check_command,
-    "convert": convert_command,
-    "evaluate": evaluate_command,
-    "heldout": heldout_command,
-    "weights": weights_command,
-    "predict": predict_command,
-    "rank": rank_command,
-    "leaderboard": leaderboard_command,
-    "next-pair": next_pair_command,
-    "simulate": simulate_command,
-    "separability": separability_command,
-    "demo": demo_command,
-    "reproduce": reproduce_command,
-    "choose-k": choose_k_command,
-    "compare": compare_command,
-    "compare-on-split": compare_on_split_command,
-    "intervals": intervals_command,
-    "sample-posterior": sample_posterior_command,
-    "diagnose": diagnose_command,
-    "compare-groups": compare_groups_command,
-    "compare-models": compare_models_command,
-    "report": report_command,
-    "plot": plot_command,
-    "serve": serve_command,
+_GROUPS: dict[str, dict[str, Callable[..., None]]] = {  # in the order of the help text
+    "Start here": {
+        "demo": demo_command,
+        "check": check_command,
+        "fit": fit_command,
+        "show": show_command,
+        "report": report_command,
+    },
+    "Data": {
+        "convert": convert_command,
+        "simulate": simulate_command,
+        "update": update_command,
+    },
+    "People": {
+        "leaderboard": leaderboard_command,
+        "weights": weights_command,
+        "predict": predict_command,
+        "rank": rank_command,
+        "next-pair": next_pair_command,
+        "compare-groups": compare_groups_command,
+    },
+    "How far to rely on it": {
+        "choose-k": choose_k_command,
+        "intervals": intervals_command,
+        "sample-posterior": sample_posterior_command,
+        "diagnose": diagnose_command,
+        "calibrate": calibrate_command,
+        "heldout": heldout_command,
+        "compare": compare_command,
+        "compare-on-split": compare_on_split_command,
+        "compare-models": compare_models_command,
+    },
+    "Share": {
+        "name": name_command,
+        "plot": plot_command,
+        "serve": serve_command,
+    },
+    "Research": {
+        "evaluate": evaluate_command,
+        "separability": separability_command,
+        "reproduce": reproduce_command,
+    },
 }
 
 
 class Command(TyperCommand):
     """A command, in whose names errors and warnings are written."""
+
+    def __init__(self, *values: Any, **options: Any) -> None:
+        super().__init__(*values, **options)
+        for param in self.params:
+            kind_in_words(param)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """A switch, whose kind of value needs no word."""
+        option = super().get_help_option(ctx)
+        return option if option is None else kind_in_words(option)
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
@@ -89,11 +114,17 @@ class Command(TyperCommand):
 class Group(TyperGroup):
     """The group of commands; any error inside ends as one sentence on stderr and an exit code."""
 
+    def __init__(self, *values: Any, **options: Any) -> None:
+        super().__init__(*values, **options)
+        for param in self.params:
+            kind_in_words(param)
+
     def get_help_option(self, ctx: Any) -> Any:
         """Set the default to False: for None, typer would first import pydantic, which is slow."""
         option = super().get_help_option(ctx)
         if option is not None:
             option.default = False
+            kind_in_words(option)
         return option
 
     def main(
@@ -117,8 +148,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _name, _function in _COMMANDS.items():
-    app.command(_name, cls=Command)(_function)
+for _group, _commands in _GROUPS.items():
+    for _name, _function in _commands.items():
+        app.command(_name, cls=Command, rich_help_panel=_group)(_function)
 
 
 def _version(requested: bool) -> None:

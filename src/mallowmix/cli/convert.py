@@ -1,4 +1,4 @@
-"""`mallowmix convert`: votes from any form into any other, or voters drawn from a model."""
+"""`mallowmix convert`: votes into another form that can hold them, or voters drawn from a model."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -50,7 +50,7 @@ def convert_command(
     read: Reader = AS_GIVEN,
     quiet: Quiet = False,
 ) -> None:
-    """Convert votes from any form into any other, or draw a profile of voters from a model.
+    """Convert votes into another form that can hold them, or draw a profile of voters from a model.
 
     Rankings, ratings and PrefLib can only hold comparisons that come from one ranking a person.
     """

@@ -39,6 +39,12 @@ def sizes(comparisons: Any) -> str:
     )
 
 
+def named_component(model: Any, component: int) -> str:
+    """As in "component 1" or "1 comfort"; components are numbered from 1."""
+    name = model.component_name(component)
+    return f"{component} {safe(name)}" if name else f"component {component}"
+
+
 def as_percent(share: float) -> str:
     """0.4213 as 42.1 %."""
     return f"{100 * share:.1f} %"
@@ -60,8 +66,9 @@ def components_table(model: Any, n_top: int | None = None) -> Table:
     pairs, doubts = novel_pair_values(model), unsure_reasons(unsure_components(model))
     for row in model.table():
         said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
+        name = [Text(safe(row["name"]), style="bold")] if row.get("name") else []
         unsure = [f"unsure: {reason}" for reason in doubts.get(row["component"], [])]
-        ends = Group(_ends(row["items"], n_top or TOP), said, *unsure)
+        ends = Group(*name, _ends(row["items"], n_top or TOP), said, *unsure)
         table.add_row(str(row["component"]), as_percent(row["share"]), f"{row['phi']:.3f}", ends)
     return table
 
@@ -127,6 +134,7 @@ def _component_values(
 ) -> dict[str, Any]:
     return {
         "component": row["component"],
+        **({"name": row["name"]} if row.get("name") else {}),
         "share": row["share"],
         "phi": row["phi"],
         "alpha": float(model.alpha[row["component"] - 1]),

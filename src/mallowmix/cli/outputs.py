@@ -9,9 +9,11 @@ from typing import Any
 
 from mallowmix.cli.shell import files_written
 from mallowmix.data.atomic_write import replacing
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import OptionError
 
 TABLES = (".parquet", ".csv")
+PICTURES = (".png", ".svg", ".pdf")
 Writer = Callable[[Path], object]
 
 
@@ -31,6 +33,8 @@ def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
                 expected="a name of its own",
             )
         taken.append(os.path.realpath(path))
+        if path.suffix.lower() in PICTURES:
+            optional_package("matplotlib", f"The picture {path}")
         with contextlib.suppress(_Tried), replacing(path):
             raise _Tried
 

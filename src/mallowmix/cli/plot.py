@@ -7,13 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from mallowmix.cli.option_values import Jobs, Model, Quiet, Seed, at_least
-from mallowmix.cli.outputs import try_outputs, write_all
+from mallowmix.cli.outputs import PICTURES, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import OptionError
 
-ENDINGS = (".png", ".svg", ".pdf")
 OF_A_MODEL = ("components", "positions", "pairs", "distances")
 WITH_VOTES = ("mixtures", "largest-share", "disagreement", "reliability", "intervals", "choice")
 _KINDS = "|".join(OF_A_MODEL + WITH_VOTES)
@@ -98,13 +97,13 @@ def _check(kind: str, votes: Any, output: Path) -> None:
             value=kind,
             expected=f"one of {', '.join(OF_A_MODEL + WITH_VOTES)}",
         )
-    if output.suffix.lower() not in ENDINGS:
+    if output.suffix.lower() not in PICTURES:
         raise OptionError(
             f"{output}: the ending {output.suffix!r} does not tell how to draw it; "
-            f"use {', '.join(ENDINGS)}.",
+            f"use {', '.join(PICTURES)}.",
             option="output",
             value=output,
-            expected=f"a name that ends in {', '.join(ENDINGS)}",
+            expected=f"a name that ends in {', '.join(PICTURES)}",
         )
     if kind in WITH_VOTES and votes is None:
         raise OptionError(

@@ -3,7 +3,8 @@
 import contextlib
 from collections.abc import Callable, Iterator
 
-from mallowmix.cli.shell import screen
+from mallowmix.cli.compile_note import FIRST_FIT_SECONDS, NOTE, watch_compiling
+from mallowmix.cli.shell import echo_note, screen
 
 Report = Callable[[str, int, int], None]
 
@@ -12,8 +13,12 @@ Report = Callable[[str, int, int], None]
 def progress(*, hidden: bool = False) -> Iterator[Report | None]:
     """Yield a function (step, done, total) that draws progress bars; None without a terminal."""
     console = screen(stderr=True)
-    if hidden or not console.is_terminal:
+    if hidden:
         yield None
+        return
+    if not console.is_terminal:
+        with watch_compiling(_once(lambda: echo_note(f"{NOTE}; later runs start at once."))):
+            yield None
         return
     from rich.progress import (
         BarColumn,
@@ -37,7 +42,25 @@ def progress(*, hidden: bool = False) -> Iterator[Report | None]:
         console=console,
         transient=True,
     ) as bars:
-        yield _reporter(bars)
+        report = _reporter(bars)
+        with watch_compiling(lambda spent: report(NOTE, *_of_the_first_fit(spent))):
+            yield report
+
+
+def _of_the_first_fit(spent: float) -> tuple[int, int]:
+    """Seconds done and in all; more than were expected never look done."""
+    return min(int(spent), FIRST_FIT_SECONDS - 1), FIRST_FIT_SECONDS
+
+
+def _once(tell: Callable[[], None]) -> Callable[[float], None]:
+    said: list[float] = []
+
+    def heard(spent: float) -> None:
+        if not said:
+            said.append(spent)
+            tell()
+
+    return heard
 
 
 def _reporter(bars) -> Report:

@@ -3,7 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -62,10 +62,16 @@ class Reader:
         """Return the comparisons and what was counted."""
         from mallowmix.readers import read
 
-        found = read(votes.url if isinstance(votes, Address) else votes, **self.options)
+        options = {name: value for name, value in self.options.items() if name != "item_names"}
+        found = read(votes.url if isinstance(votes, Address) else votes, **options)
         for note in found.notes:
             warnings.warn(note, stacklevel=2)
-        return found
+        if "item_names" not in self.options:
+            return found
+        from mallowmix.readers.names_file import read_item_names
+
+        names = read_item_names(self.options["item_names"])
+        return replace(found, comparisons=names.renamed(found.comparisons))
 
 
 AS_GIVEN = Reader()
@@ -82,6 +88,13 @@ def _option(
     return Annotated[Any, option], default
 
 
+_ITEM_NAMES = (
+    "A CSV file of names: id, label, and perhaps description and picture. Items are shown by their "
+    "labels."
+)
+ItemNamesFile: TypeAlias = Annotated[
+    Path | None, typer.Option(help=_ITEM_NAMES, metavar="FILE", show_default=False)
+]
 OPTIONS = {
     "format": _option("What the votes are; recognised by their columns unless given.", FORMATS),
     "columns": _option(
@@ -132,6 +145,7 @@ OPTIONS = {
         "unknown|below",
     ),
     "zero": _option("Rankings: what the position 0 means.", "error|missing|best"),
+    "item_names": _option(_ITEM_NAMES, "FILE", Path),
 }
 
 

@@ -9,7 +9,7 @@ import typer
 from mallowmix.cli.option_values import at_least, count_or_auto, number
 from mallowmix.cli.shell import echo
 from mallowmix.cli.votes_database import opening_votes
-from mallowmix.errors import FileError, MallowmixWarning, Option, OptionError
+from mallowmix.errors import MallowmixWarning, Option, OptionError
 
 NETWORK = "Open to others"
 _VOTES, _MINUTES = 200, 10.0  # after which a survey from nothing learns again
@@ -193,7 +193,6 @@ def serve_command(
             value=None,
             expected="a list of items, where there is no model",
         )
-    _check_extra()
     from mallowmix.web.settings import Settings, allowed_hosts
 
     settings = Settings(
@@ -217,17 +216,6 @@ def serve_command(
     )
     _note_exposure(host, settings)
     _serve(_site(votes, settings, model, items, people), host, port, check=check)
-
-
-def _check_extra() -> None:
-    try:
-        import fastapi  # noqa: F401
-        import sqlalchemy  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise FileError(
-            f"The page needs the package {error.name}: install mallowmix[web]."
-        ) from None
 
 
 def _note_exposure(host: str, settings: Any) -> None:

@@ -61,6 +61,11 @@ def _print_labelled(kind: str, style: str, message: str) -> None:
     screen(stderr=True).print(Text.assemble((kind, style), message), soft_wrap=True)
 
 
+def echo_note(message: str) -> None:
+    """Print a note on stderr."""
+    _print_labelled("Note: ", "bold yellow", message)
+
+
 @contextlib.contextmanager
 def exit_with_code() -> Iterator[None]:
     """Run a command: warnings become notes, any error becomes a sentence and an exit code."""
@@ -120,7 +125,7 @@ def _once(usual: Callable[..., Any]) -> Callable[..., Any]:
             usual(message, category, *where, **more)
         elif (said := message_text(message)) not in seen:
             seen.add(said)
-            _print_labelled("Note: ", "bold yellow", said)
+            echo_note(said)
 
     return show
 
@@ -178,6 +183,9 @@ def _interrupted() -> str:
 def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "mallowmix"
+    near = getattr(error, "possibilities", None)
+    if near:  # an option's name was mistyped
+        return f"{error.message}. Did you mean {near[0]}? See {command} --help."
     message = error.format_message().strip().replace("\n", " ")
     return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'} See {command} --help."
 

@@ -12,7 +12,7 @@ from mallowmix.cli.engine_options import (
     Memory,
     Scheduler,
 )
-from mallowmix.cli.model_text import as_percent, counted, new_table, safe
+from mallowmix.cli.model_text import as_percent, counted, named_component, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.outputs import weights_table
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
@@ -80,7 +80,8 @@ def weights_command(
         if json:
             echo_json(_values(people, theta, output))
         elif not quiet:
-            _print_result(people, theta, ends, output)
+            names = [named_component(fitted, k + 1) for k in range(fitted.n_components)]
+            _print_result(people, theta, ends, output, names)
 
 
 def _found(
@@ -118,8 +119,9 @@ def _values(people: Any, theta: Any, output: Path | None) -> dict[str, Any]:
     }
 
 
-def _print_result(people: Any, theta: Any, ends: Any, output: Path | None) -> None:
-    headings = [f"component {k + 1}" for k in range(theta.shape[1])]
+def _print_result(
+    people: Any, theta: Any, ends: Any, output: Path | None, headings: list[str]
+) -> None:
     table = new_table("user", *headings, "comparisons", numeric=(*headings, "comparisons"))
     count = people.per_user()
     for m, user in enumerate(people.users[:SHOWN].tolist()):

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels, text_of
+from mallowmix.data.text import name_of, table_of
+
+_SHOWN = 10  # rows in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,18 @@ class ComparisonArrays:
             f"Comparisons({self.n_comparisons:,.12g} comparisons of {self.n_items} items "
             f"by {self.n_users} users)"
         )
+
+    def _repr_html_(self) -> str:
+        """The first rows, for notebooks."""
+        rows = [
+            (name_of(self.users[m]), name_of(self.items[i]), name_of(self.items[j]), f"{w:.12g}")
+            for m, i, j, w in zip(
+                *(each[:_SHOWN] for each in (self.user, self.winner, self.loser, self.weight)),
+                strict=True,
+            )
+        ]
+        more = f"; the first {_SHOWN} rows" if len(self.user) > _SHOWN else ""
+        return table_of(("user", "winner", "loser", "weight"), rows, f"{self!r}{more}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComparisonArrays) and self.fingerprint() == other.fingerprint()

@@ -12,6 +12,7 @@ from mallowmix.data.comparison_arrays import ComparisonArrays
 from mallowmix.data.labels import Labels, as_labels, check_distinct, encode_groups, text_of
 from mallowmix.data.ranking_ids import checked_ids, merged_ranked_rows, ranking_codes
 from mallowmix.data.row_checks import Policy, Where, checked_columns
+from mallowmix.data.text import did_you_mean
 from mallowmix.data.user_weight import checked_user_weight, weights_in_order
 from mallowmix.errors import DataError, Option, check_choice
 
@@ -214,8 +215,8 @@ class Comparisons(ComparisonArrays):
             compared = np.union1d(self.winner, self.loser)
             unknown = self.items[compared[number[compared] < 0]]
             raise DataError(
-                f"{len(unknown)} of the {self.n_items} items are unknown: {_shown(unknown)}. "
-                "Leave their comparisons out with ",
+                f"{len(unknown)} of the {self.n_items} items are unknown: {_shown(unknown)}."
+                f"{did_you_mean(unknown[0], text_of(items))} Leave their comparisons out with ",
                 Option("unknown_items", "drop"),
                 ", or fit a model that knows them.",
             )
@@ -230,6 +231,19 @@ class Comparisons(ComparisonArrays):
             self.frame_kind,
             None if self.ranking_id is None else self.ranking_id[keep],
         )
+
+    def relabelled(self, items: Sequence[object] | Labels) -> "Comparisons":
+        """The same comparisons, their items called otherwise.
+
+        Parameters
+        ----------
+        items : sequence of labels
+            A new label for each item, in their order; they are numbered anew, by their text.
+        """
+        by_text = sorted(range(len(items)), key=lambda n: str(items[n]))
+        same = replace(self, items=as_labels(list(items)))
+        check_distinct(same.items, "item")
+        return same.with_items([items[n] for n in by_text])
 
     def with_weights(self, weight: NDArray[np.float64]) -> "Comparisons":
         """The same users with these weights of their rows; rows of weight 0 are left out."""

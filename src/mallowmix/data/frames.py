@@ -6,6 +6,7 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import OptionError
 
 KINDS = ("pandas", "polars", "pyarrow", "modin", "cudf")
@@ -24,7 +25,10 @@ def as_frame(columns: Mapping[str, Any] | pa.Table, like: Any = None) -> Any:
     """
     table = columns if isinstance(columns, pa.Table) else pa.table(dict(columns))
     backend = _backend(like)
-    return table if backend == "pyarrow" else nw.from_arrow(table, backend=backend).to_native()
+    if backend == "pyarrow":
+        return table
+    optional_package(backend, f"A table of {backend}")
+    return nw.from_arrow(table, backend=backend).to_native()
 
 
 def frame_kind(source: Any) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.engine.blocks import AnyBlock
 from mallowmix.engine.engine import (
     Answer,
@@ -131,15 +132,9 @@ class DaskEngine(ThreadEngine):
 
 
 def _client(client: Any, workers: int, dashboard: str) -> tuple[Any, bool]:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise OptionError(
-            "The engine dask needs Dask: pip install 'mallowmix[dask]'.",
-            option="engine",
-            value="dask",
-            expected="an engine whose packages are installed",
-        ) from None
+    optional_package("distributed", "The engine dask")
+    from distributed import Client
+
     if isinstance(client, Client):
         return client, False
     if client is None:

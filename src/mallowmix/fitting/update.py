@@ -102,7 +102,12 @@ def update(
         fingerprint=comparisons.fingerprint(),
         predictor=learnt[1] if learnt else None,
     )
-    return replace(updated, report=report, predictor=learnt[0] if learnt else None)
+    return replace(
+        updated,
+        report=report,
+        predictor=learnt[0] if learnt else None,
+        component_names=fitted.component_names,
+    )
 
 
 def with_new_items(model: M4, items: Labels) -> tuple[M4, list[str]]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
+from mallowmix.data.text import did_you_mean
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
@@ -181,8 +182,8 @@ def _found(number: dict[str, int], label: object, n: int) -> int:
         return number[str(label)]
     except KeyError:
         raise DataError(
-            f"Pair {n}: the model has no item {label!r}; it has {len(number)} others. "
-            "Correct the name, or leave the pair out."
+            f"Pair {n}: the model has no item {label!r}; it has {len(number)} others."
+            f"{did_you_mean(label, number)} Correct the name, or leave the pair out."
         ) from None
 
 

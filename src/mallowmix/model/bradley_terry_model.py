@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from mallowmix.data.labels import Labels, text_of
 from mallowmix.errors import DataError
@@ -56,6 +55,8 @@ class BradleyTerryModel(ComponentModel):
 
     def beta(self) -> NDArray[np.float64]:
         """(K, Q, Q) ranking matrix: beta[k, i, j], that component k prefers i to j."""
+        from scipy.special import expit  # here, as SciPy is slow to import
+
         return expit(self.scores[:, :, None] - self.scores[:, None, :])
 
     def __eq__(self, other: object) -> bool:

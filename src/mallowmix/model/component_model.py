@@ -10,8 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, check_distinct, text_of
+from mallowmix.data.text import did_you_mean
 from mallowmix.errors import DataError
 from mallowmix.model.sampling import Sample, draw_population, pair_distribution
+
+_ROUNDED = 1e-3  # how far from one the sum of weights may be that were printed with few digits
 
 
 class ComponentModel(ABC):
@@ -67,7 +70,7 @@ class ComponentModel(ABC):
         Parameters
         ----------
         theta : (K,) or (M, K) array
-            Weights, one row a user.
+            Weights, one row a user: at least 0, and each row sums to one.
         winner, loser : labels
             Two items.
         """
@@ -78,6 +81,11 @@ class ComponentModel(ABC):
                 f"theta has shape {weights.shape}; "
                 f"each row must hold {self.n_components} weights, one a component."
             )
+        if not (weights >= 0).all() or not np.allclose(weights.sum(axis=-1), 1, atol=_ROUNDED):
+            raise DataError(
+                f"theta is {weights.tolist() if weights.ndim == 1 else 'not all weights'}: the "
+                "weights of a user must be at least 0 and sum to one; divide them by their sum."
+            )
         return weights @ self.beta()[:, i, j]
 
     def item_number(self, label: object) -> int:
@@ -87,6 +95,7 @@ class ComponentModel(ABC):
         except ValueError:
             raise DataError(
                 f"The model has no item {label!r}; it has {self.n_items} others."
+                f"{did_you_mean(label, text_of(self.items))}"
             ) from None
 
     def log_likelihood(

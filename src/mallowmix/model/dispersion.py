@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq, minimize_scalar
 
 from mallowmix.model.mallows import (
     MAX_PHI,
@@ -53,6 +52,8 @@ def fit_phi(wins: ArrayLike, losses: ArrayLike) -> float:
     best = int(np.argmin([cost(phi) for phi in BRACKETS]))
     low, high = BRACKETS[max(0, best - 1)], BRACKETS[min(len(BRACKETS) - 1, best + 1)]
     options = {"xatol": 1e-9 * high}
+    from scipy.optimize import minimize_scalar  # here, as SciPy is slow to import
+
     found: Any = minimize_scalar(cost, bounds=(low, high), method="bounded", options=options)
     return min(float(found.x), float(BRACKETS[best]), key=cost)
 
@@ -63,6 +64,8 @@ def phi_from_distance(n_items: int, mean_distance: float) -> float:
         return 0.0
     if mean_distance >= expected_distance(n_items, MAX_PHI):
         return MAX_PHI
+    from scipy.optimize import brentq
+
     root: Any = brentq(
         lambda phi: expected_distance(n_items, phi) - mean_distance, 0.0, MAX_PHI, xtol=1e-15
     )

@@ -1,6 +1,7 @@
 """FittedModel: what `fit` returns: parameters, report, calibration and ensemble."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +16,11 @@ from mallowmix.model.dispersion import phi_of_beta
 from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.m4 import M4
+from mallowmix.model.names import (
+    check_component_names,
+    with_component_names,
+    with_item_labels,
+)
 from mallowmix.model.predictor import Predictor
 
 
@@ -41,6 +47,8 @@ class FittedModel(ComponentModel):
     predictor : Predictor
         What predicts users' answers, where it was learnt: models of different kinds, pooled.
         Without it the components do, with their calibration and ensemble.
+    component_names : tuple of str
+        What people call the components; empty where they have numbers alone (see `named`).
 
     Examples
     --------
@@ -56,8 +64,11 @@ class FittedModel(ComponentModel):
     ensemble: Ensemble = field(default_factory=Ensemble)
     bradley_terry: BradleyTerryModel | None = None
     predictor: Predictor | None = None
+    component_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.component_names:
+            check_component_names(self.component_names, self.m4.n_components)
         self.ensemble.check_items(self.m4.items)
         if self.predictor is not None:
             self.predictor.check_items(self.m4.items)
@@ -112,18 +123,56 @@ class FittedModel(ComponentModel):
         return self.components.beta()
 
     def table(self, n_top: int | None = None) -> list[dict[str, Any]]:
-        """One row a component, as `M4.table`."""
-        return self.m4.table(n_top)
+        """One row a component, as `M4.table`; named components also have the key name."""
+        rows = self.m4.table(n_top)
+        if not self.component_names:
+            return rows
+        return [row | {"name": self.component_names[row["component"] - 1]} for row in rows]
+
+    def component_name(self, component: int) -> str:
+        """The name of a component, by its number from 1; "" where it has none."""
+        return self.component_names[component - 1] if self.component_names else ""
+
+    def named(
+        self,
+        components: Mapping[int, str] | Sequence[str] = (),
+        items: Mapping[str, str] | None = None,
+    ) -> "FittedModel":
+        """The same model with names for its components, and other labels for its items.
+
+        Parameters
+        ----------
+        components : mapping of int to str, or sequence of str
+            Names by the number of a component, from 1; or one for each, in their order. Those
+            that are left out keep the name they have; "" takes it away.
+        items : mapping of str to str, optional
+            New labels by the old ones; items that are left out keep theirs.
+
+        Returns
+        -------
+        FittedModel
+
+        Examples
+        --------
+        >>> import mallowmix as mm
+        >>> model = mm.FittedModel(mm.load_dishes().model)
+        >>> named = model.named({1: "comfort", 3: "spicy"}, items={"pizza": "Pizza"})
+        >>> named.component_names
+        ('comfort', '', 'spicy')
+        """
+        names = with_component_names(self.component_names, components, self.n_components)
+        model = replace(self, component_names=names)
+        return model if items is None else with_item_labels(model, items)
 
     def __repr__(self) -> str:
-        return repr(self.m4)
+        return self.m4.in_lines(self.component_names)
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        return self.m4._repr_html_()
+        return self.m4.in_html(self.component_names)
 
     def __eq__(self, other: object) -> bool:
-        names = ("m4", "report", "calibration", "ensemble", "bradley_terry", "predictor")
+        names = [each.name for each in fields(self)]
         return isinstance(other, FittedModel) and all(
             getattr(self, name) == getattr(other, name) for name in names
         )

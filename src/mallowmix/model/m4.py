@@ -135,18 +135,27 @@ class M4(ComponentModel):
         ]
 
     def __repr__(self) -> str:
+        return self.in_lines()
+
+    def in_lines(self, names: Sequence[str] = ()) -> str:
+        """The model in a few lines; the names are of components, in their order."""
         lines = [f"M4 of {self.n_components} components over {self.n_items} items"]
         for row in self.table(n_top=3):
             top = " > ".join(map(str, row["items"])) + (" > …" if self.n_items > 3 else "")
             numbers = f"{row['component']:>3}  share {row['share']:.3f}  phi {row['phi']:.3f}"
-            lines.append(f"  {numbers}  {top}")
+            name = names[row["component"] - 1] if names else ""
+            lines.append(f"  {numbers}  {name + ': ' if name else ''}{top}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """A table for notebooks: share, dispersion, and the top of each ranking."""
+        return self.in_html()
+
+    def in_html(self, names: Sequence[str] = ()) -> str:
+        """The table for notebooks; the names are of components, in their order."""
         rows = [
             (
-                str(row["component"]),
+                f"{row['component']} {name_of(names[row['component'] - 1]) if names else ''}",
                 percent(row["share"]),
                 f"{row['phi']:.3f}",
                 " &gt; ".join(map(name_of, row["items"])),

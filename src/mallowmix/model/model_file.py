@@ -10,6 +10,7 @@ r"""A model in one file: safetensors with one JSON header; no pickle, no path, n
         calibration  likelihood_weight, prior_scale, vertex_share, spam_share
         n_members    how many members the ensemble has
         predictor    the predictor's members, where it was learnt (`model.predictor_file`)
+        component_names  where components have names
         sha256       over the JSON without this entry, then every tensor by name:
                      "\nname dtype shape\n" and its bytes
 
@@ -129,6 +130,8 @@ def dumps(model: AnyModel) -> bytes:
         entries, arrays = predictor_to_file(fitted.predictor, fitted.components)
         header["predictor"] = entries
         tensors |= arrays
+    if fitted.component_names:
+        header["component_names"] = list(fitted.component_names)
     check_header(header, "The model cannot be saved: ")
     header["sha256"] = _digest(header, tensors)
     return save_tensors(tensors, metadata={KEY: _canonical(header)})
@@ -151,8 +154,8 @@ def loads(data: bytes, name: str = "The model") -> FittedModel:
         raise _altered(name)
     if version > FORMAT:
         raise ModelFileError(
-            f"{name} was written by a newer mallowmix (format {version}, "
-            f"this one reads up to {FORMAT}): upgrade mallowmix."
+            f"{name} was written by a newer mallowmix (format {version}, this one reads up to "
+            f"{FORMAT}): upgrade mallowmix."
         )
     tensors = _tensors(data, name)
     _check_digest(header, tensors, name)
@@ -172,6 +175,7 @@ def _model(header: dict[str, Any], tensors: Tensors, name: str) -> FittedModel:
             Calibration(**header["calibration"]),
             Ensemble(tuple(bt or m4 for m4, bt in members)),
             own[1],
+            component_names=tuple(header.get("component_names", ())),
         )
         if "predictor" not in header:
             return fitted
@@ -183,9 +187,8 @@ def _model(header: dict[str, Any], tensors: Tensors, name: str) -> FittedModel:
         ) from None
     except (MallowmixError, TypeError, ValueError, AttributeError) as error:
         reason = str(error).rstrip(".")
-        raise ModelFileError(
-            f"{name} is not a valid model: {reason}. Save the model again."
-        ) from None
+        text = f"{name} is not a valid model: {reason}. Save the model again."
+        raise ModelFileError(text) from None
 
 
 def _read(items: Any, tensors: Tensors, prefix: str) -> Any:
@@ -228,9 +231,8 @@ def _parsed(text: str | bytes, name: str) -> dict[str, Any]:
 def _data_size(outer: Mapping[str, Any]) -> int:
     """Where the last tensor ends, by the header; 0 where the header does not say."""
     try:
-        return max(
-            int(entry["data_offsets"][1]) for key, entry in outer.items() if key != "__metadata__"
-        )
+        tensors = (entry for key, entry in outer.items() if key != "__metadata__")
+        return max(int(entry["data_offsets"][1]) for entry in tensors)
     except (KeyError, IndexError, TypeError, ValueError, OverflowError):
         return 0
 
@@ -254,9 +256,8 @@ def _altered(name: str) -> ModelFileError:
 
 
 def _foreign(name: str) -> ModelFileError:
-    return ModelFileError(
-        f"{name} is not a model file: mallowmix reads what `mallowmix fit` or `save` wrote."
-    )
+    wrote = "mallowmix reads what `mallowmix fit` or `save` wrote"
+    return ModelFileError(f"{name} is not a model file: {wrote}.")
 
 
 def _canonical(value: Any) -> str:
@@ -298,7 +299,6 @@ def _as_json(value: Any, where: str) -> Any:
     ):
         return value
     raise DataError(
-        f"The model cannot be saved: {where} is {value!r} ({type(value).__name__}), "
-        "which JSON cannot hold; "
-        "use text, finite numbers, true, false, null, lists and mappings."
+        f"The model cannot be saved: {where} is {value!r} ({type(value).__name__}), which JSON "
+        "cannot hold; use text, finite numbers, true, false, null, lists and mappings."
     )

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 
 from mallowmix.errors import DataError
 
@@ -127,6 +126,8 @@ def match_components(found: ArrayLike, truth: ArrayLike) -> Matching:
             "they must be of the same items."
         )
     cost = np.array([[kendall(a, b) for b in truth] for a in found])
+    from scipy.optimize import linear_sum_assignment  # here, as SciPy is slow to import
+
     rows, columns = linear_sum_assignment(cost)
     by_truth = np.argsort(columns)
     rows, columns = rows[by_truth], columns[by_truth]

@@ -8,7 +8,7 @@ learns from, so a small λ is a well-posed problem.
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -55,21 +55,21 @@ def novel_pairs(beta: ArrayLike) -> MostNovelPairs:
     return MostNovelPairs(*_best_pairs(beta))
 
 
-@nb.njit(cache=True, nogil=True)
-def _best_pairs(beta):
+def _best_pairs(beta: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+    """In NumPy: `show` would wait longer for a kernel to be loaded than for this."""
     n_components, n_items = beta.shape[:2]
-    lam = np.full(n_components, np.inf)
-    winner, loser = np.full(n_components, -1), np.full(n_components, -1)
-    for i in range(n_items):
-        for j in range(n_items):
-            if i == j:
-                continue
-            top, first, second = _two_largest(beta[:, i, j])
-            for k in range(n_components):
-                largest_other = second if k == top else first  # max_{l≠k} β_(i,j),l
-                if beta[k, i, j] > 0 and largest_other / beta[k, i, j] < lam[k]:
-                    winner[k], loser[k], lam[k] = i, j, largest_other / beta[k, i, j]
-    return winner, loser, lam
+    ordered = np.sort(beta, axis=0)
+    first, second = ordered[-1], ordered[-2] if n_components > 1 else np.zeros_like(beta[0])
+    largest_other = np.where(beta == first, second, first)  # max_{l≠k} β_(i,j),l
+    possible = (beta > 0) & ~np.eye(n_items, dtype=bool)
+    ratios = np.full_like(beta, np.inf)
+    with np.errstate(over="ignore"):
+        np.divide(largest_other, beta, out=ratios, where=possible)
+    ratios = ratios.reshape(n_components, -1)  # (K, Q²)
+    best = ratios.argmin(axis=1)
+    lam = ratios[np.arange(n_components), best]
+    found = np.isfinite(lam)
+    return np.where(found, best // n_items, -1), np.where(found, best % n_items, -1), lam
 
 
 @nb.njit(cache=True, nogil=True, inline="always")

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mallowmix.plots.plot_style import new_figure
+
 
 def save_picture(
     path: Path, paint: Callable[[Any], None], size: tuple[float, float] = (8, 5)
@@ -19,9 +21,8 @@ def save_picture(
     size : tuple of float
         Width and height in inches.
     """
+    figure = new_figure(*size)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, layout="constrained")
     paint(figure)
     FigureCanvasAgg(figure).print_png(str(path), metadata={"Software": None})

@@ -9,6 +9,7 @@ from scipy.special import expit, log_expit
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import DataError, Option
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.pair_model import Pairs
@@ -73,13 +74,7 @@ class BradleyTerry:
 
     def fit(self, data: Comparisons, n_components: int = 1, *, seed: int = 0) -> FittedScores:
         """Learn from comparisons; users count by their `user_weight`."""
-        try:
-            import choix
-        except ImportError:
-            raise DataError(
-                "Bradley–Terry is computed by choix, which is not installed: "
-                "pip install 'mallowmix[peers]'."
-            ) from None
+        choix = optional_package("choix", "The system bradley-terry")
         try:
             scores = choix.ilsr_pairwise_dense(wins_of(data), alpha=self.alpha, max_iter=1000)
         except RuntimeError as error:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.labels import Labels
+from mallowmix.data.labels import Labels, text_of
 from mallowmix.data.ratings import find
+from mallowmix.data.text import did_you_mean
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
 from mallowmix.errors import DataError
 from mallowmix.infer.collapsed_variational import fold_in
@@ -83,7 +84,7 @@ def pair_numbers(items: Labels, pairs: Pairs) -> tuple[NDArray[np.int64], NDArra
         label = couples[unknown[0]][0 if first[unknown[0]] < 0 else 1]
         raise DataError(
             f"Pair {unknown[0] + 1}: there is no item {label!r} in what was learnt; "
-            f"there are {len(items)} others."
+            f"there are {len(items)} others.{did_you_mean(label, text_of(items))}"
         )
     return first, second
 

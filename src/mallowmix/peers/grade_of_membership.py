@@ -25,9 +25,10 @@ from scipy.special import expit
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.data.rankings import Rankings
 from mallowmix.engine import ThreadEngine
-from mallowmix.errors import DataError, FitWarning, Option, check_at_least
+from mallowmix.errors import FitWarning, Option, check_at_least
 from mallowmix.infer.prepared_model import PreparedModel
 from mallowmix.model import least_beta
 from mallowmix.model.bradley_terry_model import BradleyTerryModel
@@ -162,12 +163,7 @@ def _warn_if_not_converged(fitted: FittedGradeOfMembership, name: str) -> None:
 
 def _dataset(chains: list[PosteriorDraws], data: Comparisons | Rankings) -> Any:
     """All draws as xarray."""
-    try:
-        import xarray as xr
-    except ImportError:
-        raise DataError(
-            "The chains are kept in xarray, which is not installed: pip install 'mallowmix[peers]'."
-        ) from None
+    xr = optional_package("xarray", "A table of chains")
     dims = {
         "scores": ("chain", "draw", "component", "item"),
         "share": ("chain", "draw", "component"),
@@ -184,13 +180,6 @@ def _dataset(chains: list[PosteriorDraws], data: Comparisons | Rankings) -> Any:
 def _arviz() -> Any:
     import warnings
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its announcement of a new version
-            import arviz
-    except ImportError:
-        raise DataError(
-            "R-hat and effective sample sizes come from arviz, which is not installed: "
-            "pip install 'mallowmix[peers]'."
-        ) from None
-    return arviz
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its announcement of a new version
+        return optional_package("arviz", "Checking the chains (R-hat, effective sample sizes)")

@@ -1,20 +1,22 @@
 """Pictures of how far one can rely on a model: the number of components, intervals, calibration."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from mallowmix.assess.diagnose.reliability import Reliability
 from mallowmix.assess.intervals.bootstrap_intervals import Intervals
 from mallowmix.fitting.choose_k import Choice
 from mallowmix.fitting.k_rules import AGREE
-from mallowmix.plots.plot_style import ACCENT, INK, LIGHT, safe_label
+from mallowmix.plots.plot_style import ACCENT, INK, LIGHT, new_figure, safe_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
-def plot_choice(choice: Choice) -> Figure:
+def plot_choice(choice: Choice) -> "Figure":
     """Draw what speaks for each number of components, the chosen one in red.
 
     Parameters
@@ -27,7 +29,7 @@ def plot_choice(choice: Choice) -> Figure:
     Figure
         Predictions for new users, agreement between halves of the users, and the spectrum.
     """
-    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    figure = new_figure(10, 3.6)
     held_out, stable, spectrum = figure.subplots(1, 3)
     k = [row.k for row in choice.table]
     _held_out(held_out, choice, k)
@@ -40,7 +42,7 @@ def plot_choice(choice: Choice) -> Figure:
     return figure
 
 
-def plot_intervals(found: Intervals, component: int = 1) -> Figure:
+def plot_intervals(found: Intervals, component: int = 1) -> "Figure":
     """Draw the ranking of a component, best on top, with the interval of each item's position.
 
     Parameters
@@ -57,7 +59,7 @@ def plot_intervals(found: Intervals, component: int = 1) -> Figure:
     """
     k, names = component - 1, [safe_label(item) for item in found.items.tolist()]
     order = np.argsort(found.position[k], kind="stable")
-    figure = Figure(figsize=(6, 1 + 0.22 * len(order)), layout="constrained")
+    figure = new_figure(6, 1 + 0.22 * len(order))
     axes = figure.subplots()
     low, high = found.position_low[k][order] + 1, found.position_high[k][order] + 1
     rows = np.arange(len(order))
@@ -73,7 +75,7 @@ def plot_intervals(found: Intervals, component: int = 1) -> Figure:
     return figure
 
 
-def plot_reliability(found: Reliability) -> Figure:
+def plot_reliability(found: Reliability) -> "Figure":
     """Draw how often favourites won against the predicted probability.
 
     Parameters
@@ -87,7 +89,7 @@ def plot_reliability(found: Reliability) -> Figure:
         A point for each bin with its interval, its size the number of comparisons; dashed is
         perfect calibration.
     """
-    figure = Figure(figsize=(4, 4), layout="constrained")
+    figure = new_figure(4, 4)
     axes = figure.subplots()
     axes.plot([0.5, 1], [0.5, 1], color=LIGHT, linestyle="--", linewidth=1)
     most = max((row.n_comparisons for row in found.table), default=1.0)
@@ -110,7 +112,7 @@ def plot_reliability(found: Reliability) -> Figure:
     return figure
 
 
-def _held_out(axes: Axes, choice: Choice, k: list[int]) -> None:
+def _held_out(axes: "Axes", choice: Choice, k: list[int]) -> None:
     """Held-out likelihood; bars are the standard error of the difference to the best."""
     values = [row.log_likelihood_per_comparison for row in choice.table]
     axes.errorbar(
@@ -126,7 +128,7 @@ def _held_out(axes: Axes, choice: Choice, k: list[int]) -> None:
     _titles(axes, "New people predicted", "log-likelihood per comparison")
 
 
-def _spectrum(axes: Axes, choice: Choice) -> None:
+def _spectrum(axes: "Axes", choice: Choice) -> None:
     rows = [row for row in choice.table if row.eigenvalue is not None]
     _points(axes, [row.k for row in rows], [row.eigenvalue for row in rows], choice.k)
     if rows:
@@ -136,7 +138,7 @@ def _spectrum(axes: Axes, choice: Choice) -> None:
     _titles(axes, "Spectrum", "eigenvalue of the last component")
 
 
-def _points(axes: Axes, k: list[int], values: Any, chosen: int | None) -> None:
+def _points(axes: "Axes", k: list[int], values: Any, chosen: int | None) -> None:
     axes.plot(k, values, color=INK, marker="o", markersize=4, linewidth=1)
     marked = [(x, y) for x, y in zip(k, values, strict=True) if x == chosen]
     if marked:
@@ -144,7 +146,7 @@ def _points(axes: Axes, k: list[int], values: Any, chosen: int | None) -> None:
     axes.set_xticks(k)
 
 
-def _limit(axes: Axes, value: float, name: str) -> None:
+def _limit(axes: "Axes", value: float, name: str) -> None:
     axes.axhline(value, color=LIGHT, linestyle="--", linewidth=1)
     axes.annotate(
         name,
@@ -157,7 +159,7 @@ def _limit(axes: Axes, value: float, name: str) -> None:
     )
 
 
-def _titles(axes: Axes, title: str, label: str) -> None:
+def _titles(axes: "Axes", title: str, label: str) -> None:
     axes.set_title(title, fontsize=10, color=INK)
     axes.set_ylabel(label, fontsize=9)
     axes.set_xlabel("number of components, K", fontsize=9)

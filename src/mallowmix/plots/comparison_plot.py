@@ -1,15 +1,17 @@
 """A picture of `compare`: systems side by side."""
 
 import math
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from mallowmix.assess.compare import Compared, SystemScore
-from mallowmix.plots.plot_style import ACCENT, INK, LIGHT, safe_label
+from mallowmix.plots.plot_style import ACCENT, INK, LIGHT, new_figure, safe_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
-def plot_compared(found: Compared) -> Figure:
+def plot_compared(found: Compared) -> "Figure":
     """Draw log-loss, accuracy and calibration slope of each system with their intervals.
 
     Parameters
@@ -23,7 +25,7 @@ def plot_compared(found: Compared) -> Figure:
         A line for each system, best on top.
     """
     rows = [row for row in found.table if row.log_loss is not None]
-    figure = Figure(figsize=(10.5, 1.4 + 0.28 * len(rows)), layout="constrained")
+    figure = new_figure(10.5, 1.4 + 0.28 * len(rows))
     loss, accuracy, slope = figure.subplots(
         1, 3, sharey=True, gridspec_kw={"width_ratios": [2, 2, 1.4]}
     )
@@ -45,7 +47,7 @@ def plot_compared(found: Compared) -> Figure:
 
 
 def _line_each(
-    axes: Axes, rows: list[SystemScore], value: str, low: str, high: str, label: str
+    axes: "Axes", rows: list[SystemScore], value: str, low: str, high: str, label: str
 ) -> None:
     for n, row in enumerate(rows):
         mean = getattr(row, value)
@@ -57,7 +59,7 @@ def _line_each(
     _sides(axes, label)
 
 
-def _slopes(axes: Axes, rows: list[SystemScore]) -> None:
+def _slopes(axes: "Axes", rows: list[SystemScore]) -> None:
     for n, row in enumerate(rows):
         if row.slope is not None:
             error = 1.96 * (row.slope_error or 0.0)
@@ -74,11 +76,11 @@ def _slopes(axes: Axes, rows: list[SystemScore]) -> None:
     _sides(axes, "calibration slope")
 
 
-def _mark(axes: Axes, value: float) -> None:
+def _mark(axes: "Axes", value: float) -> None:
     axes.axvline(value, color=LIGHT, linestyle="--", linewidth=1)
 
 
-def _sides(axes: Axes, label: str) -> None:
+def _sides(axes: "Axes", label: str) -> None:
     axes.set_xlabel(label, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)

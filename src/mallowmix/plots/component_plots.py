@@ -1,22 +1,25 @@
 """Pictures of a model: rankings side by side, where they differ, polarising pairs, distances."""
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from mallowmix.assess.contrasts import distances
 from mallowmix.assess.diagnose.disagreement import polarising
 from mallowmix.data.labels import text_of
 from mallowmix.errors import check_at_least
-from mallowmix.model.fitted_model import AnyModel
+from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel, short_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MOST = 40  # items whose names can still be read
 
 
-def plot_components(model: AnyModel, n_top: int = 15) -> Figure:
+def plot_components(model: AnyModel, n_top: int = 15) -> "Figure":
     """Draw the rankings side by side, the largest share first; lines join the same item.
 
     Parameters
@@ -68,7 +71,7 @@ def plot_components(model: AnyModel, n_top: int = 15) -> Figure:
 _LABEL = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
 
 
-def _joined(axes: Axes, model: AnyModel, order: list[int], n_top: int) -> None:
+def _joined(axes: "Axes", model: AnyModel, order: list[int], n_top: int) -> None:
     for x, (k, other) in enumerate(pairwise(order)):
         both = np.flatnonzero((model.sigma[k] < n_top) & (model.sigma[other] < n_top))
         for i in both:
@@ -82,7 +85,7 @@ def _joined(axes: Axes, model: AnyModel, order: list[int], n_top: int) -> None:
             )
 
 
-def plot_positions(model: AnyModel, n_top: int = 20) -> Figure:
+def plot_positions(model: AnyModel, n_top: int = 20) -> "Figure":
     """Draw the positions of the most polarising items in every component.
 
     Parameters
@@ -117,7 +120,7 @@ def plot_positions(model: AnyModel, n_top: int = 20) -> Figure:
             "o",
             color=colour(k + 1),
             markersize=6,
-            label=f"component {k + 1}",
+            label=_name(model, k),
         )
     axes.set_yticks(range(len(rows)), [short_label(names[i]) for i in rows], fontsize=8)
     axes.set(xlim=(0.4, model.n_items + 0.6), xlabel="position, 1 is best")
@@ -128,7 +131,7 @@ def plot_positions(model: AnyModel, n_top: int = 20) -> Figure:
     return figure
 
 
-def plot_pairs(model: AnyModel, n_top: int = 8) -> Figure:
+def plot_pairs(model: AnyModel, n_top: int = 8) -> "Figure":
     """Draw the most polarising pairs: how often each component prefers the first item.
 
     Parameters
@@ -150,7 +153,7 @@ def plot_pairs(model: AnyModel, n_top: int = 8) -> Figure:
         i, j = names.index(pair.item), names.index(pair.other)
         axes.hlines(row, 0, 1, color="#e2e0da", linewidth=2, zorder=0)
         for k in range(model.n_components):
-            name = f"component {k + 1}" if row == 0 else None
+            name = _name(model, k) if row == 0 else None
             # so that equal components do not hide each other
             beside = 0.14 * (k - (model.n_components - 1) / 2)
             axes.plot(
@@ -167,7 +170,7 @@ def plot_pairs(model: AnyModel, n_top: int = 8) -> Figure:
     return figure
 
 
-def plot_distances(model: AnyModel) -> Figure:
+def plot_distances(model: AnyModel) -> "Figure":
     """Draw the distances of components: the fraction of pairs that two of them order differently.
 
     Parameters
@@ -196,8 +199,13 @@ def plot_distances(model: AnyModel) -> Figure:
                     fontsize=8,
                     color=paint,
                 )
-    names = [f"component {k + 1}" for k in range(K)]
+    names = [_name(model, k) for k in range(K)]
     axes.set_xticks(range(K), names, rotation=45, ha="right")
     axes.set_yticks(range(K), names)
     axes.spines[:].set_visible(False)
     return figure
+
+
+def _name(model: AnyModel, k: int) -> str:
+    """The name of the component with this number from 0, or "component 1"."""
+    return short_label(as_fitted(model).component_name(k + 1) or f"component {k + 1}")

@@ -1,7 +1,13 @@
 """Colours, labels and axes that all pictures share."""
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
+
+from mallowmix.data.optional_packages import optional_package
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 INK, LIGHT, ACCENT = "#22303c", "#8a97a3", "#c8452d"
 _COLOURS = (
@@ -38,9 +44,17 @@ def short_label(label: object, letters: int = 28) -> str:
     return safe_label(text if len(text) <= letters else text[: letters - 1] + "…")
 
 
-def one_panel(width: float, height: float) -> tuple[Figure, Axes]:
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure, its size in inches."""
+    optional_package("matplotlib", "A picture")
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def one_panel(width: float, height: float) -> "tuple[Figure, Axes]":
     """A figure with one pair of axes, without lines on the top and the right."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = new_figure(width, height)
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)

@@ -1,8 +1,8 @@
 """Pictures of users: their mixtures, their strongest component, where disagreement comes from."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from mallowmix.assess.diagnose.disagreement import Disagreement
@@ -12,8 +12,12 @@ from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel
 from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
 from mallowmix.typing import Array
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-def plot_mixtures(theta: ArrayLike, seed: int = 0) -> Figure:
+
+def plot_mixtures(theta: ArrayLike, seed: int = 0) -> "Figure":
     """Draw users between the components.
 
     Parameters
@@ -50,14 +54,14 @@ def _checked(theta: ArrayLike) -> Array:
     return theta
 
 
-def _two(axes: Axes, theta: Array) -> None:
+def _two(axes: "Axes", theta: Array) -> None:
     _, edges, _ = axes.hist(theta[:, 0], 20, range=(0, 1), rwidth=0.9)
     for left, bar in zip(edges[:-1], axes.patches, strict=True):
         bar.set_facecolor(colour(1 if left >= 0.5 - 1e-9 else 2))
     axes.set(xlabel="weight of component 1 (the rest is component 2)", ylabel="people")
 
 
-def _polygon(axes: Axes, theta: Array) -> None:
+def _polygon(axes: "Axes", theta: Array) -> None:
     corner, points = corners(theta.shape[1]), simplex_points(theta)
     axes.fill(*corner.T, facecolor="none", edgecolor=LIGHT, linewidth=1)
     axes.scatter(
@@ -82,7 +86,7 @@ def _polygon(axes: Axes, theta: Array) -> None:
     axes.axis("off")
 
 
-def plot_largest_share(theta: ArrayLike, people: ArrayLike | None = None) -> Figure:
+def plot_largest_share(theta: ArrayLike, people: ArrayLike | None = None) -> "Figure":
     """Draw a histogram of users' largest weights.
 
     Parameters
@@ -106,7 +110,7 @@ def plot_largest_share(theta: ArrayLike, people: ArrayLike | None = None) -> Fig
     return figure
 
 
-def plot_disagreement(found: Disagreement) -> Figure:
+def plot_disagreement(found: Disagreement) -> "Figure":
     """Draw where disagreement comes from: different people, mixed people, noise.
 
     Parameters

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.data.text import printable
 from mallowmix.errors import DataError, FileError, Option, OptionError, Part
 from mallowmix.readers.inputs import Input, check_width, missing_file
@@ -221,7 +222,7 @@ def _no_select(title: str) -> FileError:
 
 
 def _run_duckdb(path: Path, query: str) -> Ran:
-    duckdb = import_optional("duckdb", "a DuckDB file")
+    duckdb = optional_package("duckdb", "A DuckDB file")
     try:
         with closing(duckdb.connect(str(path), read_only=True, config=_DUCKDB)) as connection:
             statements = connection.extract_statements(query)
@@ -238,7 +239,7 @@ def _run_duckdb(path: Path, query: str) -> Ran:
 
 
 def _run_postgres(url: str, query: str, title: str) -> Ran:
-    psycopg = import_optional("psycopg", "PostgreSQL")
+    psycopg = optional_package("psycopg", "PostgreSQL")
     try:
         connection = psycopg.connect(url, connect_timeout=_SECONDS)
         connection.read_only = True
@@ -274,15 +275,3 @@ def _tables_of_postgres(url: str, title: str) -> list[str]:
 def _failed(title: str, error: Exception) -> FileError:
     reason = " ".join((str(error).strip() or type(error).__name__).split())
     return FileError(f"{title} does not answer the query: {reason[:300].rstrip('.')}.")
-
-
-def import_optional(module: str, what: str) -> Any:
-    """Import a library that only some readers need, or say how to install it."""
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise FileError(
-            f"Reading from {what} needs {module}: install it with pip install 'mallowmix[data]'."
-        ) from None

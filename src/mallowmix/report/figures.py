@@ -12,7 +12,7 @@ from mallowmix.data.labels import text_of
 from mallowmix.data.text import printable
 from mallowmix.fitting.choose_k import Choice
 from mallowmix.fitting.k_rules import AGREE
-from mallowmix.model.fitted_model import AnyModel
+from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.plots.plot_style import colour
 
 Figure = dict[str, Any]
@@ -75,10 +75,11 @@ def _breaks(low: NDArray[Any], high: NDArray[Any]) -> list[int | None]:
 
 
 def _positions_of(model: AnyModel, k: int, rows: list[int], names: list[str]) -> Figure:
+    name = as_fitted(model).component_name(k + 1)
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": f"Taste {k + 1}",
+        "name": f"Taste {k + 1}" + (f": {label(name)}" if name else ""),
         "x": (model.sigma[k, rows] + 1).tolist(),
         "y": list(range(len(rows))),
         "text": names,

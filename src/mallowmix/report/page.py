@@ -11,7 +11,6 @@ from mallowmix.data.text import printable
 from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName
-from mallowmix.errors import FileError
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.report import data_limits as limits
 from mallowmix.report import figures, mixture_figures, prediction_text
@@ -108,7 +107,6 @@ def make_report(
     >>> report.title
     'What people like'
     """
-    _template()  # what is missing is better said before the work than after it
     found = compute_contents(
         model,
         as_comparisons_in_memory(comparisons, "A report"),
@@ -125,13 +123,8 @@ def make_report(
 
 
 def _template() -> Any:
-    try:
-        import jinja2
-        import plotly  # noqa: F401 its JavaScript goes into the page
-    except ImportError as error:
-        raise FileError(
-            f"A report needs {error.name}, which is not installed: pip install 'mallowmix[web]'."
-        ) from None
+    import jinja2
+
     loader = jinja2.FileSystemLoader(_HERE / "templates")
     return jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
@@ -146,6 +139,7 @@ def _values(found: Contents, title: str) -> dict[str, Any]:
         "version": __version__,
         "found": found,
         "by_share": by_share,
+        "named": [_named(found.model, k) for k in range(found.model.n_components + 1)],
         "K": found.model.n_components,
         "words": words,
         "predictions": prediction_text,
@@ -160,6 +154,12 @@ def _values(found: Contents, title: str) -> dict[str, Any]:
         "plotly": _plotly(),
         "figures": as_json(_figures(found, [k - 1 for k in by_share])),
     }
+
+
+def _named(model: AnyModel, component: int) -> str:
+    """What follows the number of a component that has a name: a colon and the name."""
+    name = as_fitted(model).component_name(component) if component else ""
+    return f": {printable(name)}" if name else ""
 
 
 def _figures(found: Contents, by_share: list[int]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool, QueuePool
 
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import FileError, Option, OptionError
 from mallowmix.readers.sql import without_password
 
@@ -60,6 +61,7 @@ def sql_engine(url: sa.URL, *, writing: bool) -> sa.Engine:
     """Return an engine for the one writer, or for readers, which see what is committed."""
     if url.drivername == "sqlite":
         return _sqlite(url, writing=writing)
+    optional_package("psycopg", "PostgreSQL")
     options: dict[str, Any] = {"hide_parameters": True} | (
         {} if writing else {"isolation_level": "AUTOCOMMIT"}
     )

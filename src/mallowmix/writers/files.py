@@ -12,10 +12,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.data.spreadsheet_text import escaped
 from mallowmix.errors import OptionError
 from mallowmix.readers.compressed import ENDINGS, unpacked_name
-from mallowmix.readers.sql import import_optional
 
 TABLE = "votes"  # what the table is called in a database
 WRITABLE = (".csv", ".tsv", ".jsonl", ".parquet", ".sqlite", ".duckdb")
@@ -114,7 +114,7 @@ def _write_sqlite(table: pa.Table, path: Path) -> None:
 
 def _write_duckdb(table: pa.Table, path: Path) -> None:
     path.unlink(missing_ok=True)
-    duckdb = import_optional("duckdb", "a DuckDB file")
+    duckdb = optional_package("duckdb", "A DuckDB file")
     with _as_os_error(duckdb.Error), closing(duckdb.connect(str(path))) as connection:
         connection.register("given", table)
         connection.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM given")

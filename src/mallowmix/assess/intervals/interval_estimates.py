@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mallowmix.assess.intervals.replicates import Replicates
 from mallowmix.data.labels import Labels
-from mallowmix.data.text import joined, name_of, percent, table_of
+from mallowmix.data.text import did_you_mean, joined, name_of, percent, table_of
 from mallowmix.errors import OptionError
 from mallowmix.model.mallows import gap_probabilities
 from mallowmix.typing import Array, Positions
@@ -124,7 +124,8 @@ class Intervals:
         for item in (winner, loser):
             if str(item) not in names:
                 raise OptionError(
-                    f"The model has no item {item!r}; it has {len(names)} others.",
+                    f"The model has no item {item!r}; it has {len(names)} others."
+                    f"{did_you_mean(item, names)}",
                     option="item",
                     value=item,
                     expected="an item of the model",

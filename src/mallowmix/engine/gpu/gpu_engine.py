@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mallowmix.data.optional_packages import missing
 from mallowmix.engine.blocks import AnyBlock, Block, Shard
 from mallowmix.engine.engine import Answer, BlockProgress, ReduceStep, State, add
 from mallowmix.engine.gpu import device_arrays
@@ -168,12 +169,7 @@ def _gpu_arrays() -> Arrays:
     try:
         return device_arrays.on_gpu()
     except ImportError:
-        raise OptionError(
-            "The engine gpu needs CuPy: pip install 'mallowmix[gpu]', or choose another engine.",
-            option="engine",
-            value="gpu",
-            expected="an engine whose packages are installed",
-        ) from None
+        raise missing("cupy", "The engine gpu") from None
     except Exception as error:  # CuPy's own errors, of several kinds
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise OptionError(

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import FileError, Option
 
 
@@ -22,17 +23,10 @@ def connect(memory: int = 10**9, n_jobs: int = 1, folder: Path | None = None) ->
 
     Raises
     ------
-    FileError
+    MissingPackageError
         Without DuckDB.
     """
-    try:
-        import duckdb
-    except ImportError:
-        raise FileError(
-            "Data larger than memory needs DuckDB, which is not installed: "
-            "pip install 'mallowmix[data]'."
-        ) from None
-    con = duckdb.connect()
+    con = _duckdb().connect()
     con.execute(
         f"SET memory_limit='{memory // 10**6}MB'; SET threads={n_jobs}; "
         "SET preserve_insertion_order=false"
@@ -45,11 +39,10 @@ def connect(memory: int = 10**9, n_jobs: int = 1, folder: Path | None = None) ->
 @contextmanager
 def explain_duckdb_errors(files: tuple[Path, ...]) -> Iterator[None]:
     """Turn DuckDB's errors into a FileError: a file vanished or is damaged, the disk is full."""
-    import duckdb
-
+    duckdb_error = _duckdb().Error
     try:
         yield
-    except duckdb.Error as error:
+    except duckdb_error as error:
         gone = [file for file in files if not file.exists()]
         if gone:
             raise FileError(
@@ -62,6 +55,10 @@ def explain_duckdb_errors(files: tuple[Path, ...]) -> Iterator[None]:
                 f" ({first_line(error)})",
             ) from None
         raise FileError(f"The shards cannot be read: {first_line(error)}") from None
+
+
+def _duckdb() -> Any:
+    return optional_package("duckdb", "Keeping comparisons on disk")
 
 
 def first_line(error: Exception) -> str:

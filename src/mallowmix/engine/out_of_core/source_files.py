@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from mallowmix.engine.out_of_core.duckdb_connection import connect, first_line, quoted
-from mallowmix.errors import DataError, FileError, check_choice
+from mallowmix.errors import DataError, FileError, MallowmixError, check_choice
 from mallowmix.readers.files import matching
 from mallowmix.readers.headers import check_columns, pick_columns
 from mallowmix.readers.inputs import missing_file
@@ -146,7 +146,7 @@ def _picked(file: Path, columns: Mapping[str, Any] | None) -> dict[str, str]:
                 .fetchall()
             )
             names = [row[0] for row in found if row[0] != "filename"]
-    except FileError:
+    except MallowmixError:
         raise
     except Exception as error:
         raise FileError(f"{file} cannot be read: {first_line(error)}") from None

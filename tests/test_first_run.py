@@ -1,0 +1,112 @@
+"""The first run: kernels are compiled where they can be kept, and a sentence says so."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+import mallowmix as mm
+from mallowmix.cli.compile_note import FIRST_FIT_SECONDS, watch_compiling
+from mallowmix.numerics import kernel_cache
+
+SOURCE = Path(mm.__file__).parent
+ONE_KERNEL = ("separability", "--n-items", "4", "-k", "2", "--n-draws", "3", "--phi", "0.1")
+
+
+def run(*words, **environment):
+    """A command in a process of its own, with the variables named here (None: not set)."""
+    variables = {**os.environ, **environment}
+    variables = {name: value for name, value in variables.items() if value is not None}
+    command = [sys.executable, "-m", "mallowmix", *map(str, words)]
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+
+
+def read_only_copy(folder):
+    """The package where nothing can be kept beside the source.
+
+    The tests may run as root, whom permissions do not stop: a file in the place of each
+    `__pycache__` does.
+    """
+    shutil.copytree(SOURCE, folder / "mallowmix", ignore=shutil.ignore_patterns("__pycache__"))
+    for file in (folder / "mallowmix").rglob("*.py"):
+        (file.parent / "__pycache__").touch()
+    return folder
+
+
+@pytest.mark.slow
+def test_a_read_only_install_without_a_home_works(tmp_path):
+    copy = read_only_copy(tmp_path / "copy")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = {
+        "PYTHONPATH": str(copy),
+        "HOME": "/dev/null",
+        "XDG_CACHE_HOME": None,
+        "NUMBA_CACHE_DIR": None,
+        "TMPDIR": str(temporary),
+    }
+    done = run(*ONE_KERNEL, **environment)
+    assert done.returncode == 0, done.stderr
+    kept = list(temporary.rglob("*.nbi"))
+    assert kept and kept[0].is_relative_to(temporary / f"mallowmix-kernels-{os.getuid()}")
+    assert "Compiling, once: about" in done.stderr
+    again = run(*ONE_KERNEL, **environment)
+    assert again.returncode == 0 and "ompiling" not in again.stderr
+    assert again.stdout == done.stdout
+
+
+def test_a_temporary_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    mine = kernel_cache._temporary_folder()
+    assert mine.stat().st_mode & 0o777 == 0o700
+    assert kernel_cache._temporary_folder() == mine
+    mine.chmod(0o777)  # anybody could put a kernel there
+    other = kernel_cache._temporary_folder()
+    assert other != mine and other.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_usable_folder_is_left_as_it_is(monkeypatch):
+    monkeypatch.setattr(kernel_cache, "_temporary_folder", lambda: pytest.fail("not needed"))
+    monkeypatch.setenv(kernel_cache.VARIABLE, "mine")
+    kernel_cache.use_writable_cache()
+    assert os.environ[kernel_cache.VARIABLE] == "mine"
+
+
+def test_compiling_is_noticed_and_loading_is_not():
+    @numba.njit
+    def inner(x):
+        return x + 1
+
+    @numba.njit
+    def outer(x):
+        return inner(x) * 2
+
+    heard = []
+    with watch_compiling(heard.append):
+        assert outer(3) == 8
+        assert len(heard) == 2 and heard[0] == 0 < heard[1] < FIRST_FIT_SECONDS
+        outer(4)  # compiled already
+    outer(1.5)  # nobody listens
+    assert len(heard) == 2
+
+
+def test_showing_a_model_imports_no_scipy_of_its_own(tmp_path):
+    """SciPy's parts take a second to import; Numba itself imports scipy.linalg."""
+    model = mm.M4.from_orders([["a", "b", "c"], ["c", "b", "a"]], phi=0.3)
+    mm.save(model, tmp_path / "model.m4")
+    script = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from mallowmix.cli import app\n"
+        f"done = CliRunner().invoke(app, ['show', {str(tmp_path / 'model.m4')!r}])\n"
+        "heavy = 'scipy.optimize scipy.special scipy.stats sklearn plotly pandas polars'\n"
+        "print(done.exit_code, *(name for name in heavy.split() if name in sys.modules))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["0"]
