@@ -149,7 +149,7 @@ def _records(dialect: TextDialect, *, strict: bool = False) -> Iterator[tuple[in
                     yield start, fields
                 start = reader.line_num + 1
         except UnicodeError:
-            raise not_this_text(dialect, start) from None
+            raise _not_this_text(dialect) from None
         except csv.Error as error:
             if not strict or "unexpected end" in str(error):
                 raise FileError(
@@ -181,15 +181,13 @@ def _line_of(dialect: TextDialect, row: int) -> int:
 
 def _not_this_text(dialect: TextDialect) -> FileError:
     """Name the first line that is not text in the file's encoding."""
-    line = 1
-    try:
-        with _opened(dialect) as text:
-            for number, content in enumerate(text, start=1):
-                line = number + 1
-                if not _is_proper(content):
-                    return not_this_text(dialect, number)
-    except UnicodeError:
-        pass
+    encoding = "utf-8-sig" if dialect.is_utf8 else dialect.encoding
+    with (
+        open_bytes(dialect.path) as file,
+        io.TextIOWrapper(file, encoding, "replace", newline="") as text,
+    ):
+        lines = enumerate(text, start=1)
+        line = next((number for number, content in lines if "\ufffd" in content), 1)
     return not_this_text(dialect, line)
 
 

@@ -228,7 +228,7 @@ def read_form(
         needed = tuple(role for role in roles.needed if role != "user")
         roles = roles._replace(needed=needed, optional=(*roles.optional, "user"))
     if (
-        "user" not in roles.needed
+        "user" in roles.optional
         and "user" not in found
         and not options.one_user
         and not form.row_is_user
