@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -150,6 +151,8 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
     writes, the next may read.
     """
     monkeypatch.chdir(tmp_path)
+    if page.name == "exports.md":
+        shutil.copytree(ROOT / "tests" / "data" / "exports", tmp_path, dirs_exist_ok=True)
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(read(page)):
         where = f"{title(page)} line {block.line}"

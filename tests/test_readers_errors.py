@@ -62,10 +62,11 @@ def test_a_folder_without_parquet_files(tmp_path, name):
 
 
 def test_an_unknown_ending(tmp_path):
-    assert csv_says(tmp_path, "x", name="votes.xlsx") == (
-        "votes.xlsx: the ending '.xlsx' does not tell what it is; mallowmix reads .csv, .tsv, "
-        ".jsonl (each also with .gz or .zst), .parquet, a folder of .parquet files, .sqlite, "
-        ".duckdb, PrefLib's .soc, .soi, .toc, .toi, and MovieLens' .mat and .dat."
+    assert csv_says(tmp_path, "x", name="votes.docx") == (
+        "votes.docx: the ending '.docx' does not tell what it is; mallowmix reads .csv, .tsv, "
+        ".jsonl, .json (each also with .gz or .zst), .parquet, a folder of .parquet files, .xlsx, "
+        ".sqlite, .duckdb, PrefLib's .soc, .soi, .toc, .toi, and MovieLens' .mat and .dat. A table "
+        'with any other ending is read if you say what it holds, as in format="comparisons".'
     )
     assert "the ending ''" in csv_says(tmp_path, "x", name="votes")
     assert "the ending '.gz'" in csv_says(tmp_path, "x", name="votes.gz")
@@ -78,7 +79,7 @@ def test_a_binary_file_called_csv(tmp_path):
     )
     for content in (
         PNG,
-        "user,winner,loser\nann,tea,milk\n".encode("utf-16"),
+        "user,winner,loser\nann,tea\0,milk\n".encode("utf-16"),
         b"user,winner,loser\nann,tea\0,milk\n",
     ):
         assert csv_says(tmp_path, content) == expected
@@ -86,7 +87,10 @@ def test_a_binary_file_called_csv(tmp_path):
 
 def test_text_that_is_not_utf8_is_named_by_its_line(tmp_path):
     content = 'user,winner,loser\nann,"green\ntea",milk\n\nann,Käse,milk\n'.encode("latin-1")
-    expected = "votes.csv line {} is not UTF-8 text: save the file with the encoding UTF-8."
+    expected = (
+        "votes.csv line {} is not UTF-8 text: save the file with the encoding UTF-8, or name the "
+        'encoding that it has, as in encoding="cp1252" (Windows in Western Europe).'
+    )
     assert csv_says(tmp_path, content) == expected.format(5)
     assert csv_says(tmp_path, content.replace(b"\n", b"\r\n")) == expected.format(5)
     assert csv_says(tmp_path, "user,winner,loser,größe\n".encode("latin-1")) == expected.format(1)
@@ -219,10 +223,10 @@ def test_bad_rows_are_named_by_their_line(tmp_path, bad):
 @pytest.mark.parametrize("text", ["often", "1_000", "1,5"])
 def test_text_in_the_weight_column(tmp_path, text):
     message = csv_says(tmp_path, LINES.format(f'ann,milk,tea,"{text}"', ""), DataError)
-    assert (
-        message
-        == f"votes.csv line 6: the weight '{text}' is not a number. Weights are counts of at "
-        "least 0."
+    comma = ' If the comma is a decimal point, pass decimal=",".' if text == "1,5" else ""
+    assert message == (
+        f"votes.csv line 6: the weight '{text}' is not a number. Weights are counts of at "
+        f"least 0.{comma}"
     )
 
 

@@ -8,11 +8,11 @@ import typer
 from mallowmix.cli.model_text import counted, sizes
 from mallowmix.cli.option_values import Quiet, Seed, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
-from mallowmix.cli.read_options import AS_GIVEN, FORMATS, Reader, Votes, reads_votes
+from mallowmix.cli.read_options import AS_GIVEN, FORMS, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import Option, OptionError
 
-_TO = FORMATS.replace("|movielens", "")
+_TO = FORMS
 _PREFLIB = (".soc", ".soi", ".toc", ".toi")
 
 

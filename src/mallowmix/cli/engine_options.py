@@ -179,7 +179,8 @@ def _remove_temporary(folder: Path, choice: EngineChoice) -> None:
 
 def _reading(read: Any) -> dict[str, Any]:
     """Return the reading options that apply to files on disk; refuse all others."""
-    usual = {"per_user": "comparisons", "zero": "error", "format": "comparisons", "one_user": False}
+    usual = {"per_user": "comparisons", "zero": "error", "format": "comparisons"}
+    usual |= {"one_user": False, "header": True}
     said = {
         name: value
         for name, value in read.options.items()

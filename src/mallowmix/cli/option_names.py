@@ -37,6 +37,8 @@ def as_typed(option: Option, names: Mapping[str, str]) -> str:
         return str(option)
     if not option.has_value or option.value is True:
         return names[option.name]
+    if option.value is False:
+        return names[option.name].replace("--", "--no-", 1)
     return f"{names[option.name]} {shlex.quote(_text(option.value))}"
 
 

@@ -13,12 +13,15 @@ import typer
 from mallowmix.cli.option_values import at_least, column_names, words_for
 
 PANEL = "How to read the votes"
+# the forms that can be written, too
+FORMS = "comparisons|battles|ratings|rankings|preflib|best-worst|bayesmallows|choix|implicit"
 FORMATS = (
-    "comparisons|battles|ratings|rankings|preflib|best-worst|bayesmallows|choix|implicit|movielens"
+    f"{FORMS}|movielens|polis|all-our-ideas|lmarena|preference-pairs|label-studio|argilla|"
+    "qualtrics|google-forms|sawtooth"
 )
 _HELP = (
-    "Choices: .csv, .tsv, .jsonl (or .gz, .zst of these), .parquet, a folder or a pattern "
-    "('votes-*.parquet') of such files, "
+    "Choices: .csv, .tsv, .jsonl, .json (or .gz, .zst of these), .parquet, a folder or a pattern "
+    "('votes-*.parquet') of such files, .xlsx, "
     ".sqlite, .duckdb, PrefLib's and MovieLens' files, or a postgresql:// address."
 )
 
@@ -146,6 +149,33 @@ OPTIONS = {
     ),
     "zero": _option("Rankings: what the position 0 means.", "error|missing|best"),
     "item_names": _option(_ITEM_NAMES, "FILE", Path),
+    "design": _option(
+        "Sawtooth's MaxDiff: the file that says what each version showed in each task.",
+        "FILE",
+        Path,
+    ),
+    "separator": _option(
+        "Text files: what stands between fields; found out unless given.",
+        "comma|semicolon|tab|space|CHARACTER",
+    ),
+    "decimal": _option("Text files: the decimal sign of numbers.", ".|,"),
+    "encoding": _option(
+        "Text files: their encoding, as in cp1252, latin-1 or utf-16; UTF-8 unless given or "
+        "marked in the file.",
+        "NAME",
+    ),
+    "header": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--header/--no-header",
+                help="Text files, .xlsx: whether the first line names the columns. If not, they "
+                "are user, winner, loser[, weight], or what --columns says (user=1,winner=2,…).",
+                rich_help_panel=PANEL,
+            ),
+        ],
+        True,
+    ),
 }
 
 

@@ -190,13 +190,18 @@ def _outcomes(
 
 def _vocabulary(picked: Mapping[str, Any], options: ReadOptions) -> dict[str, int]:
     """Map words to outcomes: built-in ones, the two column names, the option's."""
-    columns = {_plain(picked["left"]): LEFT, _plain(picked["right"]): RIGHT}
+    left, right = _plain(picked["left"]), _plain(picked["right"])
+    columns = {left: LEFT, right: RIGHT}
+    if left[:-1] == right[:-1] and (left[-1:], right[-1:]) == ("1", "2"):
+        columns |= {"1": LEFT, "2": RIGHT}
     said = {word: MEANINGS[meaning] for word, meaning in (options.outcomes or {}).items()}
     return WORDS | columns | said | {_plain(word): meaning for word, meaning in said.items()}
 
 
 def _plain(word: Any) -> str:
-    return re.sub(r"[\s_()-]", "", str(word).lower())
+    """Return a word in small letters, without spaces and hyphens; −1 stays what it is."""
+    text = str(word).strip().lower()
+    return text if re.fullmatch(r"-\d+", text) else re.sub(r"[\s_()-]", "", text)
 
 
 def _check_names(

@@ -5,8 +5,8 @@ from typing import Any
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.row_checks import Policy
+from mallowmix.readers.any_source import ColumnNames, comparisons_as
 from mallowmix.readers.reading import BothBad, PerUser, ReadOptions, Ties, Unlisted, Zero
-from mallowmix.readers.source import ColumnNames, comparisons_as
 
 
 def read_battles(

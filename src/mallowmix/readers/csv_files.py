@@ -11,46 +11,60 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from mallowmix.data.spreadsheet_text import FORMULA
-from mallowmix.errors import DataError, FileError
-from mallowmix.readers.compressed import decompression_errors, open_bytes, unpacked_name
-from mallowmix.readers.inputs import Input, check_width
+from mallowmix.errors import DataError, DataWarning, FileError, Option
+from mallowmix.readers.compressed import decompression_errors, open_bytes
+from mallowmix.readers.inputs import NUMBERS, Input, check_width
+from mallowmix.readers.text_format import (
+    TextDialect,
+    TextFormat,
+    find_dialect,
+    not_this_text,
+    with_decimal_points,
+)
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _BLOCK = 1 << 20
+_AS_IT_IS = TextFormat()
 
 
-def open_csv(path: Path) -> Input:
-    """Open a CSV or TSV file, which may be compressed."""
+def open_csv(path: Path, text: TextFormat = _AS_IT_IS) -> Input:
+    """Open a text file of fields with separators between them, which may be compressed."""
     with decompression_errors(path):
-        names = _header(path)
+        dialect = find_dialect(path, text)
+        names = _names(dialect)
     check_width(str(path), len(names))
+    notes: list[DataWarning] = list(dialect.notes)
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
         with decompression_errors(path):
-            table = _read(path, list(dict.fromkeys(picked.values())), len(names))
-            _check_quotes(path)
-        return {ours: _unescaped(table.column(theirs)) for ours, theirs in picked.items()}
+            table = _read(dialect, names, list(dict.fromkeys(picked.values())))
+            _check_quotes(dialect)
+        columns = {ours: _unescaped(table.column(theirs)) for ours, theirs in picked.items()}
+        for ours in set(columns) & set(NUMBERS):
+            columns[ours], said = with_decimal_points(columns[ours], dialect, picked[ours])
+            notes.extend(said)
+        return columns
 
-    return Input(str(path), names, take, lambda row: f"{path} line {_line_of(path, row)}")
+    def where(row: int) -> str:
+        return f"{path} line {_line_of(dialect, row)}"
+
+    return Input(str(path), names, take, where, notes, headed=dialect.header)
 
 
-def _header(path: Path) -> list[str]:
-    with open_bytes(path) as file:
-        start = file.read(_BLOCK)
-    if b"\0" in start:
-        raise FileError(
-            f"{path} is not a text file, whatever its name says: save the comparisons as CSV "
-            "in UTF-8."
-        )
-    records = _records(path)
+def _names(dialect: TextDialect) -> list[str]:
+    """Return the names of the columns: the first record, or numbers from 1 without a header."""
+    path = dialect.path
+    _check_text(dialect)
+    records = _records(dialect)
     _, names = next(records, (0, None))
     if names is None:
         raise FileError(
             f"{path} is empty: it needs a header line user,winner,loser and a line for each "
             "comparison."
         )
-    if not all(map(_is_utf8, names)):
-        raise _not_utf8(path)
+    if not all(map(_is_proper, names)):
+        raise _not_this_text(dialect)
+    if not dialect.header:
+        return [str(number + 1) for number in range(len(names))]
     if next(records, None) is None:
         raise DataError(
             f"{path} has a header but no comparisons: give at least one line of user, "
@@ -59,24 +73,46 @@ def _header(path: Path) -> list[str]:
     return names
 
 
-def _read(path: Path, names: list[str], n_fields: int) -> pa.Table:
-    """Read the named columns as text; weights become numbers later, where their line is known."""
+def _check_text(dialect: TextDialect) -> None:
+    """Refuse a file with zero bytes, unless it is in an encoding that has them."""
+    with open_bytes(dialect.path) as file:
+        start = file.read(_BLOCK)
+    if not dialect.is_utf8 or b"\0" not in start:
+        return
+    even, odd = (start[first:400:2].strip(b"\0") for first in (0, 1))
+    order = "le" if even and not odd else "be" if odd and not even else None
+    raise FileError(
+        f"{dialect.path} is not a text file, whatever its name says: save the comparisons as CSV "
+        "in UTF-8",
+        *(() if order is None else (", or pass ", Option("encoding", f"utf-16-{order}"))),
+        ".",
+    )
+
+
+def _read(dialect: TextDialect, names: list[str], wanted: list[str]) -> pa.Table:
+    """Read the wanted columns as text; numbers are made later, where their line is known."""
     try:
-        with open_bytes(path) as file:
+        with open_bytes(dialect.path) as file:
             return pa_csv.read_csv(
                 file,
+                read_options=pa_csv.ReadOptions(
+                    encoding="utf8" if dialect.is_utf8 else dialect.encoding,
+                    column_names=None if dialect.header else names,
+                ),
                 parse_options=pa_csv.ParseOptions(
-                    delimiter=_delimiter(path), newlines_in_values=True
+                    delimiter=dialect.separator, newlines_in_values=True
                 ),
                 convert_options=pa_csv.ConvertOptions(
-                    include_columns=names,
-                    column_types=dict.fromkeys(names, pa.string()),
+                    include_columns=wanted,
+                    column_types=dict.fromkeys(wanted, pa.string()),
                     null_values=[""],
                     strings_can_be_null=True,
                 ),
             )
     except pa.ArrowException as error:
-        raise _explained(path, n_fields, str(error)) from None
+        raise _explained(dialect, len(names), str(error)) from None
+    except UnicodeError:
+        raise _not_this_text(dialect) from None
 
 
 def _unescaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -86,76 +122,88 @@ def _unescaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.replace_substring_regex(column, pattern=f"^'({FORMULA})", replacement=r"\1")
 
 
-def _explained(path: Path, n_fields: int, reason: str) -> FileError:
+def _explained(dialect: TextDialect, n_fields: int, reason: str) -> FileError:
     """Find what is wrong with a file that pyarrow could not read, line by line."""
+    path = dialect.path
     if "UTF8" in reason:
-        return _not_utf8(path)
-    wrong = [(line, len(fields)) for line, fields in _records(path) if len(fields) != n_fields]
+        return _not_this_text(dialect)
+    wrong = [(line, len(fields)) for line, fields in _records(dialect) if len(fields) != n_fields]
     if not wrong:
         return FileError(f"{path} cannot be read as CSV: {reason.splitlines()[0]}.")
     (line, count), more = wrong[0], len(wrong) - 1
+    first = "header" if dialect.header else "first line"
     return FileError(
-        f"{path} line {line} has {count} field{'s' * (count != 1)} where the header has {n_fields}"
+        f"{path} line {line} has {count} field{'s' * (count != 1)} where the {first} has {n_fields}"
         f"{f' (and {more:,} more such lines)' if more else ''}: give every line the fields of the "
-        "header, "
+        f"{first}, "
         "and put quotes around a label that holds the separator."
     )
 
 
-def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+def _opened(dialect: TextDialect) -> io.TextIOWrapper:
+    """Open a file as text; bytes that are none become lone surrogates."""
+    errors = "surrogateescape" if dialect.is_utf8 else "strict"
+    encoding = "utf-8-sig" if dialect.is_utf8 else dialect.encoding
+    return io.TextIOWrapper(open_bytes(dialect.path), encoding, errors, newline="")
+
+
+def _records(dialect: TextDialect, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Yield every record, header first, with the line that it starts on (no blank lines)."""
-    with (
-        open_bytes(path) as file,
-        io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text,
-    ):
-        reader = csv.reader(text, delimiter=_delimiter(path), strict=strict)
+    with _opened(dialect) as text:
+        reader = csv.reader(text, delimiter=dialect.separator, strict=strict)
         start = 1
         try:
             for fields in reader:
                 if fields:
                     yield start, fields
                 start = reader.line_num + 1
+        except UnicodeError:
+            raise _not_this_text(dialect) from None
         except csv.Error as error:
             if not strict or "unexpected end" in str(error):
                 raise FileError(
-                    f"{path} line {start}: a quote opens here and never closes: close or remove it."
+                    f"{dialect.path} line {start}: a quote opens here and never closes: close or "
+                    "remove it."
                 ) from None
 
 
-def _check_quotes(path: Path) -> None:
+def _check_quotes(dialect: TextDialect) -> None:
     """Look for a quote that never closes: it would hide the lines after it."""
-    with open_bytes(path) as file:
-        odd = sum(block.count(b'"') for block in iter(lambda: file.read(_BLOCK), b"")) % 2
+    if dialect.is_utf8:
+        with open_bytes(dialect.path) as file:
+            odd = sum(block.count(b'"') for block in iter(lambda: file.read(_BLOCK), b"")) % 2
+    else:
+        with _opened(dialect) as text:
+            odd = sum(block.count('"') for block in iter(lambda: text.read(_BLOCK), "")) % 2
     if odd:
-        for _ in _records(path, strict=True):
+        for _ in _records(dialect, strict=True):
             pass
 
 
-def _line_of(path: Path, row: int) -> int:
+def _line_of(dialect: TextDialect, row: int) -> int:
     """Return the line that a row, counted from 0 after the header, starts on."""
-    # the header is number −1
-    return next(line for number, (line, _) in enumerate(_records(path), start=-1) if number == row)
-
-
-def _not_utf8(path: Path) -> FileError:
-    with (
-        open_bytes(path) as file,
-        io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text,
-    ):
-        line = next(number for number, line in enumerate(text, start=1) if not _is_utf8(line))
-    return FileError(
-        f"{path} line {line} is not UTF-8 text: save the file with the encoding UTF-8."
+    first = -1 if dialect.header else 0  # the header is number −1
+    return next(
+        line for number, (line, _) in enumerate(_records(dialect), start=first) if number == row
     )
 
 
-def _is_utf8(text: str) -> bool:
-    """Whether text decoded with surrogateescape came from proper UTF-8."""
+def _not_this_text(dialect: TextDialect) -> FileError:
+    """Name the first line that is not text in the file's encoding."""
+    encoding = "utf-8-sig" if dialect.is_utf8 else dialect.encoding
+    with (
+        open_bytes(dialect.path) as file,
+        io.TextIOWrapper(file, encoding, "replace", newline="") as text,
+    ):
+        lines = enumerate(text, start=1)
+        line = next((number for number, content in lines if "\ufffd" in content), 1)
+    return not_this_text(dialect, line)
+
+
+def _is_proper(text: str) -> bool:
+    """Return whether text holds no byte that could not be decoded."""
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _delimiter(path: Path) -> str:
-    return DELIMITERS[unpacked_name(path)[-4:]]

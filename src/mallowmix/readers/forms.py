@@ -4,15 +4,37 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mallowmix.errors import DataError, Option, OptionError
-from mallowmix.readers import battles, best_worst, implicit, plain
+from mallowmix.readers import battles, best_worst, implicit, plain, ranked_pairs
 from mallowmix.readers import ranking_forms as rankings
 from mallowmix.readers import rating_forms as ratings
-from mallowmix.readers.headers import Roles, check_columns, find_columns, numbered, pick_columns
+from mallowmix.readers import wide_rankings as wide
+from mallowmix.readers.exports import (
+    all_our_ideas,
+    argilla,
+    google_forms,
+    label_studio,
+    lmarena,
+    polis,
+    preference_pairs,
+    qualtrics,
+    sawtooth,
+)
+from mallowmix.readers.headers import (
+    Roles,
+    check_columns,
+    find_columns,
+    is_named,
+    is_role_name,
+    lacking,
+    numbered,
+    pick_columns,
+)
 from mallowmix.readers.inputs import Input
 from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import no_user_message
 
 Read = Callable[[Input, Mapping[str, Any], ReadOptions, str], Reading]
+Fits = Callable[[Input, Mapping[str, Any]], bool]
 FILES = ("preflib", "movielens")  # forms that are whole files, not tables
 
 
@@ -23,24 +45,99 @@ class Form(NamedTuple):
     roles: Roles
     read: Read
     uses: tuple[str, ...] = ()  # options beyond those that all forms have
-    unmistakable: bool = True  # whether its columns give it away
+    fits: Fits | None = None  # what must hold beside the columns that are needed
+    when_named: bool = False  # whether it must be named: its columns do not give it away
+    row_is_user: bool = False  # whether every row is a user, where no column names them
+
+
+def _has_shown(source: Input, found: Mapping[str, Any]) -> bool:
+    """Return whether a best-worst table says what was shown."""
+    return "shown" in found or len(numbered(source.names, "item|option|shown|alternative")) > 1
+
+
+def _is_json(source: Input, found: Mapping[str, Any]) -> bool:
+    return source.objects is not None
 
 
 _ORDERED = ("per_user", "unlisted", "zero")
+_BATTLES = ("both_bad", "outcomes")
+_MARKS = ("per_user",)
+EXPORTS = (
+    Form("polis", polis.VOTES, polis.read_polis_votes, _MARKS),
+    Form("polis", polis.PARTICIPANTS, polis.read_polis_participants, _MARKS),
+    Form("all-our-ideas", all_our_ideas.VOTES, all_our_ideas.read_all_our_ideas),
+    Form("lmarena", lmarena.SESSIONS, battles.read_battle_table, _BATTLES),
+    Form("lmarena", lmarena.WINNER_COLUMNS, lmarena.read_lmarena_columns, _BATTLES),
+    Form("lmarena", lmarena.WINNER_WORD, battles.read_battle_table, _BATTLES, when_named=True),
+    Form(
+        "preference-pairs",
+        preference_pairs.MODELS,
+        preference_pairs.read_preference_pairs,
+    ),
+    Form(
+        "preference-pairs",
+        preference_pairs.ANSWERS,
+        preference_pairs.read_preference_pairs,
+    ),
+    Form(
+        "label-studio", label_studio.TASKS, label_studio.read_label_studio, _BATTLES, fits=_is_json
+    ),
+    Form("argilla", argilla.RECORDS, argilla.read_argilla, _ORDERED, fits=_is_json),
+    Form(
+        "qualtrics",
+        qualtrics.RESPONSES,
+        qualtrics.read_qualtrics,
+        _ORDERED,
+        fits=qualtrics.is_qualtrics,
+    ),
+    Form(
+        "google-forms",
+        google_forms.ANSWERS,
+        google_forms.read_google_form,
+        _ORDERED,
+        fits=google_forms.is_google_form,
+        row_is_user=True,
+    ),
+    Form(
+        "sawtooth",
+        sawtooth.RESPONDENTS,
+        sawtooth.read_sawtooth,
+        ("design",),
+        fits=sawtooth.is_maxdiff,
+    ),
+)
 FORMS = (
+    *EXPORTS,
     Form("comparisons", plain.COMPARISONS, plain.read_plain),
     Form("bayesmallows", plain.BAYESMALLOWS, plain.read_plain),
-    Form("battles", battles.ROLES, battles.read_battle_table, ("both_bad", "outcomes")),
+    Form("battles", battles.ROLES, battles.read_battle_table, _BATTLES),
+    Form("battles", ranked_pairs.RANKED, ranked_pairs.read_ranked_pairs, _BATTLES),
     Form("ratings", ratings.ROLES, ratings.read_rated, ("per_user", "top_items")),
     Form("rankings", rankings.LONG, rankings.read_long, _ORDERED),
     Form("rankings", rankings.LISTS, rankings.read_lists, _ORDERED),
-    Form("rankings", rankings.ORDERS, rankings.read_wide, _ORDERED),
-    Form("best-worst", best_worst.ROLES, best_worst.read_best_worst_table),
-    Form("implicit", implicit.ROLES, implicit.read_implicit_table, ("per_user",)),
+    Form(
+        "rankings",
+        wide.ORDERS,
+        wide.read_wide,
+        _ORDERED,
+        fits=wide.is_rank_order,
+        row_is_user=True,
+    ),
+    Form("best-worst", best_worst.ROLES, best_worst.read_best_worst_table, fits=_has_shown),
+    Form("implicit", implicit.ROLES, implicit.read_implicit_table, _MARKS),
     Form("choix", plain.CHOIX, plain.read_plain),
-    Form("rankings", rankings.POSITIONS, rankings.read_wide, _ORDERED, unmistakable=False),
+    Form(
+        "rankings",
+        wide.POSITIONS,
+        wide.read_wide,
+        _ORDERED,
+        fits=wide.is_rank_matrix,
+        row_is_user=True,
+    ),
+    Form("rankings", wide.POSITIONS, wide.read_wide, _ORDERED, when_named=True, row_is_user=True),
 )
-NAMES = tuple(dict.fromkeys([form.name for form in FORMS] + list(FILES)))
+_TABLES = [form.name for form in (*FORMS[len(EXPORTS) :], *EXPORTS)]
+NAMES = tuple(dict.fromkeys(_TABLES + list(FILES)))
 _USES = {"preflib": ("per_user", "unlisted"), "movielens": ("per_user", "top_items")}
 
 
@@ -79,9 +176,24 @@ def choose_form(
             expected="names of columns of one form",
         )
     for form in fitting:
-        if (form.unmistakable or wanted) and _fits(source, form, columns, without_users):
+        if (wanted or _gives_away(source, form, columns)) and _fits(
+            source, form, columns, without_users
+        ):
             return form
-    return fitting[0]
+    if not columns:
+        _check_header(source)
+    usual = [form for form in fitting if wanted or form not in EXPORTS]
+    return (usual or fitting)[0]
+
+
+def _gives_away(source: Input, form: Form, columns: Mapping[str, Any] | None) -> bool:
+    """Return whether columns alone may tell a form: an export is known by names of its own."""
+    if form not in EXPORTS:
+        return not form.when_named
+    found = find_columns(source.names, form.roles, columns)
+    own = [role for role in form.roles.needed if role not in (columns or ())]
+    known = all(is_named(found.get(role), form.roles.names.get(role)) for role in own)
+    return bool(own) and known and not form.when_named
 
 
 def _fits(
@@ -89,17 +201,21 @@ def _fits(
 ) -> bool:
     found = find_columns(source.names, form.roles, columns)
     needed = [role for role in form.roles.needed if not (without_users and role == "user")]
-    if any(role not in found for role in needed):
-        return False
-    if form.roles.numbered == "rank":
-        return len(numbered(source.names, "rank")) > 1 and all(
-            str(name).strip().isdigit() is False for name in source.names
+    there = all(role in found for role in needed)
+    return there and (form.fits is None or form.fits(source, found))
+
+
+def _check_header(source: Input) -> None:
+    """Refuse a file whose first line names nothing that is known: it may have no header."""
+    if source.headed and not any(is_role_name(name) for name in source.names):
+        raise DataError(
+            *lacking("user", "user", source.names, source.title),
+            " If these are data and no names, pass ",
+            Option("header", False),
+            "; if each is an item and its column holds positions, pass ",
+            Option("format", "rankings"),
+            ".",
         )
-    return (
-        form.name != "best-worst"
-        or "shown" in found
-        or len(numbered(source.names, "item|option|shown|alternative")) > 1
-    )
 
 
 def read_form(
@@ -112,9 +228,10 @@ def read_form(
         needed = tuple(role for role in roles.needed if role != "user")
         roles = roles._replace(needed=needed, optional=(*roles.optional, "user"))
     if (
-        "user" not in roles.needed
+        "user" in roles.optional
         and "user" not in found
         and not options.one_user
+        and not form.row_is_user
         and set(roles.needed) <= set(found)
     ):
         raise DataError(*no_user_message(source.title))
@@ -127,7 +244,7 @@ def check_uses(name: str, options: ReadOptions) -> None:
     """Refuse options that the form does not use: they would be ignored silently."""
     form_uses = _USES.get(name) or next(form.uses for form in FORMS if form.name == name)
     usual = ReadOptions()
-    for option in ("both_bad", "outcomes", "per_user", "top_items", "unlisted", "zero"):
+    for option in ("both_bad", "outcomes", "per_user", "top_items", "unlisted", "zero", "design"):
         if option not in form_uses and getattr(options, option) != getattr(usual, option):
             users = [other for other in NAMES if option in (_USES.get(other) or _uses_of(other))]
             raise OptionError(

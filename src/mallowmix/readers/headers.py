@@ -42,9 +42,17 @@ NAMES: dict[str, tuple[str, ...]] = {  # role → its synonyms, in small letters
     "loser": ("loser",),
     "weight": ("weight",),
     "ranking_id": ("rankingid",),
-    "left": ("left", "modela", "itema", "optiona", "candidatea", "answera", "responsea", "a"),
-    "right": ("right", "modelb", "itemb", "optionb", "candidateb", "answerb", "responseb", "b"),
+    "left": (
+        *("left", "modela", "itema", "optiona", "candidatea", "answera", "responsea", "a"),
+        *("model1", "item1", "option1", "candidate1", "answer1", "response1", "first"),
+    ),
+    "right": (
+        *("right", "modelb", "itemb", "optionb", "candidateb", "answerb", "responseb", "b"),
+        *("model2", "item2", "option2", "candidate2", "answer2", "response2", "second"),
+    ),
     "outcome": ("outcome", "winner", "result", "verdict", "vote"),
+    "left_rank": ("leftrank", "rankleft", "ranka", "rank1", "rankfirst"),
+    "right_rank": ("rightrank", "rankright", "rankb", "rank2", "ranksecond"),
     "item": (
         "item",
         "itemid",
@@ -65,7 +73,10 @@ NAMES: dict[str, tuple[str, ...]] = {  # role → its synonyms, in small letters
     "clicked": ("clicked", "click", "chosen", "selected"),
     "list": ("list", "listid", "impression", "impressionid", "session", "sessionid"),
 }
-TOGETHER = (("left", "right"),)  # these go by names that stand at the same position in their lists
+# what a role may also be called, where none of the names above is there
+SECOND_NAMES = {"outcome": ("answer", "choice", "preferred", "preference")}
+# these go by names that stand at the same position in their lists
+TOGETHER = (("left", "right"), ("left_rank", "right_rank"))
 
 
 class Roles(NamedTuple):
@@ -163,7 +174,10 @@ def _known_as(
     """Return the column of this role: by its own name, or by its only synonym present."""
     if role in present:
         return role
-    names = [each for name in roles.names.get(role, NAMES[role]) for each in plain.get(name, [])]
+    known = roles.names[role] if role in roles.names else NAMES.get(role, ())
+    names = [each for name in known for each in plain.get(name, [])] or [
+        each for name in SECOND_NAMES.get(role, ()) for each in plain.get(name, [])
+    ]
     if len(names) > 1 and any(role in pair for pair in TOGETHER):
         return None
     return (names[0] if len(names) == 1 else names) if names else None
@@ -206,7 +220,7 @@ def pick_columns(
 
 def _check_there(ours: str, theirs: Any, present: Sequence[Any], source: str) -> None:
     if present.count(theirs) == 0:
-        raise DataError(*_lacking(ours, theirs, present, source))
+        raise DataError(*lacking(ours, theirs, present, source))
     if present.count(theirs) > 1:
         raise DataError(
             f"{source} has {present.count(theirs)} columns named {theirs!r}: give each its "
@@ -224,9 +238,15 @@ def numbered(present: Sequence[Any], stem: str) -> list[Any]:
     return [name for _, name in sorted(found, key=lambda pair: pair[0])]
 
 
+def is_named(column: Any, names: Sequence[str] | None) -> bool:
+    """Return whether a column has one of these names; None allows any name."""
+    return names is None or (isinstance(column, str) and _plain(column) in names)
+
+
 def is_role_name(name: Any) -> bool:
     """Return whether a column of this name could have a role."""
-    return any(_plain(name) in names for names in NAMES.values())
+    known = (*NAMES.values(), *SECOND_NAMES.values())
+    return any(_plain(name) in names for names in known)
 
 
 def _plain(name: Any) -> str:
@@ -243,7 +263,8 @@ def _several(ours: str, theirs: list[Any], source: str) -> tuple[Part, ...]:
     )
 
 
-def _lacking(ours: str, theirs: Any, present: Sequence[Any], source: str) -> tuple[Part, ...]:
+def lacking(ours: str, theirs: Any, present: Sequence[Any], source: str) -> tuple[Part, ...]:
+    """Say that a column is not there, as parts of a message."""
     names = ", ".join(map(repr, present[:_SHOWN])) + (", …" if len(present) > _SHOWN else "")
     return (
         f"{source} has no column {theirs!r}, only {names or 'none at all'}: say which one "

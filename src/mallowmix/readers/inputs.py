@@ -1,6 +1,7 @@
 """A table from any source, before its form is known: column names, and their reader."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from mallowmix.data.row_checks import Where
-from mallowmix.errors import DataError, FileError
+from mallowmix.errors import DataError, DataWarning, FileError, Option, Part
 
 Take = Callable[[Mapping[str, Any]], dict[str, Any]]
 MOST_COLUMNS = 100_000  # more than this is no table of choices, whatever it is called
@@ -28,12 +29,30 @@ class Input(NamedTuple):
         Reads columns: {role: name} to {role: column}.
     where : callable
         Row number to text that locates the row, as in "votes.csv line 7".
+    notes : sequence of DataWarning
+        What was found out about a file; complete when its columns were taken.
+    objects : callable or None
+        Reads the rows as they are in JSON, nested objects and all.
+    headed : bool
+        Whether the names are the first line of a file, which might be data instead.
     """
 
     title: str
     names: list[Any]
     take: Take
     where: Where
+    notes: Sequence[DataWarning] = ()
+    objects: Callable[[], list[dict[str, Any]]] | None = None
+    headed: bool = False
+
+
+def derived_input(source: Input, columns: Mapping[str, Any], rows: Sequence[int]) -> Input:
+    """Make a table of new columns; `rows` are the rows of `source` that they come from."""
+
+    def take(picked: Mapping[str, Any]) -> dict[str, Any]:
+        return {ours: columns[theirs] for ours, theirs in picked.items()}
+
+    return Input(source.title, list(columns), take, lambda row: source.where(int(rows[row])))
 
 
 class FilePart(NamedTuple):
@@ -71,7 +90,8 @@ def joined_inputs(parts: list[Input], title: str) -> Input:
         number = int(np.searchsorted(starts, row, side="right")) - 1
         return parts[number].where(row - starts[number])
 
-    return Input(title, names, take, where)
+    notes = tuple(note for part in parts for note in part.notes)
+    return Input(title, names, take, where, notes)
 
 
 def _present(part: Input, picked: Mapping[str, Any], parts: list[Input]) -> Mapping[str, Any]:
@@ -117,21 +137,46 @@ def as_number_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedAr
 
 def as_numbers(values: Any, where: Where, name: str, advice: str) -> pa.ChunkedArray:
     """Convert a column of numbers, or of their text, to float64; errors name a row."""
+    if not isinstance(values, pa.ChunkedArray):
+        values = _as_chunks(list(values), where, name, advice)
     try:
-        column = (
-            values
-            if isinstance(values, pa.ChunkedArray)
-            else pa.chunked_array([pa.array(values, from_pandas=True)])
-        )
-        return column.cast(pa.float64())
+        return values.cast(pa.float64())
+    except pa.ArrowException:
+        row = _first_wrong(values)
+        raise _no_number(values[row].as_py(), where(row), name, advice) from None
+
+
+def _as_chunks(listed: list[Any], where: Where, name: str, advice: str) -> pa.ChunkedArray:
+    """Convert a list to a column; numbers and their text may be mixed."""
+    try:
+        return pa.chunked_array([pa.array(listed, from_pandas=True)])
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        listed = values.to_pylist() if isinstance(values, pa.ChunkedArray) else list(values)
+        pass
     for row, value in enumerate(listed):
         if not _is_number(value):
-            raise DataError(f"{where(row)}: the {name} {_short(value)} is not a number. {advice}")
-    return pa.chunked_array(
-        [pa.array([None if value is None else float(value) for value in listed], pa.float64())]
-    )
+            raise _no_number(value, where(row), name, advice)
+    numbers = [None if value is None else float(value) for value in listed]
+    return pa.chunked_array([pa.array(numbers, pa.float64())])
+
+
+def _first_wrong(column: pa.ChunkedArray) -> int:
+    """Return the first row that is no number, by halving: what comes before it can be cast."""
+    low, high = 0, len(column)  # rows before low are numbers, one before high is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            column.slice(low, middle - low).cast(pa.float64())
+            low = middle
+        except pa.ArrowException:
+            high = middle
+    return low
+
+
+def _no_number(value: Any, where: str, name: str, advice: str) -> DataError:
+    comma: tuple[Part, ...] = ()
+    if isinstance(value, str) and re.fullmatch(r"\s*-?\d+,\d+\s*", value):
+        comma = (" If the comma is a decimal point, pass ", Option("decimal", ","), ".")
+    return DataError(f"{where}: the {name} {_short(value)} is not a number. {advice}", *comma)
 
 
 def as_weights(values: Any, where: Where) -> pa.ChunkedArray:

@@ -27,14 +27,21 @@ def open_json_lines(path: Path) -> Input:
             f'{path} is empty: it needs a line like {{"user": "ann", "winner": "tea", "loser": '
             f'"milk"}} a comparison.'
         )
-    names = list(dict.fromkeys(name for row in first for name in row))
+    names = names_of(first)
     check_width(str(path), len(names))
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
         with decompression_errors(path):
             return _columns(path, picked, set(names))
 
-    return Input(str(path), names, take, lambda row: f"{path} line {_line_of(path, row)}")
+    def where(row: int) -> str:
+        return f"{path} line {_line_of(path, row)}"
+
+    def objects() -> list[dict[str, Any]]:
+        with decompression_errors(path):
+            return [row for _, row in _objects(path)]
+
+    return Input(str(path), names, take, where, objects=objects)
 
 
 def _columns(path: Path, picked: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
@@ -43,7 +50,7 @@ def _columns(path: Path, picked: Mapping[str, Any], names: set[str]) -> dict[str
     rows = (_checked(row, number, names, path) for number, row in _objects(path))
     while batch := list(islice(rows, _BATCH)):
         for ours, theirs in picked.items():
-            chunks[ours].append(_array([row.get(theirs) for row in batch], theirs))
+            chunks[ours].append(array_of([value_of(row, theirs) for row in batch], theirs))
     return {ours: one_type(parts, picked[ours]) for ours, parts in chunks.items()}
 
 
@@ -59,7 +66,28 @@ def _checked(row: dict[str, Any], number: int, names: set[str], path: Path) -> d
     return row
 
 
-def _array(values: list[Any], name: str) -> pa.Array:
+def names_of(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the keys of objects, and those of an object in an object as outer.inner."""
+    names: dict[str, None] = {}
+    for row in rows:
+        for name, value in row.items():
+            names[name] = None
+            if isinstance(value, dict):
+                names |= dict.fromkeys(f"{name}.{inner}" for inner in value)
+    return list(names)
+
+
+def value_of(row: dict[str, Any], name: str) -> Any:
+    """Return a value by the name that `names_of` has for it; None where there is none."""
+    if name in row:
+        return row[name]
+    outer, _, inner = name.partition(".")
+    nested = row.get(outer)
+    return nested.get(inner) if isinstance(nested, dict) else None
+
+
+def array_of(values: list[Any], name: str) -> pa.Array:
+    """Convert values of a column; what cannot name a thing is refused."""
     if any(isinstance(value, dict) for value in values):
         raise DataError(
             f"Column {name!r} holds objects, which cannot name a thing: give text, numbers or "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mallowmix.data.text import did_you_mean
 from mallowmix.errors import DataError, FileError
+from mallowmix.readers.inputs import missing_file
 
 if TYPE_CHECKING:
     from mallowmix.data.comparisons import Comparisons
@@ -94,7 +95,7 @@ def read_item_names(path: str | PathLike[str]) -> ItemNames:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [row for row in csv.reader(file) if any(field.strip() for field in row)]
     except FileNotFoundError:
-        raise FileError(f"There is no file {path}: check the name and the folder.") from None
+        raise missing_file(path) from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{path} cannot be read as names of items in UTF-8: {error}.") from None
     return ItemNames(_named(path, rows))

@@ -9,11 +9,12 @@ def count_rated_pairs(starts, stars, half):
     """Count the rows that each user makes, and all tied pairs."""
     rows, n_ties = np.zeros(len(starts) - 1, np.int64), 0
     for m in range(len(starts) - 1):
-        tied = 0
-        for a in range(starts[m], starts[m + 1]):
-            for b in range(starts[m], a):
-                tied += stars[a] == stars[b]
-        n = starts[m + 1] - starts[m]
+        tied, run = 0, 0  # `run`: how many before it are equal, in sorted order
+        own = np.sort(stars[starts[m] : starts[m + 1]])
+        for a in range(1, len(own)):
+            run = run + 1 if own[a] == own[a - 1] else 0
+            tied += run
+        n = len(own)
         rows[m] = n * (n - 1) // 2 - tied + (2 * tied if half else 0)
         n_ties += tied
     return rows, n_ties
@@ -31,6 +32,8 @@ def make_pairs(starts, things, stars, first_row, half):
     weight = np.ones(n_rows)
     for m in range(len(starts) - 1):
         row = first_row[m]
+        if first_row[m + 1] == row:
+            continue
         for a in range(starts[m], starts[m + 1]):
             for b in range(starts[m], starts[m + 1]):
                 tied = half and a != b and stars[a] == stars[b]

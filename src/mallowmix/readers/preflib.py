@@ -11,6 +11,7 @@ their own, called 1, 2, … in the order of the file.
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,6 +48,7 @@ class Profile:
     kind: str = ""
     counts: dict[str, int] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)  # the names that alternatives have
     orders: list[Order] = field(default_factory=list)
 
     def fail(self, line: int, what: str) -> NoReturn:
@@ -130,9 +132,10 @@ def _read_name(profile: Profile, number: int, index: str, value: str) -> None:
         profile.fail(
             number, f"the name of alternative {index} is missing: write it after the colon."
         )
-    if value in profile.names.values():
+    if value in profile.taken:
         value = f"{value} ({index})"  # two candidates of one name are two candidates
     profile.names[int(index)] = value
+    profile.taken.add(value)
 
 
 def _read_count(profile: Profile, number: int, key: str, value: str) -> None:
@@ -206,7 +209,7 @@ def _check_order(profile: Profile, order: Order) -> None:
                 order.line, f"alternative {each} is listed, but there are {Q}, numbered from 1."
             )
     if len(set(listed)) < len(listed):
-        twice = next(each for n, each in enumerate(listed) if each in listed[:n])
+        twice = next(each for each, count in Counter(listed).items() if count > 1)
         profile.fail(order.line, f"alternative {twice} is listed twice: list each once.")
     if profile.kind in ("soc", "toc") and len(listed) < Q:
         profile.fail(

@@ -1,7 +1,7 @@
-"""Rankings as tables: a row for each position, or a row a user (a list, or one column an item)."""
+"""Rankings as tables: a row for each position, or a row with a list for each ranking."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mallowmix.data.labels import as_column, encode_groups, pc
 from mallowmix.data.row_checks import FILL_OR_DROP, Where, gaps
 from mallowmix.errors import DataError, Option
-from mallowmix.readers.headers import Roles, numbered
+from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_numbers
 from mallowmix.readers.ranked_comparisons import LabelledEntries, reading_of_entries
 from mallowmix.readers.reading import Reading, ReadOptions
@@ -19,8 +19,6 @@ from mallowmix.readers.user_column import user_column
 
 LONG = Roles(("user", "item", "rank"), ("list",))
 LISTS = Roles(("user", "ranking"), ("weight",))
-ORDERS = Roles(("user",), ("weight",), numbered="rank")
-POSITIONS = Roles(("user",), ("weight",))
 
 
 def read_long(
@@ -28,14 +26,15 @@ def read_long(
 ) -> Reading:
     """Read user, item, rank: less is better, equal is a tie; rows without a rank are not ranked."""
     columns = source.take(picked)
-    position = _positions(columns["rank"], source.where, options)
+    position = position_numbers(columns["rank"], source.where, options)
     user = _users(columns, len(position), options, source)
     item = as_column(columns["item"], picked["item"])
-    keep = _kept({"user": user, "item": item}, ~np.isnan(position), options, source.where)
-    mask = pa.array(keep)
-    which = [user.filter(mask)]
+    labels = {"user": user, "item": item}
     if "list" in columns:
-        which.append(as_column(columns["list"], picked["list"]).filter(mask))
+        labels["list"] = as_column(columns["list"], picked["list"])
+    keep = _kept(labels, ~np.isnan(position), options, source.where)
+    mask = pa.array(keep)
+    which = [column.filter(mask) for name, column in labels.items() if name != "item"]
     coded = [codes[0] for codes, _ in encode_groups(*([column] for column in which))]
     _, first, ranking = np.unique(
         np.stack(coded, axis=1), axis=0, return_index=True, return_inverse=True
@@ -56,9 +55,9 @@ def read_lists(
     columns = source.take(picked)
     orders = _listed(columns["ranking"])
     user = _users(columns, len(orders), options, source)
-    named = _named(user, options, source.where)
+    named = named_rows(user, options, source.where)
     rows = [n for n, order in enumerate(orders) if order and named[n]]
-    _check_all_ranked(
+    check_all_ranked(
         [n for n, order in enumerate(orders) if order], len(orders), options, source.where
     )
     labels, ranking, position = [], [], []
@@ -67,9 +66,9 @@ def read_lists(
             labels += group
             ranking += [number] * len(group)
             position += [float(level)] * len(group)
-    _check_once(labels, ranking, rows, source.where)
+    check_once(labels, ranking, rows, source.where)
     users = user.take(pa.array(rows, pa.int64()))
-    weight = _weights(columns, rows, source.where)
+    weight = ranking_weights(columns, rows, source.where)
     entries = LabelledEntries(
         users,
         np.array(ranking, np.int64),
@@ -80,28 +79,6 @@ def read_lists(
     return reading_of_entries(entries, options, form, picked)
 
 
-def read_wide(
-    source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "rankings"
-) -> Reading:
-    """Read one row a user: rank_1, rank_2, … hold items, or each item's column its position."""
-    ordered = numbered(source.names, "rank")
-    ordered = [name for name in ordered if name not in picked.values()]
-    others = [name for name in source.names if name not in picked.values()]
-    if len(others) < 2:
-        raise DataError(
-            f"{source.title} has no ranking in it: give user, item, rank; user, ranking; user, "
-            "rank_1, rank_2, …; or user and a "
-            "column with the positions of each item."
-        )
-    names = ordered or others
-    taken = source.take(dict(picked) | {f"item {n}": name for n, name in enumerate(names)})
-    columns = [taken[f"item {n}"] for n in range(len(names))]
-    user = _users(taken, len(columns[0]), options, source)
-    read = _by_order if ordered else _by_position
-    row, item, position = read(columns, names, options, source.where)
-    return _wide(row, item, position, user, taken, options, form, picked, source.where)
-
-
 def _users(
     columns: Mapping[str, Any], n_rows: int, options: ReadOptions, source: Input
 ) -> pa.ChunkedArray:
@@ -109,71 +86,7 @@ def _users(
     return as_column(found, "user")
 
 
-def _wide(
-    row: NDArray[Any],
-    item: Any,
-    position: NDArray[Any],
-    user: Any,
-    taken: Any,
-    options: ReadOptions,
-    form: str,
-    picked: Any,
-    where: Where,
-) -> Reading:
-    _check_all_ranked(np.unique(row), len(user), options, where)
-    keep = _named(user, options, where)[row]
-    rows, ranking = np.unique(row[keep], return_inverse=True)
-    item, position = item.filter(pa.array(keep)), position[keep]
-    weight = _weights(taken, rows.tolist(), where)
-    _check_once(item.to_pylist(), ranking.tolist(), rows.tolist(), where)
-    return reading_of_entries(
-        LabelledEntries(user.take(pa.array(rows)), ranking, item, position, weight),
-        options,
-        form,
-        picked,
-    )
-
-
-def _by_order(
-    columns: list[Any], names: Sequence[Any], options: ReadOptions, where: Where
-) -> tuple[Any, ...]:
-    """Read columns that hold items; the column is the position. A gap leaves the order as it is."""
-    cells = [as_column(column, name) for column, name in zip(columns, names, strict=True)]
-    present = [~gaps(cell) for cell in cells]
-    row = np.concatenate([np.flatnonzero(there) for there in present])
-    position = np.repeat(
-        np.arange(len(cells), dtype=np.float64), [there.sum() for there in present]
-    )
-    kept = [cell.filter(pa.array(there)) for cell, there in zip(cells, present, strict=True)]
-    kinds = {cell.type for cell in kept if len(cell)}
-    kept = [cell if len(kinds) <= 1 else _text(cell) for cell in kept if len(cell)]
-    item = pa.chunked_array(
-        [chunk for cell in kept for chunk in cell.chunks],
-        type=kept[0].type if kept else pa.string(),
-    )
-    return row, item, position
-
-
-def _by_position(
-    columns: list[Any], names: Sequence[Any], options: ReadOptions, where: Where
-) -> tuple[Any, ...]:
-    """Read columns that are items and hold positions, 1 is best."""
-    positions = np.stack(
-        [
-            _positions(column, where, options, name)
-            for column, name in zip(columns, names, strict=True)
-        ],
-        axis=1,
-    )
-    row, item = np.nonzero(~np.isnan(positions))
-    return row, as_column(list(names), "item").take(pa.array(item)), positions[row, item]
-
-
-def _text(cell: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pa.chunked_array([pa.array([str(value) for value in cell.to_pylist()], pa.string())])
-
-
-def _positions(
+def position_numbers(
     values: Any, where: Where, options: ReadOptions, item: Any = None
 ) -> NDArray[np.float64]:
     """Convert positions to floats, NaN where there is none; the option `zero` says what 0 means."""
@@ -256,7 +169,7 @@ def _groups(order: Any, where: Where, row: int) -> list[list[Any]]:
     return groups
 
 
-def _named(user: pa.ChunkedArray, options: ReadOptions, where: Where) -> NDArray[np.bool_]:
+def named_rows(user: pa.ChunkedArray, options: ReadOptions, where: Where) -> NDArray[np.bool_]:
     """Return which rows have a user."""
     gap = gaps(user)
     if gap.any() and options.missing == "error":
@@ -264,7 +177,7 @@ def _named(user: pa.ChunkedArray, options: ReadOptions, where: Where) -> NDArray
     return ~gap
 
 
-def _check_all_ranked(rows: Any, n_rows: int, options: ReadOptions, where: Where) -> None:
+def check_all_ranked(rows: Any, n_rows: int, options: ReadOptions, where: Where) -> None:
     """Check that there are rankings, and that no row lacks one unless gaps may be dropped."""
     if not len(rows):
         raise DataError("There are no rankings: not one item has a position.")
@@ -273,7 +186,8 @@ def _check_all_ranked(rows: Any, n_rows: int, options: ReadOptions, where: Where
         raise DataError(f"{where(gap)}: the ranking is missing. ", *FILL_OR_DROP)
 
 
-def _check_once(labels: list[Any], ranking: list[int], rows: list[int], where: Where) -> None:
+def check_once(labels: list[Any], ranking: list[int], rows: list[int], where: Where) -> None:
+    """Check that no ranking lists an item twice."""
     seen: set[tuple[int, str]] = set()
     for label, number in zip(labels, ranking, strict=True):
         if (number, str(label)) in seen:
@@ -283,9 +197,10 @@ def _check_once(labels: list[Any], ranking: list[int], rows: list[int], where: W
         seen.add((number, str(label)))
 
 
-def _weights(
+def ranking_weights(
     columns: Mapping[str, Any], rows: list[int], where: Where
 ) -> NDArray[np.float64] | None:
+    """Return the weight of each ranking, of the rows that have one; None where all count 1."""
     if "weight" not in columns:
         return None
     weight = as_numbers(

@@ -1,7 +1,7 @@
 """What a reader returns: the comparisons, the form of their source, and what was counted."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.row_checks import Policy
 from mallowmix.errors import DataWarning, Option, OptionError, Part, check_at_least, check_choice
+from mallowmix.readers.text_format import TextFormat
 
 Ties: TypeAlias = Literal["drop", "half", "error"]
 BothBad: TypeAlias = Literal["drop", "tie", "error"]
@@ -46,6 +47,10 @@ class ReadOptions:
         Rankings: items that are not listed are not compared, or are below those that are.
     zero : {"error", "missing", "best"}
         Rankings: what the position 0 means: an error, not ranked, or the best.
+    design : path or table
+        Sawtooth's MaxDiff: what each version showed in each task.
+    text : TextFormat
+        How a text file is written.
     """
 
     self_pairs: Policy = "error"
@@ -58,6 +63,8 @@ class ReadOptions:
     top_items: int | None = None
     unlisted: Unlisted | None = None
     zero: Zero = "error"
+    design: Any = None
+    text: TextFormat = field(default_factory=TextFormat)
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -168,6 +175,14 @@ class Reading:
     ratings: pa.Table | None = None
     rankings: Rankings | None = None
     notes: tuple[DataWarning, ...] = ()
+
+    def taken_from(self, picked: Mapping[str, Any]) -> "Reading":
+        """Return the same with the columns of the source from which a table was made."""
+        return replace(self, taken=picked)
+
+    def with_notes(self, *notes: DataWarning) -> "Reading":
+        """Return the same with notes before its own."""
+        return replace(self, notes=(*notes, *self.notes)) if notes else self
 
 
 def tie_notes(

@@ -14,8 +14,9 @@ from mallowmix.readers.files import matching
 from mallowmix.readers.headers import check_columns, pick_columns
 from mallowmix.readers.inputs import missing_file
 from mallowmix.readers.plain import COMPARISONS
+from mallowmix.readers.text_format import find_dialect
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
+_TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Source:
             return f"read_parquet({names}, filename=true, union_by_name=true)"
         return (
             f"read_csv({names}, filename=true, all_varchar=true, header=true, "
-            f"delim='{_DELIMITERS[kind]}', nullstr='')"
+            f"delim={quoted(find_dialect(self.files[0]).separator)}, nullstr='')"
         )
 
     @property
@@ -127,7 +128,7 @@ def _files(path: Path) -> list[Path]:
 
 def _kind(file: Path) -> str:
     name = file.name.lower()
-    for ending in (".parquet", *_DELIMITERS):
+    for ending in (".parquet", *_TEXT):
         if name.endswith(ending):
             return ending
     raise FileError(
