@@ -174,22 +174,25 @@ def test_figure_4(films, tmp_path, monkeypatch):
     said, _ = run("reproduce", "fig4", "--data", films, "-o", tmp_path)
     rows = check_files(tmp_path, "fig4", figure4.EXPERIMENT.columns)
     value = {(row["system"], row["method"]): float(row["log_likelihood"]) for row in rows}
-    assert len(rows) == len(value) == 7 * 2
+    assert len(rows) == len(value) == 8 * 2
+    tuned = {row["system"] for row in rows if row["settings"]}
+    assert tuned == {"TM", "TM, not rounded", fitted_systems.PAPER_SYSTEM}
     for method in SCORING_METHODS:
         assert (
             min(value[system, method] for system in figure4._VERTEX_SYSTEMS)
             > value["one ranking", method] + 0.1
         )
         # two opposite tastes: one ranking is a coin
-        assert value["M4", method] > value["one ranking", method] + 0.1
+        for system in ("M4", fitted_systems.PAPER_SYSTEM):
+            assert value[system, method] > value["one ranking", method] + 0.1
         assert value["one ranking", method] == pytest.approx(-math.log(2), abs=0.05)
     assert {row["users"] for row in rows if row["method"] == "left-to-right"} == {"10"}
     assert {task.system for task in figure4.EXPERIMENT.tasks(Request(quick=True))} == {
         row["system"] for row in rows
-    } - {"TM, not rounded"}
+    } - {"TM, not rounded", fitted_systems.PAPER_SYSTEM}
     assert (
         "M4 is above TM in" in (tmp_path / "fig4.md").read_text(encoding="utf-8")
-        and "14 of 14" in said
+        and "16 of 16" in said
     )
 
 
