@@ -54,7 +54,7 @@ def predict_ratings(
     a: float = 3.0,
     b: float = 6.0,
     c: float = 6.0,
-    n_draws: int = 400,
+    n_draws: int = 200,
     seed: int = 0,
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
