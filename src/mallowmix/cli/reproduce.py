@@ -127,7 +127,8 @@ def run_experiment(
     quiet : bool
         Whether to print nothing.
     """
-    from mallowmix.paper.result_log import append_row, read_log
+    from mallowmix.paper.provenance import run_record
+    from mallowmix.paper.result_log import add_run, append_row, read_log
 
     experiment = EXPERIMENTS[name].load()
     path, tasks = folder / f"{name}.csv", experiment.tasks(request)
@@ -136,14 +137,22 @@ def run_experiment(
     left = [task for task in _of_systems(tasks, systems) if task.key not in done]
     if not quiet and n_done:
         echo(f"{path} holds {n_done} of {len(tasks)} rows already.")
+    options = {"experiment": name, "size": request.size, "n_seeds": request.n_seeds}
+    computed: list[list[str]] = []
     with progress(hidden=quiet) as report:
         rows = experiment.rows(left, replace(request, progress=report))
-        for number, row in enumerate(rows, start=1):
-            append_row(path, row)
-            if report:
-                report(name, number, len(left))
-            elif not quiet:
-                echo(f"{number} of {len(left)}: {experiment.describe(row)}")
+        try:
+            for number, (task, row) in enumerate(zip(left, rows, strict=True), start=1):
+                append_row(path, row)
+                computed.append(list(task.key))
+                if report:
+                    report(name, number, len(left))
+                elif not quiet:
+                    echo(f"{number} of {len(left)}: {experiment.describe(row)}")
+        finally:  # what is interrupted has its rows, and so their record
+            if computed:
+                seeds = range(request.n_seeds)
+                add_run(path, {"rows": computed, **run_record(options, seeds)})
     _write_report(name, experiment, tasks, folder, quiet)
 
 
