@@ -4,14 +4,16 @@ import json
 import os
 import platform
 import statistics
+import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mallowmix.errors import MallowmixWarning
+from mallowmix.paper.provenance import run_record
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("mallowmix", "numpy", "scipy", "numba", "scikit-learn", "tomotopy", "gensim")
@@ -49,10 +51,11 @@ def repeated(call: Callable[[], Result], times: int) -> tuple[float, Result]:
     return statistics.median(seconds for seconds, _ in runs), runs[-1][1]
 
 
-def save(name: str, result: dict[str, Any], folder: Path) -> Path:
-    """Write `name`.json."""
+def save(name: str, result: dict[str, Any], folder: Path, seeds: Iterable[int] = (0,)) -> Path:
+    """Write `name`.json: the result, and where it comes from, as ``record``."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.json"
+    result = result | {"record": run_record(sys.argv[1:], seeds)}
     file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return file
 

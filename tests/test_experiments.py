@@ -17,7 +17,7 @@ RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
 FURTHER_MODULES = {  # beside `run` and `report`
     "figure2": {"plane"},
     "figure3": {"references"},
-    "figure4": {"fitted_systems", "movielens_split"},
+    "figure4": {"fitted_systems", "movielens_split", "scoring"},
     "footnote": set(),
     "recovery": {"planted_settings"},
     "table1": {"mixtures", "populations"},

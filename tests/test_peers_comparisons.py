@@ -180,7 +180,7 @@ def test_tm_recovers_rankings_without_noise_and_chooses_a_small_floor():
     votes = truth.sample(400, 40, seed=1).comparisons
     fitted = TM().fit(votes, 3)
     assert error(fitted.model, truth) == 0
-    assert dict(fitted.settings)["floor"] == min(TM().floor)
+    assert dict(fitted.settings)["floor"] < min(TM().floor)  # candidates grow below the least
     noisy = planted(10, 3, 0.8, 0.1, seed=1).sample(400, 40, seed=1).comparisons
     assert dict(TM().fit(noisy, 3).settings)["floor"] > min(TM().floor)
 

@@ -174,7 +174,9 @@ def test_figure_4(films, tmp_path, monkeypatch):
     said, _ = run("reproduce", "fig4", "--data", films, "-o", tmp_path)
     rows = check_files(tmp_path, "fig4", figure4.EXPERIMENT.columns)
     value = {(row["system"], row["method"]): float(row["log_likelihood"]) for row in rows}
-    assert len(rows) == len(value) == 7 * 2
+    assert len(rows) == len(value) == 8 * 2
+    tuned = {row["system"] for row in rows if row["settings"]}
+    assert tuned == {"TM", "TM, not rounded", fitted_systems.PAPER_SYSTEM}
     for method in SCORING_METHODS:
         assert (
             min(value[system, method] for system in figure4._VERTEX_SYSTEMS)
@@ -186,10 +188,10 @@ def test_figure_4(films, tmp_path, monkeypatch):
     assert {row["users"] for row in rows if row["method"] == "left-to-right"} == {"10"}
     assert {task.system for task in figure4.EXPERIMENT.tasks(Request(quick=True))} == {
         row["system"] for row in rows
-    } - {"TM, not rounded"}
+    } - {"TM, not rounded", fitted_systems.PAPER_SYSTEM}
     assert (
         "M4 is above TM in" in (tmp_path / "fig4.md").read_text(encoding="utf-8")
-        and "14 of 14" in said
+        and "16 of 16" in said
     )
 
 
@@ -238,8 +240,8 @@ def test_the_paper_s_table():
     paper = table2.PAPER_ERRORS
     assert paper["M4", "printed rule", 20] == 0.8241 and paper["BPMF", "rounded", 10] == 0.8723
     everything, quick = (table2.EXPERIMENT.tasks(Request(quick=quick)) for quick in (False, True))
-    assert len(everything) == 2 + 3 * 11 and {task.k for task in quick} == {0, 20}
-    assert len(paper) == 15 and set(paper) <= {tuple(task) for task in everything}
+    assert len(everything) == 2 + 3 * 15 and {task.k for task in quick} == {0, 20}
+    assert len(paper) == 18 and set(paper) <= {tuple(task) for task in everything}
 
 
 @pytest.mark.slow
@@ -251,7 +253,7 @@ def test_table_2(films, tmp_path, monkeypatch):
     said, _ = run("reproduce", "table2", "--quick", "--data", films, "-o", tmp_path)
     rows = check_files(tmp_path, "table2", table2.EXPERIMENT.columns)
     error = {(row["system"], row["variant"]): float(row["rmse"]) for row in rows}
-    assert len(rows) == 13 and {row["k"] for row in rows} == {"0", "3"} and "13 of 13" in said
+    assert len(rows) == 17 and {row["k"] for row in rows} == {"0", "3"} and "17 of 17" in said
     # tastes explain what biases cannot
     assert error["M4", "star profiles"] < 0.8 * error["user + item bias", "real"]
     assert error["M4", "posterior"] < error["user + item bias", "real"]
@@ -259,7 +261,7 @@ def test_table_2(films, tmp_path, monkeypatch):
     lines = whole.splitlines(keepends=True)
     (tmp_path / "table2.csv").write_bytes(b"".join(lines[:7]))
     said, _ = run("reproduce", "table2", "--quick", "--data", films, "-o", tmp_path)
-    assert "holds 6 of 13 rows already" in said and (tmp_path / "table2.csv").read_bytes() == whole
+    assert "holds 6 of 17 rows already" in said and (tmp_path / "table2.csv").read_bytes() == whole
 
 
 # --- words ----------------------------------------------------------------------------------------

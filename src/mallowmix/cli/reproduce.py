@@ -30,6 +30,22 @@ def reproduce_command(
             help="A smaller version of the experiment, in minutes; of table2, the largest K only.",
         ),
     ] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Leave nothing out, as the paper does (fig4: all comparisons of every person, "
+            "left-to-right over all new people); takes very long.",
+        ),
+    ] = False,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only the rows of this system, as it is called in the CSV file; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     n_seeds: Annotated[
         int,
         typer.Option(
@@ -69,11 +85,14 @@ def reproduce_command(
             value=experiment,
             expected=f"one of {names}",
         )
+    if quick and full:
+        raise OptionError(option="full", value=full, expected="left out with quick")
     _make_folder(output)
     try_outputs(*(output / f"{experiment}.{ending}" for ending in ("csv", "md", "png")))
     from mallowmix.paper.experiment import Request
 
-    run_experiment(experiment, Request(quick, data, n_seeds, n_jobs), output, quiet=quiet)
+    request = Request(quick, data, n_seeds, n_jobs, full=full)
+    run_experiment(experiment, request, output, systems=tuple(system or ()), quiet=quiet)
 
 
 def _make_folder(folder: Path) -> None:
@@ -85,7 +104,14 @@ def _make_folder(folder: Path) -> None:
         ) from None
 
 
-def run_experiment(name: str, request: "Request", folder: Path, *, quiet: bool = False) -> None:
+def run_experiment(
+    name: str,
+    request: "Request",
+    folder: Path,
+    *,
+    systems: Sequence[str] = (),
+    quiet: bool = False,
+) -> None:
     """Compute the rows that the CSV file does not have yet, then write the page and the picture.
 
     Parameters
@@ -96,26 +122,52 @@ def run_experiment(name: str, request: "Request", folder: Path, *, quiet: bool =
         How it is to be run.
     folder : Path
         Where the three files are.
+    systems : sequence of str
+        Only the rows of these systems are computed; of all unless given.
     quiet : bool
         Whether to print nothing.
     """
-    from mallowmix.paper.result_log import append_row, read_log
+    from mallowmix.paper.provenance import run_record
+    from mallowmix.paper.result_log import add_run, append_row, read_log
 
     experiment = EXPERIMENTS[name].load()
     path, tasks = folder / f"{name}.csv", experiment.tasks(request)
     done = {experiment.key_of(row) for row in read_log(path, experiment.columns)}
-    left = [task for task in tasks if task.key not in done]
-    if not quiet and len(left) < len(tasks):
-        echo(f"{path} holds {len(tasks) - len(left)} of {len(tasks)} rows already.")
+    n_done = sum(task.key in done for task in tasks)
+    left = [task for task in _of_systems(tasks, systems) if task.key not in done]
+    if not quiet and n_done:
+        echo(f"{path} holds {n_done} of {len(tasks)} rows already.")
+    options = {"experiment": name, "size": request.size, "n_seeds": request.n_seeds}
+    computed: list[list[str]] = []
     with progress(hidden=quiet) as report:
         rows = experiment.rows(left, replace(request, progress=report))
-        for number, row in enumerate(rows, start=1):
-            append_row(path, row)
-            if report:
-                report(name, number, len(left))
-            elif not quiet:
-                echo(f"{number} of {len(left)}: {experiment.describe(row)}")
+        try:
+            for number, (task, row) in enumerate(zip(left, rows, strict=True), start=1):
+                append_row(path, row)
+                computed.append(list(task.key))
+                if report:
+                    report(name, number, len(left))
+                elif not quiet:
+                    echo(f"{number} of {len(left)}: {experiment.describe(row)}")
+        finally:  # what is interrupted has its rows, and so their record
+            if computed:
+                seeds = range(request.n_seeds)
+                add_run(path, {"rows": computed, **run_record(options, seeds)})
     _write_report(name, experiment, tasks, folder, quiet)
+
+
+def _of_systems(tasks: Sequence[Any], systems: Sequence[str]) -> list[Any]:
+    """The tasks of these systems."""
+    names = dict.fromkeys(getattr(task, "system", None) for task in tasks)
+    for system in systems:
+        if system not in names:
+            known = ", ".join(repr(name) for name in names if name)
+            raise OptionError(
+                option="system",
+                value=system,
+                expected=f"one of {known}" if known else "left out with this experiment",
+            )
+    return [task for task in tasks if not systems or task.system in systems]
 
 
 def _write_report(

@@ -13,7 +13,7 @@ from mallowmix.cli.engine_options import (
     Scheduler,
 )
 from mallowmix.cli.model_text import as_percent, counted, named_component, new_table, safe
-from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
+from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import weights_table
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
@@ -41,6 +41,19 @@ def weights_command(
             parser=str, metavar="mean|map", help="The posterior mean, or the most likely weights."
         ),
     ] = "mean",
+    method: Annotated[
+        Any,
+        typer.Option(
+            parser=str,
+            metavar="variational|gibbs|quadrature",
+            help="How the mean is found: a fast approximation; by Gibbs sampling; exactly, for at "
+            "most three components.",
+        ),
+    ] = "variational",
+    n_sweeps: Annotated[
+        int,
+        typer.Option(help="Of gibbs: how many sweeps.", parser=at_least(1), metavar="NUMBER"),
+    ] = 2000,
     intervals: Annotated[
         bool, typer.Option("--intervals", help="Add intervals: low_1, high_1 and so on.")
     ] = False,
@@ -74,7 +87,8 @@ def weights_command(
     fitted, choice = load(model), EngineChoice(engine, memory, scheduler, cache)
     with choice.opened(votes, read, n_jobs) as (comparisons, run):
         people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
-        theta, ends = _found(fitted, people, estimate, level if intervals else None, seed, run)
+        how = (estimate, method, n_sweeps, seed)
+        theta, ends = _found(fitted, people, how, level if intervals else None, run)
         if output is not None:
             save_table(_table(people, theta, ends), output)
         if json:
@@ -85,16 +99,20 @@ def weights_command(
 
 
 def _found(
-    model: Any, people: Any, estimate: str, level: float | None, seed: int, run: Any
+    model: Any, people: Any, how: tuple[Any, Any, int, int], level: float | None, run: Any
 ) -> tuple[Any, Any]:
     """Return all users' weights, and the ends of their intervals where a level is given."""
     from mallowmix.infer.gibbs_draws import weight_intervals
     from mallowmix.infer.weights import weights
 
-    if level is None:
-        return weights(model, people, estimate=estimate, engine=run), None  # type: ignore[arg-type]
+    estimate, method, n_sweeps, seed = how
+    options = {"estimate": estimate, "method": method, "n_sweeps": n_sweeps, "seed": seed}
+    if level is None or method != "variational":
+        theta = weights(model, people, **options, engine=run)
+        if level is None:
+            return theta, None
     found = weight_intervals(model, people, level=level, seed=seed, engine=run)
-    return found.mean, (found.low, found.high)
+    return found.mean if method == "variational" else theta, (found.low, found.high)
 
 
 def _table(people: Any, theta: Any, ends: Any) -> Any:

@@ -1,14 +1,15 @@
-"""The posterior mean of a user's weights θ, by collapsed variational inference.
+"""The posterior mean of a user's weights θ, approximately, by collapsed variational inference.
 
 Every token n has probabilities r_nk of the component that it came from, given those of the
 user's other tokens:
 
     r_nk ∝ β_(w_n),k (α_k + e Σ_{n' ≠ n} r_n'k),      E θ_k = (α_k + e Σ_n r_nk) / (α₀ + e N),
 
-with e the likelihood weight of one token. It is as sure of itself as sampling would be, where the
-usual variational answer is far too sure, and it gives the same number every time. A share of the
-people may hold one component alone (`Calibration.vertex_share`): their part of the posterior is
-exact, and is weighed against the other part by how likely each makes the comparisons.
+with e the likelihood weight of one token. It is about as sure of itself as sampling would be,
+where the usual variational answer is far too sure, and it gives the same number every time. How
+far it is from the exact mean is in docs/people.md; the exact mean is in `infer.exact_weights`. A
+share of the people may hold one component alone (`Calibration.vertex_share`): their part of the
+posterior is exact, and is weighed against the other part by how likely each makes the comparisons.
 """
 
 import numba as nb
@@ -68,13 +69,18 @@ def fold_in(
     return theta, moving
 
 
-def vertex_posterior(block: Block, prepared: PreparedModel, weight: Array) -> tuple[Array, Array]:
+def vertex_posterior(
+    block: Block, prepared: PreparedModel, weight: Array, log_mixed: Array | None = None
+) -> tuple[Array, Array]:
     """The posterior of the vertex part of the prior, for a block of users.
 
     Parameters
     ----------
     block, prepared, weight
         As in `fold_in`.
+    log_mixed : (M,) array, optional
+        Log-likelihoods of the users' comparisons under the Dirichlet, where they are known; else
+        by assumed-density filtering.
 
     Returns
     -------
@@ -90,6 +96,7 @@ def vertex_posterior(block: Block, prepared: PreparedModel, weight: Array) -> tu
     mixed, single = _log_marginals(
         block.starts, block.pair, weight, prepared.beta, prepared.alpha, prepared.likelihood_weight
     )
+    mixed = mixed if log_mixed is None else log_mixed
     single += log_share
     top = single.max(axis=1)
     single = np.exp(single - top[:, None])

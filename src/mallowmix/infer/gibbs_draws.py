@@ -157,7 +157,7 @@ def draw(block: Block, prepared: PreparedModel, n_draws: int, key: np.uint64) ->
 
 
 @nb.njit(cache=True, nogil=True)
-def _own_state(key, pair, weight):
+def own_state(key, pair, weight):
     """A state of random numbers that depends on the key and on the comparisons alone."""
     h = np.uint64(0xCBF29CE484222325)
     for row in range(len(pair)):
@@ -176,7 +176,7 @@ def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, sin
     b, x = np.empty((longest, K)), np.empty(longest)
     for m in range(M):
         first, last = starts[m], starts[m + 1]
-        state = _own_state(key, pair[first:last], weight[first:last])
+        state = own_state(key, pair[first:last], weight[first:last])
         n = gather_rows(first, last, pair, weight, beta, b, x)
         x[:n] *= likelihood_weight
         if np.all(x[:n] == np.floor(x[:n])):

@@ -1,20 +1,23 @@
 """Ratings predicted from comparisons with what the user has rated.
 
-With p_j the probability that the user prefers the item to the j-th item that they rated (r_j
-stars), there are two rules:
+With p_j(θ) = Σ_k β_(i,j),k θ_k the probability that the user prefers the item to the j-th item that
+they rated (r_j stars), and p_j that at E[θ], there are three rules:
 
     posterior   p(s) ∝ h(s) exp{ τ [ Σ_{r_j<s} log p_j + Σ_{r_j>s} log(1−p_j)
                                      + ½ Σ_{r_j=s} (log p_j + log(1−p_j)) ] }
-    printed     p(s) ∝ Π_{r_j<s} p_j Π_{r_j>s} (1−p_j), of which the paper takes the largest;
-                ties are ignored
+    printed     p(s) ∝ ∫ Π_{r_j<s} p_j(θ) Π_{r_j>s} (1−p_j(θ)) p(θ | the user's comparisons) dθ,
+                of which the paper takes the largest; ties are ignored
+    marginals   p(s) ∝ Π_{r_j<s} p_j Π_{r_j>s} (1−p_j): the same with the comparisons taken for
+                independent given all others
 
 h is the user's histogram of stars plus c pseudo-counts of that of all users. τ = a / (n + b),
 with n items rated, accounts for the dependence of comparisons that come from one set of ratings:
-n of them count about as much as a independent ones.
+n of them count about as much as a independent ones. The integral is a mean over draws from the
+user's posterior (`infer.gibbs_draws`).
 """
 
 import warnings
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 import numba as nb
 import numpy as np
@@ -27,13 +30,16 @@ from mallowmix.engine import Block, Engine, make_blocks, map_step, parallel_map
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least, check_choice
 from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.infer.user_ratings import RatingPrediction
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.numerics.randomness import as_key
 from mallowmix.readers.rating_forms import comparisons_from_ratings
 from mallowmix.typing import Array
 
-RULES = ("posterior", "printed")
+Rule: TypeAlias = Literal["posterior", "printed", "marginals"]
+RULES: tuple[Rule, ...] = get_args(Rule)
 BASES = ("comparisons", "histogram", "population")  # what a prediction can rest on
 _TARGETS = 4096  # of consecutive users, in one block
 
@@ -42,20 +48,22 @@ def predict_ratings(
     model: ComponentModel,
     ratings: Any,
     targets: Any,
-    rule: Literal["posterior", "printed"] = "posterior",
+    rule: Rule = "posterior",
     *,
     scale: Scale = None,
     a: float = 3.0,
     b: float = 6.0,
     c: float = 6.0,
+    n_draws: int = 200,
+    seed: int = 0,
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
 ) -> RatingPrediction:
     """Predict how users will rate items, from their other ratings and a model of comparisons.
 
-    p_j = Σ_k β_(i,j),k E[θ_k | the user's comparisons] is averaged over the model's ensemble, with
-    its calibration; p(s) is the product of these, as if comparisons were independent given the
-    user. A rating of the target itself is left out.
+    The user's comparisons are those between the items that they rated differently. Probabilities
+    are averaged over the model's ensemble, with its calibration. A rating of the target itself is
+    left out.
 
     Parameters
     ----------
@@ -65,14 +73,17 @@ def predict_ratings(
         The given ratings: columns user, item, rating.
     targets : tuple of two columns, mapping or dataframe
         What to predict: columns user, item.
-    rule : {"posterior", "printed"}
+    rule : {"posterior", "printed", "marginals"}
         "posterior" gives a calibrated distribution over the levels; "printed" is the paper's rule,
-        whose prediction is `mode`.
+        the probability of the target's comparisons together given the user's others, whose
+        prediction is `mode`; "marginals" the product of their single probabilities.
     scale : sequence or mapping, optional
         The levels from worst to best, numbers or labels; the numbers that occur unless given.
     a, b, c : float
         Of "posterior": how many independent comparisons a user's ratings are worth at most, with
         how many ratings half of that is reached, and the pseudo-counts of all users' histogram.
+    n_draws, seed : int
+        Of "printed": how many draws of a user's weights the integral is a mean of, and their seed.
     n_jobs, engine
         As in `fit`.
 
@@ -94,6 +105,7 @@ def predict_ratings(
     check_choice("rule", rule, RULES)
     for name, value in (("a", a), ("b", b), ("c", c)):
         check_at_least(name, value, 0)
+    check_at_least("n_draws", n_draws, 1)
     if c == 0:
         raise OptionError(
             option="c",
@@ -108,13 +120,14 @@ def predict_ratings(
     # the model's number of each rated item, −1 for none
     known = find(model.items, table.items, "item")[table.item]
     with using(engine, n_jobs) as run:
-        theta = _weights(model, table, known, fits, run)
+        draws = (n_draws, as_key(seed)) if rule == "printed" else None
+        theta = _weights(model, table, known, fits, draws, run)
     histogram, global_histogram = _histograms(table)
     beta = _stacked([prepared.beta for prepared in fits])
     data = (table.starts(), known, table.level, theta, beta, histogram, global_histogram)
     parts = np.array_split(order, max(1, -(-len(order) // _TARGETS)))
     blocks = [(user[part], item[part]) for part in parts]
-    options = (model.n_items, rule == "printed", a, b, c)
+    options = (model.n_items, rule == "posterior", a, b, c)
     found = parallel_map(lambda block: _distributions(*block, *data, *options), blocks, n_jobs)
     distribution, basis = np.empty((len(user), len(table.scale))), np.empty(len(user), np.int64)
     for part, (p, kind) in zip(parts, found, strict=True):
@@ -150,10 +163,13 @@ def _weights(
     table: RatingTable,
     known: NDArray[np.int64],
     fits: list[PreparedModel],
+    draws: tuple[int, np.uint64] | None,
     engine: Engine,
 ) -> Array:
-    """(fits, M, K) posterior means of θ given the users' ratings as comparisons."""
-    theta = _stacked([np.tile(prepared.prior_mean, (table.n_users, 1)) for prepared in fits])
+    """(fits, M, draws, K) weights given the users' ratings as comparisons, means unless draws."""
+    prior = [prepared.prior_mean for prepared in fits]
+    n_draws = draws[0] if draws else 1
+    theta = _stacked([np.tile(mean, (table.n_users, n_draws, 1)) for mean in prior])
     rows = known >= 0
     if not _any_pair(table.user[rows], table.level[rows]):
         return theta
@@ -163,7 +179,7 @@ def _weights(
     )
     # numbers of the table's users, in the order of their text
     numbers = comparisons.users.astype(np.int64)
-    parts = engine.map(_fold_in, make_blocks(comparisons), fits)
+    parts = engine.map(_fold_in, make_blocks(comparisons), (fits, draws))
     theta[:, numbers] = np.concatenate(parts, axis=1)
     return theta
 
@@ -174,14 +190,22 @@ def _any_pair(user: NDArray[np.integer], level: NDArray[np.integer]) -> bool:
 
 
 @map_step("weights for ratings")
-def _fold_in(block: Block, fits: list[PreparedModel]) -> Array:
-    return _stacked([fold_in(block, prepared)[0] for prepared in fits])
+def _fold_in(
+    block: Block, broadcast: tuple[list[PreparedModel], tuple[int, np.uint64] | None]
+) -> Array:
+    fits, draws = broadcast
+    if draws is not None:
+        return _stacked([draw(block, prepared, *draws) for prepared in fits])
+    return _stacked([fold_in(block, prepared)[0][:, None] for prepared in fits])
 
 
 def _stacked(arrays: list[Array]) -> Array:
-    """Arrays (rows, K) of fits with unequal K as one, filled up with 0."""
-    K = max(array.shape[1] for array in arrays)
-    return np.stack([np.pad(array, ((0, 0), (0, K - array.shape[1]))) for array in arrays])
+    """Arrays (…, K) of fits with unequal K as one, filled up with 0."""
+    K = max(array.shape[-1] for array in arrays)
+    none = ((0, 0),)
+    return np.stack(
+        [np.pad(array, (*none * (array.ndim - 1), (0, K - array.shape[-1]))) for array in arrays]
+    )
 
 
 def _histograms(table: RatingTable) -> tuple[Array, Array]:
@@ -194,50 +218,67 @@ def _histograms(table: RatingTable) -> tuple[Array, Array]:
 
 @nb.njit(cache=True, nogil=True)
 def _distributions(
-    user, item, starts, known, level, theta, beta, histogram, all_users, Q, printed, a, b, c
+    user, item, starts, known, level, theta, beta, histogram, all_users, Q, tempered, a, b, c
 ):
-    """(n, S) p(s) of each target, and (n,) what it rests on (a number in BASES)."""
-    S, n_fits, K = histogram.shape[1], theta.shape[0], theta.shape[2]
+    """(n, S) p(s) of each target, and (n,) what it rests on (a number in BASES).
+
+    The ensemble's members are averaged within a draw, the draws of the product over comparisons.
+    """
+    S, n_draws = histogram.shape[1], theta.shape[2]
     out, basis = np.empty((len(user), S)), np.empty(len(user), np.int64)
-    win, loss = np.empty(S), np.empty(S)
+    score = np.empty((n_draws, S))
     for t in range(len(user)):
         m, i = user[t], item[t]
         if m < 0:
             out[t], basis[t] = all_users, 2
             continue
-        win[:], loss[:], n, h = 0.0, 0.0, 0, histogram[m] + c * all_users
-        for row in range(starts[m], starts[m + 1]):
-            j = known[row]
-            if i < 0 or j < 0 or j == i:
-                continue
-            p = 0.0
-            for f in range(n_fits):
-                for k in range(K):
-                    p += theta[f, m, k] * beta[f, i * Q + j, k]
-            p /= n_fits
-            win[level[row]] += np.log(p)
-            loss[level[row]] += np.log(1.0 - p)
-            n += 1
+        h, n = histogram[m] + c * all_users, 0
+        if i >= 0:
+            rows = known[starts[m] : starts[m + 1]]
+            tie = 0.5 if tempered else 0.0
+            for s in range(n_draws):
+                n = _scores(
+                    i,
+                    rows,
+                    level[starts[m] : starts[m + 1]],
+                    theta[:, m, s],
+                    beta,
+                    Q,
+                    tie,
+                    score[s],
+                )
         if n == 0:
             out[t], basis[t] = h / h.sum(), 1
             continue
-        if printed:
-            score = _scores(win, loss, 0.0)
-        else:
-            with_ties = _scores(win, loss, 0.5)
-            score = a / (n + b) * with_ties + np.log(h)
-        p_s = np.exp(score - score.max())
+        if tempered:
+            score[0] = a / (n + b) * score[0] + np.log(h)
+        p_s = np.exp(score - score.max()).sum(axis=0)
         out[t], basis[t] = p_s / p_s.sum(), 0
     return out, basis
 
 
 @nb.njit(cache=True, nogil=True)
-def _scores(win, loss, tie):
-    """(S,) Σ_{r<s} win_r + Σ_{r>s} loss_r + tie (win_s + loss_s), by running sums."""
-    S = len(win)
-    out, below, above = np.empty(S), 0.0, loss.sum()
+def _scores(i, rated, level, theta, beta, Q, tie, out):
+    """Fill (S,) Σ_{r<s} log p + Σ_{r>s} log(1−p) + tie Σ_{r=s} (log p + log(1−p)) for one θ.
+
+    Returns how many items it rests on; θ and β are those of the ensemble's members.
+    """
+    S, n, win, loss = len(out), 0, np.zeros(len(out)), np.zeros(len(out))
+    for row in range(len(rated)):
+        j = rated[row]
+        if j < 0 or j == i:
+            continue
+        p = 0.0
+        for f in range(theta.shape[0]):
+            for k in range(theta.shape[1]):
+                p += theta[f, k] * beta[f, i * Q + j, k]
+        p /= theta.shape[0]
+        win[level[row]] += np.log(p)
+        loss[level[row]] += np.log(1.0 - p)
+        n += 1
+    below, above = 0.0, loss.sum()
     for s in range(S):
         above -= loss[s]
         out[s] = below + above + tie * (win[s] + loss[s])
         below += win[s]
-    return out
+    return n

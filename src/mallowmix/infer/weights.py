@@ -1,28 +1,32 @@
-"""How much of each component a user follows: the posterior mean of θ, or its mode."""
+"""How much of each component a user follows: the posterior mean of θ, or a mode."""
 
 import warnings
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, get_args
 
 import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Block, Engine, make_blocks, reduce_step
+from mallowmix.engine import Block, Engine, make_blocks, map_step, reduce_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import FitWarning, Option, check_at_least, check_choice
+from mallowmix.errors import FitWarning, Option, OptionError, check_at_least, check_choice
 from mallowmix.infer.collapsed_variational import (
     MAX_EXTRAPOLATION,
     extrapolate,
     fold_in,
     gather_rows,
 )
+from mallowmix.infer.exact_weights import check_quadrature, gibbs_means, quadrature_means
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.user_results import Weights
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array
 
 Estimate = Literal["mean", "map"]
+WeightsMethod = Literal["variational", "gibbs", "quadrature"]
 
 
 def weights(
@@ -30,6 +34,9 @@ def weights(
     comparisons: ComparisonsLike,
     *,
     estimate: Estimate = "mean",
+    method: WeightsMethod = "variational",
+    n_sweeps: int = 2000,
+    seed: int = 0,
     unknown_items: Literal["error", "drop"] = "error",
     max_iter: int = 1000,
     tol: float = 1e-6,
@@ -45,10 +52,17 @@ def weights(
     comparisons : Comparisons, or whatever `read_comparisons` takes
         Those of the users; comparisons from `store_comparisons` are read block by block.
     estimate : {"mean", "map"}
-        The posterior mean (`infer.collapsed_variational`), or the mode by EM, θ_k ∝ α_k + Σ_n w_n
+        The posterior mean, or the mode by EM, θ_k ∝ α_k + Σ_n w_n
         r_nk with r_nk ∝ β_(w_n),k θ_k, which is the mode of log-ratios of θ (that of θ itself
         lies on the edge whenever an α is below 1). The mean predicts better; the mode is a little
         faster and more certain.
+    method : {"variational", "gibbs", "quadrature"}
+        How the mean is found. "variational" is fast and always gives the same number, but an
+        approximation (`infer.collapsed_variational`; its error is in docs/people.md);
+        "quadrature" is exact, for at most three components; "gibbs" is for any number, with an
+        error that shrinks with `n_sweeps` (`infer.exact_weights`).
+    n_sweeps, seed : int
+        Of "gibbs".
     unknown_items : {"error", "drop"}
         What to do with comparisons of items that the model does not have.
     max_iter, tol : int, float
@@ -72,7 +86,16 @@ def weights(
     """
     data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)
     theta = infer_weights(
-        model, data, estimate=estimate, max_iter=max_iter, tol=tol, n_jobs=n_jobs, engine=engine
+        model,
+        data,
+        estimate=estimate,
+        method=method,
+        n_sweeps=n_sweeps,
+        seed=seed,
+        max_iter=max_iter,
+        tol=tol,
+        n_jobs=n_jobs,
+        engine=engine,
     )
     return Weights(data.users, theta, data.frame_kind)
 
@@ -82,6 +105,9 @@ def infer_weights(
     comparisons: Comparisons,
     *,
     estimate: Estimate = "mean",
+    method: WeightsMethod = "variational",
+    n_sweeps: int = 2000,
+    seed: int = 0,
     max_iter: int = 1000,
     tol: float = 1e-6,
     n_jobs: int | None = None,
@@ -89,8 +115,15 @@ def infer_weights(
 ) -> Array:
     """(M, K) the weights alone, for comparisons of the model's items (`weights`)."""
     check_at_least("max_iter", max_iter, 1)
-    check_choice("estimate", estimate, ("mean", "map"))
-    broadcast = (prepare(model), estimate, max_iter, tol)
+    check_choice("estimate", estimate, get_args(Estimate))
+    check_choice("method", method, get_args(WeightsMethod))
+    prepared = prepare(model)
+    if method != "variational":
+        _check_exact(estimate, method, n_sweeps, len(prepared.alpha))
+        exact = (prepared, method, n_sweeps, as_key(seed))
+        with using(engine, n_jobs) as run:
+            return _of_components(run.map(_exact_weights, make_blocks(comparisons), exact), model)
+    broadcast = (prepared, estimate, max_iter, tol)
     with using(engine, n_jobs) as run:
         moving, parts = run.reduce(_weights, make_blocks(comparisons), broadcast)
     if moving:
@@ -106,9 +139,34 @@ def infer_weights(
             ),
             stacklevel=3,
         )
+    return _of_components(parts, model)
+
+
+def _check_exact(estimate: Estimate, method: WeightsMethod, n_sweeps: int, K: int) -> None:
+    if estimate != "mean":
+        raise OptionError(
+            option="method", value=method, expected="left out with the estimate 'map'"
+        )
+    check_at_least("n_sweeps", n_sweeps, 1)
+    if method == "quadrature":
+        check_quadrature(K)
+
+
+def _of_components(parts: Sequence[Array], model: ComponentModel) -> Array:
+    """(M, K) without spam's weight, rows summing to one."""
     K = model.n_components
     theta = np.concatenate([np.empty((0, K)), *(part[:, :K] for part in parts)])
     return theta / theta.sum(axis=1, keepdims=True)
+
+
+@map_step("exact weights")
+def _exact_weights(
+    block: Block, broadcast: tuple[PreparedModel, WeightsMethod, int, np.uint64]
+) -> Array:
+    prepared, method, n_sweeps, key = broadcast
+    if method == "quadrature":
+        return quadrature_means(block, prepared)
+    return gibbs_means(block, prepared, n_sweeps, key)
 
 
 @reduce_step("weights")

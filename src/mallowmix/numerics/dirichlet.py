@@ -1,6 +1,7 @@
 """The Dirichlet: its moments, and every estimator of its parameters α, by what each is given.
 
 - `dirichlet_from_moments`: first and second moment of the weights, in closed form;
+- `dirichlet_from_largest`: the same moments, by the largest share alone (the paper's reference);
 - `concentration_of_corners`: how far the corners of the weights' simplex lie from its centre, in
   closed form;
 - `dirichlet_from_mean_log`: mean E log θ of users, maximum likelihood by Newton's method
@@ -89,6 +90,33 @@ def dirichlet_from_moments(a: ArrayLike, R: ArrayLike) -> Array:
     t = float(np.sum((np.asarray(R) - outer) * spread) / np.sum(spread**2))
     alpha0 = 1 / np.clip(t, 1 / (1 + MOST_ALPHA0), 1 / (1 + LEAST_ALPHA0)) - 1
     return alpha0 * share
+
+
+def dirichlet_from_largest(a: ArrayLike, R: ArrayLike) -> Array:
+    """α from the first two moments by the component with the largest share alone.
+
+    Arora, Ge and Moitra (2012): with g = R_kk / a_k = (α_k + 1) / (α₀ + 1),
+    α₀ = (1 − g) / (g − a_k). Other entries of R are not used.
+
+    Parameters
+    ----------
+    a, R
+        As in `dirichlet_from_moments`.
+
+    Returns
+    -------
+    (K,) array
+        α, with α₀ from 0.001 to 1000.
+    """
+    positive = np.maximum(np.asarray(a, np.float64), 0)
+    share = np.maximum(positive / positive.sum(), _LEAST_SHARE)
+    share /= share.sum()
+    if len(share) == 1:
+        return np.ones(1)
+    k = int(share.argmax())
+    g = min(float(np.asarray(R)[k, k]) / share[k], 1.0)
+    alpha0 = (1 - g) / (g - share[k]) if g > share[k] else MOST_ALPHA0
+    return float(np.clip(alpha0, LEAST_ALPHA0, MOST_ALPHA0)) * share
 
 
 def concentration_of_corners(corners: Array, share: Array) -> float:

@@ -28,6 +28,9 @@ class Request:
         The number of threads; all cores where it is None.
     progress : callable, optional
         Called as ``progress(step, done, total)``.
+    full : bool
+        Whether to leave nothing out, as the paper does: of Figure 4, all comparisons of a user
+        and all held-out users.
     """
 
     quick: bool = False
@@ -35,6 +38,12 @@ class Request:
     n_seeds: int = 5
     n_jobs: int | None = None
     progress: Progress | None = None
+    full: bool = False
+
+    @property
+    def size(self) -> str:
+        """In a word: "quick", "whole" or "full"."""
+        return "quick" if self.quick else "full" if self.full else "whole"
 
 
 class ExperimentTask(Protocol):

@@ -5,7 +5,7 @@ Algorithm 4's rounding.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -21,9 +21,19 @@ from mallowmix.model.fitted_model import FittedModel
 from mallowmix.numerics.dirichlet import dirichlet_from_moments
 from mallowmix.peers.component_mixture import FittedMixture
 from mallowmix.peers.mixed_mallows_peer import fit_quietly
-from mallowmix.peers.validation import NEW_ITEMS, HoldOut, best, trial
+from mallowmix.peers.validation import (
+    NEW_ITEMS,
+    HoldOut,
+    best_of_growing,
+    double_odds,
+    half_odds,
+    loss,
+    trial,
+)
 
 _ENOUGH = 1500  # users to choose ε by
+FLOORS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 0.95)
+"""Candidates for ε to begin with."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,8 @@ class TM:
         σ ∈ {0, 1} from `fit` with φ = 0; if not, β as the regression of Algorithm 3 returned it.
     floor : sequence of float
         Candidates for ε of β ← (1 − ε) β + ε/2, without which held-out likelihoods are −∞. Where
-        there are several, it is chosen on training users (`chosen_floor`).
+        there are several, it is chosen on training users (`chosen_floor`), and candidates are added
+        while the best is at an end of them.
     method : SpectralOptions
         Of `fit`, where rounded.
     unrounded : ProjectionsOptions
@@ -50,7 +61,7 @@ class TM:
     """
 
     rounded: bool = True
-    floor: Sequence[float] = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 0.95)
+    floor: Sequence[float] = FLOORS
     method: SpectralOptions = field(default_factory=SpectralOptions)
     unrounded: ProjectionsOptions = field(
         default_factory=lambda: ProjectionsOptions(zeta="auto", metric="auto", min_count=0.2)
@@ -71,17 +82,19 @@ class TM:
         eps = self.chosen_floor(data, n_components, seed)
         return FittedMixture(data.items, (floored(prepared, eps),), model, (("floor", eps),))
 
+    def learnt(self, data: Comparisons, n_components: int, *, seed: int = 0) -> PreparedModel:
+        """The components and their prior, without a floor."""
+        return self._learnt(data, n_components, seed)[1]
+
     def chosen_floor(self, data: Comparisons, K: int, seed: int) -> float:
         """ε, by learning from two thirds of at most 1,500 users and predicting the others."""
         if len(self.floor) == 1:
             return self.floor[0]
         train, given, held_out = trial(data, seed, _ENOUGH, self.hold_out)
         _, prepared = self._learnt(train, min(K, train.n_users), seed)
-        return best(
+        return best_floor(
+            lambda eps: loss(FittedMixture(data.items, (floored(prepared, eps),)), given, held_out),
             self.floor,
-            lambda eps: FittedMixture(data.items, (floored(prepared, eps),)),
-            given,
-            held_out,
         )
 
     def _learnt(
@@ -98,6 +111,11 @@ class TM:
         beta, alpha = conditional_beta(B), dirichlet_from_moments(a, R)
         rows = np.ascontiguousarray(beta.reshape(len(beta), -1).T)
         return None, PreparedModel(rows, alpha, alpha / alpha.sum(), 1.0, 0.0)
+
+
+def best_floor(loss_of: Callable[[float], float], candidates: Sequence[float] = FLOORS) -> float:
+    """The ε with the least loss, however it is measured; no end of the candidates unless flat."""
+    return best_of_growing(candidates, loss_of, half_odds, double_odds)
 
 
 def rounded(model: FittedModel) -> FittedModel:

@@ -27,6 +27,8 @@ _LEAST_GIVEN, _MOST_GIVEN = 0.05, 0.95
 LIKELIHOOD_WEIGHTS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1, 0.06, 0.03)
 """Candidates for what one comparison counts for; 1 is right where they are independent."""
 Setting = TypeVar("Setting")
+_LEAST_GAIN = 1e-5  # of an end over its neighbour: what is gained beyond is nothing
+_MOST_TRIALS = 60
 
 
 class HoldOut(NamedTuple):
@@ -232,3 +234,55 @@ def best(
         (loss(fitted(setting), given, held_out), n, setting) for n, setting in enumerate(settings)
     ]
     return min(scored, key=lambda entry: (np.nan_to_num(entry[0], nan=np.inf), entry[1]))[2]
+
+
+def best_of_growing(
+    candidates: Iterable[float],
+    loss_of: Callable[[float], float],
+    below: Callable[[float], float],
+    above: Callable[[float], float],
+) -> float:
+    """The number with the least loss, among candidates that grow while the best is at an end.
+
+    Parameters
+    ----------
+    candidates : iterable of float
+        Where to begin.
+    loss_of : callable
+        The loss of a candidate.
+    below, above : callable
+        The next candidate past the least one, and past the largest.
+
+    Returns
+    -------
+    float
+        A candidate with worse ones on both sides; or an end beyond which the loss hardly changes
+        (by less than 10⁻⁵ from its neighbour).
+
+    Examples
+    --------
+    >>> best_of_growing((4.0, 8.0), lambda x: (x - 1) ** 2, lambda x: x / 2, lambda x: 2 * x)
+    1.0
+    """
+    losses = {value: loss_of(value) for value in sorted(set(candidates))}
+    while len(losses) < _MOST_TRIALS:
+        values = sorted(losses)
+        chosen = min(values, key=lambda value: np.nan_to_num(losses[value], nan=np.inf))
+        if chosen not in (values[0], values[-1]):
+            return chosen
+        neighbour = values[1] if chosen == values[0] else values[-2]
+        if len(values) > 1 and not losses[neighbour] - losses[chosen] >= _LEAST_GAIN:
+            return chosen
+        further = below(chosen) if chosen == values[0] else above(chosen)
+        losses[further] = loss_of(further)
+    return min(losses, key=losses.__getitem__)
+
+
+def half_odds(share: float) -> float:
+    """The share with half the odds, the next one below among candidates between 0 and 1."""
+    return share / (2 - share)  # o/2 with o = s/(1−s)
+
+
+def double_odds(share: float) -> float:
+    """The share with twice the odds, the next one above among candidates between 0 and 1."""
+    return 2 * share / (1 + share)

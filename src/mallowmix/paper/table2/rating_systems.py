@@ -11,11 +11,14 @@ import numpy as np
 from mallowmix.data.ratings import RatingTable, rating_table
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.fit import fit
-from mallowmix.infer.rating_prediction import predict_ratings
+from mallowmix.infer.rating_prediction import Rule, predict_ratings
+from mallowmix.model.calibration import Calibration
 from mallowmix.model.ensemble import Ensemble
-from mallowmix.model.fitted_model import FittedModel
+from mallowmix.model.fitted_model import FittedModel, as_fitted
+from mallowmix.model.m4 import M4
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.paper.experiment import Request
+from mallowmix.paper.paper_method import PaperMethod, chosen_settings
 from mallowmix.paper.table2.fold_weights import RATING_CALIBRATION, fold_weights
 from mallowmix.paper.table2.ratings_split import RatingColumns, RatingsSplit
 from mallowmix.paper.table2.star_profiles import learn_profiles, predict_stars
@@ -23,6 +26,7 @@ from mallowmix.peers.bias import Bias
 from mallowmix.peers.bpmf import BPMF
 from mallowmix.peers.interface import rmse
 from mallowmix.peers.pmf import PMF
+from mallowmix.peers.tm import best_floor
 from mallowmix.readers.rating_forms import capped, comparisons_from_ratings
 from mallowmix.typing import Array
 
@@ -30,9 +34,11 @@ _USER_CAP = 8.0  # a user counts for at most so many independent comparisons in 
 _N_FITS = 4  # fits whose predictions are averaged
 # candidates for a of `predict_ratings`, tuned on training ratings held out
 _TEMPERS = (1.0, 2.0, 3.0, 5.0, 8.0)
-# TM's floor: the prior probability of a coin flip, without which a choice against all rankings has
-# probability 0
-_TM_FLOOR = 0.2
+# candidates for TM's floor, to begin with: the prior probability of a coin flip, without which a
+# choice against all rankings has probability 0
+_FLOORS = (0.02, 0.05, 0.1, 0.2, 0.4)
+PAPER_RATING_SYSTEM = "M4, Algorithms 1–4"
+_RULES: dict[str, Rule] = {"printed rule": "printed", "marginals": "marginals"}
 
 
 class RatingSystem:
@@ -72,9 +78,9 @@ class RatingSystem:
         (n,) array of float
             A number of stars for each test rating.
         """
-        if variant == "printed rule":
-            single = replace(self._models[system], ensemble=Ensemble())
-            return predict_ratings(single, self.train, self.targets, "printed").mode
+        if variant in _RULES:
+            model = self._with_floor(system, _RULES[variant])
+            return self._stars(replace(model, ensemble=Ensemble()), _RULES[variant])
         stars = self._real(system, variant)
         if "rounded" not in variant:
             return stars
@@ -84,7 +90,7 @@ class RatingSystem:
         """The prediction before rounding."""
         if "star profiles" in variant:
             return self._once("star profiles", self._star_profiles)
-        if system in ("TM", "M4"):
+        if system in ("TM", "M4", PAPER_RATING_SYSTEM):
             return self._once(system, lambda: self._posterior(system))
         peer: Any = {"PMF": PMF, "BPMF": BPMF}.get(system, Bias)()
         return self._once(
@@ -103,16 +109,52 @@ class RatingSystem:
     @cached_property
     def _models(self) -> dict[str, FittedModel]:
         """M4 from the training comparisons, and TM: the same rankings without dispersion."""
+        if self.family == PAPER_RATING_SYSTEM:
+            return {self.family: _learn_as_the_paper(self.train, self.k, self.request)}
         model = _learn_m4(self.train, self.k, self.request)
         return {"M4": model, "TM": _without_dispersion(model)}
 
+    @cached_property
+    def _held(self) -> tuple[RatingColumns, RatingColumns]:
+        return held_ratings(self.train)
+
+    def _with_floor(self, system: str, rule: Rule, **calibration: float) -> FittedModel:
+        """The model; TM's with the floor that predicts training ratings held out best."""
+        made = replace(Calibration(), **calibration)
+        model = replace(self._models[system], calibration=made)
+        if system != "TM":
+            return model
+
+        def floored(eps: float) -> FittedModel:
+            return replace(model, calibration=replace(made, spam_share=eps))
+
+        single = rule != "posterior"  # from one fit
+
+        def loss_of(eps: float) -> float:
+            tried = floored(eps)
+            return self._held_error(replace(tried, ensemble=Ensemble()) if single else tried, rule)
+
+        return floored(best_floor(loss_of, _FLOORS))
+
+    def _held_error(self, model: FittedModel, rule: Rule, a: float = 3.0) -> float:
+        given, held_out = self._held
+        found = predict_ratings(model, given, held_out[:2], rule, a=a, n_jobs=self.request.n_jobs)
+        return rmse(found.mean if rule == "posterior" else found.mode, held_out[2])
+
+    def _stars(self, model: FittedModel, rule: Rule) -> Array:
+        n_jobs = self.request.n_jobs
+        return predict_ratings(model, self.train, self.targets, rule, n_jobs=n_jobs).mode
+
     def _posterior(self, system: str) -> Array:
         """The posterior rule's mean, tempered as predicts training ratings held out best."""
-        floor = _TM_FLOOR if system == "TM" else 0.0
-        calibration = replace(RATING_CALIBRATION, spam_share=floor)
-        model = replace(self._models[system], calibration=calibration)
-        a = _best_temper(model, self.train, self.request.n_jobs)
-        n_jobs = self.request.n_jobs
+        model = self._with_floor(
+            system,
+            "posterior",
+            likelihood_weight=RATING_CALIBRATION.likelihood_weight,
+            prior_scale=RATING_CALIBRATION.prior_scale,
+        )
+        errors = {a: self._held_error(model, "posterior", a) for a in _TEMPERS}
+        a, n_jobs = min(errors, key=errors.__getitem__), self.request.n_jobs
         return predict_ratings(model, self.train, self.targets, a=a, n_jobs=n_jobs).mean
 
     def _star_profiles(self) -> Array:
@@ -151,12 +193,22 @@ def _without_dispersion(model: FittedModel) -> FittedModel:
     return FittedModel(m4, model.report, ensemble=Ensemble(tuple(members)))
 
 
-def _best_temper(model: FittedModel, train: RatingColumns, n_jobs: int | None) -> float:
-    """The `a` that predicts a tenth of the training ratings best, given the other nine."""
+def held_ratings(train: RatingColumns) -> tuple[RatingColumns, RatingColumns]:
+    """Nine tenths of the training ratings, and the tenth by which settings are chosen."""
     held = generator(0, Step.TABLE_2).permutation(len(train[0])) < len(train[0]) // 10
-    given, held_out = (tuple(column[rows] for column in train) for rows in (~held, held))
-    errors = {
-        a: rmse(predict_ratings(model, given, held_out[:2], a=a, n_jobs=n_jobs).mean, held_out[2])
-        for a in _TEMPERS
-    }
-    return min(errors, key=errors.__getitem__)
+    user, item, stars = train
+    return (user[~held], item[~held], stars[~held]), (user[held], item[held], stars[held])
+
+
+def _learn_as_the_paper(train: RatingColumns, k: int, request: Request) -> FittedModel:
+    """Algorithms 1 to 4; metric and ζ by the printed rule's error on training ratings held out."""
+    given, held_out = held_ratings(train)
+
+    def loss_of(model: M4) -> float:
+        found = predict_ratings(model, given, held_out[:2], "printed", n_jobs=request.n_jobs)
+        return rmse(found.mode, held_out[2])
+
+    tried = PaperMethod(comparisons_from_ratings(*given), k, request.n_jobs)
+    options = chosen_settings(tried, loss_of)
+    learnt = PaperMethod(comparisons_from_ratings(*train), k, request.n_jobs)
+    return as_fitted(learnt.learn(options)[0])

@@ -1,0 +1,141 @@
+"""Where a result comes from: commit, options, seeds, versions, date, and the code that ran.
+
+The code is a hash of every module of this project that is imported, without comments and
+docstrings, so that a result is stale when what computed it has changed, not when words have.
+"""
+
+import ast
+import hashlib
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import mallowmix
+
+PROJECTS = ("mallowmix", "benchmarks")
+_PACKAGES = ("mallowmix", "numpy", "scipy", "numba", "pyarrow")
+# what decides a result: not what a run writes
+_CODE = ("src", "benchmarks", ":(exclude)benchmarks/results")
+
+
+def run_record(
+    options: Mapping[str, Any] | Iterable[str] = (), seeds: Iterable[int] = ()
+) -> dict[str, Any]:
+    """All that one needs to know to repeat a run; call it when the run is done.
+
+    Parameters
+    ----------
+    options : mapping, or sequence of str
+        What it was run with; of a path only the name is kept.
+    seeds : iterable of int
+        Its seeds.
+
+    Returns
+    -------
+    dict
+        Plain values for a JSON file: commit (None outside of a repository), clean, date, options,
+        seeds, python, packages, and modules with the hash of each.
+    """
+    named = dict(options) if isinstance(options, Mapping) else None
+    kept = _without_folders(named) if named is not None else [_name(o) for o in options]
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "clean": _clean(),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "options": kept,
+        "seeds": list(seeds),
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "modules": imported_modules(),
+    }
+
+
+def imported_modules() -> dict[str, str]:
+    """The hash of every module of this project that is imported, by name."""
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.split(".")[0] in PROJECTS and file and file.endswith(".py"):
+            found[name] = code_hash(Path(file).read_text(encoding="utf-8"))
+    return found
+
+
+def code_hash(source: str) -> str:
+    """Eight hexadecimal digits of what a module does: comments and docstrings do not count.
+
+    Examples
+    --------
+    >>> code_hash("x = 1  # one") == code_hash("x   = 1") != code_hash("x = 2")
+    True
+    """
+    tree = ast.parse(source)
+    with_docstring = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    for node in ast.walk(tree):
+        if isinstance(node, with_docstring) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    text = ast.unparse(tree).replace('"', "'")  # quotes within f-strings depend on the Python
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def changed_modules(modules: Mapping[str, str], root: Path) -> list[str]:
+    """Which of the modules of a record have other code in this repository, or are gone.
+
+    Parameters
+    ----------
+    modules : mapping
+        The hash of each module, of a record.
+    root : Path
+        The repository.
+    """
+    return [name for name, digest in modules.items() if _hash_today(name, root) != digest]
+
+
+def _hash_today(name: str, root: Path) -> str | None:
+    base = root / "src" if name.split(".")[0] == "mallowmix" else root
+    path = base.joinpath(*name.split("."))
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.exists():
+            return code_hash(file.read_text(encoding="utf-8"))
+    return None
+
+
+def _clean() -> bool | None:
+    changes = _git("status", "--porcelain", "--untracked-files=no", "--", *_CODE)
+    return None if changes is None else not changes
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says about this repository; None where the package is not in one."""
+    root = Path(mallowmix.__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None
+    try:
+        said = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return said.stdout.strip()
+
+
+def _without_folders(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _name(value) for name, value in options.items()}
+
+
+def _name(value: Any) -> Any:
+    """A value for a file that says nothing of whose machine it was: of a path, its last part."""
+    if isinstance(value, Path) or (isinstance(value, str) and "/" in value):
+        return Path(value).name
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
