@@ -22,7 +22,7 @@ from mallowmix.assess.intervals.user_scores import smooth_at
 from mallowmix.assess.one_ranking_gain import AgainstOne, against_one
 from mallowmix.assess.simulated_error import ExpectedError, expected_error
 from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle, rates_along
-from mallowmix.checks.unsure_components import UnsureComponent, unsure_components
+from mallowmix.checks.unsure_components import Doubt, UnsureComponent, unsure_components
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.text import list_of
 from mallowmix.engine import Engine, make_blocks
@@ -223,7 +223,7 @@ def diagnose(
             influential=_influential(model, data, n_top, seed, run) if mallows else (),
             activity=activity(data),
             expected_error=error,
-            unsure=unsure_components(model, float(data.user_weight.sum())),
+            unsure=_unsure(model, data, cycle),
             cycle=cycle,
             cycle_rates=rates_along(cycle, model) if cycle is not None else (),
         )
@@ -261,6 +261,16 @@ def _separability(model: AnyModel) -> tuple[float | None, tuple[NovelPair, ...]]
         if i >= 0 and float(lam) < 1
     )
     return min(1.0, float(np.max(found.lam))), pairs
+
+
+def _unsure(
+    model: AnyModel, data: Comparisons, cycle: PreferenceCycle | None
+) -> tuple[UnsureComponent, ...]:
+    found = unsure_components(model, float(data.user_weight.sum()))
+    if cycle is None or not cycle.beyond_mixtures:
+        return found
+    circle = (Doubt.CIRCLE, cycle.excess)
+    return *found, *(UnsureComponent(k + 1, *circle) for k in range(model.n_components))
 
 
 def _condition(model: AnyModel) -> float:
