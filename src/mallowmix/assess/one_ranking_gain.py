@@ -31,6 +31,7 @@ from mallowmix.typing import Array
 
 LEAST_PEOPLE = 30  # fewer are not split into train and test
 MOST_REFITTED = 100_000  # comparisons: of more, one part of the users alone is predicted
+MOST_COMPARISONS = 5_000_000  # of more, nothing is learnt anew
 CLEAR = 2.0  # standard errors
 
 
@@ -113,7 +114,7 @@ def against_one(
     refit : bool
         Learn the model anew from two thirds of the users and test on the others, each third in
         turn (the first alone beyond 100,000 comparisons), so that nobody tested has been seen.
-        With fewer than 30 users or comparisons on disk the model is tested as it is.
+        With fewer than 30 users or more than 5 million comparisons the model is tested as it is.
     questions : (split, given), optional
         What is held out, as in `predict_held_out`; the hard questions of
         `infer.heldout.scored_on.hard_questions` unless given.
@@ -147,9 +148,10 @@ def against_one(
 
 
 def _enough(comparisons: Any) -> bool:
-    """Whether there are enough users in memory to learn from some and test on others."""
+    """Whether there are enough users to learn from some and test on others, and not too many."""
     in_memory = isinstance(comparisons, Comparisons)
-    return in_memory and counted_users(comparisons).n_users >= LEAST_PEOPLE
+    few = comparisons.n_comparisons <= MOST_COMPARISONS
+    return in_memory and few and counted_users(comparisons).n_users >= LEAST_PEOPLE
 
 
 def _counted(comparisons: Any) -> Any:
