@@ -139,7 +139,7 @@ def against_one(
             if held_out is not None and people != ScoredPeople.FITTED:
                 people = people_beside(comparisons, held_out)
             users = _counted(tested.with_items(model.items))
-            single = _learnt_one(model, comparisons.with_items(model.items), seed, run)
+            single = _learnt_one(as_fitted(model), comparisons.with_items(model.items), seed, run)
             several, one = (
                 predict_held_out(each, users, engine=run, **how) for each in (model, single)
             )
@@ -189,11 +189,11 @@ def _learn_again(fitted: FittedModel, how: dict[str, Any], users: Comparisons) -
 
 
 def _learnt_one(
-    model: AnyModel | None, comparisons: Any, seed: int, engine: Engine
-) -> AnyModel | FittedModel:
+    fitted: FittedModel | None, comparisons: Any, seed: int, engine: Engine
+) -> FittedModel:
     """One ranking for all; the model itself where it has one component."""
-    if model is not None and model.n_components == 1:
-        return model
+    if fitted is not None and fitted.n_components == 1:
+        return fitted
     with _quiet():
         return fit(comparisons, 1, predictor=False, seed=seed, engine=engine)
 
