@@ -139,6 +139,8 @@ def test_a_circle_is_said_by_fit_check_diagnose_and_the_report():
     assert found.cycle == preference_cycle(votes) and found.cycle_rates == pytest.approx(rates)
     assert sum(rates) <= 4 < sum(found.cycle.win_rates)
     assert "Preferences go in a circle" in found.words()
+    unsure = {each.component for each in found.unsure if each.doubt == Doubt.CIRCLE}
+    assert unsure == {1, 2}
     assert "Preferences go in a circle" in make_report(model, votes, **QUICK).html()
 
 

@@ -31,6 +31,7 @@ from mallowmix.typing import Array
 
 LEAST_PEOPLE = 30  # fewer are not split into train and test
 MOST_REFITTED = 100_000  # comparisons: of more, one part of the users alone is predicted
+MOST_COMPARISONS = 5_000_000  # of more, nothing is learnt anew
 CLEAR = 2.0  # standard errors
 
 
@@ -113,7 +114,7 @@ def against_one(
     refit : bool
         Learn the model anew from two thirds of the users and test on the others, each third in
         turn (the first alone beyond 100,000 comparisons), so that nobody tested has been seen.
-        With fewer than 30 users or comparisons on disk the model is tested as it is.
+        With fewer than 30 users or more than 5 million comparisons the model is tested as it is.
     questions : (split, given), optional
         What is held out, as in `predict_held_out`; the hard questions of
         `infer.heldout.scored_on.hard_questions` unless given.
@@ -138,7 +139,7 @@ def against_one(
             if held_out is not None and people != ScoredPeople.FITTED:
                 people = people_beside(comparisons, held_out)
             users = _counted(tested.with_items(model.items))
-            single = _learnt_one(model, comparisons.with_items(model.items), seed, run)
+            single = _learnt_one(as_fitted(model), comparisons.with_items(model.items), seed, run)
             several, one = (
                 predict_held_out(each, users, engine=run, **how) for each in (model, single)
             )
@@ -147,9 +148,10 @@ def against_one(
 
 
 def _enough(comparisons: Any) -> bool:
-    """Whether there are enough users in memory to learn from some and test on others."""
+    """Whether there are enough users to learn from some and test on others, and not too many."""
     in_memory = isinstance(comparisons, Comparisons)
-    return in_memory and counted_users(comparisons).n_users >= LEAST_PEOPLE
+    few = comparisons.n_comparisons <= MOST_COMPARISONS
+    return in_memory and few and counted_users(comparisons).n_users >= LEAST_PEOPLE
 
 
 def _counted(comparisons: Any) -> Any:
@@ -187,11 +189,11 @@ def _learn_again(fitted: FittedModel, how: dict[str, Any], users: Comparisons) -
 
 
 def _learnt_one(
-    model: AnyModel | None, comparisons: Any, seed: int, engine: Engine
-) -> AnyModel | FittedModel:
+    fitted: FittedModel | None, comparisons: Any, seed: int, engine: Engine
+) -> FittedModel:
     """One ranking for all; the model itself where it has one component."""
-    if model is not None and model.n_components == 1:
-        return model
+    if fitted is not None and fitted.n_components == 1:
+        return fitted
     with _quiet():
         return fit(comparisons, 1, predictor=False, seed=seed, engine=engine)
 

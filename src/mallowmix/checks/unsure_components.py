@@ -20,14 +20,16 @@ class Doubt(StrEnum):
     NOBODY = "nobody"  # its share is worth fewer than five people
     COIN = "coin"  # φ is so near to 1 that it hardly prefers anything
     UNSTABLE = "unstable"  # two halves of the people would rank differently
+    CIRCLE = "circle"  # preferences go in a circle, which no mixture of rankings fits
 
 
 @dataclass(frozen=True)
 class UnsureComponent:
     """A component (numbered from 1) that is unsure, why, and the number behind it.
 
-    `value` is how many people its share is worth, how often it prefers the higher of two items, or
-    the part of all pairs that two halves of the people put in different orders.
+    `value` is how many people its share is worth, how often it prefers the higher of two items,
+    the part of all pairs that two halves of the people put in different orders, or by how much the
+    circle passes what mixtures can have.
     """
 
     component: int
@@ -41,6 +43,8 @@ class UnsureComponent:
         if self.doubt == Doubt.COIN:
             often = f"{100 * self.value:.1f} of 100"
             return f"it is nearly a coin (it prefers the higher of two items {often} times)"
+        if self.doubt == Doubt.CIRCLE:
+            return "preferences go in a circle, which no mixture of rankings fits"
         part = f"{100 * self.value:.0f} of 100 pairs"
         return f"two halves of the people put {part} in different orders"
 

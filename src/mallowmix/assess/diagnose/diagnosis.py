@@ -19,18 +19,14 @@ from mallowmix.assess.diagnose.disagreement import (
 from mallowmix.assess.diagnose.influence import Activity, Influence, activity, most_influential
 from mallowmix.assess.diagnose.reliability import Reliability
 from mallowmix.assess.intervals.user_scores import smooth_at
-from mallowmix.assess.one_ranking_gain import AgainstOne, against_one
+from mallowmix.assess.one_ranking_gain import MOST_COMPARISONS, AgainstOne, against_one
 from mallowmix.assess.simulated_error import ExpectedError, expected_error
 from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle, rates_along
-from mallowmix.checks.unsure_components import UnsureComponent, unsure_components
+from mallowmix.checks.unsure_components import Doubt, UnsureComponent, unsure_components
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.text import list_of
 from mallowmix.engine import Engine, make_blocks
-from mallowmix.engine.conversion import (
-    ComparisonsLike,
-    as_comparisons,
-    as_comparisons_in_memory,
-)
+from mallowmix.engine.conversion import ComparisonsLike, as_comparisons, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option, OptionError, check_at_least
 from mallowmix.model.fitted_model import AnyModel, as_fitted
@@ -168,8 +164,8 @@ def diagnose(
     refit : bool
         Without `held_out`: learn the model anew from two thirds of the users and judge it by the
         others, each third in turn (`assess.one_ranking_gain.against_one`). If not, or with fewer
-        than 30 users or comparisons on disk, it is judged by what it has seen, which it predicts
-        too well; the result says so.
+        than 30 users or over 5 million comparisons, it is judged by what it has seen, which it
+        predicts too well; the result says so.
     n_simulations : int
         How many times the data is drawn anew from the model to see what error to expect; 0 leaves
         that out, as it must be for stored comparisons.
@@ -192,9 +188,10 @@ def diagnose(
     'ceviche'
     """
     comparisons = as_comparisons(comparisons)
+    stored = not isinstance(comparisons, Comparisons)
     check_at_least("n_simulations", n_simulations, 0)
     check_at_least("n_top", n_top, 1)
-    if n_simulations and not isinstance(comparisons, Comparisons):
+    if n_simulations and stored:
         raise OptionError(
             Option("n_simulations"),
             " needs the comparisons in memory: set it to 0, or do not keep them on disk.",
@@ -206,7 +203,9 @@ def diagnose(
     # the last two parts are about Mallows components
     mallows = as_fitted(model).bradley_terry is None
     judged = None if held_out is None else as_comparisons_in_memory(held_out, "What is held out")
-    cycle = preference_cycle(data) if isinstance(data, Comparisons) else None
+    few = comparisons.n_comparisons <= MOST_COMPARISONS
+    whole = comparisons.in_memory() if stored and few else comparisons
+    cycle = preference_cycle(whole) if few else None
     with using(engine, n_jobs) as run, threadpool_limits(1):
         error = _expected(model, data, n_simulations if mallows else 0, seed, run, progress)
         pairs, items = polarising(model, n_top)
@@ -218,12 +217,12 @@ def diagnose(
             polarising_pairs=pairs,
             polarising_items=items,
             predictions=against_one(
-                model, comparisons, held_out=judged, refit=refit, seed=seed, engine=run
+                model, whole, held_out=judged, refit=refit, seed=seed, engine=run
             ),
             influential=_influential(model, data, n_top, seed, run) if mallows else (),
             activity=activity(data),
             expected_error=error,
-            unsure=unsure_components(model, float(data.user_weight.sum())),
+            unsure=_unsure(model, data, cycle),
             cycle=cycle,
             cycle_rates=rates_along(cycle, model) if cycle is not None else (),
         )
@@ -261,6 +260,16 @@ def _separability(model: AnyModel) -> tuple[float | None, tuple[NovelPair, ...]]
         if i >= 0 and float(lam) < 1
     )
     return min(1.0, float(np.max(found.lam))), pairs
+
+
+def _unsure(
+    model: AnyModel, data: Comparisons, cycle: PreferenceCycle | None
+) -> tuple[UnsureComponent, ...]:
+    found = unsure_components(model, float(data.user_weight.sum()))
+    if cycle is None or not cycle.beyond_mixtures:
+        return found
+    circle = (Doubt.CIRCLE, cycle.excess)
+    return *found, *(UnsureComponent(k + 1, *circle) for k in range(model.n_components))
 
 
 def _condition(model: AnyModel) -> float:

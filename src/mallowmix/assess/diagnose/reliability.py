@@ -137,7 +137,9 @@ def _table(held_out: HeldOutRows) -> tuple[Bin, ...]:
     for b in np.flatnonzero(n):
         rows = bins == b
         user, weight = held_out.user[rows], held_out.weight[rows]
-        made, right = (np.bincount(user, weight * value) for value in (1.0, won[rows]))
+        made, right = (
+            np.bincount(user, weight * value).astype(np.float64) for value in (1.0, won[rows])
+        )
         observed, low, high = clustered_proportion(right, made, z)
         table.append(Bin(float(predicted[b] / n[b]), observed, float(n[b]), low, high))
     return tuple(table)

@@ -169,6 +169,21 @@ class StoredComparisons:
             ["all other users", *names],
         )
 
+    def in_memory(self) -> Comparisons:
+        """The same comparisons in memory, for data that is known to fit."""
+        blocks = [block.load() for block in self.blocks()]
+        user = [block.first_user + block.users_of_rows() for block in blocks]
+        pair = np.concatenate([np.empty(0, np.int64), *(block.pair for block in blocks)])
+        ids = [block.ranking_id for block in blocks if block.ranking_id is not None]
+        return Comparisons.from_codes(
+            np.concatenate([np.empty(0, np.int64), *user]).astype(np.int64),
+            *np.divmod(pair.astype(np.int64), self.n_items),
+            np.concatenate([np.empty(0), *(block.weight for block in blocks)]),
+            self.items,
+            self.users,
+            ranking_id=np.concatenate(ids) if ids else None,
+        )
+
     @property
     def pair_counts(self) -> NDArray[np.float64]:
         """(Q²,) how often each ordered pair was seen."""
