@@ -248,9 +248,9 @@ def _check_one_command(connection: Any, query: str) -> None:
     """Let the server parse the query as one command: after a COMMIT it could write."""
     found = connection.pgconn.prepare(b"", query.encode())
     if found.status != 1:  # PGRES_COMMAND_OK
-        import psycopg
+        from psycopg.errors import error_from_result
 
-        raise psycopg.ProgrammingError(found.error_message.decode("utf-8", "replace"))
+        raise error_from_result(found)
 
 
 def _tables_of_postgres(url: str, title: str) -> list[str]:
