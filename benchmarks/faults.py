@@ -113,8 +113,8 @@ def folder(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]
     trial.reset()
     with read_only(trial.folder):
         user = _become_nobody if os.geteuid() == 0 else None
-        if trial.run([sys.executable, "-c", "import mallowmix.cli"], user).returncode:
-            return  # another user cannot run this Python at all
+        if not _can_run(trial, user):
+            return
         done = trial.run(limit=user)
     yield *trial.left(), _is_sentence(done)
 
@@ -126,6 +126,14 @@ def _limited(trial: Trial, limit: Callable[[], None]) -> Outcome:
     trial.reset()
     done = trial.run(limit=limit)
     return *trial.left(), done.returncode == 0 or _is_sentence(done)
+
+
+def _can_run(trial: Trial, user: Callable[[], None] | None) -> bool:
+    """Whether this Python can be run as that user at all."""
+    try:
+        return trial.run([sys.executable, "-c", "import mallowmix.cli"], user).returncode == 0
+    except OSError:
+        return False
 
 
 def _is_sentence(done: subprocess.CompletedProcess[str]) -> bool:

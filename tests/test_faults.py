@@ -23,6 +23,8 @@ def trial(tmp_path_factory):
 @pytest.mark.parametrize("fault", ["kill", "writing", "disk", "folder"])
 def test_a_disturbed_command_leaves_the_old_file_or_the_new_one(trial, fault):
     found = tally(fault, FAULTS[fault](trial, 3, random.Random(0)))
+    if found["runs"] == 0:
+        pytest.skip("root can write everywhere, and nobody else can run this Python")
     assert found["wrong"] == 0, found
     if fault == "writing":
         # before and after each flush and rename: the old file before the rename, then the new one

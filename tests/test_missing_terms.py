@@ -90,12 +90,13 @@ def test_the_prior_is_averaged_after_the_burn_in():
 def test_a_chain_of_one_component_has_the_posterior_of_its_items():
     """Uniform prior on the simplex, a beat b three times, b and c once each: by quadrature.
 
-    4000 draws, some 1000 of them effective: log p has a standard error near .03; .15 is 5 of them.
+    6000 draws: means and spreads of log p have standard errors near .01 (as two seeds showed). The
+    mean in the stead of the random time of a choice makes the spread .06 too small.
     """
     user, winner, loser = ["u"] * 3, ["a", "b", "c"], ["b", "c", "b"]
     votes = mm.Comparisons.from_arrays(user, winner, loser, [3, 1, 1])
     blocks = make_stages(votes, "here")
-    settings = (200, 4000, 1, 1.0, 1.0)
+    settings = (200, 6000, 1, 1.0, 1.0)
     drawn = run_chain(blocks, ThreadEngine(1), np.ones((1, 1)), 3, settings, 0, 0).scores[:, 0]
     x = (np.arange(300) + 0.5) / 300
     a, b = np.meshgrid(x, x, indexing="ij")
@@ -106,8 +107,8 @@ def test_a_chain_of_one_component_has_the_posterior_of_its_items():
     scores = log_p - log_p.mean(axis=0)
     expected = (weight * scores).sum(axis=(1, 2)) / weight.sum()
     spread = np.sqrt((weight * scores**2).sum(axis=(1, 2)) / weight.sum() - expected**2)
-    np.testing.assert_allclose(drawn.mean(axis=0), expected, atol=0.15)
-    np.testing.assert_allclose(drawn.std(axis=0), spread, atol=0.15)
+    np.testing.assert_allclose(drawn.mean(axis=0), expected, atol=0.08)
+    np.testing.assert_allclose(drawn.std(axis=0), spread, atol=0.04)
 
 
 def test_the_tensor_s_values_give_the_shares():

@@ -91,7 +91,7 @@ def exit_with_code() -> Iterator[None]:
 
 
 def _nowhere() -> TextIO:
-    """A place for text that nobody reads, where the caller closed a stream."""
+    """A stream for text that nobody reads, where the caller closed a stream."""
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
