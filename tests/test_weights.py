@@ -50,7 +50,7 @@ def test_close_to_the_exact_posterior_mean(per_user, worst, mean):
 
 THREE = mm.M4(
     [[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0], [2, 0, 5, 3, 1, 4]],
-    [0.3, 0.4, 0.1],
+    [0.3, 0.4, 0.35],
     [0.7, 0.4, 0.1],
     list("abcdef"),
 )
