@@ -44,7 +44,7 @@ class Finding(NamedTuple):
 
 def main() -> int:
     """Print what is wrong; the exit code says whether it is a failure."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="fill in the numbers that differ")
     parser.add_argument("--strict", action="store_true", default=os.environ.get("STRICT") == "1")
     parser.add_argument("--root", type=Path, default=HERE)
