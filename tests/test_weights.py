@@ -99,7 +99,7 @@ def test_quadrature_is_exact_for_two_components(per_user, likelihood_weight):
 @pytest.mark.slow
 @pytest.mark.parametrize("likelihood_weight", [1.0, 0.3])
 def test_gibbs_comes_near_the_exact_mean(likelihood_weight):
-    """200,000 sweeps (20,000 draws): the largest of 30 errors is .006 and .010 with this seed."""
+    """200,000 sweeps, or 20,000 draws where powers are not whole, against quadrature."""
     comparisons = THREE.sample(10, 12, seed=3).comparisons
     calibration = Calibration(likelihood_weight=likelihood_weight)
     model = FittedModel(THREE, calibration=calibration)
