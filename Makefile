@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help venv demo test test-fast lint shape bench bench-scale faults image clean
+.PHONY: help venv demo test test-fast lint shape claims bench bench-scale faults image clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -39,6 +39,9 @@ test-fast: venv  ## the tests that are not marked slow
 
 shape: venv  ## the shape of the code in numbers, beside those of the first version
 	$(BIN)/python -m tools.shape
+
+claims: venv  ## numbers in README and docs against result files; STRICT=1 fails on anything stale or without a source
+	$(BIN)/python -m tools.claims $(if $(STRICT),--strict)
 
 bench: venv  ## measure against what one would use instead; writes benchmarks/results
 	$(BIN)/python -m benchmarks

@@ -1,6 +1,6 @@
 """How far the variational weights are from the exact posterior mean, for K = 2 … 8.
 
-`python -m benchmarks.weights_error` takes a minute. Exact are Gauss–Jacobi quadrature for two and
+`python -m benchmarks.weights_error` takes minutes. Exact are Gauss–Jacobi quadrature for two and
 three components, and for more the mean over many Gibbs sweeps.
 """
 
@@ -16,9 +16,9 @@ from mallowmix.model.random_model import random_model
 from mallowmix.typing import Array
 
 N_ITEMS, PHI, ALPHA = 12, 0.3, 0.3  # α of each component
-PER_USER = (6, 30, 100)
+PER_USER = (6, 30)
 KS = (2, 3, 4, 5, 6, 8)
-N_USERS, N_SWEEPS = 100, 20_000
+N_USERS, N_SWEEPS = 100, 100_000
 
 
 def measure(ks: tuple[int, ...], n_users: int, n_sweeps: int, seed: int = 0) -> dict[str, Any]:

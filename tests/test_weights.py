@@ -1,12 +1,13 @@
 """A person's weights: against the exact posterior mean by quadrature, and exact properties."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import roots_jacobi
+from scipy.special import gammaln, roots_jacobi
 
 import mallowmix as mm
 from mallowmix.errors import DataError, FitWarning, OptionError
@@ -34,7 +35,7 @@ def posterior_mean(model, comparisons, m, n_nodes=120):
 
 
 @pytest.mark.parametrize(
-    ("per_user", "worst", "mean"), [(5, 0.08, 0.02), (50, 0.05, 0.01), (400, 0.015, 0.003)]
+    ("per_user", "worst", "mean"), [(5, 0.067, 0.0085), (50, 0.034, 0.0082), (400, 0.0097, 0.0024)]
 )
 def test_close_to_the_exact_posterior_mean(per_user, worst, mean):
     """The fixed point is an approximation: its error (largest and mean over 100 people) shrinks as
@@ -45,6 +46,86 @@ def test_close_to_the_exact_posterior_mean(per_user, worst, mean):
     error = np.abs(weights(TWO, comparisons) - exact)[:, 0]
     assert error.max() < worst
     assert error.mean() < mean
+
+
+THREE = mm.M4(
+    [[0, 1, 2, 3, 4, 5], [5, 2, 4, 1, 3, 0], [2, 0, 5, 3, 1, 4]],
+    [0.3, 0.4, 0.35],
+    [0.7, 0.4, 0.1],
+    list("abcdef"),
+)
+
+
+def enumerated_mean(model, comparisons, m, vertex_share=0.0):
+    """E[θ | comparisons of user m] as a sum over the components of all tokens, z in K^n: its
+    likelihood is Π β_(w_n),z_n times the Dirichlet-multinomial of z, its mean (α + n_z)/(α₀ + n).
+    """
+    rows = comparisons.user == m
+    tokens = model.beta()[:, comparisons.winner[rows], comparisons.loser[rows]].T
+    tokens = np.repeat(tokens, comparisons.weight[rows].astype(int), axis=0)
+    alpha, total, mean = model.alpha, 0.0, np.zeros(model.n_components)
+    for z in product(range(model.n_components), repeat=len(tokens)):
+        n = np.bincount(np.array(z, int), minlength=model.n_components)
+        p = np.prod([token[k] for token, k in zip(tokens, z, strict=True)])
+        p *= np.exp(gammaln(alpha.sum()) - gammaln(alpha.sum() + len(z)))
+        p *= np.exp((gammaln(alpha + n) - gammaln(alpha)).sum())
+        total, mean = total + p, mean + p * (alpha + n) / (alpha.sum() + len(z))
+    single = model.share * np.prod(tokens, axis=0)
+    mean, total = (1 - vertex_share) * mean, (1 - vertex_share) * total
+    return (mean + vertex_share * single) / (total + vertex_share * single.sum())
+
+
+@pytest.mark.parametrize("vertex_share", [0.0, 0.4])
+def test_quadrature_is_exact_for_three_components(vertex_share):
+    comparisons = THREE.sample(6, [6, 5, 4, 1, 0, 6], seed=2).comparisons
+    model = FittedModel(THREE, calibration=Calibration(vertex_share=vertex_share))
+    found = weights(model, comparisons, method="quadrature")
+    for m in range(6):
+        expected = enumerated_mean(THREE, comparisons, m, vertex_share)
+        np.testing.assert_allclose(found[m], expected, atol=1e-10)
+
+
+@pytest.mark.parametrize(("per_user", "likelihood_weight"), [(5, 1), (50, 1), (400, 1), (30, 0.3)])
+def test_quadrature_is_exact_for_two_components(per_user, likelihood_weight):
+    comparisons = TWO.sample(20, per_user, seed=1).comparisons
+    tempered = replace(comparisons, weight=likelihood_weight * comparisons.weight)
+    exact = np.array([posterior_mean(TWO, tempered, m) for m in range(20)])
+    calibration = Calibration(likelihood_weight=likelihood_weight)
+    model = FittedModel(TWO, calibration=calibration)
+    found = weights(model, comparisons, method="quadrature")
+    np.testing.assert_allclose(found, exact, atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("likelihood_weight", [1.0, 0.3])
+def test_gibbs_comes_near_the_exact_mean(likelihood_weight):
+    """200,000 sweeps, or 20,000 draws where powers are not whole, against quadrature."""
+    comparisons = THREE.sample(10, 12, seed=3).comparisons
+    calibration = Calibration(likelihood_weight=likelihood_weight)
+    model = FittedModel(THREE, calibration=calibration)
+    exact = weights(model, comparisons, method="quadrature")
+    n_sweeps = 200_000 if likelihood_weight == 1 else 20_000
+    options = {"method": "gibbs", "n_sweeps": n_sweeps}
+    found = weights(model, comparisons, **options)
+    assert np.abs(found - exact).max() < 0.02
+    assert found.tolist() == weights(model, comparisons, **options).tolist()
+    alone = weights(model, comparisons.take_users([7]), **options)
+    assert found[7].tolist() == alone[0].tolist()
+    assert found.tolist() != weights(model, comparisons, seed=1, **options).tolist()
+
+
+def test_methods_that_do_not_fit_are_refused():
+    comparisons = TWO.sample(3, 5, seed=1).comparisons
+    four = mm.M4([TWO.sigma[0]] * 4, [0.1] * 4, [0.1] * 4, TWO.items)
+    spam = FittedModel(THREE, calibration=Calibration(spam_share=0.1))
+    for model in (four, spam):
+        with pytest.raises(OptionError, match=r'more than 3 components.*method="gibbs"'):
+            weights(model, comparisons, method="quadrature")
+    with pytest.raises(OptionError) as caught:
+        weights(TWO, comparisons, method="gibbs", estimate="map")
+    assert caught.value.option == "method"
+    with pytest.raises(OptionError, match="method is 'exact'"):
+        weights(TWO, comparisons, method="exact")
 
 
 def test_the_quadrature_has_converged():

@@ -53,7 +53,7 @@ def weights_command(
     n_sweeps: Annotated[
         int,
         typer.Option(help="Of gibbs: how many sweeps.", parser=at_least(1), metavar="NUMBER"),
-    ] = 2000,
+    ] = 10_000,
     intervals: Annotated[
         bool, typer.Option("--intervals", help="Add intervals: low_1, high_1 and so on.")
     ] = False,

@@ -74,9 +74,10 @@ def code_hash(source: str) -> str:
     True
     """
     tree = ast.parse(source)
-    with_docstring = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     for node in ast.walk(tree):
-        if isinstance(node, with_docstring) and ast.get_docstring(node, clean=False) is not None:
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     text = ast.unparse(tree).replace('"', "'")  # quotes within f-strings depend on the Python
     return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,0 +1,190 @@
+"""Numbers in the docs against result files, in a small repository made here; records of runs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.record import save
+from command_line import run
+from mallowmix.paper.footnote import run as footnote
+from mallowmix.paper.provenance import changed_modules, code_hash, run_record
+from mallowmix.paper.result_log import add_run, runs_file
+from tools import claims
+
+CLAIMS = """
+[m4_10]
+file = "fig.csv"
+where = { system = "M4", k = 10 }
+column = "value"
+
+[error_3]
+file = "small.json"
+where = { K = 3 }
+column = "error"
+times = 100
+format = ".1f"
+bare = false
+
+[two_rows]
+file = "fig.csv"
+where = { system = "M4" }
+column = "value"
+
+[seconds]
+file = "small.json"
+path = "about.seconds"
+format = ".0f"
+"""
+PAGE = """\
+# A page
+
+M4 has <!--=m4_10-->−.514<!--/=--> and an error of <!--=error_3-->12.3<!--/=--> in
+<!--=seconds-->61<!--/=--> s. The paper has <!--given-->.8241<!--/given-->, `0.123` and $0.05$.
+
+<!--=table fig.md 1-->
+| K | error |
+|---|---:|
+| 5 | .012 |
+<!--/=-->
+"""
+
+
+@pytest.fixture
+def root(tmp_path):
+    results = tmp_path / "benchmarks" / "results"
+    results.mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "src" / "mallowmix").mkdir(parents=True)
+    (tmp_path / "src" / "mallowmix" / "core.py").write_text("x = 1\n")
+    record = {"modules": {"mallowmix.core": code_hash("x = 1")}, "clean": True, "commit": "c"}
+    (results / "fig.csv").write_text("system,k,value\nM4,5,-0.53\nM4,10,-0.5140\nTM,10,-0.55\n")
+    (results / "fig.runs.json").write_text(json.dumps([record | {"rows": [["M4", "5"]]}]))
+    (results / "fig.md").write_text("words\n\n| K | error |\n|---|---:|\n| 5 | .012 |\n\nmore\n")
+    small = {"about": {"seconds": 60.7}, "rows": [{"K": 2, "error": 0.1}, {"K": 3, "error": 0.123}]}
+    (results / "small.json").write_text(json.dumps(small | {"record": record}))
+    (tmp_path / "docs" / "claims.toml").write_text(CLAIMS)
+    (tmp_path / "docs" / "page.md").write_text(PAGE)
+    (tmp_path / "README.md").write_text("Nothing is claimed here, in version 1.2 or 3.11.\n")
+    return tmp_path
+
+
+def kinds(root: Path) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for finding in claims.all_findings(root):
+        found.setdefault(finding.kind, []).append(finding.where)
+    return found
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def test_all_is_well(root):
+    assert claims.all_findings(root) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("−.514", "−.512"), (">61<", ">62<"), ("12.3", "12.4"), (".012", ".013")]
+)
+def test_a_number_that_differs_is_found_and_filled_in(root, old, new):
+    change(root / "docs" / "page.md", old, new)
+    assert list(kinds(root)) == ["differs"]
+    claims.write_claims(root)
+    assert (root / "docs" / "page.md").read_text() == PAGE
+
+
+def test_a_new_result_is_filled_in(root):
+    change(root / "benchmarks" / "results" / "fig.csv", "-0.5140", "-0.4996")
+    assert kinds(root) == {"differs": ["docs/page.md:3"]}
+    claims.write_claims(root)
+    assert "−.500" in (root / "docs" / "page.md").read_text() and not kinds(root)
+
+
+@pytest.mark.parametrize("name", ["nothing", "two_rows", "table none.md 1", "table fig.md 7"])
+def test_a_claim_that_cannot_be_looked_up(root, name):
+    change(root / "docs" / "page.md", "m4_10", name)
+    assert kinds(root) == {"unknown": ["docs/page.md:3"]}
+
+
+def test_results_of_other_code_and_without_a_record(root):
+    core = root / "src" / "mallowmix" / "core.py"
+    core.write_text('"""Words."""\n\nx = 1  # more of them\n')
+    assert not kinds(root)
+    core.write_text("x = 2\n")
+    results = [f"benchmarks/results/{name}" for name in ("small.json", "fig.csv")]
+    assert kinds(root) == {"stale": results}
+    core.unlink()
+    assert kinds(root) == {"stale": results}
+    (root / "benchmarks" / "results" / "fig.runs.json").unlink()
+    assert kinds(root)["no record"] == results[1:]
+
+
+def test_results_from_changed_files(root):
+    change(root / "benchmarks" / "results" / "small.json", '"clean": true', '"clean": false')
+    assert kinds(root) == {"dirty": ["benchmarks/results/small.json"]}
+
+
+def test_numbers_without_a_source(root):
+    (root / "README.md").write_text("It gains .038 nats, or 12 %.\n\n`0.77` and $0.05$ are not.\n")
+    found = claims.all_findings(root)
+    assert [(each.kind, each.where, each.what) for each in found] == [
+        ("no source", "README.md:1", ".038"),
+        ("no source", "README.md:1", "12 %"),
+    ]
+
+
+@pytest.mark.parametrize(("strict", "code"), [((), 0), (("--strict",), 1)])
+def test_only_strict_fails_for_numbers_without_a_source(root, strict, code, monkeypatch, capsys):
+    monkeypatch.delenv("STRICT", raising=False)
+    (root / "README.md").write_text("It gains .038 nats.\n")
+    monkeypatch.setattr(sys, "argv", ["claims", "--root", str(root), *strict])
+    assert claims.main() == code
+    assert "README.md:1: no source: .038" in capsys.readouterr().out
+
+
+def test_what_a_module_does_has_a_hash():
+    one = 'def f(x):\n    """Words."""\n    return x + 1\n'
+    other = "def f(x):  # said elsewhere\n    return (x + 1)\n"
+    assert code_hash(one) == code_hash(other) != code_hash(one.replace("1", "2"))
+    assert code_hash('"""Only words."""') == code_hash('"""Others."""')
+
+
+def test_a_record_says_what_ran_and_not_where(tmp_path):
+    record = run_record({"output": tmp_path / "here", "n": 3, "size": "quick"}, [0, 1])
+    assert record["options"] == {"output": "here", "n": 3, "size": "quick"}
+    assert record["seeds"] == [0, 1] and str(tmp_path) not in json.dumps(record)
+    assert record["modules"]["mallowmix.paper.provenance"]
+    repository = Path(__file__).resolve().parent.parent
+    assert changed_modules(record["modules"], repository) == []
+    said = subprocess.run(["git", "rev-parse", "HEAD"], cwd=repository, capture_output=True)
+    assert said.returncode or record["commit"] == said.stdout.decode().strip()
+
+
+def test_benchmarks_and_experiments_leave_a_record(tmp_path, monkeypatch):
+    file = save("small", {"rows": [1]}, tmp_path, seeds=(4,))
+    saved = json.loads(file.read_text())
+    assert saved["rows"] == [1] and saved["record"]["seeds"] == [4]
+    monkeypatch.setattr(footnote, "_QUICK_DRAWS", 2)
+    run("reproduce", "footnote", "--quick", "-o", tmp_path, "-q")
+    (record,) = json.loads((tmp_path / "footnote.runs.json").read_text())
+    assert len(record["rows"]) == 4 and record["options"]["size"] == "quick"
+    assert "mallowmix.paper.footnote.run" in record["modules"]
+    run("reproduce", "footnote", "--quick", "-o", tmp_path, "-q")  # nothing is left to compute
+    assert json.loads((tmp_path / "footnote.runs.json").read_text()) == [record]
+
+
+def test_rows_that_are_computed_again_belong_to_the_later_run(tmp_path):
+    path = tmp_path / "fig.csv"
+    add_run(path, {"rows": [["a"], ["b"]], "date": "1"})
+    add_run(path, {"rows": [["b"], ["c"]], "date": "2"})
+    add_run(path, {"rows": [["a"]], "date": "3"})
+    runs = json.loads(runs_file(path).read_text())
+    assert [(each["date"], each["rows"]) for each in runs] == [
+        ("2", [["b"], ["c"]]),
+        ("3", [["a"]]),
+    ]
