@@ -108,7 +108,7 @@ def propose_insertion(state, Q, reach):
 
 
 @nb.njit(cache=True, nogil=True)
-def insert(order, sigma, r, s):
+def move_item(order, sigma, r, s):
     """Take the item at position r to s, in both arrays."""
     item, shift = order[r], 1 if s > r else -1
     p = r
@@ -225,7 +225,7 @@ def move_component(
                 ratio += log_crowd_phi * distance_change(reference, order, r, s)
             inserted, proposed = inserted + np.exp(min(ratio, 0.0)), proposed + 1
             if np.log(1.0 - coin) < ratio:
-                insert(order, sigma[k], r, s)
+                move_item(order, sigma[k], r, s)
     for _ in range(rounds):
         state, new = walk_on_logit(state, phi[k], scale)
         fill_gaps(new, new_gaps)
@@ -240,7 +240,7 @@ def move_component(
 
 
 @nb.njit(cache=True, nogil=True)
-def log_likelihood(starts, pair, power, theta, beta):
+def total_log_likelihood(starts, pair, power, theta, beta):
     """Σ power · log Σ_k θ_k β_k over all rows."""
     total = 0.0
     for m in range(len(starts) - 1):

@@ -105,11 +105,11 @@ def _row(az: Any, name: str, draws: Array) -> Convergence:
     flat = draws.reshape(*draws.shape[:2], -1)
     moving = [n for n in range(flat.shape[2]) if np.ptp(flat[:, :, n]) > 1e-9]
     r_hat = max((float(az.rhat(flat[:, :, n])) for n in moving), default=1.0)
-    sizes = [
+    bulk, tail = (
         min((float(az.ess(flat[:, :, n], method=method)) for n in moving), default=np.nan)
         for method in ("bulk", "tail")
-    ]
-    return Convergence(name, flat.shape[2], r_hat, *sizes, name in LABELLED)
+    )
+    return Convergence(name, flat.shape[2], r_hat, bulk, tail, name in LABELLED)
 
 
 def _notes(

@@ -5,8 +5,8 @@ import numpy as np
 
 from mallowmix.infer.posterior.component_moves import (
     distance_change,
-    insert,
     log_beta_density,
+    move_item,
     propose_insertion,
     walk_on_logit,
 )
@@ -69,7 +69,7 @@ def move_crowd(reference, phi, sigma, prior, scale, n_insertions, rounds, key, s
             for k in range(K):  # Kendall's distance is symmetric
                 change += distance_change(sigma[k], order, r, s)
             if np.log(1.0 - coin) < change * np.log(phi):
-                insert(order, reference, r, s)
+                move_item(order, reference, r, s)
     distance, accepted = 0, 0.0
     for k in range(K):
         distance += _distance(sigma[k], reference)

@@ -17,13 +17,13 @@ from mallowmix.infer.posterior.alpha_moves import log_weight_sums, move_alpha, t
 from mallowmix.infer.posterior.component_moves import (
     fill_beta,
     fill_gaps,
-    log_likelihood,
     move_component,
+    total_log_likelihood,
 )
 from mallowmix.infer.posterior.crowd_moves import move_crowd
 from mallowmix.infer.posterior.posterior_data import PosteriorData
 from mallowmix.infer.posterior.posterior_priors import PosteriorPriors
-from mallowmix.infer.posterior.weight_moves import draw_tokens, draw_weights, move_weights
+from mallowmix.infer.posterior.weight_moves import draw_tokens, draw_user_weights, move_weights
 from mallowmix.typing import Array
 
 _SWEEPS = 1  # collapsed sweeps of a step
@@ -186,7 +186,7 @@ class PosteriorChain:
             accepted = move_alpha(*given, self._widths["alpha"], _ROUNDS, *counters)
             self._adapt("alpha", slice(None), accepted, gain)
         if tokens is not None:
-            draw_weights(tokens, self.alpha, self.theta, *counters)
+            draw_user_weights(tokens, self.alpha, self.theta, *counters)
 
     def _adapt(self, name: str, k: int | slice, accepted: Array | float, gain: float) -> None:
         """Widen a walk that is accepted too often, and narrow one that is not often enough."""
@@ -197,16 +197,16 @@ class PosteriorChain:
 
     def _draw(self, keep_theta: bool) -> ChainDraws:
         data = self.data
-        value = log_likelihood(data.starts, data.pair, data.power, self.theta, self.beta)
+        value = total_log_likelihood(data.starts, data.pair, data.power, self.theta, self.beta)
         return ChainDraws(
             self.sigma.astype(np.int16),
             self.phi.copy(),
             self.alpha.copy(),
             self.theta[: data.n_users if keep_theta else 0].astype(np.float32),
-            value,
+            np.asarray(value),
             self._evidence().astype(np.float32),
             self.crowd.astype(np.int16),
-            np.float64(self.crowd_phi),
+            np.asarray(self.crowd_phi),
         )
 
     def _evidence(self) -> Array:

@@ -199,7 +199,9 @@ class _Spread:
     def _centre(self, values: Array) -> Array:
         """The mean that draws are spread around: of all chains where they agree, else of each."""
         by_chain = values.mean(axis=1, keepdims=True)
-        return np.tensordot(self.weights, by_chain, 1)[None] if self.one else by_chain
+        if not self.one:
+            return by_chain
+        return np.average(by_chain, axis=0, weights=self.weights)[None]
 
     def scales(self, draws: Array) -> Array:
         """(n,) the standard deviation over people by that of the draws (C, D, n)."""
@@ -236,7 +238,10 @@ class _Spread:
     def ranks(self, win_rate: Array) -> QuantityIntervals:
         """Intervals of positions by win rate."""
         wide, scale = self.spread(win_rate)
-        before, after = (np.argsort(np.argsort(-each, axis=2), axis=2) for each in (win_rate, wide))
+        before, after = (
+            np.argsort(np.argsort(-each, axis=2), axis=2).astype(np.float64)
+            for each in (win_rate, wide)
+        )
         estimate = np.argsort(np.argsort(-self._mean(win_rate))).astype(np.float64)
         low, high = self._ends(after)
         low, high = np.minimum(low, estimate), np.maximum(high, estimate)
@@ -259,7 +264,7 @@ class _Spread:
 
 def _rounded(found: QuantityIntervals, n_items: int) -> QuantityIntervals:
     """Positions, rounded outwards."""
-    ends = [
+    low, high, model_low, model_high = (
         np.clip(rounded(each), 0, n_items - 1)
         for each, rounded in (
             (found.low, np.floor),
@@ -267,5 +272,5 @@ def _rounded(found: QuantityIntervals, n_items: int) -> QuantityIntervals:
             (found.model_low, np.floor),
             (found.model_high, np.ceil),
         )
-    ]
-    return QuantityIntervals(found.estimate, *ends, found.scale)
+    )
+    return QuantityIntervals(found.estimate, low, high, model_low, model_high, found.scale)

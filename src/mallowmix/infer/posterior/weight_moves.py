@@ -50,7 +50,7 @@ def draw_tokens(starts, pair, power, beta, alpha, theta, sweeps, key, step):
 
 
 @nb.njit(cache=True, nogil=True)
-def draw_weights(tokens, alpha, theta, key, step):
+def draw_user_weights(tokens, alpha, theta, key, step):
     """Draw θ_m ~ Dirichlet(α + tokens of m), into `theta`."""
     for m in range(len(tokens)):
         state = user_stream(key, m, _WEIGHTS, step)
