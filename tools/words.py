@@ -51,6 +51,7 @@ PLAIN = (
 IDIOMS = re.compile(
     r"in (?:the |its |their )?place of|takes? (?:the|its|their) places?|took (?:the|its) place|"
     r"in one place|in place\b|all over the place|placeholder|in the first place|first place|"
+    r"trusted[-_ ]prox(?:y|ies)|"
     r"decimal places|place-?holder|no place|one place|marketplace|replace",
     re.IGNORECASE,
 )

@@ -225,7 +225,7 @@ def _note_exposure(host: str, settings: Any) -> None:
     if settings.public_url is None and host not in LOOPBACK:
         warnings.warn(
             MallowmixWarning(
-                "Everybody who reaches ",
+                "Whoever reaches ",
                 Option("host", host),
                 " can read along: there is no TLS, and any host name is answered. Put a server "
                 "with TLS before this one, and give ",

@@ -174,7 +174,7 @@ class Site:
         return await self.slow.run(call, *arguments, seconds=_LONG)
 
     async def run_heavy(self, call: Any, *arguments: Any) -> Any:
-        """Compute someone's result; a few may wait for it, whoever comes then is told to."""
+        """Compute someone's result; a few may wait for it, and no more."""
         return await self.heavy.run(call, *arguments)
 
     def question(self, person: int) -> tuple[PairQuestion | None, Any, tuple[float, float]]:

@@ -89,7 +89,7 @@ class WorkPool:
 
 
 def _deliver(call: _Call, outcome: Any, error: Exception | None) -> None:
-    def settle() -> None:
+    def resolve() -> None:
         if call.answer.done():
             return
         if error is None:
@@ -98,4 +98,4 @@ def _deliver(call: _Call, outcome: Any, error: Exception | None) -> None:
             call.answer.set_exception(error)
 
     with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
-        call.loop.call_soon_threadsafe(settle)
+        call.loop.call_soon_threadsafe(resolve)

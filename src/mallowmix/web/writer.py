@@ -22,7 +22,7 @@ from mallowmix.web.file_guard import FileGuard, VotesGone
 from mallowmix.web.schema import votes
 
 _MOST = 512  # votes in one transaction
-_STOP_SECONDS = 1.5  # for what waits when the server stops: nobody was told that it is stored
+_STOP_SECONDS = 1.5  # for what waits when the server stops: nobody has an answer to it yet
 STORED, REPEATED, CONFLICT, GONE = "stored", "repeated", "conflict", "gone"
 
 
