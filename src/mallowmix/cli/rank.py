@@ -15,6 +15,7 @@ from mallowmix.cli.user_options import (
     TopItems,
     UnknownItems,
     User,
+    by_user,
     person,
     save_table,
     try_table,
@@ -136,7 +137,7 @@ def _people(votes: Any, user: str | None, read: Reader) -> Any:
 
 
 def _table(rankings: Any, people: Any) -> Any:
-    table = rankings.to_frame("pyarrow")
+    table = by_user(rankings.to_frame("pyarrow"))
     return table if people is not None else table.drop_columns(["user"])
 
 

@@ -20,6 +20,7 @@ from mallowmix.infer.collapsed_variational import (
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.user_results import Weights
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.pair_model import check_model
 from mallowmix.typing import Array
 
 Estimate = Literal["mean", "map"]
@@ -70,6 +71,7 @@ def weights(
     >>> mm.weights(dishes.model, mine).shape
     (1, 3)
     """
+    check_model(model)
     data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)
     theta = infer_weights(
         model, data, estimate=estimate, max_iter=max_iter, tol=tol, n_jobs=n_jobs, engine=engine

@@ -13,6 +13,7 @@ from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memor
 from mallowmix.engine.selection import EngineName
 from mallowmix.errors import FileError
 from mallowmix.model.fitted_model import AnyModel, as_fitted
+from mallowmix.model.pair_model import check_model
 from mallowmix.report import data_limits as limits
 from mallowmix.report import figures, mixture_figures
 from mallowmix.report import page_parts as views
@@ -108,6 +109,7 @@ def make_report(
     >>> report.title
     'What people like'
     """
+    check_model(model)
     _template()  # what is missing is better said before the work than after it
     found = compute_contents(
         model,

@@ -27,6 +27,7 @@ from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option, OptionError, check_at_least
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from mallowmix.model.fitted_model import AnyModel, as_fitted
+from mallowmix.model.pair_model import check_model
 from mallowmix.model.permutations import kendall
 from mallowmix.model.separability import novel_pairs
 from mallowmix.numerics.dirichlet import dirichlet_moments
@@ -158,6 +159,7 @@ def diagnose(
     >>> found.polarising_items[0].item
     'ceviche'
     """
+    check_model(model)
     comparisons = as_comparisons(comparisons)
     check_at_least("n_simulations", n_simulations, 0)
     check_at_least("n_top", n_top, 1)
