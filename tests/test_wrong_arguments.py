@@ -32,6 +32,7 @@ TAKE_A_MODEL = {
     "update": (VOTES,),
     "make_report": (VOTES,),
     "save": ("x.m4",),
+    "sample_profile": (5,),
     "compare_models": (MODEL,),
 }
 
@@ -71,7 +72,7 @@ def test_whatever_can_be_read_is_taken(kind, tmp_path):
         "pandas": pd.DataFrame(ROWS, columns=NAMES),
         "polars": pl.DataFrame(ROWS, schema=NAMES, orient="row"),
         "tuples": ROWS,
-        "mapping": dict(zip(NAMES, zip(*ROWS, strict=True), strict=True)),
+        "mapping": dict(zip(NAMES, map(list, zip(*ROWS, strict=True)), strict=True)),
         "reading": mm.read(ROWS),
     }[kind]
     source = (
