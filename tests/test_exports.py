@@ -255,18 +255,8 @@ JSON = st.recursive(
         st.lists(inner, max_size=2)
         | st.dictionaries(
             st.sampled_from(
-                [
-                    "data",
-                    "annotations",
-                    "result",
-                    "type",
-                    "value",
-                    "selected",
-                    "to_name",
-                    "a",
-                    "rank",
-                ]
-                + ["fields", "responses", "values", "user_id", "completed_by", "response_1"]
+                "data annotations result type value selected to_name a rank fields responses "
+                "values user_id completed_by response_1".split()
             ),
             inner,
             max_size=3,
