@@ -255,8 +255,23 @@ JSON = st.recursive(
         st.lists(inner, max_size=2)
         | st.dictionaries(
             st.sampled_from(
-                "data annotations result type value selected to_name a rank fields responses "
-                "values user_id completed_by response_1".split()
+                [
+                    "data",
+                    "annotations",
+                    "result",
+                    "type",
+                    "value",
+                    "selected",
+                    "to_name",
+                    "a",
+                    "rank",
+                    "fields",
+                    "responses",
+                    "values",
+                    "user_id",
+                    "completed_by",
+                    "response_1",
+                ]
             ),
             inner,
             max_size=3,
