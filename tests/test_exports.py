@@ -1,5 +1,6 @@
 """Exports of other tools: fixtures made by hand, the comparisons in them counted by hand."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -246,6 +247,55 @@ def test_exports_with_usual_names_stay_what_they_were():
         "battles"
     )
     assert mm.read([("ann", "tea", "milk")]).form == "comparisons"
+
+
+JSON = st.recursive(
+    st.none() | st.integers(0, 3) | st.sampled_from(["left", "a", "b", "response_1", ""]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "data",
+                    "annotations",
+                    "result",
+                    "type",
+                    "value",
+                    "selected",
+                    "to_name",
+                    "a",
+                    "rank",
+                    "fields",
+                    "responses",
+                    "values",
+                    "user_id",
+                    "completed_by",
+                    "response_1",
+                ]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=st.lists(
+        st.fixed_dictionaries({"data": JSON, "annotations": JSON})
+        | st.fixed_dictionaries({"fields": JSON, "responses": JSON}),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_no_json_ends_in_a_foreign_error(rows, tmp_path_factory):
+    path = tmp_path_factory.mktemp("any") / "tasks.json"
+    path.write_text(json.dumps(rows))
+    for form in ("label-studio", "argilla", None):
+        with contextlib.suppress(mm.errors.MallowmixError):
+            mm.read(path, format=form)
 
 
 def test_every_export_is_in_the_documentation():

@@ -1,4 +1,4 @@
-"""Files as people have them: separators, encodings, decimal commas, no header, any ending."""
+"""Files as people have them: separators, encodings, decimal commas, no header, Excel, endings."""
 
 import csv
 import importlib

@@ -1,6 +1,7 @@
 """Hostile input: only 4xx, nothing stored, nothing executed."""
 
 import contextlib
+import csv
 import json
 from unittest import SkipTest
 
@@ -8,6 +9,7 @@ import pytest
 import schemathesis
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 
 import mallowmix as mm
@@ -336,6 +338,43 @@ def test_lists_of_items(tmp_path):
     file.write_bytes(b"\xff\xfea\n")
     with pytest.raises(FileError, match="cannot be read as a list of items in UTF-8"):
         read_items(file)
+
+
+def test_a_line_of_a_list_is_an_item_as_it_is(tmp_path):
+    file = tmp_path / "items.txt"
+    lines = ["Peace, love", '"Free, and open"', 'The 12" record', '"Quote', "a", 'say ""hi""']
+    for header in ("", "item\n", "Name\n"):
+        file.write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
+        expected = ["Peace, love", "Free, and open", 'The 12" record', '"Quote', "a", 'say ""hi""']
+        assert read_items(file) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    names=st.lists(
+        st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=1).filter(
+            lambda name: clean_name(name).lower() not in ("item", "name")
+        ),
+        min_size=2,
+        max_size=6,
+        unique_by=clean_name,
+    )
+)
+def test_names_with_commas_and_quotes_come_back(tmp_path_factory, names):
+    file = tmp_path_factory.mktemp("items") / "items.csv"
+    with file.open("w", encoding="utf-8", newline="") as text:
+        csv.writer(text).writerows([("id", "item"), *enumerate(names)])
+    assert read_items(file) == [clean_name(name) for name in names]
+    quoted = ('"' + name.replace('"', '""') + '"' for name in names)
+    file.write_text("\n".join(quoted), encoding="utf-8")
+    assert read_items(file) == [clean_name(name) for name in names]
+
+
+@pytest.mark.parametrize("text", ["id,item\n1,Peace, love\n2,b\n", 'id,item\n1,"a\n2,b\n3,c\n'])
+def test_a_table_of_items_whose_fields_run_over_is_refused(tmp_path, text):
+    (tmp_path / "items.csv").write_text(text)
+    with pytest.raises(FileError, match=r"items.csv line"):
+        read_items(tmp_path / "items.csv")
 
 
 def test_the_command_says_what_is_wrong(tmp_path, monkeypatch):

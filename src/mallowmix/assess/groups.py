@@ -24,6 +24,7 @@ from mallowmix.errors import (
 )
 from mallowmix.infer.weights import weights
 from mallowmix.model.fitted_model import AnyModel
+from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.randomness import Step, as_key, generator
 from mallowmix.typing import Array
 
@@ -92,6 +93,7 @@ def compare_groups(
     >>> print(found.words())
     spicy: its groups differ (p = 0.01 after correction, 2 groups, 600 people).
     """
+    check_model(model)
     comparisons = as_comparisons(comparisons)
     check_level(level)
     check_at_least("n_permutations", n_permutations, 19)

@@ -11,6 +11,7 @@ from mallowmix.data.labels import text_of
 from mallowmix.data.text import list_of
 from mallowmix.errors import DataError
 from mallowmix.model.fitted_model import AnyModel
+from mallowmix.model.pair_model import check_model
 from mallowmix.model.permutations import Matching, match_components, order_of, sigma_of
 
 _MOVED = 5  # items named that moved most
@@ -139,6 +140,8 @@ def compare_models(old: AnyModel, new: AnyModel) -> Changes:
     >>> round(changes.kendall, 3)
     0.333
     """
+    check_model(old, "old")
+    check_model(new, "new")
     here, there = text_of(old.items), text_of(new.items)
     common = [item for item in here if item in set(there)]
     if len(common) < 2:

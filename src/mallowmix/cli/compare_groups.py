@@ -102,11 +102,16 @@ def _table(found: Any) -> Any:
 
 
 def _print_result(found: Any) -> None:
+    from mallowmix.data.natural_order import natural_key
+
     K = max(row.component for row in found.shares)
     headings = [f"component {k + 1}" for k in range(K)]
     table = new_table("attribute", "group", "people", *headings, numeric=("people", *headings))
-    for start in range(0, len(found.shares), K):
-        rows = found.shares[start : start + K]
+    groups = [found.shares[start : start + K] for start in range(0, len(found.shares), K)]
+    attributes = list(dict.fromkeys(rows[0].attribute for rows in groups))
+    for rows in sorted(
+        groups, key=lambda rows: (attributes.index(rows[0].attribute), natural_key(rows[0].group))
+    ):
         cells = (
             f"{as_percent(row.share)} [{as_percent(row.low)}, {as_percent(row.high)}]"
             for row in rows

@@ -16,7 +16,7 @@ from mallowmix.cli.model_text import as_percent, counted, new_table, safe
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
-from mallowmix.cli.user_options import SHOWN, UnknownItems, save_table, try_table
+from mallowmix.cli.user_options import SHOWN, UnknownItems, by_user, save_table, try_table
 from mallowmix.errors import Option, OptionError
 
 
@@ -119,7 +119,7 @@ def _for_all(model: Any, people: Any, requested: Any, run: Any) -> Any:
 
     found = predict_pairs(model, people, requested.pairs, engine=run)
     known = np.repeat(people.per_user() > 0, len(requested.pairs))
-    return found.to_frame("pyarrow").append_column("known", pa.array(known))
+    return by_user(found.to_frame("pyarrow").append_column("known", pa.array(known)))
 
 
 def _values(table: Any, requested: Any, output: Path | None) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from mallowmix.cli.user_options import (
     TopItems,
     UnknownItems,
     User,
+    by_user,
     person,
     save_table,
     try_table,
@@ -158,7 +159,7 @@ def _opened(
 
 
 def _table(rankings: Any, people: Any) -> Any:
-    table = rankings.to_frame("pyarrow")
+    table = by_user(rankings.to_frame("pyarrow"))
     return table if people is not None else table.drop_columns(["user"])
 
 

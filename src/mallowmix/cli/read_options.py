@@ -15,9 +15,9 @@ from mallowmix.cli.option_values import at_least, column_names, words_for
 PANEL = "How to read the votes"
 # the forms that can be written, too
 FORMS = "comparisons|battles|ratings|rankings|preflib|best-worst|bayesmallows|choix|implicit"
-FORMATS = (
-    f"{FORMS}|movielens|polis|all-our-ideas|lmarena|preference-pairs|label-studio|argilla|"
-    "qualtrics|google-forms|sawtooth"
+_FORMATS = (
+    f"{FORMS.replace('|', ', ')}, movielens; or an export of polis, all-our-ideas, lmarena, "
+    "label-studio, argilla, qualtrics, google-forms, sawtooth, or preference-pairs"
 )
 _HELP = (
     "Choices: .csv, .tsv, .jsonl, .json (or .gz, .zst of these), .parquet, a folder or a pattern "
@@ -99,7 +99,9 @@ ItemNamesFile: TypeAlias = Annotated[
     Path | None, typer.Option(help=_ITEM_NAMES, metavar="FILE", show_default=False)
 ]
 OPTIONS = {
-    "format": _option("What the votes are; recognised by their columns unless given.", FORMATS),
+    "format": _option(
+        f"What the votes are: {_FORMATS}. Recognised by their columns unless given.", "FORM"
+    ),
     "columns": _option(
         "Names of your columns where they differ, as in user=judge,winner=better,loser=worse. "
         "weight= leaves weights out.",

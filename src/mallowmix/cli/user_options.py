@@ -52,6 +52,18 @@ def save_table(table: Any, output: Path) -> None:
     write_all({output: table_writer(table, output)})
 
 
+def by_user(table: Any) -> Any:
+    """Return a table with its users in natural order: p1, p2, p10."""
+    import numpy as np
+
+    from mallowmix.data.natural_order import natural_order
+
+    users = table.column("user").to_pylist()
+    different = list(dict.fromkeys(users))
+    number = {different[n]: at for at, n in enumerate(natural_order(different))}
+    return table.take(np.argsort([number[user] for user in users], kind="stable"))
+
+
 def person(comparisons: Any, user: str, source: Any) -> Any:
     """Return the comparisons of one user; the error for an unknown one names the nearest."""
     from mallowmix.data.labels import text_of

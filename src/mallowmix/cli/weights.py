@@ -17,7 +17,7 @@ from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import weights_table
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
-from mallowmix.cli.user_options import SHOWN, Level, UnknownItems, save_table, try_table
+from mallowmix.cli.user_options import SHOWN, Level, UnknownItems, by_user, save_table, try_table
 from mallowmix.errors import Option, OptionError
 
 
@@ -125,7 +125,7 @@ def _table(people: Any, theta: Any, ends: Any) -> Any:
     for k in range(theta.shape[1] if ends else 0):
         for name, end in zip(("low", "high"), ends, strict=True):
             table = table.append_column(f"{name}_{k + 1}", pa.array(end[:, k]))
-    return table
+    return by_user(table)
 
 
 def _values(people: Any, theta: Any, output: Path | None) -> dict[str, Any]:
@@ -140,16 +140,18 @@ def _values(people: Any, theta: Any, output: Path | None) -> dict[str, Any]:
 def _print_result(
     people: Any, theta: Any, ends: Any, output: Path | None, headings: list[str]
 ) -> None:
+    from mallowmix.data.natural_order import natural_order
+
     table = new_table("user", *headings, "comparisons", numeric=(*headings, "comparisons"))
     count = people.per_user()
-    for m, user in enumerate(people.users[:SHOWN].tolist()):
+    for m in natural_order(people.users, SHOWN):
         cells = [as_percent(value) for value in theta[m]]
         if ends:
             cells = [
                 f"{cell} [{as_percent(a)}, {as_percent(b)}]"
                 for cell, a, b in zip(cells, ends[0][m], ends[1][m], strict=True)
             ]
-        table.add_row(safe(user), *cells, f"{count[m]:,.12g}")
+        table.add_row(safe(people.users[m]), *cells, f"{count[m]:,.12g}")
     screen().print(table)
     more = people.n_users - SHOWN
     echo(

@@ -28,6 +28,7 @@ from mallowmix.model.calibration import Calibration
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fit_report import CalibrationTrace
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
+from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.randomness import Step, as_key, child_seed, generator
 from mallowmix.typing import Array, Progress
 
@@ -93,6 +94,7 @@ def calibrate(
     >>> mm.calibrate(dishes.model, dishes.comparisons).calibration.spam_share
     0.0
     """
+    check_model(model)
     comparisons = as_comparisons_in_memory(comparisons, "Calibration")
     check_choice("split", split, ("auto", "comparisons", "items"))
     check_at_least("max_users", max_users, 1)

@@ -22,6 +22,7 @@ from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fit_report import UpdateOrigin
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.model.m4 import M4
+from mallowmix.model.pair_model import check_model
 from mallowmix.model.permutations import order_of, sigma_of
 from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.typing import Progress
@@ -70,6 +71,7 @@ def update(
     >>> model.report.method
     'update'
     """
+    check_model(model)
     comparisons = as_comparisons(comparisons)
     fitted, seed = as_fitted(model), int(as_key(seed))
     stored = isinstance(comparisons, StoredComparisons)

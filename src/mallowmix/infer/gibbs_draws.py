@@ -25,6 +25,7 @@ from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.tempered_draws import tempered_draws
 from mallowmix.infer.user_results import WeightIntervals
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox, splitmix
 from mallowmix.numerics.token_gibbs import sweep_tokens
 from mallowmix.typing import Array
@@ -75,6 +76,7 @@ def weight_intervals(
     >>> bool((found.low <= found.high).all())
     True
     """
+    check_model(model)
     check_level(level)
     check_at_least("n_draws", n_draws, 10)
     data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)

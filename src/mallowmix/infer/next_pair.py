@@ -20,6 +20,7 @@ from mallowmix.errors import DataError, check_at_least
 from mallowmix.infer.pool_states import PoolStates, draw_states, prepare_pool
 from mallowmix.infer.state_draws import ROUGH_ERROR, Codes, entropy, rough_entropies
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.pair_model import check_model
 from mallowmix.typing import Array
 
 
@@ -90,6 +91,7 @@ def next_pair(
     >>> [question.information > 0 for question in mm.next_pair(dishes.model, one, n_best=2)]
     [True, True]
     """
+    check_model(model)
     comparisons = as_comparisons(comparisons)
     check_at_least("n_best", n_best, 1)
     check_at_least("n_draws", n_draws, 2)

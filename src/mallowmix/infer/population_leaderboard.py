@@ -24,6 +24,7 @@ from mallowmix.infer.pooled_ranking import (
 from mallowmix.infer.prepared_model import prepare_members
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.fitted_model import FittedModel
+from mallowmix.model.pair_model import check_model
 from mallowmix.readers import read
 from mallowmix.readers.reading import Reading, Ties
 from mallowmix.typing import Array
@@ -164,6 +165,7 @@ def leaderboard(
     >>> len(mm.leaderboard(dishes.model))
     16
     """
+    check_model(model)
     check_level(level)
     rates, draws = _rates_and_draws(model)
     reading = _reading(comparisons)

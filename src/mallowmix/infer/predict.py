@@ -21,7 +21,7 @@ from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.infer.user_results import Predictions
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.fitted_model import FittedModel
-from mallowmix.model.pair_model import Pairs
+from mallowmix.model.pair_model import Pairs, check_model
 from mallowmix.model.predictor import Predictor
 from mallowmix.typing import Array
 
@@ -70,6 +70,7 @@ def predict(
     >>> found.shape
     (20, 1)
     """
+    check_model(model)
     couples: tuple[Any, ...] = tuple(pairs)
     codes = pair_codes(model, couples)
     if comparisons is None:

@@ -23,6 +23,7 @@ from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.infer.user_results import UserRankings
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.fitted_model import FittedModel
+from mallowmix.model.pair_model import check_model
 from mallowmix.model.predictor import Predictor
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array
@@ -75,6 +76,7 @@ def rank(
     >>> [line.position for line in best]
     [1, 2, 3]
     """
+    check_model(model)
     check_level(level)
     check_at_least("n_draws", n_draws, 10)
     if n_top is not None:

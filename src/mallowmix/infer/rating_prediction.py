@@ -34,6 +34,7 @@ from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.infer.user_ratings import RatingPrediction
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.randomness import as_key
 from mallowmix.readers.rating_forms import comparisons_from_ratings
 from mallowmix.typing import Array
@@ -102,6 +103,7 @@ def predict_ratings(
     >>> bool(found.mean[0] > found.mean[1])
     True
     """
+    check_model(model)
     check_choice("rule", rule, RULES)
     for name, value in (("a", a), ("b", b), ("c", c)):
         check_at_least(name, value, 0)

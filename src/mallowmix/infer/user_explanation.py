@@ -25,6 +25,7 @@ from mallowmix.infer.prepared_model import prepare
 from mallowmix.infer.state_draws import win_rates
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.fitted_model import FittedModel
+from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array
 
@@ -174,6 +175,7 @@ def explain_user(
     >>> [line.item for line in mm.explain_user(model, votes).more]
     ['d']
     """
+    check_model(model)
     check_level(level)
     check_at_least("n_draws", n_draws, 10)
     data = as_comparisons(comparisons)

@@ -11,10 +11,16 @@ from numpy.typing import NDArray
 from mallowmix.data.frames import as_frame
 from mallowmix.data.labelled_array import LabelledArray
 from mallowmix.data.labels import Labels
+from mallowmix.data.natural_order import natural_order
 from mallowmix.data.text import name_of, percent, table_of
 from mallowmix.typing import Array
 
 _SHOWN = 10  # users in a table for notebooks
+
+
+def _first(users: Labels) -> list[tuple[int, object]]:
+    """Return the users that a notebook shows, with their numbers, in natural order."""
+    return [(int(m), users[m]) for m in natural_order(users, _SHOWN)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,10 +54,8 @@ class Weights(LabelledArray):
 
     def _repr_html_(self) -> str:
         headings = ("user", *(f"component {k + 1}" for k in range(self.theta.shape[1])))
-        pairs = zip(self.users[:_SHOWN].tolist(), self.theta[:_SHOWN], strict=True)
-        return table_of(
-            headings, [(name_of(u), *map(percent, row)) for u, row in pairs], repr(self)
-        )
+        rows = [(name_of(user), *map(percent, self.theta[m])) for m, user in _first(self.users)]
+        return table_of(headings, rows, repr(self))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +109,7 @@ class WeightIntervals(LabelledArray):
     def _repr_html_(self) -> str:
         headings = ("user", *(f"component {k + 1}" for k in range(self.mean.shape[1])))
         rows = []
-        for m, user in enumerate(self.users[:_SHOWN].tolist()):
+        for m, user in _first(self.users):
             ends = zip(self.mean[m], self.low[m], self.high[m], strict=True)
             cells = (f"{percent(a)} [{percent(b)}, {percent(c)}]" for a, b, c in ends)
             rows.append((name_of(user), *cells))
@@ -151,8 +155,8 @@ class Predictions(LabelledArray):
         headings = ("user", "first", "second", "probability of the first")
         rows = [
             (name_of(user), name_of(a), name_of(b), percent(p))
-            for user, row in zip(self.users[:_SHOWN].tolist(), self.probability, strict=False)
-            for (a, b), p in list(zip(self.pairs, row, strict=True))[:_SHOWN]
+            for m, user in _first(self.users)
+            for (a, b), p in list(zip(self.pairs, self.probability[m], strict=True))[:_SHOWN]
         ]
         return table_of(headings, rows[: 2 * _SHOWN], repr(self))
 
@@ -252,7 +256,7 @@ class UserRankings:
                 percent(x.win_rate),
                 f"{x.low}–{x.high}",
             )
-            for user, lines in zip(self.users[:_SHOWN].tolist(), self, strict=False)
-            for x in lines[:_SHOWN]
+            for m, user in _first(self.users)
+            for x in self[m][:_SHOWN]
         ]
         return table_of(headings, rows, repr(self))

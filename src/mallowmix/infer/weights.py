@@ -22,6 +22,7 @@ from mallowmix.infer.exact_weights import check_quadrature, gibbs_means, quadrat
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.user_results import Weights
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array
 
@@ -84,6 +85,7 @@ def weights(
     >>> mm.weights(dishes.model, mine).shape
     (1, 3)
     """
+    check_model(model)
     data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)
     theta = infer_weights(
         model,

@@ -43,6 +43,7 @@ from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.model.header_entries import check_header
 from mallowmix.model.m4 import M4
 from mallowmix.model.old_formats import Tensors, upgraded
+from mallowmix.model.pair_model import check_model
 from mallowmix.model.predictor_file import predictor_from_file, predictor_to_file
 
 FORMAT = 3
@@ -69,6 +70,7 @@ def save(model: AnyModel, path: str | PathLike[str]) -> None:
     >>> mm.load(file).n_components
     3
     """
+    check_model(model)
     data = dumps(model)
     with replacing(path) as temporary:
         temporary.write_bytes(data)

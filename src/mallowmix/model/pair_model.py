@@ -1,12 +1,14 @@
 """Two Protocols: what inference about a user needs of a model, and what predicts for a user."""
 
 from collections.abc import Iterable
+from os import PathLike
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.labels import Labels
+from mallowmix.errors import Option, OptionError, Part
 
 Pairs: TypeAlias = Iterable[tuple[object, object]]
 
@@ -45,3 +47,30 @@ class UserPredictor(Protocol):
             What to predict.
         """
         ...
+
+
+def check_model(model: object, option: str = "model") -> None:
+    """Raise an OptionError unless `model` is a model; a path or comparisons are what one mixes up.
+
+    Parameters
+    ----------
+    model : object
+        What a function was given as a model.
+    option : str
+        The name of that parameter.
+    """
+    if hasattr(model, "items") and (hasattr(model, "alpha") or hasattr(model, "predict_proba")):
+        return
+    kind = type(model).__name__
+    hint: tuple[Part, ...] = ("Learn one with mallowmix.fit(comparisons), and give it first.",)
+    if isinstance(model, str | PathLike):
+        hint = (f"Load it with mallowmix.load({str(model)!r}).",)
+    raise OptionError(
+        Option(option),
+        f" is a {kind}; it must be a model. ",
+        *hint,
+        option=option,
+        value=kind,
+        expected="a model",
+        hint=hint,
+    )

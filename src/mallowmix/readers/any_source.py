@@ -61,9 +61,10 @@ def read_as(
         check_choice("format", format, NAMES)
     check_columns(columns, list(ROLE_NAMES))
     found = _read(source, format, columns, query, options)
-    notes = () if format is not None else _recognised(found, columns or {}, _title(source))
+    known = format is not None or isinstance(source, Reading)
+    notes = () if known else _recognised(found, columns or {}, _title(source))
     comparisons = found.comparisons
-    if comparisons is not source:
+    if comparisons is not source and not isinstance(source, Reading):
         comparisons = replace(comparisons, frame_kind=frame_kind(source))
     all_notes = (*notes, *found.notes)
     return replace(found, comparisons=comparisons, format_given=format is not None, notes=all_notes)
@@ -78,6 +79,8 @@ def _read(
 ) -> Reading:
     if isinstance(source, Comparisons):
         return Reading(source, "comparisons")
+    if isinstance(source, Reading):
+        return replace(source, notes=())
     if isinstance(source, Rankings):
         return reading_of_rankings(source, options)
     if isinstance(source, str | PathLike):
@@ -112,6 +115,11 @@ def _read_path(
     if is_url(source):
         return _read_table(open_url(source, query), format, columns, options)
     path = Path(source)
+    if path.suffix.lower() == ".m4":
+        raise FileError(
+            f"{path} is a model, not comparisons: it goes where a model is asked for, in Python "
+            "through mallowmix.load."
+        )
     whole_file = format or (
         "preflib" if is_preflib(path) else "movielens" if is_movielens(path) else None
     )

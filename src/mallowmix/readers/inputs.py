@@ -218,3 +218,14 @@ def error_context(title: str) -> Iterator[None]:
         first = error.parts[0]
         named = isinstance(first, str) and first.startswith(title)
         raise DataError(*(() if named else (f"{title}: ",)), *error.parts) from None
+
+
+@contextmanager
+def expected_shape(title: str, tool: str) -> Iterator[None]:
+    """Turn what goes wrong in nested objects of another shape into a DataError."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{title} is not as {tool} exports it: {type(error).__name__} ({error})."
+        ) from None

@@ -1,6 +1,8 @@
 """Tables in memory: dataframes (through narwhals), Arrow tables, mappings of columns, tuples."""
 
 from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -82,6 +84,11 @@ def _column_of_series(series: Any) -> Any:
 
 def _open_rows(source: Any) -> Input:
     """Open rows of (user, winner, loser[, weight]), or of (winner, loser) alone."""
+    if hasattr(source, "items") and hasattr(source, "alpha"):
+        raise DataError(
+            f"A {type(source).__name__} is a model, not comparisons: the model comes first and the "
+            "comparisons second, as in mallowmix.weights(model, comparisons)."
+        )
     if not isinstance(source, Iterable):
         raise DataError(
             f"Comparisons cannot be read from a {type(source).__name__}: give a path, a "
@@ -96,6 +103,11 @@ def _open_rows(source: Any) -> Input:
 def _width(rows: list[Any]) -> int:
     """Return how many values each row has, 2 to 4; 3 where there is no row."""
     for number, row in enumerate(rows, start=1):
+        if isinstance(row, PathLike) or (isinstance(row, str) and Path(row).suffix):
+            raise DataError(
+                f"Row {number} is the name of a file: give one file, a pattern such as "
+                "'votes-*.csv' for several, or store_comparisons([…]) for many."
+            )
         if not isinstance(row, tuple | list | np.ndarray):
             raise DataError(
                 f"Row {number} is {row!r}; it must be a tuple (user, winner, loser[, weight])."

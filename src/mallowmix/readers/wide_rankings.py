@@ -117,8 +117,9 @@ def reading_of_cells(
     n_rows = len(cells.columns[0])
     who = user_column(columns, n_rows, one_user=options.one_user, title=source.title)
     read = _by_order if cells.by_order else _by_position
-    entries = read(cells, options, source.where)
-    labelled = _labelled(*entries, as_column(who, "user"), columns, options, source.where)
+    row, item, position = read(cells, options, source.where)
+    user = as_column(who, "user")
+    labelled = _labelled(row, item, position, user, columns, options, source.where)
     reading = reading_of_entries(labelled, options, form, picked)
     return reading.with_notes(*notes)
 

@@ -12,6 +12,7 @@ from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName
 from mallowmix.model.fitted_model import AnyModel, as_fitted
+from mallowmix.model.pair_model import check_model
 from mallowmix.report import data_limits as limits
 from mallowmix.report import figures, mixture_figures, prediction_text
 from mallowmix.report import page_parts as views
@@ -107,6 +108,7 @@ def make_report(
     >>> report.title
     'What people like'
     """
+    check_model(model)
     found = compute_contents(
         model,
         as_comparisons_in_memory(comparisons, "A report"),

@@ -1,6 +1,7 @@
 """Names of items: what may be one, and the list in a file."""
 
 import csv
+import io
 import re
 import unicodedata
 from pathlib import Path
@@ -51,18 +52,53 @@ def check_visible(name: str) -> None:
 
 
 def read_items(path: Path) -> list[str]:
-    """Read one item a line, or the column `item` (or `name`, or the first) of a CSV file."""
+    """Read one item a line, or the column `item` (or `name`) of a CSV file whose header has one.
+
+    A line of a list is an item as it is, commas and quotes included; quotes around a whole line are
+    taken off.
+    """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file) if any(field.strip() for field in row)]
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise FileError(f"There is no file {path}: check the name and the folder.") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path} cannot be read as a list of items in UTF-8: {error}.") from None
-    header = [field.strip().lower() for field in rows[0]] if rows else []
+    lines = [line for line in text.splitlines() if line.strip()]
+    header = [field.strip().lower() for field in next(csv.reader(lines[:1]), [])]
     column = next((header.index(word) for word in ("item", "name") if word in header), None)
-    names = [row[column or 0] for row in rows[column is not None :] if len(row) > (column or 0)]
+    if column is not None and len(header) > 1:
+        names = _column(text, column, len(header), path)
+    else:
+        names = [_unquoted(line) for line in lines[column is not None :]]
     return _distinct([_named(path, n, name) for n, name in enumerate(names, 1)], path)
+
+
+def _column(text: str, column: int, width: int, path: Path) -> list[str]:
+    """Return a column of a CSV file with a header; a line with too many fields is refused."""
+    names = []
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for row in reader:
+            if len(row) > width:
+                raise FileError(
+                    f"{path} line {reader.line_num} has {len(row)} fields where the header has "
+                    f"{width}: put quotes around a name with a comma in it."
+                )
+            if any(field.strip() for field in row):
+                names.append(row[column] if len(row) > column else "")
+    except csv.Error as error:
+        raise FileError(
+            f"{path} line {reader.line_num} cannot be read as CSV ({error}): close every quote."
+        ) from None
+    return names[1:]
+
+
+def _unquoted(line: str) -> str:
+    """Return a line without the quotes around it, where they enclose it as one CSV field."""
+    line = line.strip()
+    if re.fullmatch(r'"(?:[^"]|"")*"', line):
+        return line[1:-1].replace('""', '"')
+    return line
 
 
 def _named(path: Path, n: int, name: str) -> str:

@@ -8,6 +8,7 @@ from mallowmix.data.rankings import Rankings
 from mallowmix.errors import Option, OptionError, check_at_least
 from mallowmix.model.fitted_model import as_fitted
 from mallowmix.model.mallows import sample_orders
+from mallowmix.model.pair_model import check_model
 from mallowmix.model.sampling import draw_weights
 from mallowmix.numerics.randomness import Step, generator
 
@@ -38,6 +39,7 @@ def sample_profile(model: Any, n_voters: int, *, seed: int = 0) -> Rankings:
     >>> len(mm.sample_profile(mm.load_dishes(n_users=2).model, 3))
     3
     """
+    check_model(model)
     check_at_least("n_voters", n_voters, 1)
     if as_fitted(model).bradley_terry is not None:
         raise OptionError(

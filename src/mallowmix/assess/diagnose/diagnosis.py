@@ -30,6 +30,7 @@ from mallowmix.engine.conversion import ComparisonsLike, as_comparisons, as_comp
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option, OptionError, check_at_least
 from mallowmix.model.fitted_model import AnyModel, as_fitted
+from mallowmix.model.pair_model import check_model
 from mallowmix.model.permutations import kendall
 from mallowmix.model.separability import novel_pairs
 from mallowmix.numerics.dirichlet import dirichlet_moments
@@ -187,6 +188,7 @@ def diagnose(
     >>> found.polarising_items[0].item
     'ceviche'
     """
+    check_model(model)
     comparisons = as_comparisons(comparisons)
     stored = not isinstance(comparisons, Comparisons)
     check_at_least("n_simulations", n_simulations, 0)

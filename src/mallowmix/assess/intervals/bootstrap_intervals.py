@@ -31,6 +31,7 @@ from mallowmix.learn.spectral.user_sample import sampled_share
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
+from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.randomness import Step, as_key, generator
 from mallowmix.typing import Array, Progress
 
@@ -104,6 +105,7 @@ def intervals(
     >>> bool((found.position_low <= found.position).all())
     True
     """
+    check_model(model)
     comparisons = as_comparisons(comparisons)
     fitted = as_fitted(model)
     check_request(fitted, n_replicates, level)

@@ -21,6 +21,7 @@ from mallowmix.infer.heldout.importance import importance
 from mallowmix.infer.heldout.left_to_right import left_to_right
 from mallowmix.infer.heldout.scored_on import Questions, ScoredOn, people_of
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.pair_model import check_model
 from mallowmix.typing import Progress
 
 
@@ -77,6 +78,7 @@ def heldout(
     >>> mm.heldout(dishes.model, dishes.comparisons, "completion").n_users
     50
     """
+    check_model(model)
     comparisons = as_comparisons(comparisons)
     options = as_heldout_options(method)
     if include_mu and not isinstance(comparisons, Comparisons):

@@ -28,6 +28,7 @@ from mallowmix.model.calibration import Calibration
 from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.model.m4 import M4
+from mallowmix.model.pair_model import check_model
 from mallowmix.typing import Array
 
 KINDS = ("dirichlet", "vertices", "discrete", "both")
@@ -109,6 +110,7 @@ def fit_prior(
     >>> mm.fit_prior(dishes.model, dishes.comparisons, "vertices").calibration.vertex_share
     1.0
     """
+    check_model(model)
     comparisons = as_comparisons_in_memory(comparisons, "A prior")
     check_choice("kind", kind, KINDS)
     check_at_least("n_cycles", n_cycles, 6)

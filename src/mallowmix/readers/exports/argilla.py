@@ -10,7 +10,7 @@ from typing import Any
 
 from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles
-from mallowmix.readers.inputs import Input, derived_input
+from mallowmix.readers.inputs import Input, derived_input, expected_shape
 from mallowmix.readers.json_lines import value_of
 from mallowmix.readers.ranking_forms import read_long
 from mallowmix.readers.reading import Reading, ReadOptions
@@ -32,12 +32,14 @@ def read_argilla(
     where no field is called so); with `columns`, what stands under left and right.
     """
     records = source.objects() if source.objects else []
-    rows = [
-        (number, who, item, position)
-        for number, record in enumerate(records)
-        for who, value in _answers(record, _question(source, records, picked), picked)
-        for item, position in _ranked(record, value, picked, source.where(number))
-    ]
+    with expected_shape(source.title, "Argilla"):
+        question = _question(source, records, picked)
+        rows = [
+            (number, who, item, position)
+            for number, record in enumerate(records)
+            for who, value in _answers(record, question, picked)
+            for item, position in _ranked(record, value, picked, source.where(number))
+        ]
     if not rows:
         raise DataError(f"{source.title} has no response: export records that were submitted.")
     number, user, item, position = map(list, zip(*rows, strict=True))
@@ -67,7 +69,7 @@ def _question(source: Input, records: list[dict[str, Any]], picked: Mapping[str,
         question
         for record in records
         for question, given in _responses(record, picked)
-        if isinstance(given.get("value"), list) or given.get("value") in record[picked["fields"]]
+        if _compares(given.get("value"), record.get(picked["fields"]) or {})
     )
     if len(found) != 1:
         names = ", ".join(map(repr, found)) or "none"
@@ -77,6 +79,11 @@ def _question(source: Input, records: list[dict[str, Any]], picked: Mapping[str,
             ".",
         )
     return next(iter(found))
+
+
+def _compares(value: Any, fields: Mapping[str, Any]) -> bool:
+    """Return whether an answer is a ranking, or names a field."""
+    return isinstance(value, list) or (isinstance(value, str) and value in fields)
 
 
 def _answers(
@@ -96,7 +103,7 @@ def _ranked(
     if isinstance(value, str):
         positions = _chosen(value, fields, where)
     elif value and all(isinstance(each, dict) for each in value):
-        positions = {each["value"]: int(each["rank"]) for each in value}
+        positions = {each["value"]: each["rank"] for each in value}
     else:
         positions = {each: position for position, each in enumerate(value, start=1)}
     items: dict[Any, Any] = {name: fields.get(name, name) for name in positions}

@@ -6,7 +6,7 @@ from typing import Any
 from mallowmix.errors import DataError, Option
 from mallowmix.readers.battles import read_battle_table
 from mallowmix.readers.headers import Roles
-from mallowmix.readers.inputs import Input, derived_input
+from mallowmix.readers.inputs import Input, derived_input, expected_shape
 from mallowmix.readers.json_lines import value_of
 from mallowmix.readers.reading import Reading, ReadOptions
 
@@ -24,12 +24,13 @@ def read_label_studio(
     compares; `columns` may name other entries of the data, as in {"left": "data.model_1"}.
     """
     tasks = source.objects() if source.objects else []
-    rows = [
-        (number, _who(annotation), *_sides(task, result, picked, source, number), selected)
-        for number, task in enumerate(tasks)
-        for annotation in task.get(picked["annotations"]) or []
-        for result, selected in _selected(annotation)
-    ]
+    with expected_shape(source.title, "Label Studio"):
+        rows = [
+            (number, _who(annotation), *_sides(task, result, picked, source, number), selected)
+            for number, task in enumerate(tasks)
+            for annotation in task.get(picked["annotations"]) or []
+            for result, selected in _selected(annotation)
+        ]
     if not rows:
         raise DataError(
             f"{source.title} has no pairwise annotation: export tasks with the tag Pairwise as "
