@@ -16,6 +16,7 @@ from mallowmix.learn.spectral.stability import half_distances
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
 from mallowmix.typing import Array
 
+_BRIEF = {"min_burn_in": 3, "max_burn_in": 4, "min_average": 3, "max_average": 3}  # cycles
 EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
 
 
@@ -75,7 +76,18 @@ def refine(
     return outcome
 
 
-def _ascend(state: FitState, first: Variational, min_burn_in: int = 4) -> MonteCarlo:
+def refine_briefly(state: FitState, first: Variational) -> MonteCarlo:
+    """A few cycles of Monte-Carlo EM: enough to compare models by.
+
+    Parameters
+    ----------
+    state, first
+        As in `refine`.
+    """
+    return _ascend(state, first, **_BRIEF)
+
+
+def _ascend(state: FitState, first: Variational, min_burn_in: int = 4, **cycles: int) -> MonteCarlo:
     theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in first.gamma]
     return monte_carlo_em(
         state.blocks,
@@ -86,6 +98,7 @@ def _ascend(state: FitState, first: Variational, min_burn_in: int = 4) -> MonteC
         min_burn_in=min_burn_in,
         seed=state.seed,
         progress=state.progress,
+        **cycles,
     )
 
 
