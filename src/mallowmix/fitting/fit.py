@@ -123,7 +123,7 @@ def fit(
         own, K = child_seed(seed, Step.FOLD_FIT, number), model.n_components
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)  # said of all users already
-            return _learn(data, min(K, data.n_users), options, own, threads, None)
+            return _learn(data, min(K, data.n_users), options, own, threads, None, restarts=False)
 
     try:
         # parallelism is ours, over blocks of users; BLAS threads would change the order of sums
@@ -172,11 +172,11 @@ def _learn(
     progress: Progress | None,
     *,
     chosen: bool = False,
+    restarts: bool = True,
 ) -> FittedModel:
     if isinstance(options, SpectralOptions):
-        return fit_spectral(
-            data, K, options, chosen=chosen, seed=seed, engine=engine, progress=progress
-        )
+        how = {"chosen": chosen, "restarts": restarts, "engine": engine, "progress": progress}
+        return fit_spectral(data, K, options, seed=seed, **how)  # type: ignore[arg-type]
     return algorithm_1(data, K, options, seed=seed, engine=engine, progress=progress)
 
 

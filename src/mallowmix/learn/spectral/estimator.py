@@ -1,6 +1,7 @@
 """The default estimator: spectral initialisations, the better of them refined by Monte-Carlo EM."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -18,13 +19,13 @@ from mallowmix.learn.spectral.initialisation import (
 )
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.number_of_components import noise_edge
-from mallowmix.learn.spectral.refinement import EM_STEPS, refine, refine_briefly
+from mallowmix.learn.spectral.refinement import first_steps, refine, refine_briefly
 from mallowmix.learn.spectral.signed_moment import (
     SignedMoment,
     count_pairs,
     leading_subspace,
 )
-from mallowmix.learn.spectral.variational_em import Variational, variational_em
+from mallowmix.learn.spectral.variational_em import Variational
 from mallowmix.model.dispersion import phi_of_counts
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fit_report import FitReport
@@ -34,7 +35,6 @@ from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.kemeny import borda_order, insertion_search
 from mallowmix.typing import Array, Progress
 
-_FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
 _EXTRA = 8  # vectors of the subspace beyond the rank that is needed
 
 
@@ -44,6 +44,7 @@ def fit_spectral(
     options: SpectralOptions | None = None,
     *,
     chosen: bool = False,
+    restarts: bool = True,
     seed: int = 0,
     engine: Engine | None = None,
     progress: Progress | None = None,
@@ -60,6 +61,8 @@ def fit_spectral(
         How far to refine, and how corners are found.
     chosen : bool
         Whether K was chosen by predictions: then the spectrum has nothing to say about it.
+    restarts : bool
+        Whether to try other initialisations (`learn.spectral.restarts`).
     seed, engine, progress
         As in `fit`.
 
@@ -89,7 +92,12 @@ def fit_spectral(
     # the comparisons of rankings depend on each other: their spectrum only bounds the number
     if K > 1 and not (chosen or any(block.ranking_id is not None for block in state.blocks)):
         _note_spectrum(state, K)
-    outcome = refine(state, best, all_blocks if sampled else None)
+    outcome = refine(
+        state,
+        best,
+        all_blocks if sampled else None,
+        initialise=partial(_initialise_anew, rank=K - 1) if restarts else None,
+    )
     return as_model(outcome.components, outcome.alpha, comparisons, state, settings)
 
 
@@ -133,7 +141,7 @@ def _initialise(state: FitState, K: int, corners: str, *, both: bool) -> list[In
         return [_single(state)]
     state.show("spectrum", 0, 1)
     A = SignedMoment(state.blocks, state.pairs, state.engine)
-    subspace = leading_subspace(A, K - 1, extra=_EXTRA, seed=state.seed)
+    subspace = state.subspace = leading_subspace(A, K - 1, extra=_EXTRA, seed=state.seed)
     state.trace = replace(
         state.trace, spectrum=tuple(subspace.values.tolist()), subspace_passes=subspace.passes
     )
@@ -168,19 +176,21 @@ def _better(state: FitState, initialisations: list[Initialisation]) -> Variation
     """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO)."""
     outcomes = []
     for i, each in enumerate(initialisations):
-        K, components = len(each.alpha), each.components
-        if K > 1:
-            components = MallowsComponents(components.sigma, np.full(K, _FIRST_PHI))
-        prior = each.alpha / each.alpha.sum()
-        outcomes.append(
-            variational_em(state.blocks, components, prior, state.engine, n_iter=EM_STEPS)
-        )
+        outcomes.append(first_steps(state, each))
         state.show("initialisations", i + 1, len(initialisations))
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
     names = [each.name for each in initialisations]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
     state.trace = replace(state.trace, initialisation=names[best], elbo=tuple(bounds))
     return outcomes[best]
+
+
+def _initialise_anew(state: FitState, rank: int) -> Initialisation:
+    """Another clustering of the users, by the seed of their state."""
+    assert state.subspace is not None
+    return initialise_from_users(
+        state.blocks, state.subspace, state.pairs, rank, state.engine, seed=state.seed
+    )
 
 
 def _note_spectrum(state: FitState, K: int) -> None:
@@ -216,6 +226,10 @@ def as_model(
     order = np.argsort(-alpha, kind="stable")
     m4 = M4(components.sigma[order], components.phi[order], alpha[order], comparisons.items)
     report = FitReport(
-        method="spectral", options=options, notes=tuple(state.notes), spectral=state.trace
+        method="spectral",
+        options=options,
+        notes=tuple(state.notes),
+        unstable=state.unstable,
+        spectral=state.trace,
     )
     return FittedModel(m4, report)
