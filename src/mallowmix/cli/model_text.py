@@ -9,6 +9,7 @@ from rich.text import Text
 from mallowmix.data.text import counted as counted
 
 TOP = 5  # items shown of either end unless asked
+_UNSTABLE = "unstable: halves of the people, or models that predict as well, order it differently"
 _CLEAR = 0.5  # below this λ the others follow a pair less than half as often
 
 
@@ -57,8 +58,10 @@ def components_table(model: Any, n_top: int | None = None) -> Table:
     table.show_lines = True
     pairs = novel_pair_values(model)
     for row in model.table():
-        said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
-        ends = Group(_ends(row["items"], n_top or TOP), said)
+        said = [Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")]
+        if row["component"] in model.report.unstable:
+            said.append(Text(_UNSTABLE, style="bold"))
+        ends = Group(_ends(row["items"], n_top or TOP), *said)
         table.add_row(str(row["component"]), as_percent(row["share"]), f"{row['phi']:.3f}", ends)
     return table
 

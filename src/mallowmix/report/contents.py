@@ -44,6 +44,16 @@ class Contents:
     choice: Choice | None
     seed: int
 
+    @property
+    def unstable(self) -> tuple[int, ...]:
+        """The tastes, numbered from 1, that headlines leave out."""
+        return as_fitted(self.model).report.unstable
+
+    @property
+    def stable_rows(self) -> list[dict[str, Any]]:
+        """The rows of the model's table for the other tastes, the most common first."""
+        return [row for row in self.model.table() if row["component"] not in self.unstable]
+
 
 def compute_contents(
     model: AnyModel,

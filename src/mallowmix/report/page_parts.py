@@ -40,6 +40,7 @@ def _component(found: Contents, k: int) -> View:
         "colour": colour(k + 1),
         "share": words.rounded_percent(float(model.share[k])),
         "range": _range(sure, k),
+        "unstable": k + 1 in found.unstable,
         "likes": joined([line["name"] for line in ranking[:3]]),
         "telling": words.telling(found.tellings[k], model.n_components),
         "steady": words.steadiness(float(np.diag(beta, 1).mean()), float(above.mean()))

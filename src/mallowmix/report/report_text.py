@@ -60,13 +60,20 @@ def in_short(found: Contents) -> list[str]:
 
 
 def _largest(found: Contents) -> list[str]:
-    row = found.model.table()[0]
+    rows = found.stable_rows
+    if not rows:
+        return [
+            "No taste is stable: halves of the people, or models that predict as well, have each "
+            "differently."
+        ]
+    row = rows[0]
     items = [printable(item) for item in row["items"]]
     tops = joined(items[:3])
     if found.model.n_components == 1:
         return [f"The one ranking has {tops} on top."]
+    which = "stable taste" if found.unstable else "taste"
     return [
-        f"The most common taste, taste {row['component']}, is behind "
+        f"The most common {which}, taste {row['component']}, is behind "
         f"{rounded_percent(row['share'])} of "
         f"all choices: {tops} on top."
     ]
@@ -74,7 +81,7 @@ def _largest(found: Contents) -> list[str]:
 
 def _split(found: Contents) -> list[str]:
     pairs = found.diagnosis.polarising_pairs
-    if found.model.n_components == 1 or not pairs or pairs[0].spread < 0.01:
+    if len(found.stable_rows) < 2 or not pairs or pairs[0].spread < 0.01:
         return []
     first = pairs[0]
     return [
@@ -86,7 +93,7 @@ def _split(found: Contents) -> list[str]:
 
 
 def _common(found: Contents) -> list[str]:
-    if found.model.n_components == 1 or not found.agreed:
+    if found.model.n_components == 1 or found.unstable or not found.agreed:
         return []
     pair = found.agreed[0]
     both = f"{printable(pair.winner)} over {printable(pair.loser)}"
@@ -144,6 +151,9 @@ def _careful(found: Contents) -> list[str]:
             "Be careful: several tastes predict no better than one ranking. Take them as a hint, "
             "not as a fact."
         ]
+    if found.unstable:
+        numbers = joined([str(k) for k in found.unstable])
+        return [f"Be careful: not all tastes are stable ({numbers}). Take these as a hint."]
     if limits:
         return ["Some answers are limited by the data: see what it can and cannot support."]
     return []

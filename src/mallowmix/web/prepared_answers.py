@@ -17,7 +17,7 @@ from mallowmix.infer.pool_states import PreparedPool, draw_states, prepare_pool
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.rank_items import rank
 from mallowmix.infer.user_results import RankedItem
-from mallowmix.model.fitted_model import AnyModel
+from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.typing import Array
 
 N_DRAWS = 100  # of a person's state behind one question
@@ -55,8 +55,9 @@ class ServedModel:
     @cached_property
     def tastes(self) -> list[dict[str, Any]]:
         """One entry for each component, by share: its ranking, and its most distinguishing pair."""
-        rows = self.model.table()
+        rows, unstable = self.model.table(), as_fitted(self.model).report.unstable
         for row in rows:
+            row["unstable"] = row["component"] in unstable
             row["items"] = [str(item) for item in row["items"]]
             row["telling"] = distinguishing_choice(self.model, row["component"] - 1)
         return rows

@@ -184,13 +184,17 @@ class ResultOut(BaseModel):
 
 
 class Taste(BaseModel):
-    """A component: share, dispersion, items best first, and its most distinguishing choice."""
+    """A component: share, dispersion, items best first, its most distinguishing choice.
+
+    An unstable one is ordered differently by parts of the data, or by models as good.
+    """
 
     component: int
     share: float
     phi: float
     items: list[str]
     telling: dict[str, Any] | None
+    unstable: bool = False
 
 
 class Fit(BaseModel):

@@ -11,7 +11,8 @@ function taste(row) {
   const top = row.items.slice(0, 8), rest = row.items.slice(8);
   const list = (names, start) => el('ol', { start }, ...names.map((each) => el('li', null, name(each))));
   return el('article', { class: 'card taste', color: colour(row.component) },
-    el('span', { class: 'share' }, percent(row.share)), el('h2', null, `Taste ${row.component}`), line, list(top, 1),
+    el('span', { class: 'share' }, percent(row.share)), el('h2', null, `Taste ${row.component}`),
+    row.unstable && el('p', { class: 'soft' }, 'Unstable: other models that predict as well have it differently.'), line, list(top, 1),
     rest.length ? el('details', null, el('summary', null, `${rest.length} more`), list(rest, 9)) : null);
 }
 
