@@ -1,11 +1,14 @@
 """How often `choose_k` finds the planted number of components, and what it says of coin answers and
 of too little data.
 
-python -m benchmarks.choose_k [--seeds 3]    writes benchmarks/results/choose_k.json, in half an
-    hour on two cores
+python -m benchmarks.choose_k [--seeds 3]    writes benchmarks/results/choose_k.json, in a quarter
+    of an hour on two cores
+python -m benchmarks.choose_k --forms        rankings, ratings and votes, K = 1, 2, 3, 5, one
+    population each, and 20 of one component
 
-Planted: random reference rankings, α = .1 each unless said, uniform pairs; numbers from 1 to K + 3
-are tried.
+Planted: random reference rankings, α = .1 each unless said, uniform pairs; as many numbers are
+tried as the search needs. Of rankings and ratings each person has one ranking of 12 items, around
+one of the references; a rating is the third of the ranking that an item is in.
 """
 
 import argparse
@@ -36,6 +39,7 @@ class Setting:
     N: int
     phi: float = 0.5
     alpha: float = 0.1
+    form: str = "votes"
 
 
 SETTINGS = [
@@ -53,8 +57,45 @@ SETTINGS = [
 ]
 
 
+FORMS = [
+    Setting(K, 12, 600, 60, form=form)
+    for form in ("votes", "rankings", "ratings")
+    for K in (1, 2, 3, 5)
+]
+ONE_COMPONENT = Setting(1, 12, 600, 60, form="rankings")
+
+
+def orders_of(setting: Setting, random: np.random.Generator) -> list[list[str]]:
+    """A Mallows ranking of each person, by repeated insertion, around one of the references."""
+    references = [random.permutation(setting.Q) for _ in range(setting.K)]
+    orders = []
+    for m in range(setting.M):
+        order: list[str] = []
+        for item in references[m % setting.K]:
+            p = setting.phi ** np.arange(len(order) + 1)
+            order.insert(len(order) - random.choice(len(order) + 1, p=p / p.sum()), f"i{item:03d}")
+        orders.append(order)
+    return orders
+
+
+def ranked(setting: Setting, seed: int) -> Comparisons:
+    """People with a ranking each, as rankings or as ratings from 1 to 3."""
+    orders = orders_of(setting, generator(seed, 111))
+    if setting.form == "rankings":
+        return mm.Rankings.from_orders(orders).comparisons()
+    rows = [
+        (f"u{m:04d}", item, 3 - 3 * place // setting.Q)
+        for m, order in enumerate(orders)
+        for place, item in enumerate(order)
+    ]
+    user, item, stars = zip(*rows, strict=True)
+    return mm.comparisons_from_ratings(user, item, stars)
+
+
 def drawn(setting: Setting, seed: int) -> Comparisons:
     """A population of the setting."""
+    if setting.form != "votes":
+        return ranked(setting, seed)
     random = generator(seed, 110)
     items = [f"i{i:03d}" for i in range(setting.Q)]
     K = max(setting.K, 1)
@@ -70,7 +111,7 @@ def drawn(setting: Setting, seed: int) -> Comparisons:
 def measure(setting: Setting, seed: int) -> dict[str, Any]:
     """What was chosen, why, and how long it took."""
     votes, start = drawn(setting, seed), time.perf_counter()
-    choice = mm.choose_k(votes, range(1, setting.K + 4))
+    choice = mm.choose_k(votes)
     seconds = round(time.perf_counter() - start, 1)
     found = {
         "k": choice.k,
@@ -87,15 +128,22 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, default=3, help="populations of each setting")
+    parser.add_argument("--forms", action="store_true", help="rankings, ratings and votes")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     warnings.simplefilter("ignore", MallowmixWarning)
+    cases = [(setting, seed) for setting in SETTINGS for seed in range(options.seeds)]
+    if options.forms:
+        cases = [(setting, 0) for setting in FORMS]
+        cases += [(ONE_COMPONENT, seed) for seed in range(20)]
     rows = []
-    for setting in SETTINGS:
-        for seed in range(options.seeds):
-            rows.append(row := measure(setting, seed))
-            print(row, flush=True)
+    for setting, seed in cases:
+        rows.append(row := measure(setting, seed))
+        print(row, flush=True)
     found = {"right": sum(row["right"] for row in rows), "of": len(rows), "rows": rows}
+    print(f"{found['right']} of {found['of']} right")
+    if options.forms:
+        return
     options.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -12,7 +12,9 @@ import mallowmix as mm
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users, split_users
 from mallowmix.errors import OptionError
-from mallowmix.fitting.k_rules import Evidence, difference, ratio, recommend
+from mallowmix.fitting.k_rules import Evidence, ratio, recommend
+from mallowmix.fitting.k_search import numbers_to_try
+from mallowmix.fitting.k_users import make_choice_folds
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from mallowmix.infer.heldout.heldout_options import CompletionOptions
@@ -95,49 +97,69 @@ def test_three_items_have_room_for_four_tastes_at_most():
 # ---- rules ----
 
 
-def evidence(k, gains, agreement=1.0, value=2.0):
+def evidence(k, gains, agreement=1.0):
     """Held-out scores of people with 10 comparisons each: `gains` above a coin, per person."""
     scores = np.column_stack(
         [10 * -math.log(2) + np.asarray(gains, float), np.full(len(gains), 10.0)]
     )
-    return Evidence(
-        k, scores, (1.0,) * (k - 1) + (agreement,), 1 / k, None if k == 1 else value, 1.0
-    )
+    return Evidence(k, scores, 1 / k, 1.0, (1.0,) * (k - 1) + (agreement,))
 
 
 ONE, TWO = evidence(1, [2, 3, 4, 3]), evidence(2, [4, 5, 6, 5.1])
 
 
 @pytest.mark.parametrize(
-    ("third", "says"),
+    ("third", "k", "says"),
     [
-        (
-            evidence(3, [5, 6, 7, 6.2], agreement=0.749),
-            "2: a third component is not stable: 0.74 agreement between halves.",
-        ),
+        # a gain of +0.0025, by hand: (0 + 0 + .3 − .2) / 40
         (
             evidence(3, [4, 5, 6.3, 4.9]),
+            2,
             "2: a third component does not predict new people better: +0.0025 per comparison, "
             "give or take",
         ),
+        # better for each of them, if by little: 3 is the best, and 2 is not within its error
         (
-            evidence(3, [5, 6, 7, 6.2], value=0.9),
-            "2: a third component is not above the noise of the spectrum: 0.90 of its edge.",
+            evidence(3, [5, 6, 7, 6.2]),
+            3,
+            "3: the largest number tried predicts new people best; more may predict still better",
+        ),
+        # by the same in everybody, but next to nothing: .0004 per comparison
+        (
+            evidence(3, [4.004, 5.004, 6.004, 5.104]),
+            2,
+            "2: a third component does not predict new people better: +0.0004 per comparison",
         ),
     ],
 )
-def test_the_reason_says_what_is_wrong_with_one_more(third, says):
-    k, reason, certain = recommend([ONE, TWO, third], shown=2)
-    assert k == 2 and reason.startswith(says)
-    assert certain == (difference(third, TWO)[0] <= 2 * difference(third, TWO)[1])
+def test_the_smallest_number_within_one_standard_error_of_the_best(third, k, says):
+    found, reason, certain = recommend([ONE, TWO, third], shown=k)
+    assert found == k and reason.startswith(says)
+    assert certain == (k == 2)
 
 
-def test_the_largest_number_tried_is_not_certain():
-    assert recommend([ONE, TWO], shown=2) == (
-        2,
-        "2: the largest number tried is supported; more may be, too.",
-        False,
+def test_certain_needs_the_spectrum_stable_components_and_a_larger_number():
+    third = evidence(3, [4, 5, 5.9, 4.9])
+    assert recommend([ONE, TWO, third], shown=2)[2]
+    assert not recommend([ONE, TWO, third], shown=3)[2]
+    assert not recommend([ONE, TWO, third], shown=None)[2]
+    assert not recommend([ONE, evidence(2, [4, 5, 6, 5.1], agreement=0.7), third], shown=2)[2]
+    assert not recommend([ONE, TWO], shown=2)[2]
+
+
+def test_one_ranking_is_enough():
+    reason = recommend([ONE, evidence(2, [2, 3, 4, 2.9])], shown=1)[1]
+    assert reason.startswith(
+        "1: one ranking is enough, a second component does not predict new people better: -0.0025"
     )
+
+
+def test_it_says_where_the_number_hardly_matters():
+    """Each person gains .015 by a second component, of 10 comparisons: .0015 each."""
+    second = evidence(2, np.array([2, 3, 4, 3]) + 0.015)
+    k, reason, _ = recommend([ONE, second, evidence(3, [2, 3, 4, 3])], shown=1)
+    assert k == 2
+    assert "the number hardly matters: 1 to 3 predict within 0.002 of each other" in reason
 
 
 def test_one_unstable_ranking_is_too_little_data():
@@ -149,10 +171,15 @@ def test_one_unstable_ranking_is_too_little_data():
 
 
 def test_names_of_numbers():
-    rows = [evidence(k, [3, 4, 5, 4], agreement=1.0 if k < 8 else 0.6) for k in (7, 8)]
+    rows = [evidence(k, [3, 4, 5, 4]) for k in (7, 8)]
     assert recommend(rows, 7)[1].startswith("7: an eighth component")
-    rows = [evidence(k, [3, 4, 5, 4], agreement=1.0 if k < 8 else 0.6) for k in (7, 10)]
+    rows = [evidence(k, [3, 4, 5, 4]) for k in (7, 10)]
     assert recommend(rows, 7)[1].startswith("7: a model of 10 components")
+
+
+def test_the_numbers_to_try():
+    assert list(numbers_to_try(20)) == [1, 2, 3, 4, 5, 6, 8, 10, 13, 17]
+    assert list(numbers_to_try(1)) == [1]
 
 
 def test_the_error_of_a_ratio_by_the_jackknife():
@@ -171,6 +198,56 @@ def test_the_error_of_a_ratio_by_the_jackknife():
 
 
 # ---- people, held out ----
+
+
+def mallows_orders(sigma, phi, n, random):
+    """Rankings by repeated insertion: item by item, j positions from the end by φ^j."""
+    found = []
+    for _ in range(n):
+        order = []
+        for item in np.argsort(sigma):
+            p = phi ** np.arange(len(order) + 1)
+            order.insert(len(order) - random.choice(len(order) + 1, p=p / p.sum()), f"i{item:02d}")
+        found.append(order)
+    return found
+
+
+def planted_rankings(K, Q=10, M=400, phi=0.5, seed=0):
+    """Everybody has one ranking, around one of K reference rankings."""
+    random = np.random.default_rng(seed)
+    orders = [mallows_orders(random.permutation(Q), phi, M // K, random) for _ in range(K)]
+    return mm.Rankings.from_orders([order for each in orders for order in each]).comparisons()
+
+
+def test_what_is_held_out_shares_no_item_with_what_is_given():
+    """Of rankings no item; of votes, one item of each held-out pair at least."""
+    for data, ranked in ((planted_rankings(2, M=60), True), (coins(8, 60, 20), False)):
+        folds = make_choice_folds(data, 3, seed=4)
+        assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(60))
+        for fold in folds:
+            assert fold.train.n_users == 40 and fold.given.n_users == 20
+            for m in range(20):
+                rows = slice(*fold.given.starts[m : m + 2])
+                given = {x for p in fold.given.pair[rows] for x in divmod(p, data.n_items)}
+                mine = fold.held_out.pair[slice(*fold.held_out.starts[m : m + 2])]
+                known = [sum(x in given for x in divmod(p, data.n_items)) for p in mine]
+                assert len(mine) and max(known) <= (0 if ranked else 1)
+
+
+@pytest.mark.parametrize("K", [1, 2, 3])
+def test_fit_takes_the_number_that_is_recommended(K):
+    """And planted rankings, one for each person, are counted."""
+    data = planted_rankings(K, seed=K)
+    model, choice = mm.fit(data, predictor=False, seed=2), mm.choose_k(data, seed=2)
+    assert model.n_components == choice.k == K
+    assert model.report.spectral.choice_of_k == choice.reason
+    assert ("one ranking is enough" in choice.reason) == (K == 1)
+
+
+def test_larger_numbers_are_tried_while_the_best_lies_at_the_edge():
+    votes = planted(20, 5, 0.2, 0.1, seed=1).sample(400, 60, seed=1).comparisons
+    choice = mm.choose_k(votes)
+    assert choice.k == 5 and [row.k for row in choice.table] == [1, 2, 3, 4, 5, 6, 8]
 
 
 def test_asking_agrees_with_completion():

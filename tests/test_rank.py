@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from mallowmix.data.rankings import Rankings
 from mallowmix.learn.spectral.number_of_components import (
     ComponentCount,
     count_components,
     noise_edge,
 )
+from mallowmix.learn.spectral.ranking_null import redraw_rankings
 from mallowmix.learn.spectral.signed_moment import SignedMoment, count_pairs, leading_subspace
 from mallowmix.learn.spectral.subspace import Subspace, pair_statistics
 from planted import blocks_of, planted
@@ -73,6 +75,60 @@ def test_the_edge_depends_on_the_seed_alone_and_takes_every_seed():
     blocks, pairs, engine = parts(planted(8, 2).sample(100, 20, seed=0).comparisons)
     assert noise_edge(blocks, pairs, engine, seed=3) == noise_edge(blocks, pairs, engine, seed=3)
     assert np.isfinite(noise_edge(blocks, pairs, engine, seed=2**64 - 1))
+
+
+def rankings_of(references, phi, n, random):
+    """People of one ranking each, around one of the references, by repeated insertion."""
+    orders = []
+    for sigma in references:
+        for _ in range(n):
+            order = []
+            for item in np.argsort(sigma):
+                p = phi ** np.arange(len(order) + 1)
+                where = len(order) - random.choice(len(order) + 1, p=p / p.sum())
+                order.insert(where, f"i{item:02d}")
+            orders.append(order)
+    return Rankings.from_orders(orders).comparisons()
+
+
+@pytest.mark.parametrize("phi", [0.3, 0.6, 0.9])
+def test_one_reference_for_people_with_a_ranking_each_is_one_component(phi):
+    """A ranking's comparisons depend on each other: as independent answers they pass for
+    components.
+    """
+    random = np.random.default_rng(2)
+    data = rankings_of([random.permutation(8)], phi, 400, random)
+    assert count_components(*parts(data)).n_components == 1
+    if phi > 0.5:
+        assert count_components(*parts(data.without_ranking_id())).n_components > 4
+
+
+def test_references_of_rankings_are_counted():
+    random = np.random.default_rng(3)
+    data = rankings_of([random.permutation(12) for _ in range(3)], 0.4, 200, random)
+    assert count_components(*parts(data)).n_components == 3
+
+
+def test_drawn_rankings_keep_pairs_and_follow_the_scores():
+    """Plackett–Luce by hand: P(i over j) = s_i / (s_i + s_j), and a ranking has no cycle."""
+    random = np.random.default_rng(4)
+    data = rankings_of([np.arange(4)], 0.8, 4000, random)
+    blocks, _, _ = parts(data)
+    strength = np.array([4.0, 2.0, 1.0, 1.0])
+    drawn = redraw_rankings(blocks, np.log(strength), seed=5)
+    wins = np.zeros((4, 4))
+    for before, after in zip(blocks, drawn, strict=True):
+        for m in range(after.n_users):
+            rows = slice(*after.starts[m : m + 2])
+            won = np.zeros((4, 4), int)
+            won[np.divmod(after.pair[rows], 4)] = 1
+            assert sorted(won.sum(axis=1)) == [0, 1, 2, 3]  # an order
+            wins += won
+        assert before.weight.sum() == after.weight.sum()
+    share = wins / 4000
+    for i, j in ((0, 1), (0, 2), (2, 3)):
+        expected = strength[i] / (strength[i] + strength[j])
+        assert abs(share[i, j] - expected) < 4 * (expected * (1 - expected) / 4000) ** 0.5
 
 
 def test_no_more_are_counted_than_looked_at():

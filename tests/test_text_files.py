@@ -222,7 +222,9 @@ def test_a_workbook_without_openpyxl_is_one_sentence(tmp_path, monkeypatch):
         return imported(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", without)
-    with pytest.raises(FileError, match=r"needs openpyxl: .* pip install 'mallowmix\[data\]'"):
+    with pytest.raises(
+        MissingPackageError, match=r"needs openpyxl, .*: pip install 'mallowmix\[data\]'"
+    ):
         mm.read(tmp_path / "votes.xlsx")
 
 

@@ -16,18 +16,18 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.ranking_ids import one_ranking_each
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable
-from mallowmix.data.splits import counted_users, take
+from mallowmix.data.row_limits import limit_rows
+from mallowmix.data.splits import counted_users
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
-from mallowmix.numerics.token_gibbs import token_count
 from mallowmix.readers.pair_kernels import count_rated_pairs
 
 Part = Literal["train", "given", "held_out"]
 # comparisons kept of a user with n ratings: at most min(6 n, 150) by default
 PER_ITEM, PER_USER = (6, 150)
-_STEPS: dict[Part, int] = {
-    "train": int(Step.THIN_TRAIN),
-    "given": int(Step.THIN_GIVEN),
-    "held_out": int(Step.THIN_HELD_OUT),
+_STEPS: dict[Part, Step] = {
+    "train": Step.THIN_TRAIN,
+    "given": Step.THIN_GIVEN,
+    "held_out": Step.THIN_HELD_OUT,
 }  # each part is drawn on its own
 _USERS = Step.SOME_USERS
 Data = TypeVar("Data", bound=Comparisons | Rankings | RatingTable)
@@ -62,13 +62,9 @@ def thinned(
     Thinned
     """
     made = comparisons.n_comparisons
-    if most is None or not len(comparisons):
+    if most is None:
         return Thinned(comparisons, made)
-    kept = _kept(comparisons.starts(), comparisons.weight, people, most, as_key(seed), _STEPS[part])
-    return Thinned(
-        comparisons if np.array_equal(kept, comparisons.weight) else comparisons.with_weights(kept),
-        made,
-    )
+    return Thinned(limit_rows(comparisons, most, _STEPS[part], seed, people), made)
 
 
 def rated(
@@ -97,7 +93,7 @@ def rated(
         made, np.minimum(PER_ITEM * np.diff(starts), PER_USER if most is None else most)
     )
     columns = _drawn_pairs(
-        starts, item, level, made, np.r_[0, np.cumsum(kept)], as_key(seed), _STEPS[part]
+        starts, item, level, made, np.r_[0, np.cumsum(kept)], as_key(seed), int(_STEPS[part])
     )
     kept_rows = Comparisons(
         *columns,
@@ -150,17 +146,6 @@ def _of_users(table: RatingTable, numbers: NDArray[np.int64]) -> RatingTable:
         level=table.level[rows],
         users=table.users[numbers],
     )
-
-
-@nb.njit(cache=True, nogil=True)
-def _kept(starts, weight, people, most, key, step):
-    """How much of each row's weight is kept: of a user's whole comparisons at most so many."""
-    kept = np.zeros(len(weight))
-    for m in range(len(starts) - 1):
-        rows = slice(starts[m], starts[m + 1])
-        n = token_count(weight[rows])
-        take(weight[rows], n, min(n, most), kept[rows], key, step, people[m])
-    return kept
 
 
 @nb.njit(cache=True, nogil=True)

@@ -20,6 +20,7 @@ class Doubt(StrEnum):
     NOBODY = "nobody"  # its share is worth fewer than five people
     COIN = "coin"  # φ is so near to 1 that it hardly prefers anything
     UNSTABLE = "unstable"  # two halves of the people would rank differently
+    OPTIMA = "optima"  # a model from another initialisation predicts as well, and ranks differently
     CIRCLE = "circle"  # preferences go in a circle, which no mixture of rankings fits
 
 
@@ -28,8 +29,9 @@ class UnsureComponent:
     """A component (numbered from 1) that is unsure, why, and the number behind it.
 
     `value` is how many people its share is worth, how often it prefers the higher of two items,
-    the part of all pairs that two halves of the people put in different orders, or by how much the
-    circle passes what mixtures can have.
+    the part of all pairs that two halves of the people put in different orders, by how much the
+    circle passes what mixtures can have, or the least part of all pairs that counts as another
+    order.
     """
 
     component: int
@@ -45,6 +47,8 @@ class UnsureComponent:
             return f"it is nearly a coin (it prefers the higher of two items {often} times)"
         if self.doubt == Doubt.CIRCLE:
             return "preferences go in a circle, which no mixture of rankings fits"
+        if self.doubt == Doubt.OPTIMA:
+            return "a model from another initialisation predicts as well and ranks differently"
         part = f"{100 * self.value:.0f} of 100 pairs"
         return f"two halves of the people put {part} in different orders"
 
@@ -88,6 +92,8 @@ def unsure_components(
             found.append(UnsureComponent(k + 1, Doubt.COIN, float(firmness[k])))
         if len(halves) == model.n_components and halves[k] > LOOSE:
             found.append(UnsureComponent(k + 1, Doubt.UNSTABLE, halves[k]))
+        elif k + 1 in report.unstable:
+            found.append(UnsureComponent(k + 1, Doubt.OPTIMA, LOOSE))
     return tuple(found)
 
 

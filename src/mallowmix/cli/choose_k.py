@@ -22,15 +22,16 @@ _OF_FILES = (".csv", ".html", ".json", ".m4", ".parquet", ".png", ".tsv")
 def choose_k_command(
     votes: Votes,
     ks: Annotated[
-        Counts,
+        Counts | None,
         typer.Option(
             "-k",
             "--ks",
             parser=counts,
             metavar="FROM-TO",
-            help="Which numbers to try: 2-12, or 2,4,8.",
+            help="Which numbers to try: 2-12, or 2,4,8. As many as are needed unless given.",
+            show_default=False,
         ),
-    ] = "1-8",  # type: ignore[assignment]
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -65,8 +66,9 @@ def choose_k_command(
 ) -> None:
     """Recommend how many shared rankings to learn, with the reason.
 
-    Three criteria are used: how well new people are predicted, whether the rankings are found again
-    in both halves of the people, and which eigenvalues rise above the noise.
+    The smallest number is taken that predicts new people as well as the best. `fit -k auto` takes
+    the same number. Also shown: whether the rankings are found again in both halves of the people,
+    and which eigenvalues rise above the noise.
     """
     keep_quiet(quiet)
     outputs = _output_paths(output)
@@ -180,5 +182,5 @@ def _schema() -> Any:
     import pyarrow as pa
 
     numbers = ("log_likelihood_per_comparison", "standard_error", "difference", "difference_error")
-    more = ("agreement", "smallest_share", "eigenvalue", "noise_edge")
+    more = ("agreement", "smallest_share", "eigenvalue", "noise_edge", "likelihood_weight")
     return pa.schema([("k", pa.int64()), *((name, pa.float64()) for name in numbers + more)])

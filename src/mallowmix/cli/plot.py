@@ -160,8 +160,6 @@ def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict
         "intervals": lambda: plots.plot_intervals(
             intervals(model, votes, n_replicates, progress=report, **common), component
         ),
-        "choice": lambda: plots.plot_choice(
-            choose_k(votes, range(1, model.n_components + 3), progress=report, **common)
-        ),
+        "choice": lambda: plots.plot_choice(choose_k(votes, progress=report, **common)),
     }
     return draw[kind]()

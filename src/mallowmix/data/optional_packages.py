@@ -10,18 +10,20 @@ from types import ModuleType
 from mallowmix.errors import MissingPackageError
 
 EXTRA_OF = {
-    "arviz": "peers",
+    "arviz": "posterior",
     "choix": "peers",
     "cupy": "gpu",
     "distributed": "dask",
     "duckdb": "data",
     "fastapi": "web",
+    "h5netcdf": "posterior",
     "matplotlib": "plots",
+    "openpyxl": "data",
     "psycopg": "data",
     "python_multipart": "web",
     "sqlalchemy": "web",
     "uvicorn": "web",
-    "xarray": "peers",
+    "xarray": "posterior",
 }
 _TITLES = {
     "cupy": "CuPy",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.tie_halves import tie_halves
-from mallowmix.errors import OptionError
+from mallowmix.errors import DataError, OptionError
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 from mallowmix.numerics.token_gibbs import token_count
 from mallowmix.typing import Array
@@ -257,6 +257,11 @@ def split_items(comparisons: Comparisons, *, seed: int = 0) -> tuple[Comparisons
     >>> one.n_users == other.n_users == 50
     True
     """
+    if not isinstance(comparisons, Comparisons):
+        raise DataError(
+            f"The split of items needs Comparisons in memory, and was given "
+            f"{type(comparisons).__name__}: read the comparisons of a part of the users first."
+        )
     side = _item_sides(comparisons.user, comparisons.winner, comparisons.loser, as_key(seed))
     first, second = (np.where(side == half, comparisons.weight, 0.0) for half in (0, 1))
     return comparisons.with_weights(first), comparisons.with_weights(second)

@@ -22,6 +22,8 @@ from mallowmix.errors import (
     check_at_least,
     check_choice,
 )
+from mallowmix.fitting.k_choice import Choice
+from mallowmix.fitting.k_search import search_k
 from mallowmix.fitting.members import member_fits
 from mallowmix.fitting.stacking.learn_predictor import learn_predictor
 from mallowmix.learn.bradley_terry_components import learn_scores
@@ -29,7 +31,7 @@ from mallowmix.learn.paper.algorithm1 import algorithm_1
 from mallowmix.learn.spectral.estimator import fit_spectral
 from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fit_options import FitOptions, MethodName, SpectralOptions, as_options
-from mallowmix.model.fit_report import ComponentsKind
+from mallowmix.model.fit_report import ComponentsKind, SpectralTrace
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.typing import Progress
@@ -60,7 +62,8 @@ def fit(
         Who preferred what to what, from `read_comparisons` or `Comparisons.from_arrays`, or from
         `store_comparisons` where it does not fit into memory.
     n_components : int or "auto"
-        K, the number of shared rankings; "auto" takes it from the spectrum (method "spectral").
+        K, the number of shared rankings; "auto" takes the number that `choose_k` recommends
+        (method "spectral").
     method : {"spectral", "projections"}, SpectralOptions or ProjectionsOptions
         "spectral", near the statistical limit, or "projections", the paper's Algorithm 1; to set
         options of a method, give its `SpectralOptions` or `ProjectionsOptions`.
@@ -108,9 +111,10 @@ def fit(
     warn_about(comparisons.summary() if stored else comparisons, stacklevel=3)
     run = make_engine(engine or ("disk" if stored else None), n_jobs=n_jobs)
 
-    def one(data: Any, K: int | Literal["auto"], number: int) -> FittedModel:
+    def one(data: Any, K: int, number: int) -> FittedModel:
         own = seed if number == 0 else child_seed(seed, Step.MEMBER_FIT, number)
-        model = _learn(data, K, options, own, run, progress if number == 0 else None)
+        shown = progress if number == 0 else None
+        model = _learn(data, K, options, own, run, shown, chosen=n_components == "auto")
         if number and progress:
             progress("members", number, n_fits - 1)
         return learn_scores(model, data, run) if components == "bradley-terry" else model
@@ -119,12 +123,16 @@ def fit(
         own, K = child_seed(seed, Step.FOLD_FIT, number), model.n_components
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)  # said of all users already
-            return _learn(data, min(K, data.n_users), options, own, threads, None)
+            return _learn(data, min(K, data.n_users), options, own, threads, None, restarts=False)
 
     try:
         # parallelism is ours, over blocks of users; BLAS threads would change the order of sums
         with run.session(comparisons, n_components), threadpool_limits(1):
-            model = one(comparisons, n_components, 0)
+            choice, K = None, n_components
+            if K == "auto":
+                choice = search_k(comparisons, seed=seed, engine=run, progress=progress)
+                K = choice.k or 1
+            model = one(comparisons, int(K), 0)
             members = member_fits(comparisons, model.n_components, n_fits - 1, one, seed)
             learnt = None
             if predictor:
@@ -145,22 +153,31 @@ def fit(
         n_comparisons=comparisons.n_comparisons,
         fingerprint=comparisons.fingerprint(),
         predictor=learnt[1] if learnt else None,
+        spectral=_with_reason(model.report.spectral, choice),
     )
     ensemble = Ensemble(tuple(each.components for each in members))
     return replace(model, report=report, ensemble=ensemble, predictor=learnt[0] if learnt else None)
 
 
+def _with_reason(trace: SpectralTrace | None, choice: Choice | None) -> SpectralTrace | None:
+    return trace if trace is None or choice is None else replace(trace, choice_of_k=choice.reason)
+
+
 def _learn(
     data: Any,
-    K: int | Literal["auto"],
+    K: int,
     options: FitOptions,
     seed: int,
     engine: Engine,
     progress: Progress | None,
+    *,
+    chosen: bool = False,
+    restarts: bool = True,
 ) -> FittedModel:
     if isinstance(options, SpectralOptions):
-        return fit_spectral(data, K, options, seed=seed, engine=engine, progress=progress)
-    return algorithm_1(data, int(K), options, seed=seed, engine=engine, progress=progress)
+        how = {"chosen": chosen, "restarts": restarts, "engine": engine, "progress": progress}
+        return fit_spectral(data, K, options, seed=seed, **how)  # type: ignore[arg-type]
+    return algorithm_1(data, K, options, seed=seed, engine=engine, progress=progress)
 
 
 def _check_stored(options: FitOptions, components: str, n_fits: int) -> None:

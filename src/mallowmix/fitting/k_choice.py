@@ -22,7 +22,7 @@ class KRow:
     agreement : float
         Of two models, each from one half of the users, with matched components: the fraction of
         pairs of items that both put in the same order, for the component that agrees least
-        (random rankings agree in .5).
+        (random rankings agree in .5). NaN where it was not measured.
     agreements : tuple of float
         The same for every component, most first.
     smallest_share : float
@@ -30,7 +30,10 @@ class KRow:
     eigenvalue : float or None
         The last one that this many components need, the (k−1)-th; None for one component.
     noise_edge : float
-        What an eigenvalue must pass to be more than noise.
+        What an eigenvalue must pass to be more than noise; NaN where it was not measured.
+    likelihood_weight : float
+        What one comparison of a user counted for when the others were predicted, the mean over
+        the folds.
     """
 
     k: int
@@ -43,6 +46,7 @@ class KRow:
     smallest_share: float
     eigenvalue: float | None
     noise_edge: float
+    likelihood_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -53,12 +57,13 @@ class Choice:
     ----------
     k : int or None
         None where nothing can be said: no number of rankings, not even one, predicts new users
-        better than a coin and is found again in both halves of them.
+        better than a coin, or one is enough but not found again in both halves of them.
     reason : str
         One sentence; "cannot tell: …" where k is None.
     certain : bool
-        Whether the spectrum alone shows the same number, fewer components predict worse and none
-        better, by two standard errors.
+        Whether all components are found again in both halves of the users, the spectrum alone
+        shows the same number, fewer components predict worse and none better, by two standard
+        errors.
     table : tuple of KRow
         One row for each number tried.
     """

@@ -39,6 +39,8 @@ class SpectralTrace:
         split-and-merge move.
     half_distances : tuple of float
         How far apart two halves of the users would put each ranking (fraction of pairs).
+    optimum_distances : tuple of float
+        How far from each ranking models that predict as well, from other initialisations, put it.
     """
 
     sampled_share: float = 1.0
@@ -52,6 +54,7 @@ class SpectralTrace:
     moved_by_all: tuple[int, ...] = ()
     predicted_halves: tuple[float, ...] = ()
     half_distances: tuple[float, ...] = ()
+    optimum_distances: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,9 @@ class FitReport:
         Of the data under the model, where the system computes it.
     notes : tuple of str
         Whatever limits the answer.
+    unstable : tuple of int
+        The components, numbered from 1, that two halves of the users, or models from other
+        initialisations that predict as well, order differently (over a tenth of all pairs).
     spectral, projections, update, calibration, predictor : records
         Intermediate results of each of these steps; None where it was not run.
 
@@ -162,6 +168,7 @@ class FitReport:
     fingerprint: str | None = None
     log_likelihood: float | None = None
     notes: tuple[str, ...] = ()
+    unstable: tuple[int, ...] = ()
     spectral: SpectralTrace | None = None
     projections: ProjectionsTrace | None = None
     update: UpdateOrigin | None = None

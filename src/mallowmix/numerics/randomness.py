@@ -115,6 +115,10 @@ class Step(IntEnum):
     COMPARE_FIT = 208  # a system's fit in a split
     PEER_START = 209  # an initialisation of a peer's EM
     FOLD_FIT = 211  # the fit of a fold's users
+    CHOICE_USERS = 220  # users by whom numbers of components are compared
+    RESTART = 222  # another initialisation of a fit
+    RESTART_USERS = 223  # users on whom they are tried
+    CHOICE_FIT = 221  # the fits of that comparison
     SIMULATION = 210  # a simulation's own streams
     POSTERIOR_CHAIN = 212  # a chain of the posterior
 

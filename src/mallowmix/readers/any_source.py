@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.frames import frame_kind
 from mallowmix.data.rankings import Rankings
-from mallowmix.errors import DataWarning, Option, OptionError, check_choice
+from mallowmix.errors import DataWarning, FileError, Option, OptionError, check_choice
 from mallowmix.readers.files import open_path
 from mallowmix.readers.forms import FILES, NAMES, check_uses, choose_form, read_form
 from mallowmix.readers.headers import NAMES as ROLE_NAMES

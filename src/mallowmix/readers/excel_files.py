@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import DataError, DataWarning, FileError
 from mallowmix.readers.inputs import Input, check_width
-from mallowmix.readers.sql import import_optional
 
 ENDINGS = (".xlsx", ".xlsm")
 _Rows = list[tuple[Any, ...]]
@@ -52,7 +52,7 @@ def open_excel(path: Path, *, header: bool = True) -> Input:
 
 def _sheets(path: Path) -> list[tuple[str, list[tuple[int, tuple[Any, ...]]]]]:
     """Return the sheets with rows, by name: numbered rows that are not empty, equally long."""
-    openpyxl = import_optional("openpyxl", "an Excel file")
+    openpyxl = optional_package("openpyxl", f"The Excel file {path}")
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         sheets = [(sheet.title, list(sheet.iter_rows(values_only=True))) for sheet in book]

@@ -17,7 +17,8 @@ from mallowmix.data.splits import counted_users
 from mallowmix.engine import Engine
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import DataError, MallowmixWarning, OptionError, check_at_least
-from mallowmix.fitting.choose_k import Choice, choose_k
+from mallowmix.fitting.choose_k import Choice
+from mallowmix.fitting.choose_k import choose_k as all_numbers
 from mallowmix.infer.weights import infer_weights
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.typing import Array, Progress
@@ -110,7 +111,7 @@ def compute_contents(
             ),
         )
         sure = _intervals(model, votes, n_replicates, progress, common)
-        choice = _choice(model, votes, progress, common) if choose_k else None
+        choice = all_numbers(votes, progress=progress, **common) if choose_k else None
     return Contents(
         model,
         check(votes, model.n_components),
@@ -160,14 +161,3 @@ def _intervals(
     if not n_replicates or as_fitted(model).bradley_terry is not None:
         return None
     return intervals(model, votes, n_replicates, LEVEL, progress=progress, **common)
-
-
-def _choice(
-    model: AnyModel, votes: Comparisons, progress: Progress | None, common: dict[str, Any]
-) -> Choice:
-    return choose_k(votes, _around(model.n_components), progress=progress, **common)
-
-
-def _around(k: int) -> list[int]:
-    """One ranking, one fewer, as many, one more."""
-    return sorted({1, max(1, k - 1), k, k + 1})

@@ -84,7 +84,7 @@ def _split(found: Contents) -> list[str]:
     pairs = found.diagnosis.polarising_pairs
     if found.model.n_components == 1 or not pairs or pairs[0].spread < 0.01:
         return []
-    if not found.better or len(found.unsure) == found.model.n_components:
+    if not found.better or len(found.unsure) > found.model.n_components - 2:
         return []  # tastes that predict no better than one ranking say little about who differs
     first = pairs[0]
     return [
@@ -97,7 +97,7 @@ def _split(found: Contents) -> list[str]:
 
 def _common(found: Contents) -> list[str]:
     K = found.model.n_components
-    if K == 1 or not found.agreed or len(found.unsure) == K:
+    if K == 1 or not found.agreed or found.unsure:
         return []
     pair = found.agreed[0]
     both = f"{printable(pair.winner)} over {printable(pair.loser)}"
@@ -172,6 +172,9 @@ def _careful(found: Contents) -> list[str]:
             "Be careful: several tastes predict no better than one ranking. Take them as a hint, "
             "not as a fact."
         ]
+    if found.unsure and found.model.n_components > 1:
+        numbers = joined([str(k) for k in found.unsure])
+        return [f"Be careful: not all tastes are sure ({numbers}). Take these as a hint."]
     if limits:
         return ["Some answers are limited by the data: see what it can and cannot support."]
     return []

@@ -15,7 +15,7 @@ from mallowmix.data.splits import split_users
 from mallowmix.engine import Block, Engine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.infer.pair_queries import Queries
-from mallowmix.learn.spectral.user_sample import sample_blocks
+from mallowmix.learn.spectral.user_sample import sampled_comparisons
 from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.typing import Array
 
@@ -81,22 +81,7 @@ def teaching_users(
         Of about `MOST_USERS` users at most, in memory.
     """
     share = min(1.0, MOST_USERS / max(comparisons.n_users, 1))
-    blocks = sample_blocks(make_blocks(comparisons), share, seed, engine)
-    lengths = np.concatenate([np.diff(block.starts) for block in blocks])
-    weight = np.concatenate([block.user_weight for block in blocks])
-    pair = np.concatenate([block.pair for block in blocks]).astype(np.int64)
-    Q = len(comparisons.items)
-    users = Comparisons.from_codes(
-        np.repeat(np.arange(len(lengths)), lengths),
-        pair // Q,
-        pair % Q,
-        np.concatenate([block.weight for block in blocks]),
-        comparisons.items,
-        np.arange(len(lengths)),
-        weight,
-    )
-    counted = (users.user_weight > 0) & (users.per_user() > 0)
-    return users if counted.all() else users.take_users(counted)
+    return sampled_comparisons(comparisons, share, seed, engine, ranked=False)
 
 
 def make_folds(users: Comparisons, seed: int) -> list[Fold]:

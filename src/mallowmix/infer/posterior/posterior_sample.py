@@ -1,5 +1,6 @@
 """Draws of the posterior with their labels: arrays, xarray, arviz."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.labels import Labels, text_of
+from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import DataError, OptionError
 from mallowmix.infer.posterior.component_labels import beta_tables
 from mallowmix.infer.posterior.posterior_priors import PosteriorPriors
 from mallowmix.model.m4 import M4
 from mallowmix.typing import Array
-
-_EXTRA = "pip install 'mallowmix[posterior]'"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,15 +133,10 @@ class PosteriorSample:
 
         Raises
         ------
-        DataError
+        MissingPackageError
             Where xarray is not installed.
         """
-        try:
-            import xarray as xr
-        except ImportError:
-            raise DataError(
-                f"Labelled draws are kept in xarray, which is not installed: {_EXTRA}."
-            ) from None
+        xr = optional_package("xarray", "A table of labelled draws")
         C, D, K, _ = self.sigma.shape
         labels = {
             "chain": np.arange(C),
@@ -209,15 +204,7 @@ class PosteriorSample:
 
 
 def load_arviz() -> Any:
-    """The module arviz; a DataError where it is not installed."""
-    import warnings
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its announcement of a new version
-            import arviz
-    except ImportError:
-        raise DataError(
-            f"R-hat and effective sample sizes come from arviz, which is not installed: {_EXTRA}."
-        ) from None
-    return arviz
+    """The module arviz; a MissingPackageError where it is not installed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its announcement of a new version
+        return optional_package("arviz", "A check of convergence")

@@ -1,7 +1,7 @@
 """The default estimator: spectral initialisations, the better of them refined by Monte-Carlo EM."""
 
 from dataclasses import replace
-from typing import Literal
+from functools import partial
 
 import numpy as np
 
@@ -18,19 +18,14 @@ from mallowmix.learn.spectral.initialisation import (
     initialise_from_users,
 )
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
-from mallowmix.learn.spectral.number_of_components import (
-    ComponentCount,
-    count_components,
-    noise_edge,
-)
-from mallowmix.learn.spectral.refinement import EM_STEPS, refine
+from mallowmix.learn.spectral.number_of_components import noise_edge
+from mallowmix.learn.spectral.refinement import first_steps, refine, refine_briefly
 from mallowmix.learn.spectral.signed_moment import (
     SignedMoment,
     count_pairs,
     leading_subspace,
 )
-from mallowmix.learn.spectral.subspace import Subspace
-from mallowmix.learn.spectral.variational_em import Variational, variational_em
+from mallowmix.learn.spectral.variational_em import Variational
 from mallowmix.model.dispersion import phi_of_counts
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fit_report import FitReport
@@ -40,15 +35,16 @@ from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.kemeny import borda_order, insertion_search
 from mallowmix.typing import Array, Progress
 
-_FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
 _EXTRA = 8  # vectors of the subspace beyond the rank that is needed
 
 
 def fit_spectral(
     comparisons: Comparisons | StoredComparisons,
-    n_components: int | Literal["auto"],
+    n_components: int,
     options: SpectralOptions | None = None,
     *,
+    chosen: bool = False,
+    restarts: bool = True,
     seed: int = 0,
     engine: Engine | None = None,
     progress: Progress | None = None,
@@ -59,10 +55,14 @@ def fit_spectral(
     ----------
     comparisons : Comparisons or StoredComparisons
         What users preferred.
-    n_components : int or "auto"
-        A number, or as many as the spectrum shows above its noise.
+    n_components : int
+        K.
     options : SpectralOptions
         How far to refine, and how corners are found.
+    chosen : bool
+        Whether K was chosen by predictions: then the spectrum has nothing to say about it.
+    restarts : bool
+        Whether to try other initialisations (`learn.spectral.restarts`).
     seed, engine, progress
         As in `fit`.
 
@@ -76,31 +76,51 @@ def fit_spectral(
     FitError
         For more components than pairs of items can distinguish.
     """
-    chosen, run = options or SpectralOptions(), engine or ThreadEngine()
+    settings, run = options or SpectralOptions(), engine or ThreadEngine()
     all_blocks = make_blocks(comparisons)
     state = new_fit_state(comparisons, all_blocks, run, seed, progress)
     sampled = state.trace.sampled_share < 1
-    count = _count(state) if n_components == "auto" else None
-    K = count.n_components if count is not None else _checked_count(state, int(n_components))
-    both = chosen.refine != "none"
-    initialisations = _initialise(state, K, chosen.corners, both=both, known=count)
-    if chosen.refine == "none":
+    K = _checked_count(state, n_components)
+    both = settings.refine != "none"
+    initialisations = _initialise(state, K, settings.corners, both=both)
+    if settings.refine == "none":
         first = initialisations[0]
-        return as_model(first.components, first.alpha, comparisons, state, chosen)
+        return as_model(first.components, first.alpha, comparisons, state, settings)
     best = _better(state, initialisations)
-    if chosen.refine == "short":
-        return as_model(best.components, best.alpha, comparisons, state, chosen)
-    if K > 1:
-        _note_spectrum(state, K, count)
-    outcome = refine(state, best, all_blocks if sampled else None)
-    return as_model(outcome.components, outcome.alpha, comparisons, state, chosen)
+    if settings.refine == "short":
+        return as_model(best.components, best.alpha, comparisons, state, settings)
+    # the comparisons of rankings depend on each other: their spectrum only bounds the number
+    if K > 1 and not (chosen or any(block.ranking_id is not None for block in state.blocks)):
+        _note_spectrum(state, K)
+    outcome = refine(
+        state,
+        best,
+        all_blocks if sampled else None,
+        initialise=partial(_initialise_anew, rank=K - 1) if restarts else None,
+    )
+    return as_model(outcome.components, outcome.alpha, comparisons, state, settings)
 
 
-def _count(state: FitState) -> ComponentCount:
-    """How many components the spectrum shows."""
-    count = count_components(state.blocks, state.pairs, state.engine, seed=state.seed)
-    state.trace = replace(state.trace, choice_of_k=count.sentence(), noise_edge=count.edge)
-    return count
+def fit_briefly(
+    comparisons: Comparisons, n_components: int, *, seed: int, engine: Engine
+) -> FittedModel:
+    """Learn an M4 by a few cycles of Monte-Carlo EM, to compare numbers of components by.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        What users preferred, in memory.
+    n_components, seed, engine
+        As in `fit_spectral`.
+
+    Returns
+    -------
+    FittedModel
+    """
+    state = new_fit_state(comparisons, make_blocks(comparisons), engine, seed, None)
+    initialisations = _initialise(state, _checked_count(state, n_components), "spa", both=True)
+    outcome = refine_briefly(state, _better(state, initialisations))
+    return as_model(outcome.components, outcome.alpha, comparisons, state, SpectralOptions())
 
 
 def _checked_count(state: FitState, n_components: int) -> int:
@@ -115,14 +135,13 @@ def _checked_count(state: FitState, n_components: int) -> int:
     return n_components
 
 
-def _initialise(
-    state: FitState, K: int, corners: str, *, both: bool, known: ComponentCount | None
-) -> list[Initialisation]:
+def _initialise(state: FitState, K: int, corners: str, *, both: bool) -> list[Initialisation]:
     """Steps 1 to 3: the subspace, and initialisations from pairs and from users."""
     if K == 1:
         return [_single(state)]
     state.show("spectrum", 0, 1)
-    subspace = _subspace(state, K, known)
+    A = SignedMoment(state.blocks, state.pairs, state.engine)
+    subspace = state.subspace = leading_subspace(A, K - 1, extra=_EXTRA, seed=state.seed)
     state.trace = replace(
         state.trace, spectrum=tuple(subspace.values.tolist()), subspace_passes=subspace.passes
     )
@@ -144,14 +163,6 @@ def _initialise(
     return [first, second]
 
 
-def _subspace(state: FitState, K: int, known: ComponentCount | None) -> Subspace:
-    """The leading K − 1 eigenpairs and a few more; the count of components has them already."""
-    if known is not None:
-        return known.subspace.leading(K - 1 + _EXTRA)
-    A = SignedMoment(state.blocks, state.pairs, state.engine)
-    return leading_subspace(A, K - 1, extra=_EXTRA, seed=state.seed)
-
-
 def _single(state: FitState) -> Initialisation:
     """One ranking for all: its items by wins, then insertion search."""
     Q = state.n_items
@@ -165,13 +176,7 @@ def _better(state: FitState, initialisations: list[Initialisation]) -> Variation
     """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO)."""
     outcomes = []
     for i, each in enumerate(initialisations):
-        K, components = len(each.alpha), each.components
-        if K > 1:
-            components = MallowsComponents(components.sigma, np.full(K, _FIRST_PHI))
-        prior = each.alpha / each.alpha.sum()
-        outcomes.append(
-            variational_em(state.blocks, components, prior, state.engine, n_iter=EM_STEPS)
-        )
+        outcomes.append(first_steps(state, each))
         state.show("initialisations", i + 1, len(initialisations))
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
     names = [each.name for each in initialisations]
@@ -180,13 +185,18 @@ def _better(state: FitState, initialisations: list[Initialisation]) -> Variation
     return outcomes[best]
 
 
-def _note_spectrum(state: FitState, K: int, known: ComponentCount | None) -> None:
+def _initialise_anew(state: FitState, rank: int) -> Initialisation:
+    """Another clustering of the users, by the seed of their state."""
+    assert state.subspace is not None
+    return initialise_from_users(
+        state.blocks, state.subspace, state.pairs, rank, state.engine, seed=state.seed
+    )
+
+
+def _note_spectrum(state: FitState, K: int) -> None:
     """Step 5 is about to begin: note whether the spectrum shows another number of components."""
-    if known is None:
-        edge = noise_edge(state.blocks, state.pairs, state.engine, seed=state.seed)
-        state.trace = replace(state.trace, noise_edge=edge)
-    else:
-        edge = known.edge
+    edge = noise_edge(state.blocks, state.pairs, state.engine, seed=state.seed)
+    state.trace = replace(state.trace, noise_edge=edge)
     note = spectrum_note(np.array(state.trace.spectrum), edge, K)
     state.notes += [note] if note else []
 
@@ -216,5 +226,11 @@ def as_model(
     order = np.argsort(-alpha, kind="stable")
     m4 = M4(components.sigma[order], components.phi[order], alpha[order], comparisons.items)
     notes = (*state.notes, *(extreme_notes(m4, comparisons) if options.refine == "full" else ()))
-    report = FitReport(method="spectral", options=options, notes=notes, spectral=state.trace)
+    report = FitReport(
+        method="spectral",
+        options=options,
+        notes=notes,
+        unstable=state.unstable,
+        spectral=state.trace,
+    )
     return FittedModel(m4, report)

@@ -1,6 +1,7 @@
 """Notes of a fit: what the spectrum and two halves of the users say about the components."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mallowmix.checks.preference_cycles import preference_cycle, rates_along
 from mallowmix.checks.unsure_components import LOOSE, Doubt, unsure_components
@@ -46,7 +47,7 @@ def halves_note(distances: Array) -> str | None:
     loose = np.flatnonzero(distances > LOOSE)
     if not len(loose):
         return None
-    names = ", ".join(str(k + 1) for k in loose[:_SHOWN]) + ", …" * (len(loose) > _SHOWN)
+    names = _numbers(loose)
     return (
         f"The data does not pin down component {names}: two halves of the people put "
         f"{distances[loose].mean():.0%} of all pairs in different order. Ask for fewer components, "
@@ -71,3 +72,38 @@ def extreme_notes(model: M4, comparisons: object) -> list[str]:
     cycle = preference_cycle(comparisons)
     missed = cycle is not None and cycle.unexplained(rates_along(cycle, model))
     return notes + ([cycle.sentence()] if cycle is not None and missed else [])
+
+
+def optima_note(distances: Array) -> str | None:
+    """Say which rankings depend on where the fit began.
+
+    Parameters
+    ----------
+    distances : (K,) array
+        Of each component, the fraction of pairs that a model from another initialisation, which
+        predicts as well, orders differently.
+    """
+    loose = np.flatnonzero(distances > LOOSE)
+    if not len(loose):
+        return None
+    return (
+        f"Component {_numbers(loose)} is unstable: a model from another initialisation predicts as "
+        f"well and puts {distances[loose].mean():.0%} of all pairs in different order."
+    )
+
+
+def is_unstable(halves: Array, others: Array) -> NDArray[np.bool_]:
+    """(K,) whether halves of the users, or models that are as good, order a component differently.
+
+    Parameters
+    ----------
+    halves : (K,) array
+        As in `halves_note`.
+    others : (K,) array
+        As in `optima_note`.
+    """
+    return (halves > LOOSE) | (others > LOOSE)
+
+
+def _numbers(components: NDArray[np.int64]) -> str:
+    return ", ".join(str(k + 1) for k in components[:_SHOWN]) + ", …" * (len(components) > _SHOWN)

@@ -6,7 +6,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.learn.spectral.signed_moment import count_all_pairs, count_pairs
-from mallowmix.learn.spectral.subspace import PairStatistics, pair_statistics
+from mallowmix.learn.spectral.subspace import PairStatistics, Subspace, pair_statistics
 from mallowmix.learn.spectral.user_sample import sample_blocks, sampled_share
 from mallowmix.model.fit_report import SpectralTrace
 from mallowmix.typing import Progress
@@ -24,6 +24,8 @@ class FitState:
     n_items: int
     trace: SpectralTrace = field(default_factory=SpectralTrace)
     notes: list[str] = field(default_factory=list)
+    unstable: tuple[int, ...] = ()
+    subspace: Subspace | None = None
 
     def show(self, step: str, done: int, total: int) -> None:
         """Report progress."""

@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine
-from mallowmix.learn.spectral.signed_moment import SignedMoment, leading_subspace
-from mallowmix.learn.spectral.subspace import PairStatistics, Subspace
+from mallowmix.learn.spectral.ranking_null import one_ranking_scores, redraw_rankings
+from mallowmix.learn.spectral.signed_moment import SignedMoment, count_pairs, leading_subspace
+from mallowmix.learn.spectral.subspace import PairStatistics, Subspace, pair_statistics
 from mallowmix.numerics.randomness import Step, child_seed
+from mallowmix.typing import Array
 
 _MARGIN = 1.03  # the edge is at least this much above the noise
 _CLEAR = 1.15  # the cut is clear when the last eigenvalue counted is this much above the edge
@@ -53,7 +55,9 @@ def noise_edge(
 
     Every token's sign is drawn at random, several times. For equally active users and even pairs
     the largest eigenvalue of noise is near the Marchenko–Pastur edge ((1 + √(P/M))² − 1) / (n −
-    1); drawing signs holds for unequal ones too. A margin for its own spread is added.
+    1); drawing signs holds for unequal ones too. Where comparisons come from rankings, those of
+    one ranking depend on each other without any components: then every ranking is drawn anew, from
+    one model for all (`learn.spectral.ranking_null`). A margin for its own spread is added.
 
     Parameters
     ----------
@@ -67,8 +71,13 @@ def noise_edge(
         Of the signs.
     """
     few = len(pairs.share) < _FEW
+    ranked = any(block.ranking_id is not None for block in blocks)
+    scores = one_ranking_scores(blocks, engine) if ranked else None
     spectra = np.array(
-        [_null_spectrum(blocks, pairs, engine, seed, draw) for draw in range(8 if few else 2)]
+        [
+            _null_spectrum(blocks, pairs, scores, engine, seed, draw)
+            for draw in range(8 if few else 2)
+        ]
     )
     top = float(np.mean(spectra[:, 0]))
     unit = (
@@ -80,9 +89,20 @@ def noise_edge(
 
 
 def _null_spectrum(
-    blocks: list[Block], pairs: PairStatistics, engine: Engine, seed: int, draw: int
-) -> NDArray[np.float64]:
-    A = SignedMoment(blocks, pairs, engine, null_key=child_seed(seed, Step.NULL_SPECTRUM, draw))
+    blocks: list[Block],
+    pairs: PairStatistics,
+    scores: Array | None,
+    engine: Engine,
+    seed: int,
+    draw: int,
+) -> Array:
+    key = child_seed(seed, Step.NULL_SPECTRUM, draw)
+    if scores is None:
+        A = SignedMoment(blocks, pairs, engine, null_key=key)
+    else:
+        drawn = redraw_rankings(blocks, scores, key)
+        own = pair_statistics(count_pairs(drawn, engine), blocks[0].n_items)
+        A = SignedMoment(drawn, own, engine)
     return leading_subspace(A, min(_TOP, len(pairs.share)), max_passes=10, seed=seed).values
 
 

@@ -1,21 +1,27 @@
 """Refinement: Monte-Carlo EM, split and merge, and passes over all users."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from mallowmix.engine import Block
-from mallowmix.learn.spectral.fit_notes import halves_note
+from mallowmix.learn.spectral.fit_notes import halves_note, is_unstable, optima_note
 from mallowmix.learn.spectral.fit_state import FitState
 from mallowmix.learn.spectral.gibbs_sweep import new_chains
+from mallowmix.learn.spectral.initialisation import Initialisation
 from mallowmix.learn.spectral.large_data import learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em
+from mallowmix.learn.spectral.restarts import Restarts, optimum_distances, try_restarts
 from mallowmix.learn.spectral.split_merge import split_and_merge
 from mallowmix.learn.spectral.stability import half_distances
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
 from mallowmix.typing import Array
 
+_BRIEF = {"min_burn_in": 3, "max_burn_in": 4, "min_average": 3, "max_average": 3}  # cycles
+_FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
+_FEW_STEPS = 3  # of variational EM, before another initialisation is refined briefly
 EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
 
 
@@ -26,6 +32,7 @@ def refine(
     *,
     min_burn_in: int = 4,
     explore: bool = True,
+    initialise: Callable[[FitState], Initialisation] | None = None,
 ) -> MonteCarlo:
     """Steps 5 and 6: Monte-Carlo EM on the direct likelihood, then passes over all users.
 
@@ -41,12 +48,18 @@ def refine(
         Cycles of Monte-Carlo EM before averaging may begin.
     explore : bool
         Look for better local optima where components came out alike (`learn.spectral.split_merge`).
+    initialise : callable, optional
+        Another initialisation for users, by the seed of their state: then other local optima are
+        looked for (`learn.spectral.restarts`).
 
     Returns
     -------
     MonteCarlo
         The refined components and prior.
     """
+    tried = None
+    if initialise is not None and len(first.alpha) > 1:
+        first, tried = _best_start(state, first, initialise)
     outcome = _ascend(state, first, min_burn_in)
     if explore and len(first.alpha) > 2:
         outcome, scores = split_and_merge(
@@ -71,11 +84,39 @@ def refine(
             progress=state.progress,
         )
         state.trace = replace(state.trace, moved_by_all=tuple(outcome.moved))
-    _note_halves(state, outcome, distances)
+    others = 0 * distances if tried is None else optimum_distances(outcome, tried)
+    _note_unstable(state, outcome, distances, others)
     return outcome
 
 
-def _ascend(state: FitState, first: Variational, min_burn_in: int = 4) -> MonteCarlo:
+def _best_start(
+    state: FitState, first: Variational, initialise: Callable[[FitState], Initialisation]
+) -> tuple[Variational, Restarts]:
+    """Where to begin: the first initialisation, or another one that is clearly better."""
+    tried = try_restarts(
+        state,
+        lambda part: refine_briefly(part, _steps(part, first.components, first.alpha, _FEW_STEPS)),
+        lambda part: refine_briefly(part, first_steps(part, initialise(part), _FEW_STEPS)),
+    )
+    if tried.best:
+        best = tried.models[tried.best]
+        first = _steps(state, best.components, best.alpha)
+        state.trace = replace(state.trace, initialisation="people")
+    return first, tried
+
+
+def refine_briefly(state: FitState, first: Variational) -> MonteCarlo:
+    """A few cycles of Monte-Carlo EM: enough to compare models by.
+
+    Parameters
+    ----------
+    state, first
+        As in `refine`.
+    """
+    return _ascend(state, first, **_BRIEF)
+
+
+def _ascend(state: FitState, first: Variational, min_burn_in: int = 4, **cycles: int) -> MonteCarlo:
     theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in first.gamma]
     return monte_carlo_em(
         state.blocks,
@@ -86,18 +127,46 @@ def _ascend(state: FitState, first: Variational, min_burn_in: int = 4) -> MonteC
         min_burn_in=min_burn_in,
         seed=state.seed,
         progress=state.progress,
+        **cycles,
     )
 
 
 def _ascend_anew(state: FitState, components: MallowsComponents, alpha: Array) -> MonteCarlo:
-    return _ascend(
-        state, variational_em(state.blocks, components, alpha, state.engine, n_iter=EM_STEPS)
+    return _ascend(state, _steps(state, components, alpha))
+
+
+def _steps(
+    state: FitState, components: MallowsComponents, alpha: Array, n_iter: int = EM_STEPS
+) -> Variational:
+    return variational_em(state.blocks, components, alpha, state.engine, n_iter=n_iter)
+
+
+def first_steps(state: FitState, first: Initialisation, n_iter: int = EM_STEPS) -> Variational:
+    """A few steps of variational EM from an initialisation.
+
+    Parameters
+    ----------
+    state : FitState
+        The users.
+    first : Initialisation
+        Where to begin.
+    n_iter : int
+        How many steps.
+    """
+    components, K = first.components, len(first.alpha)
+    if K > 1:
+        components = MallowsComponents(components.sigma, np.full(K, _FIRST_PHI))
+    return _steps(state, components, first.alpha / first.alpha.sum(), n_iter)
+
+
+def _note_unstable(state: FitState, outcome: MonteCarlo, halves: Array, others: Array) -> None:
+    """Note the rankings that two halves of the users, or other optima, put in other orders."""
+    order = np.argsort(-outcome.alpha, kind="stable")
+    halves, others = halves[order], others[order]
+    state.trace = replace(
+        state.trace,
+        half_distances=tuple(halves.tolist()),
+        optimum_distances=tuple(others.tolist()),
     )
-
-
-def _note_halves(state: FitState, outcome: MonteCarlo, distances: Array) -> None:
-    """Note the rankings that two halves of the users would put in different orders."""
-    ordered = distances[np.argsort(-outcome.alpha, kind="stable")]
-    state.trace = replace(state.trace, half_distances=tuple(ordered.tolist()))
-    note = halves_note(ordered)
-    state.notes += [note] if note else []
+    state.unstable = tuple((np.flatnonzero(is_unstable(halves, others)) + 1).tolist())
+    state.notes += [note for note in (halves_note(halves), optima_note(others)) if note]

@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mallowmix.engine import Block, Engine, reduce_step
+from mallowmix.engine import Block, Engine, map_step, reduce_step
 from mallowmix.learn.paper.halves import split_block
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo
@@ -29,7 +30,7 @@ ALIKE = 0.15  # components that order fewer pairs than this differently may be o
 _SPLITS, _MOST = 3, 12  # components tried for a split in turn; tries in all
 # standard deviation of the moves of a split component's items, as a part of Q; and its φ
 _SPREAD, _SPLIT_PHI = (0.15, 0.8)
-_GAIN = 1e-4  # log-likelihood a comparison that a move must bring
+MOVE_GAIN = 1e-4  # log-likelihood a comparison that a move must bring
 _INNER = 20  # fixed-point steps of a user's γ
 _STEP = Step.SPLIT_MERGE
 
@@ -73,7 +74,7 @@ def split_and_merge(
             tries += 1
             other = refine(*_moved(found, merge, part, seed, tries))
             score = predicted_halves(blocks, other.components, other.alpha, engine, seed=seed)
-            if moved := score > scores[-1] + _GAIN:
+            if moved := score > scores[-1] + MOVE_GAIN:
                 found = other
                 scores.append(score)
                 break
@@ -144,17 +145,48 @@ def predicted_halves(
     return float(total / max(weight, 1e-300))
 
 
+def halves_by_user(
+    blocks: list[Block],
+    components: MallowsComponents,
+    alpha: Array,
+    engine: Engine,
+    *,
+    seed: int = 0,
+) -> Array:
+    """(M, 2) the sums of `predicted_halves` for each user: log-likelihood, and how much.
+
+    Parameters
+    ----------
+    blocks, components, alpha, engine, seed
+        As in `predicted_halves`.
+    """
+    table = beta_table(components, least_beta.DIRECT_LIKELIHOOD)
+    broadcast = (table, table.astype(np.float32), alpha, as_key(seed))
+    return np.concatenate(engine.map(_halves_of_users, blocks, broadcast))
+
+
 @reduce_step("predict halves")
 def _predict_rows(
     block: Block, broadcast: tuple[Array, Any, Array, np.uint64], _: None
 ) -> tuple[tuple[float, float], None]:
-    table, small, alpha, key = broadcast
+    _, weight, log_p = _held_out_half(block, *broadcast)
+    return (float(weight @ log_p), float(weight.sum())), None
+
+
+@map_step("predict halves by user")
+def _halves_of_users(block: Block, broadcast: tuple[Array, Any, Array, np.uint64]) -> Array:
+    user, weight, log_p = _held_out_half(block, *broadcast)
+    sums = [np.bincount(user, each, block.n_users) for each in (weight * log_p, weight)]
+    return np.column_stack(sums)
+
+
+def _held_out_half(
+    block: Block, table: Array, small: Any, alpha: Array, key: np.uint64
+) -> tuple[NDArray[np.int32], Array, Array]:
+    """The user, weight and log-probability of each row, its weight in the held-out half."""
     given, held_out = split_block(block, key)
     gamma = fold(replace(block, weight=given), small, alpha, _INNER)
     theta = gamma / gamma.sum(axis=1, keepdims=True)
     user = block.users_of_rows()
     weight = held_out * block.user_weight[user]
-    return (
-        float(weight @ np.log(np.einsum("nk,nk->n", theta[user], table[block.pair]))),
-        float(weight.sum()),
-    ), None
+    return user, weight, np.log(np.einsum("nk,nk->n", theta[user], table[block.pair]))

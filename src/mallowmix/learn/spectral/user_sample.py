@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block, Engine, Shard, make_shards, map_step
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.splits import counted_users
+from mallowmix.engine import Block, Engine, Shard, make_blocks, make_shards, map_step
 from mallowmix.engine.blocks import StoredBlock, block_edges, rows_of
 from mallowmix.numerics.randomness import Step, as_key, uniforms
 
@@ -50,6 +53,43 @@ def sample_users(block: Block, share: float, seed: int) -> Block:
         block.user_weight[drawn],
         rows_of(block.ranking_id, rows),
     )
+
+
+def sampled_comparisons(
+    comparisons: Any, share: float, seed: int, engine: Engine, *, ranked: bool
+) -> Comparisons:
+    """Take a sample of the users with comparisons, in memory, numbered anew.
+
+    Each user is drawn by their number, so data in memory and on disk give the same users.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or StoredComparisons
+        All users.
+    share : float
+        The probability of each.
+    seed : int
+        Of the draws.
+    engine : Engine
+        Where the pass over all users runs.
+    ranked : bool
+        Whether to say which comparisons come from one ranking.
+    """
+    blocks = sample_blocks(make_blocks(comparisons), share, seed, engine)
+    lengths = np.concatenate([np.diff(block.starts) for block in blocks])
+    pair = np.concatenate([block.pair for block in blocks]).astype(np.int64)
+    Q = len(comparisons.items)
+    users = Comparisons.from_codes(
+        np.repeat(np.arange(len(lengths)), lengths),
+        pair // Q,
+        pair % Q,
+        np.concatenate([block.weight for block in blocks]),
+        comparisons.items,
+        np.arange(len(lengths)),
+        np.concatenate([block.user_weight for block in blocks]),
+        ranking_id=joined_ids(blocks) if ranked else None,
+    )
+    return counted_users(users)
 
 
 def sample_blocks(

@@ -1,0 +1,256 @@
+"""One procedure for the number of components, behind `fit`, `choose_k` and the report.
+
+A model of each number predicts what is held out of users whom it was not learnt from, with the
+likelihood weight that predicts the users of the other folds best. Larger numbers are tried as long
+as the best one lies at the edge of those tried.
+"""
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.splits import split_users
+from mallowmix.engine import Engine, ThreadEngine, make_blocks
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.errors import MallowmixWarning
+from mallowmix.fitting.k_choice import Choice, KRow
+from mallowmix.fitting.k_rules import (
+    SAME,
+    Evidence,
+    best_of,
+    difference,
+    ratio,
+    recommend,
+    within_one_error,
+)
+from mallowmix.fitting.k_users import ChoiceFold, make_choice_folds, users_for_choice
+from mallowmix.infer.pooled_prediction import mixed_membership_probabilities
+from mallowmix.infer.prepared_model import prepare_components
+from mallowmix.learn.spectral.estimator import fit_briefly, fit_spectral
+from mallowmix.learn.spectral.number_of_components import ComponentCount, count_components
+from mallowmix.learn.spectral.signed_moment import count_pairs
+from mallowmix.learn.spectral.subspace import pair_statistics
+from mallowmix.model.calibration import Calibration
+from mallowmix.model.fitted_model import FittedModel
+from mallowmix.model.permutations import match_components
+from mallowmix.numerics.randomness import Step, child_seed
+from mallowmix.typing import Array, Progress
+
+N_FOLDS = 3
+_LEAST_USERS = 8  # fewer cannot be split into folds and halves
+_MOST = 40  # components, of the numbers that are tried without being asked for
+_FEW_NUMBERS = 6  # about how many numbers are tried, for the progress
+_BEYOND = 2  # numbers above the best one that must be no better before the search ends
+LIKELIHOOD_GRID = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
+
+
+def search_k(
+    comparisons: Comparisons | StoredComparisons,
+    ks: list[int] | None = None,
+    *,
+    n_folds: int = N_FOLDS,
+    refine: Literal["short", "full"] = "short",
+    details: bool = False,
+    seed: int = 0,
+    engine: Engine,
+    progress: Progress | None = None,
+) -> Choice:
+    """Choose a number of components by predictions of new users.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or StoredComparisons
+        All users; of many, a sample is used.
+    ks : list of int, optional
+        The numbers to try, with 1; as many as are needed unless given.
+    n_folds : int
+        Users are split into so many parts.
+    refine : {"short", "full"}
+        How far each model is refined.
+    details : bool
+        Whether to add what does not decide the number: the agreement of two halves of the users,
+        and the spectrum.
+    seed, engine, progress
+        As in `fit`.
+
+    Returns
+    -------
+    Choice
+    """
+    users = users_for_choice(comparisons, engine, seed)
+    if users.n_users < _LEAST_USERS:
+        return Choice(
+            None,
+            f"cannot tell: {users.n_users} people are too few "
+            "to learn from some and test on others.",
+            False,
+            (),
+        )
+    with threadpool_limits(1):  # as in `fit`
+        own = child_seed(seed, Step.CHOICE_FIT)
+        trials = make_choice_folds(users, n_folds, seed)
+        expected = (n_folds + 2 * details) * (_FEW_NUMBERS if ks is None else len({1, *ks}))
+        work = _Work(users, trials, refine, own, engine, progress, expected)
+        tried = _try_numbers(work, ks)
+        spectrum = _spectrum(work, max(row.k for row in tried)) if details else None
+        found = [_with_details(work, row, spectrum) for row in tried] if spectrum else tried
+    k, reason, certain = recommend(found, None if spectrum is None else spectrum.n_components)
+    asked = {row.k for row in found} if ks is None else {*ks, k}
+    best = best_of(found)
+    return Choice(k, reason, certain, tuple(_row(row, best) for row in found if row.k in asked))
+
+
+@dataclass
+class _Work:
+    """The users, how to learn, and how many of the models are done."""
+
+    users: Comparisons
+    trials: list[ChoiceFold]
+    refine: Literal["short", "full"]
+    seed: int
+    engine: Engine
+    progress: Progress | None
+    expected: int
+    done: int = 0
+    local: Engine = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.local = ThreadEngine(self.engine.n_jobs)  # the sample is in memory
+
+    def learn(self, users: Comparisons, k: int) -> FittedModel:
+        """A model of k components; warnings about a part of the users are left out."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MallowmixWarning)
+            fit_one = fit_briefly if self.refine == "short" else fit_spectral
+            model = fit_one(users, k, seed=self.seed, engine=self.local)
+        self.done += 1
+        if self.progress:
+            self.progress("numbers", self.done, max(self.done, self.expected))
+        return model
+
+
+def largest_number(users: Comparisons) -> int:
+    """The largest K that half of the users and the number of pairs allow."""
+    n_pairs = users.n_items * (users.n_items - 1) // 2
+    return max(1, min(users.n_users // 2, n_pairs + 1))
+
+
+def numbers_to_try(most: int) -> Iterator[int]:
+    """1, 2, 3, 4, 5, 6, 8, 10, 13, … up to `most`."""
+    k = 1
+    while k <= most:
+        yield k
+        k = k + 1 if k < 6 else -(-5 * k // 4)
+
+
+def _try_numbers(work: _Work, ks: list[int] | None) -> list[Evidence]:
+    """Those that were asked for, with 1; or as many as are needed, and the neighbours."""
+    most = largest_number(work.users)
+    if ks is not None:
+        return [_evidence(work, k) for k in sorted({1, *ks}) if k <= most]
+    most, found = min(most, _MOST), []
+    for k in numbers_to_try(most):
+        found.append(_evidence(work, k))
+        if len(found) > _BEYOND and not _at_edge(found):
+            break
+    while missing := _neighbours(found, most):
+        found = sorted([*found, *(_evidence(work, k) for k in missing)], key=lambda row: row.k)
+    return found
+
+
+def _at_edge(found: list[Evidence]) -> bool:
+    """Whether one of the last numbers predicts better than all before them."""
+    before = best_of(found[:-_BEYOND])
+    return any(row.mean > before.mean + SAME for row in found[-_BEYOND:])
+
+
+def _neighbours(found: list[Evidence], most: int) -> list[int]:
+    """One fewer and one more than the number that would be chosen, where they were not tried."""
+    chosen, tried = within_one_error(found).k, {row.k for row in found}
+    return [k for k in (chosen - 1, chosen + 1) if 1 <= k <= most and k not in tried]
+
+
+def _evidence(work: _Work, k: int) -> Evidence:
+    """Held-out scores of every user, each by the likelihood weight that suits the other folds."""
+    grid = LIKELIHOOD_GRID if k > 1 else (1.0,)
+    table, counts = np.zeros((len(grid), work.users.n_users)), np.zeros(work.users.n_users)
+    shares = []
+    for trial in work.trials:
+        model = work.learn(trial.train, k)
+        shares.append(float(model.share.min()))
+        user, n = trial.held_out.users(), len(trial.test)
+        counts[trial.test] = np.bincount(user, trial.weight, n)
+        for g, weight in enumerate(grid):
+            log_p = np.log(_probabilities(model, trial, weight))
+            table[g, trial.test] = np.bincount(user, trial.weight * log_p, n)
+    user_weight = work.users.user_weight
+    scores, chosen = _cross_fitted(table * user_weight, work.trials)
+    rows = np.column_stack([scores, counts * user_weight])
+    return Evidence(k, rows, float(np.mean(shares)), float(np.mean([grid[g] for g in chosen])))
+
+
+def _probabilities(model: FittedModel, trial: ChoiceFold, likelihood_weight: float) -> Array:
+    prepared = prepare_components(model.m4, Calibration(likelihood_weight=likelihood_weight))
+    return mixed_membership_probabilities(trial.given, prepared, trial.held_out)
+
+
+def _cross_fitted(table: Array, trials: list[ChoiceFold]) -> tuple[Array, list[int]]:
+    """(M,) each user's score, with the row of `table` that is best for the users of other folds."""
+    scores, chosen = np.zeros(table.shape[1]), []
+    total = table.sum(axis=1)
+    for trial in trials:
+        best = int(np.argmax(total - table[:, trial.test].sum(axis=1)))
+        scores[trial.test] = table[best, trial.test]
+        chosen.append(best)
+    return scores, chosen
+
+
+# ---- what does not decide ----
+
+
+def _spectrum(work: _Work, most: int) -> ComponentCount:
+    """The leading eigenvalues of the signed moment of the users, and the noise edge."""
+    blocks = make_blocks(work.users)
+    pairs = pair_statistics(count_pairs(blocks, work.local), work.users.n_items)
+    return count_components(blocks, pairs, work.local, most=most, seed=work.seed)
+
+
+def _with_details(work: _Work, row: Evidence, spectrum: ComponentCount) -> Evidence:
+    k, values = row.k, spectrum.values
+    value = float(values[k - 2]) if 2 <= k <= len(values) + 1 else None
+    return row._replace(
+        agreements=_agreements(work, k), eigenvalue=value, edge=float(spectrum.edge)
+    )
+
+
+def _agreements(work: _Work, k: int) -> tuple[float, ...]:
+    """Models of either half of the users, matched: 1 − Kendall's fraction, most first."""
+    half = split_users(work.users.n_users, 2, seed=work.seed, draw=1)
+    one, other = (work.learn(work.users.take_users(half == h), k) for h in (0, 1))
+    return tuple(
+        sorted((1 - match_components(one.sigma, other.sigma).kendall).tolist(), reverse=True)
+    )
+
+
+def _row(row: Evidence, best: Evidence) -> KRow:
+    mean, error = ratio(row.scores)
+    gap, gap_error = difference(row, best) if row is not best else (0.0, 0.0)
+    return KRow(
+        row.k,
+        mean,
+        error,
+        gap,
+        gap_error,
+        row.agreements[-1] if row.agreements else math.nan,
+        row.agreements,
+        row.smallest_share,
+        row.eigenvalue,
+        row.edge,
+        row.likelihood_weight,
+    )
