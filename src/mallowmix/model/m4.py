@@ -144,7 +144,7 @@ class M4(ComponentModel):
             top = " > ".join(map(str, row["items"])) + (" > …" if self.n_items > 3 else "")
             numbers = f"{row['component']:>3}  share {row['share']:.3f}  phi {row['phi']:.3f}"
             name = names[row["component"] - 1] if names else ""
-            lines.append(f"  {numbers}  {name + ': ' if name else ''}{top}")
+            lines.append(f"  {numbers}  {f'{name}: ' if name else ''}{top}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
