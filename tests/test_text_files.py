@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import mallowmix as mm
 from command_line import run
-from mallowmix.errors import DataError, FileError, OptionError
+from mallowmix.errors import DataError, FileError, MissingPackageError, OptionError
 
 ROWS = [("ann", "tea", "café"), ("bob", "café", "tea"), ("bob", "tea", "milk")]
 TRUTH = mm.Comparisons.from_arrays(*zip(*ROWS, strict=True))

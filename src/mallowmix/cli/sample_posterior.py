@@ -11,6 +11,7 @@ from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, w
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
+from mallowmix.data.optional_packages import optional_package
 
 
 def _count(least: int, help: str) -> Any:
@@ -86,6 +87,8 @@ def sample_posterior_command(
     from mallowmix.infer.posterior.sample_posterior import sample_posterior
 
     load_arviz()  # before the work
+    if output:
+        optional_package("h5netcdf", f"The file {output}")
     priors = PosteriorPriors(rankings=rankings)  # type: ignore[arg-type]
     comparisons = read(votes)
     with progress(hidden=quiet) as report:

@@ -182,7 +182,7 @@ class PosteriorSample:
 
         Raises
         ------
-        DataError
+        MissingPackageError
             Where arviz is not installed.
         """
         return load_arviz().convert_to_inference_data(self.to_xarray())
