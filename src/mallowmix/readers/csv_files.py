@@ -117,9 +117,11 @@ def _read(dialect: TextDialect, names: list[str], wanted: list[str]) -> pa.Table
 
 def _unescaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Labels without the apostrophe that keeps a spreadsheet from taking them for formulas."""
-    if not pc.any(pc.starts_with(column, "'")).as_py():
+    quoted = pc.call_function("starts_with", [column], pc.MatchSubstringOptions("'"))
+    if not pc.call_function("any", [quoted]).as_py():
         return column
-    return pc.replace_substring_regex(column, pattern=f"^'({FORMULA})", replacement=r"\1")
+    options = pc.ReplaceSubstringOptions(f"^'({FORMULA})", r"\1")
+    return pc.call_function("replace_substring_regex", [column], options)
 
 
 def _explained(dialect: TextDialect, n_fields: int, reason: str) -> FileError:

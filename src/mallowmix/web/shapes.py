@@ -116,7 +116,9 @@ class Choices(Strict):
         """What is computed costs as much as a choice for each time that it was made."""
         if sum(choice.times for choice in self.choices) > MOST_CHOICES:
             raise PydanticCustomError(
-                "too_many_choices", f"The choices add up to more than {MOST_CHOICES:,} times"
+                "too_many_choices",
+                "The choices add up to more than {most} times",
+                {"most": f"{MOST_CHOICES:,}"},
             )
         return self
 
