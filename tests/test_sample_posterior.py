@@ -216,7 +216,9 @@ def test_one_component_against_enumeration():
     by_ranking, phi = exact_one(FOUR, Q, priors)
     chain = new_chain(comparisons_of(FOUR, Q), 1, priors)
     rankings = {sigma: n for n, sigma in enumerate(all_rankings(Q))}
-    seen = np.zeros((12_000, len(rankings) + 1))
+    for _ in range(200):
+        chain.step(gain=0.3)
+    seen = np.zeros((24_000, len(rankings) + 1))
     for row in seen:
         chain.step()
         row[rankings[tuple(chain.sigma[0].tolist())]] = 1
@@ -238,6 +240,8 @@ def test_the_hierarchical_prior_against_enumeration():
     apart = [kendall_distance(sigma, (0, 1, 2)) for sigma in all_rankings(Q)]
     joint = np.array([weight * phis**d / normaliser(Q, phis) for d in apart])
     chain = new_chain(comparisons_of(THREE, Q), 1, priors)
+    for _ in range(200):
+        chain.step(gain=0.3)
     seen = np.empty((16_000, 3))
     for row in seen:
         chain.step()
