@@ -87,7 +87,7 @@ def test_components_beyond_those_planted_are_unstable_and_saved_as_such():
     worst = np.maximum(trace.half_distances, trace.optimum_distances)
     assert model.report.unstable == tuple(np.flatnonzero(worst > 0.1) + 1) != ()
     assert loads(dumps(model)).report.unstable == model.report.unstable
-    assert replace(model.report, unstable=()).to_dict()["unstable"] == []
+    assert "unstable" not in replace(model.report, unstable=()).to_dict()
 
 
 def test_a_report_without_the_field_is_read():

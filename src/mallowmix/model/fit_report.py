@@ -182,6 +182,8 @@ class FitReport:
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values; fields that are None are left out."""
         values = _plain(asdict(self))
+        if not self.unstable:
+            del values["unstable"]  # files of stable models are as they were
         if self.options is not None:
             values["options"] = _plain(plain_options(self.options))
         return values
