@@ -146,7 +146,7 @@ def _print_result(choice: Any) -> None:
         )
     if choice.table:
         screen().print(table)
-        echo("")
+        echo(f"Measured on {choice.scored_on}.\n" if choice.scored_on else "")
     echo(choice.reason[0].upper() + choice.reason[1:], style="bold")
     if choice.k is not None and not choice.certain:
         echo("This is not certain: what was looked at does not all point to the same number.")

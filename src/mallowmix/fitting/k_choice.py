@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mallowmix.data.text import percent, table_of
+from mallowmix.infer.heldout.scored_on import ScoredOn
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,15 @@ class Choice:
         errors.
     table : tuple of KRow
         One row for each number tried.
+    scored_on : ScoredOn or None
+        On whom and on which questions the numbers were compared; None where they were not.
     """
 
     k: int | None
     reason: str
     certain: bool
     table: tuple[KRow, ...]
+    scored_on: ScoredOn | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The choice as plain JSON values."""
@@ -80,6 +84,7 @@ class Choice:
             "reason": self.reason,
             "certain": self.certain,
             "table": [_plain(asdict(row)) for row in self.table],
+            "scored_on": self.scored_on.to_dict() if self.scored_on else None,
         }
 
     def _repr_html_(self) -> str:

@@ -30,6 +30,7 @@ from mallowmix.fitting.k_rules import (
     within_one_error,
 )
 from mallowmix.fitting.k_users import ChoiceFold, make_choice_folds, users_for_choice
+from mallowmix.infer.heldout.scored_on import Questions, ScoredOn, ScoredPeople, hard_questions
 from mallowmix.infer.pooled_prediction import mixed_membership_probabilities
 from mallowmix.infer.prepared_model import prepare_components
 from mallowmix.learn.spectral.estimator import fit_briefly, fit_spectral
@@ -103,7 +104,9 @@ def search_k(
     k, reason, certain = recommend(found, None if spectrum is None else spectrum.n_components)
     asked = {row.k for row in found} if ks is None else {*ks, k}
     best = best_of(found)
-    return Choice(k, reason, certain, tuple(_row(row, best) for row in found if row.k in asked))
+    table = tuple(_row(row, best) for row in found if row.k in asked)
+    questions = Questions(hard_questions(users)[0])
+    return Choice(k, reason, certain, table, ScoredOn(ScoredPeople.NEW, questions))
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """The users by whom numbers of components are compared: a sample, its folds, what is held out.
 
-Where comparisons come from rankings or ratings, half of a test user's items are given and pairs of
-two others are held out; of votes, a third of the items is held out, with every vote on one of them.
+Which questions are asked of test users is decided where all scores of new users have it from
+(`infer.heldout.scored_on.hard_questions`).
 """
 
 from typing import NamedTuple
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.row_limits import limit_rows
-from mallowmix.data.splits import split_comparisons, split_users
+from mallowmix.data.splits import HeldOutBy, split_comparisons, split_users
 from mallowmix.engine import Block, Engine
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.infer.heldout.scored_on import hard_questions
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.learn.spectral.user_sample import sampled_comparisons
 from mallowmix.numerics.randomness import Step, child_seed
@@ -22,7 +23,6 @@ from mallowmix.typing import Array
 # of more comparisons a sample of the users is taken, and no more than so many of each user
 ENOUGH_COMPARISONS, _ENOUGH_USERS = 100_000, 1000
 _PER_USER, _HELD_OUT_PER_USER = 150, 75
-_GIVEN_OF_RANKED, _GIVEN_OF_VOTES = 1 / 2, 2 / 3
 
 
 class ChoiceFold(NamedTuple):
@@ -88,18 +88,19 @@ def make_choice_folds(users: Comparisons, n_folds: int, seed: int) -> list[Choic
         Of the folds and of what is held out.
     """
     most = _PER_USER if users.n_comparisons > ENOUGH_COMPARISONS else None
-    fold = split_users(users.n_users, n_folds, seed=seed)
-    return [_trial(users, fold == f, most, seed) for f in range(n_folds)]
+    fold, questions = split_users(users.n_users, n_folds, seed=seed), hard_questions(users)
+    return [_trial(users, fold == f, questions, most, seed) for f in range(n_folds)]
 
 
 def _trial(
-    users: Comparisons, tested: NDArray[np.bool_], most: int | None, seed: int
+    users: Comparisons,
+    tested: NDArray[np.bool_],
+    questions: tuple[HeldOutBy, float],
+    most: int | None,
+    seed: int,
 ) -> ChoiceFold:
     train, test = users.take_users(~tested), users.take_users(tested)
-    if users.ranking_id is None:
-        given, held_out = split_comparisons(test, "touching", _GIVEN_OF_VOTES, seed)
-    else:
-        given, held_out = split_comparisons(test, "items", _GIVEN_OF_RANKED, seed)
+    given, held_out = split_comparisons(test, *questions, seed)
     if most is not None:
         train = limit_rows(train, most, Step.THIN_TRAIN, seed)
         given = limit_rows(given, most, Step.THIN_GIVEN, seed)

@@ -8,7 +8,7 @@ import numpy as np
 from mallowmix.engine import Block
 from mallowmix.learn.spectral.fit_notes import halves_note, is_unstable, optima_note
 from mallowmix.learn.spectral.fit_state import FitState
-from mallowmix.learn.spectral.gibbs_sweep import new_chains
+from mallowmix.learn.spectral.gibbs_sweep import Chain, new_chains
 from mallowmix.learn.spectral.initialisation import Initialisation
 from mallowmix.learn.spectral.large_data import learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
@@ -19,7 +19,7 @@ from mallowmix.learn.spectral.stability import half_distances
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
 from mallowmix.typing import Array
 
-_BRIEF = {"min_burn_in": 3, "max_burn_in": 4, "min_average": 3, "max_average": 3}  # cycles
+_BRIEF = 3  # cycles to burn in (one more at most) and to average over
 _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
 _FEW_STEPS = 3  # of variational EM, before another initialisation is refined briefly
 EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
@@ -113,22 +113,38 @@ def refine_briefly(state: FitState, first: Variational) -> MonteCarlo:
     state, first
         As in `refine`.
     """
-    return _ascend(state, first, **_BRIEF)
-
-
-def _ascend(state: FitState, first: Variational, min_burn_in: int = 4, **cycles: int) -> MonteCarlo:
-    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in first.gamma]
     return monte_carlo_em(
         state.blocks,
         first.components,
         first.alpha,
-        new_chains(state.blocks, theta),
+        _chains(state, first),
+        state.engine,
+        min_burn_in=_BRIEF,
+        max_burn_in=_BRIEF + 1,
+        min_average=_BRIEF,
+        max_average=_BRIEF,
+        seed=state.seed,
+        progress=state.progress,
+    )
+
+
+def _ascend(state: FitState, first: Variational, min_burn_in: int = 4) -> MonteCarlo:
+    return monte_carlo_em(
+        state.blocks,
+        first.components,
+        first.alpha,
+        _chains(state, first),
         state.engine,
         min_burn_in=min_burn_in,
         seed=state.seed,
         progress=state.progress,
-        **cycles,
     )
+
+
+def _chains(state: FitState, first: Variational) -> list[Chain]:
+    """Chains that begin at the weights of variational EM."""
+    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in first.gamma]
+    return new_chains(state.blocks, theta)
 
 
 def _ascend_anew(state: FitState, components: MallowsComponents, alpha: Array) -> MonteCarlo:

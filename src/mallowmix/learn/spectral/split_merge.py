@@ -169,7 +169,7 @@ def halves_by_user(
 def _predict_rows(
     block: Block, broadcast: tuple[Array, Any, Array, np.uint64], _: None
 ) -> tuple[tuple[float, float], None]:
-    _, weight, log_p = _held_out_half(block, *broadcast)
+    _user, weight, log_p = _held_out_half(block, *broadcast)
     return (float(weight @ log_p), float(weight.sum())), None
 
 
@@ -177,7 +177,7 @@ def _predict_rows(
 def _halves_of_users(block: Block, broadcast: tuple[Array, Any, Array, np.uint64]) -> Array:
     user, weight, log_p = _held_out_half(block, *broadcast)
     sums = [np.bincount(user, each, block.n_users) for each in (weight * log_p, weight)]
-    return np.column_stack(sums)
+    return np.column_stack(sums).astype(np.float64)
 
 
 def _held_out_half(
