@@ -15,6 +15,8 @@ from mallowmix.typing import Array
 
 _INNER = 3  # fixed-point steps of one user's γ in a pass
 
+_LEAST_SCALE = np.float32(1e-30)
+
 
 class Variational(NamedTuple):
     """The outcome of variational EM: components, prior, each block's γ, the bound by iteration."""
@@ -201,10 +203,12 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
 
 @nb.njit(cache=True, nogil=True)
 def _scale(gamma, scale):
-    """Exp E log θ_k."""
+    """Exp E log θ_k; where all underflow (of users who say next to nothing), one stays above 0."""
     psi_total = digamma(gamma.sum())
     for k in range(len(gamma)):
         scale[k] = np.exp(digamma(gamma[k]) - psi_total)
+    top = np.argmax(gamma)
+    scale[top] = max(scale[top], _LEAST_SCALE)
 
 
 @nb.njit(cache=True, nogil=True)
