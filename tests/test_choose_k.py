@@ -345,3 +345,15 @@ def test_the_command_refuses_odd_numbers(votes, tmp_path):
         "--output names a folder" in run("choose-k", votes, "-o", tmp_path / "model.m4", code=2)[1]
     )
     assert not (tmp_path / "model.m4").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_few_very_active_people_do_not_decide(seed):
+    """150 people, of whom the most active made a fifth of all comparisons; three components.
+
+    If every comparison counted the same, 5, 9 and 8 would be chosen here.
+    """
+    counts = np.maximum(300 // np.arange(1, 151), 2)
+    votes = planted(15, 3).sample(150, counts, seed=0).comparisons
+    assert mm.choose_k(votes, seed=seed).k == 3

@@ -59,7 +59,7 @@ def choose_k(
     what is held out of users whom they were not learnt from: pairs of two items that the user was
     not seen to compare, or, of votes, pairs with one such item. Recommended is the smallest number
     whose difference to the best, paired by user, is within one standard error (or below .0005 per
-    comparison).
+    comparison). Nobody counts for more than three typical users.
 
     Examples
     --------

@@ -48,6 +48,7 @@ _LEAST_USERS = 8  # fewer cannot be split into folds and halves
 _MOST = 40  # components, of the numbers that are tried without being asked for
 _FEW_NUMBERS = 6  # about how many numbers are tried, for the progress
 _BEYOND = 2  # numbers above the best one that must be no better before the search ends
+_TYPICAL = 3.0  # median users, for which the most active may count: their few do not decide
 LIKELIHOOD_GRID = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 
 
@@ -192,10 +193,16 @@ def _evidence(work: _Work, k: int) -> Evidence:
         for g, weight in enumerate(grid):
             log_p = np.log(_probabilities(model, trial, weight))
             table[g, trial.test] = np.bincount(user, trial.weight * log_p, n)
-    user_weight = work.users.user_weight
+    user_weight = work.users.user_weight * _tempered(counts)
     scores, chosen = _cross_fitted(table * user_weight, work.trials)
     rows = np.column_stack([scores, counts * user_weight])
     return Evidence(k, rows, float(np.mean(shares)), float(np.mean([grid[g] for g in chosen])))
+
+
+def _tempered(counts: Array) -> Array:
+    """(M,) a factor by which nobody counts for more than a few typical users."""
+    most = _TYPICAL * float(np.median(counts[counts > 0])) if counts.any() else 1.0
+    return np.minimum(1.0, most / np.maximum(counts, 1e-300))
 
 
 def _probabilities(model: FittedModel, trial: ChoiceFold, likelihood_weight: float) -> Array:
