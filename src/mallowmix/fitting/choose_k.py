@@ -81,6 +81,7 @@ def choose_k(
             details=True,
             seed=int(as_key(seed)),
             engine=run,
+            learn_on=run,
             progress=progress,
         )
 

@@ -8,7 +8,7 @@ as the best one lies at the edge of those tried.
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -61,6 +61,7 @@ def search_k(
     details: bool = False,
     seed: int = 0,
     engine: Engine,
+    learn_on: Engine | None = None,
     progress: Progress | None = None,
 ) -> Choice:
     """Choose a number of components by predictions of new users.
@@ -80,6 +81,8 @@ def search_k(
         and the spectrum.
     seed, engine, progress
         As in `fit`.
+    learn_on : Engine, optional
+        Where the sample, which is in memory, is learnt from; threads unless given.
 
     Returns
     -------
@@ -98,7 +101,8 @@ def search_k(
         own = child_seed(seed, Step.CHOICE_FIT)
         trials = make_choice_folds(users, n_folds, seed)
         expected = (n_folds + 2 * details) * (_FEW_NUMBERS if ks is None else len({1, *ks}))
-        work = _Work(users, trials, refine, own, engine, progress, expected)
+        local = learn_on or ThreadEngine(engine.n_jobs)
+        work = _Work(users, trials, refine, own, local, progress, expected)
         tried = _try_numbers(work, ks)
         spectrum = _spectrum(work, max(row.k for row in tried)) if details else None
         found = [_with_details(work, row, spectrum) for row in tried] if spectrum else tried
@@ -118,14 +122,10 @@ class _Work:
     trials: list[ChoiceFold]
     refine: Literal["short", "full"]
     seed: int
-    engine: Engine
+    local: Engine
     progress: Progress | None
     expected: int
     done: int = 0
-    local: Engine = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.local = ThreadEngine(self.engine.n_jobs)  # the sample is in memory
 
     def learn(self, users: Comparisons, k: int) -> FittedModel:
         """A model of k components; warnings about a part of the users are left out."""
