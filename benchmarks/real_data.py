@@ -30,7 +30,8 @@ from threadpoolctl import threadpool_limits
 import mallowmix as mm
 from mallowmix.engine import Block, ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixError, MallowmixWarning
-from mallowmix.infer.heldout.completion import completion, predicted, split_block_rows
+from mallowmix.infer.heldout.completion import completion
+from mallowmix.infer.heldout.held_out_rows import predicted, split_block_rows
 from mallowmix.infer.heldout.heldout_options import CompletionOptions
 from mallowmix.infer.heldout.heldout_scores import Heldout, summary
 from mallowmix.infer.prepared_model import prepare_members

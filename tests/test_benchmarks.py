@@ -35,7 +35,7 @@ from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.engine import threads as threads_engine
 from mallowmix.engine.engine import STEPS, MapStep
 from mallowmix.errors import DataWarning
-from mallowmix.infer.heldout.completion import split_block_rows
+from mallowmix.infer.heldout.held_out_rows import split_block_rows
 from mallowmix.numerics.randomness import as_key
 
 ROOT = Path(__file__).parents[1]

@@ -396,7 +396,8 @@ def test_admin_in_the_browser(context, server):
     page.wait_for_selector("text=The item was added.")
     with page.expect_download() as download:
         page.click("text=CSV")
-    assert download.value.path().read_text(encoding="utf-8").splitlines()[0] == "user,winner,loser"
+    first = download.value.path().read_text(encoding="utf-8").splitlines()[0]
+    assert first == "user,winner,loser,origin"
     page.click("text=Leave")
     page.goto("/admin")
     assert page.locator("#token").count() == 1
