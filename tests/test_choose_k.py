@@ -18,6 +18,7 @@ from mallowmix.fitting.k_users import make_choice_folds
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from mallowmix.infer.heldout.heldout_options import CompletionOptions
+from mallowmix.infer.heldout.scored_on import hard_questions
 from tests.command_line import run
 from tests.planted import planted
 
@@ -222,7 +223,7 @@ def planted_rankings(K, Q=10, M=400, phi=0.5, seed=0):
 def test_what_is_held_out_shares_no_item_with_what_is_given():
     """Of rankings no item; of votes, one item of each held-out pair at least."""
     for data, ranked in ((planted_rankings(2, M=60), True), (coins(8, 60, 20), False)):
-        folds = make_choice_folds(data, 3, seed=4)
+        folds = make_choice_folds(data, hard_questions(data), 3, seed=4)
         assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(60))
         for fold in folds:
             assert fold.train.n_users == 40 and fold.given.n_users == 20

@@ -12,7 +12,8 @@ from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option, OptionError, check_at_least, shown_value
 from mallowmix.fitting.k_choice import Choice as Choice
 from mallowmix.fitting.k_choice import KRow as KRow
-from mallowmix.fitting.k_search import N_FOLDS, search_k
+from mallowmix.fitting.k_search import search_k
+from mallowmix.fitting.new_users import N_FOLDS
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Progress
 

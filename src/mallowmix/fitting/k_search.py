@@ -30,6 +30,7 @@ from mallowmix.fitting.k_rules import (
     within_one_error,
 )
 from mallowmix.fitting.k_users import ChoiceFold, make_choice_folds, users_for_choice
+from mallowmix.fitting.new_users import N_FOLDS
 from mallowmix.infer.heldout.scored_on import Questions, ScoredOn, ScoredPeople, hard_questions
 from mallowmix.infer.pooled_prediction import mixed_membership_probabilities
 from mallowmix.infer.prepared_model import prepare_components
@@ -43,7 +44,6 @@ from mallowmix.model.permutations import match_components
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.typing import Array, Progress
 
-N_FOLDS = 3
 _LEAST_USERS = 8  # fewer cannot be split into folds and halves
 _MOST = 40  # components, of the numbers that are tried without being asked for
 _FEW_NUMBERS = 6  # about how many numbers are tried, for the progress
@@ -99,7 +99,8 @@ def search_k(
         )
     with threadpool_limits(1):  # as in `fit`
         own = child_seed(seed, Step.CHOICE_FIT)
-        trials = make_choice_folds(users, n_folds, seed)
+        questions = hard_questions(users)
+        trials = make_choice_folds(users, questions, n_folds, seed)
         expected = (n_folds + 2 * details) * (_FEW_NUMBERS if ks is None else len({1, *ks}))
         local = learn_on or ThreadEngine(engine.n_jobs)
         work = _Work(users, trials, refine, own, local, progress, expected)
@@ -110,8 +111,7 @@ def search_k(
     asked = {row.k for row in found} if ks is None else {*ks, k}
     best = best_of(found)
     table = tuple(_row(row, best) for row in found if row.k in asked)
-    questions = Questions(hard_questions(users)[0])
-    return Choice(k, reason, certain, table, ScoredOn(ScoredPeople.NEW, questions))
+    return Choice(k, reason, certain, table, ScoredOn(ScoredPeople.NEW, Questions(questions[0])))
 
 
 @dataclass

@@ -14,7 +14,6 @@ from mallowmix.data.row_limits import limit_rows
 from mallowmix.data.splits import HeldOutBy, split_comparisons, split_users
 from mallowmix.engine import Block, Engine
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
-from mallowmix.infer.heldout.scored_on import hard_questions
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.learn.spectral.user_sample import sampled_comparisons
 from mallowmix.numerics.randomness import Step, child_seed
@@ -75,20 +74,24 @@ def users_for_choice(
     return sampled_comparisons(comparisons, share, own, engine, ranked=True)
 
 
-def make_choice_folds(users: Comparisons, n_folds: int, seed: int) -> list[ChoiceFold]:
+def make_choice_folds(
+    users: Comparisons, questions: tuple[HeldOutBy, float], n_folds: int, seed: int
+) -> list[ChoiceFold]:
     """Split the users into folds, and the comparisons of each fold's users.
 
     Parameters
     ----------
     users : Comparisons
         From `users_for_choice`.
+    questions : (split, given)
+        What is held out of test users (`infer.heldout.scored_on.hard_questions`).
     n_folds : int
         How many parts.
     seed : int
         Of the folds and of what is held out.
     """
     most = _PER_USER if users.n_comparisons > ENOUGH_COMPARISONS else None
-    fold, questions = split_users(users.n_users, n_folds, seed=seed), hard_questions(users)
+    fold = split_users(users.n_users, n_folds, seed=seed)
     return [_trial(users, fold == f, questions, most, seed) for f in range(n_folds)]
 
 

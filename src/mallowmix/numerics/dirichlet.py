@@ -80,9 +80,7 @@ def dirichlet_from_moments(a: ArrayLike, R: ArrayLike) -> Array:
     (K,) array
         α, with α₀ from 0.001 to 1000.
     """
-    positive = np.maximum(np.asarray(a, np.float64), 0)
-    share = np.maximum(positive / positive.sum(), _LEAST_SHARE)
-    share /= share.sum()
+    share = _shares(a)
     if len(share) == 1:
         return np.ones(1)
     outer = np.outer(share, share)
@@ -90,6 +88,13 @@ def dirichlet_from_moments(a: ArrayLike, R: ArrayLike) -> Array:
     t = float(np.sum((np.asarray(R) - outer) * spread) / np.sum(spread**2))
     alpha0 = 1 / np.clip(t, 1 / (1 + MOST_ALPHA0), 1 / (1 + LEAST_ALPHA0)) - 1
     return alpha0 * share
+
+
+def _shares(a: ArrayLike) -> Array:
+    """Means as shares: none below `_LEAST_SHARE`, and they add up to 1."""
+    positive = np.maximum(np.asarray(a, np.float64), 0)
+    share = np.maximum(positive / positive.sum(), _LEAST_SHARE)
+    return share / share.sum()
 
 
 def dirichlet_from_largest(a: ArrayLike, R: ArrayLike) -> Array:
@@ -108,9 +113,7 @@ def dirichlet_from_largest(a: ArrayLike, R: ArrayLike) -> Array:
     (K,) array
         α, with α₀ from 0.001 to 1000.
     """
-    positive = np.maximum(np.asarray(a, np.float64), 0)
-    share = np.maximum(positive / positive.sum(), _LEAST_SHARE)
-    share /= share.sum()
+    share = _shares(a)
     if len(share) == 1:
         return np.ones(1)
     k = int(share.argmax())

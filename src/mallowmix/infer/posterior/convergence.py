@@ -80,7 +80,7 @@ def check_convergence(sample: PosteriorSample) -> ConvergenceReport:
 
     Raises
     ------
-    DataError
+    MissingPackageError
         Where arviz is not installed.
 
     Examples

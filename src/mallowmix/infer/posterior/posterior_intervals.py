@@ -131,7 +131,7 @@ def posterior_intervals(sample: PosteriorSample, level: float = 0.9) -> Posterio
 
     Raises
     ------
-    DataError
+    MissingPackageError
         Where arviz is not installed.
 
     Examples
