@@ -9,7 +9,7 @@ from film_ratings import N_FILMS, write_moviedata
 from mallowmix.errors import FitError
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.model.table_model import TableModel
-from mallowmix.numerics.dirichlet import dirichlet_from_largest, dirichlet_moments
+from mallowmix.numerics.dirichlet import dirichlet_from_smallest, dirichlet_moments
 from mallowmix.paper.experiment import Request
 from mallowmix.paper.figure4 import fitted_systems, movielens_split
 from mallowmix.paper.figure4 import run as figure4
@@ -111,16 +111,16 @@ def test_no_floor_scores_the_judges_better_than_the_chosen_one(films, system, mo
 @pytest.mark.parametrize("alpha", [[0.1, 0.4, 0.2], [3.0, 2.0], [50.0, 20.0, 1.0, 1.0]])
 def test_the_reference_s_prior_from_exact_moments(alpha):
     a, R = dirichlet_moments(alpha)
-    np.testing.assert_allclose(dirichlet_from_largest(a, R), alpha, rtol=1e-9)
+    np.testing.assert_allclose(dirichlet_from_smallest(a, R), alpha, rtol=1e-9)
     # other entries of R play no part
-    R[np.argmin(a), np.argmin(a)] = 7
-    np.testing.assert_allclose(dirichlet_from_largest(a, R), alpha, rtol=1e-9)
+    R[np.argmax(a), np.argmax(a)] = 7
+    np.testing.assert_allclose(dirichlet_from_smallest(a, R), alpha, rtol=1e-9)
 
 
 def test_the_reference_s_prior_at_its_limits():
-    assert dirichlet_from_largest([1.0], [[1.0]]).tolist() == [1.0]
-    assert dirichlet_from_largest([0.6, 0.4], np.diag([0.7, 0.4])).sum() == pytest.approx(1e-3)
-    assert dirichlet_from_largest([0.6, 0.4], [[0.3, 0], [0, 0]]).sum() == pytest.approx(1e3)
+    assert dirichlet_from_smallest([1.0], [[1.0]]).tolist() == [1.0]
+    assert dirichlet_from_smallest([0.6, 0.4], np.diag([0.7, 0.4])).sum() == pytest.approx(1e-3)
+    assert dirichlet_from_smallest([0.6, 0.4], [[0.3, 0], [0, 0]]).sum() == pytest.approx(1e3)
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """The Dirichlet: its moments, and every estimator of its parameters α, by what each is given.
 
 - `dirichlet_from_moments`: first and second moment of the weights, in closed form;
-- `dirichlet_from_largest`: the same moments, by the largest share alone (the paper's reference);
+- `dirichlet_from_smallest`: the same moments, by the smallest share alone (the paper's reference);
 - `concentration_of_corners`: how far the corners of the weights' simplex lie from its centre, in
   closed form;
 - `dirichlet_from_mean_log`: mean E log θ of users, maximum likelihood by Newton's method
@@ -97,8 +97,8 @@ def _shares(a: ArrayLike) -> Array:
     return share / share.sum()
 
 
-def dirichlet_from_largest(a: ArrayLike, R: ArrayLike) -> Array:
-    """α from the first two moments by the component with the largest share alone.
+def dirichlet_from_smallest(a: ArrayLike, R: ArrayLike) -> Array:
+    """α from the first two moments by the component with the smallest share alone.
 
     Arora, Ge and Moitra (2012): with g = R_kk / a_k = (α_k + 1) / (α₀ + 1),
     α₀ = (1 − g) / (g − a_k). Other entries of R are not used.
@@ -116,7 +116,7 @@ def dirichlet_from_largest(a: ArrayLike, R: ArrayLike) -> Array:
     share = _shares(a)
     if len(share) == 1:
         return np.ones(1)
-    k = int(share.argmax())
+    k = int(share.argmin())
     g = min(float(np.asarray(R)[k, k]) / share[k], 1.0)
     alpha0 = (1 - g) / (g - share[k]) if g > share[k] else MOST_ALPHA0
     return float(np.clip(alpha0, LEAST_ALPHA0, MOST_ALPHA0)) * share

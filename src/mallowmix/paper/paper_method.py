@@ -18,7 +18,7 @@ from mallowmix.learn.paper.neighbourhoods import Metric
 from mallowmix.learn.paper.pair_moments import HalfMoments
 from mallowmix.model.fit_options import PAPER_ZETA, ProjectionsOptions
 from mallowmix.model.m4 import M4
-from mallowmix.numerics.dirichlet import dirichlet_from_largest
+from mallowmix.numerics.dirichlet import dirichlet_from_smallest
 from mallowmix.peers.validation import best_of_growing
 
 # "moment" needs users who answered a pair twice; "euclidean" is what "projected" estimates
@@ -65,7 +65,7 @@ class PaperMethod:
             novel = novel_pairs_of(self.moments, self.n_components, options)  # Algorithm 2
             B, a, R = ranking_matrix_of(self.moments, novel, options)  # Algorithm 3
         sigma, phi, _ = components_from_topics(B, dispersion=options.dispersion)  # Algorithm 4
-        return M4(sigma, phi, dirichlet_from_largest(a, R), self.comparisons.items), novel.zeta
+        return M4(sigma, phi, dirichlet_from_smallest(a, R), self.comparisons.items), novel.zeta
 
 
 def chosen_settings(method: PaperMethod, loss_of: Callable[[M4], float]) -> ProjectionsOptions:
