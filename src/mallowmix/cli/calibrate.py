@@ -1,6 +1,6 @@
 """`mallowmix calibrate`: make a model's predicted probabilities about a person reliable."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,10 @@ from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet
+
+if TYPE_CHECKING:
+    from mallowmix.data.comparisons import Comparisons
+    from mallowmix.model.fitted_model import FittedModel
 
 
 @reads_votes
@@ -59,8 +63,8 @@ def calibrate_command(
 
 
 def calibrated(
-    model: Any,
-    comparisons: Any,
+    model: "FittedModel",
+    comparisons: "Comparisons",
     seed: int,
     engine: Any,
     quiet: bool,

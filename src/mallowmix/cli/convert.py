@@ -1,7 +1,7 @@
 """`mallowmix convert`: votes into another form that can hold them, or voters drawn from a model."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.read_options import AS_GIVEN, FORMS, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import Option, OptionError
+
+if TYPE_CHECKING:
+    from mallowmix.data.comparisons import Comparisons
 
 _TO = FORMS
 _PREFLIB = (".soc", ".soi", ".toc", ".toi")
@@ -95,7 +98,7 @@ def _form(output: Path, to: str | None) -> str:
     return form
 
 
-def _write_votes(comparisons: Any, output: Path, form: str) -> str:
+def _write_votes(comparisons: "Comparisons", output: Path, form: str) -> str:
     from mallowmix.writers import as_table, preflib_text, rankings_of, write_table
 
     if form == "preflib":

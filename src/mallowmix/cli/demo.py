@@ -1,7 +1,7 @@
 """`mallowmix demo`: what six hundred people like to eat; what was planted beside what was found."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from mallowmix.cli.outputs import model_writer, table_writer, try_outputs, votes
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.shell import echo, screen
 from mallowmix.errors import FileError
+
+if TYPE_CHECKING:
+    from mallowmix.model.fitted_model import FittedModel
 
 _TOP, _PEOPLE = 5, 5
 
@@ -67,7 +70,7 @@ def _fitted(votes: Any) -> Any:
         return fit(votes, 3, seed=0, progress=report)
 
 
-def _print_components(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
+def _print_components(dishes: Any, model: "FittedModel", matched: dict[str, Any]) -> None:
     table = new_table(
         "taste",
         "",
@@ -89,12 +92,12 @@ def _print_components(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
     )
 
 
-def _row(model: Any, k: int, off: str) -> tuple[str, str, str, str]:
+def _row(model: "FittedModel", k: int, off: str) -> tuple[str, str, str, str]:
     best = [model.items[i] for i in model.order[k][:_TOP]]
     return as_percent(model.share[k]), f"{model.phi[k]:.2f}", off, chain(best)
 
 
-def _print_weights(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
+def _print_weights(dishes: Any, model: "FittedModel", matched: dict[str, Any]) -> None:
     """Print a few people's weights: planted, and inferred from their own choices."""
     from mallowmix.infer.weights import weights
 
@@ -111,7 +114,7 @@ def _print_weights(dishes: Any, model: Any, matched: dict[str, Any]) -> None:
     screen().print(table)
 
 
-def _keep(folder: Path, dishes: Any, model: Any) -> None:
+def _keep(folder: Path, dishes: Any, model: "FittedModel") -> None:
     votes = folder / "votes.csv"
     write_all(
         {

@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -39,6 +39,10 @@ from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 from mallowmix.errors import Option, OptionError
+
+if TYPE_CHECKING:
+    from mallowmix.data.comparisons import Comparisons
+    from mallowmix.model.fitted_model import FittedModel
 
 
 @reads_votes
@@ -215,7 +219,7 @@ def default_name(votes: Any) -> str:
 
 
 def _fitted(
-    comparisons: Any,
+    comparisons: "Comparisons",
     n_components: Any,
     method: str,
     given: dict[str, Any],
@@ -245,7 +249,7 @@ def _fitted(
 
 
 def _print_result(
-    model: Any, comparisons: Any, votes: Any, target: Path, n_top: int | None
+    model: "FittedModel", comparisons: "Comparisons", votes: Any, target: Path, n_top: int | None
 ) -> None:
     echo(
         f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}."

@@ -1,7 +1,7 @@
 """`mallowmix intervals`: how certain positions, dispersions and shares of a model are."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,10 @@ from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, w
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
+
+if TYPE_CHECKING:
+    from mallowmix.data.comparisons import Comparisons
+    from mallowmix.model.fitted_model import FittedModel
 
 
 @reads_votes
@@ -88,7 +92,13 @@ def intervals_command(
 
 
 def _found(
-    model: Any, comparisons: Any, n_replicates: int, level: float, seed: int, run: Any, quiet: bool
+    model: "FittedModel",
+    comparisons: "Comparisons",
+    n_replicates: int,
+    level: float,
+    seed: int,
+    run: Any,
+    quiet: bool,
 ) -> Any:
     from mallowmix.assess.intervals.bootstrap_intervals import intervals
 

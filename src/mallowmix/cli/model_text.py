@@ -1,12 +1,16 @@
 """A model in words, as a table and as plain JSON values."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from mallowmix.data.text import counted as counted
+
+if TYPE_CHECKING:
+    from mallowmix.data.comparisons import Comparisons
+    from mallowmix.model.fitted_model import FittedModel
 
 TOP = 5  # items shown of either end unless asked
 _CLEAR = 0.5  # below this λ the others follow a pair less than half as often
@@ -30,7 +34,7 @@ def new_table(*headings: str, numeric: tuple[str, ...] = ()) -> Table:
     return table
 
 
-def sizes(comparisons: Any) -> str:
+def sizes(comparisons: "Comparisons") -> str:
     """How much there is, in words."""
     made = counted(comparisons.n_comparisons, "comparison", "comparisons")
     return (
@@ -39,7 +43,7 @@ def sizes(comparisons: Any) -> str:
     )
 
 
-def named_component(model: Any, component: int) -> str:
+def named_component(model: "FittedModel", component: int) -> str:
     """As in "component 1" or "1 comfort"; components are numbered from 1."""
     name = model.component_name(component)
     return f"{component} {safe(name)}" if name else f"component {component}"
@@ -55,7 +59,7 @@ def chain(items: list[Any]) -> str:
     return " > ".join(map(safe, items))
 
 
-def components_table(model: Any, n_top: int | None = None) -> Table:
+def components_table(model: "FittedModel", n_top: int | None = None) -> Table:
     """Make one row for each component, by share: dispersion, ends of its ranking, novel pair."""
     table = new_table(
         "component", "share", "phi", "ranking, best first", numeric=("component", "share", "phi")
@@ -84,7 +88,7 @@ def _ends(items: list[Any], n_top: int) -> Table:
     return ends
 
 
-def novel_pair_values(model: Any) -> list[dict[str, Any] | None]:
+def novel_pair_values(model: "FittedModel") -> list[dict[str, Any] | None]:
     """Return for each component its novel pair and λ, or None.
 
     The other components prefer the pair at most λ times as often.
@@ -112,7 +116,7 @@ def _in_words(pair: dict[str, Any] | None, n_components: int) -> str:
     return f"the people who put {safe(pair['winner'])} over {safe(pair['loser'])} {when}"
 
 
-def model_values(model: Any, n_top: int | None = None) -> dict[str, Any]:
+def model_values(model: "FittedModel", n_top: int | None = None) -> dict[str, Any]:
     """Return the model as plain JSON values: sizes, components (by share), and the fit report."""
     from mallowmix.checks.unsure_components import unsure_components, unsure_reasons
 
@@ -130,7 +134,7 @@ def model_values(model: Any, n_top: int | None = None) -> dict[str, Any]:
 
 
 def _component_values(
-    model: Any, row: dict[str, Any], pair: dict[str, Any] | None
+    model: "FittedModel", row: dict[str, Any], pair: dict[str, Any] | None
 ) -> dict[str, Any]:
     return {
         "component": row["component"],

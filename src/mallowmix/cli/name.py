@@ -1,7 +1,7 @@
 """`mallowmix name`: names for the components of a model, and labels for its items."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.read_options import ItemNamesFile
 from mallowmix.cli.shell import echo, keep_quiet, screen
 from mallowmix.errors import Option, OptionError
+
+if TYPE_CHECKING:
+    from mallowmix.model.fitted_model import FittedModel
 
 
 def name_command(
@@ -69,7 +72,7 @@ def _numbered(names: list[str]) -> dict[int, str]:
     return found
 
 
-def _labels(file: Path | None, model: Any) -> dict[str, str] | None:
+def _labels(file: Path | None, model: "FittedModel") -> dict[str, str] | None:
     """The labels of the items that the model has."""
     if file is None:
         return None

@@ -1,7 +1,7 @@
 """`mallowmix next-pair`: the most informative questions to ask a person."""
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 from mallowmix.cli.user_options import UnknownItems, User, person
 from mallowmix.errors import Option, OptionError
+
+if TYPE_CHECKING:
+    from mallowmix.model.fitted_model import FittedModel
 
 
 @reads_votes
@@ -61,7 +64,7 @@ def next_pair_command(
         _print_result(found)
 
 
-def _person(model: Any, votes: Any, user: str | None, read: Reader) -> Any:
+def _person(model: "FittedModel", votes: Any, user: str | None, read: Reader) -> Any:
     from mallowmix.data.comparisons import Comparisons
 
     if user is None:

@@ -5,12 +5,16 @@ import csv
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mallowmix.cli.shell import files_written
 from mallowmix.data.atomic_write import replacing
 from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import OptionError
+
+if TYPE_CHECKING:
+    from mallowmix.data.comparisons import Comparisons
+    from mallowmix.model.fitted_model import AnyModel
 
 TABLES = (".parquet", ".csv")
 PICTURES = (".png", ".svg", ".pdf")
@@ -82,7 +86,7 @@ def _write_csv(table: Any, path: Path) -> None:
             lines.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
-def votes_table(comparisons: Any) -> Any:
+def votes_table(comparisons: "Comparisons") -> Any:
     """user, winner, loser, weight, repeated rows merged; reads back as the same comparisons."""
     import numpy as np
     import pyarrow as pa
@@ -101,7 +105,7 @@ def weights_table(users: Any, theta: Any) -> Any:
     return pa.table({"user": users.tolist()} | columns)
 
 
-def model_writer(model: Any) -> Writer:
+def model_writer(model: "AnyModel") -> Writer:
     """Return a function that writes a model."""
     from mallowmix.model.model_file import dumps
 

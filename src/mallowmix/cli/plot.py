@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import OptionError
+
+if TYPE_CHECKING:
+    from mallowmix.model.fitted_model import FittedModel
 
 OF_A_MODEL = ("components", "positions", "pairs", "distances")
 WITH_VOTES = ("mixtures", "largest-share", "disagreement", "reliability", "intervals", "choice")
@@ -115,7 +118,7 @@ def _check(kind: str, votes: Any, output: Path) -> None:
         )
 
 
-def _of_a_model(kind: str, model: Any, n_top: int | None) -> Any:
+def _of_a_model(kind: str, model: "FittedModel", n_top: int | None) -> Any:
     from mallowmix import plots
 
     draw: dict[str, Callable[..., Any]] = {
@@ -127,7 +130,9 @@ def _of_a_model(kind: str, model: Any, n_top: int | None) -> Any:
     return draw[kind](model, **({"n_top": n_top} if n_top and kind != "distances" else {}))
 
 
-def _with_votes(kind: str, model: Any, votes: Any, component: int, options: dict[str, Any]) -> Any:
+def _with_votes(
+    kind: str, model: "FittedModel", votes: Any, component: int, options: dict[str, Any]
+) -> Any:
     from mallowmix import plots
     from mallowmix.assess.diagnose.diagnosis import diagnose
     from mallowmix.assess.diagnose.disagreement import disagreement

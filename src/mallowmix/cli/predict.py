@@ -1,7 +1,7 @@
 """`mallowmix predict`: what people will choose, for any pairs."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,10 @@ from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 from mallowmix.cli.user_options import SHOWN, UnknownItems, by_user, save_table, try_table
 from mallowmix.errors import Option, OptionError
+
+if TYPE_CHECKING:
+    from mallowmix.data.comparisons import Comparisons
+    from mallowmix.model.fitted_model import FittedModel
 
 
 @reads_votes
@@ -89,7 +93,9 @@ def predict_command(
         _print_result(table, requested, pairs, output)
 
 
-def _for_each(model: Any, people: Any, requested: Any, n_jobs: int | None) -> Any:
+def _for_each(
+    model: "FittedModel", people: "Comparisons", requested: Any, n_jobs: int | None
+) -> Any:
     """One row for each row of the pairs file."""
     import pyarrow as pa
 
@@ -110,7 +116,7 @@ def _for_each(model: Any, people: Any, requested: Any, n_jobs: int | None) -> An
     )
 
 
-def _for_all(model: Any, people: Any, requested: Any, run: Any) -> Any:
+def _for_all(model: "FittedModel", people: "Comparisons", requested: Any, run: Any) -> Any:
     """Predict every pair for all users, sorted by user."""
     import numpy as np
     import pyarrow as pa

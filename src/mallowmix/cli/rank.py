@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +30,9 @@ from mallowmix.cli.user_options import (
     try_table,
 )
 from mallowmix.errors import Option, OptionError
+
+if TYPE_CHECKING:
+    from mallowmix.model.fitted_model import FittedModel
 
 
 @reads_votes
@@ -129,7 +132,7 @@ def _check_explain(explain: bool, user: str | None) -> None:
         )
 
 
-def _explanation(model: Any, person: Any, level: float, seed: int) -> Any:
+def _explanation(model: "FittedModel", person: Any, level: float, seed: int) -> Any:
     from mallowmix.infer.user_explanation import explain_user
 
     return explain_user(model, person, level=level, seed=seed)

@@ -2,7 +2,7 @@
 
 import csv
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,9 @@ from mallowmix.cli.model_text import components_table, counted, model_values, sa
 from mallowmix.cli.option_values import Json, Model, Top
 from mallowmix.cli.shell import echo, echo_json, screen
 from mallowmix.errors import Option, OptionError
+
+if TYPE_CHECKING:
+    from mallowmix.model.fitted_model import FittedModel
 
 
 def show_command(
@@ -46,7 +49,7 @@ def show_command(
         _print_result(loaded, n_top)
 
 
-def _print_result(model: Any, n_top: int | None) -> None:
+def _print_result(model: "FittedModel", n_top: int | None) -> None:
     echo(
         f"{counted(model.n_components, 'component', 'components')} over {model.n_items:,} "
         f"items{_origin(model.report)}.\n"
@@ -65,7 +68,7 @@ def _origin(report: Any) -> str:
     return f", learned from {made} by {people} (method {report.method}, seed {report.seed})"
 
 
-def _print_csv(model: Any, n_top: int | None) -> None:
+def _print_csv(model: "FittedModel", n_top: int | None) -> None:
     lines = csv.writer(sys.stdout, lineterminator="\n")
     lines.writerow(("component", "share", "phi", "position", "item"))
     for row in model.table(n_top):

@@ -2,7 +2,7 @@
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,10 @@ from mallowmix.cli.outputs import (
 )
 from mallowmix.cli.shell import echo, keep_quiet
 from mallowmix.errors import DataWarning
+
+if TYPE_CHECKING:
+    from mallowmix.data.comparisons import Comparisons
+    from mallowmix.model.m4 import M4
 
 
 def simulate_command(
@@ -119,7 +123,12 @@ def simulate_command(
 
 
 def _writers(
-    out: Path, truth: Path | None, weights: Path | None, model: Any, comparisons: Any, theta: Any
+    out: Path,
+    truth: Path | None,
+    weights: Path | None,
+    model: "M4",
+    comparisons: "Comparisons",
+    theta: Any,
 ) -> dict[Path, Writer]:
     writers = {out: table_writer(votes_table(comparisons), out)}
     if truth is not None:
@@ -129,7 +138,9 @@ def _writers(
     return writers
 
 
-def _print_result(out: Path, truth: Path | None, weights: Path | None, comparisons: Any) -> None:
+def _print_result(
+    out: Path, truth: Path | None, weights: Path | None, comparisons: "Comparisons"
+) -> None:
     echo(f"Wrote {out}: {sizes(comparisons)}.")
     if truth is not None:
         echo(f"Wrote {truth}: the true model.")
@@ -137,7 +148,7 @@ def _print_result(out: Path, truth: Path | None, weights: Path | None, compariso
         echo(f"Wrote {weights}: everyone's true weights.")
 
 
-def _note_absent(comparisons: Any, out: Path) -> None:
+def _note_absent(comparisons: "Comparisons", out: Path) -> None:
     import numpy as np
 
     absent = comparisons.n_items - len(np.union1d(comparisons.winner, comparisons.loser))

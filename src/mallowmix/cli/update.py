@@ -1,7 +1,7 @@
 """`mallowmix update`: continue from a model file with other comparisons."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mallowmix.cli.engine_options import Cache, EngineChoice, EngineOption, Memory, Scheduler
 from mallowmix.cli.model_text import components_table, counted, model_values, safe, sizes
@@ -10,6 +10,9 @@ from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
+
+if TYPE_CHECKING:
+    from mallowmix.data.comparisons import Comparisons
 
 _NAMED = 5  # new items named before "and … more"
 
@@ -50,7 +53,7 @@ def update_command(
         _print_result(updated, comparisons, votes, target, n_top)
 
 
-def _updated(before: Any, comparisons: Any, seed: int, run: Any, quiet: bool) -> Any:
+def _updated(before: Any, comparisons: "Comparisons", seed: int, run: Any, quiet: bool) -> Any:
     from mallowmix.fitting.update import update
 
     with progress(hidden=quiet) as report:
@@ -58,7 +61,7 @@ def _updated(before: Any, comparisons: Any, seed: int, run: Any, quiet: bool) ->
 
 
 def _print_result(
-    model: Any, comparisons: Any, votes: Any, target: Path, n_top: int | None
+    model: Any, comparisons: "Comparisons", votes: Any, target: Path, n_top: int | None
 ) -> None:
     echo(
         f"{votes}: {sizes(comparisons)}; {counted(model.n_components, 'component', 'components')}."

@@ -1,13 +1,16 @@
 """What commands about people share: options, tables, and the lookup of one person."""
 
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from mallowmix.cli.option_values import at_least, number
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.errors import DataError
+
+if TYPE_CHECKING:
+    from mallowmix.data.comparisons import Comparisons
 
 SHOWN = 10  # rows of a table that is not written
 _LOOKED_AT = 5000  # names compared with one that is not there
@@ -64,7 +67,7 @@ def by_user(table: Any) -> Any:
     return table.take(np.argsort([number[user] for user in users], kind="stable"))
 
 
-def person(comparisons: Any, user: str, source: Any) -> Any:
+def person(comparisons: "Comparisons", user: str, source: Any) -> Any:
     """Return the comparisons of one user; the error for an unknown one names the nearest."""
     from mallowmix.data.labels import text_of
 

@@ -1,7 +1,7 @@
 """`mallowmix weights`: how much of each shared ranking every person follows, with intervals."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,10 @@ from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 from mallowmix.cli.user_options import SHOWN, Level, UnknownItems, by_user, save_table, try_table
 from mallowmix.errors import Option, OptionError
+
+if TYPE_CHECKING:
+    from mallowmix.data.comparisons import Comparisons
+    from mallowmix.model.fitted_model import FittedModel
 
 
 @reads_votes
@@ -99,7 +103,11 @@ def weights_command(
 
 
 def _found(
-    model: Any, people: Any, how: tuple[Any, Any, int, int], level: float | None, run: Any
+    model: "FittedModel",
+    people: "Comparisons",
+    how: tuple[Any, Any, int, int],
+    level: float | None,
+    run: Any,
 ) -> tuple[Any, Any]:
     """Return all users' weights, and the ends of their intervals where a level is given."""
     from mallowmix.infer.gibbs_draws import weight_intervals
@@ -115,7 +123,7 @@ def _found(
     return found.mean if method == "variational" else theta, (found.low, found.high)
 
 
-def _table(people: Any, theta: Any, ends: Any) -> Any:
+def _table(people: "Comparisons", theta: Any, ends: Any) -> Any:
     """Make user, component_1, …, n_comparisons, and low_1, high_1, … where there are intervals."""
     import pyarrow as pa
 
@@ -128,7 +136,7 @@ def _table(people: Any, theta: Any, ends: Any) -> Any:
     return by_user(table)
 
 
-def _values(people: Any, theta: Any, output: Path | None) -> dict[str, Any]:
+def _values(people: "Comparisons", theta: Any, output: Path | None) -> dict[str, Any]:
     return {
         "n_users": people.n_users,
         "n_prior": int((people.per_user() == 0).sum()),
@@ -138,7 +146,7 @@ def _values(people: Any, theta: Any, output: Path | None) -> dict[str, Any]:
 
 
 def _print_result(
-    people: Any, theta: Any, ends: Any, output: Path | None, headings: list[str]
+    people: "Comparisons", theta: Any, ends: Any, output: Path | None, headings: list[str]
 ) -> None:
     from mallowmix.data.natural_order import natural_order
 

@@ -57,7 +57,7 @@ def create_app(site: Site) -> FastAPI:
     return app
 
 
-async def _refused(request: Request, error: Any) -> Any:
+async def _refused(request: Request, error: HTTPException) -> Any:
     """An HTTP error: JSON for programs, a page for people."""
     wants_page = "text/html" in request.headers.get(
         "accept", ""
@@ -73,7 +73,7 @@ async def _refused(request: Request, error: Any) -> Any:
     return JSONResponse({"detail": str(error.detail)}, error.status_code, headers=error.headers)
 
 
-async def _invalid(_request: Request, error: Any) -> JSONResponse:
+async def _invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
     """Say which field is invalid and why, without repeating the input."""
     first = (error.errors() or [{"loc": (), "msg": "The request is not readable"}])[0]
     where = ".".join(
@@ -82,11 +82,11 @@ async def _invalid(_request: Request, error: Any) -> JSONResponse:
     return JSONResponse({"detail": f"{where}: {first['msg']}."}, 422)
 
 
-async def _mallowmix(_request: Request, error: Any) -> JSONResponse:
+async def _mallowmix(_request: Request, error: MallowmixError) -> JSONResponse:
     return JSONResponse({"detail": in_fields(error)}, 422)
 
 
-async def _database(_request: Request, _error: Any) -> JSONResponse:
+async def _database(_request: Request, _error: Exception) -> JSONResponse:
     return JSONResponse(
         {"detail": "The votes cannot be reached at the moment: try again."},
         503,
@@ -94,7 +94,7 @@ async def _database(_request: Request, _error: Any) -> JSONResponse:
     )
 
 
-async def _gone(_request: Request, error: Any) -> JSONResponse:
+async def _gone(_request: Request, error: VotesGone) -> JSONResponse:
     return JSONResponse(
         {"detail": "The database of votes is not in its place: no vote can be stored now."},
         503,
@@ -102,7 +102,7 @@ async def _gone(_request: Request, error: Any) -> JSONResponse:
     )
 
 
-async def _busy(_request: Request, error: Any) -> JSONResponse:
+async def _busy(_request: Request, error: Busy) -> JSONResponse:
     return JSONResponse(
         {"detail": "The server is busy: try again in a moment."},
         503,
