@@ -263,7 +263,7 @@ def test_asking_agrees_with_completion():
     assert np.all((held_out.probability > 0) & (held_out.probability < 1))
 
 
-def test_people_are_dealt_evenly_once_each():
+def test_people_are_split_evenly_once_each():
     part = split_users(11, 3, seed=5)
     assert sorted(np.bincount(part)) == [3, 4, 4]
     assert not np.array_equal(part, split_users(11, 3, seed=6))

@@ -57,7 +57,7 @@ def items_of(part, m):
     return set(part.winner[part.user == m]) | set(part.loser[part.user == m])
 
 
-def test_new_people_and_no_item_both_told_and_asked(votes):
+def test_new_people_and_no_item_both_given_and_held_out(votes):
     task = make_task(votes, "people", 0.5, 3)
     assert not set(task.train.users.tolist()) & set(task.given.users.tolist())
     assert (task.train.n_users, task.given.n_users) == (60, 30)
@@ -73,7 +73,7 @@ def test_new_people_and_no_item_both_told_and_asked(votes):
 
 
 @pytest.mark.parametrize("split", ["items", "comparisons"])
-def test_other_splits_learn_from_what_is_told_of_everybody(votes, split):
+def test_other_splits_learn_from_what_is_given_of_everybody(votes, split):
     task = make_task(votes, split, 0.5, 3)
     assert task.train is task.given and task.given.n_users == 90
     together = task.given.n_comparisons + task.held_out.n_comparisons
@@ -98,7 +98,7 @@ def test_where_items_cannot_be_held_out_a_note_says_so():
 
 
 @pytest.mark.slow
-def test_ratings_are_dealt_before_comparisons_are_made(ratings):
+def test_ratings_are_split_before_comparisons_are_made(ratings):
     table = rating_table(ratings)
     task = make_task(table, "people", 0.5, 1)
     assert task.given.n_users == 20 and task.train.n_users == 40

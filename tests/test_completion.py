@@ -104,7 +104,7 @@ def test_the_true_model_beats_wrong_ones():
         assert completion(other, sample).log_likelihood_per_comparison < truth - 0.01
 
 
-def test_one_component_needs_nothing_told_and_its_standard_error_is_clustered():
+def test_one_component_needs_nothing_given_and_its_standard_error_is_clustered():
     model = M4.from_orders([list("abc")], phi=0.4)
     comparisons = model.sample(40, [1 + m % 7 for m in range(40)], seed=1).comparisons
     _, wanted = told_and_asked(comparisons)
@@ -149,7 +149,7 @@ def test_certain_rankings_do_not_give_minus_infinity():
 
 
 @pytest.mark.parametrize("given", [0.0, 0.25, 0.5, 0.9])
-def test_comparisons_are_dealt_out_whole_and_to_the_right_number(given):
+def test_comparisons_are_split_whole_and_into_the_right_number(given):
     weights = [1, 3, 2, 1, 1, 0.5, 2.5, 1]
     comparisons = Comparisons.from_arrays(
         list("uuuuuvvw"), list("abcadabc"), list("bcadcbca"), weights
@@ -162,7 +162,7 @@ def test_comparisons_are_dealt_out_whole_and_to_the_right_number(given):
             assert math.floor(given * n) <= count <= math.ceil(given * n) + (n == 4)
 
 
-def test_every_comparison_is_told_equally_often_and_the_odd_one_by_chance():
+def test_every_comparison_is_given_equally_often_and_the_odd_one_by_chance():
     """Five comparisons at ½: each is told in half of 3000 people. Each p-value fails by chance once
     in 10⁴.
     """
@@ -178,7 +178,7 @@ def test_every_comparison_is_told_equally_often_and_the_odd_one_by_chance():
     assert chi_square_p(known.reshape(n, 5).sum(axis=0), [0.2] * 5) > 1e-4
 
 
-def test_items_are_either_told_or_asked():
+def test_items_are_either_given_or_held_out():
     comparisons = M4.from_orders([list("abcdefgh")], phi=0.6).sample(50, 40, seed=2).comparisons
     known, wanted = told_and_asked(comparisons, split="items", given=0.5)
     for m in range(comparisons.n_users):

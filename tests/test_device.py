@@ -130,7 +130,7 @@ def test_the_bound_by_hand():
     assert bound == pytest.approx(rows + prior, rel=1e-5)
 
 
-def test_a_short_fit_on_the_cards_arrays_is_that_of_the_threads():
+def test_a_short_fit_on_device_arrays_is_that_of_the_threads():
     data = planted(15, 3, 0.3).sample(600, 40, seed=1).comparisons
     found, expected = (
         fit(data, 3, method=SpectralOptions(refine="short"), engine=engine(), predictor=False),
@@ -144,7 +144,7 @@ def test_a_short_fit_on_the_cards_arrays_is_that_of_the_threads():
     assert np.array_equal(streamed.sigma, expected.sigma)
 
 
-def test_without_a_card_one_sentence():
+def test_without_a_gpu_one_sentence():
     if shutil.which("nvidia-smi"):
         pytest.skip("there is a card")
     with pytest.raises(

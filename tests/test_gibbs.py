@@ -272,7 +272,7 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(truth, popu
     assert other.components.phi.tobytes() != one.components.phi.tobytes()
 
 
-def test_progress_is_told(truth, population):
+def test_progress_is_reported(truth, population):
     told = []
     components = MallowsComponents(np.array(truth.sigma), np.full(3, 0.5))
     run_from(

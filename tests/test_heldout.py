@@ -109,7 +109,7 @@ def test_mu_is_the_same_for_both(method):
     assert gain[0] - gain[1] == pytest.approx(counts @ np.log(counts / 240) / 240)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     said = []
     mm.heldout(TWO, PEOPLE, progress=lambda *what: said.append(what))
     assert said[0][0] == "32 particles" and said[-1][1] == said[-1][2]

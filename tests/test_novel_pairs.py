@@ -315,7 +315,7 @@ def test_min_count_leaves_rare_rows_out():
         find_novel_pairs(E, 3, min_count=50)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     calls = []
     find_novel_pairs(
         population(model(1, 6, 2)), 2, n_projections=100, progress=lambda *call: calls.append(call)

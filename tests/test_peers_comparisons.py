@@ -113,7 +113,7 @@ def test_the_order_of_rows_and_others_does_not_matter(peer, small):
 
 @pytest.mark.slow
 @by_name
-def test_someone_unknown_with_nothing_told_is_average(peer, small):
+def test_someone_unknown_with_nothing_given_is_average(peer, small):
     _, votes, people = small
     nobody = dataclasses.replace(
         people,
@@ -474,7 +474,7 @@ def test_a_coin_is_a_coin(small):
 # ---- validation ----
 
 
-def test_what_is_told_and_asked_shares_no_item_and_nobody_learns_from_who_is_asked(small):
+def test_given_and_held_out_share_no_item_and_nobody_learns_from_held_out_people(small):
     votes = small[1]
     held = trial(votes, 5)
     assert not set(held.train.users.tolist()) & set(held.given.users.tolist())

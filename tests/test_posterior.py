@@ -135,7 +135,7 @@ def test_no_comparisons_leave_the_prior():
     np.testing.assert_allclose(at_vertex, [0.3], rtol=1e-9)
 
 
-def test_the_lens_holds_the_calibration():
+def test_a_prepared_model_holds_the_calibration():
     prepared = prepare(
         FittedModel(
             TWO,
@@ -170,7 +170,7 @@ def test_views_share_one_calibration():
     np.testing.assert_allclose(prepare_members(model)[1].beta[1], other.beta()[:, 0, 1])
 
 
-def test_rows_that_are_not_told_are_not_looked_at():
+def test_rows_that_are_not_given_are_not_looked_at():
     comparisons = TWO.sample(5, 20, seed=1).comparisons
     block, prepared = block_of(comparisons), prepare(TWO)
     told = np.where(np.arange(len(block.pair)) % 3 == 0, 0.0, block.weight)

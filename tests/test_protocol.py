@@ -19,7 +19,7 @@ RATED = [
 ]
 
 
-def test_votes_that_touch_a_held_out_item_are_asked():
+def test_votes_that_touch_a_held_out_item_are_held_out():
     parts = protocol.split_votes(VOTES, 3)
     assert (len(parts.train), len(parts.given), len(parts.held_out)) == (20, 10, 10)
     for given, asked in zip(parts.given, parts.held_out, strict=True):

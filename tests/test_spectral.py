@@ -238,7 +238,7 @@ def test_the_report_knows_nothing_of_time_or_machine(votes):
         assert word not in words
 
 
-def test_progress_is_told(votes):
+def test_progress_is_reported(votes):
     told = []
     quiet_fit(votes[0], 3, progress=lambda *step: told.append(step))
     steps = [name for name, *_ in told]
@@ -281,7 +281,7 @@ def test_more_components_than_people():
     assert is_sound(quiet_fit(data, 3), 3, 6)
 
 
-def test_an_unsettled_subspace_is_told(votes, monkeypatch):
+def test_an_unsettled_subspace_is_reported(votes, monkeypatch):
     monkeypatch.setattr(spectral, "leading_subspace", partial(leading_subspace, max_passes=1))
     with pytest.warns(FitWarning, match="had not converged after the last pass"):
         model = fit(votes[0], 3, method=SpectralOptions(refine="none"), predictor=False)

@@ -212,7 +212,7 @@ def test_every_part_of_ratings_too(ratings, split):
         )
 
 
-def test_nothing_may_be_told_but_something_is_learnt(ratings):
+def test_nothing_may_be_given_but_something_is_learnt(ratings):
     assert len(make_task(rating_table(ratings), "people", 0.0, 3).given) == 0
     alike = (["u", "u", "v", "v", "w", "w"], ["a", "b"] * 3, [3] * 6)
     with pytest.raises(

@@ -159,7 +159,7 @@ def test_the_report_says_where_the_model_comes_from():
 
 
 @pytest.mark.slow
-def test_progress_is_told():
+def test_progress_is_reported():
     votes = planted(8, 2, 0.4, 0.15, seed=1).sample(60, 30, seed=1).comparisons
     told = []
     mm.update(mm.fit(votes, 2, predictor=False), votes, progress=lambda *said: told.append(said))

@@ -102,6 +102,7 @@ class Step(IntEnum):
     POSTERIOR_ALPHA = 164  # its Dirichlet parameters
     POSTERIOR_COMPONENTS = 165  # its rankings and dispersions
     POSTERIOR_CROWD = 166  # its crowd's ranking and dispersion
+    POSTERIOR_SPLITS = 167  # its users' splits between two components
     PICTURE_USERS = 150  # users shown in a picture
     WEB_PAIRS = 151  # pairs spread evenly among visitors
     MEMBER_FIT = 200  # the fit of a member

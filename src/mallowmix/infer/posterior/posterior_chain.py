@@ -1,9 +1,10 @@
 """One chain of the posterior: a state, a step that moves all of it, and the draws that are kept.
 
-A step draws the tokens' components given θ, then α with θ left out, then θ, then moves each
-component given θ. Every move leaves the posterior unchanged. In the warm-up, which is not kept,
-the widths of the random walks adapt. In its first half the likelihood of rankings counts little at
-first and more and more, and α stays as it is: a chain then leaves a poor initialisation.
+A step draws the tokens' components given θ, then α with θ left out, then θ; then it moves each
+component given θ, and two components at a time with users' splits between them left out. Every
+move leaves the posterior unchanged. In the warm-up, which is not kept, the widths of the random
+walks adapt. In its first half the likelihood of rankings counts little at first and more and more,
+and α stays as it is: a chain then leaves a poor initialisation.
 """
 
 from collections.abc import Callable
@@ -23,12 +24,15 @@ from mallowmix.infer.posterior.component_moves import (
 from mallowmix.infer.posterior.crowd_moves import move_crowd
 from mallowmix.infer.posterior.posterior_data import PosteriorData
 from mallowmix.infer.posterior.posterior_priors import PosteriorPriors
+from mallowmix.infer.posterior.split_evidence import MOST_ANSWERS, answer_counts
+from mallowmix.infer.posterior.split_moves import move_split
 from mallowmix.infer.posterior.weight_moves import draw_tokens, draw_user_weights, move_weights
 from mallowmix.typing import Array
 
 _SWEEPS = 1  # collapsed sweeps of a step
 _ROUNDS = 2  # proposals for each φ and α in a step
 _PER_ITEM = 2  # insertions in a step and component, for each item
+_SPLIT_COST = 4e6  # multiplications in a step for the moves with splits left out
 _ACCEPTED = 0.44  # the share of accepted proposals that the widths of random walks aim at
 _COOLED = 0.5  # of the warm-up: from here on the likelihood of rankings counts in full
 _HEAT = 0.1  # of the likelihood of rankings, at the beginning
@@ -104,6 +108,8 @@ class PosteriorChain:
         self._alpha_prior = np.array([np.log(priors.alpha_median), priors.alpha_spread])
         self._phi_prior = np.array(priors.phi, np.float64)
         self._crowd_prior = np.array(priors.crowd_phi, np.float64)
+        self._counts = answer_counts(data.starts, data.power)
+        self._n_splits = _number_of_splits(data, self._counts, K)
         self._step = 0
 
     def run(self, length: ChainLength, keep_theta: bool, report: Callable[[], None]) -> ChainDraws:
@@ -156,6 +162,7 @@ class PosteriorChain:
             )
             self._adapt("reach", k, inserted, gain)
             self._adapt("phi", k, accepted, gain)
+        self._move_splits(heat)
         if hierarchical:
             self.crowd_phi, accepted = move_crowd(
                 self.crowd,
@@ -169,6 +176,32 @@ class PosteriorChain:
                 self._step,
             )
             self._adapt("crowd", 0, accepted, gain)
+
+    def _move_splits(self, heat: float) -> None:
+        """Move each component together with another, in turn all others, where it is cheap."""
+        K, data = len(self.phi), self.data
+        rows = (data.starts, data.pair, data.power, self._counts)
+        log_crowd_phi = float(np.log(self.crowd_phi)) if self.priors.rankings == "mallows" else 0.0
+        for j in range(K if K > 1 and self._n_splits else 0):
+            widths = np.array([self._widths[name][j] for name in ("reach", "phi", "alpha")])
+            move_split(
+                rows,
+                self.theta,
+                self.beta,
+                self.sigma,
+                self.phi,
+                self.alpha,
+                np.array([j, (j + 1 + self._step % (K - 1)) % K]),
+                self.crowd,
+                log_crowd_phi,
+                self._phi_prior,
+                self._alpha_prior,
+                widths,
+                self._n_splits,
+                heat,
+                self.key,
+                self._step * K + j,
+            )
 
     def _move_users(self, heat: float, gain: float) -> None:
         """Draw users' weights, and α where the likelihood counts in full."""
@@ -214,3 +247,14 @@ class PosteriorChain:
         data = self.data
         rows = (data.starts, data.pair, data.power, self.beta, self.alpha)
         return log_evidence(*rows, _EVIDENCE, _EVIDENCE, 0.0, 1, 0, self.key)[:, 0]
+
+
+def _number_of_splits(data: PosteriorData, counts: NDArray[np.int64], K: int) -> int:
+    """How many proposals of `move_split` for each component a step can afford; 0 for none.
+
+    One costs Σ_m n_m² / 2 multiplications, with n_m answers of user m.
+    """
+    if not data.whole or counts.max() > MOST_ANSWERS:
+        return 0
+    cost = max(0.5 * float((counts.astype(np.float64) ** 2).sum()), 1.0)
+    return int(min(_PER_ITEM * data.n_items, _SPLIT_COST / (K * cost)))
