@@ -35,7 +35,7 @@ _PER_ITEM = 2  # insertions in a step and component, for each item
 _SPLIT_COST = 4e6  # multiplications in a step for the moves with splits left out
 _ACCEPTED = 0.44  # the share of accepted proposals that the widths of random walks aim at
 _COOLED = 0.5  # of the warm-up: from here on the likelihood of rankings counts in full
-_HEAT = 0.1  # of the likelihood of rankings, at the beginning
+_HEAT = 0.02  # of the likelihood of rankings, at the beginning
 _EVIDENCE = 32  # draws of θ behind a user's evidence: its noise is averaged over the chain's draws
 _NO_TAILS, _NO_SUMS = np.zeros((1, 1)), np.zeros(1)
 
@@ -116,7 +116,7 @@ class PosteriorChain:
         """Warm up, then keep one draw in `thin` steps; `report` is called after each step."""
         for s in range(length.n_warmup):
             share = s / max(_COOLED * length.n_warmup, 1)
-            self.step(heat=min(1.0, _HEAT + (1 - _HEAT) * share), gain=1 / np.sqrt(1 + s))
+            self.step(heat=min(1.0, _HEAT ** (1 - share)), gain=1 / np.sqrt(1 + s))
             report()
         kept = []
         for _ in range(length.n_draws):

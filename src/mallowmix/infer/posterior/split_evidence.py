@@ -53,7 +53,7 @@ def beta_ratios(counts, first, second):
 
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
-def _coefficients(codes, power, theta, beta, j, k, left, right, c, spare):
+def _coefficients(codes, power, theta, beta, j, k, left, right, c):
     """Fill `c` with c_0 … c_n of one user, but for a factor whose logarithm is returned.
 
     Parameters
@@ -68,10 +68,9 @@ def _coefficients(codes, power, theta, beta, j, k, left, right, c, spare):
         The two components.
     left, right : (Q²,) arrays
         β of j and of k.
-    c, spare : (n + 1,) arrays
-        `spare` is overwritten.
+    c : (n + 1,) array
     """
-    n, log_factor, share = 0, 0.0, theta[j] + theta[k]
+    n, log_factor, factor, share = 0, 0.0, 1.0, theta[j] + theta[k]
     c[0] = 1.0
     for row in range(len(codes)):
         base = 0.0
@@ -81,21 +80,22 @@ def _coefficients(codes, power, theta, beta, j, k, left, right, c, spare):
         a, b = base + share * left[codes[row]], base + share * right[codes[row]]
         top = max(a, b)
         a, b = a / top, b / top
-        log_factor += power[row] * np.log(top)
         for _ in range(int(power[row])):  # times a r + b (1 − r)
-            spare[: n + 1] = c[: n + 1]
-            c[0] *= b
-            for t in range(1, n + 1):
-                c[t] = a * spare[t - 1] + b * spare[t]
             n += 1
-            c[n] = a * spare[n - 1]
-    return log_factor
+            c[n] = a * c[n - 1]
+            for t in range(n - 1, 0, -1):
+                c[t] = a * c[t - 1] + b * c[t]
+            c[0] *= b
+            factor *= top
+            if factor < 1e-200:
+                log_factor, factor = log_factor + np.log(factor), 1.0
+    return log_factor + np.log(factor)
 
 
 @nb.njit(cache=True, nogil=True)
-def user_evidence(codes, power, theta, beta, j, k, left, right, ratios, c, spare):
+def user_evidence(codes, power, theta, beta, j, k, left, right, ratios, c):
     """The log probability of one user's answers; `ratios` is the row of `beta_ratios` for n."""
-    log_factor = _coefficients(codes, power, theta, beta, j, k, left, right, c, spare)
+    log_factor = _coefficients(codes, power, theta, beta, j, k, left, right, c)
     total = 0.0
     for t in range(len(c)):
         total += c[t] * ratios[t]
@@ -130,7 +130,7 @@ def all_evidence(rows, theta, beta, j, k, new, old, every, ratios, before, out):
     before, out : (M,) arrays
     """
     starts, pair, power, counts = rows
-    c, spare = np.empty(len(ratios)), np.empty(len(ratios))
+    c = np.empty(len(ratios))
     change = 0.0
     for m in range(len(counts)):
         n, codes = counts[m], pair[starts[m] : starts[m + 1]]
@@ -138,7 +138,7 @@ def all_evidence(rows, theta, beta, j, k, new, old, every, ratios, before, out):
         if every or _concerned(codes, old[0], new[0], old[1], new[1]):
             x = power[starts[m] : starts[m + 1]]
             given = (codes, x, theta[m], beta, j, k, new[0], new[1])
-            out[m] = user_evidence(*given, ratios[n, : n + 1], c[: n + 1], spare[: n + 1])
+            out[m] = user_evidence(*given, ratios[n, : n + 1], c[: n + 1])
             change += out[m] - before[m]
     return change
 
@@ -150,12 +150,12 @@ def draw_splits(rows, theta, beta, alpha, j, k, both, ratios, key, step):
     `both` (2, Q²) is β of j and of k; the other parameters are those of `all_evidence`.
     """
     starts, pair, power, counts = rows
-    c, spare = np.empty(len(ratios)), np.empty(len(ratios))
+    c = np.empty(len(ratios))
     for m in range(len(counts)):
         state, n = user_stream(key, m, _SPLITS, step), counts[m]
         codes, x = pair[starts[m] : starts[m + 1]], power[starts[m] : starts[m + 1]]
         given = (codes, x, theta[m], beta, j, k, both[0], both[1])
-        _coefficients(*given, c[: n + 1], spare[: n + 1])
+        _coefficients(*given, c[: n + 1])
         state, u = splitmix(state)
         u, t = u * np.sum(c[: n + 1] * ratios[n, : n + 1]), 0
         while t < n and u >= c[t] * ratios[n, t]:
