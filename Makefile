@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help venv demo test test-fast lint shape claims bench bench-scale faults image clean
+.PHONY: help venv demo test test-fast lint shape claims docs bench bench-scale faults image clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -36,6 +36,13 @@ test: lint  ## lint and all tests
 
 test-fast: venv  ## the tests that are not marked slow
 	$(BIN)/python -m pytest -n auto -m 'not slow'
+
+.venv/documented: .venv/ready
+	$(PIP) --editable '.[docs]'
+	@touch $@
+
+docs: .venv/documented  ## build the site into build/site: figures, pages, links checked
+	PYTHONPATH=. $(BIN)/python docs/make_site.py
 
 shape: venv  ## the shape of the code in numbers, beside those of the first version
 	$(BIN)/python -m tools.shape
