@@ -82,17 +82,19 @@ def run_python(block: Block, page: Path, namespace: dict[str, object]) -> None:
 def missing_output(shown: tuple[str, ...], printed: str) -> list[str]:
     """The lines that a page shows and a command did not print.
 
-    Words must be the same; a number may differ by a twentieth, or by .02, since another processor
-    or version rounds in another way.
+    Words must be the same, up to a "…" at the end; a number may differ by a twentieth, or by .02,
+    since another processor or version rounds in another way.
     """
     lines = [line.strip() for line in printed.splitlines()]
     return [line for line in shown if not any(_alike(line, other) for other in lines)]
 
 
-def _alike(one: str, other: str) -> bool:
-    if _words(one) != _words(other):
+def _alike(shown: str, printed: str) -> bool:
+    start = shown.removesuffix("…").rstrip()
+    words = _words(printed)
+    if _words(start) != (words[: len(_words(start))] if start != shown else words):
         return False
-    pairs = zip(_numbers(one), _numbers(other), strict=True)
+    pairs = zip(_numbers(start), _numbers(printed), strict=start == shown)
     return all(abs(a - b) <= max(0.02, 0.05 * abs(a)) for a, b in pairs)
 
 

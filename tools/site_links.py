@@ -45,7 +45,9 @@ def site_problems(site: Path) -> list[str]:
         The folder of a built site.
     """
     pages = {
-        file.resolve(): Page(file.read_text(encoding="utf-8")) for file in site.rglob("*.html")
+        file.resolve(): Page(file.read_text(encoding="utf-8"))
+        for file in site.rglob("*.html")
+        if "_static" not in file.parts  # parts of the theme, no pages
     }
     return [
         f"{file.relative_to(site.resolve()).as_posix()} {problem}"

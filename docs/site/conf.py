@@ -46,7 +46,8 @@ autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_default_options = {"members": True}
 autodoc_typehints = "none"
-add_module_names = False
+default_role = "py:obj"  # `fit` in a docstring is a link
+smartquotes = False
 numpydoc_show_class_members = False
 html_math_renderer = "mathml"
 
@@ -54,6 +55,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "mallowmix"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_favicon = "static/mark.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"docs/index": []}

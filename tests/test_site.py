@@ -1,0 +1,107 @@
+"""The site: every page and every public name is on it, its figures are made, its links are checked.
+
+`make docs` builds it; only the last test here needs Sphinx.
+"""
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mallowmix
+from tools.page_blocks import FENCE, without_blocks
+from tools.site_links import site_problems
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+OUTSIDE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+
+
+def read(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
+
+
+def pages_below(page: Path) -> list[Path]:
+    """The pages that a page's tables of contents name, in order."""
+    found: list[Path] = []
+    for block in FENCE.finditer(read(page)):
+        if not block[0].startswith("```{toctree}"):
+            continue
+        for line in block["text"].splitlines():
+            name = re.sub(r".*<(.+)>", r"\1", line)
+            if "*" in name:
+                beside = sorted((page.parent / name).parent.glob("*.md"))
+                found += [file.resolve() for file in beside if file != page]
+            elif name and not name.startswith(":"):
+                found.append((page.parent / f"{name}.md").resolve())
+    return found
+
+
+def test_every_page_is_in_the_navigation_once():
+    found, waiting = [DOCS / "index.md"], [DOCS / "index.md"]
+    while waiting:
+        below = pages_below(waiting.pop())
+        found += below
+        waiting += below
+    results = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
+    own = [file for file in DOCS.rglob("*.md") if "generated" not in file.parts]
+    assert sorted(found) == sorted([*own, *(ROOT / name for name in OUTSIDE), *results])
+
+
+def test_every_public_name_is_in_the_reference_once():
+    listed = re.findall(r"^   (\w+)$", read(DOCS / "api.md"), re.M)
+    assert sorted(listed) == sorted(mallowmix.__all__)
+
+
+def test_figures_of_the_build_are_those_that_pages_show(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS)
+    makes = importlib.import_module("make_figures")
+    shown = [
+        name
+        for page in DOCS.rglob("*.md")
+        for name in re.findall(r"figures/made/([\w-]+\.\w+)", without_blocks(read(page)))
+    ]
+    assert sorted(shown) == sorted(makes.made_names())
+    for page, names in makes.TUTORIALS.items():
+        code = "".join(block["text"] for block in FENCE.finditer(read(DOCS / page)))
+        assert [name for name in names if name not in code] == []
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS.rglob("*.md")], ids=lambda p: p.name)
+def test_no_line_of_prose_begins_with_a_marked_number(page):
+    """A comment at the beginning of a line ends the paragraph before it."""
+    assert not re.search(r"^ *<!--=(?!table )", read(page), re.M)
+
+
+def test_broken_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path):
+    (tmp_path / "b.html").write_text('<h1 id="top">b</h1><a href="#">up</a>', encoding="utf-8")
+    (tmp_path / "a.html").write_text(
+        '<img src="c.png"><script src="https://cdn.example/x.js"></script>'
+        '<a href="b.html#top">b</a>'
+        '<a href="b.html#end">b</a><a href="https://example.org">out</a><a href="d.html">d</a>',
+        encoding="utf-8",
+    )
+    assert site_problems(tmp_path) == [
+        "a.html loads https://cdn.example/x.js from elsewhere.",
+        "a.html links to b.html#end, which is not there.",
+        "a.html links to d.html, which is not there.",
+        "a.html links to c.png, which is not there.",
+    ]
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_and_formulas_are_mathml(tmp_path):
+    for name in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme"):
+        pytest.importorskip(name)
+    command = [sys.executable, "docs/make_site.py", "--no-figures", "--output", str(tmp_path / "s")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Built" in done.stdout
+    paper = read(tmp_path / "s" / "docs" / "paper.html")
+    assert paper.count("<math") > 200 and "\\beta" not in re.sub(r"<code.*?</code>", "", paper)
+    assert 'id="mallowmix.fit"' in read(
+        tmp_path / "s" / "docs" / "generated" / "mallowmix.fit.html"
+    )
