@@ -1,17 +1,23 @@
 """The site: every page and every public name is on it, its figures are made, its links are checked.
 
-`make docs` builds it; only the last test here needs Sphinx.
+`make docs` builds it; only the last tests here need Sphinx.
 """
 
+import functools
 import importlib
 import re
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 import mallowmix
+from tests.browser import launch, needs_chromium, watch
 from tools.page_blocks import FENCE, without_blocks
 from tools.site_links import site_problems
 
@@ -92,16 +98,48 @@ def test_broken_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path):
     ]
 
 
-@pytest.mark.slow
-def test_the_site_builds_without_a_warning_and_formulas_are_mathml(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The whole site, built without making its figures anew."""
     for name in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme"):
         pytest.importorskip(name)
-    command = [sys.executable, "docs/make_site.py", "--no-figures", "--output", str(tmp_path / "s")]
+    folder = tmp_path_factory.mktemp("site") / "s"
+    command = [sys.executable, "docs/make_site.py", "--no-figures", "--output", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Built" in done.stdout
-    paper = read(tmp_path / "s" / "docs" / "paper.html")
+    assert done.returncode == 0 and "Built" in done.stdout, done.stdout + done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_and_formulas_are_mathml(site):
+    paper = read(site / "docs" / "paper.html")
     assert paper.count("<math") > 200 and "\\beta" not in re.sub(r"<code.*?</code>", "", paper)
-    assert 'id="mallowmix.fit"' in read(
-        tmp_path / "s" / "docs" / "generated" / "mallowmix.fit.html"
-    )
+    assert 'id="mallowmix.fit"' in read(site / "docs" / "generated" / "mallowmix.fit.html")
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_fit_on_a_desktop_and_on_a_phone_and_ask_no_other_host(site, width):
+    """Wide tables, code and formulas scroll by themselves; the page does not."""
+    api = pytest.importorskip("playwright.sync_api")
+    names = ("index", "tutorials/arena", "api", "generated/mallowmix.fit", "paper", "limits", "cli")
+    with serving(site) as home, api.sync_playwright() as playwright:
+        context = launch(playwright).new_context(viewport={"width": width, "height": 900})
+        wrong = watch(context, home)
+        page = context.new_page()
+        for name in names:
+            page.goto(f"{home}docs/{name}.html")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            assert page.locator("h1").first.is_visible()
+        assert [each for each in wrong if "figures/made" not in each and "404" not in each] == []
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """A folder as a site on this machine, and its address."""
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
