@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help venv demo test test-fast lint shape claims bench bench-scale faults image clean
+.PHONY: help venv demo test test-fast lint shape claims docs dist bench bench-scale faults image clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -37,6 +37,20 @@ test: lint  ## lint and all tests
 test-fast: venv  ## the tests that are not marked slow
 	$(BIN)/python -m pytest -n auto -m 'not slow'
 
+.venv/documented: .venv/ready
+	$(PIP) --editable '.[docs]'
+	@touch $@
+
+docs: .venv/documented  ## build the site into build/site: figures, pages, links checked
+	PYTHONPATH=. $(BIN)/python docs/make_site.py
+
+.venv/released: .venv/ready
+	$(PIP) --editable '.[release]'
+	@touch $@
+
+dist: .venv/released  ## build wheel and sdist into dist, check them, and try the wheel in an empty environment
+	$(BIN)/python -m tools.release
+
 shape: venv  ## the shape of the code in numbers, beside those of the first version
 	$(BIN)/python -m tools.shape
 
@@ -55,6 +69,6 @@ faults: venv  ## kill commands at 100 moments each, fill the disk, take away mem
 image:  ## build the container image of `mallowmix serve`
 	docker build --tag mallowmix .
 
-clean:  ## remove .venv and caches
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+clean:  ## remove .venv, caches and what was built
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist docs/generated docs/figures/made
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,26 +4,34 @@ test that it mentions.
 
 import ast
 import importlib
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import tomllib
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 import mallowmix
+from tools.page_blocks import (
+    SHELL,
+    Block,
+    Command,
+    blocks,
+    commands,
+    missing_output,
+    run_command,
+    run_python,
+    without_blocks,
+)
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [ROOT / "README.md", *DOCS]
 PROSE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 PAPER = ROOT / "docs" / "paper.md"
+MADE = ROOT / "docs" / "figures" / "made"  # by the build; test_site.py asks for each of them
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 # commands that set up a machine; everything else in a shell block is run or checked
@@ -31,44 +39,10 @@ NOT_RUN = ("pip", "git", "cd", ".venv/bin/")
 # other names of the tested languages, under which a block would escape the tests
 UNTESTED = ("py", "pycon", "sh", "shell", "zsh")
 
-FENCE = re.compile(
-    r"^(?P<fence>`{3,})(?P<language>[\w-]*)[^\n]*\n(?P<text>.*?)^(?P=fence)[ ]*$", re.M | re.S
-)
-
-
-class Block(NamedTuple):
-    """A fenced block of a page."""
-
-    language: str
-    text: str
-    line: int  # of its first line of text
-
 
 def read(file: Path) -> str:
     """A text file, in the same encoding everywhere."""
     return file.read_text(encoding="utf-8")
-
-
-def blocks(markdown: str) -> list[Block]:
-    """The fenced blocks of a page, in order."""
-    return [
-        Block(m["language"], m["text"], markdown.count("\n", 0, m.start("text")) + 1)
-        for m in FENCE.finditer(markdown)
-    ]
-
-
-def without_blocks(markdown: str) -> str:
-    """The prose alone."""
-    return FENCE.sub("", markdown)
-
-
-def commands(text: str) -> list[str]:
-    """The commands of a shell block: the lines after `$ ` where there are such (the others are
-    output), all lines where not.
-    """
-    lines = re.sub(r"\\\n\s*", "", text).splitlines()
-    prompted = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
-    return prompted or [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def make_targets() -> set[str]:
@@ -76,23 +50,18 @@ def make_targets() -> set[str]:
     return set(re.findall(r"^([\w-]+):", read(ROOT / "Makefile"), re.M))
 
 
-def check_command(command: str, where: str, folder: Path) -> None:
-    """Run a `mallowmix` command; check that `make` has the targets; let what sets up a machine
-    pass; refuse everything else.
+def check_command(given: Command, where: str, folder: Path) -> None:
+    """Run a `mallowmix` command and look for the output that the page shows; check that `make` has
+    the targets; let what sets up a machine pass; refuse everything else.
     """
+    command = given.text
     if command.startswith("mallowmix"):
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        shell = ["bash", "-o", "pipefail", "-c", command]
-        done = subprocess.run(
-            shell,
-            cwd=folder,
-            env=os.environ | {"PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=1800,
-        )
+        done = run_command(command, folder)
         assert done.returncode == 0, (
             f"{where}: `{command}` ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+        )
+        assert missing_output(given.output, done.stdout + done.stderr) == [], (
+            f"{where}: `{command}` prints:\n{done.stdout}\n{done.stderr}"
         )
     elif command.startswith("make"):
         asked = [
@@ -130,18 +99,31 @@ def test_blocks_are_found_with_their_lines():
 
 
 def test_commands_are_told_from_output():
-    assert commands("$ mallowmix --version\nmallowmix 0.1.0\n") == ["mallowmix --version"]
-    assert commands("# first\nmake demo\n\nmallowmix fit \\\n  a.csv -k 2\n") == [
-        "make demo",
-        "mallowmix fit a.csv -k 2",
+    assert commands("$ mallowmix --version\n mallowmix 0.1.0\n…\n$ make demo\n") == [
+        Command("mallowmix --version", ("mallowmix 0.1.0",)),
+        Command("make demo"),
     ]
+    assert commands("# first\nmake demo\n\nmallowmix fit \\\n  a.csv -k 2\n") == [
+        Command("make demo"),
+        Command("mallowmix fit a.csv -k 2"),
+    ]
+
+
+def test_output_that_a_command_does_not_print_is_noticed():
+    printed = "  1 │ pizza  │ 63.9 %\nWrote model.m4.\n1,234 comparisons\n"
+    shown = ("1 │ pizza │ 63.7 %", "Wrote model.m4.", "1,234 comparisons", "1,234 comp…", "Wrote …")
+    assert missing_output(shown, printed) == []
+    wrong = ("1 │ pizza │ 54.0 %", "2 │ pizza │ 63.9 %", "1 │ ramen │ 63.9 %", "Wrote", "9 comp…")
+    assert missing_output(wrong, printed) == list(wrong)
 
 
 def test_a_failing_command_and_an_unknown_one_are_noticed(tmp_path):
     with pytest.raises(AssertionError, match=r"here: `mallowmix no-such-command` ended with"):
-        check_command("mallowmix no-such-command", "here", tmp_path)
+        check_command(Command("mallowmix no-such-command"), "here", tmp_path)
     with pytest.raises(AssertionError, match="neither run nor on the list"):
-        check_command("rm -r x", "here", tmp_path)
+        check_command(Command("rm -r x"), "here", tmp_path)
+    with pytest.raises(AssertionError, match="prints:"):
+        check_command(Command("mallowmix --version", ("mallowmix 99",)), "here", tmp_path)
 
 
 @pytest.mark.slow
@@ -160,8 +142,8 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
             f"{where}: call the language python, console or bash, so that it is tested"
         )
         if block.language == "python":
-            exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
-        elif block.language in ("console", "bash"):
+            run_python(block, page, namespace)
+        elif block.language in SHELL:
             for command in commands(block.text):
                 check_command(command, where, tmp_path)
 
@@ -169,7 +151,7 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md"], ids=title)
 def test_contributing_names_make_targets_that_exist(page, tmp_path):
     for block in blocks(read(page)):
-        for command in commands(block.text) if block.language in ("console", "bash") else []:
+        for command in commands(block.text) if block.language in SHELL else []:
             check_command(command, f"{title(page)} line {block.line}", tmp_path)
 
 
@@ -188,13 +170,14 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PROSE, ids=title)
 def test_relative_links_lead_somewhere(page):
     prose = without_blocks(read(page))
-    targets = re.findall(r"\]\(([^)\s]+)\)", prose) + re.findall(
-        r"(?:src|href)=\"([^\"]+)\"", prose
-    )
+    patterns = (r"\]\(([^)\s]+)\)", r"(?:src|href)=\"([^\"]+)\"", r"(?m)^\[[^\]]+\]: (\S+)$")
+    targets = [target for pattern in patterns for target in re.findall(pattern, prose)]
     for target in (t for t in targets if not re.match(r"[a-z]+:", t)):
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
-        assert file.exists(), f"{title(page)} links to {target}, which does not exist"
+        assert file.exists() or file.parent == MADE, (
+            f"{title(page)} links to {target}, which does not exist"
+        )
         assert not anchor or anchor in anchors(file), (
             f"{title(page)} links to {target}, but {file.name} has no such heading"
         )

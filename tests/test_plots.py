@@ -241,3 +241,11 @@ def test_what_cannot_be_drawn_is_said(files):
     assert (
         "--component is 9; it must be at most 3, the number of components" in run(*words, code=2)[1]
     )
+
+
+def test_components_are_called_by_their_names():
+    model = mm.FittedModel(mm.load_dishes().model).named({2: "spicy"})
+    shown = {
+        text.get_text().split("\n")[0] for text in mm.plots.plot_components(model).axes[0].texts
+    }
+    assert {"Component 1", "spicy", "Component 3"} <= shown and "Component 2" not in shown

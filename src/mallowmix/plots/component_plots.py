@@ -52,7 +52,8 @@ def plot_components(model: AnyModel, n_top: int = 15) -> "Figure":
                 color=INK,
                 bbox=_LABEL,
             )
-        title = f"Component {k + 1}\n{100 * model.share[k]:.0f} %"
+        name = short_label(as_fitted(model).component_name(k + 1) or f"Component {k + 1}", 22)
+        title = f"{name}\n{100 * model.share[k]:.0f} %"
         axes.text(
             x,
             -1.1,

@@ -38,10 +38,10 @@ def read_comparisons(
     ----------
     source : path, address or table
         A path (.csv, .tsv, .jsonl, .json, each also with .gz or .zst; .parquet; a folder of
-        .parquet files; a pattern such as votes-*.parquet; .xlsx; .sqlite, .duckdb; PrefLib's .soc,
-        .soi, .toc, .toi; MovieLens' .mat and .dat; any ending where `format` is given), the address
-        of a PostgreSQL database, any dataframe (pandas, polars, …), an Arrow table, a mapping of
-        columns, or a list of tuples (user, winner, loser[, weight]).
+        .parquet files; a pattern such as ``votes-*.parquet``; .xlsx; .sqlite, .duckdb; PrefLib's
+        .soc, .soi, .toc, .toi; MovieLens' .mat and .dat; any ending where `format` is given), the
+        address of a PostgreSQL database, any dataframe (pandas, polars, …), an Arrow table, a
+        mapping of columns, or a list of tuples (user, winner, loser[, weight]).
     format : str
         "comparisons", "bayesmallows", "battles", "ratings", "rankings", "best-worst", "implicit",
         "choix", "preflib" or "movielens"; or an export: "polis", "all-our-ideas", "lmarena",

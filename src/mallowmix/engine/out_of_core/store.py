@@ -53,7 +53,7 @@ def store_comparisons(
     source : str, Path or list of these
         Files of user, winner, loser and perhaps weight and ranking_id: a path (.parquet, .csv,
         .tsv, these two also with .gz), a folder of .parquet files, a pattern such as
-        "choices-*.parquet", or a list.
+        ``choices-*.parquet``, or a list.
     cache : str or Path, optional
         The folder; `NAME.blocks` in the current one unless given. One that exists is used if it was
         made from the same files.
