@@ -12,12 +12,12 @@ share of the people may hold one component alone (`Calibration.vertex_share`): t
 posterior is exact, and is weighed against the other part by how likely each makes the comparisons.
 """
 
-import numba as nb
 import numpy as np
 
 from mallowmix.engine import Block
 from mallowmix.infer.assumed_density import log_marginal
 from mallowmix.infer.prepared_model import PreparedModel
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 MAX_EXTRAPOLATION = 8.0  # the largest extrapolation, in steps
@@ -105,7 +105,7 @@ def vertex_posterior(
     return single / total[:, None], 1 / (1 + np.exp(-np.clip(log_odds, -500, 500)))
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, tol):
     """(M, K) α + e Σ_n weight_n r_n of all users, and how many did not converge.
 
@@ -149,7 +149,7 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
     return counts, n_moving
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def gather_rows(first, last, pair, weight, beta, b, w):
     """Copy a user's rows of β and their weights, without those of weight 0; the number of rows."""
     n = 0
@@ -160,7 +160,7 @@ def gather_rows(first, last, pair, weight, beta, b, w):
     return n
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def _responsibilities(b, w, likelihood_weight, alpha, r, old, new):
     """One step for one user: r and new counts from the old ones; the largest relative change."""
     K = len(alpha)
@@ -180,7 +180,7 @@ def _responsibilities(b, w, likelihood_weight, alpha, r, old, new):
     return change / total
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def extrapolate(start, once, twice, least, most):
     """SQUAREM (Varadhan and Roland 2008): extrapolate from a point and the next two, into `start`.
 
@@ -199,7 +199,7 @@ def extrapolate(start, once, twice, least, most):
         start[k] = max(far, least[k] + 0.1 * (twice[k] - least[k]))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_marginals(starts, pair, weight, beta, alpha, likelihood_weight):
     """(M,) log p(comparisons) under the Dirichlet, and (M, K) under each component alone."""
     M, K = len(starts) - 1, len(alpha)

@@ -11,7 +11,6 @@ order.
 from collections.abc import Iterator
 from typing import Literal
 
-import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
@@ -26,6 +25,7 @@ from mallowmix.infer.tempered_draws import tempered_draws
 from mallowmix.infer.user_results import WeightIntervals
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.pair_model import check_model
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox, splitmix
 from mallowmix.numerics.token_gibbs import sweep_tokens
 from mallowmix.typing import Array
@@ -158,7 +158,7 @@ def draw(block: Block, prepared: PreparedModel, n_draws: int, key: np.uint64) ->
     return _chains(*data, at_vertex, single, n_draws, key)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def own_state(key, pair, weight):
     """A state of random numbers that depends on the key and on the comparisons alone."""
     h = np.uint64(0xCBF29CE484222325)
@@ -169,7 +169,7 @@ def own_state(key, pair, weight):
     return (x0 << np.uint64(32)) | x1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, single, n_draws, key):
     """Draws of all users: from the Dirichlet part of the posterior, some moved to a vertex."""
     M, K = len(starts) - 1, len(alpha)
@@ -189,7 +189,7 @@ def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, sin
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _gibbs_draws(state, b, x, alpha, out):
     """Collapsed Gibbs sampling with x tokens a row; then θ ~ Dirichlet(α + n). The new state."""
     n, p, rows = alpha.copy(), np.empty(len(alpha)), np.arange(len(x))
@@ -203,7 +203,7 @@ def _gibbs_draws(state, b, x, alpha, out):
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _to_vertices(state, at_vertex, single, out):
     """Each draw, with probability `at_vertex`, becomes a vertex by the probabilities `single`."""
     for s in range(len(out)):

@@ -12,7 +12,6 @@ that kind against the mixed-membership member are multiplied by exp(γ_c x).
 
 from collections.abc import Sequence
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +21,7 @@ from mallowmix.infer.prepared_model import PreparedModel, prepare_components
 from mallowmix.infer.utilities_posterior import condition, kernel_arguments, posterior_shares
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.laplace import logistic
 from mallowmix.typing import Array
 
@@ -49,7 +49,7 @@ def utilities_left_out(block: Block, model: UtilitiesModel) -> Array:
     return _utilities_left_out(*kernel_arguments(block, model))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _utilities_left_out(starts, pair, weight, means, loadings, variances, log_shares):
     K, Q = means.shape
     out, number = np.zeros(len(starts) - 1), np.full(Q, -1, np.int64)

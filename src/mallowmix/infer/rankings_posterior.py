@@ -6,7 +6,6 @@ does not depend on who else is predicted.
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +13,7 @@ from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.rankings_tables import rankings_tables
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.insertion_gibbs import (
     clear_answers,
     component_weights,
@@ -81,7 +81,7 @@ def _sent(block: Block, model: RankingsModel) -> tuple[Any, ...]:
     return *rows, *rankings_tables(model)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _stream(pair):
     """The number of a user's stream of random numbers: a hash of the pairs compared."""
     found = _HASH_START
@@ -90,7 +90,7 @@ def _stream(pair):
     return np.int64(found >> np.uint64(32))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _begin(pair, weight, reference_orders, log_share, log_table, order, position, u):
     """The component a chain begins with; its reference is the first ranking."""
     k = draw_component(independent_weights(pair, weight, log_share, log_table), u)
@@ -100,7 +100,7 @@ def _begin(pair, weight, reference_orders, log_share, log_table, order, position
     return k
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _probabilities(
     starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
     log_table, log_odds, error_rate, query_starts, queries, n_chains, n_sweeps, n_burn, key,
@@ -141,7 +141,7 @@ def _probabilities(
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _draws(
     starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
     log_table, log_odds, error_rate, n_draws, n_burn, key,

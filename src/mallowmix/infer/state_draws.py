@@ -8,11 +8,11 @@ of p_s and of its entropy H(p_s) over the draws; `rough_moments` is faster and o
 
 from typing import NamedTuple, TypeAlias
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlogy
 
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 Codes: TypeAlias = NDArray[np.int64]  # pairs, as i · Q + j
@@ -145,14 +145,14 @@ class RankingDraws(NamedTuple):
 StateDraws: TypeAlias = WeightDraws | UtilityDraws | RankingDraws
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def rough_entropy(p):
     """H(p) of single numbers to 10⁻⁴, by a polynomial in w = 2 √(p (1 − p))."""
     w = np.float32(2) * np.sqrt(p * (np.float32(1) - p))
     return _C0 + _C1 * w + w * w * (_C2 + w * (_C3 + w * (_C4 + w * (_C5 + w * _C6))))
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def rough_entropies(p):
     """(P,) `rough_entropy` of each number."""
     out = np.empty(len(p))
@@ -161,7 +161,7 @@ def rough_entropies(p):
     return out
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _weight_moments(theta, beta, codes):
     """The means of p and of the rough H(p), for θ (K, S)."""
     K, S = theta.shape
@@ -189,7 +189,7 @@ def _weight_moments(theta, beta, codes):
     return means, rest
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _utility_moments(u, powers, codes):
     """The means of p and of H(p) = log(eᵘⁱ + eᵘʲ) − p u_i − (1 − p) u_j, for u (Q, S)."""
     Q, S = u.shape
@@ -206,7 +206,7 @@ def _utility_moments(u, powers, codes):
     return means, rest
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _above(position, codes):
     """(P,) the share of draws in which the pair's first item is above the second; (Q, S) given."""
     Q, S = position.shape

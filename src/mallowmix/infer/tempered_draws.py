@@ -14,15 +14,15 @@ of two proposals is taken at random:
   where the powers are: near where θ is.
 """
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import log_gamma_draw, splitmix
 
 _BURN_IN, _MOVES = 40, 2  # draws of the burn-in; moves for each draw and component
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def tempered_draws(state, b, x, alpha, out):
     """Draw `out` (draws, K) for one user, tokens with probabilities b (n, K) and powers x."""
     columns, theta = np.ascontiguousarray(b.T), alpha / alpha.sum()
@@ -33,7 +33,7 @@ def tempered_draws(state, b, x, alpha, out):
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def tempered_moves(state, columns, x, alpha, theta):
     """Move θ of one user in place, two proposals for each component; the new state.
 
@@ -68,7 +68,7 @@ def tempered_moves(state, columns, x, alpha, theta):
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _two(state, K):
     """Two different components."""
     state, u = splitmix(state)
@@ -77,7 +77,7 @@ def _two(state, K):
     return state, i, (i + 1 + min(int(v * (K - 1)), K - 2)) % K
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _take(state, bi, bj, old, likelihood, taken):
     """Which tokens come from the first of the two components (0) or the second (1)."""
     for t in range(len(taken)):
@@ -88,7 +88,7 @@ def _take(state, bi, bj, old, likelihood, taken):
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _propose(state, a0, a1, x, taken, old, new):
     """Divide the common weight of the two by Beta(a₀ + n₀, a₁ + n₁), n the tokens taken by each."""
     for t in range(len(taken)):
@@ -102,7 +102,7 @@ def _propose(state, a0, a1, x, taken, old, new):
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_ratio(bi, bj, x, taken, old, new, likelihood, by_tokens):
     """The logarithm of the probability of acceptance, for either kind of proposal."""
     total, less = 0.0, 1.0 if by_tokens else 0.0

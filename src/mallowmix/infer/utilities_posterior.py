@@ -13,7 +13,6 @@ Components are weighed by their evidence.
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +20,7 @@ from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.laplace import local_items, local_prior, logistic, posterior_mode
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Array
@@ -127,7 +127,7 @@ def kernel_arguments(block: Block, model: UtilitiesModel) -> tuple[NDArray[Any],
     return (*rows, model.means, model.loadings, model.variances, np.log(model.shares))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def condition(pair, weight, means, loadings, variances, log_shares, number):
     """Condition on one user's answers.
 
@@ -159,14 +159,14 @@ def condition(pair, weight, means, loadings, variances, log_shares, number):
     return items, log_joint, mean, C, CR, T
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def posterior_shares(log_joint):
     """(K,) the posterior probabilities of the components, from log π_k + log evidence."""
     r = np.exp(log_joint - log_joint.max())
     return r / r.sum()
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _quadratic(T, x):
     total = 0.0
     for a in range(len(x)):
@@ -175,7 +175,7 @@ def _quadratic(T, x):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _variance(i, j, at, loadings, variances, C, CR, T):
     """Of u_i − u_j; `at` numbers the items that the user compared, −1 for the others."""
     x, y = at[i], at[j]
@@ -189,7 +189,7 @@ def _variance(i, j, at, loadings, variances, C, CR, T):
     return C[x, x] + other - 2 * np.dot(CR[x], loadings[j])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _probabilities(
     query_starts, queries, starts, pair, weight, means, loadings, variances, log_shares
 ):
@@ -213,7 +213,7 @@ def _probabilities(
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _posterior(starts, pair, weight, means, loadings, variances, log_shares):
     M, (K, Q) = len(starts) - 1, means.shape
     shares, mean = np.empty((M, K)), np.empty((M, K, Q))

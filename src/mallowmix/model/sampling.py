@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.errors import DataError, Option, OptionError, check_at_least
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 
 _THETA, _TOKENS = int(Step.WEIGHTS), int(Step.COMPARISONS)
@@ -155,7 +155,7 @@ def pair_distribution(mu: ArrayLike | None, n_items: int) -> NDArray[np.float64]
     return weights / weights.sum()
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _draw_tokens(starts, theta, beta, cumulative, low, high, key):
     winner, loser = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
     last = theta.shape[1] - 1

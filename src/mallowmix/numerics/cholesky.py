@@ -5,11 +5,12 @@ compiler turns into vector instructions. For matrices of some tens of rows this 
 library call, and it gives log-determinant, solution and inverse from one factor.
 """
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def factorise(A):
     """Replace the upper triangle of a positive definite matrix by U; the rest is not used."""
     n = len(A)
@@ -23,7 +24,7 @@ def factorise(A):
                 A[i, x] -= f * A[k, x]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def log_determinant(U):
     """Return log det A = 2 Σ log U_kk."""
     total = 0.0
@@ -32,7 +33,7 @@ def log_determinant(U):
     return 2 * total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def solve(U, b):
     """The x of Uᵀ U x = b."""
     n, x = len(U), b.copy()
@@ -47,7 +48,7 @@ def solve(U, b):
     return x
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def inverse(U):
     """A⁻¹ = Wᵀ W, where W = U⁻ᵀ is lower triangular."""
     n = len(U)

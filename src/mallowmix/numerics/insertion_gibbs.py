@@ -11,13 +11,13 @@ given all other items, is the sum of the weights above j: averaged over sweeps i
 P(i over j) with far less noise than counting draws would.
 """
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import uniforms
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _weigh(item, rest, reference, phi, log_odds, net, weight):
     """The weight of each position, by products; False where they would over- or underflow."""
     down, up = phi, 1 / phi
@@ -35,7 +35,7 @@ def _weigh(item, rest, reference, phi, log_odds, net, weight):
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _weigh_by_logarithms(item, rest, reference, phi, log_odds, net, weight):
     """The same, up to a factor, in any range."""
     log_phi = np.log(phi)
@@ -49,7 +49,7 @@ def _weigh_by_logarithms(item, rest, reference, phi, log_odds, net, weight):
         weight[r] = np.exp(weight[r] - top)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def sweep(order, position, reference, log_phi, log_odds, net, above, key, step, user, draw):
     """Take out and put back every item once.
 
@@ -90,7 +90,7 @@ def sweep(order, position, reference, log_phi, log_odds, net, above, key, step, 
             position[order[r]] = r
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def kendall_distance(position, reference, order):
     """Pairs that the ranking and the reference order differently."""
     Q, count = len(order), 0
@@ -100,7 +100,7 @@ def kendall_distance(position, reference, order):
     return count
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def net_answers(pair, weight, Q, net):
     """Answers "i over j" less answers "j over i", written into `net`."""
     for row in range(len(pair)):
@@ -109,7 +109,7 @@ def net_answers(pair, weight, Q, net):
         net[j, i] -= weight[row]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def clear_answers(pair, Q, net):
     """`net` back to 0."""
     for row in range(len(pair)):
@@ -118,7 +118,7 @@ def clear_answers(pair, Q, net):
         net[j, i] = 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def draw_component(log_weight, u):
     """A component in proportion to exp(log_weight), by one uniform number."""
     weight = np.exp(log_weight - log_weight.max())
@@ -130,7 +130,7 @@ def draw_component(log_weight, u):
     return len(weight) - 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def component_weights(order, position, sigma, log_phi, log_prior):
     """Log π_k − log Z(φ_k) + d(ranking, σ_k) log φ_k for each component."""
     out = log_prior.copy()
@@ -139,7 +139,7 @@ def component_weights(order, position, sigma, log_phi, log_prior):
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def independent_weights(pair, weight, log_share, log_table):
     """Log π_k + Σ log β_k of the answers, taken as independent: for a chain's first component."""
     out = log_share.copy()

@@ -12,16 +12,16 @@ d = V z + e has factors z ~ N(0, I). Given d, z is Gaussian with mean Rᵀ d and
 B = I + Vᵀ Ψ⁻¹ V and R = Ψ⁻¹ V B⁻¹; and S⁻¹ = Ψ⁻¹ − R Vᵀ Ψ⁻¹ costs no inverse of S.
 """
 
-import numba as nb
 import numpy as np
 
 from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, solve
+from mallowmix.numerics.compiled import compiled
 
 MAX_ITER = 30
 TOL = 1e-4  # of a step of Newton's method, after which the next would change nothing
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def local_items(pair, n_items, number):
     """Number the items of one person.
 
@@ -58,7 +58,7 @@ def local_items(pair, n_items, number):
     return items, winner, loser
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def local_prior(loadings, variances, items):
     """Compute what a person's prior needs.
 
@@ -104,7 +104,7 @@ def local_prior(loadings, variances, items):
     return V, precision, log_det, R, B_inverse
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def logistic(x):
     """σ(x), without overflow."""
     if x >= 0:
@@ -113,12 +113,12 @@ def logistic(x):
     return e / (1 + e)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _log_logistic(x):
     return -np.log1p(np.exp(-x)) if x > 0 else x - np.log1p(np.exp(x))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_joint(winner, loser, weight, offset, d, precision):
     """Σ w log σ(o + d_i − d_j) − ½ dᵀ S⁻¹ d."""
     total = -0.5 * np.dot(d, precision @ d)
@@ -127,7 +127,7 @@ def _log_joint(winner, loser, weight, offset, d, precision):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _derivatives(winner, loser, weight, offset, d, precision, g, P):
     """Compute g − S⁻¹ d and S⁻¹ + H at d."""
     g[:] = -(precision @ d)
@@ -144,7 +144,7 @@ def _derivatives(winner, loser, weight, offset, d, precision, g, P):
         P[j, i] -= h
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def posterior_mode(winner, loser, weight, offset, precision, log_det, d):
     """Find the posterior mode by Newton's method with halved steps.
 

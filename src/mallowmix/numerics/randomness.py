@@ -7,10 +7,10 @@ same number in every order, thread and machine, so results never depend on how t
 
 from enum import IntEnum, unique
 
-import numba as nb
 import numpy as np
 
 from mallowmix.errors import OptionError
+from mallowmix.numerics.compiled import compiled
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
@@ -123,7 +123,7 @@ class Step(IntEnum):
     POSTERIOR_CHAIN = 212  # a chain of the posterior
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def philox(c0, c1, c2, c3, key):
     """Four random 32-bit words (held in uint64) for four 32-bit counters and a 64-bit key."""
     x0, x1, x2, x3 = (
@@ -140,7 +140,7 @@ def philox(c0, c1, c2, c3, key):
     return x0, x1, x2, x3
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def uniforms(key, step, user, token, draw):
     """Two independent uniforms on [0, 1), 53 bits each.
 
@@ -157,7 +157,7 @@ def uniforms(key, step, user, token, draw):
     return u, v
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def splitmix(state):
     """splitmix64: a new state and a uniform on [0, 1); Philox gives each stream its first state."""
     state = np.uint64(state) + np.uint64(0x9E3779B97F4A7C15)
@@ -168,7 +168,7 @@ def splitmix(state):
     return state, (x >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def log_gamma_draw(state, shape):
     """A new state and the log of a Gamma(shape) draw (Marsaglia and Tsang).
 
@@ -190,7 +190,7 @@ def log_gamma_draw(state, shape):
             return state, np.log(d * v) + np.log(1.0 - u) / shape  # Gamma(a) = Gamma(a + 1) U^(1/a)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def draw_log_dirichlet(state, shape, out):
     """A new state; `out` becomes log θ of θ ~ Dirichlet(shape)."""
     for k in range(len(shape)):
@@ -246,6 +246,6 @@ def child_seed(seed: int, step: Step, number: int = 0) -> int:
     return (int(x0) << 32) | int(x1)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _child_words(number, step, key):
     return philox(number, 0, step, 1, key)

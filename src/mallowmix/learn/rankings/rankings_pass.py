@@ -5,12 +5,12 @@ It adds up the counts that the M-step needs.
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, reduce_step
 from mallowmix.model.rankings_tables import RankingsTables
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.insertion_gibbs import (
     clear_answers,
     component_weights,
@@ -114,7 +114,7 @@ def rankings_pass(
     return RankingsSums(*sums), (orders, component)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _sums(
     first_user, starts, pair, weight, user_weight, sigma, reference_orders, log_phi, log_prior,
     log_share, log_table, log_odds, known, old_orders, old_component, number, n_sweeps, key,

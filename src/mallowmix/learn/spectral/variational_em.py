@@ -2,13 +2,13 @@
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine, reduce_step
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table, update_components
 from mallowmix.model import least_beta
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.dirichlet import dirichlet_from_mean_log, log_normaliser
 from mallowmix.numerics.special import digamma, log_gamma
 from mallowmix.typing import Array
@@ -156,7 +156,7 @@ def _e_step(
     return (counts, elbo, sums), gamma
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
     """γ, expected counts (Q², K), the bound without its prior normaliser, Σ E log θ_k and Σ u_m."""
     # r_k = β_k scale_k / Σ_l β_l scale_l is what a row gives component k, scale_k = exp E log θ_k.
@@ -201,7 +201,7 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
     return counts, elbo, sums
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _scale(gamma, scale):
     """Exp E log θ_k; where all underflow (of users who say next to nothing), one stays above 0."""
     psi_total = digamma(gamma.sum())
@@ -211,7 +211,7 @@ def _scale(gamma, scale):
     scale[top] = max(scale[top], _LEAST_SCALE)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _prior_term(gamma, alpha, weight, sums):
     """E log p(θ) − E log q(θ), without log Γ(Σα) − Σ log Γ(α); adds E log θ to the sums."""
     total = gamma.sum()

@@ -9,7 +9,6 @@ which items go together: their leading eigenvectors are the first loadings.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
 from mallowmix.engine import Block, Engine, map_step, some_users
@@ -20,6 +19,7 @@ from mallowmix.learn.utilities.utilities_pass import (
     utilities_pass,
 )
 from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
@@ -114,7 +114,7 @@ def _moments_step(block: Block, broadcast: tuple[Array, Array]) -> tuple[Array, 
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _moments(starts, pair, weight, user_weight, mean, variances):
     Q = len(mean)
     total, n = np.zeros((Q, Q)), np.zeros(Q)

@@ -10,7 +10,6 @@ regression,
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, reduce_step
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
@@ -123,7 +123,7 @@ def utilities_pass(
     return UtilitiesSums(*sums), modes
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _sums(starts, pair, weight, user_weight, Q, means, loadings, variances, log_shares, old_modes):
     K, r = len(log_shares), loadings.shape[1]
     squares, products = np.zeros((Q, K + r, K + r)), np.zeros((Q, K + r))
@@ -169,7 +169,7 @@ def _sums(starts, pair, weight, user_weight, Q, means, loadings, variances, log_
     )  # fmt: skip
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _add(X, products, residuals, items, k, K, share, mean, d, C, V, R, B_inverse):
     """Add one user's moments under component k: to X those of x, to the others those of items."""
     r = V.shape[1]
