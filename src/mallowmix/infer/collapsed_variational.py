@@ -18,6 +18,7 @@ from mallowmix.engine import Block
 from mallowmix.infer.assumed_density import log_marginal
 from mallowmix.infer.prepared_model import PreparedModel
 from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.token_gibbs import longest_run
 from mallowmix.typing import Array
 
 MAX_EXTRAPOLATION = 8.0  # the largest extrapolation, in steps
@@ -114,7 +115,7 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
     """
     M, K = len(starts) - 1, len(alpha)
     counts, n_moving = np.empty((M, K)), 0
-    longest = np.diff(starts).max() if M else 0
+    longest = longest_run(starts)
     b, w, r, once, twice = (
         np.empty((longest, K)),
         np.empty(longest),
@@ -124,11 +125,15 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
     )
     for m in range(M):
         n = gather_rows(starts[m], starts[m + 1], pair, weight, beta, b, w)
-        counts[m], r[:n] = alpha, 0.0
+        for k in range(K):
+            counts[m, k] = alpha[k]
+            for row in range(n):
+                r[row, k] = 0.0
         if n:
             # the first step takes the prior for the other tokens
             _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, counts[m], once)
-            counts[m] = once
+            for k in range(K):
+                counts[m, k] = once[k]
         moving, left, most, last = n > 0, max_iter, MAX_EXTRAPOLATION, np.inf
         while moving and left > 0:
             change = _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, counts[m], once)
@@ -143,7 +148,8 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
                 )
                 extrapolate(counts[m], once, twice, alpha, most if moving and left > 2 else 1.0)
             else:
-                counts[m] = once
+                for k in range(K):
+                    counts[m, k] = once[k]
             left -= 2
         n_moving += moving
     return counts, n_moving
@@ -155,7 +161,9 @@ def gather_rows(first, last, pair, weight, beta, b, w):
     n = 0
     for row in range(first, last):
         if weight[row] > 0.0:
-            b[n], w[n] = beta[pair[row]], weight[row]
+            w[n] = weight[row]
+            for k in range(beta.shape[1]):
+                b[n, k] = beta[pair[row], k]
             n += 1
     return n
 
@@ -164,7 +172,8 @@ def gather_rows(first, last, pair, weight, beta, b, w):
 def _responsibilities(b, w, likelihood_weight, alpha, r, old, new):
     """One step for one user: r and new counts from the old ones; the largest relative change."""
     K = len(alpha)
-    new[:] = alpha
+    for k in range(K):
+        new[k] = alpha[k]
     for n in range(len(b)):
         own, total = likelihood_weight * min(1.0, w[n]), 0.0
         for k in range(K):
@@ -204,12 +213,14 @@ def _log_marginals(starts, pair, weight, beta, alpha, likelihood_weight):
     """(M,) log p(comparisons) under the Dirichlet, and (M, K) under each component alone."""
     M, K = len(starts) - 1, len(alpha)
     mixed, single = np.empty(M), np.zeros((M, K))
-    longest = np.diff(starts).max() if M else 0
+    longest = longest_run(starts)
     b, x = np.empty((longest, K)), np.empty(longest)
     for m in range(M):
         n = gather_rows(starts[m], starts[m + 1], pair, weight, beta, b, x)
-        x[:n] *= likelihood_weight
+        for t in range(n):
+            x[t] *= likelihood_weight
         mixed[m] = log_marginal(b[:n], x[:n], alpha)
         for t in range(n):
-            single[m] += x[t] * np.log(b[t])
+            for k in range(K):
+                single[m, k] += x[t] * np.log(b[t, k])
     return mixed, single

@@ -27,7 +27,7 @@ from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox, splitmix
-from mallowmix.numerics.token_gibbs import sweep_tokens
+from mallowmix.numerics.token_gibbs import longest_run, sweep_tokens
 from mallowmix.typing import Array
 
 _STEP = int(Step.WEIGHT_DRAWS)
@@ -174,14 +174,17 @@ def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, sin
     """Draws of all users: from the Dirichlet part of the posterior, some moved to a vertex."""
     M, K = len(starts) - 1, len(alpha)
     out = np.empty((M, n_draws, K))
-    longest = np.diff(starts).max() if M else 0
+    longest = longest_run(starts)
     b, x = np.empty((longest, K)), np.empty(longest)
     for m in range(M):
         first, last = starts[m], starts[m + 1]
         state = own_state(key, pair[first:last], weight[first:last])
         n = gather_rows(first, last, pair, weight, beta, b, x)
-        x[:n] *= likelihood_weight
-        if np.all(x[:n] == np.floor(x[:n])):
+        whole = True
+        for t in range(n):
+            x[t] *= likelihood_weight
+            whole = whole and x[t] == np.floor(x[t])
+        if whole:
             state = _gibbs_draws(state, b[:n], x[:n], alpha, out[m])
         else:
             state = tempered_draws(state, b[:n], x[:n], alpha, out[m])
@@ -192,14 +195,21 @@ def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, sin
 @compiled
 def _gibbs_draws(state, b, x, alpha, out):
     """Collapsed Gibbs sampling with x tokens a row; then θ ~ Dirichlet(α + n). The new state."""
-    n, p, rows = alpha.copy(), np.empty(len(alpha)), np.arange(len(x))
-    z = np.zeros(int(x.sum()), np.int64)
+    n, p, rows = np.empty(len(alpha)), np.empty(len(alpha)), np.empty(len(x), np.int64)
+    for k in range(len(alpha)):
+        n[k] = alpha[k]
+    total = 0.0
+    for t in range(len(x)):
+        rows[t] = t
+        total += x[t]
+    z = np.zeros(int(total), np.int64)
     for sweep in range(-_BURN_IN if len(z) else 0, _THIN * len(out)):
         state = sweep_tokens(rows, x, 1.0, b, n, sweep == -_BURN_IN, z, n, p, state)
         if sweep >= 0 and sweep % _THIN == 0:
             theta = out[sweep // _THIN]
             state = draw_log_dirichlet(state, n, theta)
-            theta[:] = np.exp(theta)
+            for k in range(len(theta)):
+                theta[k] = np.exp(theta[k])
     return state
 
 

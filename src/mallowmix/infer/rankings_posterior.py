@@ -26,7 +26,7 @@ from mallowmix.numerics.randomness import Step, as_key, uniforms
 from mallowmix.typing import Array
 
 N_CHAINS, N_SWEEPS, N_BURN = 2, 16, 4
-_STEP = int(Step.RANKING_DRAWS)
+_STEP = np.int64(Step.RANKING_DRAWS)  # of a type that kernels are not compiled anew for
 _HASH_START, _HASH_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)  # FNV-1a
 
 
@@ -94,8 +94,8 @@ def _stream(pair):
 def _begin(pair, weight, reference_orders, log_share, log_table, order, position, u):
     """The component a chain begins with; its reference is the first ranking."""
     k = draw_component(independent_weights(pair, weight, log_share, log_table), u)
-    order[:] = reference_orders[k]
     for r in range(len(order)):
+        order[r] = reference_orders[k, r]
         position[order[r]] = r
     return k
 
@@ -166,6 +166,7 @@ def _draws(
                 weights = component_weights(order, position, sigma, log_phi, log_prior)
                 k = draw_component(weights, uniforms(key, _STEP, stream, Q + 1, s)[0])
             if s >= n_burn:
-                out[m, s - n_burn] = position
+                for i in range(Q):
+                    out[m, s - n_burn, i] = position[i]
         clear_answers(pair[rows], Q, net)
     return out

@@ -25,11 +25,18 @@ _BURN_IN, _MOVES = 40, 2  # draws of the burn-in; moves for each draw and compon
 @compiled
 def tempered_draws(state, b, x, alpha, out):
     """Draw `out` (draws, K) for one user, tokens with probabilities b (n, K) and powers x."""
-    columns, theta = np.ascontiguousarray(b.T), alpha / alpha.sum()
+    K, total = len(alpha), alpha.sum()
+    columns, theta = np.empty((K, len(b))), np.empty(K)
+    for k in range(K):
+        theta[k] = alpha[k] / total
+        for t in range(len(b)):
+            columns[k, t] = b[t, k]
     for s in range(-_BURN_IN, len(out)):
         state = tempered_moves(state, columns, x, alpha, theta)
         if s >= 0:
-            out[s] = theta / theta.sum()
+            total = theta.sum()
+            for k in range(K):
+                out[s, k] = theta[k] / total
     return state
 
 
@@ -52,18 +59,26 @@ def tempered_moves(state, columns, x, alpha, theta):
     """
     K, n = columns.shape
     old, new, taken = np.empty(2), np.empty(2), np.empty(n, np.int64)
-    likelihood = theta @ columns  # afresh, so that rounding does not add up
+    likelihood = np.zeros(n)  # afresh, so that rounding does not add up
+    for k in range(K):
+        for t in range(n):
+            likelihood[t] += theta[k] * columns[k, t]
     for _ in range(_MOVES * K if K > 1 else 0):
         state, i, j = _two(state, K)
         state, by_tokens = splitmix(state)
-        old[0], old[1], taken[:] = theta[i], theta[j], -1
+        old[0], old[1] = theta[i], theta[j]
+        for t in range(n):
+            taken[t] = -1
         if by_tokens < 0.5:
             state = _take(state, columns[i], columns[j], old, likelihood, taken)
         state = _propose(state, alpha[i], alpha[j], x, taken, old, new)
         ratio = _log_ratio(columns[i], columns[j], x, taken, old, new, likelihood, by_tokens < 0.5)
         state, coin = splitmix(state)
         if np.log(1.0 - coin) < ratio:
-            likelihood += columns[i] * (new[0] - old[0]) + columns[j] * (new[1] - old[1])
+            for t in range(n):
+                likelihood[t] += columns[i, t] * (new[0] - old[0]) + columns[j, t] * (
+                    new[1] - old[1]
+                )
             theta[i], theta[j] = new[0], new[1]
     return state
 

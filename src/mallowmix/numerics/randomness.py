@@ -195,8 +195,14 @@ def draw_log_dirichlet(state, shape, out):
     """A new state; `out` becomes log θ of θ ~ Dirichlet(shape)."""
     for k in range(len(shape)):
         state, out[k] = log_gamma_draw(state, shape[k])
-    top = out.max()
-    out -= top + np.log(np.sum(np.exp(out - top)))
+    top, total = -np.inf, 0.0
+    for k in range(len(shape)):
+        top = max(top, out[k])
+    for k in range(len(shape)):
+        total += np.exp(out[k] - top)
+    scale = top + np.log(total)
+    for k in range(len(shape)):
+        out[k] -= scale
     return state
 
 

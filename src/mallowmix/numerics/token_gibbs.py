@@ -87,6 +87,15 @@ def sweep_tokens(codes, weight, unit, beta, share, fresh, z, n, p, state):
 
 
 @compiled
+def longest_run(starts):
+    """The most rows of one user."""
+    longest = 0
+    for m in range(len(starts) - 1):
+        longest = max(longest, starts[m + 1] - starts[m])
+    return longest
+
+
+@compiled
 def token_count(weight):
     """How many tokens rows of these weights stand for; a fractional rest is one token."""
     n = 0

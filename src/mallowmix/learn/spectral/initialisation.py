@@ -247,5 +247,6 @@ def _embed(starts, pair, weight, index, value, U):
             for c in range(r):
                 out[m, c] += x * U[index[pair[row]], c]
         if n[m] > 0:
-            out[m] /= n[m]
+            for c in range(r):
+                out[m, c] /= n[m]
     return out, n

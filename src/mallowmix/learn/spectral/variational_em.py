@@ -11,6 +11,7 @@ from mallowmix.model import least_beta
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.dirichlet import dirichlet_from_mean_log, log_normaliser
 from mallowmix.numerics.special import digamma, log_gamma
+from mallowmix.numerics.token_gibbs import longest_run
 from mallowmix.typing import Array
 
 _INNER = 3  # fixed-point steps of one user's γ in a pass
@@ -162,7 +163,7 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
     # r_k = β_k scale_k / Σ_l β_l scale_l is what a row gives component k, scale_k = exp E log θ_k.
     # A user's rows of the table are gathered once, component by component, so that the loops over
     # rows run on neighbouring numbers.
-    K, longest = len(alpha), np.max(np.diff(starts)) if len(starts) > 1 else 0
+    K, longest = len(alpha), longest_run(starts)
     counts, sums, elbo = np.zeros(table.shape), np.zeros(K + 1), 0.0
     beta, total, scale = (
         np.empty((K, longest), np.float32),
@@ -175,10 +176,13 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
             for k in range(K):
                 beta[k, i] = table[pair[first + i], k]
         if fresh:
-            gamma[m] = alpha + weight[first : first + n].sum() / K
+            even = weight[first : first + n].sum() / K
+            for k in range(K):
+                gamma[m, k] = alpha[k] + even
         for step in range(inner + 1):
             _scale(gamma[m], scale)
-            total[:n] = 0
+            for i in range(n):
+                total[i] = 0
             for k in range(K):
                 for i in range(n):
                     total[i] += beta[k, i] * scale[k]
