@@ -62,7 +62,10 @@ def fold_in(
         prepared.alpha,
         prepared.likelihood_weight,
     )
-    counts, moving = _collapsed(*data, max_iter, tol)
+    K, longest = len(prepared.alpha), int(np.diff(block.starts).max(initial=0))
+    counts, rows = np.empty((block.n_users, K)), (longest, K)
+    room = np.empty(rows), np.empty(longest), np.empty(rows), np.empty(K), np.empty(K)
+    moving = _collapsed(*data, max_iter, tol, counts, *room)
     theta = counts / counts.sum(axis=1, keepdims=True)
     if prepared.vertex_share > 0:
         single, at_vertex = vertex_posterior(block, prepared, weight)
@@ -107,22 +110,29 @@ def vertex_posterior(
 
 
 @compiled(fastmath={"contract", "reassoc"})
-def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, tol):
-    """(M, K) α + e Σ_n weight_n r_n of all users, and how many did not converge.
+def _collapsed(
+    starts,
+    pair,
+    weight,
+    beta,
+    alpha,
+    likelihood_weight,
+    max_iter,
+    tol,
+    counts,
+    b,
+    w,
+    r,
+    once,
+    twice,
+):
+    """Write α + e Σ_n weight_n r_n of all users into counts; how many did not converge.
 
     A row of weight w stands for w tokens with the same r, each of which leaves itself out (for w
     < 1, its weight).
     """
     M, K = len(starts) - 1, len(alpha)
-    counts, n_moving = np.empty((M, K)), 0
-    longest = longest_run(starts)
-    b, w, r, once, twice = (
-        np.empty((longest, K)),
-        np.empty(longest),
-        np.empty((longest, K)),
-        np.empty(K),
-        np.empty(K),
-    )
+    n_moving = 0
     for m in range(M):
         n = gather_rows(starts[m], starts[m + 1], pair, weight, beta, b, w)
         for k in range(K):
@@ -152,7 +162,7 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
                     counts[m, k] = once[k]
             left -= 2
         n_moving += moving
-    return counts, n_moving
+    return n_moving
 
 
 @compiled

@@ -51,8 +51,10 @@ def rankings_probabilities(
     (n,) array
         The probability that each query's user prefers the pair's first item.
     """
-    sent: Any = (*_sent(block, model), *queries, N_CHAINS, N_SWEEPS, N_BURN, as_key(seed))
-    return _probabilities(*sent)
+    out, none = np.empty(len(queries.pair)), np.empty((block.n_users, 0, block.n_items), np.int64)
+    sizes = N_CHAINS, N_SWEEPS, N_BURN
+    _chains(*_sent(block, model), *queries, *sizes, as_key(seed), out, none)
+    return out
 
 
 def ranking_draws(
@@ -72,8 +74,11 @@ def ranking_draws(
     (M, S, Q) array of int
         The positions of the items, 0 is best.
     """
-    sent: Any = (*_sent(block, model), n_draws, N_BURN, as_key(seed))
-    return _draws(*sent)
+    out = np.empty((block.n_users, n_draws, block.n_items), np.int64)
+    none = np.zeros(block.n_users + 1, np.int64), np.empty(0, np.int64)
+    sizes = 1, N_BURN + n_draws, N_BURN
+    _chains(*_sent(block, model), *none, *sizes, as_key(seed), np.empty(0), out)
+    return out
 
 
 def _sent(block: Block, model: RankingsModel) -> tuple[Any, ...]:
@@ -101,17 +106,19 @@ def _begin(pair, weight, reference_orders, log_share, log_table, order, position
 
 
 @compiled
-def _probabilities(
+def _chains(
     starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
     log_table, log_odds, error_rate, query_starts, queries, n_chains, n_sweeps, n_burn, key,
+    out, draws,
 ):  # fmt: skip
+    """Probabilities of the queries into `out`, positions after each sweep into `draws`."""
     K, Q = sigma.shape
-    out, net = np.empty(len(queries)), np.zeros((Q, Q))
+    net, n_draws = np.zeros((Q, Q)), draws.shape[1]
     order, position = np.empty(Q, np.int64), np.empty(Q, np.int64)
     burnt = np.zeros((Q, Q))
     for m in range(len(starts) - 1):
         rows = slice(starts[m], starts[m + 1])
-        if query_starts[m + 1] == query_starts[m]:
+        if query_starts[m + 1] == query_starts[m] and n_draws == 0:
             continue
         stream = _stream(pair[rows])
         net_answers(pair[rows], weight[rows], Q, net)
@@ -132,41 +139,12 @@ def _probabilities(
                 if K > 1:
                     weights = component_weights(order, position, sigma, log_phi, log_prior)
                     k = draw_component(weights, uniforms(key, _STEP, stream, Q + 1, draw)[0])
+                if n_burn <= s < n_burn + n_draws:
+                    for i in range(Q):
+                        draws[m, s - n_burn, i] = position[i]
         clear_answers(pair[rows], Q, net)
         n = n_chains * (n_sweeps - n_burn)
         for row in range(query_starts[m], query_starts[m + 1]):
             i, j = queries[row] // Q, queries[row] % Q
             p = (above[i, j] + n - above[j, i]) / (2 * n)
             out[row] = error_rate + (1 - 2 * error_rate) * p
-    return out
-
-
-@compiled
-def _draws(
-    starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
-    log_table, log_odds, error_rate, n_draws, n_burn, key,
-):  # fmt: skip
-    K, Q = sigma.shape
-    out, net = np.empty((len(starts) - 1, n_draws, Q), np.int64), np.zeros((Q, Q))
-    order, position = np.empty(Q, np.int64), np.empty(Q, np.int64)
-    unused = np.zeros((Q, Q))
-    for m in range(len(starts) - 1):
-        rows = slice(starts[m], starts[m + 1])
-        stream = _stream(pair[rows])
-        net_answers(pair[rows], weight[rows], Q, net)
-        u, _ = uniforms(key, _STEP, stream, Q, 0)
-        k = _begin(
-            pair[rows], weight[rows], reference_orders, log_share, log_table, order, position, u
-        )
-        for s in range(n_burn + n_draws):
-            sweep(
-                order, position, sigma[k], log_phi[k], log_odds, net, unused, key, _STEP, stream, s
-            )
-            if K > 1:
-                weights = component_weights(order, position, sigma, log_phi, log_prior)
-                k = draw_component(weights, uniforms(key, _STEP, stream, Q + 1, s)[0])
-            if s >= n_burn:
-                for i in range(Q):
-                    out[m, s - n_burn, i] = position[i]
-        clear_answers(pair[rows], Q, net)
-    return out

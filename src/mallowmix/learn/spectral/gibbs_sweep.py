@@ -115,7 +115,8 @@ def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, firs
         codes, w = pair[rows], weight[rows]
         own = z[first : first + token_count(w)]
         first += len(own)
-        n[:] = alpha
+        for k in range(K):
+            n[k] = alpha[k]
         if sweep > 0:
             count_tokens(w, 1.0, own, n)
         for s in range(sweeps):
@@ -132,5 +133,6 @@ def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, firs
         for k in range(K):
             drawn[m, k] = np.exp(p[k] - top)
             total += drawn[m, k]
-        drawn[m] /= total
+        for k in range(K):
+            drawn[m, k] /= total
     return drawn, tokens

@@ -46,7 +46,7 @@ def insert_by_gap(values: NDArray[np.floating], order: NDArray[np.int32]) -> NDA
 def _insert(values, order):
     Q = len(order)
     steps, sums, worth = np.zeros((2, Q, Q)), np.zeros((2, Q + 1, Q)), np.empty(Q)
-    _find_steps(values, order, 0, Q, steps, sums)
+    _find_steps(values, order, np.int64(0), Q, steps, sums)
     turn = idle = 0
     while idle < Q and turn < _PASSES * Q:
         position = 0
@@ -54,7 +54,10 @@ def _insert(values, order):
             position += 1
         _own(values, order, position, worth)
         _add_others(sums, position, worth)
-        best = np.argmax(worth)
+        best = 0
+        for q in range(Q):
+            if worth[q] > worth[best]:
+                best = q
         turn, idle = turn + 1, idle + 1
         if worth[best] > worth[position] + _LEAST:
             _move(order, position, best)

@@ -211,7 +211,10 @@ def _scale(gamma, scale):
     psi_total = digamma(gamma.sum())
     for k in range(len(gamma)):
         scale[k] = np.exp(digamma(gamma[k]) - psi_total)
-    top = np.argmax(gamma)
+    top = 0
+    for k in range(len(gamma)):
+        if gamma[k] > gamma[top]:
+            top = k
     scale[top] = max(scale[top], _LEAST_SCALE)
 
 
