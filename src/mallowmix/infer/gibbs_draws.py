@@ -155,7 +155,13 @@ def draw(block: Block, prepared: PreparedModel, n_draws: int, key: np.uint64) ->
         prepared.alpha,
         prepared.likelihood_weight,
     )
-    return _chains(*data, at_vertex, single, n_draws, key)
+    out = np.empty((block.n_users, n_draws, len(prepared.alpha)))
+    powers = prepared.likelihood_weight * block.weight
+    broken = np.bincount(block.users_of_rows(), powers != np.floor(powers), block.n_users) > 0
+    for users, chains in ((~broken, _gibbs_chains), (broken, _tempered_chains)):
+        if users.any():  # otherwise the kernel need not be compiled
+            chains(np.flatnonzero(users), *data, at_vertex, single, key, out)
+    return out
 
 
 @compiled
@@ -170,26 +176,40 @@ def own_state(key, pair, weight):
 
 
 @compiled
-def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, single, n_draws, key):
-    """Draws of all users: from the Dirichlet part of the posterior, some moved to a vertex."""
-    M, K = len(starts) - 1, len(alpha)
-    out = np.empty((M, n_draws, K))
+def _gibbs_chains(
+    users, starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, single, key, out
+):
+    """Draws of users: from the Dirichlet part of the posterior, some moved to a vertex."""
     longest = longest_run(starts)
-    b, x = np.empty((longest, K)), np.empty(longest)
-    for m in range(M):
-        first, last = starts[m], starts[m + 1]
-        state = own_state(key, pair[first:last], weight[first:last])
-        n = gather_rows(first, last, pair, weight, beta, b, x)
-        whole = True
-        for t in range(n):
-            x[t] *= likelihood_weight
-            whole = whole and x[t] == np.floor(x[t])
-        if whole:
-            state = _gibbs_draws(state, b[:n], x[:n], alpha, out[m])
-        else:
-            state = tempered_draws(state, b[:n], x[:n], alpha, out[m])
+    b, x = np.empty((longest, len(alpha))), np.empty(longest)
+    for m in users:
+        state = own_state(key, pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]])
+        n = _gather_powers(starts[m], starts[m + 1], pair, weight, beta, likelihood_weight, b, x)
+        state = _gibbs_draws(state, b[:n], x[:n], alpha, out[m])
         _to_vertices(state, at_vertex[m], single[m], out[m])
-    return out
+
+
+@compiled
+def _tempered_chains(
+    users, starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, single, key, out
+):
+    """The same, where a comparison does not count for a whole number of tokens."""
+    longest = longest_run(starts)
+    b, x = np.empty((longest, len(alpha))), np.empty(longest)
+    for m in users:
+        state = own_state(key, pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]])
+        n = _gather_powers(starts[m], starts[m + 1], pair, weight, beta, likelihood_weight, b, x)
+        state = tempered_draws(state, b[:n], x[:n], alpha, out[m])
+        _to_vertices(state, at_vertex[m], single[m], out[m])
+
+
+@compiled
+def _gather_powers(first, last, pair, weight, beta, likelihood_weight, b, x):
+    """A user's rows of β, and their weights times the likelihood weight; the number of rows."""
+    n = gather_rows(first, last, pair, weight, beta, b, x)
+    for t in range(n):
+        x[t] *= likelihood_weight
+    return n
 
 
 @compiled

@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, xlogy
 
+from mallowmix.infer.conditioned_utilities import logistic_of
 from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
@@ -32,6 +32,8 @@ _C0, _C1, _C2, _C3, _C4, _C5, _C6 = np.array(
 
 def entropy(p: Array) -> Array:
     """H(p) in nats."""
+    from scipy.special import xlogy  # here, as SciPy is slow to import
+
     return -(xlogy(p, p) + xlogy(1 - p, 1 - p))
 
 
@@ -107,7 +109,7 @@ class UtilityDraws(NamedTuple):
 
     def win_rates(self) -> Array:
         """(S, Q) the mean over the others of P(i preferred to j), in each draw."""
-        return np.array([win_rates(expit(u[:, None] - u)) for u in self.utilities])
+        return np.array([win_rates(logistic_of(u[:, None] - u)) for u in self.utilities])
 
 
 class RankingDraws(NamedTuple):

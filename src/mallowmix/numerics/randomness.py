@@ -123,21 +123,33 @@ class Step(IntEnum):
     POSTERIOR_CHAIN = 212  # a chain of the posterior
 
 
-@compiled(inline="always")
-def philox(c0, c1, c2, c3, key):
-    """Four random 32-bit words (held in uint64) for four 32-bit counters and a 64-bit key."""
-    x0, x1, x2, x3 = (
-        np.uint64(c0) & _LOW,
-        np.uint64(c1) & _LOW,
-        np.uint64(c2) & _LOW,
-        np.uint64(c3) & _LOW,
-    )
-    k0, k1 = np.uint64(key) & _LOW, np.uint64(key) >> _SHIFT
+# `philox` and `uniforms` are thin where they are called, and the rounds are compiled once: for
+# counters of one type, whatever integers they are called with
+
+
+@compiled
+def _rounds(c0, c1, c2, c3, key):
+    x0, x1, x2, x3 = c0 & _LOW, c1 & _LOW, c2 & _LOW, c3 & _LOW
+    k0, k1 = key & _LOW, key >> _SHIFT
     for _ in range(10):
         p0, p1 = _M0 * x0, _M1 * x2
         x0, x1, x2, x3 = (p1 >> _SHIFT) ^ x1 ^ k0, p1 & _LOW, (p0 >> _SHIFT) ^ x3 ^ k1, p0 & _LOW
         k0, k1 = (k0 + _W0) & _LOW, (k1 + _W1) & _LOW
     return x0, x1, x2, x3
+
+
+@compiled(inline="always")
+def philox(c0, c1, c2, c3, key):
+    """Four random 32-bit words (held in uint64) for four 32-bit counters and a 64-bit key."""
+    return _rounds(np.uint64(c0), np.uint64(c1), np.uint64(c2), np.uint64(c3), np.uint64(key))
+
+
+@compiled
+def _two_uniforms(token, user, step, draw, key):
+    x0, x1, x2, x3 = _rounds(token, user, step, draw, key)
+    u = ((x0 << np.uint64(21)) ^ (x1 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
+    v = ((x2 << np.uint64(21)) ^ (x3 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
+    return u, v
 
 
 @compiled(inline="always")
@@ -151,10 +163,9 @@ def uniforms(key, step, user, token, draw):
     step, user, token, draw : int
         The four counters.
     """
-    x0, x1, x2, x3 = philox(token, user, step, draw, key)
-    u = ((x0 << np.uint64(21)) ^ (x1 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
-    v = ((x2 << np.uint64(21)) ^ (x3 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
-    return u, v
+    return _two_uniforms(
+        np.uint64(token), np.uint64(user), np.uint64(step), np.uint64(draw), np.uint64(key)
+    )
 
 
 @compiled(inline="always")
