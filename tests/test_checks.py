@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mallowmix.checks import check, warn_about
+from mallowmix.checks.data_report import check, warn_about
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataWarning, OptionError
 from mallowmix.readers import read

@@ -1,17 +1,20 @@
 """The first run: kernels are compiled where they can be kept, and a sentence says so."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 import mallowmix as mm
 from mallowmix.cli.compile_note import FIRST_FIT_SECONDS, watch_compiling
 from mallowmix.numerics import kernel_cache
+from mallowmix.numerics.compiled import compiled
 
 SOURCE = Path(mm.__file__).parent
 ONE_KERNEL = ("separability", "--n-items", "4", "-k", "2", "--n-draws", "3", "--phi", "0.1")
@@ -94,8 +97,8 @@ def test_compiling_is_noticed_and_loading_is_not():
     assert len(heard) == 2
 
 
-def test_showing_a_model_imports_no_scipy_of_its_own(tmp_path):
-    """SciPy's parts take a second to import; Numba itself imports scipy.linalg."""
+def test_showing_a_model_imports_no_heavy_package(tmp_path):
+    """Each of these takes longer to import than all that `show` does."""
     model = mm.M4.from_orders([["a", "b", "c"], ["c", "b", "a"]], phi=0.3)
     mm.save(model, tmp_path / "model.m4")
     script = (
@@ -103,10 +106,51 @@ def test_showing_a_model_imports_no_scipy_of_its_own(tmp_path):
         "from typer.testing import CliRunner\n"
         "from mallowmix.cli import app\n"
         f"done = CliRunner().invoke(app, ['show', {str(tmp_path / 'model.m4')!r}])\n"
-        "heavy = 'scipy.optimize scipy.special scipy.stats sklearn plotly pandas polars'\n"
+        "heavy = 'numba llvmlite pyarrow narwhals scipy sklearn plotly pandas polars xarray'\n"
         "print(done.exit_code, *(name for name in heavy.split() if name in sys.modules))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["0"]
+
+
+@compiled(inline="always")
+def add_one(x):
+    """One more."""
+    return x + 1
+
+
+@compiled
+def half(x):
+    return x / 2
+
+
+@compiled(fastmath=True)
+def halves_of_next(values):
+    total = 0.0
+    for value in values:
+        total += half(add_one(value))
+    return total
+
+
+def test_a_kernel_calls_others_and_is_pickled_by_its_name():
+    assert halves_of_next(np.array([1.0, 2.0])) == 2.5
+    assert halves_of_next(values=np.array([3])) == 2
+    assert pickle.loads(pickle.dumps(halves_of_next)) is halves_of_next
+    assert add_one.__doc__ == "One more." and add_one.py_func(1) == 2
+    assert not hasattr(add_one, "__array__")
+
+
+def test_importing_kernels_imports_no_numba():
+    script = (
+        "import sys\n"
+        "from mallowmix.learn.spectral.gibbs_sweep import _sweep\n"
+        "print('numba' in sys.modules, _sweep.__name__)\n"
+        "_sweep.signatures\n"
+        "print('numba' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "_sweep", "True"]

@@ -376,7 +376,7 @@ def test_a_summary_warns_as_the_comparisons_would(tmp_path):
         [("u1", "a", "b"), ("u2", "a", "b"), ("u2", "c", "d"), ("u2", "d", "c")],
         shards=1,
     )
-    from mallowmix.checks import check
+    from mallowmix.checks.data_report import check
 
     stored = store_comparisons(tmp_path / "votes", tmp_path / "x")
     assert check(stored.summary()).warnings == check(read_comparisons(tmp_path / "votes")).warnings

@@ -77,8 +77,9 @@ def test_laplace_against_quadrature():
     winner, loser = np.array(ANSWERS).T
     offset = MEAN[winner] - MEAN[loser]
     _, precision, log_det, _, _ = local_prior(LOADINGS, VARIANCES, np.arange(3))
-    d, factor, evidence = posterior_mode(
-        winner, loser, np.ones(len(ANSWERS)), offset, precision, log_det, np.zeros(3)
+    d, factor = np.zeros(3), np.empty((3, 3))
+    evidence = posterior_mode(
+        winner, loser, np.ones(len(ANSWERS)), offset, precision, log_det, d, factor
     )
     gradient = np.zeros(3)
     for row in range(len(ANSWERS)):

@@ -6,7 +6,7 @@ from .assess.groups import compare_groups as compare_groups
 from .assess.intervals.bootstrap_intervals import intervals as intervals
 from .assess.model_diff import compare_models as compare_models
 from .assess.prepared_split import compare_on_split as compare_on_split
-from .checks import check as check
+from .checks.data_report import check as check
 from .data.comparisons import Comparisons as Comparisons
 from .data.rankings import Rankings as Rankings
 from .data.splits import split_items as split_items

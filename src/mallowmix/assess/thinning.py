@@ -8,7 +8,6 @@ while pairs are enumerated, so that the rest are never in memory.
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable
 from mallowmix.data.row_limits import limit_rows
 from mallowmix.data.splits import counted_users
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 from mallowmix.readers.pair_kernels import count_rated_pairs
 
@@ -148,7 +148,7 @@ def _of_users(table: RatingTable, numbers: NDArray[np.int64]) -> RatingTable:
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _drawn_pairs(starts, things, level, made, first_row, key, step):
     """User, winner, loser and weight of the kept comparisons, items ascending within a user.
 

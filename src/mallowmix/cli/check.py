@@ -28,7 +28,7 @@ def check_command(
     json: Json = False,
 ) -> None:
     """Look at comparisons before a fit: how much there is, what limits the answer, what to do."""
-    from mallowmix.checks import check
+    from mallowmix.checks.data_report import check
 
     report = check(read.reading(votes), n_components)
     if json:

@@ -1,16 +1,18 @@
 """Comparisons as arrays, and what can be read off them."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels, text_of
+from mallowmix.data.lazy_arrow import pa
 from mallowmix.data.text import name_of, table_of
 
 _SHOWN = 10  # rows in a notebook

@@ -6,12 +6,12 @@ r comparisons of one ranking are worth at most n − 1 answers: a share min(1, (
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparison_arrays import ComparisonArrays
 from mallowmix.data.ranking_ids import group_starts
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 
@@ -87,7 +87,7 @@ def mean_independent_share(comparisons: ComparisonArrays) -> float:
     return float((worth[made > 0] / made[made > 0]).mean())
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _sizes(ends, pair, n_items):
     """Of each group of rows, sorted by pair: how many different items and pairs it has."""
     items, pairs = np.zeros(len(ends) - 1, np.int64), np.zeros(len(ends) - 1, np.int64)

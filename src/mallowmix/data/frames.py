@@ -1,14 +1,15 @@
 """Labelled tables out, as the caller's kind of dataframe: pandas, polars, Arrow."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
-import narwhals as nw
-import pyarrow as pa
-
+from mallowmix.data.lazy_arrow import LazyModule, pa
 from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import OptionError
 
+nw: Any = LazyModule("narwhals")
 KINDS = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
 

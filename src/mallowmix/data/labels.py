@@ -3,19 +3,19 @@
 Labels are numbered in the order of their text, so that the order of rows never matters.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute
 from numpy.typing import NDArray
 
+from mallowmix.data.lazy_arrow import pa, pc
 from mallowmix.errors import DataError
 
 Labels: TypeAlias = NDArray[Any]
-pc: Any = pyarrow.compute  # its functions are made at import, where no type checker sees them
 
 
 def as_column(values: object, name: str) -> pa.ChunkedArray:

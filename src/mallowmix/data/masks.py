@@ -3,10 +3,10 @@
 A user's other comparisons are given, and the hidden ones are predicted from them.
 """
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, uniforms
 
 _MASKS = int(Step.MASKS)
@@ -47,7 +47,7 @@ def mask_rows(
     return _mask(starts, pair, n_items, first_user, key)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _mask(starts, pair, Q, first_user, key):
     category = np.full(len(pair), -1, np.int8)
     known, hidden = np.full(Q, -1, np.int64), np.full(Q, -1, np.int64)

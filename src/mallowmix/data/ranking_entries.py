@@ -2,12 +2,12 @@
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.labels import Labels
 from mallowmix.errors import DataError
+from mallowmix.numerics.compiled import compiled
 
 
 class RankingEntries(NamedTuple):
@@ -123,7 +123,7 @@ def normal_form(
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def ordered_pairs(starts, item, position, half):
     """Ranking, winner, loser and weight of every ordered pair; a tie is two rows of ½, or none."""
     count = 0

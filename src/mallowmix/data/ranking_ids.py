@@ -10,11 +10,11 @@ the order of its rows matter.
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.coded_rows import merged_rows
 from mallowmix.data.labels import as_column, encode
+from mallowmix.data.lazy_arrow import pa
 from mallowmix.data.row_checks import gaps
 from mallowmix.errors import DataError
 

@@ -1,14 +1,16 @@
 """Ratings on any ordered scale as numbers: who, what, and which level of the scale."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from mallowmix.data.labels import Labels, as_arrow, as_column, encode, pc, text_of
+from mallowmix.data.labels import Labels, as_arrow, as_column, encode, text_of
+from mallowmix.data.lazy_arrow import pa, pc
 from mallowmix.errors import DataError, Option, OptionError
 
 _NAMES = {"user": ("user",), "item": ("item",), "rating": ("rating", "stars")}

@@ -1,13 +1,15 @@
 """Checks of the rows of comparisons: missing values, self-pairs, and weights that are no counts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from mallowmix.data.labels import alike, as_arrow, as_column, pc
+from mallowmix.data.labels import alike, as_arrow, as_column
+from mallowmix.data.lazy_arrow import pa, pc
 from mallowmix.errors import DataError, Option, Part, check_choice
 
 Policy: TypeAlias = Literal["error", "drop"]

@@ -1,11 +1,11 @@
 """At most so many comparisons of each user, drawn at random by the seed and the user alone."""
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import take
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key
 from mallowmix.numerics.token_gibbs import token_count
 
@@ -44,7 +44,7 @@ def limit_rows(
     return comparisons if same else comparisons.with_weights(kept)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _kept(starts, weight, people, most, key, step):
     """How much of each row's weight is kept: of a user's whole comparisons at most so many."""
     kept = np.zeros(len(weight))

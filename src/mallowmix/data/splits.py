@@ -5,13 +5,13 @@ What is *given* of a user is what a model may look at; what is *held out* is wha
 
 from typing import Literal, TypeAlias
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.tie_halves import tie_halves
 from mallowmix.errors import DataError, OptionError
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 from mallowmix.numerics.token_gibbs import token_count
 from mallowmix.typing import Array
@@ -127,14 +127,14 @@ def split_rows(
     return weight * (side == 1), weight * held_out
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _wanted(n, given, key, user):
     """A share `given` of n, rounded up or down at random so that it is right on average."""
     coin, _ = uniforms(key, _COMPLETION, user, 0, 1)
     return int(np.floor(n * given + coin))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _given_comparisons(starts, weight, given, first_user, key):
     kept = np.zeros(len(weight))
     for m in range(len(starts) - 1):
@@ -144,7 +144,7 @@ def _given_comparisons(starts, weight, given, first_user, key):
     return kept
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _given_items(starts, pair, n_items, given, first_user, key):
     """Of each row: 1 if both items are given, 0 if neither is, −1 if one is."""
     side = np.full(len(pair), -1, np.int8)
@@ -194,7 +194,7 @@ def first_half(
     return first
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _halve(starts, weight, first_user, key):
     first = np.zeros(len(weight))
     for m in range(len(starts) - 1):
@@ -206,7 +206,7 @@ def _halve(starts, weight, first_user, key):
     return first
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _join_ties(starts, pair, n_items, ties, first):
     """The halves of a tie go where its later row's half went.
 
@@ -267,7 +267,7 @@ def split_items(comparisons: Comparisons, *, seed: int = 0) -> tuple[Comparisons
     return comparisons.with_weights(first), comparisons.with_weights(second)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _item_sides(user, winner, loser, key):
     """Of each row: the half that both its items are in, or −1."""
     side = np.full(len(user), -1, np.int8)
@@ -282,7 +282,7 @@ def _item_sides(user, winner, loser, key):
 # ---- selection ----
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def take(weight, left, wanted, taken, key, step, user):
     """Selection sampling: take each piece with probability (still wanted) / (still left)."""
     token = 0

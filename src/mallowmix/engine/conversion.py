@@ -5,7 +5,6 @@ from typing import Any, TypeAlias
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.errors import DataError
-from mallowmix.readers.source import read_comparisons
 
 ComparisonsLike: TypeAlias = Any
 """Comparisons, StoredComparisons, Rankings, a path, a dataframe, a mapping, a list of tuples."""
@@ -21,6 +20,8 @@ def as_comparisons(source: ComparisonsLike) -> Comparisons:
     """
     if isinstance(source, Comparisons | StoredComparisons):
         return source  # type: ignore[return-value]
+    from mallowmix.readers.source import read_comparisons  # here, as Arrow is slow to import
+
     return read_comparisons(source)
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from mallowmix.checks import warn_about
+from mallowmix.checks.data_report import warn_about
 from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName, using

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mallowmix.checks import warn_about
+from mallowmix.checks.data_report import warn_about
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons

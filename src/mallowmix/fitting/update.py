@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mallowmix.checks import warn_about
+from mallowmix.checks.data_report import warn_about
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, text_of
 from mallowmix.engine import Engine, make_blocks

@@ -10,11 +10,12 @@ and back again, in an order that does not depend on the labels of items, and the
 averaged.
 """
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def log_marginal(b, x, alpha):
     """The logarithm of the integral above, for token probabilities b (n, K) and powers x."""
     key = np.empty(len(x))
@@ -28,7 +29,7 @@ def log_marginal(b, x, alpha):
     return 0.5 * (_filtered(b, x, alpha, order) + _filtered(b, x, alpha, order[::-1]))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _filtered(b, x, alpha, order):
     gamma, total = alpha.copy(), 0.0
     for t in order:
@@ -39,7 +40,7 @@ def _filtered(b, x, alpha, order):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _absorb(b, x, gamma):
     """Log E (Σ θ_k b_k)^x for θ ~ Dirichlet(γ); γ is moved to the moments of θ given the token."""
     A, p, square, spread, variance = gamma.sum(), 0.0, 0.0, 0.0, 0.0

@@ -12,12 +12,13 @@ share of the people may hold one component alone (`Calibration.vertex_share`): t
 posterior is exact, and is weighed against the other part by how likely each makes the comparisons.
 """
 
-import numba as nb
 import numpy as np
 
 from mallowmix.engine import Block
 from mallowmix.infer.assumed_density import log_marginal
 from mallowmix.infer.prepared_model import PreparedModel
+from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.token_gibbs import longest_run
 from mallowmix.typing import Array
 
 MAX_EXTRAPOLATION = 8.0  # the largest extrapolation, in steps
@@ -61,7 +62,10 @@ def fold_in(
         prepared.alpha,
         prepared.likelihood_weight,
     )
-    counts, moving = _collapsed(*data, max_iter, tol)
+    K, longest = len(prepared.alpha), int(np.diff(block.starts).max(initial=0))
+    counts, rows = np.empty((block.n_users, K)), (longest, K)
+    room = np.empty(rows), np.empty(longest), np.empty(rows), np.empty(K), np.empty(K)
+    moving = _collapsed(*data, max_iter, tol, counts, *room)
     theta = counts / counts.sum(axis=1, keepdims=True)
     if prepared.vertex_share > 0:
         single, at_vertex = vertex_posterior(block, prepared, weight)
@@ -105,30 +109,41 @@ def vertex_posterior(
     return single / total[:, None], 1 / (1 + np.exp(-np.clip(log_odds, -500, 500)))
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, tol):
-    """(M, K) α + e Σ_n weight_n r_n of all users, and how many did not converge.
+@compiled(fastmath={"contract", "reassoc"})
+def _collapsed(
+    starts,
+    pair,
+    weight,
+    beta,
+    alpha,
+    likelihood_weight,
+    max_iter,
+    tol,
+    counts,
+    b,
+    w,
+    r,
+    once,
+    twice,
+):
+    """Write α + e Σ_n weight_n r_n of all users into counts; how many did not converge.
 
     A row of weight w stands for w tokens with the same r, each of which leaves itself out (for w
     < 1, its weight).
     """
     M, K = len(starts) - 1, len(alpha)
-    counts, n_moving = np.empty((M, K)), 0
-    longest = np.diff(starts).max() if M else 0
-    b, w, r, once, twice = (
-        np.empty((longest, K)),
-        np.empty(longest),
-        np.empty((longest, K)),
-        np.empty(K),
-        np.empty(K),
-    )
+    n_moving = 0
     for m in range(M):
         n = gather_rows(starts[m], starts[m + 1], pair, weight, beta, b, w)
-        counts[m], r[:n] = alpha, 0.0
+        for k in range(K):
+            counts[m, k] = alpha[k]
+            for row in range(n):
+                r[row, k] = 0.0
         if n:
             # the first step takes the prior for the other tokens
             _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, counts[m], once)
-            counts[m] = once
+            for k in range(K):
+                counts[m, k] = once[k]
         moving, left, most, last = n > 0, max_iter, MAX_EXTRAPOLATION, np.inf
         while moving and left > 0:
             change = _responsibilities(b[:n], w[:n], likelihood_weight, alpha, r, counts[m], once)
@@ -143,28 +158,32 @@ def _collapsed(starts, pair, weight, beta, alpha, likelihood_weight, max_iter, t
                 )
                 extrapolate(counts[m], once, twice, alpha, most if moving and left > 2 else 1.0)
             else:
-                counts[m] = once
+                for k in range(K):
+                    counts[m, k] = once[k]
             left -= 2
         n_moving += moving
-    return counts, n_moving
+    return n_moving
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def gather_rows(first, last, pair, weight, beta, b, w):
     """Copy a user's rows of β and their weights, without those of weight 0; the number of rows."""
     n = 0
     for row in range(first, last):
         if weight[row] > 0.0:
-            b[n], w[n] = beta[pair[row]], weight[row]
+            w[n] = weight[row]
+            for k in range(beta.shape[1]):
+                b[n, k] = beta[pair[row], k]
             n += 1
     return n
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def _responsibilities(b, w, likelihood_weight, alpha, r, old, new):
     """One step for one user: r and new counts from the old ones; the largest relative change."""
     K = len(alpha)
-    new[:] = alpha
+    for k in range(K):
+        new[k] = alpha[k]
     for n in range(len(b)):
         own, total = likelihood_weight * min(1.0, w[n]), 0.0
         for k in range(K):
@@ -180,7 +199,7 @@ def _responsibilities(b, w, likelihood_weight, alpha, r, old, new):
     return change / total
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def extrapolate(start, once, twice, least, most):
     """SQUAREM (Varadhan and Roland 2008): extrapolate from a point and the next two, into `start`.
 
@@ -199,17 +218,19 @@ def extrapolate(start, once, twice, least, most):
         start[k] = max(far, least[k] + 0.1 * (twice[k] - least[k]))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_marginals(starts, pair, weight, beta, alpha, likelihood_weight):
     """(M,) log p(comparisons) under the Dirichlet, and (M, K) under each component alone."""
     M, K = len(starts) - 1, len(alpha)
     mixed, single = np.empty(M), np.zeros((M, K))
-    longest = np.diff(starts).max() if M else 0
+    longest = longest_run(starts)
     b, x = np.empty((longest, K)), np.empty(longest)
     for m in range(M):
         n = gather_rows(starts[m], starts[m + 1], pair, weight, beta, b, x)
-        x[:n] *= likelihood_weight
+        for t in range(n):
+            x[t] *= likelihood_weight
         mixed[m] = log_marginal(b[:n], x[:n], alpha)
         for t in range(n):
-            single[m] += x[t] * np.log(b[t])
+            for k in range(K):
+                single[m, k] += x[t] * np.log(b[t, k])
     return mixed, single

@@ -11,7 +11,6 @@ p(θ) a Dirichlet and a share of vertices, x_n the row's weight times the likeli
   of θ where powers are not whole (`infer.tempered_draws`).
 """
 
-import numba as nb
 import numpy as np
 from scipy.special import roots_jacobi
 
@@ -21,6 +20,7 @@ from mallowmix.infer.collapsed_variational import gather_rows, vertex_posterior
 from mallowmix.infer.gibbs_draws import own_state
 from mallowmix.infer.prepared_model import PreparedModel
 from mallowmix.infer.tempered_draws import tempered_draws
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.token_gibbs import sweep_tokens
 from mallowmix.typing import Array
 
@@ -92,7 +92,7 @@ def _beta_rule(n: int, a: float, b: float) -> tuple[Array, Array]:
     return (1 + x) / 2, np.maximum(mass / mass.sum(), 1e-300)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _means(starts, pair, weight, beta, likelihood_weight, theta, log_mass):
     """(M, K) Σ_s m_s L_s θ_s / Σ_s m_s L_s over nodes s, and (M,) the logarithm of the latter."""
     M, K = len(starts) - 1, theta.shape[1]
@@ -145,7 +145,7 @@ def gibbs_means(block: Block, prepared: PreparedModel, n_sweeps: int, key: np.ui
     return means
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _gibbs_means(starts, pair, weight, beta, alpha, likelihood_weight, n_sweeps, key):
     M, K = len(starts) - 1, len(alpha)
     means, draws = np.empty((M, K)), np.empty((n_sweeps, K))
@@ -166,7 +166,7 @@ def _gibbs_means(starts, pair, weight, beta, alpha, likelihood_weight, n_sweeps,
     return means
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _swept_means(state, b, x, alpha, out):
     """(sweeps, K) the mean of θ given each sweep's components, (α + n) / (α₀ + N)."""
     n, p, rows = alpha.copy(), np.empty(len(alpha)), np.arange(len(x))

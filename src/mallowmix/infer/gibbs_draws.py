@@ -11,7 +11,6 @@ order.
 from collections.abc import Iterator
 from typing import Literal
 
-import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
@@ -26,8 +25,9 @@ from mallowmix.infer.tempered_draws import tempered_draws
 from mallowmix.infer.user_results import WeightIntervals
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.pair_model import check_model
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox, splitmix
-from mallowmix.numerics.token_gibbs import sweep_tokens
+from mallowmix.numerics.token_gibbs import longest_run, sweep_tokens
 from mallowmix.typing import Array
 
 _STEP = int(Step.WEIGHT_DRAWS)
@@ -155,10 +155,16 @@ def draw(block: Block, prepared: PreparedModel, n_draws: int, key: np.uint64) ->
         prepared.alpha,
         prepared.likelihood_weight,
     )
-    return _chains(*data, at_vertex, single, n_draws, key)
+    out = np.empty((block.n_users, n_draws, len(prepared.alpha)))
+    powers = prepared.likelihood_weight * block.weight
+    broken = np.bincount(block.users_of_rows(), powers != np.floor(powers), block.n_users) > 0
+    for users, chains in ((~broken, _gibbs_chains), (broken, _tempered_chains)):
+        if users.any():  # otherwise the kernel need not be compiled
+            chains(np.flatnonzero(users), *data, at_vertex, single, key, out)
+    return out
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def own_state(key, pair, weight):
     """A state of random numbers that depends on the key and on the comparisons alone."""
     h = np.uint64(0xCBF29CE484222325)
@@ -169,41 +175,65 @@ def own_state(key, pair, weight):
     return (x0 << np.uint64(32)) | x1
 
 
-@nb.njit(cache=True, nogil=True)
-def _chains(starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, single, n_draws, key):
-    """Draws of all users: from the Dirichlet part of the posterior, some moved to a vertex."""
-    M, K = len(starts) - 1, len(alpha)
-    out = np.empty((M, n_draws, K))
-    longest = np.diff(starts).max() if M else 0
-    b, x = np.empty((longest, K)), np.empty(longest)
-    for m in range(M):
-        first, last = starts[m], starts[m + 1]
-        state = own_state(key, pair[first:last], weight[first:last])
-        n = gather_rows(first, last, pair, weight, beta, b, x)
-        x[:n] *= likelihood_weight
-        if np.all(x[:n] == np.floor(x[:n])):
-            state = _gibbs_draws(state, b[:n], x[:n], alpha, out[m])
-        else:
-            state = tempered_draws(state, b[:n], x[:n], alpha, out[m])
+@compiled
+def _gibbs_chains(
+    users, starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, single, key, out
+):
+    """Draws of users: from the Dirichlet part of the posterior, some moved to a vertex."""
+    longest = longest_run(starts)
+    b, x = np.empty((longest, len(alpha))), np.empty(longest)
+    for m in users:
+        state = own_state(key, pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]])
+        n = _gather_powers(starts[m], starts[m + 1], pair, weight, beta, likelihood_weight, b, x)
+        state = _gibbs_draws(state, b[:n], x[:n], alpha, out[m])
         _to_vertices(state, at_vertex[m], single[m], out[m])
-    return out
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
+def _tempered_chains(
+    users, starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, single, key, out
+):
+    """The same, where a comparison does not count for a whole number of tokens."""
+    longest = longest_run(starts)
+    b, x = np.empty((longest, len(alpha))), np.empty(longest)
+    for m in users:
+        state = own_state(key, pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]])
+        n = _gather_powers(starts[m], starts[m + 1], pair, weight, beta, likelihood_weight, b, x)
+        state = tempered_draws(state, b[:n], x[:n], alpha, out[m])
+        _to_vertices(state, at_vertex[m], single[m], out[m])
+
+
+@compiled
+def _gather_powers(first, last, pair, weight, beta, likelihood_weight, b, x):
+    """A user's rows of β, and their weights times the likelihood weight; the number of rows."""
+    n = gather_rows(first, last, pair, weight, beta, b, x)
+    for t in range(n):
+        x[t] *= likelihood_weight
+    return n
+
+
+@compiled
 def _gibbs_draws(state, b, x, alpha, out):
     """Collapsed Gibbs sampling with x tokens a row; then θ ~ Dirichlet(α + n). The new state."""
-    n, p, rows = alpha.copy(), np.empty(len(alpha)), np.arange(len(x))
-    z = np.zeros(int(x.sum()), np.int64)
+    n, p, rows = np.empty(len(alpha)), np.empty(len(alpha)), np.empty(len(x), np.int64)
+    for k in range(len(alpha)):
+        n[k] = alpha[k]
+    total = 0.0
+    for t in range(len(x)):
+        rows[t] = t
+        total += x[t]
+    z = np.zeros(int(total), np.int64)
     for sweep in range(-_BURN_IN if len(z) else 0, _THIN * len(out)):
         state = sweep_tokens(rows, x, 1.0, b, n, sweep == -_BURN_IN, z, n, p, state)
         if sweep >= 0 and sweep % _THIN == 0:
             theta = out[sweep // _THIN]
             state = draw_log_dirichlet(state, n, theta)
-            theta[:] = np.exp(theta)
+            for k in range(len(theta)):
+                theta[k] = np.exp(theta[k])
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _to_vertices(state, at_vertex, single, out):
     """Each draw, with probability `at_vertex`, becomes a vertex by the probabilities `single`."""
     for s in range(len(out)):

@@ -12,17 +12,15 @@ that kind against the mixed-membership member are multiplied by exp(γ_c x).
 
 from collections.abc import Sequence
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import PREDICTION_STEPS, PREDICTION_TOL, fold_in
+from mallowmix.infer.conditioned_utilities import condition, logistic_of
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
-from mallowmix.infer.utilities_posterior import condition, kernel_arguments, posterior_shares
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.laplace import logistic
 from mallowmix.typing import Array
 
 MOST_EVIDENCE = 20.0  # in nats, beyond which more changes nothing
@@ -46,36 +44,26 @@ def utilities_left_out(block: Block, model: UtilitiesModel) -> Array:
     -------
     (M,) array
     """
-    return _utilities_left_out(*kernel_arguments(block, model))
-
-
-@nb.njit(cache=True, nogil=True)
-def _utilities_left_out(starts, pair, weight, means, loadings, variances, log_shares):
-    K, Q = means.shape
-    out, number = np.zeros(len(starts) - 1), np.full(Q, -1, np.int64)
-    for m in range(len(starts) - 1):
-        rows = slice(starts[m], starts[m + 1])
-        items, log_joint, mean, C, _, _ = condition(
-            pair[rows], weight[rows], means, loadings, variances, log_shares, number
-        )
-        number[items] = np.arange(len(items))
-        share = posterior_shares(log_joint)
-        for row in range(starts[m], starts[m + 1]):
-            i, j = pair[row] // Q, pair[row] % Q
-            x, y = number[i], number[j]
-            inverse = 0.0
-            for k in range(K):
-                gap = mean[k, i] - mean[k, j]
-                v = max(C[k, x, x] + C[k, y, y] - 2 * C[k, x, y], 1e-12)
-                p = logistic(gap)
-                h = weight[row] * p * (1 - p)
-                rest = max(1 / v - h, 0.01 / v)  # the precision without this answer
-                centre = (gap / v - h * gap - weight[row] * (1 - p)) / rest
-                left = logistic(centre / np.sqrt(1 + np.pi / 8 / rest))
-                inverse += share[k] / max(left, _LEAST)
-            out[m] += weight[row] * np.log(1 / inverse)
-        number[items] = -1
+    out = np.zeros(block.n_users)
+    users = block.users_of_rows()
+    for given in condition(block, model):
+        first, last = np.searchsorted(users, (given.users.start, given.users.stop))
+        user, weight = users[first:last] - given.users.start, block.weight[first:last]
+        i, j = np.divmod(block.pair[first:last], model.n_items)
+        p = _left_out(given.gaps(user, i, j), given.known_variances(user, i, j), weight)
+        inverse = (given.shares()[user] / np.maximum(p, _LEAST)).sum(axis=1)
+        n_users = given.users.stop - given.users.start
+        out[given.users] = np.bincount(user, weight * np.log(1 / inverse), n_users)
     return out
+
+
+def _left_out(gap: Array, variance: Array, weight: Array) -> Array:
+    """(n, K) the probability of each answer from the others, given moments of all answers."""
+    v, p = np.maximum(variance, 1e-12), logistic_of(gap)
+    h = weight[:, None] * p * (1 - p)
+    rest = np.maximum(1 / v - h, 0.01 / v)  # the precision without this answer
+    centre = (gap / v - h * gap - weight[:, None] * (1 - p)) / rest
+    return logistic_of(centre / np.sqrt(1 + np.pi / 8 / rest))
 
 
 def mixed_membership_left_out(block: Block, prepared: PreparedModel) -> Array:

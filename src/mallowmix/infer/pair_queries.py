@@ -5,11 +5,11 @@ A pair's category is the number of its two items that the user has compared befo
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
+from mallowmix.numerics.compiled import compiled
 
 
 class Queries(NamedTuple):
@@ -56,7 +56,7 @@ def query_categories(block: Block, queries: Queries) -> NDArray[np.int64]:
     return _categories(starts, block.pair, block.weight, block.n_items, *queries)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _categories(starts, pair, weight, Q, query_starts, queries):
     out, known = np.empty(len(queries), np.int64), np.full(Q, -1, np.int64)
     for m in range(len(starts) - 1):

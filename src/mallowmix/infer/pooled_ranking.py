@@ -4,7 +4,6 @@ A draw picks a member by its weight and then draws from the user's posterior und
 ranking, or weights over components whose win rates are ranked.
 """
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +20,7 @@ from mallowmix.infer.utilities_posterior import utility_draws
 from mallowmix.model.predictor import Member, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 TIED = 0.001  # of the gap between evenly spread win rates, 1 / Q: closer items are tied
@@ -140,7 +140,7 @@ def position_ends(values: Array) -> NDArray[np.int64]:
     return ends.reshape(*values.shape[:-1], 2, Q)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _ends(values, order, gap):
     """Of each row: first, how many values are larger by the gap or more; last, how many are not
     smaller by it.

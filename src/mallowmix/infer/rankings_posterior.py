@@ -6,7 +6,6 @@ does not depend on who else is predicted.
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +13,7 @@ from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.rankings_tables import rankings_tables
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.insertion_gibbs import (
     clear_answers,
     component_weights,
@@ -26,7 +26,7 @@ from mallowmix.numerics.randomness import Step, as_key, uniforms
 from mallowmix.typing import Array
 
 N_CHAINS, N_SWEEPS, N_BURN = 2, 16, 4
-_STEP = int(Step.RANKING_DRAWS)
+_STEP = np.int64(Step.RANKING_DRAWS)  # of a type that kernels are not compiled anew for
 _HASH_START, _HASH_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)  # FNV-1a
 
 
@@ -51,8 +51,10 @@ def rankings_probabilities(
     (n,) array
         The probability that each query's user prefers the pair's first item.
     """
-    sent: Any = (*_sent(block, model), *queries, N_CHAINS, N_SWEEPS, N_BURN, as_key(seed))
-    return _probabilities(*sent)
+    out, none = np.empty(len(queries.pair)), np.empty((block.n_users, 0, block.n_items), np.int64)
+    sizes = N_CHAINS, N_SWEEPS, N_BURN
+    _chains(*_sent(block, model), *queries, *sizes, as_key(seed), out, none)
+    return out
 
 
 def ranking_draws(
@@ -72,8 +74,11 @@ def ranking_draws(
     (M, S, Q) array of int
         The positions of the items, 0 is best.
     """
-    sent: Any = (*_sent(block, model), n_draws, N_BURN, as_key(seed))
-    return _draws(*sent)
+    out = np.empty((block.n_users, n_draws, block.n_items), np.int64)
+    none = np.zeros(block.n_users + 1, np.int64), np.empty(0, np.int64)
+    sizes = 1, N_BURN + n_draws, N_BURN
+    _chains(*_sent(block, model), *none, *sizes, as_key(seed), np.empty(0), out)
+    return out
 
 
 def _sent(block: Block, model: RankingsModel) -> tuple[Any, ...]:
@@ -81,7 +86,7 @@ def _sent(block: Block, model: RankingsModel) -> tuple[Any, ...]:
     return *rows, *rankings_tables(model)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _stream(pair):
     """The number of a user's stream of random numbers: a hash of the pairs compared."""
     found = _HASH_START
@@ -90,28 +95,30 @@ def _stream(pair):
     return np.int64(found >> np.uint64(32))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _begin(pair, weight, reference_orders, log_share, log_table, order, position, u):
     """The component a chain begins with; its reference is the first ranking."""
     k = draw_component(independent_weights(pair, weight, log_share, log_table), u)
-    order[:] = reference_orders[k]
     for r in range(len(order)):
+        order[r] = reference_orders[k, r]
         position[order[r]] = r
     return k
 
 
-@nb.njit(cache=True, nogil=True)
-def _probabilities(
+@compiled
+def _chains(
     starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
     log_table, log_odds, error_rate, query_starts, queries, n_chains, n_sweeps, n_burn, key,
+    out, draws,
 ):  # fmt: skip
+    """Probabilities of the queries into `out`, positions after each sweep into `draws`."""
     K, Q = sigma.shape
-    out, net = np.empty(len(queries)), np.zeros((Q, Q))
+    net, n_draws = np.zeros((Q, Q)), draws.shape[1]
     order, position = np.empty(Q, np.int64), np.empty(Q, np.int64)
     burnt = np.zeros((Q, Q))
     for m in range(len(starts) - 1):
         rows = slice(starts[m], starts[m + 1])
-        if query_starts[m + 1] == query_starts[m]:
+        if query_starts[m + 1] == query_starts[m] and n_draws == 0:
             continue
         stream = _stream(pair[rows])
         net_answers(pair[rows], weight[rows], Q, net)
@@ -132,40 +139,12 @@ def _probabilities(
                 if K > 1:
                     weights = component_weights(order, position, sigma, log_phi, log_prior)
                     k = draw_component(weights, uniforms(key, _STEP, stream, Q + 1, draw)[0])
+                if n_burn <= s < n_burn + n_draws:
+                    for i in range(Q):
+                        draws[m, s - n_burn, i] = position[i]
         clear_answers(pair[rows], Q, net)
         n = n_chains * (n_sweeps - n_burn)
         for row in range(query_starts[m], query_starts[m + 1]):
             i, j = queries[row] // Q, queries[row] % Q
             p = (above[i, j] + n - above[j, i]) / (2 * n)
             out[row] = error_rate + (1 - 2 * error_rate) * p
-    return out
-
-
-@nb.njit(cache=True, nogil=True)
-def _draws(
-    starts, pair, weight, sigma, reference_orders, log_phi, log_prior, log_share,
-    log_table, log_odds, error_rate, n_draws, n_burn, key,
-):  # fmt: skip
-    K, Q = sigma.shape
-    out, net = np.empty((len(starts) - 1, n_draws, Q), np.int64), np.zeros((Q, Q))
-    order, position = np.empty(Q, np.int64), np.empty(Q, np.int64)
-    unused = np.zeros((Q, Q))
-    for m in range(len(starts) - 1):
-        rows = slice(starts[m], starts[m + 1])
-        stream = _stream(pair[rows])
-        net_answers(pair[rows], weight[rows], Q, net)
-        u, _ = uniforms(key, _STEP, stream, Q, 0)
-        k = _begin(
-            pair[rows], weight[rows], reference_orders, log_share, log_table, order, position, u
-        )
-        for s in range(n_burn + n_draws):
-            sweep(
-                order, position, sigma[k], log_phi[k], log_odds, net, unused, key, _STEP, stream, s
-            )
-            if K > 1:
-                weights = component_weights(order, position, sigma, log_phi, log_prior)
-                k = draw_component(weights, uniforms(key, _STEP, stream, Q + 1, s)[0])
-            if s >= n_burn:
-                out[m, s - n_burn] = position
-        clear_answers(pair[rows], Q, net)
-    return out

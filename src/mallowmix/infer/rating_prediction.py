@@ -19,7 +19,6 @@ user's posterior (`infer.gibbs_draws`).
 import warnings
 from typing import Any, Literal, TypeAlias, get_args
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,6 +34,7 @@ from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.infer.user_ratings import RatingPrediction
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.pair_model import check_model
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import as_key
 from mallowmix.readers.rating_forms import comparisons_from_ratings
 from mallowmix.typing import Array
@@ -218,7 +218,7 @@ def _histograms(table: RatingTable) -> tuple[Array, Array]:
     return counts, counts.sum(axis=0) / counts.sum()
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _distributions(
     user, item, starts, known, level, theta, beta, histogram, all_users, Q, tempered, a, b, c
 ):
@@ -259,7 +259,7 @@ def _distributions(
     return out, basis
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _scores(i, rated, level, theta, beta, Q, tie, out):
     """Fill (S,) Σ_{r<s} log p + Σ_{r>s} log(1−p) + tie Σ_{r=s} (log p + log(1−p)) for one θ.
 

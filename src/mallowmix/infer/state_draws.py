@@ -8,11 +8,11 @@ of p_s and of its entropy H(p_s) over the draws; `rough_moments` is faster and o
 
 from typing import NamedTuple, TypeAlias
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, xlogy
 
+from mallowmix.infer.conditioned_utilities import logistic_of
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 Codes: TypeAlias = NDArray[np.int64]  # pairs, as i · Q + j
@@ -32,6 +32,8 @@ _C0, _C1, _C2, _C3, _C4, _C5, _C6 = np.array(
 
 def entropy(p: Array) -> Array:
     """H(p) in nats."""
+    from scipy.special import xlogy  # here, as SciPy is slow to import
+
     return -(xlogy(p, p) + xlogy(1 - p, 1 - p))
 
 
@@ -107,7 +109,7 @@ class UtilityDraws(NamedTuple):
 
     def win_rates(self) -> Array:
         """(S, Q) the mean over the others of P(i preferred to j), in each draw."""
-        return np.array([win_rates(expit(u[:, None] - u)) for u in self.utilities])
+        return np.array([win_rates(logistic_of(u[:, None] - u)) for u in self.utilities])
 
 
 class RankingDraws(NamedTuple):
@@ -145,14 +147,14 @@ class RankingDraws(NamedTuple):
 StateDraws: TypeAlias = WeightDraws | UtilityDraws | RankingDraws
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def rough_entropy(p):
     """H(p) of single numbers to 10⁻⁴, by a polynomial in w = 2 √(p (1 − p))."""
     w = np.float32(2) * np.sqrt(p * (np.float32(1) - p))
     return _C0 + _C1 * w + w * w * (_C2 + w * (_C3 + w * (_C4 + w * (_C5 + w * _C6))))
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def rough_entropies(p):
     """(P,) `rough_entropy` of each number."""
     out = np.empty(len(p))
@@ -161,7 +163,7 @@ def rough_entropies(p):
     return out
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _weight_moments(theta, beta, codes):
     """The means of p and of the rough H(p), for θ (K, S)."""
     K, S = theta.shape
@@ -189,7 +191,7 @@ def _weight_moments(theta, beta, codes):
     return means, rest
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _utility_moments(u, powers, codes):
     """The means of p and of H(p) = log(eᵘⁱ + eᵘʲ) − p u_i − (1 − p) u_j, for u (Q, S)."""
     Q, S = u.shape
@@ -206,7 +208,7 @@ def _utility_moments(u, powers, codes):
     return means, rest
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _above(position, codes):
     """(P,) the share of draws in which the pair's first item is above the second; (Q, S) given."""
     Q, S = position.shape

@@ -14,26 +14,33 @@ of two proposals is taken at random:
   where the powers are: near where θ is.
 """
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import log_gamma_draw, splitmix
 
 _BURN_IN, _MOVES = 40, 2  # draws of the burn-in; moves for each draw and component
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def tempered_draws(state, b, x, alpha, out):
     """Draw `out` (draws, K) for one user, tokens with probabilities b (n, K) and powers x."""
-    columns, theta = np.ascontiguousarray(b.T), alpha / alpha.sum()
+    K, total = len(alpha), alpha.sum()
+    columns, theta = np.empty((K, len(b))), np.empty(K)
+    for k in range(K):
+        theta[k] = alpha[k] / total
+        for t in range(len(b)):
+            columns[k, t] = b[t, k]
     for s in range(-_BURN_IN, len(out)):
         state = tempered_moves(state, columns, x, alpha, theta)
         if s >= 0:
-            out[s] = theta / theta.sum()
+            total = theta.sum()
+            for k in range(K):
+                out[s, k] = theta[k] / total
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def tempered_moves(state, columns, x, alpha, theta):
     """Move θ of one user in place, two proposals for each component; the new state.
 
@@ -52,23 +59,31 @@ def tempered_moves(state, columns, x, alpha, theta):
     """
     K, n = columns.shape
     old, new, taken = np.empty(2), np.empty(2), np.empty(n, np.int64)
-    likelihood = theta @ columns  # afresh, so that rounding does not add up
+    likelihood = np.zeros(n)  # afresh, so that rounding does not add up
+    for k in range(K):
+        for t in range(n):
+            likelihood[t] += theta[k] * columns[k, t]
     for _ in range(_MOVES * K if K > 1 else 0):
         state, i, j = _two(state, K)
         state, by_tokens = splitmix(state)
-        old[0], old[1], taken[:] = theta[i], theta[j], -1
+        old[0], old[1] = theta[i], theta[j]
+        for t in range(n):
+            taken[t] = -1
         if by_tokens < 0.5:
             state = _take(state, columns[i], columns[j], old, likelihood, taken)
         state = _propose(state, alpha[i], alpha[j], x, taken, old, new)
         ratio = _log_ratio(columns[i], columns[j], x, taken, old, new, likelihood, by_tokens < 0.5)
         state, coin = splitmix(state)
         if np.log(1.0 - coin) < ratio:
-            likelihood += columns[i] * (new[0] - old[0]) + columns[j] * (new[1] - old[1])
+            for t in range(n):
+                likelihood[t] += columns[i, t] * (new[0] - old[0]) + columns[j, t] * (
+                    new[1] - old[1]
+                )
             theta[i], theta[j] = new[0], new[1]
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _two(state, K):
     """Two different components."""
     state, u = splitmix(state)
@@ -77,7 +92,7 @@ def _two(state, K):
     return state, i, (i + 1 + min(int(v * (K - 1)), K - 2)) % K
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _take(state, bi, bj, old, likelihood, taken):
     """Which tokens come from the first of the two components (0) or the second (1)."""
     for t in range(len(taken)):
@@ -88,7 +103,7 @@ def _take(state, bi, bj, old, likelihood, taken):
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _propose(state, a0, a1, x, taken, old, new):
     """Divide the common weight of the two by Beta(a₀ + n₀, a₁ + n₁), n the tokens taken by each."""
     for t in range(len(taken)):
@@ -102,7 +117,7 @@ def _propose(state, a0, a1, x, taken, old, new):
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_ratio(bi, bj, x, taken, old, new, likelihood, by_tokens):
     """The logarithm of the probability of acceptance, for either kind of proposal."""
     total, less = 0.0, 1.0 if by_tokens else 0.0

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from mallowmix.data.frames import as_frame
 from mallowmix.data.labelled_array import LabelledArray
 from mallowmix.data.labels import Labels
+from mallowmix.data.lazy_arrow import pa
 from mallowmix.data.natural_order import natural_order
 from mallowmix.data.text import name_of, percent, table_of
 from mallowmix.typing import Array

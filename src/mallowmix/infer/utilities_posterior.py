@@ -13,15 +13,13 @@ Components are weighed by their evidence.
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
+from mallowmix.infer.conditioned_utilities import Conditioned, condition, logistic_of
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.cholesky import inverse
-from mallowmix.numerics.laplace import local_items, local_prior, logistic, posterior_mode
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Array
 
@@ -61,7 +59,16 @@ def utilities_probabilities(block: Block, model: UtilitiesModel, queries: Querie
     (n,) array
         The probability that each query's user prefers the pair's first item.
     """
-    return _probabilities(queries.starts, queries.pair, *kernel_arguments(block, model))
+    out = np.empty(len(queries.pair))
+    for given in condition(block, model):
+        starts = queries.starts[given.users.start : given.users.stop + 1]
+        rows = slice(int(starts[0]), int(starts[-1]))
+        user = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        i, j = np.divmod(queries.pair[rows], model.n_items)
+        variance = _variances(given, model, user, i, j)
+        p = logistic_of(given.gaps(user, i, j) / np.sqrt(1 + np.pi * variance / 8))
+        out[rows] = (given.shares()[user] * p).sum(axis=1)
+    return out
 
 
 def utilities_posterior(block: Block, model: UtilitiesModel) -> UtilitiesPosterior:
@@ -78,7 +85,27 @@ def utilities_posterior(block: Block, model: UtilitiesModel) -> UtilitiesPosteri
     -------
     UtilitiesPosterior
     """
-    return UtilitiesPosterior(*_posterior(*kernel_arguments(block, model)))
+    parts = [
+        (each.shares(), each.mean, _covariances(each, model)) for each in condition(block, model)
+    ]
+    (K, Q), none = model.means.shape, slice(0, 0)
+    empty = np.empty((1, K))[none], np.empty((1, K, Q))[none], np.empty((1, K, Q, Q))[none]
+    return UtilitiesPosterior(*map(np.concatenate, zip(empty, *parts, strict=True)))
+
+
+def _covariances(given: Conditioned, model: UtilitiesModel) -> Array:
+    """(M, K, Q, Q) of all utilities: V Cov(z) Vᵀ + Ψ, but for the items that the user compared."""
+    V = model.loadings
+    full = V @ given.T @ V.T + np.diag(model.variances)
+    for m, at in enumerate(given.at):
+        items = np.flatnonzero(at >= 0)
+        known = given.CR[m][:, at[items]] @ V.T  # (K, q, Q)
+        full[m][:, items] = known
+        full[m][:, :, items] = known.swapaxes(1, 2)
+        full[m][np.ix_(range(len(full[m])), items, items)] = given.C[m][
+            :, at[items][:, None], at[items]
+        ]
+    return full
 
 
 def utility_draws(block: Block, model: UtilitiesModel, n_draws: int, *, seed: int = 0) -> Array:
@@ -121,118 +148,33 @@ def _root(covariance: Array) -> Array:
         return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
-def kernel_arguments(block: Block, model: UtilitiesModel) -> tuple[NDArray[Any], ...]:
-    """Rows of the users, then parameters of the model, as the kernels take them."""
-    rows = block.starts - block.starts[0], block.pair, block.weight
-    return (*rows, model.means, model.loadings, model.variances, np.log(model.shares))
+def _variances(
+    given: Conditioned,
+    model: UtilitiesModel,
+    user: NDArray[Any],
+    i: NDArray[Any],
+    j: NDArray[Any],
+) -> Array:
+    """(n, K) the variance of u_i − u_j, by which of the two the user compared."""
+    out = np.empty((len(user), model.n_components))
+    known = given.at[user, i] >= 0, given.at[user, j] >= 0
+    both, none = known[0] & known[1], ~known[0] & ~known[1]
+    out[both] = given.known_variances(user[both], i[both], j[both])
+    V, psi = model.loadings, model.variances
+    u, a, b = user[none], i[none], j[none]
+    out[none] = _quadratic(given.T, u, V[a] - V[b]) + (psi[a] + psi[b])[:, None]
+    u, a, b = (of[~both & ~none] for of in (user, *np.where(known[0], (i, j), (j, i))))
+    x = given.at[u, a]
+    other = _quadratic(given.T, u, V[b]) + psi[b][:, None]
+    common = sum(given.CR[u, :, x, c] * V[b, c, None] for c in range(V.shape[1]))
+    out[~both & ~none] = given.C[u, :, x, x] + other - 2 * common
+    return np.maximum(out, 0.0)
 
 
-@nb.njit(cache=True, nogil=True)
-def condition(pair, weight, means, loadings, variances, log_shares, number):
-    """Condition on one user's answers.
-
-    Returns items (q,), log π_k + log evidence (K,), and for each component the mean of all
-    utilities (K, Q), C (K, q, q), C R (K, q, r) and Cov z (K, r, r).
-    """
-    K, Q = means.shape
-    r = loadings.shape[1]
-    items, winner, loser = local_items(pair, Q, number)
-    q = len(items)
-    log_joint, mean = log_shares.copy(), means.copy()
-    C, CR, T = np.zeros((K, q, q)), np.zeros((K, q, r)), np.zeros((K, r, r))
-    if q == 0:
-        for k in range(K):
-            T[k] = np.eye(r)
-        return items, log_joint, mean, C, CR, T
-    _, precision, log_det, R, B_inverse = local_prior(loadings, variances, items)
-    for k in range(K):
-        offset = means[k][items[winner]] - means[k][items[loser]]
-        d, factor, evidence = posterior_mode(
-            winner, loser, weight, offset, precision, log_det, np.zeros(q)
-        )
-        log_joint[k] += evidence
-        mean[k] += loadings @ (R.T @ d)
-        mean[k][items] = means[k][items] + d
-        C[k] = inverse(factor)
-        CR[k] = C[k] @ R
-        T[k] = B_inverse + R.T @ CR[k]
-    return items, log_joint, mean, C, CR, T
-
-
-@nb.njit(cache=True, nogil=True)
-def posterior_shares(log_joint):
-    """(K,) the posterior probabilities of the components, from log π_k + log evidence."""
-    r = np.exp(log_joint - log_joint.max())
-    return r / r.sum()
-
-
-@nb.njit(cache=True, nogil=True)
-def _quadratic(T, x):
-    total = 0.0
-    for a in range(len(x)):
-        for b in range(len(x)):
-            total += x[a] * T[a, b] * x[b]
+def _quadratic(T: Array, user: NDArray[Any], x: Array) -> Array:
+    """(n, K) x Cov(z) xᵀ."""
+    total = np.zeros((len(x), T.shape[1]))
+    for a in range(x.shape[1]):
+        for b in range(x.shape[1]):
+            total += (x[:, a] * x[:, b])[:, None] * T[user, :, a, b]
     return total
-
-
-@nb.njit(cache=True, nogil=True)
-def _variance(i, j, at, loadings, variances, C, CR, T):
-    """Of u_i − u_j; `at` numbers the items that the user compared, −1 for the others."""
-    x, y = at[i], at[j]
-    if x >= 0 and y >= 0:
-        return C[x, x] + C[y, y] - 2 * C[x, y]
-    if x < 0 and y < 0:
-        return _quadratic(T, loadings[i] - loadings[j]) + variances[i] + variances[j]
-    if y >= 0:
-        i, j, x = j, i, y
-    other = _quadratic(T, loadings[j]) + variances[j]
-    return C[x, x] + other - 2 * np.dot(CR[x], loadings[j])
-
-
-@nb.njit(cache=True, nogil=True)
-def _probabilities(
-    query_starts, queries, starts, pair, weight, means, loadings, variances, log_shares
-):
-    K, Q = means.shape
-    out, number = np.empty(len(queries)), np.full(Q, -1, np.int64)
-    for m in range(len(starts) - 1):
-        rows = slice(starts[m], starts[m + 1])
-        items, log_joint, mean, C, CR, T = condition(
-            pair[rows], weight[rows], means, loadings, variances, log_shares, number
-        )
-        number[items] = np.arange(len(items))
-        share = posterior_shares(log_joint)
-        for n in range(query_starts[m], query_starts[m + 1]):
-            i, j = queries[n] // Q, queries[n] % Q
-            p = 0.0
-            for k in range(K):
-                v = max(_variance(i, j, number, loadings, variances, C[k], CR[k], T[k]), 0.0)
-                p += share[k] * logistic((mean[k, i] - mean[k, j]) / np.sqrt(1 + np.pi * v / 8))
-            out[n] = p
-        number[items] = -1
-    return out
-
-
-@nb.njit(cache=True, nogil=True)
-def _posterior(starts, pair, weight, means, loadings, variances, log_shares):
-    M, (K, Q) = len(starts) - 1, means.shape
-    shares, mean = np.empty((M, K)), np.empty((M, K, Q))
-    covariances, number = np.empty((M, K, Q, Q)), np.full(Q, -1, np.int64)
-    for m in range(M):
-        rows = slice(starts[m], starts[m + 1])
-        items, log_joint, mean[m], C, CR, T = condition(
-            pair[rows], weight[rows], means, loadings, variances, log_shares, number
-        )
-        shares[m] = posterior_shares(log_joint)
-        for k in range(K):
-            full = loadings @ T[k] @ loadings.T
-            for i in range(Q):
-                full[i, i] += variances[i]
-            for x in range(len(items)):
-                full[items[x]] = loadings @ CR[k, x]
-                full[:, items[x]] = full[items[x]]
-            for x in range(len(items)):
-                for y in range(len(items)):
-                    full[items[x], items[y]] = C[k, x, y]
-            covariances[m, k] = full
-    return shares, mean, covariances

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
@@ -23,6 +22,7 @@ from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.user_results import Weights
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.pair_model import check_model
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array
 
@@ -194,7 +194,7 @@ def _weights(
     return moving, theta
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def _modes(starts, pair, weight, beta, alpha, likelihood_weight, prior_mean, max_iter, tol):
     """θ ∝ α + e Σ_n weight_n r_n, r_nk ∝ β_(w_n),k θ_k, of all users; and how many still moved."""
     M, K = len(starts) - 1, len(alpha)
@@ -223,7 +223,7 @@ def _modes(starts, pair, weight, beta, alpha, likelihood_weight, prior_mean, max
     return thetas, n_moving
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def _em_step(b, w, likelihood_weight, alpha, theta, new):
     """The next θ of one user, and the largest change."""
     K, total, change = len(alpha), 0.0, 0.0

@@ -9,12 +9,12 @@ sandwich estimator with users as the units, because a user's answers are not ind
 
 from collections.abc import Sequence
 
-import numba as nb
 import numpy as np
 
 from mallowmix.engine import Block, Engine, reduce_step
 from mallowmix.engine.blocks import StoredBlock
 from mallowmix.learn.bradley_terry_components import best_scores
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.laplace import logistic
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Array
@@ -79,7 +79,7 @@ def _gradients(block: Block, scores: Array, _: None) -> tuple[tuple[Array, float
     return _outer(starts, block.pair, block.weight, block.user_weight, scores), None
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _outer(starts, pair, weight, user_weight, scores):
     """Σ_m g_m g_mᵀ, and how many users answered anything."""
     Q, n_users = len(scores), 0.0

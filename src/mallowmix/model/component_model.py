@@ -4,7 +4,6 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,6 +12,7 @@ from mallowmix.data.labels import Labels, as_labels, check_distinct, text_of
 from mallowmix.data.text import did_you_mean
 from mallowmix.errors import DataError
 from mallowmix.model.sampling import Sample, draw_population, pair_distribution
+from mallowmix.numerics.compiled import compiled
 
 _ROUNDED = 1e-3  # how far from one the sum of weights may be that were printed with few digits
 
@@ -186,7 +186,7 @@ def checked_items(items: Any, n_items: int) -> Labels:
     return labels
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_likelihood(user, winner, loser, weight, theta, beta):
     total = 0.0
     for n in range(len(user)):

@@ -7,12 +7,12 @@ Every sum here has only non-negative terms and no division by 1 − φ, so it is
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.errors import DataError, OptionError, check_at_least
 from mallowmix.model.permutations import as_permutations, discordant_pairs
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, uniforms
 
 _RANKINGS = int(Step.RANKINGS)
@@ -122,7 +122,7 @@ def sample_orders(
     return _insert_repeatedly(order, cumulative, size, as_key(seed))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _insert_repeatedly(order, cumulative, size, key):
     """Insert the i-th reference item l positions above the end with probability φ^l / S_{i+1}."""
     n_items = len(order)

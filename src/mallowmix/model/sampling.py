@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.errors import DataError, Option, OptionError, check_at_least
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 
 _THETA, _TOKENS = int(Step.WEIGHTS), int(Step.COMPARISONS)
@@ -155,7 +155,20 @@ def pair_distribution(mu: ArrayLike | None, n_items: int) -> NDArray[np.float64]
     return weights / weights.sum()
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
+def _number_up_to(ascending, value):
+    """How many of the numbers are at most `value`, by bisection."""
+    low, high = 0, len(ascending)
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
 def _draw_tokens(starts, theta, beta, cumulative, low, high, key):
     winner, loser = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
     last = theta.shape[1] - 1
@@ -163,7 +176,7 @@ def _draw_tokens(starts, theta, beta, cumulative, low, high, key):
         for n in range(starts[m], starts[m + 1]):
             u, v = uniforms(key, _TOKENS, m, n - starts[m], 0)
             # the pair
-            p = min(np.searchsorted(cumulative, u * cumulative[-1], side="right"), len(low) - 1)
+            p = min(_number_up_to(cumulative, u * cumulative[-1]), len(low) - 1)
             k, below = 0, theta[m, 0]  # the component z
             while v >= below and k < last:
                 k += 1

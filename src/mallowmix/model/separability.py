@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.errors import DataError, OptionError, check_at_least
 from mallowmix.model.mallows import check_phi, gap_probabilities
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, uniforms
 
 _REFERENCES = int(Step.SEPARABILITY)
@@ -72,7 +72,7 @@ def _best_pairs(beta: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
     return np.where(found, best // n_items, -1), np.where(found, best % n_items, -1), lam
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _two_largest(values):
     """The index of the largest value, the largest, and the second largest (0 if there is none)."""
     top, first, second = 0, -1.0, 0.0
@@ -135,7 +135,7 @@ def separability_probability(
     return Estimate(p, math.sqrt(p * (1 - p) / n_draws))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _count_separable(start, stop, n_items, n_components, table, threshold, key):
     count = 0
     for draw in range(start, stop):
@@ -145,7 +145,7 @@ def _count_separable(start, stop, n_items, n_components, table, threshold, key):
     return count
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _references(n_items, n_components, draw, key):
     """(Q, K) positions of K independent uniform rankings, by the inside-out shuffle."""
     sigma = np.empty((n_items, n_components), np.int64)
@@ -158,7 +158,7 @@ def _references(n_items, n_components, draw, key):
     return sigma
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _all_have_novel_pairs(sigma, table, threshold):
     """Whether every component has a novel pair, which only its largest β can make novel."""
     n_items, n_components = sigma.shape
@@ -221,7 +221,7 @@ def exact_margin(phi: float, lam: float) -> int:
     return int(_first_gap(float(phi), float(lam))) + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _first_gap(phi, lam):
     """The odds at gap g are φ^g Σ_{l<g} (g−l)φ^l / Σ_{l<g} (l+1)φ^l; they fall with g."""
     gap, power, S, up, down = 0, 1.0, 0.0, 0.0, 0.0

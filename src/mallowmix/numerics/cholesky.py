@@ -3,13 +3,17 @@
 A = Uᵀ U with U upper triangular, by rows: every inner loop runs over neighbours in memory, which a
 compiler turns into vector instructions. For matrices of some tens of rows this is faster than a
 library call, and it gives log-determinant, solution and inverse from one factor.
+
+These kernels, and those that call them, are written in plain loops: Numba takes a second or two to
+compile an assignment of one slice to another, a product of matrices or an array picked by another.
 """
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def factorise(A):
     """Replace the upper triangle of a positive definite matrix by U; the rest is not used."""
     n = len(A)
@@ -23,7 +27,7 @@ def factorise(A):
                 A[i, x] -= f * A[k, x]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def log_determinant(U):
     """Return log det A = 2 Σ log U_kk."""
     total = 0.0
@@ -32,10 +36,13 @@ def log_determinant(U):
     return 2 * total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def solve(U, b):
     """The x of Uᵀ U x = b."""
-    n, x = len(U), b.copy()
+    n = len(U)
+    x = np.empty(n)
+    for k in range(n):
+        x[k] = b[k]
     for k in range(n):
         x[k] /= U[k, k]
         for i in range(k + 1, n):
@@ -47,11 +54,13 @@ def solve(U, b):
     return x
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def inverse(U):
     """A⁻¹ = Wᵀ W, where W = U⁻ᵀ is lower triangular."""
     n = len(U)
-    W, out = np.eye(n), np.zeros((n, n))
+    W, out = np.zeros((n, n)), np.zeros((n, n))
+    for k in range(n):
+        W[k, k] = 1.0
     for k in range(n):
         for x in range(k + 1):
             W[k, x] /= U[k, k]

@@ -16,12 +16,12 @@ largest of them, sums take any weights and go over all users in every step. (A p
 part has one more parameter and is fitted where it is defined, in `infer.priors.vertex_prior`.)
 """
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, polygamma, psi
 
 from mallowmix.errors import DataError
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.special import digamma
 from mallowmix.typing import Array
 
@@ -210,7 +210,7 @@ def polya_step(alpha: Array, slopes: Array) -> Array:
     return np.clip(alpha * slopes[:-1] / max(slopes[-1], 1e-300), LEAST_ALPHA, MOST_ALPHA)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def polya_slopes(counts, weight, alpha):
     """(K + 1,) Σ_m weight_m (ψ(n_mk + α_k) − ψ(α_k)), and last the same for the sums over k.
 

@@ -11,13 +11,13 @@ given all other items, is the sum of the weights above j: averaged over sweeps i
 P(i over j) with far less noise than counting draws would.
 """
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import uniforms
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _weigh(item, rest, reference, phi, log_odds, net, weight):
     """The weight of each position, by products; False where they would over- or underflow."""
     down, up = phi, 1 / phi
@@ -35,7 +35,7 @@ def _weigh(item, rest, reference, phi, log_odds, net, weight):
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _weigh_by_logarithms(item, rest, reference, phi, log_odds, net, weight):
     """The same, up to a factor, in any range."""
     log_phi = np.log(phi)
@@ -44,12 +44,14 @@ def _weigh_by_logarithms(item, rest, reference, phi, log_odds, net, weight):
         other = rest[r]
         change = log_phi if reference[item] < reference[other] else -log_phi
         weight[r + 1] = weight[r] + change - log_odds * net[item, other]
-    top = weight.max()
+    top = -np.inf
+    for r in range(len(weight)):
+        top = max(top, weight[r])
     for r in range(len(weight)):
         weight[r] = np.exp(weight[r] - top)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def sweep(order, position, reference, log_phi, log_odds, net, above, key, step, user, draw):
     """Take out and put back every item once.
 
@@ -78,7 +80,9 @@ def sweep(order, position, reference, log_phi, log_odds, net, above, key, step, 
                 n += 1
         if not _weigh(item, rest, reference, phi, log_odds, net, weight):
             _weigh_by_logarithms(item, rest, reference, phi, log_odds, net, weight)
-        total = weight.sum()
+        total = 0.0
+        for r in range(Q):
+            total += weight[r]
         u, _ = uniforms(key, step, user, item, draw)
         cumulative, at, scale = 0.0, 0, 1 / total
         for r in range(Q - 1):
@@ -90,7 +94,7 @@ def sweep(order, position, reference, log_phi, log_odds, net, above, key, step, 
             position[order[r]] = r
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def kendall_distance(position, reference, order):
     """Pairs that the ranking and the reference order differently."""
     Q, count = len(order), 0
@@ -100,7 +104,7 @@ def kendall_distance(position, reference, order):
     return count
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def net_answers(pair, weight, Q, net):
     """Answers "i over j" less answers "j over i", written into `net`."""
     for row in range(len(pair)):
@@ -109,7 +113,7 @@ def net_answers(pair, weight, Q, net):
         net[j, i] -= weight[row]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def clear_answers(pair, Q, net):
     """`net` back to 0."""
     for row in range(len(pair)):
@@ -118,31 +122,36 @@ def clear_answers(pair, Q, net):
         net[j, i] = 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def draw_component(log_weight, u):
     """A component in proportion to exp(log_weight), by one uniform number."""
-    weight = np.exp(log_weight - log_weight.max())
-    limit, cumulative = u * weight.sum(), 0.0
-    for k in range(len(weight)):
-        cumulative += weight[k]
-        if cumulative > limit:
+    K, top, total, cumulative = len(log_weight), -np.inf, 0.0, 0.0
+    for k in range(K):
+        top = max(top, log_weight[k])
+    for k in range(K):
+        total += np.exp(log_weight[k] - top)
+    for k in range(K):
+        cumulative += np.exp(log_weight[k] - top)
+        if cumulative > u * total:
             return k
-    return len(weight) - 1
+    return K - 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def component_weights(order, position, sigma, log_phi, log_prior):
     """Log π_k − log Z(φ_k) + d(ranking, σ_k) log φ_k for each component."""
-    out = log_prior.copy()
+    out = np.empty(len(log_prior))
     for k in range(len(out)):
-        out[k] += log_phi[k] * kendall_distance(position, sigma[k], order)
+        out[k] = log_prior[k] + log_phi[k] * kendall_distance(position, sigma[k], order)
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def independent_weights(pair, weight, log_share, log_table):
     """Log π_k + Σ log β_k of the answers, taken as independent: for a chain's first component."""
-    out = log_share.copy()
+    out = np.empty(len(log_share))
+    for k in range(len(out)):
+        out[k] = log_share[k]
     for row in range(len(pair)):
         for k in range(len(out)):
             out[k] += weight[row] * log_table[pair[row], k]

@@ -3,9 +3,10 @@
 Exact for few items (Held and Karp's dynamic programme), insertion search for many.
 """
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from mallowmix.numerics.compiled import compiled
 
 EXACT_UP_TO = 12
 
@@ -70,7 +71,7 @@ def insertion_search(wins: ArrayLike, order: ArrayLike) -> NDArray[np.int32]:
     return _insertion_search(margin, np.array(order, np.int32), least_gain)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _insertion_search(margin, order, least_gain):
     """`margin[i, j]` is gained by putting i above j; one walk up and one down finds the best."""
     n_items = len(order)
@@ -100,7 +101,7 @@ def _insertion_search(margin, order, least_gain):
     return order
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _exact(wins):
     """Dynamic programme over sets: the best value of ranking a set first, over its last item."""
     n_items = len(wins)

@@ -12,16 +12,16 @@ d = V z + e has factors z ~ N(0, I). Given d, z is Gaussian with mean Rᵀ d and
 B = I + Vᵀ Ψ⁻¹ V and R = Ψ⁻¹ V B⁻¹; and S⁻¹ = Ψ⁻¹ − R Vᵀ Ψ⁻¹ costs no inverse of S.
 """
 
-import numba as nb
 import numpy as np
 
 from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, solve
+from mallowmix.numerics.compiled import compiled
 
 MAX_ITER = 30
 TOL = 1e-4  # of a step of Newton's method, after which the next would change nothing
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def local_items(pair, n_items, number):
     """Number the items of one person.
 
@@ -58,7 +58,7 @@ def local_items(pair, n_items, number):
     return items, winner, loser
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def local_prior(loadings, variances, items):
     """Compute what a person's prior needs.
 
@@ -85,26 +85,33 @@ def local_prior(loadings, variances, items):
         The covariance of z, given d.
     """
     q, r = len(items), loadings.shape[1]
-    V, scaled = np.empty((q, r)), np.empty((q, r))
-    log_det = 0.0
+    V, scaled, R = np.empty((q, r)), np.empty((q, r)), np.zeros((q, r))
+    B, precision, log_det = np.zeros((r, r)), np.zeros((q, q)), 0.0
     for x in range(q):
-        V[x] = loadings[items[x]]
-        scaled[x] = V[x] / variances[items[x]]
         log_det += np.log(variances[items[x]])
-    B = V.T @ scaled
-    for y in range(r):
-        B[y, y] += 1.0
+        for a in range(r):
+            V[x, a] = loadings[items[x], a]
+            scaled[x, a] = V[x, a] / variances[items[x]]
+    for a in range(r):
+        B[a, a] = 1.0
+        for x in range(q):
+            for b in range(r):
+                B[a, b] += V[x, a] * scaled[x, b]
     factorise(B)
     log_det += log_determinant(B)
     B_inverse = inverse(B)
-    R = scaled @ B_inverse
-    precision = -(R @ scaled.T)
     for x in range(q):
+        for a in range(r):
+            for b in range(r):
+                R[x, b] += scaled[x, a] * B_inverse[a, b]
+        for y in range(q):
+            for a in range(r):
+                precision[x, y] -= R[x, a] * scaled[y, a]
         precision[x, x] += 1.0 / variances[items[x]]
     return V, precision, log_det, R, B_inverse
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def logistic(x):
     """σ(x), without overflow."""
     if x >= 0:
@@ -113,25 +120,34 @@ def logistic(x):
     return e / (1 + e)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _log_logistic(x):
     return -np.log1p(np.exp(-x)) if x > 0 else x - np.log1p(np.exp(x))
 
 
-@nb.njit(cache=True, nogil=True)
-def _log_joint(winner, loser, weight, offset, d, precision):
-    """Σ w log σ(o + d_i − d_j) − ½ dᵀ S⁻¹ d."""
-    total = -0.5 * np.dot(d, precision @ d)
+@compiled
+def _log_joint(winner, loser, weight, offset, d, precision, pull):
+    """Σ w log σ(o + d_i − d_j) − ½ dᵀ S⁻¹ d; S⁻¹ d is written into `pull`."""
+    q, total = len(d), 0.0
+    for x in range(q):
+        pull[x] = 0.0
+    for y in range(q):  # S⁻¹ is symmetric: by rows, which lie side by side in memory
+        for x in range(q):
+            pull[x] += precision[y, x] * d[y]
+    for x in range(q):
+        total -= 0.5 * d[x] * pull[x]
     for row in range(len(winner)):
         total += weight[row] * _log_logistic(offset[row] + d[winner[row]] - d[loser[row]])
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _derivatives(winner, loser, weight, offset, d, precision, g, P):
-    """Compute g − S⁻¹ d and S⁻¹ + H at d."""
-    g[:] = -(precision @ d)
-    P[:] = precision
+    """Add the gradient of the log-likelihood at d to g; P becomes S⁻¹ + H."""
+    q = len(d)
+    for x in range(q):
+        for y in range(q):
+            P[x, y] = precision[x, y]
     for row in range(len(winner)):
         i, j, w = winner[row], loser[row], weight[row]
         p = logistic(offset[row] + d[i] - d[j])
@@ -144,8 +160,8 @@ def _derivatives(winner, loser, weight, offset, d, precision, g, P):
         P[j, i] -= h
 
 
-@nb.njit(cache=True, nogil=True)
-def posterior_mode(winner, loser, weight, offset, precision, log_det, d):
+@compiled
+def posterior_mode(winner, loser, weight, offset, precision, log_det, d, P):
     """Find the posterior mode by Newton's method with halved steps.
 
     Parameters
@@ -159,31 +175,36 @@ def posterior_mode(winner, loser, weight, offset, precision, log_det, d):
     precision, log_det
         S⁻¹ and log det S, from `local_prior`.
     d : (q,) array
-        Where to begin.
+        Where to begin; the mode is written into it.
+    P : (q, q) array
+        The Cholesky factor of S⁻¹ + H is written into it: its `inverse` is the posterior
+        covariance.
 
     Returns
     -------
-    d : (q,) array
-        The mode.
-    factor : (q, q) array
-        The Cholesky factor of S⁻¹ + H: its `inverse` is the posterior covariance.
     evidence : float
         The log evidence.
     """
     q = len(d)
-    g, P = np.empty(q), np.empty((q, q))
-    value = _log_joint(winner, loser, weight, offset, d, precision)
+    pull, g, new_d = np.empty(q), np.empty(q), np.empty(q)
+    value = _log_joint(winner, loser, weight, offset, d, precision, pull)
     for _ in range(MAX_ITER):
+        for x in range(q):
+            g[x] = -pull[x]
         _derivatives(winner, loser, weight, offset, d, precision, g, P)
         factorise(P)
-        step, length = solve(P, g), 1.0
+        step, length, longest, new = solve(P, g), 1.0, 0.0, value
         for _ in range(12):
-            new_d = d + length * step
-            new = _log_joint(winner, loser, weight, offset, new_d, precision)
+            for x in range(q):
+                new_d[x] = d[x] + length * step[x]
+            new = _log_joint(winner, loser, weight, offset, new_d, precision, pull)
             if new >= value - 1e-10:
                 break
             length *= 0.5
-        d, value = new_d, new
-        if np.max(np.abs(step)) < TOL:
+        value = new
+        for x in range(q):
+            d[x] = new_d[x]
+            longest = max(longest, abs(step[x]))
+        if longest < TOL:
             break
-    return d, P, value - 0.5 * (log_determinant(P) + log_det)
+    return value - 0.5 * (log_determinant(P) + log_det)

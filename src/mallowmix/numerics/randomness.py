@@ -7,10 +7,10 @@ same number in every order, thread and machine, so results never depend on how t
 
 from enum import IntEnum, unique
 
-import numba as nb
 import numpy as np
 
 from mallowmix.errors import OptionError
+from mallowmix.numerics.compiled import compiled
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
@@ -124,16 +124,14 @@ class Step(IntEnum):
     POSTERIOR_CHAIN = 212  # a chain of the posterior
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
-def philox(c0, c1, c2, c3, key):
-    """Four random 32-bit words (held in uint64) for four 32-bit counters and a 64-bit key."""
-    x0, x1, x2, x3 = (
-        np.uint64(c0) & _LOW,
-        np.uint64(c1) & _LOW,
-        np.uint64(c2) & _LOW,
-        np.uint64(c3) & _LOW,
-    )
-    k0, k1 = np.uint64(key) & _LOW, np.uint64(key) >> _SHIFT
+# `philox` and `uniforms` are thin where they are called, and the rounds are compiled once: for
+# counters of one type, whatever integers they are called with
+
+
+@compiled
+def _rounds(c0, c1, c2, c3, key):
+    x0, x1, x2, x3 = c0 & _LOW, c1 & _LOW, c2 & _LOW, c3 & _LOW
+    k0, k1 = key & _LOW, key >> _SHIFT
     for _ in range(10):
         p0, p1 = _M0 * x0, _M1 * x2
         x0, x1, x2, x3 = (p1 >> _SHIFT) ^ x1 ^ k0, p1 & _LOW, (p0 >> _SHIFT) ^ x3 ^ k1, p0 & _LOW
@@ -141,7 +139,21 @@ def philox(c0, c1, c2, c3, key):
     return x0, x1, x2, x3
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
+def philox(c0, c1, c2, c3, key):
+    """Four random 32-bit words (held in uint64) for four 32-bit counters and a 64-bit key."""
+    return _rounds(np.uint64(c0), np.uint64(c1), np.uint64(c2), np.uint64(c3), np.uint64(key))
+
+
+@compiled
+def _two_uniforms(token, user, step, draw, key):
+    x0, x1, x2, x3 = _rounds(token, user, step, draw, key)
+    u = ((x0 << np.uint64(21)) ^ (x1 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
+    v = ((x2 << np.uint64(21)) ^ (x3 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
+    return u, v
+
+
+@compiled(inline="always")
 def uniforms(key, step, user, token, draw):
     """Two independent uniforms on [0, 1), 53 bits each.
 
@@ -152,13 +164,12 @@ def uniforms(key, step, user, token, draw):
     step, user, token, draw : int
         The four counters.
     """
-    x0, x1, x2, x3 = philox(token, user, step, draw, key)
-    u = ((x0 << np.uint64(21)) ^ (x1 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
-    v = ((x2 << np.uint64(21)) ^ (x3 >> np.uint64(11))) * (1.0 / 9007199254740992.0)
-    return u, v
+    return _two_uniforms(
+        np.uint64(token), np.uint64(user), np.uint64(step), np.uint64(draw), np.uint64(key)
+    )
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def splitmix(state):
     """splitmix64: a new state and a uniform on [0, 1); Philox gives each stream its first state."""
     state = np.uint64(state) + np.uint64(0x9E3779B97F4A7C15)
@@ -169,7 +180,7 @@ def splitmix(state):
     return state, (x >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def log_gamma_draw(state, shape):
     """A new state and the log of a Gamma(shape) draw (Marsaglia and Tsang).
 
@@ -191,13 +202,19 @@ def log_gamma_draw(state, shape):
             return state, np.log(d * v) + np.log(1.0 - u) / shape  # Gamma(a) = Gamma(a + 1) U^(1/a)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def draw_log_dirichlet(state, shape, out):
     """A new state; `out` becomes log θ of θ ~ Dirichlet(shape)."""
     for k in range(len(shape)):
         state, out[k] = log_gamma_draw(state, shape[k])
-    top = out.max()
-    out -= top + np.log(np.sum(np.exp(out - top)))
+    top, total = -np.inf, 0.0
+    for k in range(len(shape)):
+        top = max(top, out[k])
+    for k in range(len(shape)):
+        total += np.exp(out[k] - top)
+    scale = top + np.log(total)
+    for k in range(len(shape)):
+        out[k] -= scale
     return state
 
 
@@ -247,6 +264,6 @@ def child_seed(seed: int, step: Step, number: int = 0) -> int:
     return (int(x0) << 32) | int(x1)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _child_words(number, step, key):
     return philox(number, 0, step, 1, key)

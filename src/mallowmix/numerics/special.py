@@ -2,10 +2,10 @@
 
 import math
 
-import numba as nb
+from mallowmix.numerics.compiled import compiled
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def digamma(x):
     """ψ(x) for x > 0: recurrence up to 6, then the asymptotic series."""
     shift = 0.0
@@ -19,7 +19,7 @@ def digamma(x):
     return shift + math.log(x) - 0.5 / x - series
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def log_gamma(x):
     """Log Γ(x) for x > 0."""
     return math.lgamma(x)

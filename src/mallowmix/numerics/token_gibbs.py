@@ -10,20 +10,20 @@ probabilities on the way (`assess.intervals.user_scores`), and the filter of lef
 many particles at once (`infer.heldout.left_to_right`).
 """
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import philox, splitmix
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def user_stream(key, user, step, draw):
     """The first state of the random numbers of a user, a step and a draw."""
     x0, x1, _, _ = philox(0, user, step, draw, key)
     return (x0 << np.uint64(32)) | x1
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
+@compiled(fastmath=True, inline="always")
 def pick_component(beta, share, u, p):
     """Draw a component k with probability ∝ β_k share_k.
 
@@ -46,7 +46,7 @@ def pick_component(beta, share, u, p):
     return k
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
+@compiled(fastmath=True, inline="always")
 def sweep_tokens(codes, weight, unit, beta, share, fresh, z, n, p, state):
     """Sweep once over a user's tokens and return the new state.
 
@@ -86,7 +86,16 @@ def sweep_tokens(codes, weight, unit, beta, share, fresh, z, n, p, state):
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
+def longest_run(starts):
+    """The most rows of one user."""
+    longest = 0
+    for m in range(len(starts) - 1):
+        longest = max(longest, starts[m + 1] - starts[m])
+    return longest
+
+
+@compiled
 def token_count(weight):
     """How many tokens rows of these weights stand for; a fractional rest is one token."""
     n = 0
@@ -95,7 +104,7 @@ def token_count(weight):
     return n
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def count_tokens(weight, unit, z, n):
     """Add the weights of a user's tokens to `n`, by their components `z`."""
     token = 0

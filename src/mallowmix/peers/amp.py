@@ -8,12 +8,12 @@ the mean of w is the probability that a ranking agrees with the comparisons at a
 between ordered groups (top-k lists, say) all weights are equal, and the draw is exact.
 """
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.errors import DataError
 from mallowmix.model.permutations import as_permutations
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, philox, splitmix
 from mallowmix.typing import Array
 
@@ -85,7 +85,7 @@ def tables(n_items: int, phi: float) -> Array:
     return np.r_[0.0, np.cumsum(max(phi, 1e-9) ** np.arange(n_items))]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def close(above, among):
     """The transitive closure, in place, of a relation between the items of `among` (Warshall)."""
     for b in among:
@@ -96,7 +96,7 @@ def close(above, among):
                         above[a, c] = True
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def insert(reference, S, above, state, order):
     """One draw into `order`; the new state of the stream and the log weight. S as from `tables`."""
     phi, log_weight = S[2] - S[1] if len(S) > 2 else 0.0, 0.0
@@ -121,14 +121,14 @@ def insert(reference, S, above, state, order):
     return state, log_weight
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _draw_many(reference, S, above, key, orders, log_weight):
     for s in range(len(orders)):
         x0, x1, _, _ = philox(0, s, STEP, 0, key)
         _, log_weight[s] = insert(reference, S, above, (x0 << np.uint64(32)) | x1, orders[s])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def take_in(first, last, pair, above, among):
     """Write a user's comparisons and what they imply into `above`, their items into `among`.
 
@@ -149,7 +149,7 @@ def take_in(first, last, pair, above, among):
     return n
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def clear(above, among):
     """Reset what a user's comparisons wrote."""
     for i in among:
@@ -157,7 +157,7 @@ def clear(above, among):
             above[i, j] = False
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def find_cycles(starts, pair, Q):
     """(M,) whose comparisons contain a cycle."""
     above, among, cyclic = (
@@ -173,7 +173,7 @@ def find_cycles(starts, pair, Q):
     return cyclic
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def weighted_draws(order, S, log_share, above, user, step, draw, key, orders, log_w, log_p):
     """Draws for one user and all components.
 

@@ -13,7 +13,6 @@ often i is above j (local Kemeny: insertion search), φ_k solves E d(φ) = mean 
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +23,7 @@ from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.model.dispersion import LEAST_PHI, phi_from_distance
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.permutations import order_of, sigma_of
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.kemeny import borda_order, insertion_search
 from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.peers.amp import STEP, clear, find_cycles, tables, take_in, weighted_draws
@@ -176,7 +176,7 @@ def _e_step(block: Block, sent: _Sent, _: Any) -> tuple[tuple[Array, Array, floa
     ), None
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _expect(first_user, starts, pair, user_weight, order, S, log_share, n_draws, iteration, key):
     """(K, Q, Q) how often i is above j, (K,) users of each component, and the log-likelihood."""
     K, Q = order.shape

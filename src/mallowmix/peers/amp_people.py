@@ -11,7 +11,6 @@ come from independent comparisons.
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +21,7 @@ from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.pair_model import Pairs
 from mallowmix.model.permutations import order_of
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step
 from mallowmix.peers.amp import clear, find_cycles, tables, take_in, weighted_draws
 from mallowmix.peers.component_mixture import of_model, pair_numbers
@@ -110,7 +110,7 @@ def _infer(block: Block, sent: _Sent) -> tuple[Array, Array]:
     return (held, p)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _predict_rows(starts, pair, cyclic, order, S, log_share, beta, first, second, n_draws):
     M, (K, Q), n = len(starts) - 1, order.shape, len(first)
     held, p = np.zeros((M, K)), np.zeros((M, n))

@@ -8,13 +8,13 @@ mean + u·v with precision `noise_precision`. Predictions are averaged over draw
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import wishart
 
 from mallowmix.data.ratings import RatingTable, Scale, rating_table
 from mallowmix.errors import check_at_least
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.peers.interface import FittedRatings, fitted_ratings
 from mallowmix.peers.pmf import PMF
@@ -135,7 +135,7 @@ def _sides(table: RatingTable, mean: float) -> tuple[Side, Side]:
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _draw_rows(starts, other, residual, factors, precision, prior, beta, normals):
     """Draw x ~ N(P⁻¹ h, P⁻¹), P = Λ + β Σ v vᵀ = L Lᵀ, h = Λ μ + β Σ r v: x = L⁻ᵀ (L⁻¹ h + z)."""
     M, K = normals.shape

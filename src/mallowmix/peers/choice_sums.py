@@ -1,8 +1,8 @@
 """Probabilities and sufficient statistics of Plackett–Luce choices."""
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 
@@ -12,7 +12,7 @@ def normalised(scores: Array) -> Array:
     return p / p.sum(axis=1, keepdims=True)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def log_probabilities(starts, item, n_choices, p):
     """(N, K) log Π_choices p_chosen / Σ_left p."""
     N, K = len(n_choices), len(p)
@@ -28,7 +28,7 @@ def log_probabilities(starts, item, n_choices, p):
     return log_p
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def sums_of_choices(starts, item, n_choices, share, p):
     """Sufficient statistics of Plackett–Luce components.
 

@@ -8,12 +8,12 @@ moves less far, and always.
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from mallowmix.engine import Engine, parallel_sum, reduce_step
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, generator, log_gamma_draw, splitmix
 from mallowmix.numerics.token_gibbs import user_stream
 from mallowmix.peers.choice_sums import sums_of_choices
@@ -235,7 +235,7 @@ def _walk(alpha: float, state: list[State], random: Any) -> float:
     return alpha
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _draw_choices(
     first_user, user, weight, starts, item, n_choices, user_weight, lam, alpha, draw, key, z, counts
 ):
@@ -281,7 +281,7 @@ def _draw_choices(
     return chosen, rate, waited, log_left, value
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _rates_of(user, weight, starts, item, n_choices, user_weight, lam, z):
     """(K, Q) rates and (K,) Σ log Σ_left λ of other λ, for the same z."""
     K, Q = lam.shape

@@ -1,16 +1,17 @@
 """The quadratic bound of Jaakkola and Jordan on the logistic likelihood: its E-step."""
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def _curvature(xi):
     """λ(ξ) = tanh(ξ/2) / (4ξ), ⅛ at 0."""
     return 0.125 if xi < 1e-6 else np.tanh(xi / 2) / (4 * xi)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def user_posteriors(starts, pair, weight, user_weight, W, xi, likelihood_weight, precision, inner):
     """Each user's mean and covariance of u, ξ in place, and the bound on the log-likelihood."""
     M, r, Q = len(starts) - 1, W.shape[1] - 1, len(W)
@@ -49,14 +50,14 @@ def user_posteriors(starts, pair, weight, user_weight, W, xi, likelihood_weight,
     return mean, spread, bound
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _apart(W, i, j, x):
     """Write w_i − w_j into x."""
     for a in range(len(x)):
         x[a] = W[i, a] - W[j, a]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def sums_of_pairs(starts, pair, weight, user_weight, W, xi, mean, spread):
     """Σ λ T of every pair, (Q, Q, R, R), and ½ Σ ±ũ of every item, (Q, R)."""
     Q, R = W.shape

@@ -13,7 +13,6 @@ which are exact for top-k lists.
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
@@ -26,6 +25,7 @@ from mallowmix.model.dispersion import LEAST_PHI, phi_from_distance
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.mallows import log_z
 from mallowmix.model.permutations import sigma_of
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.kemeny import best_order
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.amp_em import MixtureOfRankings
@@ -199,7 +199,7 @@ def _e_step(
     return (*sums, float(block.user_weight @ total)), None
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def kendall_distances(order, sigma):
     """(N, K) Kendall distances of rankings (items, best first) to references (positions)."""
     N, Q = order.shape
@@ -212,7 +212,7 @@ def kendall_distances(order, sigma):
     return d
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def above_counts(order, share):
     """(K, Q, Q) how often i is above j, each ranking counted `share[n, k]` times."""
     N, Q = order.shape

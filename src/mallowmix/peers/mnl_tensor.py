@@ -16,7 +16,6 @@ and m_k(p) = E[s | pair p, component k] = 2β_p,k − 1. Over two or three diffe
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -27,6 +26,7 @@ from mallowmix.errors import FitError
 from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import FittedModel, with_scores
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, uniforms
 from mallowmix.peers.btl import em_bradley_terry
 from mallowmix.peers.component_mixture import FittedMixture, of_model
@@ -220,7 +220,7 @@ def _tensor(entries: Array, K: int) -> Array:
     return H
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _third_moment(starts, pair, mean, user_weight, B, most, first_user, key):
     """Normal equations of H over triples of different pairs of a user.
 
@@ -274,7 +274,7 @@ def _third_moment(starts, pair, mean, user_weight, B, most, first_user, key):
     return normal, right
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _add(x, y, z, pair, mean, weight, B, f, normal, right):
     K, d = B.shape[1], 0
     P, R, S = B[pair[x]], B[pair[y]], B[pair[z]]

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import numba as nb
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
@@ -22,6 +21,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step, parallel_sum
 from mallowmix.model.pair_model import Pairs
+from mallowmix.numerics.compiled import compiled
 from mallowmix.peers.component_mixture import pair_numbers
 from mallowmix.peers.required_data import known_comparisons, need_comparisons
 from mallowmix.typing import Array
@@ -189,7 +189,7 @@ def _posterior(block: Block, broadcast: tuple[Array, float]) -> Array:
     return np.exp(joint - np.asarray(logsumexp(joint, axis=1, keepdims=True)))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def best_gamma(s, n, v, spread):
     """(M,) where γ (s − n (log Z)'(γ)) = log γ / τ², by bisection on log γ."""
     gamma = np.empty(len(s))

@@ -6,12 +6,12 @@ Salakhutdinov and Mnih (2008).
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.ratings import Scale, rating_table
 from mallowmix.errors import check_at_least
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.peers.interface import FittedRatings, fitted_ratings
 from mallowmix.typing import Array
@@ -111,7 +111,7 @@ class PMF:
         return U, V
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def gradient(U, V, user, item, residual, penalty):
     """Of Σ (u·v − r)² + ½ λ (|u|² + |v|²): 2 (u·v − r) v + λ u, and with u and v exchanged."""
     dU, dV = np.zeros_like(U), np.zeros_like(V)

@@ -13,7 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.labels import Labels, as_column, encode_groups, pc
+from mallowmix.data.labels import Labels, as_column, encode_groups
+from mallowmix.data.lazy_arrow import pc
 from mallowmix.data.row_checks import checked_columns
 from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles

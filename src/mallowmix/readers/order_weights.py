@@ -3,11 +3,11 @@
 import os
 from dataclasses import replace
 
-import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, Option, check_choice
+from mallowmix.numerics.compiled import compiled
 from mallowmix.readers.reading import PerUser
 
 ROW_BYTES = 24  # user, winner, loser, weight, ranking_id
@@ -50,7 +50,7 @@ def with_user_weights(comparisons: Comparisons, per_user: PerUser = "comparisons
     return replace(comparisons, user_weight=weight * comparisons.user_weight)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _things(starts, winner, loser, n_items):
     """Count the different items that each user compared."""
     seen, count = np.full(n_items, -1, np.int64), np.zeros(len(starts) - 1, np.int64)

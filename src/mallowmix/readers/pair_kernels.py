@@ -1,10 +1,11 @@
 """Kernels that make the pairs of items with different values, user by user."""
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def count_rated_pairs(starts, stars, half):
     """Count the rows that each user makes, and all tied pairs."""
     rows, n_ties = np.zeros(len(starts) - 1, np.int64), 0
@@ -20,7 +21,7 @@ def count_rated_pairs(starts, stars, half):
     return rows, n_ties
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def make_pairs(starts, things, stars, first_row, half):
     """Fill user, winner, loser and weight of every comparison, sorted by item within a user."""
     n_rows = first_row[-1]

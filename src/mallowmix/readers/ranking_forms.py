@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mallowmix.data.labels import as_column, encode_groups, pc
+from mallowmix.data.labels import as_column, encode_groups
+from mallowmix.data.lazy_arrow import pc
 from mallowmix.data.row_checks import FILL_OR_DROP, Where, gaps
 from mallowmix.errors import DataError, Option
 from mallowmix.readers.headers import Roles

@@ -5,13 +5,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from narwhals.exceptions import NarwhalsError
 
+from mallowmix.data.lazy_arrow import LazyModule
 from mallowmix.errors import DataError
 from mallowmix.readers.inputs import Input, check_width
+
+nw: Any = LazyModule("narwhals")
 
 WIDTHS = {
     2: ("winner", "loser"),
@@ -49,7 +50,7 @@ def _as_frame(source: Any) -> Any:
     """Return `source` as a narwhals frame, or None if it is no dataframe."""
     try:
         frame = nw.from_native(source, pass_through=True)
-    except NarwhalsError as error:
+    except nw.exceptions.NarwhalsError as error:
         raise DataError(f"The table cannot be read: {' '.join(str(error).split())}.") from None
     return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
 

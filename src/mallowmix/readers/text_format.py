@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mallowmix.data.labels import pc
+from mallowmix.data.lazy_arrow import pc
 from mallowmix.errors import DataWarning, FileError, Option, OptionError, check_choice
 from mallowmix.readers.compressed import open_bytes, unpacked_name
 

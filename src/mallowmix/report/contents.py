@@ -10,7 +10,7 @@ from mallowmix.assess.diagnose.diagnosis import Diagnosis, diagnose
 from mallowmix.assess.intervals.bootstrap_intervals import Intervals, intervals
 from mallowmix.assess.mixing import Mixing, mixing
 from mallowmix.assess.one_ranking_gain import AgainstOne
-from mallowmix.checks import DataReport, check
+from mallowmix.checks.data_report import DataReport, check
 from mallowmix.checks.unsure_components import unsure_reasons
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users

@@ -8,7 +8,6 @@ about (φ, α) that the data holds when the weights of users are unknown.
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from scipy.special import expit
 
@@ -16,6 +15,7 @@ from mallowmix.engine import Block, Engine, map_step
 from mallowmix.model import least_beta
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.mallows import beta_matrix
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, child_seed, splitmix
 from mallowmix.numerics.special import digamma
 from mallowmix.numerics.token_gibbs import user_stream
@@ -212,7 +212,7 @@ def block_scores(block: Block, broadcast: Any) -> Array:
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, key):
     """Scores from Gibbs sweeps, p(z = k | rest) ∝ β_(w),k n_k with n_k = α_k + tokens in k.
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.atomic_write import replacing
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, text_of
+from mallowmix.data.lazy_arrow import LazyModule
 from mallowmix.engine.blocks import Block, block_edges
 from mallowmix.engine.out_of_core.flat_arrays import (
     mapped_array,
@@ -31,6 +31,7 @@ from mallowmix.engine.out_of_core.flat_arrays import (
 )
 from mallowmix.errors import DataError, FileError
 
+pq: Any = LazyModule("pyarrow.parquet")
 FORMAT = 1
 _CHUNK = 1 << 22
 

@@ -5,17 +5,17 @@ fewer than half are effective, and moved by Metropolis steps that leave the pres
 distribution unchanged. The product of the mean weights is p(w).
 """
 
-import numba as nb
 import numpy as np
 
 from mallowmix.infer.heldout.left_to_right import ancestors
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import draw_log_dirichlet, splitmix
 
 _MOVES = 2  # Metropolis steps of a particle at each power, for each component
 _KEPT = 0.9  # a step up in the power keeps this part of the particles effective
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def anneal(code, weight, beta, alpha, R, state):
     """Log ∫ Dir(θ; α) Π_n (Σ_k θ_k β_(w_n),k)^weight_n dθ by R particles, and the random state."""
     K = len(alpha)
@@ -44,13 +44,13 @@ def anneal(code, weight, beta, alpha, R, state):
             L[i], state = _move(log_theta[i], code, weight, beta, alpha, power, state)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def log_likelihood(theta, code, weight, beta):
     """Σ_n weight_n log Σ_k θ_k β_(w_n),k."""
     return weighted_log(mixed(theta, code, beta), weight)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def mixed(theta, code, beta):
     """Σ_k θ_k β_(w_n),k of each comparison."""
     p = np.zeros(len(code))
@@ -60,7 +60,7 @@ def mixed(theta, code, beta):
     return p
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def weighted_log(p, weight):
     """Σ_n weight_n log p_n for p_n of at least 10⁻⁴."""
     total, product = 0.0, 1.0  # factors of weight 1 share a logarithm
@@ -75,7 +75,7 @@ def weighted_log(p, weight):
     return total + np.log(product)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _step_up(W, L, most):
     """The largest step ≤ `most` with (Σ W w)² / Σ W w² ≥ 0.9 for w = exp(step · L)."""
     if _kept(W, L, most) >= _KEPT:
@@ -92,13 +92,13 @@ def _step_up(W, L, most):
     return high  # never 0
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _kept(W, L, step):
     w = np.exp(step * (L - L.max()))
     return np.sum(W * w) ** 2 / np.sum(W * w * w)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _move(log_theta, code, weight, beta, alpha, power, state):
     """Metropolis steps on x = θ_k / (θ_k + θ_j), whose prior is Beta(α_k, α_j).
 
@@ -130,7 +130,7 @@ def _move(log_theta, code, weight, beta, alpha, power, state):
     return L, state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _proposal(y, state):
     """−y (the two swap) or y + uniform(−s, s), log s uniform: for α near 0, y spreads like 1/α."""
     state, u = splitmix(state)

@@ -7,7 +7,6 @@ the mixture of the four.
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
@@ -24,6 +23,7 @@ from mallowmix.infer.heldout.heldout_scores import (
     summary,
 )
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox
 from mallowmix.numerics.special import digamma, log_gamma
 from mallowmix.typing import Array, Progress
@@ -85,7 +85,7 @@ def _score(block: Block, broadcast: tuple[Array, Array, int, int, float, int, np
     return log_evidence(*data, draws, max_draws, least_ess, particles, block.first_user, key)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def log_evidence(
     starts, pair, weight, beta, alpha, draws, max_draws, least_ess, particles, first_user, key
 ):
@@ -110,13 +110,13 @@ def log_evidence(
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _stream(step, user, draw, key):
     x0, x1, _, _ = philox(0, user, step, draw, key)
     return (x0 << np.uint64(32)) | x1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _fit(code, weight, beta, alpha):
     """γ_k = α_k + Σ_n weight_n r_nk with r_nk ∝ β_(w_n),k exp ψ(γ_k), a few times over."""
     K = len(alpha)
@@ -136,7 +136,7 @@ def _fit(code, weight, beta, alpha):
     return gamma
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _sample(code, weight, beta, alpha, gamma, draws, max_draws, least_ess, user, key):
     """Log mean weight, the variance of that, the effective sample size, the number of draws.
 
@@ -168,7 +168,7 @@ def _sample(code, weight, beta, alpha, gamma, draws, max_draws, least_ess, user,
         wanted = min(2 * made, max_draws)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_beta(a):
     """Log B(a) = Σ_k log Γ(a_k) − log Γ(Σ_k a_k)."""
     total = -log_gamma(a.sum())
@@ -177,7 +177,7 @@ def _log_beta(a):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_mean(c, d):
     """Log ¼ Σ_s exp(c_s + s d)."""
     top = np.max(c + _SCALES * d)

@@ -9,7 +9,6 @@ weighted mean of p. (Wallach, Murray, Salakhutdinov and Mimno, ICML 2009; Buntin
 import warnings
 from typing import Any
 
-import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
@@ -26,6 +25,7 @@ from mallowmix.infer.heldout.heldout_scores import (
     summary,
 )
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, philox, splitmix
 from mallowmix.numerics.token_gibbs import user_stream
 from mallowmix.typing import Array, Progress
@@ -133,7 +133,7 @@ def _two_runs(block: Block, broadcast: tuple[int, Array, Array, int, int, np.uin
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _run_users(starts, pair, weight, beta, alpha, R, form, moves, first_user, key):
     M = len(starts) - 1
     out = np.zeros((M, 2))
@@ -147,7 +147,7 @@ def _run_users(starts, pair, weight, beta, alpha, R, form, moves, first_user, ke
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _tokens(pair, weight, first, last, user, key):
     """A user's comparisons one by one, pieces of at most 1, in random order (Fisher and Yates)."""
     count = 0
@@ -169,7 +169,7 @@ def _tokens(pair, weight, first, last, user, key):
     return code, piece
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _run(code, piece, beta, alpha, R, form, moves, state):
     """Log p(w) by R particles: W are their weights, n their counts plus α, z their components."""
     N, K = len(code), len(alpha)
@@ -211,7 +211,7 @@ def _run(code, piece, beta, alpha, R, form, moves, state):
     return log_p
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _draw(z, n, p, code, piece, beta, t, state):
     """Draw the component of token t, P(z = k) ∝ β_(w),k (α_k + n_k), count it; the sum over k."""
     K, total = len(n), 0.0
@@ -229,7 +229,7 @@ def _draw(z, n, p, code, piece, beta, t, state):
     return total, state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _gibbs(z, n, p, code, piece, beta, seen, moves, state):
     """Draw again the components of randomly chosen tokens among those seen so far."""
     for _ in range(moves):
@@ -240,7 +240,7 @@ def _gibbs(z, n, p, code, piece, beta, seen, moves, state):
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def ancestors(W, state):
     """Systematic resampling: the ancestor of each particle; survivors keep their numbers.
 

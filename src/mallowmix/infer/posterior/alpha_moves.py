@@ -12,16 +12,16 @@ T_k(s) the number of users with n_mk > s, T(s) of those with N_m > s, and A = Σ
 
 import math
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, splitmix
 from mallowmix.numerics.token_gibbs import user_stream
 
 _ALPHA = int(Step.POSTERIOR_ALPHA)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def normal_draw(state):
     """A new state and a standard normal draw (Box and Muller)."""
     state, u = splitmix(state)
@@ -29,7 +29,7 @@ def normal_draw(state):
     return state, np.sqrt(-2.0 * np.log(1.0 - u)) * np.cos(2.0 * np.pi * v)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def tail_counts(tokens):
     """(K + 1, sizes) the number of users with more than s tokens: T_k(s), and T(s) at the end."""
     M, K = tokens.shape
@@ -50,7 +50,7 @@ def tail_counts(tokens):
     return tails
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _given_tokens(alpha, tails):
     """The logarithm of the Dirichlet–multinomial likelihood."""
     K, total, A = len(alpha), 0.0, alpha.sum()
@@ -63,7 +63,7 @@ def _given_tokens(alpha, tails):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def log_weight_sums(theta):
     """(K + 1,) Σ_m log θ_mk, and M."""
     M, K = theta.shape
@@ -75,7 +75,7 @@ def log_weight_sums(theta):
     return sums
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _given_weights(alpha, sums):
     """The logarithm of the Dirichlet likelihood."""
     K = len(alpha)
@@ -85,7 +85,7 @@ def _given_weights(alpha, sums):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_target(alpha, tails, sums, whole, centre, spread):
     """The log posterior of log α; the prior is Normal(centre, spread²) for each."""
     total = _given_tokens(alpha, tails) if whole else _given_weights(alpha, sums)
@@ -94,7 +94,7 @@ def _log_target(alpha, tails, sums, whole, centre, spread):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def move_alpha(alpha, tails, sums, whole, prior, scales, rounds, key, step):
     """Move α in place, `rounds` times each; (K + 1,) the mean probabilities of acceptance.
 

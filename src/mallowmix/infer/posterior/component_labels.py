@@ -1,12 +1,12 @@
 """Label switching: the components of every draw in the order that fits the likeliest draw best."""
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from mallowmix.infer.posterior.component_moves import fill_beta, fill_gaps
 from mallowmix.infer.posterior.posterior_chain import ChainDraws
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 
@@ -49,7 +49,7 @@ def _nearest(tables: Array, pivot: Array) -> NDArray[np.intp]:
     return linear_sum_assignment(cost)[1]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def beta_tables(sigma, phi):
     """(K, Q²) β of every ordered pair, for K components."""
     K, Q = sigma.shape
@@ -60,7 +60,7 @@ def beta_tables(sigma, phi):
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def population_win_rates(sigma, phi, alpha):
     """(D, Q) how often each item is preferred to another one, by the population, in each draw.
 

@@ -5,10 +5,10 @@ insertion takes an item to another position and shifts those between; next to ea
 swap. Only rows of pairs whose gap changes are looked at: rows are in the order of pairs.
 """
 
-import numba as nb
 import numpy as np
 
 from mallowmix.infer.posterior.alpha_moves import normal_draw
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, splitmix
 from mallowmix.numerics.token_gibbs import user_stream
 
@@ -17,7 +17,7 @@ _LEAST = 1e-12  # β, so that the probability of a row is never 0
 _FAR = 0.2  # the share of insertions whose distance may be any
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fill_gaps(phi, gaps):
     """Fill `gaps` with β by gap, from −(Q − 1) to Q − 1: that an item so far above another wins."""
     Q = (len(gaps) + 1) // 2
@@ -33,7 +33,7 @@ def fill_gaps(phi, gaps):
         h += power
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fill_beta(sigma, gaps, beta):
     """Fill `beta` (Q²,) with β of every ordered pair."""
     Q = len(sigma)
@@ -42,7 +42,7 @@ def fill_beta(sigma, gaps, beta):
             beta[i * Q + j] = gaps[Q - 1 + sigma[j] - sigma[i]]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True, inline="always")
+@compiled(fastmath=True, inline="always")
 def _add_rows(sums, first, last, base, own, power, old, new):
     """Add Σ power · log((base + θ_k β')/(base + θ_k β)) over the rows of one ordered pair.
 
@@ -58,7 +58,7 @@ def _add_rows(sums, first, last, base, own, power, old, new):
     return total, product, now
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _insertion_ratio(pair_starts, base, own, power, gaps, order, r, s):
     """The log ratio of the likelihoods after and before the item at position r goes to s."""
     Q, sums = len(order), (0.0, 1.0, 1.0)
@@ -80,7 +80,7 @@ def _insertion_ratio(pair_starts, base, own, power, gaps, order, r, s):
     return sums[0] + sums[2] * np.log(sums[1])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def distance_change(reference, order, r, s):
     """How Kendall's distance to the reference changes when the item at r goes to s."""
     change, item = 0, order[r]
@@ -91,7 +91,7 @@ def distance_change(reference, order, r, s):
     return change
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def propose_insertion(state, Q, reach):
     """A new state, the item's position r and the new one s; s may lie outside, which is refused.
 
@@ -107,7 +107,7 @@ def propose_insertion(state, Q, reach):
     return state, r, r + distance if side < 0.5 else r - distance
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def move_item(order, sigma, r, s):
     """Take the item at position r to s, in both arrays."""
     item, shift = order[r], 1 if s > r else -1
@@ -120,7 +120,7 @@ def move_item(order, sigma, r, s):
     sigma[item] = s
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _split_rows(pair_starts, row_user, theta, beta, k, base, own):
     """Fill base = Σ_{j≠k} θ_j β_j and own = θ_k of every row."""
     K = theta.shape[1]
@@ -133,7 +133,7 @@ def _split_rows(pair_starts, row_user, theta, beta, k, base, own):
             base[row], own[row] = total, theta[m, k]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _dispersion_ratio(pair_starts, base, own, power, sigma, old, new):
     """The log ratio of the likelihoods with β by gap `new` and `old`."""
     Q, sums = len(sigma), (0.0, 1.0, 1.0)
@@ -146,13 +146,13 @@ def _dispersion_ratio(pair_starts, base, own, power, sigma, old, new):
     return sums[0] + sums[2] * np.log(sums[1])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def log_beta_density(phi, prior):
     """The log density of logit φ for φ ~ Beta(a, b), but for a constant."""
     return prior[0] * np.log(phi) + prior[1] * np.log(1.0 - phi)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def walk_on_logit(state, phi, scale):
     """A new state and a proposal for φ, strictly between 0 and 1."""
     state, walk = normal_draw(state)
@@ -160,7 +160,7 @@ def walk_on_logit(state, phi, scale):
     return state, min(max(1.0 / (1.0 + np.exp(-logit)), 1e-12), 1.0 - 1e-12)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def move_component(
     pair_starts,
     row_user,
@@ -239,7 +239,7 @@ def move_component(
     return inserted / max(proposed, 1), accepted
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def total_log_likelihood(starts, pair, power, theta, beta):
     """Σ power · log Σ_k θ_k β_k over all rows."""
     total = 0.0

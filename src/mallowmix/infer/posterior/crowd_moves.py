@@ -1,6 +1,5 @@
 """Moves of the hierarchical prior σ_k ~ Mallows(σ_0, φ_0): the crowd's ranking and dispersion."""
 
-import numba as nb
 import numpy as np
 
 from mallowmix.infer.posterior.component_moves import (
@@ -10,13 +9,14 @@ from mallowmix.infer.posterior.component_moves import (
     propose_insertion,
     walk_on_logit,
 )
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, splitmix
 from mallowmix.numerics.token_gibbs import user_stream
 
 _CROWD = int(Step.POSTERIOR_CROWD)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_z(Q, phi):
     """The logarithm of Z: Σ_g log(1 + φ + … + φ^{g−1})."""
     total, h, power = 0.0, 0.0, 1.0
@@ -27,7 +27,7 @@ def _log_z(Q, phi):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _distance(sigma, reference):
     """Kendall's distance, in pairs."""
     count = 0
@@ -37,7 +37,7 @@ def _distance(sigma, reference):
     return count
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def move_crowd(reference, phi, sigma, prior, scale, n_insertions, rounds, key, step):
     """Move σ_0 in place and φ_0; the new φ_0 and the mean probability of its acceptance.
 

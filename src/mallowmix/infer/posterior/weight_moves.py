@@ -5,17 +5,17 @@ given θ, then anew by collapsed Gibbs sweeps with θ left out, then θ | z ~ Di
 α is drawn between the last two. Where some are not whole, θ moves as in `infer.tempered_draws`.
 """
 
-import numba as nb
 import numpy as np
 
 from mallowmix.infer.tempered_draws import tempered_moves
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, draw_log_dirichlet
 from mallowmix.numerics.token_gibbs import sweep_tokens, token_count, user_stream
 
 _TOKENS, _WEIGHTS = int(Step.POSTERIOR_TOKENS), int(Step.POSTERIOR_WEIGHTS)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def draw_tokens(starts, pair, power, beta, alpha, theta, sweeps, key, step):
     """(M, K) how many tokens of each user each component has, after some sweeps.
 
@@ -49,7 +49,7 @@ def draw_tokens(starts, pair, power, beta, alpha, theta, sweeps, key, step):
     return tokens
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def draw_user_weights(tokens, alpha, theta, key, step):
     """Draw θ_m ~ Dirichlet(α + tokens of m), into `theta`."""
     for m in range(len(tokens)):
@@ -58,7 +58,7 @@ def draw_user_weights(tokens, alpha, theta, key, step):
         theta[m] = np.exp(theta[m])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def move_weights(starts, pair, power, beta, alpha, theta, key, step):
     """Move every user's θ by Metropolis's rule, where powers are not whole; in place."""
     for m in range(len(starts) - 1):

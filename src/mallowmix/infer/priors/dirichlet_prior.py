@@ -8,13 +8,13 @@ import warnings
 from functools import partial
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine, parallel_sum, reduce_step
 from mallowmix.errors import FitWarning, Option
 from mallowmix.infer.prepared_model import PreparedModel
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.dirichlet import (
     LEAST_ALPHA,
     dirichlet_from_moments,
@@ -138,7 +138,7 @@ def _moments(counts: Array, alpha: Array, weight: Array) -> Array:
     return np.vstack([(weight / g0) @ g, scaled.T @ g + np.diag(scaled.sum(axis=0))])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _sweep(starts, pair, weight, beta, alpha, likelihood_weight, z, sweeps, cycle, first_user, key):
     """(M, K) counts after Gibbs sweeps; tokens count the likelihood weight, a row of 2.5 has 3."""
     M, K = len(starts) - 1, len(alpha)

@@ -12,7 +12,6 @@ from functools import partial
 from itertools import combinations
 from typing import Literal
 
-import numba as nb
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
@@ -21,6 +20,7 @@ from mallowmix.errors import DataError, FitWarning, Option, OptionError, check_a
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.model.fitted_model import AnyModel, as_fitted
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Array
 
@@ -212,7 +212,7 @@ def _likelihood(block: Block, broadcast: tuple[PreparedModel, Array]) -> Array:
     return np.exp(log_p - log_p.max(axis=1, keepdims=True))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_likelihood(starts, number, weight, log_p, likelihood_weight):
     """(M, J) e Σ_n weight_n log Σ_k θ_jk β_(w_n),k."""
     out = np.zeros((len(starts) - 1, log_p.shape[1]))

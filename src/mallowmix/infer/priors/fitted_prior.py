@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal, overload
 
-import numba as nb
 import numpy as np
 
 from mallowmix.engine import Block, Engine, make_blocks, map_step, parallel_sum
@@ -29,6 +28,7 @@ from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
 from mallowmix.model.m4 import M4
 from mallowmix.model.pair_model import check_model
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 KINDS = ("dirichlet", "vertices", "discrete", "both")
@@ -220,7 +220,7 @@ def _responsibility(users: tuple[Array, Array], share: Array) -> Array:
     return users[1] @ (r / r.sum(axis=1, keepdims=True))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _single(starts, pair, weight, log_beta, likelihood_weight):
     """(M, K) e Σ_n weight_n log β_(w_n),k."""
     out = np.zeros((len(starts) - 1, log_beta.shape[1]))

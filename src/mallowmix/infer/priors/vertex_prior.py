@@ -9,7 +9,6 @@ their weights. So the likelihood is a smooth function of α and v, with a gradie
 from functools import partial
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, gammaln, logsumexp, psi
@@ -17,6 +16,7 @@ from scipy.special import expit, gammaln, logsumexp, psi
 from mallowmix.engine import Block, Engine, map_step, parallel_sum
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.prepared_model import PreparedModel
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet
 from mallowmix.numerics.special import log_gamma
 from mallowmix.numerics.token_gibbs import user_stream
@@ -128,7 +128,7 @@ def log_marginal_likelihood(part: Draws, x: Array) -> tuple[float, Array]:
     return float(part.weight @ log_p), gradient
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _draw(starts, pair, weight, beta, alpha, likelihood_weight, gamma, n_draws, first_user, key):
     """Log p(w | component), log θ of draws from a mixture q, and log p(w | θ) / q(θ) / S."""
     M, K = gamma.shape

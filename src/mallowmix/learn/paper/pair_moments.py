@@ -6,13 +6,13 @@ E is an operator that one multiplies by; the W × W matrix is never held.
 from collections.abc import Sequence
 from typing import Protocol
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, reduce_step
 from mallowmix.learn.paper.halves import Halves, split_block
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array
 
@@ -152,7 +152,7 @@ def _cross_rows(
     return _cross(block.starts, block.pair, *halves, block.user_weight, slot, len(pairs)), halves
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _count(starts, pair, first, second, user_weight, n_pairs):
     """Row sums of X and X', Σ_m X_im X'_im for the diagonal, and Σ_m n_m n'_m."""
     one, two, together = np.zeros(n_pairs), np.zeros(n_pairs), np.zeros(n_pairs)
@@ -169,13 +169,13 @@ def _count(starts, pair, first, second, user_weight, n_pairs):
     return one, two, together, products
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _add(total, factor, values):
     for p in range(len(total)):
         total[p] += factor * values[p]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _multiply(starts, pair, first, second, user_weight, D_first, D_second):
     """Σ_m X'_m (X_mᵀ D) and Σ_m X_m (X'_mᵀ D'), in one pass over the rows."""
     forth, back = np.zeros_like(D_first), np.zeros_like(D_first)
@@ -199,7 +199,7 @@ def _multiply(starts, pair, first, second, user_weight, D_first, D_second):
     return forth, back
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _cross(starts, pair, first, second, user_weight, slot, n_rows):
     """Rows `slot >= 0` of X X'ᵀ and of X' Xᵀ."""
     forth, back = np.zeros((n_rows, len(slot))), np.zeros((n_rows, len(slot)))

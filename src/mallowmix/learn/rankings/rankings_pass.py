@@ -5,12 +5,12 @@ It adds up the counts that the M-step needs.
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, reduce_step
 from mallowmix.model.rankings_tables import RankingsTables
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.insertion_gibbs import (
     clear_answers,
     component_weights,
@@ -23,7 +23,7 @@ from mallowmix.numerics.insertion_gibbs import (
 from mallowmix.numerics.randomness import Step, uniforms
 from mallowmix.typing import Array
 
-_STEP = int(Step.PERSONAL_RANKINGS)
+_STEP = np.int64(Step.PERSONAL_RANKINGS)
 
 
 class RankingsPass(NamedTuple):
@@ -114,7 +114,7 @@ def rankings_pass(
     return RankingsSums(*sums), (orders, component)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _sums(
     first_user, starts, pair, weight, user_weight, sigma, reference_orders, log_phi, log_prior,
     log_share, log_table, log_odds, known, old_orders, old_component, number, n_sweeps, key,
@@ -123,7 +123,7 @@ def _sums(
     users, above, distances = np.zeros(K), np.zeros((K, Q, Q)), np.zeros(K)
     errors, answers, net = 0.0, 0.0, np.zeros((Q, Q))
     orders, component = old_orders.copy(), old_component.copy()
-    position = np.empty(Q, np.int64)
+    position, conditional = np.empty(Q, np.int64), np.empty((Q, Q))
     for m in range(len(starts) - 1):
         rows, user = slice(starts[m], starts[m + 1]), first_user + m
         if starts[m + 1] == starts[m] or user_weight[m] == 0:
@@ -132,20 +132,25 @@ def _sums(
         if not known:
             begins = independent_weights(pair[rows], weight[rows], log_share, log_table)
             component[m] = draw_component(begins, uniforms(key, _STEP, user, Q, number)[0])
-            orders[m] = reference_orders[component[m]]
+            for r in range(Q):
+                orders[m, r] = reference_orders[component[m], r]
         order = orders[m]
         for r in range(Q):
             position[order[r]] = r
         for s in range(n_sweeps):
             k, draw = component[m], number * n_sweeps + s
-            conditional = np.zeros((Q, Q))
+            for i in range(Q):
+                for j in range(Q):
+                    conditional[i, j] = 0.0
             sweep(
                 order, position, sigma[k], log_phi[k], log_odds, net, conditional,
                 key, _STEP, user, draw,
             )  # fmt: skip
             part = user_weight[m] / n_sweeps
             users[k] += part
-            above[k] += part * conditional
+            for i in range(Q):
+                for j in range(Q):
+                    above[k, i, j] += part * conditional[i, j]
             distances[k] += part * kendall_distance(position, sigma[k], order)
             for row in range(starts[m], starts[m + 1]):
                 wrong = position[pair[row] // Q] > position[pair[row] % Q]

@@ -2,11 +2,11 @@
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, reduce_step
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, log_gamma_draw
 from mallowmix.numerics.token_gibbs import count_tokens, sweep_tokens, token_count, user_stream
 from mallowmix.typing import Array
@@ -101,7 +101,7 @@ def _histogram(tokens: Array, block: Block, n_sizes: int = MAX_TOKENS) -> Array:
     return np.asarray(counts, np.float64).reshape(K1, n_sizes)
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, first_user):
     """Gibbs sweeps over users' tokens, then θ ~ Dirichlet(α + n); θ and tokens by component."""
     # one Philox word keys a user's stream in each pass; the very first sweep draws by the given θ
@@ -115,7 +115,8 @@ def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, firs
         codes, w = pair[rows], weight[rows]
         own = z[first : first + token_count(w)]
         first += len(own)
-        n[:] = alpha
+        for k in range(K):
+            n[k] = alpha[k]
         if sweep > 0:
             count_tokens(w, 1.0, own, n)
         for s in range(sweeps):
@@ -132,5 +133,6 @@ def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, firs
         for k in range(K):
             drawn[m, k] = np.exp(p[k] - top)
             total += drawn[m, k]
-        drawn[m] /= total
+        for k in range(K):
+            drawn[m, k] /= total
     return drawn, tokens

@@ -4,7 +4,6 @@ import warnings
 from itertools import pairwise
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
@@ -17,6 +16,7 @@ from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.subspace import PairStatistics, Subspace
 from mallowmix.model.dispersion import phi_of_counts, phi_of_curve
 from mallowmix.model.permutations import sigma_of
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.dirichlet import concentration_of_corners
 from mallowmix.numerics.kemeny import borda_order, insertion_search
 from mallowmix.typing import Array
@@ -226,7 +226,7 @@ def _cluster_step(
     ), label
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _count_by_cluster(starts, pair, weight, user_weight, label, K, n_items):
     counts = np.zeros((K, n_items * n_items))
     for m in range(len(starts) - 1):
@@ -236,7 +236,7 @@ def _count_by_cluster(starts, pair, weight, user_weight, label, K, n_items):
     return counts
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _embed(starts, pair, weight, index, value, U):
     M, r = len(starts) - 1, U.shape[1]
     out, n = np.zeros((M, r)), np.zeros(M)
@@ -247,5 +247,6 @@ def _embed(starts, pair, weight, index, value, U):
             for c in range(r):
                 out[m, c] += x * U[index[pair[row]], c]
         if n[m] > 0:
-            out[m] /= n[m]
+            for c in range(r):
+                out[m, c] /= n[m]
     return out, n

@@ -14,9 +14,10 @@ sum changes by the pairs of a single item, Σ_{t > q} step(q, t) − Σ_{s < q} 
 difference of running sums over all pairs.
 """
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from mallowmix.numerics.compiled import compiled
 
 _LEAST = 1e-7  # what a move must gain
 _PASSES = 100  # every item is tried so often at most
@@ -41,11 +42,11 @@ def insert_by_gap(values: NDArray[np.floating], order: NDArray[np.int32]) -> NDA
     return _insert(np.ascontiguousarray(values), np.array(order, np.int32))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _insert(values, order):
     Q = len(order)
     steps, sums, worth = np.zeros((2, Q, Q)), np.zeros((2, Q + 1, Q)), np.empty(Q)
-    _find_steps(values, order, 0, Q, steps, sums)
+    _find_steps(values, order, np.int64(0), Q, steps, sums)
     turn = idle = 0
     while idle < Q and turn < _PASSES * Q:
         position = 0
@@ -53,7 +54,10 @@ def _insert(values, order):
             position += 1
         _own(values, order, position, worth)
         _add_others(sums, position, worth)
-        best = np.argmax(worth)
+        best = 0
+        for q in range(Q):
+            if worth[q] > worth[best]:
+                best = q
         turn, idle = turn + 1, idle + 1
         if worth[best] > worth[position] + _LEAST:
             _move(order, position, best)
@@ -62,7 +66,7 @@ def _insert(values, order):
     return order
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _own(values, order, position, worth):
     """The value of the item's own pairs at each position q: others in positions t < q are above."""
     Q, D = len(order), values.shape[2] // 2
@@ -86,7 +90,7 @@ def _own(values, order, position, worth):
         worth[q] += total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _add_others(sums, position, worth):
     """Add what the pairs of the others gain; those around the item now have their gap already."""
     Q, total = len(worth), 0.0
@@ -99,7 +103,7 @@ def _add_others(sums, position, worth):
             total += sums[0, Q, f] - sums[0, position + 1, f] + sums[1, position, f]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _move(order, position, target):
     item, step = order[position], 1 if target > position else -1
     for r in range(position, target, step):
@@ -107,7 +111,7 @@ def _move(order, position, target):
     order[target] = item
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _find_steps(values, order, first, last, steps, sums):
     """Steps of pairs of positions `first` to `last`; sums[·, n, f] = Σ_{t < n} steps[·, f, t]."""
     # steps[0, f, t] is what the pair gains from one more position between, steps[1, f, t] what it

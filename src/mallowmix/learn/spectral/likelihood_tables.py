@@ -9,7 +9,6 @@ gap that a ranking could put between the two items, and for every φ.
 from collections.abc import Iterable
 from functools import lru_cache
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
@@ -19,6 +18,7 @@ from mallowmix.learn.spectral.pair_rows import PairRows
 from mallowmix.learn.spectral.pair_rows import by_pair as by_pair
 from mallowmix.model.dispersion import TABLE_GRID
 from mallowmix.model.mallows import gap_probabilities
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 Tables = NDArray[np.float32]  # (K, P, nodes)
@@ -62,7 +62,7 @@ def by_gap(table: NDArray[np.floating], n_items: int, phi: float) -> NDArray[np.
     return _by_gap(table, np.ascontiguousarray(_spline_weights(beta).T), n_items)
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _by_gap(table, weights, n_items):
     C, n_gaps = weights.shape
     out, value, p = np.zeros((n_items, n_items, n_gaps), np.float32), np.empty(n_gaps), 0
@@ -91,7 +91,7 @@ def gap_sums(table: NDArray[np.floating], sigma: NDArray[np.int32]) -> Array:
     return _gap_sums(table, sigma)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _gap_sums(table, sigma):
     Q, C, p = len(sigma), table.shape[1], 0
     sums = np.zeros((Q, C))
@@ -184,7 +184,7 @@ def tabulate(
     return np.concatenate(parallel_map(part, pairs, n_jobs), axis=1)
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _tabulate(codes, starts, user, weight, beta, theta, chosen, gain, nodes, out):
     """Tabulate one block of pairs into `out`; the logarithm of a product replaces a sum of them."""
     # Every factor is rest + slope · b, b the probability that the lower-numbered item wins; where
@@ -223,7 +223,7 @@ def _tabulate(codes, starts, user, weight, beta, theta, chosen, gain, nodes, out
             held[:], table[:] = 0, 0.0
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _multiply_up(rest, slope, nodes, table):
     if len(rest) == 0:
         return

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
+from mallowmix.numerics.compiled import compiled
 
 _PAIR_BLOCKS = 16
 
@@ -70,7 +70,7 @@ def _cut(i: int, j: int, codes, starts, user, weight) -> PairRows:
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _count_rows(starts, pair, first_user, slot, odd, seen):
     """Count the rows of each ordered pair."""
     for m in range(len(starts) - 1):
@@ -79,7 +79,7 @@ def _count_rows(starts, pair, first_user, slot, odd, seen):
             seen[slot[pair[row]] + further] += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _scatter(
     starts,
     pair,

@@ -7,12 +7,12 @@ its order by utilities: the scores of all users and Gumbel noise of one's own (P
 
 from dataclasses import replace
 
-import numba as nb
 import numpy as np
 
 from mallowmix.engine import Block, Engine
 from mallowmix.learn.bradley_terry_components import best_scores
 from mallowmix.learn.spectral.signed_moment import count_pairs
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, uniforms
 from mallowmix.typing import Array
 
@@ -49,7 +49,7 @@ def _redrawn(block: Block, scores: Array, seed: int) -> Block:
     return replace(block, pair=pair[order], weight=block.weight[order], ranking_id=ids[order])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _draw_pairs(starts, pair, ids, scores, first_user, key):
     """Each row's pair, its winner the item with the larger utility."""
     out, Q = np.empty_like(pair), len(scores)

@@ -15,7 +15,6 @@ never multiplied with each other. Users with no more than one token in all are l
 import math
 from collections.abc import Sequence
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +25,7 @@ from mallowmix.learn.spectral.subspace import PairStatistics as PairStatistics
 from mallowmix.learn.spectral.subspace import Subspace as Subspace
 from mallowmix.learn.spectral.subspace import iterate_subspace
 from mallowmix.learn.spectral.subspace import pair_statistics as pair_statistics
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 from mallowmix.typing import Array
 
@@ -51,7 +51,7 @@ def _count_step(block: Block, broadcast: None, state: None) -> tuple[Array, None
     return _count(block.starts, block.pair, block.weight, block.user_weight, block.n_items), None
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _count(starts, pair, weight, user_weight, n_items):
     counts = np.zeros(n_items * n_items)
     for m in range(len(starts) - 1):
@@ -115,7 +115,7 @@ def _rows_step(block: Block, key: np.uint64 | None, state: None) -> tuple[float,
     return float(block.user_weight @ np.where(c > 0, n, 0)), (c * block.user_weight, sums, ties)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _user_scale(starts, weight, ties):
     """Each user's n_m and c_m, which is 0 for those without two distinct tokens, or one in all."""
     n, c = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
@@ -130,7 +130,7 @@ def _user_scale(starts, weight, ties):
     return n, c
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _squares(weight):
     """Σ u² over the tokens of a row: what its products with themselves would add."""
     whole = np.floor(weight)
@@ -148,7 +148,7 @@ def _apply_step(
     ), rows
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _random_sums(starts, weight, key, first_user):
     """The sum of each row's tokens with random signs; the normal limit for more than 64 of them."""
     sums = np.zeros(len(weight), np.float32)
@@ -168,7 +168,7 @@ def _random_sums(starts, weight, key, first_user):
     return sums
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _signed_pass(starts, pair, weight, scale, sums, ties, index, value, V):
     """A row of user m adds c_m x (w s − d x V_p) to row p of A V, where s = Σ w x V_p."""
     # w is the row's signed sum of tokens, which is its weight but for the noise edge; d leaves out

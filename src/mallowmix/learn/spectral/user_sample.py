@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +11,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users
 from mallowmix.engine import Block, Engine, Shard, make_blocks, make_shards, map_step
 from mallowmix.engine.blocks import StoredBlock, block_edges, rows_of
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, uniforms
 
 _STEP = int(Step.USER_SAMPLE)
@@ -146,7 +146,7 @@ def joined_ids(parts: list[Block]) -> NDArray[np.int32] | None:
     return np.concatenate(ids) if len(ids) == len(parts) else None
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _draws(first_user, n_users, key):
     out = np.empty(n_users)
     for m in range(n_users):

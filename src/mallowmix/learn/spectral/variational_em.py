@@ -2,15 +2,16 @@
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine, reduce_step
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table, update_components
 from mallowmix.model import least_beta
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.dirichlet import dirichlet_from_mean_log, log_normaliser
 from mallowmix.numerics.special import digamma, log_gamma
+from mallowmix.numerics.token_gibbs import longest_run
 from mallowmix.typing import Array
 
 _INNER = 3  # fixed-point steps of one user's γ in a pass
@@ -156,13 +157,13 @@ def _e_step(
     return (counts, elbo, sums), gamma
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
     """γ, expected counts (Q², K), the bound without its prior normaliser, Σ E log θ_k and Σ u_m."""
     # r_k = β_k scale_k / Σ_l β_l scale_l is what a row gives component k, scale_k = exp E log θ_k.
     # A user's rows of the table are gathered once, component by component, so that the loops over
     # rows run on neighbouring numbers.
-    K, longest = len(alpha), np.max(np.diff(starts)) if len(starts) > 1 else 0
+    K, longest = len(alpha), longest_run(starts)
     counts, sums, elbo = np.zeros(table.shape), np.zeros(K + 1), 0.0
     beta, total, scale = (
         np.empty((K, longest), np.float32),
@@ -175,10 +176,13 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
             for k in range(K):
                 beta[k, i] = table[pair[first + i], k]
         if fresh:
-            gamma[m] = alpha + weight[first : first + n].sum() / K
+            even = weight[first : first + n].sum() / K
+            for k in range(K):
+                gamma[m, k] = alpha[k] + even
         for step in range(inner + 1):
             _scale(gamma[m], scale)
-            total[:n] = 0
+            for i in range(n):
+                total[i] = 0
             for k in range(K):
                 for i in range(n):
                     total[i] += beta[k, i] * scale[k]
@@ -201,17 +205,20 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
     return counts, elbo, sums
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _scale(gamma, scale):
     """Exp E log θ_k; where all underflow (of users who say next to nothing), one stays above 0."""
     psi_total = digamma(gamma.sum())
     for k in range(len(gamma)):
         scale[k] = np.exp(digamma(gamma[k]) - psi_total)
-    top = np.argmax(gamma)
+    top = 0
+    for k in range(len(gamma)):
+        if gamma[k] > gamma[top]:
+            top = k
     scale[top] = max(scale[top], _LEAST_SCALE)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _prior_term(gamma, alpha, weight, sums):
     """E log p(θ) − E log q(θ), without log Γ(Σα) − Σ log Γ(α); adds E log θ to the sums."""
     total = gamma.sum()

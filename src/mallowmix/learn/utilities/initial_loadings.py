@@ -9,7 +9,6 @@ which items go together: their leading eigenvectors are the first loadings.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
 from mallowmix.engine import Block, Engine, map_step, some_users
@@ -20,6 +19,7 @@ from mallowmix.learn.utilities.utilities_pass import (
     utilities_pass,
 )
 from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
@@ -105,33 +105,28 @@ def _leading(moments: Array, item_users: Array) -> Array:
 @map_step("moments of utilities")
 def _moments_step(block: Block, broadcast: tuple[Array, Array]) -> tuple[Array, Array]:
     """(Q, Q) the sum of E[d dᵀ] over users, and (Q,) how many compared each item."""
-    return _moments(
-        block.starts - block.starts[0],
-        block.pair,
-        block.weight,
-        block.user_weight,
-        *broadcast,
-    )
-
-
-@nb.njit(cache=True, nogil=True)
-def _moments(starts, pair, weight, user_weight, mean, variances):
-    Q = len(mean)
+    Q = block.n_items
     total, n = np.zeros((Q, Q)), np.zeros(Q)
-    number, none = np.full(Q, -1, np.int64), np.zeros((Q, 0))
-    for m in range(len(starts) - 1):
-        rows = slice(starts[m], starts[m + 1])
-        if starts[m + 1] == starts[m]:
-            continue
-        items, winner, loser = local_items(pair[rows], Q, number)
-        _, precision, log_det, _, _ = local_prior(none, variances, items)
-        offset = mean[items[winner]] - mean[items[loser]]
-        d, U, _ = posterior_mode(
-            winner, loser, weight[rows], offset, precision, log_det, np.zeros(len(items))
-        )
-        C = inverse(U)
-        for x in range(len(items)):
-            n[items[x]] += user_weight[m]
-            for y in range(len(items)):
-                total[items[x], items[y]] += user_weight[m] * (C[x, y] + d[x] * d[y])
+    rows = block.starts - block.starts[0], block.pair, block.weight, block.user_weight
+    _moments(*rows, *broadcast, np.zeros((Q, 0)), np.full(Q, -1), total, n)
     return total, n
+
+
+@compiled
+def _moments(starts, pair, weight, user_weight, mean, variances, none, number, total, n):
+    for m in range(len(starts) - 1):
+        rows, n_rows = slice(starts[m], starts[m + 1]), starts[m + 1] - starts[m]
+        if n_rows == 0:
+            continue
+        items, winner, loser = local_items(pair[rows], len(mean), number)
+        q = len(items)
+        _, precision, log_det, _, _ = local_prior(none, variances, items)
+        offset, d, U = np.empty(n_rows), np.zeros(q), np.empty((q, q))
+        for row in range(n_rows):
+            offset[row] = mean[items[winner[row]]] - mean[items[loser[row]]]
+        posterior_mode(winner, loser, weight[rows], offset, precision, log_det, d, U)
+        C = inverse(U)
+        for x in range(q):
+            n[items[x]] += user_weight[m]
+            for y in range(q):
+                total[items[x], items[y]] += user_weight[m] * (C[x, y] + d[x] * d[y])

@@ -8,9 +8,8 @@ regression,
     A_i = Σ E[x xᵀ],   b_i = Σ E[u_i x],   E_i = Σ E[e_i²],   n_i = Σ 1.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, reduce_step
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
@@ -107,82 +107,94 @@ def utilities_pass(
     state : (K, n) array
         The modes after this pass.
     """
-    K = len(broadcast.log_shares)
+    K, Q, r = len(broadcast.log_shares), block.n_items, broadcast.loadings.shape[1]
     size = 2 * int(block.starts[-1] - block.starts[0])  # no user has more items than that
-    modes = np.zeros((K, size)) if state is None else state
-    sums: list[Any]
-    *sums, modes = _sums(
+    modes = np.zeros((K, size)) if state is None else state.copy()
+    shapes = (Q, K + r, K + r), (Q, K + r), Q, Q, (r, r), K
+    sums = [np.zeros(shape) for shape in shapes]
+    n_users, evidence = _sums(
         block.starts - block.starts[0],
         block.pair,
         block.weight,
         block.user_weight,
-        block.n_items,
         *broadcast,
         modes,
+        np.full(Q, -1),
+        *sums,
     )
-    return UtilitiesSums(*sums), modes
+    return UtilitiesSums(*sums, n_users, evidence), modes
 
 
-@nb.njit(cache=True, nogil=True)
-def _sums(starts, pair, weight, user_weight, Q, means, loadings, variances, log_shares, old_modes):
-    K, r = len(log_shares), loadings.shape[1]
-    squares, products = np.zeros((Q, K + r, K + r)), np.zeros((Q, K + r))
-    residuals, item_users, factors = np.zeros(Q), np.zeros(Q), np.zeros((r, r))
-    total, n_users, evidence = np.zeros(K), 0.0, 0.0
-    modes, number = old_modes.copy(), np.full(Q, -1, np.int64)
+@compiled
+def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_shares, modes, number,
+          squares, products, residuals, item_users, factors, total):  # fmt: skip
+    """Add to the arrays of the last line and replace modes; the users' weight and the evidence."""
+    (K, Q), r = means.shape, loadings.shape[1]
+    n_users, evidence = 0.0, 0.0
+    share = np.empty(K)
     for m in range(len(starts) - 1):
-        rows = slice(starts[m], starts[m + 1])
-        if starts[m + 1] == starts[m] or user_weight[m] == 0:
+        rows, n = slice(starts[m], starts[m + 1]), starts[m + 1] - starts[m]
+        if n == 0 or user_weight[m] == 0:
             continue
         items, winner, loser = local_items(pair[rows], Q, number)
         q, at = len(items), 2 * starts[m]
         V, precision, log_det, R, B_inverse = local_prior(loadings, variances, items)
-        log_joint = log_shares.copy()
-        d, U = np.empty((K, q)), np.empty((K, q, q))
+        offset, U, X = np.empty(n), np.empty((K * q, q)), np.zeros((K + r, K + r))
+        top = -np.inf
         for k in range(K):
-            offset = means[k][items[winner]] - means[k][items[loser]]
-            d[k], U[k], log_evidence = posterior_mode(
-                winner, loser, weight[rows], offset, precision, log_det, modes[k, at : at + q]
-            )
-            modes[k, at : at + q] = d[k]
-            log_joint[k] += log_evidence
-        top = log_joint.max()
-        share = np.exp(log_joint - top)
-        evidence += user_weight[m] * (top + np.log(share.sum()))
-        share *= user_weight[m] / share.sum()
+            for row in range(n):
+                offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
+            share[k] = log_shares[k] + posterior_mode(
+                winner, loser, weight[rows], offset, precision, log_det, modes[k, at : at + q],
+                U[k * q : k * q + q],
+            )  # fmt: skip
+            top = max(top, share[k])
+        scale = 0.0
+        for k in range(K):
+            share[k] = np.exp(share[k] - top)
+            scale += share[k]
+        evidence += user_weight[m] * (top + np.log(scale))
         n_users += user_weight[m]
-        X = np.zeros((K + r, K + r))
         for k in range(K):
+            share[k] *= user_weight[m] / scale
             total[k] += share[k]
             if share[k] >= _LEAST_RESPONSIBILITY:
-                own = means[k][items]
                 _add(
-                    X, products, residuals, items, k, K, share[k], own, d[k], inverse(U[k]), V, R,
-                    B_inverse,
+                    X, products, residuals, items, k, K, share[k], means[k], modes[k, at : at + q],
+                    inverse(U[k * q : k * q + q]), V, R, B_inverse,
                 )  # fmt: skip
-        factors += X[K:, K:]
+        for a in range(r):
+            for b in range(r):
+                factors[a, b] += X[K + a, K + b]
         for item in items:
-            squares[item] += X
             item_users[item] += user_weight[m]
-    return (
-        squares, products, residuals, item_users, factors, total, n_users, evidence, modes,
-    )  # fmt: skip
+            for a in range(K + r):
+                for b in range(K + r):
+                    squares[item, a, b] += X[a, b]
+    return n_users, evidence
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _add(X, products, residuals, items, k, K, share, mean, d, C, V, R, B_inverse):
     """Add one user's moments under component k: to X those of x, to the others those of items."""
-    r = V.shape[1]
-    z, CR = R.T @ d, C @ R
-    T = B_inverse + R.T @ CR  # Cov z
+    q, r = V.shape
+    z, CR, T = np.zeros(r), np.zeros((q, r)), np.zeros((r, r))  # E z, C R, Cov z
+    for x in range(q):
+        for a in range(r):
+            z[a] += R[x, a] * d[x]
+            for y in range(q):
+                CR[x, a] += C[x, y] * R[y, a]
     X[k, k] += share
     for a in range(r):
         X[k, K + a] += share * z[a]
         X[K + a, k] += share * z[a]
         for b in range(r):
+            for x in range(q):
+                T[a, b] += R[x, a] * CR[x, b]
+            T[a, b] += B_inverse[a, b]
             X[K + a, K + b] += share * (z[a] * z[b] + T[a, b])
-    for x in range(len(items)):
-        u = mean[x] + d[x]
+    for x in range(q):
+        u = mean[items[x]] + d[x]
         products[items[x], k] += share * u
         e, variance = d[x], C[x, x]
         for a in range(r):

@@ -14,12 +14,12 @@ user's other ratings, weighted by the covariance of two films, C = S Cov(Î¸) Sáµ
 from dataclasses import dataclass, replace
 from itertools import product
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mallowmix.data.ratings import RatingTable
+from mallowmix.numerics.compiled import compiled
 from mallowmix.paper.table2.fold_weights import N_RATING_FOLDS, FoldWeights
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.interface import rmse
@@ -180,7 +180,7 @@ def predict_stars(
     return np.clip(out, table.scale[0], table.scale[-1])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _posterior_means(user, item, starts, rated, rating, center, K):
     """(n,) of targets sorted by user; the system of a user's ratings is solved once."""
     out, weight, last = np.empty(len(user)), np.empty(0), -1

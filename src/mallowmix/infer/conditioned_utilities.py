@@ -1,0 +1,138 @@
+"""Users' utilities, given their answers, under a mixture of Gaussian utilities.
+
+One kernel finds Laplace's approximation (`numerics.laplace`) for each user and component; what is
+asked of it (probabilities of pairs, covariances) is computed by NumPy, for many users at once.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block
+from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
+from mallowmix.typing import Array
+
+_ROOM = 1 << 18  # numbers held for the users of one piece
+
+
+class Conditioned(NamedTuple):
+    """Some consecutive users' utilities, given the users' answers.
+
+    Attributes
+    ----------
+    users : slice
+        Which users of the block.
+    at : (M, Q) array of int
+        Numbers the items that a user compared from 0; −1 for the others.
+    log_joint : (M, K) array
+        log π_k + log evidence.
+    mean : (M, K, Q) array
+        Of all utilities.
+    C : (M, K, q, q) array
+        Covariance of the items compared; q is the largest number of them.
+    CR : (M, K, q, r) array
+        Their covariance with the factors.
+    T : (M, K, r, r) array
+        Cov z.
+    """
+
+    users: slice
+    at: NDArray[np.int64]
+    log_joint: Array
+    mean: Array
+    C: Array
+    CR: Array
+    T: Array
+
+    def shares(self) -> Array:
+        """(M, K) the posterior probabilities of the components."""
+        r = np.exp(self.log_joint - self.log_joint.max(axis=1, keepdims=True))
+        return r / r.sum(axis=1, keepdims=True)
+
+    def gaps(self, user: NDArray[Any], i: NDArray[Any], j: NDArray[Any]) -> Array:
+        """(n, K) the mean of u_i − u_j of users, numbered within these."""
+        return self.mean[user, :, i] - self.mean[user, :, j]
+
+    def known_variances(self, user: NDArray[Any], i: NDArray[Any], j: NDArray[Any]) -> Array:
+        """(n, K) the variance of u_i − u_j, both compared by the user."""
+        x, y = self.at[user, i], self.at[user, j]
+        return self.C[user, :, x, x] + self.C[user, :, y, y] - 2 * self.C[user, :, x, y]
+
+
+def condition(block: Block, model: UtilitiesModel) -> Iterator[Conditioned]:
+    """Condition on users' answers, a piece of the block at a time, to save memory."""
+    (K, Q), r = model.means.shape, model.loadings.shape[1]
+    starts = block.starts - block.starts[0]
+    q = min(Q, 2 * int(np.diff(starts).max(initial=0)))
+    piece = max(1, _ROOM // (K * (Q + q * q)))
+    parameters = tuple(map(np.array, (model.means, model.loadings, model.variances)))
+    for first in range(0, block.n_users, piece):
+        users = slice(first, min(first + piece, block.n_users))
+        own = starts[first : users.stop + 1]
+        rows, M = slice(int(own[0]), int(own[-1])), users.stop - first
+        found = Conditioned(
+            users,
+            np.full((M, Q), -1),
+            np.tile(np.log(model.shares), (M, 1)),
+            np.tile(model.means, (M, 1, 1)),
+            np.zeros((M, K, q, q)),
+            np.zeros((M, K, q, r)),
+            np.tile(np.eye(r), (M, K, 1, 1)),
+        )
+        sent = own - own[0], block.pair[rows], block.weight[rows], *parameters, np.full(Q, -1)
+        _condition(*sent, *found[1:])
+        yield found
+
+
+@compiled
+def _condition(
+    starts, pair, weight, means, loadings, variances, number, at, log_joint, mean, C, CR, T
+):
+    (K, Q), r = means.shape, loadings.shape[1]
+    for m in range(len(starts) - 1):
+        rows, n = slice(starts[m], starts[m + 1]), starts[m + 1] - starts[m]
+        if n == 0:
+            continue
+        items, winner, loser = local_items(pair[rows], Q, number)
+        q = len(items)
+        _, precision, log_det, R, B_inverse = local_prior(loadings, variances, items)
+        offset, z, d, U = np.empty(n), np.empty(r), np.empty(q), np.empty((q, q))
+        for k in range(K):
+            for row in range(n):
+                offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
+            for x in range(q):
+                d[x] = 0.0
+            log_joint[m, k] += posterior_mode(
+                winner, loser, weight[rows], offset, precision, log_det, d, U
+            )
+            covariance = inverse(U)
+            for a in range(r):
+                z[a] = 0.0  # E z
+                for x in range(q):
+                    z[a] += R[x, a] * d[x]
+            for i in range(Q):
+                for a in range(r):
+                    mean[m, k, i] += loadings[i, a] * z[a]
+            for x in range(q):
+                at[m, items[x]] = x
+                mean[m, k, items[x]] = means[k, items[x]] + d[x]
+                for y in range(q):
+                    C[m, k, x, y] = covariance[x, y]
+                    for a in range(r):
+                        CR[m, k, x, a] += covariance[x, y] * R[y, a]
+            for a in range(r):
+                for b in range(r):
+                    T[m, k, a, b] = B_inverse[a, b]
+                    for x in range(q):
+                        T[m, k, a, b] += R[x, a] * CR[m, k, x, b]
+
+
+def logistic_of(x: Array) -> Array:
+    """σ(x), without overflow."""
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1.0, e) / (1 + e)
