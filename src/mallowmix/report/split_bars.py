@@ -21,7 +21,7 @@ def splits(found: Contents) -> list[dict[str, Any]]:
     model = found.model
     if model.n_components == 1:
         return []
-    return [_row(found, pair) for pair in _spread_out(polarising(model, model.n_items**2)[0])]
+    return [_row(found, pair) for pair in spread_out(polarising(model, model.n_items**2)[0])]
 
 
 def _row(found: Contents, pair: PolarisingPair) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def _row(found: Contents, pair: PolarisingPair) -> dict[str, Any]:
     }
 
 
-def _spread_out(pairs: tuple[PolarisingPair, ...]) -> list[PolarisingPair]:
+def spread_out(pairs: tuple[PolarisingPair, ...]) -> list[PolarisingPair]:
     """Return the first pairs on which users disagree, with an item in at most two."""
     used, found = Counter(), []
     for pair in pairs:
