@@ -200,3 +200,8 @@ def with_scores(bt: BradleyTerryModel, fitted: FittedModel | None = None) -> Fit
     if fitted is None:
         return FittedModel(m4, bradley_terry=bt)
     return replace(fitted, m4=m4, bradley_terry=bt)
+
+
+def names_in(model: object) -> tuple[str, ...]:
+    """The names of a model's components; none where it is not a `FittedModel` with names."""
+    return model.component_names if isinstance(model, FittedModel) else ()

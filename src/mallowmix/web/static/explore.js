@@ -39,7 +39,7 @@ async function people(tastes) {
 async function draw() {
   const model = await get('model');
   const words = model.version === null ? 'No model yet: the tastes are found when enough people have answered.'
-    : `${model.tastes.length === 1 ? 'One taste' : `${model.tastes.length} tastes`}, found in ${model.votes.toLocaleString('en')} answers about ${model.items.length} things.`;
+    : `${model.tastes.length === 1 ? 'One taste' : `${model.tastes.length} tastes`}, ${model.votes ? `found in ${model.votes.toLocaleString('en')} answers about` : 'of'} ${model.items.length} things.`;
   byId('summary').textContent = words;
   if (model.growth.length) show('growth', growth(model.growth));
   if (model.version === null) {

@@ -75,6 +75,6 @@ export function winCounts(rows, shown = 12) {
 // And what others chose where the participant chose.
 export function others(rows, yours) {
   const line = (each) => el('li', null, el('span', null, yours ? 'You chose ' : 'They chose ', name(each.chosen), ' over ', name(each.over),
-    el('small', null, each.same ? ` as did ${share(each.same, each.of)} others` : ` and nobody else did, of ${each.of}`)));
+    el('small', null, each.of === 1 ? ` ${each.same ? 'as did' : 'unlike'} the only other one` : ` as did ${each.same ? share(each.same, each.of) : `none of ${each.of}`} others`)));
   return el('ul', { class: 'moves' }, ...rows.map(line));
 }
