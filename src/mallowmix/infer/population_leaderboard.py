@@ -13,7 +13,7 @@ from mallowmix.checks.position_bias import PositionBias, position_bias, side_cor
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels, text_of
-from mallowmix.data.text import name_of, percent, table_of
+from mallowmix.data.text import name_of, percent, printable, table_of
 from mallowmix.data.tie_halves import tie_halves
 from mallowmix.errors import check_level
 from mallowmix.infer.pooled_ranking import (
@@ -130,7 +130,7 @@ class Leaderboard:
         return len(self.items)
 
     def __repr__(self) -> str:
-        return f"Leaderboard of {len(self.items):,} items; best is {name_of(self.items[0])}"
+        return f"Leaderboard of {len(self.items):,} items; best is {printable(self.items[0])}"
 
     def _repr_html_(self) -> str:
         lines = [

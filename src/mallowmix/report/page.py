@@ -27,7 +27,7 @@ _HERE = Path(__file__).parent
 _TITLE = "What people like"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """A report: its contents as numbers, and `html()`, the page."""
 
@@ -43,6 +43,9 @@ class Report:
         text = self.html()
         with replacing(Path(path)) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
+
+    def __repr__(self) -> str:
+        return f"Report {self.title!r}: {words.headline(self.contents)}"
 
     def _repr_html_(self) -> str:
         from mallowmix.data.text import list_of
