@@ -32,6 +32,20 @@ def test_names_of_components_are_shown_and_kept(model, tmp_path):
     assert loaded.named({2: ""}) == model  # without a name it is the model of before
 
 
+def test_results_about_people_and_items_have_the_names_of_components(model):
+    named = model.named(["comfort", "mostly spicy"])
+    mine = [("me", "a", "b"), ("me", "c", "d")]
+    columns = ["user", "component_1 (comfort)", "component_2 (mostly spicy)"]
+    theta = mm.weights(named, mine)
+    assert theta.to_frame("pyarrow").column_names == columns
+    assert "component 1 (comfort)" in theta._repr_html_()
+    assert columns[1] in mm.weight_intervals(named, mine).to_frame("pyarrow").column_names
+    assert mm.leaderboard(named).to_frame("pyarrow").column_names[-2:] == columns[1:]
+    said = mm.explain_user(named, mine).summary()
+    assert "(comfort), " in said or "(mostly spicy), " in said
+    assert mm.weights(model, mine).to_frame("pyarrow").column_names[1] == "component_1"
+
+
 def test_a_model_without_names_keeps_its_bytes(model, tmp_path):
     mm.save(model, tmp_path / "before.m4")
     mm.save(model.named({1: "x"}).named({1: ""}), tmp_path / "after.m4")
@@ -125,6 +139,11 @@ def test_the_command_line_shows_names_everywhere(folder):
         assert "comfort" in said and "mostly spicy" in said
     values = json.loads(run("show", file, "--json")[0])
     assert {row["name"] for row in values["components"]} == {"comfort", "mostly spicy"}
+    csv_file = folder / "weights.csv"
+    run("weights", file, *with_names, "-o", csv_file, "-q")
+    assert csv_file.read_text().startswith("user,component_1 (comfort),component_2 (mostly spicy),")
+    board = run("leaderboard", file)[0]
+    assert "(c1: comfort, c2: mostly spicy)" in " ".join(board.split())
     assert "Curry" in run("rank", file, *with_names, "--user", "u01", "--n-top", 4)[0]
     page = folder / "report.html"
     run("report", file, *with_names, "-o", page, "--quick")

@@ -25,7 +25,7 @@ from mallowmix.model.fitted_model import as_fitted
 from mallowmix.model.permutations import kendall
 from mallowmix.report import compute_contents, make_report
 from mallowmix.report import report_text as words
-from mallowmix.report.figures import label
+from mallowmix.report.figures import plotly_labels
 from mallowmix.report.page import as_json
 from tests.browser import launch, needs_chromium, watch
 from tests.command_line import run
@@ -198,6 +198,7 @@ def test_every_part_is_there(text):
         "tastes",
         "apart",
         "people",
+        "leaderboard",
         "noise",
         "predicted",
         "number",
@@ -399,8 +400,8 @@ def test_hostile_names_are_text():
 def test_json_cannot_leave_its_element_and_labels_are_not_markup():
     assert json.loads(as_json({"a": NASTY[:3]})) == {"a": NASTY[:3]}
     assert not re.search(r"[<>&]", str(as_json(NASTY[:3])))
-    assert label("<b>&</b>") == "&lt;b&gt;&amp;&lt;/b&gt;"
-    assert len(label("x" * 100)) == 22
+    assert plotly_labels(["<b>&</b>"]) == ["&lt;b&gt;&amp;&lt;/b&gt;"]
+    assert len(plotly_labels(["x" * 100])[0]) == 22
 
 
 def test_words_for_numbers():

@@ -129,7 +129,7 @@ def _contrast(
     model: AnyModel, comparisons: Comparisons, theta: Array, k: int, telling: Telling | None
 ) -> Contrast:
     if telling is None:
-        return Contrast(None, 0.0, 1.0, _differing(model, k))
+        return Contrast(None, 0.0, 1.0, differing_items(model, k))
     i, j = (text_of(model.items).index(name) for name in (telling.winner, telling.loser))
     Q = model.n_items
     rows = np.isin(comparisons.pair, [i * Q + j, j * Q + i])
@@ -140,11 +140,11 @@ def _contrast(
         for p, each in zip(model.beta()[:, i, j], n, strict=True)
     ]
     elsewhere = max(high for other, (_, high) in enumerate(ends) if other != k)
-    return Contrast(telling, ends[k][0], elsewhere, _differing(model, k))
+    return Contrast(telling, ends[k][0], elsewhere, differing_items(model, k))
 
 
-def _differing(model: AnyModel, k: int, n_top: int = 3) -> tuple[str, ...]:
-    """The items that the others put elsewhere, on average by share."""
+def differing_items(model: AnyModel, k: int, n_top: int = 3) -> tuple[str, ...]:
+    """The items that component k (from 0) puts most unlike the others, on average by share."""
     if model.n_components < 2:
         return ()
     share = np.delete(model.share, k)

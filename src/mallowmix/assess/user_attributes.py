@@ -10,6 +10,7 @@ import narwhals as nw
 import pyarrow.parquet
 
 from mallowmix.data.labels import Labels, text_of
+from mallowmix.data.text import a_or_an
 from mallowmix.errors import DataError, FileError, Option, OptionError
 
 Attributes = dict[str, list[str | None]]
@@ -78,7 +79,7 @@ def _columns(source: Any) -> dict[str, list[Any]]:
         frame = nw.from_native(source)
     except TypeError:
         raise OptionError(
-            f"Attributes cannot be read from a {type(source).__name__}: "
+            f"Attributes cannot be read from {a_or_an(type(source).__name__)}: "
             "give a path, a dataframe, or a mapping of columns.",
             option="attributes",
             value=source,

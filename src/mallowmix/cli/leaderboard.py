@@ -67,6 +67,8 @@ def _values(found: Any, n_top: int | None) -> dict[str, Any]:
         "position": None if found.position is None else asdict(found.position),
         "corrected": found.correction is not None,
     }
+    if any(found.component_names):
+        about["component_names"] = list(found.component_names)
     return {"level": found.level} | about | {"leaderboard": rows}
 
 
@@ -76,7 +78,7 @@ def _print(found: Any, n_top: int | None) -> None:
     screen().print(_table(found, n_top, known))
     K = len(found.component_positions)
     shown = f"c1 to c{K}" if K <= _SHOWN_COMPONENTS else f"c1 to c{_SHOWN_COMPONENTS} of {K}"
-    echo(f"\n{shown if K > 1 else 'c1'}: the item's position in each component.")
+    echo(f"\n{shown if K > 1 else 'c1'}: the item's position in each component{_named(found)}.")
     echo(
         f"Interval (in %) and positions hold with {100 * found.level:g} %, over samples of people "
         "such as these."
@@ -87,6 +89,12 @@ def _print(found: Any, n_top: int | None) -> None:
         "Give the comparisons of the fit after the model to see ties and position bias."
     ]:
         echo(note)
+
+
+def _named(found: Any) -> str:
+    """The names of components, where there are some."""
+    names = [f"c{k}: {safe(name)}" for k, name in enumerate(found.component_names, 1) if name]
+    return f" ({', '.join(names)})" if names else ""
 
 
 def _table(found: Any, n_top: int | None, known: bool) -> Any:

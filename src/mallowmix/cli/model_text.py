@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mallowmix.data.text import counted as counted
+from mallowmix.data.text import joined
 
 if TYPE_CHECKING:
     from mallowmix.data.comparisons import Comparisons
@@ -69,9 +70,10 @@ def components_table(model: "FittedModel", n_top: int | None = None) -> Table:
     table.show_lines = True
     pairs, doubts = novel_pair_values(model), unsure_reasons(unsure_components(model))
     for row in model.table():
-        said = Text(_in_words(pairs[row["component"] - 1], model.n_components), style="italic")
-        name = [Text(safe(row["name"]), style="bold")] if row.get("name") else []
         unsure = [f"unsure: {reason}" for reason in doubts.get(row["component"], [])]
+        alone = None if unsure else pairs[row["component"] - 1]
+        said = Text(_in_words(model, row["component"], alone), style="italic")
+        name = [Text(safe(row["name"]), style="bold")] if row.get("name") else []
         ends = Group(*name, _ends(row["items"], n_top or TOP), said, *unsure)
         table.add_row(str(row["component"]), as_percent(row["share"]), f"{row['phi']:.3f}", ends)
     return table
@@ -107,13 +109,17 @@ def novel_pair_values(model: "FittedModel") -> list[dict[str, Any] | None]:
     ]
 
 
-def _in_words(pair: dict[str, Any] | None, n_components: int) -> str:
-    if n_components == 1:
+def _in_words(model: Any, component: int, pair: dict[str, Any] | None) -> str:
+    """The pair that singles a component out, or the items that it puts most unlike the others."""
+    if model.n_components == 1:
         return "everyone: it is the only component"
-    if pair is None:
-        return "no pair sets it apart"
-    when = "when the others do not" if pair["lambda"] < _CLEAR else "more often than the others do"
-    return f"the people who put {safe(pair['winner'])} over {safe(pair['loser'])} {when}"
+    if pair is not None and pair["lambda"] < _CLEAR:
+        over = f"{safe(pair['winner'])} over {safe(pair['loser'])}"
+        return f"the people who put {over} when the others do not"
+    from mallowmix.assess.contrasts import differing_items
+
+    items = [safe(item) for item in differing_items(model, component - 1)]
+    return f"puts {joined(items)} most unlike the others" if items else "no pair sets it apart"
 
 
 def model_values(model: "FittedModel", n_top: int | None = None) -> dict[str, Any]:

@@ -97,12 +97,15 @@ def votes_table(comparisons: "Comparisons") -> Any:
     return table
 
 
-def weights_table(users: Any, theta: Any) -> Any:
-    """user, component_1 … component_K."""
+def weights_table(users: Any, theta: Any, names: tuple[str, ...] = ()) -> Any:
+    """user, component_1 … component_K, with the names of components that have one."""
     import pyarrow as pa
 
-    columns = {f"component_{k + 1}": theta[:, k] for k in range(theta.shape[1])}
-    return pa.table({"user": users.tolist()} | columns)
+    from mallowmix.model.names import component_titles
+
+    titles = component_titles(names, theta.shape[1], "component_")
+    columns = [theta[:, k] for k in range(theta.shape[1])]
+    return pa.table({"user": users.tolist()} | dict(zip(titles, columns, strict=True)))
 
 
 def model_writer(model: "AnyModel") -> Writer:

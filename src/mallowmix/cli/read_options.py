@@ -3,7 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -74,7 +74,7 @@ class Reader:
         from mallowmix.readers.names_file import read_item_names
 
         names = read_item_names(self.options["item_names"])
-        return replace(found, comparisons=names.renamed(found.comparisons))
+        return found.relabelled(names.shown(found.comparisons.items.tolist()))
 
 
 AS_GIVEN = Reader()

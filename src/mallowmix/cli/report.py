@@ -79,12 +79,12 @@ def report_command(
 
     where = EngineChoice(engine, in_memory=True)
     with (
-        where.opened(votes, read, n_jobs) as (comparisons, run),
+        where.opened(votes, read.reading, n_jobs) as (reading, run),
         progress(hidden=quiet) as report,
     ):
         found = make_report(
             load(model),
-            comparisons,
+            reading,
             title=title,
             n_replicates=0 if quick else n_replicates,
             choose_k=choose_k and not quick,
@@ -103,8 +103,12 @@ def report_command(
 
 
 def _print_result(found: Any, output: Path) -> None:
+    from mallowmix.report import given_data
     from mallowmix.report import report_text as words
 
+    echo(words.headline(found.contents), style="bold")
+    for sentence in [given_data.lead(found.contents), *given_data.left_out(found.contents)]:
+        echo(sentence.replace(chr(0xA0), " "))
     for sentence in words.in_short(found.contents):
         echo(f"- {safe(sentence.replace(chr(0xA0), ' '))}")
     echo(f"\nWrote {output}.")

@@ -1,15 +1,15 @@
 """`mallowmix serve`: the page, the survey and the API on one's own machine."""
 
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mallowmix.cli.option_values import at_least, count_or_auto, number
+from mallowmix.cli.serve_notes import note_exposure, note_proposals
 from mallowmix.cli.shell import echo
 from mallowmix.cli.votes_database import opening_votes
-from mallowmix.errors import MallowmixWarning, Option, OptionError
+from mallowmix.errors import Option, OptionError
 
 NETWORK = "Open to others"
 _VOTES, _MINUTES = 200, 10.0  # after which a survey from nothing learns again
@@ -32,6 +32,15 @@ def serve_command(
         typer.Option(
             metavar="FILE",
             help="What to ask about: one item a line, or a CSV file with a column item.",
+            show_default=False,
+        ),
+    ] = None,
+    item_names: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="How items are shown, a CSV file: id, label, and perhaps description and picture "
+            "(a file beside it).",
             show_default=False,
         ),
     ] = None,
@@ -184,7 +193,8 @@ def serve_command(
     With a model, the most informative questions are asked; with --items alone, the survey starts
     without a model and learns one as votes come in.
     """
-    if model is None and items is None and not Path(votes).exists() and "://" not in votes:
+    known = model is not None or items is not None or item_names is not None
+    if not known and not Path(votes).exists() and "://" not in votes:
         raise OptionError(
             "There is nothing to ask about: name a model file, or a list of items with ",
             Option("items"),
@@ -214,54 +224,40 @@ def serve_command(
         refit_limit=refit_limit,
         database_wait=database_wait,
     )
-    _note_exposure(host, settings)
-    _serve(_site(votes, settings, model, items, people), host, port, check=check)
-
-
-def _note_exposure(host: str, settings: Any) -> None:
-    """Warn where visitors from outside would come without TLS, or would all look the same."""
-    from mallowmix.web.settings import LOOPBACK
-
-    if settings.public_url is None and host not in LOOPBACK:
-        warnings.warn(
-            MallowmixWarning(
-                "Whoever reaches ",
-                Option("host", host),
-                " can read along: there is no TLS, and any host name is answered. Put a server "
-                "with TLS before this one, and give ",
-                Option("public_url"),
-                " and ",
-                Option("trusted_proxy"),
-                ".",
-            ),
-            stacklevel=2,
-        )
-    if settings.public_url is not None and not settings.trusted_proxies:
-        warnings.warn(
-            MallowmixWarning(
-                "All visitors who come through a proxy count as one address: give the proxy's "
-                "address with ",
-                Option("trusted_proxy"),
-                ".",
-            ),
-            stacklevel=2,
-        )
+    note_exposure(host, settings)
+    note_proposals(settings)
+    _serve(_site(votes, settings, model, items, item_names, people), host, port, check=check)
 
 
 def _site(
-    votes: str, settings: Any, model: Path | None, items: Path | None, people: Path | None
+    votes: str,
+    settings: Any,
+    model: Path | None,
+    items: Path | None,
+    item_names: Path | None,
+    people: Path | None,
 ) -> Any:
-    """Read the files and open the database."""
+    """Read the files and open the database; items are called by their labels."""
     from mallowmix.model.model_file import load
     from mallowmix.readers import read_comparisons
     from mallowmix.web.item_names import read_items
+    from mallowmix.web.item_pictures import read_shown_items, with_labels
     from mallowmix.web.site import Site
 
     fitted = None if model is None else load(model)
     names = None if items is None else read_items(items)
     crowd = None if people is None else read_comparisons(people)
+    shown = {} if item_names is None else read_shown_items(item_names)
+    if shown:
+        names = with_labels(names, shown) if names else [each.label for each in shown.values()]
+        if fitted is not None:
+            fitted = fitted.named(
+                items=dict(zip(fitted.items, with_labels(fitted.items, shown), strict=True))
+            )
+        crowd = None if crowd is None else crowd.relabelled(with_labels(crowd.items, shown))
+    details = {each.label: each for each in shown.values()}
     with opening_votes(votes):
-        return Site(votes, settings, model=fitted, names=names, crowd=crowd)
+        return Site(votes, settings, model=fitted, names=names, crowd=crowd, details=details)
 
 
 def _serve(site: Any, host: str, port: int, *, check: bool) -> None:

@@ -94,7 +94,7 @@ def weights_command(
         how = (estimate, method, n_sweeps, seed)
         theta, ends = _found(fitted, people, how, level if intervals else None, run)
         if output is not None:
-            save_table(_table(people, theta, ends), output)
+            save_table(_table(people, theta, ends, fitted.component_names), output)
         if json:
             echo_json(_values(people, theta, output))
         elif not quiet:
@@ -123,11 +123,11 @@ def _found(
     return found.mean if method == "variational" else theta, (found.low, found.high)
 
 
-def _table(people: "Comparisons", theta: Any, ends: Any) -> Any:
+def _table(people: "Comparisons", theta: Any, ends: Any, names: tuple[str, ...]) -> Any:
     """Make user, component_1, …, n_comparisons, and low_1, high_1, … where there are intervals."""
     import pyarrow as pa
 
-    table = weights_table(people.users, theta).append_column(
+    table = weights_table(people.users, theta, names).append_column(
         "n_comparisons", pa.array(people.per_user())
     )
     for k in range(theta.shape[1] if ends else 0):

@@ -158,7 +158,7 @@ class Comparisons(ComparisonArrays):
         if unknown:
             raise DataError(
                 f"There is no user {unknown[0]!r} among the {self.n_users} users: "
-                f"{_shown(self.users)}."
+                f"{_shown(self.users)}.{did_you_mean(unknown[0], position)}"
             )
         return self.take_users([position[str(name)] for name in names])
 

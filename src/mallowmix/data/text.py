@@ -31,6 +31,11 @@ def did_you_mean(label: object, known: Iterable[object]) -> str:
     return f" Did you mean {folded[near[0]]!r}?" if near else ""
 
 
+def a_or_an(noun: str) -> str:
+    """A noun with its article: a list, an int."""
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
 def joined(words: Sequence[str]) -> str:
     """Words as a list in a sentence: "a, b and c"."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -1,9 +1,10 @@
 """The result of `choose_k`: a number of components, its reason, and a table."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from mallowmix.data.frames import as_frame
 from mallowmix.data.text import percent, table_of
 from mallowmix.infer.heldout.scored_on import ScoredOn
 
@@ -86,6 +87,18 @@ class Choice:
             "table": [_plain(asdict(row)) for row in self.table],
             "scored_on": self.scored_on.to_dict() if self.scored_on else None,
         }
+
+    def to_frame(self, like: Any = None) -> Any:
+        """A row for each number tried, as `KRow` has it, but for `agreements`.
+
+        Parameters
+        ----------
+        like : {"pandas", "polars", "pyarrow"} or a table, optional
+            The kind of table that is wanted; Arrow unless given.
+        """
+        rows = [_plain(asdict(row)) for row in self.table]
+        names = [each.name for each in fields(KRow) if each.name != "agreements"]
+        return as_frame({name: [row[name] for row in rows] for name in names}, like)
 
     def _repr_html_(self) -> str:
         """The reason and the table, for notebooks."""

@@ -24,6 +24,7 @@ from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.tempered_draws import tempered_draws
 from mallowmix.infer.user_results import WeightIntervals
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.fitted_model import names_in
 from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox, splitmix
@@ -86,7 +87,8 @@ def weight_intervals(
     rows = np.concatenate([np.empty((0, 3, model.n_components)), *parts])
     mean, low, high = np.moveaxis(rows, 1, 0)
     n = data.per_user()
-    return WeightIntervals(data.users, mean, low, high, n, level, data.frame_kind)
+    kind, names = data.frame_kind, names_in(model)
+    return WeightIntervals(data.users, mean, low, high, n, level, kind, names)
 
 
 def weight_draws(

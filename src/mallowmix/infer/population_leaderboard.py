@@ -13,7 +13,7 @@ from mallowmix.checks.position_bias import PositionBias, position_bias, side_cor
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels, text_of
-from mallowmix.data.text import name_of, percent, table_of
+from mallowmix.data.text import name_of, percent, printable, table_of
 from mallowmix.data.tie_halves import tie_halves
 from mallowmix.errors import check_level
 from mallowmix.infer.pooled_ranking import (
@@ -23,7 +23,8 @@ from mallowmix.infer.pooled_ranking import (
 )
 from mallowmix.infer.prepared_model import prepare_members
 from mallowmix.model.component_model import ComponentModel
-from mallowmix.model.fitted_model import FittedModel
+from mallowmix.model.fitted_model import FittedModel, names_in
+from mallowmix.model.names import component_titles
 from mallowmix.model.pair_model import check_model
 from mallowmix.readers import read
 from mallowmix.readers.reading import Reading, Ties
@@ -80,6 +81,8 @@ class Leaderboard:
         How often the left one of two equally good items wins, where sides are known.
     correction : (Q,) array, optional
         What was added to each win rate to take position bias out, where it is clear.
+    component_names : tuple of str
+        Names of the components, where they have some.
     """
 
     items: Labels
@@ -93,6 +96,7 @@ class Leaderboard:
     ties: TieShare | None = None
     position: PositionBias | None = None
     correction: Array | None = None
+    component_names: tuple[str, ...] = ()
 
     def notes(self) -> list[str]:
         """Sentences about ties and position bias, where comparisons were given."""
@@ -108,8 +112,9 @@ class Leaderboard:
         }
         for name in ("win_rate", "low", "high", "rank_low", "rank_high"):
             columns[name] = getattr(self, name)
-        parts = enumerate(self.component_positions, 1)
-        return columns | {f"component_{k}": row for k, row in parts}
+        K = len(self.component_positions)
+        names = component_titles(self.component_names, K, "component_")
+        return columns | dict(zip(names, self.component_positions, strict=True))
 
     def to_frame(self, like: Any = None) -> Any:
         """The leaderboard as a table.
@@ -125,7 +130,7 @@ class Leaderboard:
         return len(self.items)
 
     def __repr__(self) -> str:
-        return f"Leaderboard of {len(self.items):,} items; best is {name_of(self.items[0])}"
+        return f"Leaderboard of {len(self.items):,} items; best is {printable(self.items[0])}"
 
     def _repr_html_(self) -> str:
         lines = [
@@ -192,6 +197,7 @@ def leaderboard(
         ties,
         position,
         None if correction is None else correction[order],
+        names_in(model),
     )
 
 

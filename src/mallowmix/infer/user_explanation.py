@@ -24,7 +24,8 @@ from mallowmix.infer.pooled_ranking import pooled_win_rates
 from mallowmix.infer.prepared_model import prepare
 from mallowmix.infer.state_draws import win_rates
 from mallowmix.model.component_model import ComponentModel
-from mallowmix.model.fitted_model import FittedModel
+from mallowmix.model.fitted_model import FittedModel, names_in
+from mallowmix.model.names import component_titles
 from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array
@@ -83,6 +84,7 @@ class UserExplanation:
     lines: tuple[ItemDifference, ...]
     level: float
     frame_kind: str | None = None
+    component_names: tuple[str, ...] = ()
 
     @property
     def more(self) -> list[ItemDifference]:
@@ -110,7 +112,7 @@ class UserExplanation:
 
     def summary(self) -> str:
         """A few sentences: the components that the user mixes, and what is the user's own."""
-        sentences = [_mixture_sentence(self.theta)]
+        sentences = [_mixture_sentence(self.theta, self.component_names)]
         for found, word in ((self.more, "more"), (self.less, "less")):
             if found:
                 sentences.append(
@@ -197,7 +199,8 @@ def explain_user(
         ItemDifference(items[i], *(float(x[i]) for x in (own, mixed, low, high)))
         for i in _best_first(own)
     )
-    return UserExplanation(data.users.tolist()[0], theta, lines, level, data.frame_kind)
+    kind, names = data.frame_kind, names_in(model)
+    return UserExplanation(data.users.tolist()[0], theta, lines, level, kind, names)
 
 
 def _own_rates(block: Block, model: ComponentModel, n_draws: int, seed: int) -> tuple[Array, Array]:
@@ -230,9 +233,9 @@ def _best_first(rates: Array) -> NDArray[np.int64]:
     return np.argsort(-np.round(rates, 12), kind="stable")
 
 
-def _mixture_sentence(theta: Array) -> str:
-    order = np.argsort(-theta, kind="stable")
-    named = [f"component {k + 1} ({theta[k]:.0%})" for k in order if theta[k] >= _PART]
+def _mixture_sentence(theta: Array, names: tuple[str, ...]) -> str:
+    order, called = np.argsort(-theta, kind="stable"), component_titles(names, len(theta))
+    named = [f"{printable(called[k])}, {theta[k]:.0%}" for k in order if theta[k] >= _PART]
     if len(theta) == 1:
         return "All of component 1, the only one."
     if theta[order[0]] >= _MOSTLY:

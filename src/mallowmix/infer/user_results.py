@@ -13,6 +13,7 @@ from mallowmix.data.labels import Labels
 from mallowmix.data.lazy_arrow import pa
 from mallowmix.data.natural_order import natural_order
 from mallowmix.data.text import name_of, percent, table_of
+from mallowmix.model.names import component_titles
 from mallowmix.typing import Array
 
 _SHOWN = 10  # users in a table for notebooks
@@ -33,11 +34,14 @@ class Weights(LabelledArray):
         Whose weights these are.
     theta : (M, K) array
         The weights, rows sum to one.
+    component_names : tuple of str
+        Names of the components, where they have some; the columns of tables show them.
     """
 
     users: Labels
     theta: Array
     frame_kind: str | None = None
+    component_names: tuple[str, ...] = ()
 
     @property
     def values(self) -> Array:
@@ -46,14 +50,14 @@ class Weights(LabelledArray):
 
     def columns(self) -> dict[str, Any]:
         """User, component_1, …, component_K."""
-        weights = {f"component_{k + 1}": column for k, column in enumerate(self.theta.T)}
-        return {"user": self.users.tolist()} | weights
+        names = component_titles(self.component_names, self.theta.shape[1], "component_")
+        return {"user": self.users.tolist()} | dict(zip(names, self.theta.T, strict=True))
 
     def __repr__(self) -> str:
         return f"Weights of {len(self.users):,} users over {self.theta.shape[1]} components"
 
     def _repr_html_(self) -> str:
-        headings = ("user", *(f"component {k + 1}" for k in range(self.theta.shape[1])))
+        headings = ("user", *component_titles(self.component_names, self.theta.shape[1]))
         rows = [(name_of(user), *map(percent, self.theta[m])) for m, user in _first(self.users)]
         return table_of(headings, rows, repr(self))
 
@@ -74,6 +78,8 @@ class WeightIntervals(LabelledArray):
         Of each user; where it is 0, the row is that of the prior.
     level : float
         The level of the intervals.
+    component_names : tuple of str
+        As in `Weights`.
     """
 
     users: Labels
@@ -83,6 +89,7 @@ class WeightIntervals(LabelledArray):
     n_comparisons: Array
     level: float
     frame_kind: str | None = None
+    component_names: tuple[str, ...] = ()
 
     @property
     def values(self) -> Array:
@@ -97,8 +104,9 @@ class WeightIntervals(LabelledArray):
     def columns(self) -> dict[str, Any]:
         """User, n_comparisons, then component_k, low_k and high_k for every component."""
         out: dict[str, Any] = {"user": self.users.tolist(), "n_comparisons": self.n_comparisons}
-        for k in range(self.mean.shape[1]):
-            out[f"component_{k + 1}"] = self.mean[:, k]
+        names = component_titles(self.component_names, self.mean.shape[1], "component_")
+        for k, name in enumerate(names):
+            out[name] = self.mean[:, k]
             out |= {f"low_{k + 1}": self.low[:, k], f"high_{k + 1}": self.high[:, k]}
         return out
 
@@ -107,7 +115,7 @@ class WeightIntervals(LabelledArray):
         return f"Weights of {shape}, with {self.level:.0%} intervals"
 
     def _repr_html_(self) -> str:
-        headings = ("user", *(f"component {k + 1}" for k in range(self.mean.shape[1])))
+        headings = ("user", *component_titles(self.component_names, self.mean.shape[1]))
         rows = []
         for m, user in _first(self.users):
             ends = zip(self.mean[m], self.low[m], self.high[m], strict=True)

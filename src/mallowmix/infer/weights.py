@@ -21,6 +21,7 @@ from mallowmix.infer.exact_weights import check_quadrature, gibbs_means, quadrat
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.user_results import Weights
 from mallowmix.model.component_model import ComponentModel
+from mallowmix.model.fitted_model import names_in
 from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import as_key
@@ -99,7 +100,7 @@ def weights(
         n_jobs=n_jobs,
         engine=engine,
     )
-    return Weights(data.users, theta, data.frame_kind)
+    return Weights(data.users, theta, data.frame_kind, names_in(model))
 
 
 def infer_weights(

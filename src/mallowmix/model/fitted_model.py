@@ -129,6 +129,24 @@ class FittedModel(ComponentModel):
             return rows
         return [row | {"name": self.component_names[row["component"] - 1]} for row in rows]
 
+    def to_frame(self, like: Any = None) -> Any:
+        """Component, name, share, phi, position (1 is best), item: a row for each item of each.
+
+        Parameters
+        ----------
+        like : {"pandas", "polars", "pyarrow"} or a table, optional
+            The kind of table that is wanted; Arrow unless given.
+        """
+        from mallowmix.data.frames import as_frame
+
+        rows = [
+            (row["component"], row.get("name", ""), row["share"], row["phi"], n, str(item))
+            for row in self.table()
+            for n, item in enumerate(row["items"], 1)
+        ]
+        names = ("component", "name", "share", "phi", "position", "item")
+        return as_frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), like)
+
     def component_name(self, component: int) -> str:
         """The name of a component, by its number from 1; "" where it has none."""
         return self.component_names[component - 1] if self.component_names else ""
@@ -200,3 +218,8 @@ def with_scores(bt: BradleyTerryModel, fitted: FittedModel | None = None) -> Fit
     if fitted is None:
         return FittedModel(m4, bradley_terry=bt)
     return replace(fitted, m4=m4, bradley_terry=bt)
+
+
+def names_in(model: object) -> tuple[str, ...]:
+    """The names of a model's components; none where it is not a `FittedModel` with names."""
+    return model.component_names if isinstance(model, FittedModel) else ()

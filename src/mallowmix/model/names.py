@@ -68,3 +68,26 @@ def _relabelled(value: Any, items: list[str]) -> Any:
         if field.init
     }
     return replace(value, **{k: v for k, v in changed.items() if v is not getattr(value, k)})
+
+
+def component_titles(
+    names: Sequence[str], n_components: int, word: str = "component "
+) -> list[str]:
+    """What components are called in tables: "component 1", or "component 1 (comfort)".
+
+    Parameters
+    ----------
+    names : sequence of str
+        A name for each, nothing for those without; or none at all.
+    n_components : int
+        K.
+    word : str
+        What stands before the number.
+
+    Examples
+    --------
+    >>> component_titles(["comfort", ""], 2, "component_")
+    ['component_1 (comfort)', 'component_2']
+    """
+    known = list(names) or [""] * n_components
+    return [f"{word}{k} ({name})" if name else f"{word}{k}" for k, name in enumerate(known, 1)]

@@ -8,9 +8,10 @@ import numpy as np
 from mallowmix.assess.contrasts import distances
 from mallowmix.assess.diagnose.disagreement import polarising
 from mallowmix.data.labels import text_of
+from mallowmix.data.short_labels import short_labels
 from mallowmix.errors import check_at_least
 from mallowmix.model.fitted_model import AnyModel, as_fitted
-from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel, short_label
+from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel, safe_label, short_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +36,7 @@ def plot_components(model: AnyModel, n_top: int = 15) -> "Figure":
         A column for each component.
     """
     check_at_least("n_top", n_top, 1)
-    rows, names = model.table(), text_of(model.items)
+    rows, names = model.table(), _shown(text_of(model.items), 22)
     n_top = min(n_top, model.n_items)
     figure, axes = one_panel(1.2 + 2.2 * len(rows), 1 + 0.24 * n_top)
     order = [row["component"] - 1 for row in rows]
@@ -45,15 +46,15 @@ def plot_components(model: AnyModel, n_top: int = 15) -> "Figure":
             axes.text(
                 x,
                 position,
-                short_label(names[i], 22),
+                names[i],
                 ha="center",
                 va="center",
                 fontsize=8,
                 color=INK,
                 bbox=_LABEL,
             )
-        name = short_label(as_fitted(model).component_name(k + 1) or f"Component {k + 1}", 22)
-        title = f"{name}\n{100 * model.share[k]:.0f} %"
+        name = short_label(as_fitted(model).component_name(k + 1), 22)
+        title = f"Component {k + 1}\n{name + ', ' if name else ''}{100 * model.share[k]:.0f} %"
         axes.text(
             x,
             -1.1,
@@ -102,7 +103,8 @@ def plot_positions(model: AnyModel, n_top: int = 20) -> "Figure":
         A line for each item, a dot for each component: far apart is where components disagree.
     """
     check_at_least("n_top", n_top, 1)
-    names, number = text_of(model.items), {name: i for i, name in enumerate(text_of(model.items))}
+    number = {name: i for i, name in enumerate(text_of(model.items))}
+    names = _shown(text_of(model.items), 28)
     rows = [number[row.item] for row in polarising(model, min(n_top, _MOST))[1]]
     figure, axes = one_panel(6.4, 1.1 + 0.24 * len(rows))
     positions = model.sigma[:, rows] + 1
@@ -123,7 +125,7 @@ def plot_positions(model: AnyModel, n_top: int = 20) -> "Figure":
             markersize=6,
             label=_name(model, k),
         )
-    axes.set_yticks(range(len(rows)), [short_label(names[i]) for i in rows], fontsize=8)
+    axes.set_yticks(range(len(rows)), [names[i] for i in rows], fontsize=8)
     axes.set(xlim=(0.4, model.n_items + 0.6), xlabel="position, 1 is best")
     axes.invert_yaxis()
     figure.legend(
@@ -161,7 +163,8 @@ def plot_pairs(model: AnyModel, n_top: int = 8) -> "Figure":
                 beta[k, i, j], row + beside, "o", color=colour(k + 1), markersize=6, label=name
             )
         axes.vlines(pair.win_rate, row - 0.3, row + 0.3, color=LIGHT, linestyle="--")
-    labels = [f"{short_label(pair.item, 20)} over {short_label(pair.other, 20)}" for pair in pairs]
+    shown = dict(zip(names, _shown(names, 20), strict=True))
+    labels = [f"{shown[pair.item]} over {shown[pair.other]}" for pair in pairs]
     axes.set_yticks(range(len(pairs)), labels, fontsize=8)
     axes.set(xlim=(-0.03, 1.03), xlabel="probability")
     axes.invert_yaxis()
@@ -205,6 +208,11 @@ def plot_distances(model: AnyModel) -> "Figure":
     axes.set_yticks(range(K), names)
     axes.spines[:].set_visible(False)
     return figure
+
+
+def _shown(names: list[str], letters: int) -> list[str]:
+    """Labels of about so many letters, no two of them alike."""
+    return [safe_label(name) for name in short_labels(names, letters)]
 
 
 def _name(model: AnyModel, k: int) -> str:

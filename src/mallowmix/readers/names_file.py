@@ -72,9 +72,13 @@ class ItemNames:
 
     def renamed(self, comparisons: "Comparisons") -> "Comparisons":
         """The same comparisons, with labels in place of identifiers; others stay as they are."""
-        labels = self.labels_of(comparisons.items.tolist())
-        new = [labels.get(str(item), str(item)) for item in comparisons.items.tolist()]
-        return comparisons.relabelled(new)
+        return comparisons.relabelled(self.shown(comparisons.items.tolist()))
+
+    def shown(self, items: Iterable[object]) -> list[str]:
+        """How each item is called: by its label, or as it is where it has none."""
+        known = [str(item) for item in items]
+        labels = self.labels_of(known)
+        return [labels.get(item, item) for item in known]
 
 
 def read_item_names(path: str | PathLike[str]) -> ItemNames:

@@ -1,6 +1,6 @@
 """What a reader returns: the comparisons, the form of their source, and what was counted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.row_checks import Policy
 from mallowmix.errors import DataWarning, Option, OptionError, Part, check_at_least, check_choice
@@ -179,6 +180,16 @@ class Reading:
     def taken_from(self, picked: Mapping[str, Any]) -> "Reading":
         """Return the same with the columns of the source from which a table was made."""
         return replace(self, taken=picked)
+
+    def relabelled(self, items: Sequence[str]) -> "Reading":
+        """The same comparisons and sides, with a new label for each item, in their order."""
+        new = self.comparisons.relabelled(items)
+        number = {name: n for n, name in enumerate(text_of(new.items))}
+        code = np.array([number[str(item)] for item in items], np.int32)
+        sides = self.sides
+        if sides is not None:
+            sides = sides._replace(left=code[sides.left], right=code[sides.right])
+        return replace(self, comparisons=new, sides=sides)
 
     def with_notes(self, *notes: DataWarning) -> "Reading":
         """Return the same with notes before its own."""

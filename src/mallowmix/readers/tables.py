@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from mallowmix.data.lazy_arrow import LazyModule
+from mallowmix.data.text import a_or_an
 from mallowmix.errors import DataError
 from mallowmix.readers.inputs import Input, check_width
 
@@ -92,7 +93,7 @@ def _open_rows(source: Any) -> Input:
         )
     if not isinstance(source, Iterable):
         raise DataError(
-            f"Comparisons cannot be read from a {type(source).__name__}: give a path, a "
+            f"Comparisons cannot be read from {a_or_an(type(source).__name__)}: give a path, a "
             "dataframe, a mapping of columns, "
             "or a list of tuples (user, winner, loser)."
         )

@@ -19,8 +19,10 @@ from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import DataError, MallowmixWarning, OptionError, check_at_least
 from mallowmix.fitting.choose_k import Choice
 from mallowmix.fitting.choose_k import choose_k as all_numbers
+from mallowmix.infer.population_leaderboard import Leaderboard, leaderboard
 from mallowmix.infer.weights import infer_weights
 from mallowmix.model.fitted_model import AnyModel, as_fitted
+from mallowmix.readers.reading import Reading
 from mallowmix.typing import Array, Progress
 
 T = TypeVar("T")
@@ -33,7 +35,10 @@ class Contents:
     """Everything that a report shows, as numbers; what was not requested is None."""
 
     model: AnyModel
+    comparisons: Comparisons
+    reading: Reading | None
     data: DataReport
+    leaderboard: Leaderboard
     theta: Array
     mixing: Mixing
     contrasts: tuple[Contrast, ...]
@@ -59,10 +64,15 @@ class Contents:
         """Whether several components predict better than one ranking, as far as is known."""
         return self.against_one is not None and self.against_one.better
 
+    @property
+    def no_gain(self) -> bool:
+        """Whether several components are known to predict no better than one ranking."""
+        return self.model.n_components > 1 and self.against_one is not None and not self.better
+
 
 def compute_contents(
     model: AnyModel,
-    comparisons: Comparisons,
+    comparisons: Comparisons | Reading,
     *,
     n_replicates: int = 40,
     choose_k: bool = True,
@@ -87,6 +97,8 @@ def compute_contents(
     Contents
     """
     _check(n_replicates, n_simulations)
+    reading = comparisons if isinstance(comparisons, Reading) else None
+    comparisons = comparisons.comparisons if isinstance(comparisons, Reading) else comparisons
     votes = counted_users(comparisons.with_items(model.items))
     if not len(votes):
         raise DataError(
@@ -112,9 +124,13 @@ def compute_contents(
         )
         sure = _intervals(model, votes, n_replicates, progress, common)
         choice = all_numbers(votes, progress=progress, **common) if choose_k else None
+        board = leaderboard(model, reading or comparisons, level=LEVEL)
     return Contents(
         model,
+        votes,
+        reading,
         check(votes, model.n_components),
+        board,
         theta,
         mixing(theta, votes.user_weight),
         contrasts(model, votes, theta),

@@ -8,7 +8,7 @@ from mallowmix.data.text import printable
 from mallowmix.learn.spectral.fit_notes import spectrum_note
 from mallowmix.model.fitted_model import as_fitted
 from mallowmix.report.contents import Contents
-from mallowmix.report.report_text import rounded_percent
+from mallowmix.report.report_text import rounded_percent, taste
 
 _GOOD, _POOR = 0.02, 0.1  # fractions of pairs in the wrong order
 _STRONG = 1.0  # standard errors by which one person moves a model
@@ -73,8 +73,15 @@ def _cycle(found: Contents) -> list[str]:
 
 def _unsure(found: Contents) -> list[str]:
     """Name the components that are not to be relied on."""
-    unsure = found.unsure.items()
-    return [f"Taste {number} is unsure: {'; '.join(reasons)}." for number, reasons in unsure]
+    return [
+        f"{_begin(taste(found.model, number))} is unsure: {'; '.join(reasons)}."
+        for number, reasons in found.unsure.items()
+    ]
+
+
+def _begin(words: str) -> str:
+    """The same with a capital, for the begin of a sentence."""
+    return words[0].upper() + words[1:]
 
 
 def _spectrum(found: Contents) -> list[str]:
@@ -123,7 +130,8 @@ def _uncertain(found: Contents) -> list[str]:
     k, i = divmod(int(widths.argmax()), found.model.n_items)
     low, high = int(sure.position_low[k, i]) + 1, int(sure.position_high[k, i]) + 1
     return [
-        f"Some places are open: that of {printable(sure.items[i])} in taste {k + 1} may be "
+        f"Some places are open: that of {printable(sure.items[i])} in "
+        f"{taste(found.model, k + 1)} may be "
         f"anything from {low} to {high}."
     ]
 
@@ -150,7 +158,7 @@ def _error(found: Contents, *, good: bool) -> list[str]:
         said = (
             f"In simulated data of this size, {rounded_percent(wrong, 1)} of the pairs came "
             "out in the "
-            f"wrong order in taste {worst + 1}"
+            f"wrong order in {taste(found.model, worst + 1)}"
         )
         return [f"{said}: its ranking is {how}."]
     return []
@@ -166,7 +174,10 @@ def _apart(found: Contents, *, good: bool) -> list[str]:
             if alike
             else ["The tastes differ by more than the expected error: they can be distinguished."]
         )
-    pairs = [f"{pair.component} and {pair.other}" for pair in alike]
+    pairs = [
+        f"{taste(found.model, pair.component)} and {taste(found.model, pair.other)}"
+        for pair in alike
+    ]
     return (
         [f"These tastes are too alike to be distinguished with this data: {'; '.join(pairs)}."]
         if pairs

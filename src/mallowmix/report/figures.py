@@ -1,5 +1,6 @@
 """Interactive figures: plotly's data and layout as plain values."""
 
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -9,61 +10,100 @@ from numpy.typing import NDArray
 from mallowmix.assess.diagnose.disagreement import polarising
 from mallowmix.assess.diagnose.reliability import Reliability
 from mallowmix.data.labels import text_of
-from mallowmix.data.text import printable
+from mallowmix.data.short_labels import short_labels
 from mallowmix.fitting.choose_k import Choice
 from mallowmix.fitting.k_rules import AGREE
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.plots.plot_style import colour
+from mallowmix.report.lanes import lanes
+from mallowmix.typing import Array
 
 Figure = dict[str, Any]
 INK, SOFT, LINE, ACCENT = "#1c1e24", "#5a5f6b", "#e2e0da", "#3346b8"  # as in report.css
 SHOWN = 24  # items in the figure of places
 _LONG = 22  # letters of a label
+_MARK = 17  # pixels
+_NARROW = 300  # pixels of the figure of places on a phone, without its labels
 
 
-def label(name: object) -> str:
-    """Escape and shorten a name for plotly, which reads tags and entities in labels."""
-    text = printable(name)
-    return escape(text if len(text) <= _LONG else text[: _LONG - 1] + "…", quote=False)
+def plotly_labels(names: Iterable[object], letters: int = _LONG) -> list[str]:
+    """Escape and shorten names for plotly, which reads tags and entities in labels."""
+    return [escape(text, quote=False) for text in short_labels(names, letters)]
 
 
 def positions(model: AnyModel, by_share: list[int]) -> Figure:
-    """Draw the positions of items in every component; of many, the most and least polarising."""
-    names, rows = text_of(model.items), _rows(model)
-    low, high = model.sigma[:, rows].min(axis=0) + 1, model.sigma[:, rows].max(axis=0) + 1
-    y = list(range(len(rows)))
-    lines = {
-        "x": _breaks(low, high),
-        "y": [v for n in y for v in (n, n, None)],
-        "mode": "lines",
-        "hoverinfo": "skip",
-    }
-    data = [lines | {"type": "scatter", "line": {"color": LINE, "width": 5}, "showlegend": False}]
-    data += [_positions_of(model, k, rows, [label(names[i]) for i in rows]) for k in by_share]
+    """Draw the positions of items in every component; of many, the most and least polarising.
+
+    Marks that would cover each other are one above the other, and a line is as high as it needs.
+    """
+    names = plotly_labels(text_of(model.items))
+    near = _MARK / _NARROW * model.n_items  # positions that a mark covers on a phone
+    rows, lane = _fitting(model, near)
+    y = _first_lanes(lane)
+    data = [_spans(model, rows, y)]
+    data += [
+        _positions_of(model, k, rows, [names[i] for i in rows], y + lane[:, k]) for k in by_share
+    ]
     axis = {
         "title": {"text": "place, 1 is best"},
-        "range": [0.3, model.n_items + 0.7],
+        "range": [1 - 0.6 * near, model.n_items + 0.6 * near],
+        "tickvals": _places(model.n_items),
         "zeroline": False,
         "side": "top",
     }
+    end = float(y[-1] + lane[-1].max() + 0.8)
     ticks = {
-        "tickvals": y,
-        "ticktext": [label(names[i]) for i in rows],
-        "range": [len(rows) - 0.4, -0.6],
+        "tickvals": y.tolist(),
+        "ticktext": [names[i] for i in rows],
+        "range": [end, -0.8],
         "showgrid": False,
     }
-    layout = {"xaxis": axis, "yaxis": ticks | {"zeroline": False}, "legend": _LEGEND}
-    return styled_figure(data, 90 + 27 * len(rows), layout)
+    layout = {"xaxis": axis, "yaxis": ticks | {"zeroline": False}, "showlegend": False}
+    return styled_figure(data, 60 + round(_ROW * (end + 0.8)), layout)
 
 
-_LEGEND = {"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "xanchor": "left"}
+_ROW, _PAGE = 19, 760  # pixels of one lane, and of all of them on paper
 
 
-def _rows(model: AnyModel) -> list[int]:
-    """Item numbers, the most polarising first."""
+def _fitting(model: AnyModel, near: float) -> tuple[list[int], NDArray[Any]]:
+    """As many items as fit on a page, and (rows, K) the lanes of their marks."""
+    for most in range(SHOWN, 2, -2):
+        rows = _rows(model, most)
+        lane = np.array([lanes(model.sigma[:, i].tolist(), near) for i in rows])
+        if _ROW * (lane.max(axis=1) + 1.35).sum() <= _PAGE:
+            break
+    return rows, lane
+
+
+def _first_lanes(lane: NDArray[Any]) -> Array:
+    """(rows,) where the first lane of each row is: a third of a lane between two rows."""
+    return np.r_[0.0, np.cumsum(lane.max(axis=1) + 1.35)[:-1]]
+
+
+def _places(n_items: int) -> list[int]:
+    """Positions that are written at the axis, the first and the last among them."""
+    step = max(1, round(n_items / 8))
+    return [1, *(n for n in range(step, n_items, step) if n > 1 + step // 2), n_items]
+
+
+def _spans(model: AnyModel, rows: list[int], y: Array) -> Figure:
+    """A line for each item, from its best position to its worst."""
+    low, high = model.sigma[:, rows].min(axis=0) + 1, model.sigma[:, rows].max(axis=0) + 1
+    return {
+        "type": "scatter",
+        "x": _breaks(low, high),
+        "y": [v for n in y.tolist() for v in (n, n, None)],
+        "mode": "lines",
+        "hoverinfo": "skip",
+        "line": {"color": LINE, "width": 5},
+    }
+
+
+def _rows(model: AnyModel, most: int) -> list[int]:
+    """Item numbers, the most polarising first; of many, both ends."""
     number = {name: i for i, name in enumerate(text_of(model.items))}
     found = [number[row.item] for row in polarising(model, model.n_items)[1]]
-    return found if len(found) <= SHOWN else found[: SHOWN // 2] + found[-(SHOWN // 2) :]
+    return found if len(found) <= most else found[: most // 2] + found[-(most // 2) :]
 
 
 def _breaks(low: NDArray[Any], high: NDArray[Any]) -> list[int | None]:
@@ -74,17 +114,25 @@ def _breaks(low: NDArray[Any], high: NDArray[Any]) -> list[int | None]:
     ]
 
 
-def _positions_of(model: AnyModel, k: int, rows: list[int], names: list[str]) -> Figure:
+def _positions_of(model: AnyModel, k: int, rows: list[int], names: list[str], y: Array) -> Figure:
+    """The marks of one component, each with its number in it."""
     name = as_fitted(model).component_name(k + 1)
+    (shown,) = plotly_labels([f"Taste {k + 1}" + (f": {name}" if name else "")])
     return {
         "type": "scatter",
-        "mode": "markers",
-        "name": f"Taste {k + 1}" + (f": {label(name)}" if name else ""),
+        "mode": "markers+text",
+        "name": shown,
         "x": (model.sigma[k, rows] + 1).tolist(),
-        "y": list(range(len(rows))),
-        "text": names,
-        "marker": {"color": colour(k + 1), "size": 12, "line": {"color": "#fff", "width": 1.5}},
-        "hovertemplate": f"%{{text}}: place %{{x}} in taste {k + 1}<extra></extra>",
+        "y": y.tolist(),
+        "text": str(k + 1),
+        "textfont": {"color": "#fff", "size": 10},
+        "customdata": names,
+        "marker": {
+            "color": colour(k + 1),
+            "size": _MARK,
+            "line": {"color": "#fff", "width": 1},
+        },
+        "hovertemplate": f"%{{customdata}}: place %{{x}} in {shown}<extra></extra>",
     }
 
 
@@ -122,11 +170,11 @@ def calibration(found: Reliability) -> Figure:
     }
     axis = {"tickformat": ".0%", "range": [0.47, 1.03], "tickvals": [0.5, 0.6, 0.7, 0.8, 0.9, 1]}
     lowest = min([0.47, *(row.low - 0.03 for row in found.table)])
-    across = axis | {"title": {"text": "the model's probability of its favourite"}}
+    across = axis | {"title": {"text": "probability of the favourite"}}
     upward = {
         "tickformat": ".0%",
         "range": [lowest, 1.03],
-        "title": {"text": "how often the favourite won"},
+        "title": {"text": "how often it won"},
     }
     return styled_figure(
         [right | {"line": {"color": SOFT, "dash": "dot"}}, dots],

@@ -1,5 +1,6 @@
 """Interactive figures of how users mix the components."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -8,34 +9,46 @@ import numpy as np
 from mallowmix.assess.mixing import Mixing
 from mallowmix.plots.plot_style import colour
 from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
-from mallowmix.report.figures import ACCENT, LINE, SOFT, Figure, styled_figure
+from mallowmix.report.figures import ACCENT, LINE, SOFT, Figure, plotly_labels, styled_figure
 from mallowmix.typing import Array
 
+_LONG, _SHORT = 18, 14  # letters of a name, and of one at a corner
 
-def mixtures(theta: Array, seed: int = 0) -> Figure | None:
-    """Draw users among the components: histogram for two, triangle for three, else polygon."""
+
+def mixtures(theta: Array, names: Sequence[str], seed: int = 0) -> Figure | None:
+    """Draw users among the components: histogram for two, triangle for three, else polygon.
+
+    `names` has the name of each component, or nothing where it has none.
+    """
     if theta.shape[1] < 2:
         return None
+    tastes = [
+        f"{k} ({name})" if name else f"{k}" for k, name in enumerate(plotly_labels(names, _LONG), 1)
+    ]
     some = theta[some_people(len(theta), seed)]
     if theta.shape[1] == 2:
-        return _two(theta)
-    return _three(some) if theta.shape[1] == 3 else _many(some)
+        return _two(theta, tastes)
+    return (
+        _three(some, tastes, plotly_labels(names, _SHORT))
+        if theta.shape[1] == 3
+        else _many(some, tastes)
+    )
 
 
-def _two(theta: Array) -> Figure:
+def _two(theta: Array, tastes: list[str]) -> Figure:
     heights, edges = np.histogram(theta[:, 0], 20, (0, 1))
     bars = _bars(
         edges, heights.astype(np.float64), [colour(1 if edge >= 0.5 else 2) for edge in edges[:-1]]
     )
     axis = {
-        "title": {"text": "how much of taste 1 (the rest is taste 2)"},
+        "title": {"text": f"how much of taste {tastes[0]}; the rest is taste {tastes[1]}"},
         "tickformat": ".0%",
         "range": [0, 1],
     }
     return styled_figure([bars], 280, {"xaxis": axis, "yaxis": {"title": {"text": "people"}}})
 
 
-def _dots(theta: Array) -> Figure:
+def _dots(theta: Array, tastes: list[str]) -> Figure:
     strongest = theta.argmax(axis=1)
     marker = {
         "size": 7,
@@ -45,7 +58,9 @@ def _dots(theta: Array) -> Figure:
     }
     said = [
         ", ".join(
-            f"taste {k + 1} {100 * row[k]:.0f} %" for k in np.argsort(-row)[:4] if row[k] >= 0.01
+            f"taste {tastes[k]} {100 * row[k]:.0f} %"
+            for k in np.argsort(-row)[:4]
+            if row[k] >= 0.01
         )
         for row in theta
     ]
@@ -58,25 +73,27 @@ def _dots(theta: Array) -> Figure:
     }
 
 
-def _three(theta: Array) -> Figure:
+def _three(theta: Array, tastes: list[str], names: Sequence[str]) -> Figure:
     a, b, c = (column.tolist() for column in np.round(theta, 3).T)
     dots = {"type": "scatterternary", "a": a, "b": b, "c": c, "cliponaxis": False}
-    axes = {f"{axis}axis": _side(k) for k, axis in enumerate("abc", start=1)}
+    axes = {f"{axis}axis": _side(k, names[k - 1]) for k, axis in enumerate("abc", start=1)}
     ternary = axes | {"sum": 1, "bgcolor": "rgba(0,0,0,0)"}
     return styled_figure(
-        [dots | _dots(theta)],
+        [dots | _dots(theta, tastes)],
         430,
-        {"ternary": ternary, "margin": {"l": 48, "r": 48, "t": 48, "b": 48}},
+        {"ternary": ternary, "margin": {"l": 64, "r": 64, "t": 56, "b": 56}},
     )
 
 
-def _side(k: int) -> Figure:
-    title = {"text": f"<b>Taste {k}</b>", "font": {"color": colour(k), "size": 14}}
+def _side(k: int, name: str) -> Figure:
+    between = ": " if k == 1 else "<br>"  # the first is on top
+    text = f"<b>Taste {k}</b>" + (f"{between}{name}" if name else "")
+    title = {"text": text, "font": {"color": colour(k), "size": 14}}
     bare = {"ticks": "", "showticklabels": False, "gridcolor": LINE, "linecolor": SOFT}
     return {"title": title, "tickvals": [0.25, 0.5, 0.75]} | bare
 
 
-def _many(theta: Array) -> Figure:
+def _many(theta: Array, tastes: list[str]) -> Figure:
     corner, points = corners(theta.shape[1]), np.round(simplex_points(theta), 3)
     ring = [*range(len(corner)), 0]
     edge = {
@@ -86,9 +103,8 @@ def _many(theta: Array) -> Figure:
         "y": corner[ring, 1].tolist(),
         "hoverinfo": "skip",
     }
-    dots = {"type": "scatter", "x": points[:, 0].tolist(), "y": points[:, 1].tolist()} | _dots(
-        theta
-    )
+    where = {"type": "scatter", "x": points[:, 0].tolist(), "y": points[:, 1].tolist()}
+    dots = where | _dots(theta, tastes)
     notes = [_corner(k + 1, *(1.13 * corner[k])) for k in range(len(corner))]
     axis = {"visible": False, "range": [-1.3, 1.3]}
     data = [edge | {"line": {"color": SOFT, "width": 1}, "showlegend": False}, dots]

@@ -9,23 +9,25 @@ from mallowmix._version import __version__
 from mallowmix.data.atomic_write import replacing
 from mallowmix.data.text import printable
 from mallowmix.engine import Engine
-from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
+from mallowmix.engine.conversion import ComparisonsLike, as_reading
 from mallowmix.engine.selection import EngineName
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.model.pair_model import check_model
 from mallowmix.report import data_limits as limits
-from mallowmix.report import figures, mixture_figures, prediction_text
+from mallowmix.report import figures, given_data, mixture_figures, prediction_text
 from mallowmix.report import page_parts as views
 from mallowmix.report import report_text as words
 from mallowmix.report.contents import Contents, compute_contents
 from mallowmix.report.glossary import TERMS
+from mallowmix.report.leaderboard_rows import leaderboard_rows
+from mallowmix.report.split_bars import splits
 from mallowmix.typing import Progress
 
 _HERE = Path(__file__).parent
 _TITLE = "What people like"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """A report: its contents as numbers, and `html()`, the page."""
 
@@ -42,12 +44,15 @@ class Report:
         with replacing(Path(path)) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
 
+    def __repr__(self) -> str:
+        return f"Report {self.title!r}: {words.headline(self.contents)}"
+
     def _repr_html_(self) -> str:
         from mallowmix.data.text import list_of
 
         return (
-            "<strong>Report.</strong> "
-            f"{words.lead(self.contents)}{list_of(words.in_short(self.contents))}"
+            f"<strong>{words.headline(self.contents)}.</strong> "
+            f"{given_data.lead(self.contents)}{list_of(words.in_short(self.contents))}"
         )
 
 
@@ -71,8 +76,9 @@ def make_report(
     ----------
     model : M4 or FittedModel
         What was learnt.
-    comparisons : Comparisons, or whatever `read_comparisons` takes
-        Those that the model was learnt from, in memory.
+    comparisons : Comparisons, Reading, or whatever `read` takes
+        Those that the model was learnt from, in memory. As a `Reading`, or read here, they also say
+        how many ties there were and which side wins.
     title : str
         The heading of the page.
     n_replicates : int
@@ -111,7 +117,7 @@ def make_report(
     check_model(model)
     found = compute_contents(
         model,
-        as_comparisons_in_memory(comparisons, "A report"),
+        as_reading(comparisons, "A report"),
         n_replicates=n_replicates,
         choose_k=choose_k,
         refit=refit,
@@ -136,7 +142,9 @@ def _template() -> Any:
 def _values(found: Contents, title: str) -> dict[str, Any]:
     """What the template says: plain text and numbers, but for our own style, script and figures."""
     by_share = [row["component"] for row in found.model.table()]
+    drawn = _figures(found, [k - 1 for k in by_share])
     return {
+        "places": len(drawn["places"]["layout"]["yaxis"]["tickvals"]) if "places" in drawn else 0,
         "title": printable(title),
         "version": __version__,
         "found": found,
@@ -144,17 +152,20 @@ def _values(found: Contents, title: str) -> dict[str, Any]:
         "named": [_named(found.model, k) for k in range(found.model.n_components + 1)],
         "K": found.model.n_components,
         "words": words,
+        "given": given_data,
+        "board": leaderboard_rows(found),
+        "splits": splits(found),
+        "board_leads": found.no_gain or found.model.n_components == 1,
         "predictions": prediction_text,
         "views": views,
         "can": limits.can(found),
         "cannot": limits.cannot(found),
         "terms": TERMS,
-        "shown": figures.SHOWN,
         "made": _made(found),
         "style": _ours("report.css"),
         "script": _ours("report.js"),
         "plotly": _plotly(),
-        "figures": as_json(_figures(found, [k - 1 for k in by_share])),
+        "figures": as_json(drawn),
     }
 
 
@@ -164,9 +175,14 @@ def _named(model: AnyModel, component: int) -> str:
     return f": {printable(name)}" if name else ""
 
 
+def _names(model: AnyModel) -> list[str]:
+    """The names of all components; nothing where one has none."""
+    return [as_fitted(model).component_name(k + 1) for k in range(model.n_components)]
+
+
 def _figures(found: Contents, by_share: list[int]) -> dict[str, Any]:
     drawn = {
-        "people": mixture_figures.mixtures(found.theta, found.seed),
+        "people": mixture_figures.mixtures(found.theta, _names(found.model), found.seed),
         "largest": mixture_figures.largest_share(found.mixing),
     }
     if found.model.n_components > 1:

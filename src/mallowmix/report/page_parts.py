@@ -1,14 +1,11 @@
 """The report's parts without script (rankings, split bars, tables) as values of the template."""
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from mallowmix.assess.contrasts import Agreed
-from mallowmix.assess.diagnose.disagreement import PolarisingPair, polarising
 from mallowmix.assess.intervals.bootstrap_intervals import Intervals
-from mallowmix.data.labels import text_of
 from mallowmix.data.text import joined, printable
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.plots.plot_style import colour
@@ -16,11 +13,10 @@ from mallowmix.report import report_text as words
 from mallowmix.report.contents import Contents
 
 SHOWN = 10  # items of a taste that are shown unless asked
+ON_PAPER = 30  # more of them that paper shows; of more it says how many
 GROUPS = 9  # kinds of people that are shown
-PAIRS = 6  # that split people most
-_OFTEN = 2  # pairs that one item may be in
-_SPLIT = 0.01  # a standard deviation over people below this is no difference
-_NEAR = 4.0  # percent of a track within which dots cover each other
+_MOST_NAMED = 5  # tastes whose names fit beside the table of distances
+_MOST_COLUMNS = 3  # of tastes beside each other
 
 View = dict[str, Any]
 
@@ -32,7 +28,8 @@ def components(found: Contents) -> list[View]:
 
 def _component(found: Contents, k: int) -> View:
     model, sure = found.model, found.intervals
-    ranking = [_line(model, sure, k, int(i)) for i in model.order[k]]
+    crowd = _crowd(found)
+    ranking = [_line(model, sure, k, int(i), crowd) for i in model.order[k]]
     beta = model.beta()[k][np.ix_(model.order[k], model.order[k])]  # by place
     above = beta[np.triu_indices(model.n_items, 1)]
     return {
@@ -61,8 +58,21 @@ def _range(sure: Intervals | None, k: int) -> str:
     return f"{100 * low:.0f}–{words.rounded_percent(float(high))}"
 
 
-def _line(model: AnyModel, sure: Intervals | None, k: int, i: int) -> View:
-    """Return an item's position, its range, and both on a track in percent."""
+def card_columns(n_components: int) -> int:
+    """How many tastes stand beside each other, so that none is left alone where that can be."""
+    pairs = n_components % _MOST_COLUMNS == 1 and n_components % 2 == 0  # 4, 10: two and two
+    return 2 if pairs else min(n_components, _MOST_COLUMNS)
+
+
+def _crowd(found: Contents) -> dict[str, int]:
+    """The position of each item in the population, from 0; none where there is but one ranking."""
+    if found.model.n_components == 1:
+        return {}
+    return {str(item): n for n, item in enumerate(found.leaderboard.items.tolist())}
+
+
+def _line(model: AnyModel, sure: Intervals | None, k: int, i: int, crowd: dict[str, int]) -> View:
+    """Return an item's position, its range, the crowd's, and all of it on a track in percent."""
     position = int(model.sigma[k, i])
     low, high = (
         (int(sure.position_low[k, i]), int(sure.position_high[k, i]))
@@ -76,6 +86,9 @@ def _line(model: AnyModel, sure: Intervals | None, k: int, i: int) -> View:
         "width": round(track * (high - low), 2),
     }
     words_ = f"{low + 1}" if low == high else f"{low + 1}–{high + 1}"
+    overall = crowd.get(str(model.items[i]))
+    if overall is not None:
+        shown |= _moved(position, overall, track)
     return {
         "place": position + 1,
         "name": printable(model.items[i]),
@@ -84,58 +97,14 @@ def _line(model: AnyModel, sure: Intervals | None, k: int, i: int) -> View:
     } | shown
 
 
-def splits(found: Contents) -> list[View]:
-    """Pairs on which people differ most: how often each taste prefers the first."""
-    model, beta, names = found.model, found.model.beta(), text_of(found.model.items)
-    rows = []
-    for pair in _spread_out(polarising(model, model.n_items**2)[0]):
-        i, j = names.index(pair.item), names.index(pair.other)
-        dots = [
-            {"number": k + 1, "colour": colour(k + 1), "at": round(100 * float(beta[k, j, i]), 1)}
-            for k in range(len(beta))
-        ]
-        for dot in dots:
-            dot["said"] = (
-                f"taste {dot['number']}: {words.of_100(float(beta[dot['number'] - 1, i, j]))} "
-                "of 100"
-            )
-        shown = {
-            "item": printable(pair.item),
-            "other": printable(pair.other),
-            "dots": _side_by_side(dots),
-        }
-        rows.append(
-            shown
-            | {
-                "rate": words.rounded_percent(pair.win_rate),
-                "crowd": round(100 * (1 - pair.win_rate), 1),
-            }
-        )
-    return rows if model.n_components > 1 else []
-
-
-def _spread_out(pairs: tuple[PolarisingPair, ...]) -> list[PolarisingPair]:
-    """Return the first pairs on which users disagree, with an item in at most two."""
-    used, found = Counter(), []
-    for pair in pairs:
-        if len(found) == PAIRS or pair.spread < _SPLIT:
-            break
-        if max(used[pair.item], used[pair.other]) < _OFTEN:
-            used.update((pair.item, pair.other))
-            found.append(pair)
-    return found
-
-
-def _side_by_side(dots: list[View]) -> list[View]:
-    """Move dots that would cover each other towards the middle."""
-    for side in (True, False):
-        last, n = -100.0, 0
-        half = [dot for dot in dots if (dot["at"] < 50) == side]
-        for dot in sorted(half, key=lambda dot: -abs(50 - dot["at"])):  # from the end inwards
-            n = n + 1 if abs(dot["at"] - last) < _NEAR else 0
-            last = dot["at"]
-            dot["shift"] = n if side else -n
-    return dots
+def _moved(position: int, overall: int, track: float) -> View:
+    """How far an item is from its position in the population."""
+    return {
+        "crowd": round(track * overall, 2),
+        "from": round(track * min(position, overall), 2),
+        "way": round(track * abs(overall - position), 2),
+        "overall": overall + 1,
+    }
 
 
 def divisive(found: Contents) -> list[str]:
@@ -161,6 +130,7 @@ def apart(found: Contents) -> list[View]:
     return [
         {
             "number": k + 1,
+            "short": len(by_share) > _MOST_NAMED,
             "cells": [
                 "–" if k == other else f"{100 * found.distances[k, other]:.0f}"
                 for other in by_share
@@ -179,7 +149,7 @@ def archetypes(found: Contents) -> list[View]:
             for k, weight in enumerate(group.weights)
         ]
         said = {
-            "said": words.archetype(group),
+            "said": words.archetype(found.model, group),
             "share": words.rounded_percent(group.share),
             "people": _people(group.n_people),
         }

@@ -2,9 +2,11 @@
 
 from mallowmix.assess.contrasts import Contrast
 from mallowmix.assess.mixing import Archetype, Mixing
+from mallowmix.assess.one_ranking_gain import CLEAR
 from mallowmix.data.text import counted as counted
 from mallowmix.data.text import joined, printable
 from mallowmix.infer.heldout.scored_on import Questions, ScoredPeople
+from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.report.contents import Contents
 
 
@@ -34,30 +36,46 @@ def minus(value: float, digits: int) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
-def lead(found: Contents) -> str:
-    """What was looked at, in a sentence or two."""
-    people, made = (
-        counted(found.data.n_users, "person", "people"),
-        counted(found.data.n_comparisons, "choice", "choices"),
-    )
-    K = found.model.n_components
-    many = (
-        "One ranking describes them all"
-        if K == 1
-        else f"{K} tastes were learnt; one ranking for everybody predicts as well"
-        if _no_gain(found)
-        else f"{K} tastes describe them, and everybody mixes them in their own way"
-    )
-    return f"{people} made {made} between two of {found.model.n_items:,} things. {many}."
+def headline(found: Contents) -> str:
+    """What a reader must know first, in one line."""
+    K, judged = found.model.n_components, found.against_one
+    if K == 1:
+        other = None if found.choice is None else found.choice.k
+        more = f"; the data speaks for {other} tastes" if other and other > 1 else ""
+        return f"One ranking for everybody{more}"
+    if judged is None:
+        return f"{K} tastes; whether they predict better than one ranking is not known"
+    if found.better:
+        return f"{K} tastes, and everybody mixes them in their own way"
+    how = "better than" if judged.gain < -CLEAR * judged.gain_error else "as well as"
+    return f"One ranking for everybody predicts people {how} {K} tastes"
+
+
+def taste(model: AnyModel, component: int) -> str:
+    """A component (numbered from 1) in a sentence, with its name: taste 2 (spicy)."""
+    name = as_fitted(model).component_name(component)
+    return f"taste {component} ({printable(name)})" if name else f"taste {component}"
 
 
 def in_short(found: Contents) -> list[str]:
-    """The findings, one sentence each."""
-    parts = (_largest, _split, _common, _mix, _noise, _predict_rows, _careful)
-    return [sentence for part in parts for sentence in part(found)]
+    """The findings, one sentence each; what limits all the others comes first."""
+    parts = (_on_top, _largest, _split, _common, _mix, _noise, _predict_rows)
+    said = [sentence for part in parts for sentence in part(found)]
+    careful = _careful(found)
+    return [*careful, *said] if careful and careful[0].startswith("Be careful") else said + careful
+
+
+def _on_top(found: Contents) -> list[str]:
+    """The population's best, where one ranking says as much as several tastes."""
+    if not found.no_gain:
+        return []
+    tops = joined([printable(item) for item in found.leaderboard.items[:3].tolist()])
+    return [f"Over everybody, {tops} win most often."]
 
 
 def _largest(found: Contents) -> list[str]:
+    if found.no_gain:
+        return []
     rows, unsure = found.model.table(), found.unsure
     sure = [row for row in rows if row["component"] not in unsure]
     row = sure[0] if sure else rows[0]
@@ -75,7 +93,8 @@ def _largest(found: Contents) -> list[str]:
         ]
     which = "The most common taste" if row is rows[0] else "The most common taste that is sure"
     return [
-        f"{which}, taste {row['component']}, is behind {rounded_percent(row['share'])} of "
+        f"{which}, {taste(found.model, row['component'])}, is behind "
+        f"{rounded_percent(row['share'])} of "
         f"all choices: {tops} on top."
     ]
 
@@ -105,7 +124,8 @@ def _common(found: Contents) -> list[str]:
 
 
 def _mix(found: Contents) -> list[str]:
-    if found.model.n_components == 1 or len(found.unsure) == found.model.n_components:
+    K = found.model.n_components
+    if K == 1 or len(found.unsure) == K or found.no_gain:
         return []
     return [
         f"{rounded_percent(found.mixing.solo)} of the people follow one taste for two thirds or "
@@ -119,12 +139,11 @@ def _mix(found: Contents) -> list[str]:
 
 def _noise(found: Contents) -> list[str]:
     parts = found.diagnosis.disagreement
-    if parts.variance <= 0:
+    if parts.variance <= 0 or found.model.n_components == 1:  # of one taste, all of it is
         return []
     return [
-        f"{rounded_percent(parts.within_component)} of all disagreement is noise: the same taste, "
-        "answering "
-        "differently by chance."
+        f"Of all disagreement, {rounded_percent(parts.within_component)} is noise: the same taste, "
+        "answering differently by chance."
     ]
 
 
@@ -167,22 +186,17 @@ def _careful(found: Contents) -> list[str]:
             "Be careful: there is too little data for so many tastes. Read the part on what it "
             "can support first."
         ]
-    if _no_gain(found):
+    if found.no_gain:
         return [
-            "Be careful: several tastes predict no better than one ranking. Take them as a hint, "
-            "not as a fact."
+            "Be careful: these tastes predict no better than one ranking for everybody. Take the "
+            "leaderboard for the result, and the tastes as a hint, not as a fact."
         ]
     if found.unsure and found.model.n_components > 1:
-        numbers = joined([str(k) for k in found.unsure])
-        return [f"Be careful: not all tastes are sure ({numbers}). Take these as a hint."]
+        names = joined([taste(found.model, k) for k in found.unsure])
+        return [f"Be careful: not all tastes are sure. Take {names} as a hint."]
     if limits:
         return ["Some answers are limited by the data: see what it can and cannot support."]
     return []
-
-
-def _no_gain(found: Contents) -> bool:
-    """Whether tastes do not clearly predict better than one ranking for all."""
-    return found.model.n_components > 1 and found.against_one is not None and not found.better
 
 
 def telling(found: Contrast, n_components: int, *, better: bool) -> tuple[str, str, str] | None:
@@ -215,13 +229,13 @@ def steadiness(neighbours: float, any_two: float) -> str:
     )
 
 
-def archetype(group: Archetype) -> str:
+def archetype(model: AnyModel, group: Archetype) -> str:
     """Who they are."""
     if not group.components:
         return "a mix of three tastes or more"
     if len(group.components) == 1:
-        return f"mostly taste {group.components[0]}"
-    return f"between taste {group.components[0]} and taste {group.components[1]}"
+        return f"mostly {taste(model, group.components[0])}"
+    return f"between {joined([taste(model, k) for k in group.components])}"
 
 
 def mixing_note(mixing: Mixing, median: float) -> str:

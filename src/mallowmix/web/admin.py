@@ -105,6 +105,7 @@ def _admin_values(site: Site, request: Request, after: int) -> dict[str, Any]:
         "others": [item for item in site.items.values() if item.status != PROPOSED],
         "people": [(person_name(person.id), person) for person in people],
         "following": people[-1].id if len(people) == 50 else None,
+        "tastes": [] if site.fitted is None else site.fitted.tastes,
         "refitter": site.refitter,
         "database": site.store.database,
     }

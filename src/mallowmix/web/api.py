@@ -21,6 +21,7 @@ from mallowmix.web.access import (
     same_origin,
     site_of,
 )
+from mallowmix.web.early_results import others_chose, win_counts
 from mallowmix.web.item_names import clean_name
 from mallowmix.web.participants import FULL, USED, is_invitation
 from mallowmix.web.questions import block_of, finished
@@ -219,9 +220,7 @@ async def next_pair(
     }
     if done or question is None:
         return shapes.QuestionOut(**out)
-    first, second = (
-        shapes.ItemOut(id=i, name=site.items[i].name) for i in (question.first, question.second)
-    )
+    first, second = (shapes.ItemOut(**site.shown(i)) for i in (question.first, question.second))
     model = 0 if site.fitted is None else site.fitted.version
     return shapes.QuestionOut(
         **out, first=first, second=second, information=question.information, model=model
@@ -248,7 +247,14 @@ async def kept_result(link: Link, site: TheSite) -> shapes.ResultOut:
 def _result(site: Site, person: int) -> shapes.ResultOut:
     answers, fitted = site.store.answers_of(person), site.fitted
     skipped = int((answers[:, 2] == 0).sum())
-    found = {} if fitted is None else result(fitted, block_of(fitted, site.items, answers))
+    if fitted is None:
+        pairs = site.store.pair_wins()
+        found: dict[str, Any] = {
+            "others": others_chose(answers, pairs, site.items),
+            "so_far": win_counts(pairs, site.items),
+        }
+    else:
+        found = result(fitted, block_of(fitted, site.items, answers))
     return shapes.ResultOut(
         fitted=fitted is not None, answered=len(answers) - skipped, skipped=skipped, **found
     )
@@ -258,7 +264,7 @@ def _result(site: Site, person: int) -> shapes.ResultOut:
 async def items(site: TheSite) -> list[shapes.ItemOut]:
     """What is question about."""
     return [
-        shapes.ItemOut(id=item.id, name=item.name)
+        shapes.ItemOut(**site.shown(item.id))
         for item in site.items.values()
         if item.status == ACTIVE
     ]

@@ -10,6 +10,7 @@ from mallowmix.infer.weights import weights
 from mallowmix.web import shapes
 from mallowmix.web.access import TheSite
 from mallowmix.web.api import PROBLEMS
+from mallowmix.web.early_results import win_counts
 from mallowmix.web.prepared_answers import ServedModel
 from mallowmix.web.results import LEVEL, mixture, ranking
 from mallowmix.web.site import Site
@@ -32,7 +33,8 @@ def _model(site: Site) -> shapes.ModelOut:
     names = [item.name for item in site.items.values() if item.status == "active"]
     fitted = site.fitted
     if fitted is None:
-        return shapes.ModelOut(version=None, votes=0, items=names, growth=growth)
+        so_far = win_counts(site.store.pair_wins(), site.items)
+        return shapes.ModelOut(version=None, votes=0, items=names, growth=growth, so_far=so_far)
     pairs, splits = fitted.polarising
     crowd = [
         {
@@ -51,7 +53,7 @@ def _model(site: Site) -> shapes.ModelOut:
         items=text_of(fitted.model.items),
         tastes=[shapes.Taste(**taste) for taste in fitted.tastes],
         crowd=[shapes.Line(**line) for line in crowd],
-        pairs=[vars(pair) for pair in pairs],
+        pairs=[vars(pair) | {"tastes": fitted.tastes_on(pair)} for pair in pairs],
         splits=[vars(item) for item in splits],
         growth=growth,
     )
@@ -120,6 +122,7 @@ def _people(site: Site, at: int) -> shapes.PeopleOut:
     theta = weights(fitted.model, some, unknown_items="drop", n_jobs=1)[:, [k - 1 for k in numbers]]
     return shapes.PeopleOut(
         components=numbers,
+        names=[taste.get("name", "") for taste in fitted.tastes],
         people=text_of(some.users),
         weights=np.round(theta, 4).tolist(),
         total=crowd.n_users,

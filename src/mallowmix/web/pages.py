@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.templating import Jinja2Templates
 
 from mallowmix._version import __version__
 from mallowmix.web.access import TheSite
+from mallowmix.web.item_pictures import TYPES
 from mallowmix.web.site import Site
 
 HERE = Path(__file__).parent
@@ -62,6 +63,19 @@ async def explore(request: Request, site: TheSite) -> HTMLResponse:
     """The tastes, where they part, and what they make of someone's choices."""
     people = 0 if site.crowd is None else site.crowd.n_users
     return render(request, "explore.html", site, {"people": people})
+
+
+@router.get("/pictures/{item}")
+async def picture(item: int, site: TheSite) -> FileResponse:
+    """The picture of an item, from the folder of the file of names."""
+    found = site.items.get(item)
+    about = None if found is None else site.details.get(found.name)
+    if about is None or not about.picture:
+        raise HTTPException(404, "There is no picture of this item.")
+    kind = TYPES[Path(about.picture).suffix.lower()]
+    return FileResponse(
+        about.picture, media_type=kind, headers={"Cache-Control": "public, max-age=3600"}
+    )
 
 
 @router.get("/api")

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.assess.diagnose.disagreement import polarising
+from mallowmix.assess.contrasts import differing_items
+from mallowmix.assess.diagnose.disagreement import PolarisingPair, polarising
 from mallowmix.checks.unsure_components import unsure_components, unsure_reasons
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
@@ -19,6 +20,7 @@ from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.rank_items import rank
 from mallowmix.infer.user_results import RankedItem
 from mallowmix.model.fitted_model import AnyModel
+from mallowmix.report.split_bars import spread_out
 from mallowmix.typing import Array
 
 N_DRAWS = 100  # of a person's state behind one question
@@ -61,12 +63,19 @@ class ServedModel:
             row["unsure"] = doubts.get(row["component"], [])
             row["items"] = [str(item) for item in row["items"]]
             row["telling"] = distinguishing_choice(self.model, row["component"] - 1)
+            row["differing"] = list(differing_items(self.model, row["component"] - 1))
         return rows
+
+    def tastes_on(self, pair: PolarisingPair) -> list[float]:
+        """How often each component, by share, prefers the first of two items."""
+        i, j = self.number[pair.item], self.number[pair.other]
+        return [float(self.model.beta()[row["component"] - 1, i, j]) for row in self.tastes]
 
     @cached_property
     def polarising(self) -> tuple[Any, Any]:
-        """Pairs and items on which people differ most."""
-        return polarising(self.model, n_top=8)
+        """Pairs and items on which people differ most; no item is in more than two pairs."""
+        pairs, items = polarising(self.model, n_top=self.model.n_items**2)
+        return tuple(spread_out(pairs)), items[:8]
 
     def block(
         self, winner: NDArray[Any], loser: NDArray[Any], weight: Array | None = None
@@ -117,7 +126,7 @@ class ServedModel:
 
 
 def distinguishing_choice(model: AnyModel, k: int) -> dict[str, Any] | None:
-    """Return the pair that component k prefers by the largest margin over every other component."""
+    """Return the pair that component k alone prefers so, by the largest margin; else None."""
     if model.n_components < 2 or model.n_items < 2:
         return None
     beta = model.beta()  # (K, Q, Q)
@@ -125,6 +134,8 @@ def distinguishing_choice(model: AnyModel, k: int) -> dict[str, Any] | None:
     i, j = np.unravel_index(np.argmax(lead), lead.shape)
     names = text_of(model.items)
     others = float(np.delete(beta, k, axis=0).max(axis=0)[i, j])
+    if not others < 0.5 < beta[k, i, j]:
+        return None  # another component chooses so, too
     return {
         "winner": names[i],
         "loser": names[j],

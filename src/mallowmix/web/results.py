@@ -23,6 +23,7 @@ def mixture(fitted: ServedModel, block: Block) -> list[dict[str, Any]]:
         k = taste["component"] - 1
         row = {
             "component": k + 1,
+            "name": taste.get("name", ""),
             "weight": found.mean[0, k],
             "low": found.low[0, k],
             "high": found.high[0, k],

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from mallowmix.web.early_results import OthersChose, WinCount
 from mallowmix.web.item_names import LONGEST
 
 MOST_CHOICES = 2000  # of one person in one request, each counted as often as it was made
@@ -62,10 +63,12 @@ class Me(BaseModel):
 
 
 class ItemOut(BaseModel):
-    """Something that is compared."""
+    """Something that is compared; picture is an address on this server, where there is one."""
 
     id: Id
     name: str
+    description: str = ""
+    picture: str | None = None
 
 
 class QuestionOut(BaseModel):
@@ -139,6 +142,7 @@ class Weight(BaseModel):
     """A person's weight of one taste, its interval, and the share that it has in the crowd."""
 
     component: int
+    name: str = ""
     weight: float
     low: float
     high: float
@@ -188,7 +192,7 @@ class OwnTaste(BaseModel):
 
 
 class ResultOut(BaseModel):
-    """What a participant gets back; empty but for `answered` while there is no model."""
+    """What a participant gets back; while there is no model, what others chose and win counts."""
 
     fitted: bool
     answered: int
@@ -199,18 +203,22 @@ class ResultOut(BaseModel):
     own: OwnTaste | None = Field(None, description="null where the model has no predictor")
     ranking: list[Line] = []
     differences: list[Line] = []
+    others: list[OthersChose] = []
+    so_far: list[WinCount] = []
 
 
 class Taste(BaseModel):
-    """A component: share, dispersion, items best first, its most distinguishing choice, and why it
-    is unsure, where it is.
+    """A component: share, dispersion, items best first, the choice that singles it out (or null),
+    the items that it puts most unlike the others, and why it is unsure, where it is.
     """
 
     component: int
+    name: str = ""
     share: float
     phi: float
     items: list[str]
     telling: dict[str, Any] | None
+    differing: list[str] = []
     unsure: list[str] = []
 
 
@@ -238,6 +246,7 @@ class ModelOut(BaseModel):
     pairs: list[dict[str, Any]] = []
     splits: list[dict[str, Any]] = []
     growth: list[Fit] = []
+    so_far: list[WinCount] = []
 
 
 class Health(BaseModel):
@@ -268,6 +277,7 @@ class PeopleOut(BaseModel):
     """Known people and how they mix the tastes, in the order of `components`."""
 
     components: list[int]
+    names: list[str] = []
     people: list[str]
     weights: list[list[float]]
     total: int

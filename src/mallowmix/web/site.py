@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +15,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import DataError, Option
 from mallowmix.model.fitted_model import AnyModel, as_fitted
 from mallowmix.model.model_file import loads
+from mallowmix.readers.names_file import ItemName
 from mallowmix.web.events import Hub
 from mallowmix.web.item_names import check_visible
 from mallowmix.web.participants import add_person, delete_person, origin_of
@@ -48,6 +50,8 @@ class Site:
         Items that must be in the survey.
     crowd : Comparisons
         Comparisons of known people, to be explored on the page; not participants.
+    details : mapping
+        Descriptions and pictures (paths of files) of items, by their names.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Site:
         model: AnyModel | None = None,
         names: list[str] | None = None,
         crowd: Comparisons | None = None,
+        details: Mapping[str, ItemName] | None = None,
     ) -> None:
         self.settings, self.hub, self.known, self.admins = (
             settings,
@@ -66,6 +71,7 @@ class Site:
             AdminSessions(),
         )
         self.newcomers = Rates(settings.rate / 10, 10 * settings.rate)
+        self.details = dict(details or {})
         self.lock = threading.Lock()
         self.counts = {"votes": 0, "skipped": 0, "people": 0}
         self.store = Store(database, self._committed, wait=settings.database_wait)
@@ -268,6 +274,13 @@ class Site:
         if added:
             await self.run_slow(self.reload)
         return added
+
+    def shown(self, item: int) -> dict[str, Any]:
+        """An item as a page shows it: its number, name, description, and picture's address."""
+        name = self.items[item].name
+        about = self.details.get(name, ItemName(name))
+        picture = f"/pictures/{item}" if about.picture else None
+        return {"id": item, "name": name, "description": about.description, "picture": picture}
 
     def item_named(self, name: str) -> Item | None:
         """An item by its name."""

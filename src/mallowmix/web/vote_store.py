@@ -104,6 +104,13 @@ class Archive:
         with self.reading.connect() as connection:
             return {(low, high): count for low, high, count in connection.execute(query)}
 
+    def pair_wins(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """How often the lower and the higher number of each pair was chosen."""
+        low, high = (sa.func.sum(sa.case((votes.c.choice == way, 1), else_=0)) for way in (1, -1))
+        query = sa.select(votes.c.low, votes.c.high, low, high).group_by(votes.c.low, votes.c.high)
+        with self.reading.connect() as connection:
+            return {(a, b): (int(x), int(y)) for a, b, x, y in connection.execute(query)}
+
     def people(self, after: int = 0, most: int = 50) -> list[Person]:
         """Participants by number, from the one after `after`."""
         given = sa.func.coalesce(sa.func.sum(sa.case((votes.c.choice != 0, 1), else_=0)), 0)

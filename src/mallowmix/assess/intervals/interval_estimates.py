@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.assess.intervals.replicates import Replicates
+from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels
 from mallowmix.data.text import did_you_mean, joined, name_of, percent, table_of
 from mallowmix.errors import OptionError
@@ -166,6 +167,17 @@ class Intervals:
             f"{self.phi[k]:.3f} [{self.phi_low[k]:.3f}, {self.phi_high[k]:.3f}]",
             positions,
         ]
+
+    def to_frame(self, like: Any = None) -> Any:
+        """The rows of `table` as a dataframe.
+
+        Parameters
+        ----------
+        like : {"pandas", "polars", "pyarrow"} or a table, optional
+            The kind of table that is wanted; Arrow unless given.
+        """
+        rows = self.table()
+        return as_frame({name: [row[name] for row in rows] for name in rows[0]}, like)
 
     def table(self) -> list[dict[str, Any]]:
         """Rows of quantity, component, item, estimate, low, high.

@@ -20,9 +20,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from scipy.special import logsumexp
 
+from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels
+from mallowmix.data.text import list_of, name_of, percent, table_of
 from mallowmix.errors import check_level
 from mallowmix.infer.posterior.convergence import check_convergence
 from mallowmix.infer.posterior.posterior_sample import PosteriorSample, load_arviz
@@ -94,6 +97,31 @@ class PosteriorIntervals:
         """One row for each interval; components from 1, positions from 1."""
         names = ("share", "phi", "position", "win_rate", "leaderboard")
         return [row for name in names for row in self._rows(name)]
+
+    def to_frame(self, like: Any = None) -> Any:
+        """The rows of `table` as a dataframe.
+
+        Parameters
+        ----------
+        like : {"pandas", "polars", "pyarrow"} or a table, optional
+            The kind of table that is wanted; Arrow unless given.
+        """
+        return as_frame(pa.Table.from_pylist(self.table()), like)
+
+    def _repr_html_(self) -> str:
+        """Win rates and places by the population, best first."""
+        best = np.argsort(self.leaderboard.estimate, kind="stable")
+        rate, place = self.win_rate, self.leaderboard
+        rows = [
+            (
+                name_of(self.items[i]),
+                f"{percent(rate.estimate[i])} [{percent(rate.low[i])}, {percent(rate.high[i])}]",
+                f"{place.low[i] + 1:g} to {place.high[i] + 1:g}",
+            )
+            for i in best
+        ]
+        said = f"Intervals of the posterior at {100 * self.level:g} %"
+        return table_of(("item", "win rate", "position"), rows, said) + list_of(self.notes)
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
         found, first = getattr(self, name), int(name in ("position", "leaderboard"))

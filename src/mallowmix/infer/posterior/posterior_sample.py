@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels, text_of
 from mallowmix.data.optional_packages import optional_package
+from mallowmix.data.text import name_of, percent, table_of
 from mallowmix.errors import DataError, OptionError
 from mallowmix.infer.posterior.component_labels import beta_tables
 from mallowmix.infer.posterior.posterior_priors import PosteriorPriors
@@ -71,6 +73,35 @@ class PosteriorSample:
     def __repr__(self) -> str:
         C, D, K, Q = self.sigma.shape
         return f"PosteriorSample({C} chains of {D} draws, {K} components of {Q} items)"
+
+    def to_frame(self, like: Any = None) -> Any:
+        """Item, win_rate, low, high: by the population, with intervals of 90%, all chains alike.
+
+        `posterior_intervals` has intervals of everything, which also know how chains differ.
+
+        Parameters
+        ----------
+        like : {"pandas", "polars", "pyarrow"} or a table, optional
+            The kind of table that is wanted; Arrow unless given.
+        """
+        low, middle, high = np.quantile(self.win_rate, [0.05, 0.5, 0.95], axis=(0, 1))
+        rates = {"win_rate": middle, "low": low, "high": high}
+        return as_frame({"item": self.items.tolist()} | rates, like)
+
+    def _repr_html_(self) -> str:
+        """A row for each component: share and φ with intervals of 90%, and its best items."""
+        rows = []
+        for k in range(self.sigma.shape[2]):
+            ends = [np.quantile(draws[..., k], [0.05, 0.95]) for draws in (self.share, self.phi)]
+            best = np.argsort(self.sigma[:, :, k].mean(axis=(0, 1)), kind="stable")[:3]
+            share, phi = (draws[..., k].mean() for draws in (self.share, self.phi))
+            cells = (
+                f"{percent(share)} [{percent(ends[0][0])}, {percent(ends[0][1])}]",
+                f"{phi:.2f} [{ends[1][0]:.2f}, {ends[1][1]:.2f}]",
+                ", ".join(name_of(self.items[i]) for i in best),
+            )
+            rows.append((str(k + 1), *cells))
+        return table_of(("component", "share", "phi", "best on average"), rows, repr(self))
 
     @property
     def share(self) -> Array:

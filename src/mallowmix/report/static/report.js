@@ -16,15 +16,18 @@
   const toPaper = () => {
     if (onPaper) return;
     onPaper = true;
-    folded.push(...document.querySelectorAll('details:not([open])'));
+    folded.push(...document.querySelectorAll('details:not(.long):not([open])'));
     folded.forEach((part) => { part.open = true; });
-    slots.forEach((slot) => Plotly.relayout(slot, { width: slot.closest('.two') ? COLUMN : PAPER }));
+    slots.forEach((slot) => {
+      const high = figures[slot.dataset.figure].layout.height;
+      Plotly.relayout(slot, slot.closest('.two') ? { width: COLUMN, height: Math.min(high, COLUMN) } : { width: PAPER });
+    });
   };
   const toScreen = () => {
     if (!onPaper) return;
     onPaper = false;
     folded.splice(0).forEach((part) => { part.open = false; });
-    slots.forEach((slot) => Plotly.relayout(slot, { width: null, autosize: true }));
+    slots.forEach((slot) => Plotly.relayout(slot, { width: null, height: figures[slot.dataset.figure].layout.height, autosize: true }));
   };
   addEventListener('beforeprint', toPaper);
   addEventListener('afterprint', toScreen);

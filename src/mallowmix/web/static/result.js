@@ -2,7 +2,7 @@
 
 import { call, get, post } from './api.js';
 import { byId, percent, show } from './draw.js';
-import { differences, mixture, ownTaste, ranking } from './views.js';
+import { differences, mixture, others, ownTaste, ranking, winCounts } from './views.js';
 
 const root = byId('result'), own = root.dataset.own === 'yes', link = root.dataset.link;
 
@@ -11,7 +11,9 @@ function tell(text) { byId('summary').textContent = text; }
 function draw(result) {
   const answers = `${result.answered} answer${result.answered === 1 ? '' : 's'}`;
   if (!result.fitted) {
-    tell(`Thank you for ${answers}. The tastes are found when enough people have answered: come back to this page then.`);
+    tell(`Thank you for ${answers}. The tastes are found when enough people have answered: come back to this page then. Until then, this is what people chose so far.`);
+    if (result.others.length) show('others', others(result.others, own));
+    if (result.so_far.length) show('so-far', winCounts(result.so_far));
     return;
   }
   const agree = percent(result.agreement);

@@ -2,7 +2,7 @@
 // same key every time, so that neither a reload nor a lost connection loses or doubles it.
 
 import { get, newKey, post, Trouble } from './api.js';
-import { byId } from './draw.js';
+import { byId, el, name } from './draw.js';
 
 const WAITING = 'mallowmix.waiting';
 const more = new URLSearchParams(location.search).has('more');
@@ -46,14 +46,21 @@ async function send() {
   }
 }
 
+function fill(button, item) {
+  const parts = [name(item.name)];
+  if (item.picture) parts.unshift(el('img', { src: item.picture, alt: '', decoding: 'async' }));
+  if (item.description) parts.push(el('small', null, item.description));
+  button.replaceChildren(...parts);
+}
+
 function ask(next) {
   question = next;
   const bar = byId('progress');
   bar.setAttribute('aria-valuenow', String(Math.round(100 * next.progress)));
   bar.firstElementChild.style.width = `${100 * next.progress}%`;
   byId('count').textContent = more ? `Question ${next.number}` : `Question ${next.number} of at most ${next.most}`;
-  first.firstElementChild.textContent = next.first.name;
-  second.firstElementChild.textContent = next.second.name;
+  fill(first, next.first);
+  fill(second, next.second);
   for (const button of [first, second, skip]) button.classList.remove('taken');
   byId('said').textContent = `Question ${next.number}: ${next.first.name}, or ${next.second.name}?`;
   setBusy(false);

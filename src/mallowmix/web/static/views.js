@@ -1,12 +1,12 @@
 // What is drawn of a person: the mixture, what is their own, the ranking, the differences.
 
-import { colour, el, name, percent } from './draw.js';
+import { colour, el, name, percent, share, tasteName } from './draw.js';
 
 export function mixture(rows) {
   return el('div', { class: 'mix', role: 'list' }, ...[...rows].sort((a, b) => b.weight - a.weight).map((row) =>
     el('div', { role: 'listitem', color: colour(row.component) },
       el('div', { class: 'name' },
-        el('span', null, el('span', { class: 'dot', 'aria-hidden': 'true' }), `Taste ${row.component}${row.unsure ? ' (unsure)' : ''}`),
+        el('span', null, el('span', { class: 'dot', 'aria-hidden': 'true' }), `${tasteName(row)}${row.unsure ? ' (unsure)' : ''}`),
         el('strong', null, percent(row.weight), el('span', { class: 'hidden' }, `, between ${percent(row.low)} and ${percent(row.high)}; crowd ${percent(row.crowd)}`))),
       el('div', { class: 'likes' }, 'likes ', ...listed(row.likes)),
       el('div', { class: 'bar', 'aria-hidden': 'true' },
@@ -19,10 +19,12 @@ export function listed(names) {
   return names.flatMap((each, n) => (n ? [', ', name(each)] : [name(each)]));
 }
 
+const titled = (row) => (row.name ? `taste ${row.component} (${row.name})` : `taste ${row.component}`);
+
 // "Mostly taste 2, and you like pizza far more than this mixture does", and the numbers.
 export function ownTaste(rows, found, yours) {
   const they = yours ? 'you' : 'they', parts = [...rows].sort((a, b) => b.weight - a.weight);
-  const tastes = parts[0].weight >= 0.5 ? `Mostly taste ${parts[0].component}` : `A mixture of ${parts.slice(0, 2).map((row) => `taste ${row.component}`).join(' and ')}`;
+  const tastes = parts[0].weight >= 0.5 ? `Mostly ${titled(parts[0])}` : `A mixture of ${parts.slice(0, 2).map(titled).join(' and ')}`;
   if (!found.more.length && !found.less.length) return el('p', null, `${tastes}. As far as is known, there is nothing that ${they} like far more or far less than this mixture does.`);
   const clause = (items, word) => (items.length ? [`, and ${they} like `, ...listed(items.map((each) => each.item)), ` far ${word}`] : []);
   const line = (each) => {
@@ -59,4 +61,20 @@ export function differences(lines) {
       el('span', { class: `arrow ${up ? 'up' : 'down'}`, 'aria-hidden': 'true' }, up ? '↑' : '↓'),
       el('span', null, name(line.item), el('small', null, ` ${up ? 'higher' : 'lower'}: place ${line.place} here, ${line.crowd} in the crowd`)));
   }));
+}
+
+// Before there is a model: how many of its comparisons each thing has won so far.
+export function winCounts(rows, shown = 12) {
+  const row = (each) => el('li', null, el('span', { class: 'ends' }, name(each.item), el('span', null, `won ${share(each.wins, each.of)}`)),
+    el('span', { class: 'meter', 'aria-hidden': 'true' }, el('span', { css: { width: `${(100 * each.wins) / each.of}%` } })));
+  const rest = rows.slice(shown);
+  return el('div', null, el('ul', { class: 'splits' }, ...rows.slice(0, shown).map(row)),
+    rest.length ? el('details', null, el('summary', null, `the other ${rest.length}`), el('ul', { class: 'splits' }, ...rest.map(row))) : null);
+}
+
+// And what others chose where the participant chose.
+export function others(rows, yours) {
+  const line = (each) => el('li', null, el('span', null, yours ? 'You chose ' : 'They chose ', name(each.chosen), ' over ', name(each.over),
+    el('small', null, each.of === 1 ? ` ${each.same ? 'as did' : 'unlike'} the only other one` : ` as did ${each.same ? share(each.same, each.of) : `none of ${each.of}`} others`)));
+  return el('ul', { class: 'moves' }, ...rows.map(line));
 }

@@ -1,0 +1,173 @@
+"""The page of a report: what comes first, names, what was given and left out, marks and labels."""
+
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import mallowmix as mm
+from mallowmix.data.short_labels import short_labels
+from mallowmix.report import figures, given_data, make_report
+from mallowmix.report import page_parts as parts
+from mallowmix.report import report_text as words
+from mallowmix.report.lanes import lanes
+from mallowmix.report.leaderboard_rows import leaderboard_rows
+from tests.command_line import run
+from tests.planted import planted
+from tests.test_report import QUICK, Text, figures_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
+
+
+def test_labels_are_never_cut_to_the_same_text():
+    names = [f"A rather long name of a thing, number {n}" for n in range(50)]
+    names += [f"x{n} at the begin, and the same end of all of them" for n in range(50)]
+    names += ["in the middle " + "a" * 30 + f"{n}" + "b" * 30 for n in range(5)]
+    cut = short_labels(names, 20)
+    assert len(set(cut)) == len(names)
+    assert Counter(len(label) <= 20 for label in cut)[True] == 100  # five need more to differ
+    assert short_labels(["tea", "y" * 40], 10) == ["tea", "yyyyyyyyy…"]
+
+
+def test_marks_in_a_lane_leave_each_other_room():
+    at = np.random.default_rng(1).uniform(0, 100, 200)
+    found = np.array(lanes(at.tolist(), 4.0))
+    assert all(np.diff(np.sort(at[found == lane])).min(initial=9) >= 4 for lane in set(found))
+    most = max(np.count_nonzero((at >= x) & (at < x + 4)) for x in at)
+    assert found.max() + 1 == most  # no fewer lanes would do
+
+
+@pytest.mark.parametrize(("Q", "K"), [(16, 3), (30, 10), (200, 4), (6, 10)])
+def test_no_mark_hides_another_and_the_figure_fits_a_page(Q, K):
+    drawn = figures.positions(planted(Q, K, 0.3, 0.3), list(range(K)))
+    assert drawn["layout"]["height"] <= 900
+    marks = [
+        (x, y) for each in drawn["data"][1:] for x, y in zip(each["x"], each["y"], strict=True)
+    ]
+    near = 17 / 300 * Q
+    for n, (x, y) in enumerate(marks):
+        assert all(abs(x - a) >= near or abs(y - b) > 0.999 for a, b in marks[:n])
+    assert {each["text"] for each in drawn["data"][1:]} == {str(k + 1) for k in range(K)}
+
+
+def test_columns_are_as_many_as_components_and_leave_none_alone():
+    assert [parts.card_columns(K) for K in (1, 2, 3, 4, 5, 6, 9, 10)] == [1, 2, 3, 2, 3, 3, 3, 2]
+
+
+@pytest.fixture(scope="module")
+def alike():
+    """One ranking, of which a fit is asked for two."""
+    votes = planted(6, 1, 0.4, 1.0).sample(60, 12, seed=1).comparisons
+    model = mm.fit(votes, 2, predictor=False, seed=0)
+    return make_report(model, votes, **(QUICK | {"refit": True}))
+
+
+def test_where_one_ranking_is_enough_the_headline_says_so_and_the_leaderboard_leads(alike):
+    found, html = alike.contents, alike.html()
+    assert not found.better and found.no_gain
+    said = "One ranking for everybody predicts people as well as 2 tastes"
+    assert words.headline(found) == said and said in Text(html).said[""]
+    assert html.index('id="leaderboard"') < html.index('id="tastes"')
+    assert words.in_short(found)[0].startswith("Be careful: these tastes predict no better")
+    assert "People who put" not in Text(html).of("tastes")
+    assert "most unlike the others" in Text(html).of("tastes")
+    assert "of the people follow one taste" not in " ".join(words.in_short(found))
+
+
+@pytest.fixture(scope="module")
+def dishes():
+    dishes = mm.load_dishes(n_users=60, per_user=20)
+    model = mm.fit(dishes.comparisons, 3, predictor=False, seed=0)
+    named = model.named({1: "comfort", 2: "fresh", 3: "spicy"})
+    return make_report(named, dishes.comparisons, **QUICK)
+
+
+def test_where_tastes_predict_better_they_lead_and_have_their_names_in_sentences(dishes):
+    found, html = dishes.contents, dishes.html()
+    text = Text(html)
+    assert found.better and html.index('id="tastes"') < html.index('id="leaderboard"')
+    assert words.headline(found) == "3 tastes, and everybody mixes them in their own way"
+    first = found.model.table()[0]
+    name = {1: "comfort", 2: "fresh", 3: "spicy"}[first["component"]]
+    assert f"taste {first['component']} ({name}), is behind" in text.of("short")
+    assert "mostly taste 1 (comfort)" in text.of("people")
+    drawn = figures_of(html)
+    corners = [drawn["people"]["layout"]["ternary"][f"{x}axis"]["title"]["text"] for x in "abc"]
+    assert all(any(name in corner for corner in corners) for name in ("comfort", "fresh", "spicy"))
+    assert {each.get("name") for each in drawn["places"]["data"][1:]} == {
+        "Taste 1: comfort",
+        "Taste 2: fresh",
+        "Taste 3: spicy",
+    }
+
+
+def test_a_position_is_drawn_beside_the_crowds(dishes):
+    found = dishes.contents
+    overall = {str(item): n + 1 for n, item in enumerate(found.leaderboard.items.tolist())}
+    for card in parts.components(found):
+        for line in card["first"] + card["rest"]:
+            assert line["overall"] == overall[line["name"]]
+            step = abs(line["place"] - line["overall"]) * 100 / 15
+            assert line["way"] == pytest.approx(step, abs=0.01)
+
+
+def test_the_leaderboard_of_the_page_is_that_of_the_library(dishes):
+    found = dishes.contents
+    board, rows = mm.leaderboard(found.model), leaderboard_rows(found)
+    assert [row["name"] for row in rows["first"] + rows["rest"]] == board.items.tolist()
+    first, by_share = rows["first"][0], [row["component"] for row in found.model.table()]
+    assert first["rate"] == f"{100 * board.win_rate[0]:.1f}\N{NO-BREAK SPACE}%"
+    assert first["places"] == [board.component_positions[k - 1, 0] for k in by_share]
+
+
+def test_rankings_are_not_counted_as_choices():
+    orders = [["a", "b", "c", "d", "e"], ["b", "a", "c", "d", "e"], ["c", "e", "d", "a", "b"]] * 12
+    rankings = mm.Rankings.from_orders(orders)
+    model = mm.M4.from_orders([orders[0], orders[2]], phi=0.3)
+    report = make_report(model, rankings.comparisons(), **QUICK)
+    assert given_data.lead(report.contents) == (
+        "36 people gave 36 rankings of all 5 things. From this follow 360 pairs, which are worth "
+        "at most 144 separate choices."
+    )
+
+
+@pytest.fixture(scope="module")
+def battles(tmp_path_factory):
+    """200 battles of 20 people: half of them ties; of the others, the left one wins nine of ten."""
+    path, rng = tmp_path_factory.mktemp("battles") / "battles.csv", np.random.default_rng(3)
+    lines = ["judge,model_a,model_b,winner"]
+    for n in range(400):
+        left, right = rng.permutation(list("xyz"))[:2]
+        won = "tie" if n % 2 else "model_a" if n % 20 else "model_b"
+        lines.append(f"j{n % 40},{left},{right},{won}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_what_was_left_out_and_position_bias_are_said(battles, tmp_path):
+    with warnings.catch_warnings(action="ignore"):
+        reading = mm.read(battles, columns={"user": "judge"}, format="battles")
+        model = mm.fit(reading.comparisons, 1, predictor=False)
+        report = make_report(model, reading, **QUICK)
+    said = given_data.left_out(report.contents)
+    assert said[0] == "50\N{NO-BREAK SPACE}% of all 400 answers were ties: they were left out."
+    assert said[1].startswith("People favour a side: of two equally good things, the first (left)")
+    assert said[1].endswith("The leaderboard is corrected for it.")
+    assert all(sentence in report.html() for sentence in said)
+    mm.save(model, tmp_path / "model.m4")
+    options = ("--columns", "user=judge", "--format", "battles", "--quick")
+    out, _ = run("report", tmp_path / "model.m4", battles, "-o", tmp_path / "r.html", *options)
+    assert "50 % of all 400 answers were ties" in out and "People favour a side" in out
+
+
+def test_labels_of_items_keep_the_sides_of_battles(battles, tmp_path):
+    """Names in another order than the identifiers: the same bias and the same leaderboard."""
+    from mallowmix.checks.position_bias import position_bias, side_correction
+
+    options = {"columns": {"user": "judge"}, "format": "battles", "ties": "drop"}
+    plain = mm.read(battles, **options)
+    renamed = plain.relabelled([{"x": "C", "y": "B", "z": "A"}[str(i)] for i in "xyz"])
+    assert renamed.comparisons.items.tolist() == ["A", "B", "C"]
+    assert position_bias(renamed).left_wins == pytest.approx(position_bias(plain).left_wins)
+    assert side_correction(renamed)[::-1] == pytest.approx(side_correction(plain))
