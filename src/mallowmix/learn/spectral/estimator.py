@@ -19,7 +19,12 @@ from mallowmix.learn.spectral.initialisation import (
 )
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.number_of_components import noise_edge
-from mallowmix.learn.spectral.refinement import first_steps, refine, refine_briefly
+from mallowmix.learn.spectral.refinement import (
+    early_users,
+    first_steps,
+    refine,
+    refine_briefly,
+)
 from mallowmix.learn.spectral.signed_moment import (
     SignedMoment,
     count_pairs,
@@ -86,8 +91,9 @@ def fit_spectral(
     if settings.refine == "none":
         first = initialisations[0]
         return as_model(first.components, first.alpha, comparisons, state, settings)
-    best = _better(state, initialisations)
+    best = _better(state, early_users(state), initialisations)
     if settings.refine == "short":
+        best = _with_all_users(state, best)
         return as_model(best.components, best.alpha, comparisons, state, settings)
     # the comparisons of rankings depend on each other: their spectrum only bounds the number
     if K > 1 and not (chosen or any(block.ranking_id is not None for block in state.blocks)):
@@ -119,7 +125,7 @@ def fit_briefly(
     """
     state = new_fit_state(comparisons, make_blocks(comparisons), engine, seed, None)
     initialisations = _initialise(state, _checked_count(state, n_components), "spa", both=True)
-    outcome = refine_briefly(state, _better(state, initialisations))
+    outcome = refine_briefly(state, _better(state, state, initialisations))
     return as_model(outcome.components, outcome.alpha, comparisons, state, SpectralOptions())
 
 
@@ -172,17 +178,33 @@ def _single(state: FitState) -> Initialisation:
     return Initialisation("wins", components, np.ones(1))
 
 
-def _better(state: FitState, initialisations: list[Initialisation]) -> Variational:
-    """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO)."""
+def _better(
+    state: FitState, part: FitState, initialisations: list[Initialisation]
+) -> Variational:
+    """Step 4: a few steps of variational EM from each, on a part of the users.
+
+    The outcome with the higher bound (ELBO); of one ranking there is one, and no step.
+    """
+    if len(initialisations) == 1:
+        (only,) = initialisations
+        state.trace = replace(state.trace, initialisation=only.name)
+        return Variational(only.components, only.alpha, [], [])
     outcomes = []
     for i, each in enumerate(initialisations):
-        outcomes.append(first_steps(state, each))
+        outcomes.append(first_steps(part, each))
         state.show("initialisations", i + 1, len(initialisations))
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
     names = [each.name for each in initialisations]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
     state.trace = replace(state.trace, initialisation=names[best], elbo=tuple(bounds))
     return outcomes[best]
+
+
+def _with_all_users(state: FitState, first: Variational) -> Variational:
+    """The same steps again on all users, where a part of them was taken."""
+    if sum(map(len, first.gamma)) == sum(block.n_users for block in state.blocks):
+        return first
+    return first_steps(state, Initialisation("", first.components, first.alpha))
 
 
 def _initialise_anew(state: FitState, rank: int) -> Initialisation:

@@ -1,7 +1,7 @@
 """Insertion search where the value of a pair depends on its gap alone.
 
-Single items move to their best positions until no move helps, or until every item was tried a
-hundred times. An item is taken out and put back at every position q. Its own pairs change, and the
+Single items move to their best positions until no move helps, or until every item was tried so
+often. An item is taken out and put back at every position q. Its own pairs change, and the
 pairs with one item on either side of it end one position further apart. So with positions counted
 without the item, position q has the value
 
@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 _LEAST = 1e-7  # what a move must gain
-_PASSES = 100  # every item is tried so often at most
+MOST_PASSES = 100  # every item is tried so often at most
 
 
-def insert_by_gap(values: NDArray[np.floating], order: NDArray[np.int32]) -> NDArray[np.int32]:
+def insert_by_gap(
+    values: NDArray[np.floating], order: NDArray[np.int32], passes: int = MOST_PASSES
+) -> NDArray[np.int32]:
     """Move items until no move raises the value of the order.
 
     Parameters
@@ -32,22 +34,24 @@ def insert_by_gap(values: NDArray[np.floating], order: NDArray[np.int32]) -> NDA
         beyond D count as D.
     order : (Q,) array of int32
         Where to begin: items, best first.
+    passes : int
+        How often every item is tried at most.
 
     Returns
     -------
     (Q,) array of int32
         Items, best first.
     """
-    return _insert(np.ascontiguousarray(values), np.array(order, np.int32))
+    return _insert(np.ascontiguousarray(values), np.array(order, np.int32), passes)
 
 
 @nb.njit(cache=True, nogil=True)
-def _insert(values, order):
+def _insert(values, order, passes):
     Q = len(order)
     steps, sums, worth = np.zeros((2, Q, Q)), np.zeros((2, Q + 1, Q)), np.empty(Q)
     _find_steps(values, order, 0, Q, steps, sums)
     turn = idle = 0
-    while idle < Q and turn < _PASSES * Q:
+    while idle < Q and turn < passes * Q:
         position = 0
         while order[position] != turn % Q:
             position += 1

@@ -59,21 +59,26 @@ def by_gap(table: NDArray[np.floating], n_items: int, phi: float) -> NDArray[np.
     D = gap_reach(n_items, phi)
     win, lose = gap_probabilities(n_items, phi)
     beta = np.concatenate([win[D:0:-1], lose[: D + 1]])
-    return _by_gap(table, np.ascontiguousarray(_spline_weights(beta).T), n_items)
+    return _by_gap(table, np.ascontiguousarray(_spline_weights(beta).T, np.float32), n_items)
 
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
 def _by_gap(table, weights, n_items):
     C, n_gaps = weights.shape
-    out, value, p = np.zeros((n_items, n_items, n_gaps), np.float32), np.empty(n_gaps), 0
+    out = np.zeros((n_items, n_items, n_gaps), np.float32)
+    value, p = np.empty(n_gaps, np.float32), 0
     for low in range(n_items):
         for high in range(low + 1, n_items):
-            value[:] = 0.0
+            value[:] = 0
             for c in range(C):
+                at_node = np.float32(table[p, c])
                 for g in range(n_gaps):
-                    value[g] += table[p, c] * weights[c, g]
+                    value[g] += at_node * weights[c, g]
+            upper, lower = out[low, high], out[high, low]
             for g in range(n_gaps):
-                out[low, high, g] = out[high, low, n_gaps - 1 - g] = value[g]
+                upper[g] = value[g]
+            for g in range(n_gaps):
+                lower[g] = value[n_gaps - 1 - g]
             p += 1
     return out
 

@@ -7,19 +7,22 @@ import numpy as np
 
 from mallowmix.engine import Block
 from mallowmix.learn.spectral.fit_notes import halves_note, is_unstable, optima_note
-from mallowmix.learn.spectral.fit_state import FitState
-from mallowmix.learn.spectral.gibbs_sweep import Chain, new_chains
+from mallowmix.learn.spectral.fit_state import FitState, part_of_users
+from mallowmix.learn.spectral.gibbs_sweep import new_chains
 from mallowmix.learn.spectral.initialisation import Initialisation
 from mallowmix.learn.spectral.large_data import learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em
+from mallowmix.learn.spectral.one_ranking import refine_one_ranking
 from mallowmix.learn.spectral.restarts import Restarts, optimum_distances, try_restarts
 from mallowmix.learn.spectral.split_merge import split_and_merge
 from mallowmix.learn.spectral.stability import half_distances
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
+from mallowmix.numerics.randomness import Step
 from mallowmix.typing import Array
 
-_BRIEF = 3  # cycles to burn in (one more at most) and to average over
+_BRIEF = 2  # cycles to burn in (one more at most) and to average over
+_EARLY = 250_000  # comparisons that the first steps are taken on, where there are twice as many
 _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
 _FEW_STEPS = 3  # of variational EM, before another initialisation is refined briefly
 EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
@@ -30,7 +33,6 @@ def refine(
     first: Variational,
     all_blocks: list[Block] | None,
     *,
-    min_burn_in: int = 4,
     explore: bool = True,
     initialise: Callable[[FitState], Initialisation] | None = None,
 ) -> MonteCarlo:
@@ -41,11 +43,9 @@ def refine(
     state : FitState
         The users.
     first : Variational
-        Where to begin.
+        Where to begin, with the weights of `early_users`.
     all_blocks : list of blocks or None
         All users, where `state` has a sample of them.
-    min_burn_in : int
-        Cycles of Monte-Carlo EM before averaging may begin.
     explore : bool
         Look for better local optima where components came out alike (`learn.spectral.split_merge`).
     initialise : callable, optional
@@ -57,10 +57,12 @@ def refine(
     MonteCarlo
         The refined components and prior.
     """
+    if len(first.alpha) == 1:
+        return _refine_one(state, first, state.blocks if all_blocks is None else all_blocks)
     tried = None
-    if initialise is not None and len(first.alpha) > 1:
+    if initialise is not None:
         first, tried = _best_start(state, first, initialise)
-    outcome = _ascend(state, first, min_burn_in)
+    outcome = _ascend(state, first)
     if explore and len(first.alpha) > 2:
         outcome, scores = split_and_merge(
             state.blocks,
@@ -89,6 +91,24 @@ def refine(
     return outcome
 
 
+def early_users(state: FitState) -> FitState:
+    """A part of many users: the first steps need no more, and their end is moved by all.
+
+    Parameters
+    ----------
+    state : FitState
+        The users.
+    """
+    return part_of_users(state, _EARLY, Step.EARLY_USERS, least=2 * _EARLY)
+
+
+def _refine_one(state: FitState, first: Variational, blocks: list[Block]) -> MonteCarlo:
+    outcome, distances = refine_one_ranking(blocks, first.components, first.alpha, state.engine)
+    state.trace = replace(state.trace, moved=tuple(outcome.moved))
+    _note_unstable(state, outcome, distances, 0 * distances)
+    return outcome
+
+
 def _best_start(
     state: FitState, first: Variational, initialise: Callable[[FitState], Initialisation]
 ) -> tuple[Variational, Restarts]:
@@ -100,7 +120,7 @@ def _best_start(
     )
     if tried.best:
         best = tried.models[tried.best]
-        first = _steps(state, best.components, best.alpha)
+        first = _steps(early_users(state), best.components, best.alpha)
         state.trace = replace(state.trace, initialisation="people")
     return first, tried
 
@@ -110,45 +130,51 @@ def refine_briefly(state: FitState, first: Variational) -> MonteCarlo:
 
     Parameters
     ----------
-    state, first
-        As in `refine`.
+    state : FitState
+        The users.
+    first : Variational
+        Where to begin, with the weights of these users.
     """
-    return monte_carlo_em(
-        state.blocks,
-        first.components,
-        first.alpha,
-        _chains(state, first),
-        state.engine,
+    if len(first.alpha) == 1:
+        return refine_one_ranking(state.blocks, first.components, first.alpha, state.engine)[0]
+    return _monte_carlo(
+        state,
+        first,
         min_burn_in=_BRIEF,
         max_burn_in=_BRIEF + 1,
         min_average=_BRIEF,
         max_average=_BRIEF,
-        seed=state.seed,
-        progress=state.progress,
     )
 
 
-def _ascend(state: FitState, first: Variational, min_burn_in: int = 4) -> MonteCarlo:
+def _ascend(state: FitState, first: Variational) -> MonteCarlo:
+    """Monte-Carlo EM: burn-in on a part of many users, then all of them."""
+    early = early_users(state)
+    if early is not state:
+        burnt_in = _monte_carlo(early, first, max_average=0)
+        components, alpha = burnt_in.components, burnt_in.alpha
+        weights = _steps(state, components, alpha, 1)  # of all users; its M-step is left out
+        first = weights._replace(components=components)
+    return _monte_carlo(state, first)
+
+
+def _monte_carlo(state: FitState, first: Variational, **cycles: int) -> MonteCarlo:
+    """Monte-Carlo EM whose chains begin at the weights of variational EM."""
+    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in first.gamma]
     return monte_carlo_em(
         state.blocks,
         first.components,
         first.alpha,
-        _chains(state, first),
+        new_chains(state.blocks, theta),
         state.engine,
-        min_burn_in=min_burn_in,
+        **cycles,
         seed=state.seed,
         progress=state.progress,
     )
 
 
-def _chains(state: FitState, first: Variational) -> list[Chain]:
-    """Chains that begin at the weights of variational EM."""
-    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in first.gamma]
-    return new_chains(state.blocks, theta)
-
-
 def _ascend_anew(state: FitState, components: MallowsComponents, alpha: Array) -> MonteCarlo:
-    return _ascend(state, _steps(state, components, alpha))
+    return _ascend(state, _steps(early_users(state), components, alpha))
 
 
 def _steps(
