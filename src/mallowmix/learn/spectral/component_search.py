@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import parallel_map
-from mallowmix.learn.spectral.insertion_search import insert_by_gap
+from mallowmix.learn.spectral.insertion_search import MOST_PASSES, insert_by_gap
 from mallowmix.learn.spectral.likelihood_tables import (
     Tables,
     by_gap,
@@ -57,6 +57,7 @@ def search_with_gain(
     components: MallowsComponents,
     *,
     which: Iterable[int] | None = None,
+    passes: int = MOST_PASSES,
     n_jobs: int = 1,
 ) -> tuple[MallowsComponents, float]:
     """Do what `search_components` does, and say by how much the likelihood rose.
@@ -65,6 +66,8 @@ def search_with_gain(
     ----------
     tables, components, which, n_jobs
         As in `search_components`.
+    passes : int
+        How often the search tries every item at most.
 
     Returns
     -------
@@ -75,7 +78,9 @@ def search_with_gain(
     """
     chosen = list(range(len(tables)) if which is None else which)
     found = parallel_map(
-        lambda k: _polish(tables[k], components.sigma[k], float(components.phi[k])), chosen, n_jobs
+        lambda k: _polish(tables[k], components.sigma[k], float(components.phi[k]), passes),
+        chosen,
+        n_jobs,
     )
     sigma, phi = components.sigma.copy(), components.phi.copy()
     for k, (sigma_k, phi_k, _) in zip(chosen, found, strict=True):
@@ -84,9 +89,9 @@ def search_with_gain(
 
 
 def _polish(
-    table: NDArray[np.float32], old: NDArray[np.int32], phi: float
+    table: NDArray[np.float32], old: NDArray[np.int32], phi: float, passes: int
 ) -> tuple[NDArray[np.int32], float, float]:
-    new = sigma_of(insert_by_gap(by_gap(table, len(old), phi), order_of(old)))
+    new = sigma_of(insert_by_gap(by_gap(table, len(old), phi), order_of(old), passes))
     before, after = gap_sums(table, old), gap_sums(table, new)
     first, found = likelihood(before, phi), likelihood(after, phi)
     better = found >= first  # gains were float32

@@ -118,12 +118,19 @@ def _find_steps(values, order, first, last, steps, sums):
     # gained from the last one. Both have a minus where f is the lower position, so that a row adds
     # up to what `_add_others` needs.
     Q, D = len(order), values.shape[2] // 2
+    near, here, far = np.empty(Q), np.empty(Q), np.empty(Q)
     for f in range(first, last):
+        own = values[order[f]]
+        # read first, then compute: reads of a large table wait for memory, and wait together
         for t in range(Q):
-            gap, away = f - t, 1 if f > t else -1
-            row = values[order[f], order[t]]
-            more = row[D + gap + away] - row[D + gap] if 0 < abs(gap) < D else 0.0
-            last_one = row[D + gap] - row[D + gap - away] if 1 < abs(gap) <= D else 0.0
+            row, away = own[order[t]], 1 if f > t else -1
+            near[t] = row[min(max(D + f - t - away, 0), 2 * D)]
+            here[t] = row[min(max(D + f - t, 0), 2 * D)]
+            far[t] = row[min(max(D + f - t + away, 0), 2 * D)]
+        for t in range(Q):
+            away = 1 if f > t else -1
+            more = far[t] - here[t] if f != t else 0.0
+            last_one = here[t] - near[t] if abs(f - t) > 1 else 0.0
             steps[0, f, t], steps[1, f, t] = -away * more, -away * last_one
             steps[0, t, f], steps[1, t, f] = away * more, away * last_one
     for kind in range(2):

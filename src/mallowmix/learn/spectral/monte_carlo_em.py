@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mallowmix.engine import Block, Engine
-from mallowmix.learn.spectral.component_search import search_with_gain
+from mallowmix.learn.spectral.component_search import search_components, search_with_gain
 from mallowmix.learn.spectral.gibbs_sweep import MAX_TOKENS, gibbs_step, most_tokens
 from mallowmix.learn.spectral.gibbs_sweep import Chain as Chain
 from mallowmix.learn.spectral.gibbs_sweep import new_chains as new_chains
@@ -30,6 +30,7 @@ _SMALL, _REST = 1.0, 0.1
 _HALF = 0.5  # a cycle that gains this part of the one before follows the noise of its draws
 _AS_MUCH = 0.9  # likewise of an average whose weights no longer fall
 _LEAST_WEIGHT = 0.15  # of a new draw in the average
+_PASSES = 1  # of a cycle's search; the next cycle has other draws, and goes on from there
 
 
 class MonteCarlo(NamedTuple):
@@ -116,7 +117,7 @@ def monte_carlo_em(
         if i + 1 >= min_average and at_rest:
             break
         before = gain
-    return MonteCarlo(run.components, run.alpha, run.chains, moved)
+    return MonteCarlo(run.ended(), run.alpha, run.chains, moved)
 
 
 def _show(progress: Progress | None, step: str, done: int, total: int) -> None:
@@ -169,7 +170,11 @@ class _Run:
             which = range(group, len(self.alpha), n_groups)
             if self.move_sigma:
                 new, gain = search_with_gain(
-                    self.tables, self.components, which=which, n_jobs=self.engine.n_jobs
+                    self.tables,
+                    self.components,
+                    which=which,
+                    passes=_PASSES,
+                    n_jobs=self.engine.n_jobs,
                 )
             else:
                 new, gain = _with_phi(self.tables, self.components), 0.0
@@ -183,6 +188,12 @@ class _Run:
             # they mix may move together.
             self.n_groups = groups(squares, n_users, len(self.alpha))
         return moved, gained
+
+    def ended(self) -> MallowsComponents:
+        """The components at an optimum of the last tables."""
+        if not self.move_sigma:
+            return self.components
+        return search_components(self.tables, self.components, n_jobs=self.engine.n_jobs)
 
 
 def groups(squares: float, n_users: float, n_components: int) -> int:
