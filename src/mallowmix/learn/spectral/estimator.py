@@ -20,8 +20,11 @@ from mallowmix.learn.spectral.initialisation import (
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.number_of_components import noise_edge
 from mallowmix.learn.spectral.refinement import (
+    EM_STEPS,
+    FEW_STEPS,
     early_users,
     first_steps,
+    further_steps,
     refine,
     refine_briefly,
 )
@@ -40,7 +43,8 @@ from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.kemeny import borda_order, insertion_search
 from mallowmix.typing import Array, Progress
 
-_EXTRA = 8  # vectors of the subspace beyond the rank that is needed
+_EXTRA = 4  # vectors of the subspace beyond the rank that is needed, at least
+_TOGETHER = 8  # that many vectors are multiplied by at once, so their number is a multiple
 
 
 def fit_spectral(
@@ -147,7 +151,8 @@ def _initialise(state: FitState, K: int, corners: str, *, both: bool) -> list[In
         return [_single(state)]
     state.show("spectrum", 0, 1)
     A = SignedMoment(state.blocks, state.pairs, state.engine)
-    subspace = state.subspace = leading_subspace(A, K - 1, extra=_EXTRA, seed=state.seed)
+    extra = _EXTRA - (K - 1 + _EXTRA) % -_TOGETHER
+    subspace = state.subspace = leading_subspace(A, K - 1, extra=extra, seed=state.seed)
     state.trace = replace(
         state.trace, spectrum=tuple(subspace.values.tolist()), subspace_passes=subspace.passes
     )
@@ -183,7 +188,7 @@ def _better(
 ) -> Variational:
     """Step 4: a few steps of variational EM from each, on a part of the users.
 
-    The outcome with the higher bound (ELBO); of one ranking there is one, and no step.
+    Some more from the outcome with the higher bound (ELBO); of one ranking there is one outcome.
     """
     if len(initialisations) == 1:
         (only,) = initialisations
@@ -191,9 +196,10 @@ def _better(
         return Variational(only.components, only.alpha, [], [])
     outcomes = []
     for i, each in enumerate(initialisations):
-        outcomes.append(first_steps(part, each))
+        outcomes.append(first_steps(part, each, FEW_STEPS))
         state.show("initialisations", i + 1, len(initialisations))
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
+    outcomes[best] = further_steps(part, outcomes[best], EM_STEPS - FEW_STEPS)
     names = [each.name for each in initialisations]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
     state.trace = replace(state.trace, initialisation=names[best], elbo=tuple(bounds))

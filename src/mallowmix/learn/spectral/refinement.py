@@ -18,14 +18,14 @@ from mallowmix.learn.spectral.restarts import Restarts, optimum_distances, try_r
 from mallowmix.learn.spectral.split_merge import split_and_merge
 from mallowmix.learn.spectral.stability import half_distances
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
-from mallowmix.numerics.randomness import Step
+from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.typing import Array
 
-_BRIEF = 2  # cycles to burn in (one more at most) and to average over
+_BRIEF_CYCLES = {"min_burn_in": 2, "max_burn_in": 3, "min_average": 2, "max_average": 2}
 _EARLY = 250_000  # comparisons that the first steps are taken on, where there are twice as many
 _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
-_FEW_STEPS = 3  # of variational EM, before another initialisation is refined briefly
-EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
+FEW_STEPS = 3  # of variational EM, before an initialisation is judged
+EM_STEPS = 6  # before it is refined
 
 
 def refine(
@@ -115,14 +115,31 @@ def _best_start(
     """Where to begin: the first initialisation, or another one that is clearly better."""
     tried = try_restarts(
         state,
-        lambda part: refine_briefly(part, _steps(part, first.components, first.alpha, _FEW_STEPS)),
-        lambda part: refine_briefly(part, first_steps(part, initialise(part), _FEW_STEPS)),
+        lambda part: _roughly(part, _steps(part, first.components, first.alpha, FEW_STEPS)),
+        lambda part: _roughly(part, first_steps(part, initialise(part), FEW_STEPS)),
+        _further,
     )
     if tried.best:
         best = tried.models[tried.best]
         first = _steps(early_users(state), best.components, best.alpha)
         state.trace = replace(state.trace, initialisation="people")
     return first, tried
+
+
+def _roughly(state: FitState, first: Variational) -> MonteCarlo:
+    """One cycle of Monte-Carlo EM: enough to see whether models agree."""
+    return _monte_carlo(state, first, max_burn_in=1, max_average=0)
+
+
+def _further(state: FitState, rough: MonteCarlo) -> MonteCarlo:
+    """The same model refined briefly: enough to compare models by."""
+    return monte_carlo_em(
+        state.blocks,
+        *rough[:3],
+        state.engine,
+        **_BRIEF_CYCLES,
+        seed=child_seed(state.seed, Step.RESTART_END),
+    )
 
 
 def refine_briefly(state: FitState, first: Variational) -> MonteCarlo:
@@ -137,14 +154,7 @@ def refine_briefly(state: FitState, first: Variational) -> MonteCarlo:
     """
     if len(first.alpha) == 1:
         return refine_one_ranking(state.blocks, first.components, first.alpha, state.engine)[0]
-    return _monte_carlo(
-        state,
-        first,
-        min_burn_in=_BRIEF,
-        max_burn_in=_BRIEF + 1,
-        min_average=_BRIEF,
-        max_average=_BRIEF,
-    )
+    return _monte_carlo(state, first, **_BRIEF_CYCLES)
 
 
 def _ascend(state: FitState, first: Variational) -> MonteCarlo:
@@ -199,6 +209,24 @@ def first_steps(state: FitState, first: Initialisation, n_iter: int = EM_STEPS) 
     if K > 1:
         components = MallowsComponents(components.sigma, np.full(K, _FIRST_PHI))
     return _steps(state, components, first.alpha / first.alpha.sum(), n_iter)
+
+
+def further_steps(state: FitState, found: Variational, n_iter: int) -> Variational:
+    """More steps of variational EM.
+
+    Parameters
+    ----------
+    state : FitState
+        The users.
+    found : Variational
+        After the steps before, with the weights of these users.
+    n_iter : int
+        How many steps.
+    """
+    more = variational_em(
+        state.blocks, *found[:2], state.engine, n_iter=n_iter, gamma=found.gamma
+    )
+    return more._replace(elbo=found.elbo + more.elbo)
 
 
 def _note_unstable(state: FitState, outcome: MonteCarlo, halves: Array, others: Array) -> None:

@@ -27,6 +27,7 @@ _ENOUGH = 60_000  # comparisons that other initialisations are tried on
 _CLEAR = 2.0  # standard errors by which another model must be better, or worse
 
 Restart = Callable[[FitState], MonteCarlo]
+Further = Callable[[FitState, MonteCarlo], MonteCarlo]
 
 
 class Restarts(NamedTuple):
@@ -40,40 +41,54 @@ class Restarts(NamedTuple):
         From the first initialisation, then from others.
     best : int
         The number of the one to go on from; 0 unless another is clearly better than the first.
+    sums : list of (M, 2) arrays
+        How well each predicts one half of users' comparisons from the other.
     """
 
     part: FitState
     models: list[MonteCarlo]
     best: int
+    sums: list[Array]
 
 
-def try_restarts(state: FitState, first: Restart, restart: Restart) -> Restarts:
-    """Refine several initialisations briefly, and compare them.
+def try_restarts(
+    state: FitState, first: Restart, restart: Restart, further: Further | None = None
+) -> Restarts:
+    """Refine several initialisations, and compare them.
 
     Parameters
     ----------
     state : FitState
         The users.
     first : callable
-        From users to a briefly refined model, from the first initialisation.
+        From users to a roughly refined model, from the first initialisation.
     restart : callable
         The same from another initialisation, by the seed of the state.
+    further : callable, optional
+        From users and such a model to one that is refined enough to be compared, where too few
+        agree with the first.
 
     Returns
     -------
     Restarts
     """
     part = replace(part_of_users(state, _ENOUGH, Step.RESTART_USERS), progress=None)
-    models = [first(part)]
-    for number in range(MOST_RESTARTS):
-        models.append(restart(replace(part, seed=child_seed(part.seed, Step.RESTART, number))))
-        near = [distance.max() <= _SAME for distance in _distances(models[0], models[1:])]
-        if sum(near) >= _AGREEING:
-            break
-    gains = _gains(part, models[1:], models[0])
+    parts = [
+        replace(part, seed=child_seed(part.seed, Step.RESTART, number))
+        for number in range(MOST_RESTARTS)
+    ]
+    models, n_near = [first(part)], 0
+    while n_near < _AGREEING and len(models) <= MOST_RESTARTS:
+        models.append(restart(parts[len(models) - 1]))
+        n_near += _distances(models[0], models[-1:])[0].max() <= _SAME
+    if n_near < _AGREEING and further is not None:
+        models = [further(*each) for each in zip([part, *parts], models, strict=True)]
+    sums = [_halves(part, model) for model in models]
+    gains = _gains(sums[1:], sums[0])
     best = int(np.argmax([gain for gain, _ in gains]))
     gain, error = gains[best]
-    return Restarts(part, models, best + 1 if gain > max(_CLEAR * error, MOVE_GAIN) else 0)
+    better = gain > max(_CLEAR * error, MOVE_GAIN)
+    return Restarts(part, models, best + 1 if better else 0, sums)
 
 
 def optimum_distances(found: MonteCarlo, tried: Restarts) -> Array:
@@ -86,7 +101,7 @@ def optimum_distances(found: MonteCarlo, tried: Restarts) -> Array:
     tried : Restarts
         Models from other initialisations.
     """
-    gains = _gains(tried.part, tried.models, found)
+    gains = _gains(tried.sums, _halves(tried.part, found))
     as_good = [
         model
         for model, (gain, error) in zip(tried.models, gains, strict=True)
@@ -95,15 +110,15 @@ def optimum_distances(found: MonteCarlo, tried: Restarts) -> Array:
     return np.max([np.zeros(len(found.alpha)), *_distances(found, as_good)], axis=0)
 
 
-def _gains(
-    state: FitState, models: list[MonteCarlo], base: MonteCarlo
-) -> list[tuple[float, float]]:
+def _halves(state: FitState, model: MonteCarlo) -> Array:
+    return halves_by_user(
+        state.blocks, model.components, model.alpha, state.engine, seed=state.seed
+    )
+
+
+def _gains(sums: list[Array], base: Array) -> list[tuple[float, float]]:
     """How much better each predicts than `base`, per comparison, and the standard error."""
-    sums = [
-        halves_by_user(state.blocks, each.components, each.alpha, state.engine, seed=state.seed)
-        for each in (base, *models)
-    ]
-    return [clustered_ratio(each[:, 0] - sums[0][:, 0], each[:, 1]) for each in sums[1:]]
+    return [clustered_ratio(each[:, 0] - base[:, 0], each[:, 1]) for each in sums]
 
 
 def _distances(found: MonteCarlo, others: list[MonteCarlo]) -> list[Array]:
