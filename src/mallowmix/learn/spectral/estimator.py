@@ -43,7 +43,7 @@ from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.kemeny import borda_order, insertion_search
 from mallowmix.typing import Array, Progress
 
-_EXTRA = 4  # vectors of the subspace beyond the rank that is needed, at least
+_EXTRA = 8  # vectors of the subspace beyond the rank that is needed, at least
 _TOGETHER = 8  # that many vectors are multiplied by at once, so their number is a multiple
 
 
@@ -183,9 +183,7 @@ def _single(state: FitState) -> Initialisation:
     return Initialisation("wins", components, np.ones(1))
 
 
-def _better(
-    state: FitState, part: FitState, initialisations: list[Initialisation]
-) -> Variational:
+def _better(state: FitState, part: FitState, initialisations: list[Initialisation]) -> Variational:
     """Step 4: a few steps of variational EM from each, on a part of the users.
 
     Some more from the outcome with the higher bound (ELBO); of one ranking there is one outcome.

@@ -129,9 +129,7 @@ def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, firs
             state = _first_draw(codes, w, beta, theta[m], own, p, state)
         _count_active(w, own, counts, held, active)
         for _ in range(sweeps - (sweep == 0)):
-            state = sweep_active(
-                codes, w, beta, small, prior, own, counts, held, active, p, state
-            )
+            state = sweep_active(codes, w, beta, small, prior, own, counts, held, active, p, state)
         top = -np.inf
         for k in range(K):
             tokens[m, k] = max(counts[k], np.float32(0))

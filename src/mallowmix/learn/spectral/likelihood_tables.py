@@ -26,8 +26,8 @@ N_NODES = 15
 _EDGE = 7.0  # nodes reach from β = 9e-4 to 1 − 9e-4
 LOGITS = np.linspace(-_EDGE, _EDGE, N_NODES)
 NODES = 1 / (1 + np.exp(-LOGITS))
-SKIP = 0.005  # a user with a smaller weight of a component is left out of its table
-_HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
+SKIP = 0.02  # a user with a smaller weight of a component is left out of its table
+_HELD = 64  # a factor is at least SKIP · 9e-4, so a product of 64 does not underflow
 # up to this whole weight a factor is multiplied so often; otherwise its logarithm is weighted
 _COPIES = 8
 

@@ -30,6 +30,7 @@ _SMALL, _REST = 1.0, 0.1
 _HALF = 0.5  # a cycle that gains this part of the one before follows the noise of its draws
 _AS_MUCH = 0.9  # likewise of an average whose weights no longer fall
 _LEAST_WEIGHT = 0.15  # of a new draw in the average
+_FIRST_SWEEPS = 5  # at least, of chains that are new
 _PASSES = 1  # of a cycle's search; the next cycle has other draws, and goes on from there
 
 
@@ -49,7 +50,7 @@ def monte_carlo_em(
     chains: list[Chain],
     engine: Engine,
     *,
-    sweeps: int = 5,
+    sweeps: int = 3,
     min_burn_in: int = 2,
     max_burn_in: int = 12,
     min_average: int = 4,
@@ -81,7 +82,7 @@ def monte_carlo_em(
     engine : Engine
         Where the passes run.
     sweeps : int
-        Gibbs sweeps in a pass.
+        Gibbs sweeps in a pass; at least five in the first one.
     min_burn_in, max_burn_in : int
         Cycles of burn-in.
     min_average, max_average : int
@@ -156,8 +157,9 @@ class _Run:
         """
         moved, gained = 0, 0.0
         for group in range(n_groups := self.n_groups):
-            beta = beta_table(self.components, least_beta.DIRECT_LIKELIHOOD)
-            broadcast = (beta, self.alpha, self.sweeps, self.passes, self.key, self.n_sizes)
+            beta = beta_table(self.components, least_beta.DIRECT_LIKELIHOOD).astype(np.float32)
+            sweeps = self.sweeps if self.passes else max(self.sweeps, _FIRST_SWEEPS)
+            broadcast = (beta, self.alpha, sweeps, self.passes, self.key, self.n_sizes)
             (histogram, squares, n_users), self.chains = self.engine.reduce(
                 gibbs_step, self.blocks, broadcast, self.chains
             )

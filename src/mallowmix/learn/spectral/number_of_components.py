@@ -17,8 +17,9 @@ _CLEAR = 1.15  # the cut is clear when the last eigenvalue counted is this much 
 _FEW = 10  # with fewer pairs than this there is no bulk of noise to measure the edge's width by
 # the first and fourth largest eigenvalues of noise lie 4.7 Tracy–Widom units apart
 _TOP, _SPREAD = (4, 4.7)
-_MANY = 1000  # with as many pairs, the largest eigenvalues of two draws are as good as equal
-_EXTRA = 12  # vectors beyond those four
+# with so many pairs, the largest eigenvalues of two draws are nearly equal, and one is enough;
+# sixteen vectors are then as far after eight passes as twelve after ten
+_MANY = 1000
 _UNITS = 5.0  # four standard deviations of the largest: passed by chance about once in 3,000
 
 
@@ -104,7 +105,8 @@ def _null_spectrum(
         own = pair_statistics(count_pairs(drawn, engine), blocks[0].n_items)
         A = SignedMoment(drawn, own, engine)
     rank = min(_TOP, len(pairs.share))
-    return leading_subspace(A, rank, extra=_EXTRA, max_passes=10, seed=seed).values
+    extra, passes = (12, 8) if len(pairs.share) >= _MANY else (8, 10)
+    return leading_subspace(A, rank, extra=extra, max_passes=passes, seed=seed).values
 
 
 def count_components(

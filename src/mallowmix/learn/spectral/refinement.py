@@ -26,6 +26,7 @@ _EARLY = 250_000  # comparisons that the first steps are taken on, where there a
 _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
 FEW_STEPS = 3  # of variational EM, before an initialisation is judged
 EM_STEPS = 6  # before it is refined
+_INNER = 16  # fixed-point steps of users who were not among the first
 
 
 def refine(
@@ -163,7 +164,10 @@ def _ascend(state: FitState, first: Variational) -> MonteCarlo:
     if early is not state:
         burnt_in = _monte_carlo(early, first, max_average=0)
         components, alpha = burnt_in.components, burnt_in.alpha
-        weights = _steps(state, components, alpha, 1)  # of all users; its M-step is left out
+        # the weights of all users; the components that come with them are not needed
+        weights = variational_em(
+            state.blocks, components, alpha, state.engine, n_iter=1, inner=_INNER
+        )
         first = weights._replace(components=components)
     return _monte_carlo(state, first)
 
@@ -223,9 +227,7 @@ def further_steps(state: FitState, found: Variational, n_iter: int) -> Variation
     n_iter : int
         How many steps.
     """
-    more = variational_em(
-        state.blocks, *found[:2], state.engine, n_iter=n_iter, gamma=found.gamma
-    )
+    more = variational_em(state.blocks, *found[:2], state.engine, n_iter=n_iter, gamma=found.gamma)
     return more._replace(elbo=found.elbo + more.elbo)
 
 
