@@ -5,11 +5,11 @@ three tokens, of 1, 1 and ½. With n_k = α_k + what the user's other tokens add
 p(z = k | rest) ∝ β_(w),k n_k.
 
 The draws of a user's weights and the chains of a prior use `sweep_tokens`. Monte-Carlo EM uses
-`sweep_active`, which visits only the components that the user's tokens are in: with n_k = α_k + c_k,
-Σ β_k n_k = Σ β_k α_k + Σ β_k c_k, the first sum is the same for all users, and the second has a few
-terms. Two kernels have loops of their own and share `pick_component` alone: users' scores add up every token's
-probabilities on the way (`assess.intervals.user_scores`), and the filter of left-to-right holds
-many particles at once (`infer.heldout.left_to_right`).
+`sweep_active`, which visits only the components that the user's tokens are in: where n_k = α_k +
+c_k, Σ β_k n_k = Σ β_k α_k + Σ β_k c_k; the first sum is the same for all users, the second has few
+terms. Two kernels have loops of their own and share `pick_component` alone: users' scores add up
+every token's probabilities on the way (`assess.intervals.user_scores`), and the filter of
+left-to-right holds many particles at once (`infer.heldout.left_to_right`).
 """
 
 import numba as nb

@@ -188,13 +188,13 @@ def tabulate(
     """
     wanted = np.zeros(len(tables), np.bool_)
     wanted[slice(None) if which is None else list(which)] = True
-    small, narrow = beta.astype(np.float32, copy=False), theta.astype(np.float32, copy=False)
+    narrow = theta.astype(np.float32, copy=False)
     active, n_active = _active(narrow, wanted)
 
     def part(block: PairRows) -> Tables:
         new = tables[:, block.first : block.first + len(block.codes) // 2].copy()
         rows = (block.codes, block.starts, block.user, block.weight)
-        _tabulate(*rows, small, narrow, active, n_active, wanted, gain, new)
+        _tabulate(*rows, beta, narrow, active, n_active, wanted, gain, new)
         return new
 
     return np.concatenate(parallel_map(part, pairs, n_jobs), axis=1)
@@ -220,24 +220,24 @@ def _tabulate(codes, starts, user, weight, beta, theta, active, n_active, wanted
     # Every factor is rest + slope · b, b the probability that the lower-numbered item wins; where
     # the other one won, base + θ (1 − b) is rewritten so. Factors are held until there are `_HELD`
     # of a component, then multiplied: a product is cheaper than logarithms.
-    K, one, none = theta.shape[1], np.uint64(1), np.float32(0)
+    K, one = theta.shape[1], np.uint64(1)  # unsigned indices need no check for negative ones
     rest, slope, held = np.empty((K, _HELD)), np.empty((K, _HELD)), np.zeros(K, np.uint64)
     table = np.zeros((K, N_NODES))
     for s in range(len(codes)):
         b, lower_won = beta[codes[s]], s % 2 == 0
-        sign = np.float32(1 if lower_won else -1)
+        sign = 1.0 if lower_won else -1.0
         for row in range(starts[s], starts[s + 1]):
             m, w = np.uint64(user[row]), weight[row]
             if n_active[m] == 0:
                 continue
             copies = int(w) if w == int(w) and w <= _COPIES else 0
-            weights, total = theta[m], none
+            weights, total = theta[m], 0.0
             for k in range(K):
                 total += weights[k] * b[k]
             for j in range(n_active[m]):
                 g = active[m, j]
                 t = weights[g]
-                base = max(total - t * b[g], none) + (none if lower_won else t)
+                base = max(total - t * b[g], 0.0) + (0.0 if lower_won else t)
                 for _ in range(copies):
                     rest[g, held[g]], slope[g, held[g]] = base, sign * t
                     held[g] += one

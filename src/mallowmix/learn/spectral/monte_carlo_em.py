@@ -31,6 +31,9 @@ _HALF = 0.5  # a cycle that gains this part of the one before follows the noise 
 _AS_MUCH = 0.9  # likewise of an average whose weights no longer fall
 _LEAST_WEIGHT = 0.15  # of a new draw in the average
 _FIRST_SWEEPS = 5  # at least, of chains that are new
+# While the number of components that users have no token of still rises so, chains burn in: a pass
+# has twice the sweeps of the one before, up to eight times as many as asked for.
+_RISE, _MOST_TIMES = 1.005, 8
 _PASSES = 1  # of a cycle's search; the next cycle has other draws, and goes on from there
 
 
@@ -82,7 +85,8 @@ def monte_carlo_em(
     engine : Engine
         Where the passes run.
     sweeps : int
-        Gibbs sweeps in a pass; at least five in the first one.
+        Gibbs sweeps in a pass, at least five in the first one; more while the weights that are
+        drawn still become less mixed, up to eight times as many.
     min_burn_in, max_burn_in : int
         Cycles of burn-in.
     min_average, max_average : int
@@ -147,7 +151,8 @@ class _Run:
             MAX_TOKENS, 2 + int(max((most_tokens(block) for block in blocks), default=0))
         )
         self.histogram = np.zeros((len(alpha) + 1, self.n_sizes))
-        self.n_groups = 1
+        self.n_groups = self.times = 1
+        self.empty = np.inf  # how many components of users had no token in the pass before
         self.move_sigma = True
 
     def cycle(self, weight: float) -> tuple[int, float]:
@@ -157,8 +162,8 @@ class _Run:
         """
         moved, gained = 0, 0.0
         for group in range(n_groups := self.n_groups):
-            beta = beta_table(self.components, least_beta.DIRECT_LIKELIHOOD).astype(np.float32)
-            sweeps = self.sweeps if self.passes else max(self.sweeps, _FIRST_SWEEPS)
+            beta = beta_table(self.components, least_beta.DIRECT_LIKELIHOOD)
+            sweeps = self.times * self.sweeps if self.passes else max(self.sweeps, _FIRST_SWEEPS)
             broadcast = (beta, self.alpha, sweeps, self.passes, self.key, self.n_sizes)
             (histogram, squares, n_users), self.chains = self.engine.reduce(
                 gibbs_step, self.blocks, broadcast, self.chains
@@ -189,6 +194,10 @@ class _Run:
             # Moving all components at once overshoots when users mix many: about two of those that
             # they mix may move together.
             self.n_groups = groups(squares, n_users, len(self.alpha))
+            empty = float(histogram[:-1, 0].sum())
+            rises = empty > _RISE * self.empty
+            self.times = min(2 * self.times, _MOST_TIMES) if rises else max(self.times // 2, 1)
+            self.empty = empty
         return moved, gained
 
     def ended(self) -> MallowsComponents:

@@ -41,14 +41,11 @@ class Restarts(NamedTuple):
         From the first initialisation, then from others.
     best : int
         The number of the one to go on from; 0 unless another is clearly better than the first.
-    sums : list of (M, 2) arrays
-        How well each predicts one half of users' comparisons from the other.
     """
 
     part: FitState
     models: list[MonteCarlo]
     best: int
-    sums: list[Array]
 
 
 def try_restarts(
@@ -83,12 +80,12 @@ def try_restarts(
         n_near += _distances(models[0], models[-1:])[0].max() <= _SAME
     if n_near < _AGREEING and further is not None:
         models = [further(*each) for each in zip([part, *parts], models, strict=True)]
-    sums = [_halves(part, model) for model in models]
-    gains = _gains(sums[1:], sums[0])
+    if n_near == len(models) - 1:  # all of them: there is nothing to choose
+        return Restarts(part, models, 0)
+    gains = _gains(part, models[1:], models[0])
     best = int(np.argmax([gain for gain, _ in gains]))
     gain, error = gains[best]
-    better = gain > max(_CLEAR * error, MOVE_GAIN)
-    return Restarts(part, models, best + 1 if better else 0, sums)
+    return Restarts(part, models, best + 1 if gain > max(_CLEAR * error, MOVE_GAIN) else 0)
 
 
 def optimum_distances(found: MonteCarlo, tried: Restarts) -> Array:
@@ -101,7 +98,7 @@ def optimum_distances(found: MonteCarlo, tried: Restarts) -> Array:
     tried : Restarts
         Models from other initialisations.
     """
-    gains = _gains(tried.sums, _halves(tried.part, found))
+    gains = _gains(tried.part, tried.models, found)
     as_good = [
         model
         for model, (gain, error) in zip(tried.models, gains, strict=True)
@@ -110,15 +107,15 @@ def optimum_distances(found: MonteCarlo, tried: Restarts) -> Array:
     return np.max([np.zeros(len(found.alpha)), *_distances(found, as_good)], axis=0)
 
 
-def _halves(state: FitState, model: MonteCarlo) -> Array:
-    return halves_by_user(
-        state.blocks, model.components, model.alpha, state.engine, seed=state.seed
-    )
-
-
-def _gains(sums: list[Array], base: Array) -> list[tuple[float, float]]:
+def _gains(
+    state: FitState, models: list[MonteCarlo], base: MonteCarlo
+) -> list[tuple[float, float]]:
     """How much better each predicts than `base`, per comparison, and the standard error."""
-    return [clustered_ratio(each[:, 0] - base[:, 0], each[:, 1]) for each in sums]
+    sums = [
+        halves_by_user(state.blocks, each.components, each.alpha, state.engine, seed=state.seed)
+        for each in (base, *models)
+    ]
+    return [clustered_ratio(each[:, 0] - sums[0][:, 0], each[:, 1]) for each in sums[1:]]
 
 
 def _distances(found: MonteCarlo, others: list[MonteCarlo]) -> list[Array]:
