@@ -56,11 +56,12 @@ def noise_edge(
 ) -> float:
     """The largest eigenvalue that users who share no components would have.
 
-    Every token's sign is drawn at random, several times where there are few pairs. For equally active users and even pairs
-    the largest eigenvalue of noise is near the Marchenko–Pastur edge ((1 + √(P/M))² − 1) / (n −
-    1); drawing signs holds for unequal ones too. Where comparisons come from rankings, those of
-    one ranking depend on each other without any components: then every ranking is drawn anew, from
-    one model for all (`learn.spectral.ranking_null`). A margin for its own spread is added.
+    Every token's sign is drawn at random, several times where there are few pairs. For equally
+    active users and even pairs the largest eigenvalue of noise is near the Marchenko–Pastur edge
+    ((1 + √(P/M))² − 1) / (n − 1); drawing signs holds for unequal ones too. Where comparisons come
+    from rankings, those of one ranking depend on each other without any components: then every
+    ranking is drawn anew, from one model for all (`learn.spectral.ranking_null`). A margin for its
+    own spread is added.
 
     Parameters
     ----------
