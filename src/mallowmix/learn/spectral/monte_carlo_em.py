@@ -27,7 +27,7 @@ from mallowmix.typing import Array, Progress
 # What a cycle gains in tabulated log-likelihood, for each component. Two orders that differ by
 # less than one are as good as each other; an average over draws is at rest at a tenth of it.
 _SMALL, _REST = 1.0, 0.1
-_HALF = 0.5  # a cycle that gains this part of the one before follows the noise of its draws
+_NEARLY = 0.8  # a cycle that gains this part of the one before follows the noise of its draws
 _AS_MUCH = 0.9  # likewise of an average whose weights no longer fall
 _LEAST_WEIGHT = 0.15  # of a new draw in the average
 _FIRST_SWEEPS = 5  # at least, of chains that are new
@@ -67,7 +67,7 @@ def monte_carlo_em(
     A cycle moves every component once. θ is drawn, not estimated, so that the components converge
     to a maximum of the marginal likelihood. What the components gain in tabulated likelihood says
     how far they are from it. Burn-in ends when a cycle gains less than one for each component, or
-    half of what the cycle before gained: more than that is the noise of a draw. Then the tables of
+    nearly as much as the cycle before: then it follows the noise of a draw. Then the tables of
     successive draws are averaged (stochastic approximation, weights 1/(i+1), at least 0.15), which
     removes this noise, until a cycle gains less than a tenth for each component, or no less than
     the one before.
@@ -110,7 +110,7 @@ def monte_carlo_em(
         number, gain = run.cycle(weight=1.0)
         moved.append(number)
         _show(progress, "burn in", cycle + 1, max_burn_in)
-        if cycle + 1 >= min_burn_in and (gain <= _SMALL * K or gain >= _HALF * before):
+        if cycle + 1 >= min_burn_in and (gain <= _SMALL * K or gain >= _NEARLY * before):
             break
         before = gain
     before = np.inf
