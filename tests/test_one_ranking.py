@@ -1,4 +1,4 @@
-"""One ranking for all users: against every ranking, and against Monte-Carlo EM, which it replaces."""
+"""One ranking for all users: against every ranking, and against Monte-Carlo EM."""
 
 from itertools import permutations
 
