@@ -27,7 +27,7 @@ from mallowmix.typing import Array, Progress
 # What a cycle gains in tabulated log-likelihood, for each component. Two orders that differ by
 # less than one are as good as each other; an average over draws is at rest at a tenth of it.
 _SMALL, _REST = 1.0, 0.1
-_NEARLY = 0.8  # a cycle that gains this part of the one before follows the noise of its draws
+_NEARLY = 0.9  # a cycle that gains this part of the one before follows the noise of its draws
 _AS_MUCH = 0.9  # likewise of an average whose weights no longer fall
 _LEAST_WEIGHT = 0.15  # of a new draw in the average
 _FIRST_SWEEPS = 5  # at least, of chains that are new

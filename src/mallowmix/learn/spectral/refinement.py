@@ -23,6 +23,7 @@ from mallowmix.typing import Array
 
 _BRIEF_CYCLES = {"min_burn_in": 2, "max_burn_in": 3, "min_average": 2, "max_average": 2}
 _EARLY = 250_000  # comparisons that the first steps are taken on, where there are twice as many
+_EARLY_CYCLES = 2  # of Monte-Carlo EM on them: more would fit rankings to too few users
 _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
 FEW_STEPS = 3  # of variational EM, before an initialisation is judged
 EM_STEPS = 6  # before it is refined
@@ -162,7 +163,7 @@ def _ascend(state: FitState, first: Variational) -> MonteCarlo:
     """Monte-Carlo EM: burn-in on a part of many users, then all of them."""
     early = early_users(state)
     if early is not state:
-        burnt_in = _monte_carlo(early, first, max_average=0)
+        burnt_in = _monte_carlo(early, first, max_burn_in=_EARLY_CYCLES, max_average=0)
         components, alpha = burnt_in.components, burnt_in.alpha
         # the weights of all users; the components that come with them are not needed
         weights = variational_em(
