@@ -12,9 +12,9 @@ Beta(α_j + t, α_k + n − t).
 
 import math
 
-import numba as nb
 import numpy as np
 
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, log_gamma_draw, splitmix
 from mallowmix.numerics.token_gibbs import user_stream
 
@@ -22,7 +22,7 @@ _SPLITS = int(Step.POSTERIOR_SPLITS)
 MOST_ANSWERS = 500  # of a user: with more, c_t would leave the range of numbers
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def answer_counts(starts, power):
     """(M,) the number of answers of each user."""
     counts = np.zeros(len(starts) - 1, np.int64)
@@ -32,7 +32,7 @@ def answer_counts(starts, power):
     return counts
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def beta_ratios(counts, first, second):
     """(most + 1, most + 1) the ratios B(first + t, second + n − t) / B(first, second), at [n, t].
 
@@ -52,7 +52,7 @@ def beta_ratios(counts, first, second):
     return ratios
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _coefficients(codes, power, theta, beta, j, k, left, right, c):
     """Fill `c` with c_0 … c_n of one user, but for a factor whose logarithm is returned.
 
@@ -92,7 +92,7 @@ def _coefficients(codes, power, theta, beta, j, k, left, right, c):
     return log_factor + np.log(factor)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def user_evidence(codes, power, theta, beta, j, k, left, right, ratios, c):
     """The log probability of one user's answers; `ratios` is the row of `beta_ratios` for n."""
     log_factor = _coefficients(codes, power, theta, beta, j, k, left, right, c)
@@ -102,7 +102,7 @@ def user_evidence(codes, power, theta, beta, j, k, left, right, ratios, c):
     return log_factor + np.log(max(total, 1e-300))
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _concerned(codes, left, new_left, right, new_right):
     """Whether the probability of one of the answers changes."""
     found = False
@@ -111,7 +111,7 @@ def _concerned(codes, left, new_left, right, new_right):
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def all_evidence(rows, theta, beta, j, k, new, old, every, ratios, before, out):
     """Fill `out` (M,) with every user's evidence; their sum less that of `before`.
 
@@ -143,7 +143,7 @@ def all_evidence(rows, theta, beta, j, k, new, old, every, ratios, before, out):
     return change
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def draw_splits(rows, theta, beta, alpha, j, k, both, ratios, key, step):
     """Draw every user's split from its mixture of Beta distributions, into `theta`.
 

@@ -4,7 +4,6 @@ Given θ a ranking can hardly move once users' weights fit it. Here σ, φ and t
 components are accepted on the evidence of all users (`split_evidence`), and weights follow.
 """
 
-import numba as nb
 import numpy as np
 
 from mallowmix.infer.posterior.alpha_moves import normal_draw
@@ -18,6 +17,7 @@ from mallowmix.infer.posterior.component_moves import (
     walk_on_logit,
 )
 from mallowmix.infer.posterior.split_evidence import all_evidence, beta_ratios, draw_splits
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, splitmix
 from mallowmix.numerics.token_gibbs import user_stream
 
@@ -27,7 +27,7 @@ _DISPERSION = 0.1  # of those that move one of the dispersions
 _ALPHA = 0.1  # of those that move the ratio of the two α
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _propose_rankings(state, exchange, side, sigma, reach, reference, log_crowd_phi):
     """Change `sigma` (2, Q) in place; a new state and the log ratio of the priors.
 
@@ -53,7 +53,7 @@ def _propose_rankings(state, exchange, side, sigma, reach, reference, log_crowd_
     return state, log_crowd_phi * change if log_crowd_phi != 0.0 else 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _propose_alpha(state, alpha, prior, scale):
     """Change the ratio of `alpha` (2,) in place, not the sum; a new state and the log prior ratio.
 
@@ -68,12 +68,12 @@ def _propose_alpha(state, alpha, prior, scale):
     return state, _log_prior(alpha, prior) - before
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _log_prior(alpha, prior):
     return -0.5 * np.sum(((np.log(alpha) - prior[0]) / prior[1]) ** 2)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _fill_both(sigma, phi, gaps, both):
     """Fill `both` (2, Q²) with β of two components."""
     for n in range(2):
@@ -81,7 +81,7 @@ def _fill_both(sigma, phi, gaps, both):
         fill_beta(sigma[n], gaps, both[n])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def move_split(
     rows,
     theta,
