@@ -293,7 +293,10 @@ def test_explore_someone(context):
     page.goto("/explore")
     page.wait_for_selector("#people:not([hidden])")
     assert page.locator(".taste").count() == 3 and page.locator("#people circle").count() == 40
-    assert page.locator("#apart circle").count() == 48 and page.locator("#pairs li").count() == 8
+    assert page.locator("#apart circle").count() == 48
+    # six pairs, with a mark for each of the three tastes
+    assert page.locator("#pairs .rail").count() == 6
+    assert page.locator("#pairs .mark").count() == 18
     page.fill("#choices", "ceviche > lasagne\ntabbouleh > vindaloo")
     page.click("#someone button")
     page.wait_for_selector("#shown:not([hidden])")

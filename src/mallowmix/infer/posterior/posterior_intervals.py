@@ -109,14 +109,16 @@ class PosteriorIntervals:
         return as_frame(pa.Table.from_pylist(self.table()), like)
 
     def _repr_html_(self) -> str:
-        """Win rates and places by the population, best first."""
+        """Win rates and positions by the population, best first."""
         best = np.argsort(self.leaderboard.estimate, kind="stable")
-        rate, place = self.win_rate, self.leaderboard
+        rate, at = self.win_rate, self.leaderboard
         rows = [
             (
                 name_of(self.items[i]),
-                f"{percent(rate.estimate[i])} [{percent(rate.low[i])}, {percent(rate.high[i])}]",
-                f"{place.low[i] + 1:g} to {place.high[i] + 1:g}",
+                "{} [{}, {}]".format(
+                    *(percent(float(x[i])) for x in (rate.estimate, rate.low, rate.high))
+                ),
+                f"{at.low[i] + 1:g} to {at.high[i] + 1:g}",
             )
             for i in best
         ]
