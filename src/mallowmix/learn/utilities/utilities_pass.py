@@ -8,7 +8,7 @@ regression,
     A_i = Σ E[x xᵀ],   b_i = Σ E[u_i x],   E_i = Σ E[e_i²],   n_i = Σ 1.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
