@@ -252,6 +252,26 @@ def _foldin(result: Result) -> str:
     )
 
 
+def _starting(result: Result) -> str:
+    """Commands and compiling in units of `--help`."""
+    commands, unit = result["commands"], result["commands"]["--help"]["seconds"]
+    first = table(
+        ["command", "times `--help`", "peak memory"],
+        [
+            [f"`{name}`", number(each["seconds"] / unit), f"{each['bytes'] / 1e6:.0f} MB"]
+            for name, each in commands.items()
+        ],
+    )
+    second = table(
+        ["compiled for", "times `--help`", "kernels"],
+        [
+            [f"`{name}`", number(each["seconds"] / unit), str(each["kernels"])]
+            for name, each in result["compiling"].items()
+        ],
+    )
+    return f"{first}\n{second}"
+
+
 def _readers(result: Result) -> str:
     """Reading in units of pyarrow's hashing, and the memory of ratings."""
     seconds, memory, sizes = result["seconds"], result["memory"], result["sizes"]
@@ -338,6 +358,17 @@ five. Then ratings, ten a person, that become comparisons: what the process hold
 the ratings and the comparisons.
 """,
         _readers,
+    ),
+    (
+        "starting",
+        "Starting",
+        """
+`python -m benchmarks.starting`: what commands on the dishes (600 people, 16 dishes) cost in a
+process of their own with compiled kernels, in units of `mallowmix --help`: processor time, the
+least of a few runs. Then the kernels that a fresh install compiles, for a plain `fit` with its
+predictor, then for `weights`, then for `rank`, in the same unit.
+""",
+        _starting,
     ),
 )
 

@@ -24,6 +24,7 @@ from benchmarks import (
     peers,
     readers,
     speed,
+    starting,
     threads,
 )
 from benchmarks.__main__ import main, scripts
@@ -37,6 +38,7 @@ from mallowmix.engine.engine import STEPS, MapStep
 from mallowmix.errors import DataWarning
 from mallowmix.infer.heldout.held_out_rows import split_block_rows
 from mallowmix.numerics.randomness import as_key
+from tools import compile_times
 
 ROOT = Path(__file__).parents[1]
 TINY = Setting(n_items=6, n_components=2, per_user=30, phi=0.1, alpha=0.2)
@@ -181,6 +183,9 @@ def results(tmp_path_factory):
     )
     save("floor", floor.measure(floor.Sizes(TINY, products=2, **few), silent), folder)
     save("threads", threads.measure(threads.Sizes(TINY, **few), silent), folder)
+    one = {"--help": starting.cost(("--help",), folder)}
+    first = {"fit": {"seconds": 3.0, "kernels": 9}}
+    save("starting", {"about": about(), "commands": one, "compiling": first}, folder)
     save(
         "foldin",
         foldin.measure(foldin.Sizes(TINY, users=40, one=10, matrix=20, calls=3), silent),
@@ -542,3 +547,31 @@ def test_many_people_are_placed_and_predicted_from_disk(tmp_path):
     assert row["members"] and 0 < row["mean_gap"] < 0.5
     assert row["ratio"] == pytest.approx(row["predictor_ms"] / row["components_ms"])
     assert row["weights_ms"] > 0 and row["fit_cpu_seconds"] > 0
+
+
+def test_the_table_of_starting_by_hand():
+    commands = {"--help": {"seconds": 0.5, "bytes": 3e7}, "show": {"seconds": 0.6, "bytes": 5.1e7}}
+    text = page._starting(
+        {"commands": commands, "compiling": {"fit": {"seconds": 8, "kernels": 7}}}
+    )
+    assert "| `show` | 1.2 | 51 MB |" in text and "| `fit` | 16 | 7 |" in text
+
+
+def test_a_command_is_measured_and_its_failure_is_told(tmp_path):
+    found = starting.cost(("--help",), tmp_path)
+    assert found["seconds"] > 0 and 1e7 < found["bytes"] < 1e9
+    with pytest.raises(RuntimeError, match="show"):
+        starting.cost(("show", "nothing.m4"), tmp_path)
+
+
+def test_a_kernel_s_own_time_leaves_out_the_kernels_it_calls(monkeypatch):
+    clock = iter([0.0, 1.0, 5.0, 7.0])  # the outer begins, the inner begins, ends, the outer ends
+    monkeypatch.setattr("time.process_time", lambda: next(clock))
+    times = compile_times.Times()
+    times.phase = "fit"
+    times.start()
+    times.start()
+    times.end("inner")
+    times.end("outer")
+    assert times.seconds == {("fit", "inner"): 4.0, ("fit", "outer"): 3.0}
+    assert times.of("fit") == (7.0, 2) and times.of("rank") == (0, 0)

@@ -96,10 +96,7 @@ def rated(
         starts, item, level, made, np.r_[0, np.cumsum(kept)], as_key(seed), int(_STEPS[part])
     )
     kept_rows = Comparisons(
-        *columns,
-        table.items,
-        table.users,
-        np.ones(table.n_users),
+        *(*columns, table.items, table.users, np.ones(table.n_users)),
         ranking_id=one_ranking_each(*columns[:3]),
     )
     return Thinned(kept_rows, float(made.sum()))

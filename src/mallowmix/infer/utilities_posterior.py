@@ -102,7 +102,7 @@ def _covariances(given: Conditioned, model: UtilitiesModel) -> Array:
         known = given.CR[m][:, at[items]] @ V.T  # (K, q, Q)
         full[m][:, items] = known
         full[m][:, :, items] = known.swapaxes(1, 2)
-        full[m][np.ix_(range(len(full[m])), items, items)] = given.C[m][
+        full[m][np.ix_(np.arange(len(full[m])), items, items)] = given.C[m][
             :, at[items][:, None], at[items]
         ]
     return full

@@ -7,6 +7,7 @@ plain object until it is called, or until another kernel that calls it is compil
 import functools
 import threading
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 _LOCK = threading.Lock()
@@ -14,6 +15,9 @@ _LOCK = threading.Lock()
 
 class Kernel:
     """A function that is compiled when first called, kept in Numba's cache, and runs in threads.
+
+    For other kernels that call it, it is compiled without what calls from Python need: that would
+    take as long again for a small one.
 
     Parameters
     ----------
@@ -26,32 +30,49 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         functools.update_wrapper(self, function)
         self._function, self._options = function, options
-        self._made: Any = None
+        self._outer: Any = None
+        self._inner: Any = None
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Compile for these types unless that was done, and run."""
-        return (self._made or self._make())(*arguments, **named)
+        return (self._outer or self._make_outer())(*arguments, **named)
 
     def __getattr__(self, name: str) -> Any:
         """What Numba asks of a function called in another kernel is answered by its dispatcher."""
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._make(), name)
+        return getattr(self._inner or self._make_inner(), name)
 
     def __reduce__(self) -> str:
         """Pickled by its name, as a function is."""
         return self._function.__qualname__
 
-    def _make(self) -> Any:
+    def _make_outer(self) -> Any:
         with _LOCK:
-            if self._made is None:
-                import numba
+            self._outer = self._outer or self._dispatcher(self._function)
+            return self._outer
 
-                decorate = numba.njit(
-                    cache=True, nogil=True, no_cfunc_wrapper=True, **self._options
-                )
-                self._made = decorate(self._function)
-            return self._made
+    def _make_inner(self) -> Any:
+        old = self._function
+        parts: Any = (
+            old.__code__,
+            old.__globals__,
+            old.__name__,
+            old.__defaults__,
+            old.__closure__,
+        )
+        twin = FunctionType(*parts)
+        twin.__module__, twin.__doc__ = old.__module__, old.__doc__
+        twin.__qualname__ = f"inner_{old.__name__}"  # of a file of its own in the cache
+        with _LOCK:
+            self._inner = self._inner or self._dispatcher(twin, no_cpython_wrapper=True)
+            return self._inner
+
+    def _dispatcher(self, function: Callable[..., Any], **options: Any) -> Any:
+        import numba
+
+        common: Any = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+        return numba.njit(**common, **self._options, **options)(function)
 
 
 def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:

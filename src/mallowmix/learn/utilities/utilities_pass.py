@@ -8,7 +8,7 @@ regression,
     A_i = Σ E[x xᵀ],   b_i = Σ E[u_i x],   E_i = Σ E[e_i²],   n_i = Σ 1.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,7 +111,7 @@ def utilities_pass(
     size = 2 * int(block.starts[-1] - block.starts[0])  # no user has more items than that
     modes = np.zeros((K, size)) if state is None else state.copy()
     shapes = (Q, K + r, K + r), (Q, K + r), Q, Q, (r, r), K
-    sums = [np.zeros(shape) for shape in shapes]
+    sums: list[Any] = [np.zeros(shape) for shape in shapes]
     n_users, evidence = _sums(
         block.starts - block.starts[0],
         block.pair,
@@ -122,7 +122,7 @@ def utilities_pass(
         np.full(Q, -1),
         *sums,
     )
-    return UtilitiesSums(*sums, n_users, evidence), modes
+    return UtilitiesSums(*(*sums, n_users, evidence)), modes
 
 
 @compiled

@@ -1,0 +1,75 @@
+"""What a command costs before it computes: imports, memory, and compiling in a fresh install."""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import mallowmix as mm
+from benchmarks.record import RESULTS, about, save
+
+ROOT = Path(__file__).parents[1]
+REPEATS = 2
+COMMANDS = {
+    "--help": ("--help",),
+    "show": ("show", "model.m4"),
+    "rank": ("rank", "model.m4"),
+    "rank of a person": ("rank", "model.m4", "votes.csv", "--user", "u001"),
+    "predict": ("predict", "model.m4", "votes.csv", "--pairs", "pairs.csv"),
+}
+
+
+def cost(words: tuple[str, ...], folder: Path) -> dict[str, float]:
+    """Processor seconds and peak memory of a command in a process of its own; the least of some."""
+    runs = []
+    for _ in range(REPEATS + 1):  # the first may compile
+        command = [sys.executable, "-m", "mallowmix", *words]
+        path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+        child = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path}
+        )
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            raise RuntimeError(f"{' '.join(words)} ended with {child.returncode}.")
+        runs.append((used.ru_utime + used.ru_stime, used.ru_maxrss * 1024))
+    return {"seconds": min(run[0] for run in runs), "bytes": min(run[1] for run in runs)}
+
+
+def compiling() -> dict[str, dict[str, float]]:
+    """Processor seconds and kernels of a first fit, then of weights and rank."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.compile_times"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    lines = [line.split() for line in done.stdout.splitlines()]
+    return {line[0]: {"seconds": float(line[1]), "kernels": int(line[4])} for line in lines}
+
+
+def measure() -> dict[str, Any]:
+    """All of it, on the dishes."""
+    votes = mm.load_dishes().comparisons
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        mm.save(mm.fit(votes, 3), folder / "model.m4")
+        rows = votes.to_frame("pyarrow").select(["user", "winner", "loser"]).to_pylist()
+        lines = [",".join(row.values()) for row in rows]
+        (folder / "votes.csv").write_text("\n".join(["user,winner,loser", *lines, ""]))
+        first, second = votes.items[:2]
+        (folder / "pairs.csv").write_text(f"first,second\n{first},{second}\n")
+        commands = {name: cost(words, folder) for name, words in COMMANDS.items()}
+    return {"about": about(), "commands": commands, "compiling": compiling()}
+
+
+def main() -> None:
+    """Measure, and keep the numbers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.parse_args()
+    save("starting", measure(), RESULTS)
+
+
+if __name__ == "__main__":
+    main()
