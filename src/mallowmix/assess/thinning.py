@@ -92,12 +92,18 @@ def rated(
     kept = np.minimum(
         made, np.minimum(PER_ITEM * np.diff(starts), PER_USER if most is None else most)
     )
-    columns = _drawn_pairs(
+    user, winner, loser, weight = _drawn_pairs(
         starts, item, level, made, np.r_[0, np.cumsum(kept)], as_key(seed), int(_STEPS[part])
     )
     kept_rows = Comparisons(
-        *(*columns, table.items, table.users, np.ones(table.n_users)),
-        ranking_id=one_ranking_each(*columns[:3]),
+        user,
+        winner,
+        loser,
+        weight,
+        table.items,
+        table.users,
+        np.ones(table.n_users),
+        ranking_id=one_ranking_each(user, winner, loser),
     )
     return Thinned(kept_rows, float(made.sum()))
 

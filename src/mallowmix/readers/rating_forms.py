@@ -190,9 +190,12 @@ def rated_pairs(
             *DROP_OR_HALF,
         )
     check_fits_memory(int(rows.sum()))
-    columns = make_pairs(starts, things.astype(np.int32), stars, np.r_[0, np.cumsum(rows)], half)
-    ids = one_ranking_each(*columns[:3])
-    made = Comparisons(*(*columns, items, users, np.ones(len(users))), ranking_id=ids)
+    user, winner, loser, weight = make_pairs(
+        starts, things.astype(np.int32), stars, np.r_[0, np.cumsum(rows)], half
+    )
+    ids = one_ranking_each(user, winner, loser)
+    equal = np.ones(len(users))
+    made = Comparisons(user, winner, loser, weight, items, users, equal, ranking_id=ids)
     return RatedPairs(made, int(n_ties), len(stars), rows_used)
 
 

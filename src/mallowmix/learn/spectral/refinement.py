@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,12 @@ from mallowmix.learn.spectral.variational_em import Variational, variational_em
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.typing import Array
 
-_BRIEF_CYCLES = {"min_burn_in": 2, "max_burn_in": 3, "min_average": 2, "max_average": 2}
+_BRIEF_CYCLES: dict[str, Any] = {
+    "min_burn_in": 2,
+    "max_burn_in": 3,
+    "min_average": 2,
+    "max_average": 2,
+}
 _EARLY = 250_000  # comparisons that the first steps are taken on, where there are twice as many
 _EARLY_CYCLES = 2  # of Monte-Carlo EM on them: more would fit rankings to too few users
 _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
@@ -173,7 +179,7 @@ def _ascend(state: FitState, first: Variational) -> MonteCarlo:
     return _monte_carlo(state, first)
 
 
-def _monte_carlo(state: FitState, first: Variational, **cycles: int) -> MonteCarlo:
+def _monte_carlo(state: FitState, first: Variational, **cycles: Any) -> MonteCarlo:
     """Monte-Carlo EM whose chains begin at the weights of variational EM."""
     theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in first.gamma]
     return monte_carlo_em(

@@ -122,7 +122,8 @@ def utilities_pass(
         np.full(Q, -1),
         *sums,
     )
-    return UtilitiesSums(*(*sums, n_users, evidence)), modes
+    found: list[Any] = [*sums, n_users, evidence]
+    return UtilitiesSums(*found), modes
 
 
 @compiled
