@@ -150,7 +150,7 @@ def test_messages(tmp_path):
         ({"name": users}, DataError, "no column 'user'; they have 'name'"),
         ({"user": [users[0], users[0]], "x": [1, 2]}, DataError, "more than once"),
         ({"user": ["nobody"], "x": [1]}, DataError, "None of the 30 users is in the attributes"),
-        (7, OptionError, "cannot be read from a int"),
+        (7, OptionError, "cannot be read from an int"),
         (tmp_path / "none.csv", FileError, "No such file"),
         (tmp_path / "bad.csv", DataError, "line 2: 3 fields where the first line has 2"),
     ]

@@ -6,9 +6,9 @@ plain object until it is called, or until another kernel that calls it is compil
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, Literal
 
 _LOCK = threading.Lock()
 
@@ -23,11 +23,11 @@ class Kernel:
     ----------
     function : callable
         What to compile.
-    **options
+    options : mapping
         Of `numba.njit`, beside those that all kernels have.
     """
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self._function, self._options = function, options
         self._outer: Any = None
@@ -75,15 +75,20 @@ class Kernel:
         return numba.njit(**common, **self._options, **options)(function)
 
 
-def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def compiled(
+    function: Callable[..., Any] | None = None,
+    *,
+    fastmath: bool | set[str] = False,
+    inline: Literal["never", "always"] = "never",
+) -> Any:
     """Mark a function as a kernel: `@compiled`, or `@compiled(fastmath=True)`.
 
     Parameters
     ----------
     function : callable
         The function.
-    **options
-        Of `numba.njit`.
+    fastmath, inline
+        As in `numba.njit`.
 
     Returns
     -------
@@ -97,5 +102,5 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     ...     return 2 * x
     """
     if function is None:
-        return functools.partial(compiled, **options)
-    return Kernel(function, **options)
+        return functools.partial(compiled, fastmath=fastmath, inline=inline)
+    return Kernel(function, {"fastmath": fastmath, "inline": inline})
