@@ -218,8 +218,7 @@ def cluster(tmp_path_factory):
     pytest.importorskip("distributed")
     folder = tmp_path_factory.mktemp("cluster")
     file = folder / "scheduler.json"
-    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
-    tests = {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    tests = {"PYTHONPATH": str(Path(__file__).parent)}
     quiet = {
         "stdout": subprocess.DEVNULL,
         "stderr": subprocess.DEVNULL,

@@ -152,7 +152,7 @@ def test_a_search_that_finds_worse_keeps_what_it_had(monkeypatch):
     tables = tables_of(sample.comparisons, truth.beta(), sample.theta)
     old = MallowsComponents(truth.sigma, truth.phi)
     worst = np.argsort(truth.sigma[0])[::-1].astype(np.int32)
-    monkeypatch.setattr(component_search, "insert_by_gap", lambda values, order, passes: worst)
+    monkeypatch.setattr(component_search, "insert_by_gap", lambda values, order: worst)
     found = component_search.search_components(tables, old)
     np.testing.assert_array_equal(found.sigma, truth.sigma)
     monkeypatch.setattr(component_search, "best_phi", lambda *given: 0.999)

@@ -17,7 +17,6 @@ from mallowmix.errors import FitWarning
 from mallowmix.fitting.stacking.learn_predictor import learn_predictor
 from mallowmix.learn.spectral.estimator import as_model, fit_spectral, new_fit_state, refine
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
-from mallowmix.learn.spectral.refinement import early_users
 from mallowmix.learn.spectral.variational_em import variational_em
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fit_report import UpdateOrigin
@@ -29,6 +28,8 @@ from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.typing import Progress
 
 _N_ITER = 3  # variational steps: enough to know roughly which components users follow
+# cycles of Monte-Carlo EM before averaging may begin: the initialisation is near the end already
+_MIN_BURN_IN = 2
 
 
 def update(
@@ -163,7 +164,7 @@ def _refined(
     # Expected counts would only blur rankings that are nearly right; but they bring new items
     # from the middle near their positions.
     first = variational_em(
-        early_users(work).blocks,
+        work.blocks,
         components,
         np.array(model.alpha),
         engine,
@@ -171,5 +172,7 @@ def _refined(
         move_sigma=move_sigma,
     )
     sampled = work.trace.sampled_share < 1
-    outcome = refine(work, first, all_blocks if sampled else None, explore=False)
+    outcome = refine(
+        work, first, all_blocks if sampled else None, min_burn_in=_MIN_BURN_IN, explore=False
+    )
     return as_model(outcome.components, outcome.alpha, data, work, SpectralOptions())

@@ -119,8 +119,6 @@ class Step(IntEnum):
     CHOICE_USERS = 220  # users by whom numbers of components are compared
     RESTART = 222  # another initialisation of a fit
     RESTART_USERS = 223  # users on whom they are tried
-    RESTART_END = 227  # chains of the models that are compared
-    EARLY_USERS = 226  # users of the first steps
     CHOICE_FIT = 221  # the fits of that comparison
     SIMULATION = 210  # a simulation's own streams
     POSTERIOR_CHAIN = 212  # a chain of the posterior

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import parallel_map
-from mallowmix.learn.spectral.insertion_search import MOST_PASSES, insert_by_gap
+from mallowmix.learn.spectral.insertion_search import insert_by_gap
 from mallowmix.learn.spectral.likelihood_tables import (
     Tables,
     by_gap,
@@ -49,54 +49,23 @@ def search_components(
     MallowsComponents
         All components, moved or not.
     """
-    return search_with_gain(tables, components, which=which, n_jobs=n_jobs)[0]
-
-
-def search_with_gain(
-    tables: Tables,
-    components: MallowsComponents,
-    *,
-    which: Iterable[int] | None = None,
-    passes: int = MOST_PASSES,
-    n_jobs: int = 1,
-) -> tuple[MallowsComponents, float]:
-    """Do what `search_components` does, and say by how much the likelihood rose.
-
-    Parameters
-    ----------
-    tables, components, which, n_jobs
-        As in `search_components`.
-    passes : int
-        How often the search tries every item at most.
-
-    Returns
-    -------
-    components : MallowsComponents
-        All components, moved or not.
-    gain : float
-        What the moved components gained in tabulated log-likelihood, in all.
-    """
     chosen = list(range(len(tables)) if which is None else which)
     found = parallel_map(
-        lambda k: _polish(tables[k], components.sigma[k], float(components.phi[k]), passes),
-        chosen,
-        n_jobs,
+        lambda k: _polish(tables[k], components.sigma[k], float(components.phi[k])), chosen, n_jobs
     )
     sigma, phi = components.sigma.copy(), components.phi.copy()
-    for k, (sigma_k, phi_k, _) in zip(chosen, found, strict=True):
+    for k, (sigma_k, phi_k) in zip(chosen, found, strict=True):
         sigma[k], phi[k] = sigma_k, phi_k
-    return MallowsComponents(sigma, phi), sum(gain for _, _, gain in found)
+    return MallowsComponents(sigma, phi)
 
 
 def _polish(
-    table: NDArray[np.float32], old: NDArray[np.int32], phi: float, passes: int
-) -> tuple[NDArray[np.int32], float, float]:
-    new = sigma_of(insert_by_gap(by_gap(table, len(old), phi), order_of(old), passes))
+    table: NDArray[np.float32], old: NDArray[np.int32], phi: float
+) -> tuple[NDArray[np.int32], float]:
+    new = sigma_of(insert_by_gap(by_gap(table, len(old), phi), order_of(old)))
     before, after = gap_sums(table, old), gap_sums(table, new)
-    first, found = likelihood(before, phi), likelihood(after, phi)
-    better = found >= first  # gains were float32
-    sigma, sums, value = (new, after, found) if better else (old, before, first)
+    better = likelihood(after, phi) >= likelihood(before, phi)  # gains were float32
+    sigma, sums = (new, after) if better else (old, before)
     # interpolated between grid points: used where it is no worse than the old
     guess = best_phi(*likelihood_by_phi(sums))
-    best = likelihood(sums, guess)
-    return (sigma, guess, best - first) if best >= value else (sigma, phi, value - first)
+    return sigma, guess if likelihood(sums, guess) >= likelihood(sums, phi) else phi

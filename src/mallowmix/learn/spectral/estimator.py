@@ -19,15 +19,7 @@ from mallowmix.learn.spectral.initialisation import (
 )
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.number_of_components import noise_edge
-from mallowmix.learn.spectral.refinement import (
-    EM_STEPS,
-    FEW_STEPS,
-    early_users,
-    first_steps,
-    further_steps,
-    refine,
-    refine_briefly,
-)
+from mallowmix.learn.spectral.refinement import first_steps, refine, refine_briefly
 from mallowmix.learn.spectral.signed_moment import (
     SignedMoment,
     count_pairs,
@@ -43,8 +35,7 @@ from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.kemeny import borda_order, insertion_search
 from mallowmix.typing import Array, Progress
 
-_EXTRA = 8  # vectors of the subspace beyond the rank that is needed, at least
-_TOGETHER = 8  # that many vectors are multiplied by at once, so their number is a multiple
+_EXTRA = 8  # vectors of the subspace beyond the rank that is needed
 
 
 def fit_spectral(
@@ -95,9 +86,8 @@ def fit_spectral(
     if settings.refine == "none":
         first = initialisations[0]
         return as_model(first.components, first.alpha, comparisons, state, settings)
-    best = _better(state, early_users(state), initialisations)
+    best = _better(state, initialisations)
     if settings.refine == "short":
-        best = _with_all_users(state, best)
         return as_model(best.components, best.alpha, comparisons, state, settings)
     # the comparisons of rankings depend on each other: their spectrum only bounds the number
     if K > 1 and not (chosen or any(block.ranking_id is not None for block in state.blocks)):
@@ -129,7 +119,7 @@ def fit_briefly(
     """
     state = new_fit_state(comparisons, make_blocks(comparisons), engine, seed, None)
     initialisations = _initialise(state, _checked_count(state, n_components), "spa", both=True)
-    outcome = refine_briefly(state, _better(state, state, initialisations))
+    outcome = refine_briefly(state, _better(state, initialisations))
     return as_model(outcome.components, outcome.alpha, comparisons, state, SpectralOptions())
 
 
@@ -151,8 +141,7 @@ def _initialise(state: FitState, K: int, corners: str, *, both: bool) -> list[In
         return [_single(state)]
     state.show("spectrum", 0, 1)
     A = SignedMoment(state.blocks, state.pairs, state.engine)
-    extra = _EXTRA - (K - 1 + _EXTRA) % -_TOGETHER
-    subspace = state.subspace = leading_subspace(A, K - 1, extra=extra, seed=state.seed)
+    subspace = state.subspace = leading_subspace(A, K - 1, extra=_EXTRA, seed=state.seed)
     state.trace = replace(
         state.trace, spectrum=tuple(subspace.values.tolist()), subspace_passes=subspace.passes
     )
@@ -183,32 +172,17 @@ def _single(state: FitState) -> Initialisation:
     return Initialisation("wins", components, np.ones(1))
 
 
-def _better(state: FitState, part: FitState, initialisations: list[Initialisation]) -> Variational:
-    """Step 4: a few steps of variational EM from each, on a part of the users.
-
-    Some more from the outcome with the higher bound (ELBO); of one ranking there is one outcome.
-    """
-    if len(initialisations) == 1:
-        (only,) = initialisations
-        state.trace = replace(state.trace, initialisation=only.name)
-        return Variational(only.components, only.alpha, [], [])
+def _better(state: FitState, initialisations: list[Initialisation]) -> Variational:
+    """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO)."""
     outcomes = []
     for i, each in enumerate(initialisations):
-        outcomes.append(first_steps(part, each, FEW_STEPS))
+        outcomes.append(first_steps(state, each))
         state.show("initialisations", i + 1, len(initialisations))
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
-    outcomes[best] = further_steps(part, outcomes[best], EM_STEPS - FEW_STEPS)
     names = [each.name for each in initialisations]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
     state.trace = replace(state.trace, initialisation=names[best], elbo=tuple(bounds))
     return outcomes[best]
-
-
-def _with_all_users(state: FitState, first: Variational) -> Variational:
-    """The same steps again on all users, where a part of them was taken."""
-    if sum(map(len, first.gamma)) == sum(block.n_users for block in state.blocks):
-        return first
-    return first_steps(state, Initialisation("", first.components, first.alpha))
 
 
 def _initialise_anew(state: FitState, rank: int) -> Initialisation:

@@ -1,6 +1,6 @@
 """The state of a spectral fit: users, counts of pairs, and what the report will say."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine
@@ -9,7 +9,6 @@ from mallowmix.learn.spectral.signed_moment import count_all_pairs, count_pairs
 from mallowmix.learn.spectral.subspace import PairStatistics, Subspace, pair_statistics
 from mallowmix.learn.spectral.user_sample import sample_blocks, sampled_share
 from mallowmix.model.fit_report import SpectralTrace
-from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.typing import Progress
 
 
@@ -58,28 +57,3 @@ def new_fit_state(
     pairs = pair_statistics(counts, comparisons.n_items)
     trace = SpectralTrace(sampled_share=share)
     return FitState(blocks, pairs, engine, seed, progress, comparisons.n_items, trace)
-
-
-def part_of_users(state: FitState, enough: float, step: Step, *, least: float = 0.0) -> FitState:
-    """A state with a sample of the users, which shows no progress; the same one for few users.
-
-    Parameters
-    ----------
-    state : FitState
-        The users.
-    enough : float
-        About how many comparisons the sample has.
-    step : Step
-        Of the draw.
-    least : float
-        No sample is drawn of fewer comparisons than this.
-
-    Returns
-    -------
-    FitState
-    """
-    n = sum(float(block.weight.sum()) for block in state.blocks)
-    if n <= max(enough, least):
-        return state
-    blocks = sample_blocks(state.blocks, enough / n, child_seed(state.seed, step), state.engine)
-    return replace(state, blocks=blocks, progress=None)

@@ -7,13 +7,8 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block, reduce_step
 from mallowmix.numerics.compiled import compiled
-from mallowmix.numerics.randomness import Step, log_gamma_draw, splitmix
-from mallowmix.numerics.token_gibbs import (
-    pick_component,
-    sweep_active,
-    token_count,
-    user_stream,
-)
+from mallowmix.numerics.randomness import Step, log_gamma_draw
+from mallowmix.numerics.token_gibbs import count_tokens, sweep_tokens, token_count, user_stream
 from mallowmix.typing import Array
 
 _STEP = int(Step.GIBBS_SWEEP)
@@ -55,7 +50,7 @@ def gibbs_step(
         block.starts,
         block.pair,
         block.weight,
-        beta.astype(np.float32, copy=False),
+        beta,
         alpha,
         z,
         chain.theta,
@@ -87,8 +82,8 @@ def sweep_users(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.ui
         Of the random numbers (`as_key`).
     """
     (chain,) = new_chains([block], [np.tile(alpha / alpha.sum(), (block.n_users, 1))])
-    rows = (block.starts, block.pair, block.weight, beta.astype(np.float32, copy=False))
-    return _sweep(*rows, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)[0]
+    rows = (block.starts, block.pair, block.weight)
+    return _sweep(*rows, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)[0]
 
 
 def most_tokens(block: Block) -> float:
@@ -110,14 +105,9 @@ def _histogram(tokens: Array, block: Block, n_sizes: int = MAX_TOKENS) -> Array:
 def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, first_user):
     """Gibbs sweeps over users' tokens, then θ ~ Dirichlet(α + n); θ and tokens by component."""
     # one Philox word keys a user's stream in each pass; the very first sweep draws by the given θ
-    K, small = len(alpha), alpha.astype(np.float32)
+    K = len(alpha)
     drawn, tokens = np.empty((len(starts) - 1, K)), np.empty((len(starts) - 1, K))
-    counts, p, log_draw = np.empty(K, np.float32), np.empty(K, np.float32), np.empty(K)
-    held, active = np.empty(K, np.int32), np.empty(K + 1, np.uint64)
-    prior = np.zeros(len(beta), np.float32)
-    for code in range(len(beta)):
-        for k in range(K):
-            prior[code] += beta[code, k] * small[k]
+    n, p = np.empty(K), np.empty(K)
     first = 0  # token of the user
     for m in range(len(starts) - 1):
         state = user_stream(key, first_user + m, _STEP, sweep)
@@ -125,50 +115,24 @@ def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, firs
         codes, w = pair[rows], weight[rows]
         own = z[first : first + token_count(w)]
         first += len(own)
-        if sweep == 0:
-            state = _first_draw(codes, w, beta, theta[m], own, p, state)
-        _count_active(w, own, counts, held, active)
-        for _ in range(sweeps - (sweep == 0)):
-            state = sweep_active(codes, w, beta, small, prior, own, counts, held, active, p, state)
+        for k in range(K):
+            n[k] = alpha[k]
+        if sweep > 0:
+            count_tokens(w, 1.0, own, n)
+        for s in range(sweeps):
+            if sweep == 0 and s == 0:
+                state = sweep_tokens(codes, w, 1.0, beta, theta[m], True, own, n, p, state)
+            else:
+                state = sweep_tokens(codes, w, 1.0, beta, n, False, own, n, p, state)
         top = -np.inf
         for k in range(K):
-            tokens[m, k] = max(counts[k], np.float32(0))
-            state, log_draw[k] = log_gamma_draw(state, max(tokens[m, k] + alpha[k], 1e-6))
-            top = max(top, log_draw[k])
+            tokens[m, k] = max(n[k] - alpha[k], 0.0)
+            state, p[k] = log_gamma_draw(state, max(n[k], 1e-6))
+            top = max(top, p[k])
         total = 0.0
         for k in range(K):
-            drawn[m, k] = np.exp(log_draw[k] - top)
+            drawn[m, k] = np.exp(p[k] - top)
             total += drawn[m, k]
         for k in range(K):
             drawn[m, k] /= total
     return drawn, tokens
-
-
-@compiled(fastmath=True)
-def _first_draw(codes, weight, beta, share, z, p, state):
-    """Draw every token's component with probability ∝ β_k share_k."""
-    token = 0
-    for row in range(len(codes)):
-        for _ in range(int(np.ceil(weight[row]))):
-            state, u = splitmix(state)
-            z[token] = pick_component(beta[codes[row]], share, u, p)
-            token += 1
-    return state
-
-
-@compiled
-def _count_active(weight, z, counts, held, active):
-    """The weights and numbers of tokens in each component, and which have any."""
-    K, token, n_active = len(counts), 0, 0
-    counts[:], held[:] = 0, 0
-    for row in range(len(weight)):
-        left = weight[row]
-        while left > 0.0:
-            counts[z[token]] += np.float32(min(left, 1.0))
-            held[z[token]] += 1
-            left -= 1.0
-            token += 1
-    for k in range(K):
-        active[n_active] = k
-        n_active += held[k] > 0
-    active[K] = n_active

@@ -221,23 +221,9 @@ def _embed_step(block: Block, broadcast: tuple[PairStatistics, Array]) -> tuple[
 def _cluster_step(
     block: Block, K: int, label: NDArray[np.int64]
 ) -> tuple[Array, NDArray[np.int64]]:
-    return count_by_cluster(block, label, K), label
-
-
-def count_by_cluster(block: Block, label: NDArray[np.int64], n_clusters: int) -> Array:
-    """(clusters, Q²) how often each ordered pair was seen in each cluster of users.
-
-    Parameters
-    ----------
-    block : Block
-        The users, weighted by `user_weight`.
-    label : (M,) array of int
-        The cluster of each; −1 for none.
-    n_clusters : int
-        How many clusters.
-    """
-    rows = (block.starts, block.pair, block.weight, block.user_weight)
-    return _count_by_cluster(*rows, label, n_clusters, block.n_items)
+    return _count_by_cluster(
+        block.starts, block.pair, block.weight, block.user_weight, label, K, block.n_items
+    ), label
 
 
 @compiled

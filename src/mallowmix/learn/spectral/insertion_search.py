@@ -1,7 +1,7 @@
 """Insertion search where the value of a pair depends on its gap alone.
 
-Single items move to their best positions until no move helps, or until every item was tried so
-often. An item is taken out and put back at every position q. Its own pairs change, and the
+Single items move to their best positions until no move helps, or until every item was tried a
+hundred times. An item is taken out and put back at every position q. Its own pairs change, and the
 pairs with one item on either side of it end one position further apart. So with positions counted
 without the item, position q has the value
 
@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 from mallowmix.numerics.compiled import compiled
 
 _LEAST = 1e-7  # what a move must gain
-MOST_PASSES = 100  # every item is tried so often at most
+_PASSES = 100  # every item is tried so often at most
 
 
-def insert_by_gap(
-    values: NDArray[np.floating], order: NDArray[np.int32], passes: int = MOST_PASSES
-) -> NDArray[np.int32]:
+def insert_by_gap(values: NDArray[np.floating], order: NDArray[np.int32]) -> NDArray[np.int32]:
     """Move items until no move raises the value of the order.
 
     Parameters
@@ -35,24 +33,22 @@ def insert_by_gap(
         beyond D count as D.
     order : (Q,) array of int32
         Where to begin: items, best first.
-    passes : int
-        How often every item is tried at most.
 
     Returns
     -------
     (Q,) array of int32
         Items, best first.
     """
-    return _insert(np.ascontiguousarray(values), np.array(order, np.int32), passes)
+    return _insert(np.ascontiguousarray(values), np.array(order, np.int32))
 
 
 @compiled
-def _insert(values, order, passes):
+def _insert(values, order):
     Q = len(order)
     steps, sums, worth = np.zeros((2, Q, Q)), np.zeros((2, Q + 1, Q)), np.empty(Q)
     _find_steps(values, order, np.int64(0), Q, steps, sums)
     turn = idle = 0
-    while idle < Q and turn < passes * Q:
+    while idle < Q and turn < _PASSES * Q:
         position = 0
         while order[position] != turn % Q:
             position += 1
@@ -122,19 +118,12 @@ def _find_steps(values, order, first, last, steps, sums):
     # gained from the last one. Both have a minus where f is the lower position, so that a row adds
     # up to what `_add_others` needs.
     Q, D = len(order), values.shape[2] // 2
-    near, here, far = np.empty(Q), np.empty(Q), np.empty(Q)
     for f in range(first, last):
-        own = values[order[f]]
-        # read first, then compute: reads of a large table wait for memory, and wait together
         for t in range(Q):
-            row, away = own[order[t]], 1 if f > t else -1
-            near[t] = row[min(max(D + f - t - away, 0), 2 * D)]
-            here[t] = row[min(max(D + f - t, 0), 2 * D)]
-            far[t] = row[min(max(D + f - t + away, 0), 2 * D)]
-        for t in range(Q):
-            away = 1 if f > t else -1
-            more = far[t] - here[t] if f != t else 0.0
-            last_one = here[t] - near[t] if abs(f - t) > 1 else 0.0
+            gap, away = f - t, 1 if f > t else -1
+            row = values[order[f], order[t]]
+            more = row[D + gap + away] - row[D + gap] if 0 < abs(gap) < D else 0.0
+            last_one = row[D + gap] - row[D + gap - away] if 1 < abs(gap) <= D else 0.0
             steps[0, f, t], steps[1, f, t] = -away * more, -away * last_one
             steps[0, t, f], steps[1, t, f] = away * more, away * last_one
     for kind in range(2):

@@ -26,13 +26,12 @@ N_NODES = 15
 _EDGE = 7.0  # nodes reach from β = 9e-4 to 1 − 9e-4
 LOGITS = np.linspace(-_EDGE, _EDGE, N_NODES)
 NODES = 1 / (1 + np.exp(-LOGITS))
-SKIP = 0.02  # a user with a smaller weight of a component is left out of its table
-_HELD = 64  # a factor is at least SKIP · 9e-4, so a product of 64 does not underflow
+SKIP = 0.005  # a user with a smaller weight of a component is left out of its table
+_HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
 # up to this whole weight a factor is multiplied so often; otherwise its logarithm is weighted
 _COPIES = 8
 
 
-@lru_cache(maxsize=256)
 def gap_reach(n_items: int, phi: float) -> int:
     """The gap D beyond which β is as good as 0 or 1, so that a longer one changes nothing."""
     lose = gap_probabilities(n_items, phi).lose
@@ -57,29 +56,24 @@ def by_gap(table: NDArray[np.floating], n_items: int, phi: float) -> NDArray[np.
     (Q, Q, 2D + 1) array of float32
         [i, j, D + g] is the log-likelihood of the pair when i is g positions below j.
     """
-    D, win = gap_reach(n_items, phi), _gap_weights(n_items, phi)
-    # nodes are symmetric: the weights of 1 − β are those of β read backwards
-    weights = np.concatenate([win[D:0:-1], win[: D + 1, ::-1]])
-    return _by_gap(table, np.ascontiguousarray(weights.T, np.float32), n_items)
+    D = gap_reach(n_items, phi)
+    win, lose = gap_probabilities(n_items, phi)
+    beta = np.concatenate([win[D:0:-1], lose[: D + 1]])
+    return _by_gap(table, np.ascontiguousarray(_spline_weights(beta).T), n_items)
 
 
 @compiled(fastmath=True)
 def _by_gap(table, weights, n_items):
     C, n_gaps = weights.shape
-    out = np.zeros((n_items, n_items, n_gaps), np.float32)
-    value, p = np.empty(n_gaps, np.float32), 0
+    out, value, p = np.zeros((n_items, n_items, n_gaps), np.float32), np.empty(n_gaps), 0
     for low in range(n_items):
         for high in range(low + 1, n_items):
-            value[:] = 0
+            value[:] = 0.0
             for c in range(C):
-                at_node = np.float32(table[p, c])
                 for g in range(n_gaps):
-                    value[g] += at_node * weights[c, g]
-            upper, lower = out[low, high], out[high, low]
+                    value[g] += table[p, c] * weights[c, g]
             for g in range(n_gaps):
-                upper[g] = value[g]
-            for g in range(n_gaps):
-                lower[g] = value[n_gaps - 1 - g]
+                out[low, high, g] = out[high, low, n_gaps - 1 - g] = value[g]
             p += 1
     return out
 
@@ -113,7 +107,7 @@ def _gap_sums(table, sigma):
 
 def likelihood(sums: Array, phi: float) -> float:
     """Σ_p L_p(β(gap_p; φ)) from `gap_sums`: the tabulated log-likelihood of one component."""
-    return float(np.sum(_gap_weights(len(sums), phi) * sums))
+    return float(np.sum(_spline_weights(gap_probabilities(len(sums), phi).win) * sums))
 
 
 def likelihood_by_phi(sums: Array) -> tuple[Array, Array]:
@@ -127,14 +121,6 @@ def _weights_by_phi(n_items: int) -> Array:
     weights = np.empty((len(TABLE_GRID), n_items * N_NODES))
     for i, phi in enumerate(TABLE_GRID):
         weights[i] = _spline_weights(gap_probabilities(n_items, phi).win).ravel()
-    return weights
-
-
-@lru_cache(maxsize=256)
-def _gap_weights(n_items: int, phi: float) -> Array:
-    """(Q, nodes) spline weights of every gap; asked for several times in a cycle."""
-    weights = _spline_weights(gap_probabilities(n_items, phi).win)
-    weights.setflags(write=False)
     return weights
 
 
@@ -186,83 +172,63 @@ def tabulate(
     (K, P, nodes) array of float32
         The new tables.
     """
-    wanted = np.zeros(len(tables), np.bool_)
-    wanted[slice(None) if which is None else list(which)] = True
-    narrow = theta.astype(np.float32, copy=False)
-    active, n_active = _active(narrow, wanted)
+    chosen = np.arange(len(tables)) if which is None else np.array(which)
+    narrow = theta.astype(np.float32)
 
     def part(block: PairRows) -> Tables:
         new = tables[:, block.first : block.first + len(block.codes) // 2].copy()
         rows = (block.codes, block.starts, block.user, block.weight)
-        _tabulate(*rows, beta, narrow, active, n_active, wanted, gain, new)
+        _tabulate(*rows, beta, narrow, chosen, gain, NODES, new)
         return new
 
     return np.concatenate(parallel_map(part, pairs, n_jobs), axis=1)
 
 
-@compiled
-def _active(theta, wanted):
-    """(M, K) the components of each user that are tabulated, first; and how many they are."""
-    active, n_active = np.zeros(theta.shape, np.uint16), np.zeros(len(theta), np.uint16)
-    for m in range(len(theta)):
-        n = 0
-        for k in range(theta.shape[1]):
-            if wanted[k] and theta[m, k] >= SKIP:
-                active[m, n] = k
-                n += 1
-        n_active[m] = n
-    return active, n_active
-
-
 @compiled(fastmath=True)
-def _tabulate(codes, starts, user, weight, beta, theta, active, n_active, wanted, gain, out):
+def _tabulate(codes, starts, user, weight, beta, theta, chosen, gain, nodes, out):
     """Tabulate one block of pairs into `out`; the logarithm of a product replaces a sum of them."""
     # Every factor is rest + slope · b, b the probability that the lower-numbered item wins; where
     # the other one won, base + θ (1 − b) is rewritten so. Factors are held until there are `_HELD`
     # of a component, then multiplied: a product is cheaper than logarithms.
-    K, one = theta.shape[1], np.uint64(1)  # unsigned indices need no check for negative ones
-    rest, slope, held = np.empty((K, _HELD)), np.empty((K, _HELD)), np.zeros(K, np.uint64)
-    table = np.zeros((K, N_NODES))
+    G, K = len(chosen), beta.shape[1]
+    rest, slope, held = np.empty((G, _HELD)), np.empty((G, _HELD)), np.zeros(G, np.int64)
+    table = np.zeros((G, len(nodes)))
     for s in range(len(codes)):
-        b, lower_won = beta[codes[s]], s % 2 == 0
-        sign = 1.0 if lower_won else -1.0
+        code, lower_won = codes[s], s % 2 == 0
         for row in range(starts[s], starts[s + 1]):
-            m, w = np.uint64(user[row]), weight[row]
-            if n_active[m] == 0:
-                continue
+            m, w = user[row], weight[row]
             copies = int(w) if w == int(w) and w <= _COPIES else 0
-            weights, total = theta[m], 0.0
+            total = 0.0
             for k in range(K):
-                total += weights[k] * b[k]
-            for j in range(n_active[m]):
-                g = active[m, j]
-                t = weights[g]
-                base = max(total - t * b[g], 0.0) + (0.0 if lower_won else t)
+                total += theta[m, k] * beta[code, k]
+            for g in range(G):
+                t = theta[m, chosen[g]]
+                base = max(total - t * beta[code, chosen[g]], 0.0)
+                a, b = (base, t) if lower_won else (base + t, -t)
                 for _ in range(copies):
-                    rest[g, held[g]], slope[g, held[g]] = base, sign * t
-                    held[g] += one
+                    rest[g, held[g]], slope[g, held[g]] = a, b
+                    held[g] += t >= SKIP
                     if held[g] == _HELD:
-                        _multiply_up(rest[g], slope[g], table[g])
+                        _multiply_up(rest[g], slope[g], nodes, table[g])
                         held[g] = 0
-                if copies == 0:
-                    for c in range(N_NODES):
-                        table[g, c] += w * np.log(base + sign * t * NODES[c])
+                if copies == 0 and t >= SKIP:
+                    for c in range(len(nodes)):
+                        table[g, c] += w * np.log(a + b * nodes[c])
         if not lower_won:
-            for g in range(K):
-                if wanted[g]:
-                    _multiply_up(rest[g, : held[g]], slope[g, : held[g]], table[g])
-                    for c in range(N_NODES):
-                        old = out[g, s // 2, c]
-                        out[g, s // 2, c] = old + gain * (table[g, c] - old)
+            for g in range(G):
+                _multiply_up(rest[g, : held[g]], slope[g, : held[g]], nodes, table[g])
+                for c in range(len(nodes)):
+                    old = out[chosen[g], s // 2, c]
+                    out[chosen[g], s // 2, c] = old + gain * (table[g, c] - old)
             held[:], table[:] = 0, 0.0
 
 
 @compiled(fastmath=True)
-def _multiply_up(rest, slope, table):
+def _multiply_up(rest, slope, nodes, table):
     if len(rest) == 0:
         return
-    for c in range(N_NODES):
-        product, node = 1.0, NODES[c]
+    for c in range(len(nodes)):
+        product = 1.0
         for i in range(len(rest)):
-            product *= rest[i] + slope[i] * node
+            product *= rest[i] + slope[i] * nodes[c]
         table[c] += np.log(product)

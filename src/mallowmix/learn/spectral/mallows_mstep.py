@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.model.dispersion import phi_by_gap, wins_by_gap
-from mallowmix.model.dispersion import phi_of_counts as phi_of_counts
+from mallowmix.model.dispersion import phi_of_counts
 from mallowmix.model.mallows import gap_probabilities
 from mallowmix.model.permutations import order_of, sigma_of
 from mallowmix.numerics.kemeny import insertion_search
@@ -50,14 +49,10 @@ def expected_log_likelihood(
     floor : float
         β is clipped to [floor, 1 − floor].
     """
-    return _log_likelihood(wins_by_gap(counts, sigma), phi, floor)
-
-
-def _log_likelihood(by_gap: Array, phi: float, floor: float) -> float:
-    """The same from counts by gap, −(Q−1) … Q−1."""
-    win, lose = gap_probabilities(len(by_gap) // 2 + 1, phi)
+    win, lose = gap_probabilities(len(sigma), phi)
     win, lose = np.minimum(win, 1 - floor), np.maximum(lose, max(floor, _TINY))
-    return float(by_gap @ np.log(np.concatenate([lose[:0:-1], win])))
+    gap = sigma[None, :] - sigma[:, None]
+    return float(np.sum(counts * np.log(np.where(gap >= 0, win[np.abs(gap)], lose[np.abs(gap)]))))
 
 
 def update_components(
@@ -85,14 +80,10 @@ def update_components(
             if move_sigma
             else [sigma[k]]
         )
-        seen = [wins_by_gap(C, row) for row in rankings]
         choices = [
-            (rankings[0], seen[0], phi[k]),
-            *(
-                (row, each, phi_by_gap(each, floor=floor))
-                for row, each in zip(rankings, seen, strict=True)
-            ),
+            (sigma[k], phi[k]),
+            *((row, phi_of_counts(C, row, floor=floor)) for row in rankings),
         ]
-        value = [_log_likelihood(each, phi_k, floor) for _, each, phi_k in choices]
-        sigma[k], _, phi[k] = choices[int(np.argmax(value))]
+        value = [expected_log_likelihood(C, row, phi_k, floor=floor) for row, phi_k in choices]
+        sigma[k], phi[k] = choices[int(np.argmax(value))]
     return MallowsComponents(sigma, phi)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mallowmix.engine import Block, Engine
-from mallowmix.learn.spectral.component_search import search_components, search_with_gain
+from mallowmix.learn.spectral.component_search import search_components
 from mallowmix.learn.spectral.gibbs_sweep import MAX_TOKENS, gibbs_step, most_tokens
 from mallowmix.learn.spectral.gibbs_sweep import Chain as Chain
 from mallowmix.learn.spectral.gibbs_sweep import new_chains as new_chains
@@ -24,18 +24,6 @@ from mallowmix.numerics.dirichlet import polya_from_histogram
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array, Progress
 
-# What a cycle gains in tabulated log-likelihood, for each component. Two orders that differ by
-# less than one are as good as each other; an average over draws is at rest at a tenth of it.
-_SMALL, _REST = 1.0, 0.1
-_NEARLY = 0.9  # a cycle that gains this part of the one before follows the noise of its draws
-_AS_MUCH = 0.9  # likewise of an average whose weights no longer fall
-_LEAST_WEIGHT = 0.15  # of a new draw in the average
-_FIRST_SWEEPS = 5  # at least, of chains that are new
-# While the number of components that users have no token of still rises so, chains burn in: a pass
-# has twice the sweeps of the one before, up to eight times as many as asked for.
-_RISE, _MOST_TIMES = 1.005, 8
-_PASSES = 1  # of a cycle's search; the next cycle has other draws, and goes on from there
-
 
 class MonteCarlo(NamedTuple):
     """The outcome of Monte-Carlo EM."""
@@ -53,10 +41,10 @@ def monte_carlo_em(
     chains: list[Chain],
     engine: Engine,
     *,
-    sweeps: int = 3,
-    min_burn_in: int = 2,
+    sweeps: int = 5,
+    min_burn_in: int = 4,
     max_burn_in: int = 12,
-    min_average: int = 4,
+    min_average: int = 8,
     max_average: int = 24,
     move_sigma: bool = True,
     seed: int = 0,
@@ -65,12 +53,10 @@ def monte_carlo_em(
     """Alternate: draw θ given the components, move the components given θ.
 
     A cycle moves every component once. θ is drawn, not estimated, so that the components converge
-    to a maximum of the marginal likelihood. What the components gain in tabulated likelihood says
-    how far they are from it. Burn-in ends when a cycle gains less than one for each component, or
-    nearly as much as the cycle before: then it follows the noise of a draw. Then the tables of
-    successive draws are averaged (stochastic approximation, weights 1/(i+1), at least 0.15), which
-    removes this noise, until a cycle gains less than a tenth for each component, or no less than
-    the one before.
+    to a maximum of the marginal likelihood. Burn-in ends when the rankings move no less than in
+    the cycle before. Then the tables of successive draws are averaged (stochastic approximation,
+    weights 1/(i+1), at least 0.15), which removes the noise of single draws, until no more than
+    one position in fifty moves.
 
     Parameters
     ----------
@@ -85,8 +71,7 @@ def monte_carlo_em(
     engine : Engine
         Where the passes run.
     sweeps : int
-        Gibbs sweeps in a pass, at least five in the first one; more while the weights that are
-        drawn still become less mixed, up to eight times as many.
+        Gibbs sweeps in a pass.
     min_burn_in, max_burn_in : int
         Cycles of burn-in.
     min_average, max_average : int
@@ -105,24 +90,20 @@ def monte_carlo_em(
     """
     run = _Run(blocks, components, alpha, chains, engine, sweeps, seed)
     run.move_sigma = move_sigma
-    K, moved, before = len(alpha), [], np.inf
+    n_positions = components.sigma.size
+    moved: list[int] = []
     for cycle in range(max_burn_in):
-        number, gain = run.cycle(weight=1.0)
-        moved.append(number)
+        moved.append(run.cycle(gain=1.0))
         _show(progress, "burn in", cycle + 1, max_burn_in)
-        if cycle + 1 >= min_burn_in and (gain <= _SMALL * K or gain >= _NEARLY * before):
+        stationary = moved[-1] < 0.3 * n_positions and moved[-1] >= 0.7 * moved[max(0, cycle - 1)]
+        if cycle + 1 >= min_burn_in and (moved[-1] == 0 or stationary):
             break
-        before = gain
-    before = np.inf
     for i in range(max_average):
-        number, gain = run.cycle(weight=max(1 / (i + 1), _LEAST_WEIGHT))
-        moved.append(number)
+        moved.append(run.cycle(gain=max(1 / (i + 1), 0.15)))
         _show(progress, "averaging", i + 1, max_average)
-        at_rest = gain <= _REST * K or (1 / (i + 1) < _LEAST_WEIGHT and gain >= _AS_MUCH * before)
-        if i + 1 >= min_average and at_rest:
+        if i + 1 >= min_average and moved[-1] <= 0.02 * n_positions:
             break
-        before = gain
-    return MonteCarlo(run.ended(), run.alpha, run.chains, moved)
+    return MonteCarlo(run.components, run.alpha, run.chains, moved)
 
 
 def _show(progress: Progress | None, step: str, done: int, total: int) -> None:
@@ -151,42 +132,32 @@ class _Run:
             MAX_TOKENS, 2 + int(max((most_tokens(block) for block in blocks), default=0))
         )
         self.histogram = np.zeros((len(alpha) + 1, self.n_sizes))
-        self.n_groups = self.times = 1
-        self.empty = np.inf  # how many components of users had no token in the pass before
+        self.n_groups = 1
         self.move_sigma = True
 
-    def cycle(self, weight: float) -> tuple[int, float]:
-        """Move every component once, a group at a time.
-
-        How many items changed position, and what the components gained in tabulated likelihood.
-        """
-        moved, gained = 0, 0.0
+    def cycle(self, gain: float) -> int:
+        """Move every component once, a group at a time; how many items changed position."""
+        moved = 0
         for group in range(n_groups := self.n_groups):
             beta = beta_table(self.components, least_beta.DIRECT_LIKELIHOOD)
-            sweeps = self.times * self.sweeps if self.passes else max(self.sweeps, _FIRST_SWEEPS)
-            broadcast = (beta, self.alpha, sweeps, self.passes, self.key, self.n_sizes)
+            broadcast = (beta, self.alpha, self.sweeps, self.passes, self.key, self.n_sizes)
             (histogram, squares, n_users), self.chains = self.engine.reduce(
                 gibbs_step, self.blocks, broadcast, self.chains
             )
             self.passes += 1
-            self.histogram += weight * (histogram - self.histogram)
+            self.histogram += gain * (histogram - self.histogram)
             theta = np.concatenate([chain.theta for chain in self.chains])
             self.tables = tabulate(
-                self.pairs, beta, theta, self.tables, gain=weight, n_jobs=self.engine.n_jobs
+                self.pairs, beta, theta, self.tables, gain=gain, n_jobs=self.engine.n_jobs
             )
             which = range(group, len(self.alpha), n_groups)
             if self.move_sigma:
-                new, gain = search_with_gain(
-                    self.tables,
-                    self.components,
-                    which=which,
-                    passes=_PASSES,
-                    n_jobs=self.engine.n_jobs,
+                new = search_components(
+                    self.tables, self.components, which=which, n_jobs=self.engine.n_jobs
                 )
             else:
-                new, gain = _with_phi(self.tables, self.components), 0.0
+                new = _with_phi(self.tables, self.components)
             moved += int(np.count_nonzero(new.sigma != self.components.sigma))
-            gained += gain
             self.components = new
             # the first draws depend on their initialisation, and would make users look too mixed
             if self.passes > 2:
@@ -194,17 +165,7 @@ class _Run:
             # Moving all components at once overshoots when users mix many: about two of those that
             # they mix may move together.
             self.n_groups = groups(squares, n_users, len(self.alpha))
-            empty = float(histogram[:-1, 0].sum())
-            rises = empty > _RISE * self.empty
-            self.times = min(2 * self.times, _MOST_TIMES) if rises else max(self.times // 2, 1)
-            self.empty = empty
-        return moved, gained
-
-    def ended(self) -> MallowsComponents:
-        """The components at an optimum of the last tables."""
-        if not self.move_sigma:
-            return self.components
-        return search_components(self.tables, self.components, n_jobs=self.engine.n_jobs)
+        return moved
 
 
 def groups(squares: float, n_users: float, n_components: int) -> int:

@@ -17,9 +17,6 @@ _CLEAR = 1.15  # the cut is clear when the last eigenvalue counted is this much 
 _FEW = 10  # with fewer pairs than this there is no bulk of noise to measure the edge's width by
 # the first and fourth largest eigenvalues of noise lie 4.7 Tracy–Widom units apart
 _TOP, _SPREAD = (4, 4.7)
-# with so many pairs, the largest eigenvalues of two draws are nearly equal, and one is enough;
-# sixteen vectors are then as far after eight passes as twelve after ten
-_MANY = 1000
 _UNITS = 5.0  # four standard deviations of the largest: passed by chance about once in 3,000
 
 
@@ -56,12 +53,11 @@ def noise_edge(
 ) -> float:
     """The largest eigenvalue that users who share no components would have.
 
-    Every token's sign is drawn at random, several times where there are few pairs. For equally
-    active users and even pairs the largest eigenvalue of noise is near the Marchenko–Pastur edge
-    ((1 + √(P/M))² − 1) / (n − 1); drawing signs holds for unequal ones too. Where comparisons come
-    from rankings, those of one ranking depend on each other without any components: then every
-    ranking is drawn anew, from one model for all (`learn.spectral.ranking_null`). A margin for its
-    own spread is added.
+    Every token's sign is drawn at random, several times. For equally active users and even pairs
+    the largest eigenvalue of noise is near the Marchenko–Pastur edge ((1 + √(P/M))² − 1) / (n −
+    1); drawing signs holds for unequal ones too. Where comparisons come from rankings, those of
+    one ranking depend on each other without any components: then every ranking is drawn anew, from
+    one model for all (`learn.spectral.ranking_null`). A margin for its own spread is added.
 
     Parameters
     ----------
@@ -75,11 +71,13 @@ def noise_edge(
         Of the signs.
     """
     few = len(pairs.share) < _FEW
-    n_draws = 8 if few else 2 if len(pairs.share) < _MANY else 1
     ranked = any(block.ranking_id is not None for block in blocks)
     scores = one_ranking_scores(blocks, engine) if ranked else None
     spectra = np.array(
-        [_null_spectrum(blocks, pairs, scores, engine, seed, draw) for draw in range(n_draws)]
+        [
+            _null_spectrum(blocks, pairs, scores, engine, seed, draw)
+            for draw in range(8 if few else 2)
+        ]
     )
     top = float(np.mean(spectra[:, 0]))
     unit = (
@@ -105,9 +103,7 @@ def _null_spectrum(
         drawn = redraw_rankings(blocks, scores, key)
         own = pair_statistics(count_pairs(drawn, engine), blocks[0].n_items)
         A = SignedMoment(drawn, own, engine)
-    rank = min(_TOP, len(pairs.share))
-    extra, passes = (12, 8) if len(pairs.share) >= _MANY else (8, 10)
-    return leading_subspace(A, rank, extra=extra, max_passes=passes, seed=seed).values
+    return leading_subspace(A, min(_TOP, len(pairs.share)), max_passes=10, seed=seed).values
 
 
 def count_components(

@@ -2,38 +2,27 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from mallowmix.engine import Block
 from mallowmix.learn.spectral.fit_notes import halves_note, is_unstable, optima_note
-from mallowmix.learn.spectral.fit_state import FitState, part_of_users
-from mallowmix.learn.spectral.gibbs_sweep import new_chains
+from mallowmix.learn.spectral.fit_state import FitState
+from mallowmix.learn.spectral.gibbs_sweep import Chain, new_chains
 from mallowmix.learn.spectral.initialisation import Initialisation
 from mallowmix.learn.spectral.large_data import learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em
-from mallowmix.learn.spectral.one_ranking import refine_one_ranking
 from mallowmix.learn.spectral.restarts import Restarts, optimum_distances, try_restarts
 from mallowmix.learn.spectral.split_merge import split_and_merge
 from mallowmix.learn.spectral.stability import half_distances
 from mallowmix.learn.spectral.variational_em import Variational, variational_em
-from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.typing import Array
 
-_BRIEF_CYCLES: dict[str, Any] = {
-    "min_burn_in": 2,
-    "max_burn_in": 3,
-    "min_average": 2,
-    "max_average": 2,
-}
-_EARLY = 250_000  # comparisons that the first steps are taken on, where there are twice as many
-_EARLY_CYCLES = 2  # of Monte-Carlo EM on them: more would fit rankings to too few users
+_BRIEF = 3  # cycles to burn in (one more at most) and to average over
 _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
-FEW_STEPS = 3  # of variational EM, before an initialisation is judged
-EM_STEPS = 6  # before it is refined
-_INNER = 16  # fixed-point steps of users who were not among the first
+_FEW_STEPS = 3  # of variational EM, before another initialisation is refined briefly
+EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
 
 
 def refine(
@@ -41,6 +30,7 @@ def refine(
     first: Variational,
     all_blocks: list[Block] | None,
     *,
+    min_burn_in: int = 4,
     explore: bool = True,
     initialise: Callable[[FitState], Initialisation] | None = None,
 ) -> MonteCarlo:
@@ -51,9 +41,11 @@ def refine(
     state : FitState
         The users.
     first : Variational
-        Where to begin, with the weights of `early_users`.
+        Where to begin.
     all_blocks : list of blocks or None
         All users, where `state` has a sample of them.
+    min_burn_in : int
+        Cycles of Monte-Carlo EM before averaging may begin.
     explore : bool
         Look for better local optima where components came out alike (`learn.spectral.split_merge`).
     initialise : callable, optional
@@ -65,12 +57,10 @@ def refine(
     MonteCarlo
         The refined components and prior.
     """
-    if len(first.alpha) == 1:
-        return _refine_one(state, first, state.blocks if all_blocks is None else all_blocks)
     tried = None
-    if initialise is not None:
+    if initialise is not None and len(first.alpha) > 1:
         first, tried = _best_start(state, first, initialise)
-    outcome = _ascend(state, first)
+    outcome = _ascend(state, first, min_burn_in)
     if explore and len(first.alpha) > 2:
         outcome, scores = split_and_merge(
             state.blocks,
@@ -99,55 +89,20 @@ def refine(
     return outcome
 
 
-def early_users(state: FitState) -> FitState:
-    """A part of many users: the first steps need no more, and their end is moved by all.
-
-    Parameters
-    ----------
-    state : FitState
-        The users.
-    """
-    return part_of_users(state, _EARLY, Step.EARLY_USERS, least=2 * _EARLY)
-
-
-def _refine_one(state: FitState, first: Variational, blocks: list[Block]) -> MonteCarlo:
-    outcome, distances = refine_one_ranking(blocks, first.components, first.alpha, state.engine)
-    state.trace = replace(state.trace, moved=tuple(outcome.moved))
-    _note_unstable(state, outcome, distances, 0 * distances)
-    return outcome
-
-
 def _best_start(
     state: FitState, first: Variational, initialise: Callable[[FitState], Initialisation]
 ) -> tuple[Variational, Restarts]:
     """Where to begin: the first initialisation, or another one that is clearly better."""
     tried = try_restarts(
         state,
-        lambda part: _roughly(part, _steps(part, first.components, first.alpha, FEW_STEPS)),
-        lambda part: _roughly(part, first_steps(part, initialise(part), FEW_STEPS)),
-        _further,
+        lambda part: refine_briefly(part, _steps(part, first.components, first.alpha, _FEW_STEPS)),
+        lambda part: refine_briefly(part, first_steps(part, initialise(part), _FEW_STEPS)),
     )
     if tried.best:
         best = tried.models[tried.best]
-        first = _steps(early_users(state), best.components, best.alpha)
+        first = _steps(state, best.components, best.alpha)
         state.trace = replace(state.trace, initialisation="people")
     return first, tried
-
-
-def _roughly(state: FitState, first: Variational) -> MonteCarlo:
-    """One cycle of Monte-Carlo EM: enough to see whether models agree."""
-    return _monte_carlo(state, first, max_burn_in=1, max_average=0)
-
-
-def _further(state: FitState, rough: MonteCarlo) -> MonteCarlo:
-    """The same model refined briefly: enough to compare models by."""
-    return monte_carlo_em(
-        state.blocks,
-        *rough[:3],
-        state.engine,
-        **_BRIEF_CYCLES,
-        seed=child_seed(state.seed, Step.RESTART_END),
-    )
 
 
 def refine_briefly(state: FitState, first: Variational) -> MonteCarlo:
@@ -155,47 +110,45 @@ def refine_briefly(state: FitState, first: Variational) -> MonteCarlo:
 
     Parameters
     ----------
-    state : FitState
-        The users.
-    first : Variational
-        Where to begin, with the weights of these users.
+    state, first
+        As in `refine`.
     """
-    if len(first.alpha) == 1:
-        return refine_one_ranking(state.blocks, first.components, first.alpha, state.engine)[0]
-    return _monte_carlo(state, first, **_BRIEF_CYCLES)
-
-
-def _ascend(state: FitState, first: Variational) -> MonteCarlo:
-    """Monte-Carlo EM: burn-in on a part of many users, then all of them."""
-    early = early_users(state)
-    if early is not state:
-        burnt_in = _monte_carlo(early, first, max_burn_in=_EARLY_CYCLES, max_average=0)
-        components, alpha = burnt_in.components, burnt_in.alpha
-        # the weights of all users; the components that come with them are not needed
-        weights = variational_em(
-            state.blocks, components, alpha, state.engine, n_iter=1, inner=_INNER
-        )
-        first = weights._replace(components=components)
-    return _monte_carlo(state, first)
-
-
-def _monte_carlo(state: FitState, first: Variational, **cycles: Any) -> MonteCarlo:
-    """Monte-Carlo EM whose chains begin at the weights of variational EM."""
-    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in first.gamma]
     return monte_carlo_em(
         state.blocks,
         first.components,
         first.alpha,
-        new_chains(state.blocks, theta),
+        _chains(state, first),
         state.engine,
-        **cycles,
+        min_burn_in=_BRIEF,
+        max_burn_in=_BRIEF + 1,
+        min_average=_BRIEF,
+        max_average=_BRIEF,
         seed=state.seed,
         progress=state.progress,
     )
 
 
+def _ascend(state: FitState, first: Variational, min_burn_in: int = 4) -> MonteCarlo:
+    return monte_carlo_em(
+        state.blocks,
+        first.components,
+        first.alpha,
+        _chains(state, first),
+        state.engine,
+        min_burn_in=min_burn_in,
+        seed=state.seed,
+        progress=state.progress,
+    )
+
+
+def _chains(state: FitState, first: Variational) -> list[Chain]:
+    """Chains that begin at the weights of variational EM."""
+    theta = [gamma / gamma.sum(axis=1, keepdims=True) for gamma in first.gamma]
+    return new_chains(state.blocks, theta)
+
+
 def _ascend_anew(state: FitState, components: MallowsComponents, alpha: Array) -> MonteCarlo:
-    return _ascend(state, _steps(early_users(state), components, alpha))
+    return _ascend(state, _steps(state, components, alpha))
 
 
 def _steps(
@@ -220,22 +173,6 @@ def first_steps(state: FitState, first: Initialisation, n_iter: int = EM_STEPS) 
     if K > 1:
         components = MallowsComponents(components.sigma, np.full(K, _FIRST_PHI))
     return _steps(state, components, first.alpha / first.alpha.sum(), n_iter)
-
-
-def further_steps(state: FitState, found: Variational, n_iter: int) -> Variational:
-    """More steps of variational EM.
-
-    Parameters
-    ----------
-    state : FitState
-        The users.
-    found : Variational
-        After the steps before, with the weights of these users.
-    n_iter : int
-        How many steps.
-    """
-    more = variational_em(state.blocks, *found[:2], state.engine, n_iter=n_iter, gamma=found.gamma)
-    return more._replace(elbo=found.elbo + more.elbo)
 
 
 def _note_unstable(state: FitState, outcome: MonteCarlo, halves: Array, others: Array) -> None:

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mallowmix.learn.spectral.fit_state import FitState, part_of_users
+from mallowmix.learn.spectral.fit_state import FitState
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo
 from mallowmix.learn.spectral.split_merge import MOVE_GAIN, halves_by_user
+from mallowmix.learn.spectral.user_sample import sample_blocks
 from mallowmix.model.permutations import match_components
 from mallowmix.numerics.clustered_error import clustered_ratio
 from mallowmix.numerics.randomness import Step, child_seed
@@ -27,7 +28,6 @@ _ENOUGH = 60_000  # comparisons that other initialisations are tried on
 _CLEAR = 2.0  # standard errors by which another model must be better, or worse
 
 Restart = Callable[[FitState], MonteCarlo]
-Further = Callable[[FitState, MonteCarlo], MonteCarlo]
 
 
 class Restarts(NamedTuple):
@@ -48,40 +48,29 @@ class Restarts(NamedTuple):
     best: int
 
 
-def try_restarts(
-    state: FitState, first: Restart, restart: Restart, further: Further | None = None
-) -> Restarts:
-    """Refine several initialisations, and compare them.
+def try_restarts(state: FitState, first: Restart, restart: Restart) -> Restarts:
+    """Refine several initialisations briefly, and compare them.
 
     Parameters
     ----------
     state : FitState
         The users.
     first : callable
-        From users to a roughly refined model, from the first initialisation.
+        From users to a briefly refined model, from the first initialisation.
     restart : callable
         The same from another initialisation, by the seed of the state.
-    further : callable, optional
-        From users and such a model to one that is refined enough to be compared, where too few
-        agree with the first.
 
     Returns
     -------
     Restarts
     """
-    part = replace(part_of_users(state, _ENOUGH, Step.RESTART_USERS), progress=None)
-    parts = [
-        replace(part, seed=child_seed(part.seed, Step.RESTART, number))
-        for number in range(MOST_RESTARTS)
-    ]
-    models, n_near = [first(part)], 0
-    while n_near < _AGREEING and len(models) <= MOST_RESTARTS:
-        models.append(restart(parts[len(models) - 1]))
-        n_near += _distances(models[0], models[-1:])[0].max() <= _SAME
-    if n_near < _AGREEING and further is not None:
-        models = [further(*each) for each in zip([part, *parts], models, strict=True)]
-    if n_near == len(models) - 1:  # all of them: there is nothing to choose
-        return Restarts(part, models, 0)
+    part = _part(state)
+    models = [first(part)]
+    for number in range(MOST_RESTARTS):
+        models.append(restart(replace(part, seed=child_seed(part.seed, Step.RESTART, number))))
+        near = [distance.max() <= _SAME for distance in _distances(models[0], models[1:])]
+        if sum(near) >= _AGREEING:
+            break
     gains = _gains(part, models[1:], models[0])
     best = int(np.argmax([gain for gain, _ in gains]))
     gain, error = gains[best]
@@ -105,6 +94,18 @@ def optimum_distances(found: MonteCarlo, tried: Restarts) -> Array:
         if gain >= -_CLEAR * error
     ]
     return np.max([np.zeros(len(found.alpha)), *_distances(found, as_good)], axis=0)
+
+
+def _part(state: FitState) -> FitState:
+    """The users, or a sample of many."""
+    n = sum(float(block.weight.sum()) for block in state.blocks)
+    share = min(1.0, _ENOUGH / max(n, 1.0))
+    if share >= 1:
+        return replace(state, progress=None)
+    blocks = sample_blocks(
+        state.blocks, share, child_seed(state.seed, Step.RESTART_USERS), state.engine
+    )
+    return replace(state, blocks=blocks, progress=None)
 
 
 def _gains(
