@@ -119,7 +119,7 @@ _JSON = {
         "the fields of `mallowmix.assess.model_diff.Changes`, and `kendall`, the mean over "
         "`couples`"
     ),
-    "`check`": "the fields of `mallowmix.checks.DataReport`",
+    "`check`": "the fields of `mallowmix.checks.data_report.DataReport`",
     "`separability`": (
         "`n_items`, `n_components`, `threshold`, `n_draws`, `seed` and `results`, in the order "
         "given, each with `phi`, `probability`, `standard_error`, `lemma3_bound` (null where the "
