@@ -274,7 +274,7 @@ def test_comparisons_pass_through_unchanged():
 
 def test_what_is_no_table_is_refused():
     for source, message in [
-        (3, "Comparisons cannot be read from a int: give a path, a dataframe"),
+        (3, "Comparisons cannot be read from an int: give a path, a dataframe"),
         (["abc"], "Row 1 is 'abc'; it must be a tuple"),
         ([("a", "x", "y"), ("a", "x")], "Row 2 has 2 values; it must have 3"),
         (

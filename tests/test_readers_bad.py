@@ -536,7 +536,7 @@ def test_postgres(postgres_url):
 
 
 TABLES = [
-    (3, "cannot be read from a int"),
+    (3, "cannot be read from an int"),
     (["abc"], "Row 1 is 'abc'"),
     ([("a",)], "Row 1 has 1 values"),
     ([("a", "x", "y"), ("a", "x")], "Row 2 has 2 values"),
