@@ -182,11 +182,10 @@ def _gibbs_chains(
     users, starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, single, key, out
 ):
     """Draws of users: from the Dirichlet part of the posterior, some moved to a vertex."""
-    longest = longest_run(starts)
+    rows, longest = (pair, weight, beta, likelihood_weight, key), longest_run(starts)
     b, x = np.empty((longest, len(alpha))), np.empty(longest)
     for m in users:
-        state = own_state(key, pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]])
-        n = _gather_powers(starts[m], starts[m + 1], pair, weight, beta, likelihood_weight, b, x)
+        state, n = _gather_powers(starts[m], starts[m + 1], *rows, b, x)
         state = _gibbs_draws(state, b[:n], x[:n], alpha, out[m])
         _to_vertices(state, at_vertex[m], single[m], out[m])
 
@@ -196,22 +195,24 @@ def _tempered_chains(
     users, starts, pair, weight, beta, alpha, likelihood_weight, at_vertex, single, key, out
 ):
     """The same, where a comparison does not count for a whole number of tokens."""
-    longest = longest_run(starts)
+    rows, longest = (pair, weight, beta, likelihood_weight, key), longest_run(starts)
     b, x = np.empty((longest, len(alpha))), np.empty(longest)
     for m in users:
-        state = own_state(key, pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]])
-        n = _gather_powers(starts[m], starts[m + 1], pair, weight, beta, likelihood_weight, b, x)
+        state, n = _gather_powers(starts[m], starts[m + 1], *rows, b, x)
         state = tempered_draws(state, b[:n], x[:n], alpha, out[m])
         _to_vertices(state, at_vertex[m], single[m], out[m])
 
 
 @compiled
-def _gather_powers(first, last, pair, weight, beta, likelihood_weight, b, x):
-    """A user's rows of β, and their weights times the likelihood weight; the number of rows."""
+def _gather_powers(first, last, pair, weight, beta, likelihood_weight, key, b, x):
+    """A user's rows of β, and their weights times the likelihood weight.
+
+    The state of the user's random numbers and the number of rows are returned.
+    """
     n = gather_rows(first, last, pair, weight, beta, b, x)
     for t in range(n):
         x[t] *= likelihood_weight
-    return n
+    return own_state(key, pair[first:last], weight[first:last]), n
 
 
 @compiled
