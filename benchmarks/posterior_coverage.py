@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import mallowmix as mm
+from benchmarks.interval_coverage import inside
 from benchmarks.record import RESULTS, save
 from mallowmix.engine import parallel_map
 from mallowmix.errors import MallowmixWarning
@@ -92,12 +93,14 @@ def rankings(setting: Setting, n_people: int, seed: int) -> tuple[mm.Comparisons
     orders = np.empty((n_people, setting.Q), np.int64)
     for k, reference in enumerate(planted(setting)):
         own = np.flatnonzero(component == k)
-        draws = sample_orders(np.argsort(reference), PHI[k], len(own), seed=seed + k)
-        orders[own] = draws
+        own_seed = child_seed(seed, Step.SIMULATION, k)
+        orders[own] = sample_orders(np.argsort(reference), PHI[k], len(own), seed=own_seed)
     users, items = [f"u{m:06d}" for m in range(n_people)], [f"i{i:02d}" for i in range(setting.Q)]
+    everything = np.tile(np.arange(setting.Q), (n_people, 1))
+    shown = random.permuted(everything, axis=1)[:, : setting.n_ranked]
     given = [
-        [items[i] for i in order if i in set(random.permutation(setting.Q)[: setting.n_ranked])]
-        for order in orders
+        [items[i] for i in order if i in some]
+        for order, some in zip(orders, map(set, shown.tolist()), strict=True)
     ]
     ranked = mm.Rankings.from_orders(given, users=users, items=items)
     return ranked.comparisons(), sigma_of(orders)
@@ -207,11 +210,6 @@ def of_people(
             held.append(line.low <= true <= line.high)
             widths.append(line.high - line.low)
     return {"own ranking": float(np.mean(held)), "width of own ranking": float(np.mean(widths))}
-
-
-def inside(true: Any, low: Any, high: Any) -> float:
-    """The part of values that lie in their intervals."""
-    return float(np.mean((low <= true) & (true <= high)))
 
 
 def table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -19,6 +19,15 @@ def test_both_worlds_have_the_win_rates_that_are_held_against_them():
         np.testing.assert_allclose(won / (won + lost), true, atol=5 * 0.5 / np.sqrt(20_000))
 
 
+def test_everybody_orders_as_many_items_as_the_setting_says():
+    setting = study.Setting()
+    data, sigma = study.rankings(setting, 50, seed=1)
+    for m in range(50):
+        own = data.user == m
+        assert len({*data.winner[own], *data.loser[own]}) == setting.n_ranked
+        assert (sigma[m][data.winner[own]] < sigma[m][data.loser[own]]).all()
+
+
 def test_the_truth_is_matched_whatever_the_order_of_components():
     truth = study.Truth(study.planted(study.QUICK), study.PHI, study.SHARE, None)
 
