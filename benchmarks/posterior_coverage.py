@@ -228,7 +228,8 @@ def measure(
     world: str, n_data_sets: int, setting: Setting, seed: int, finished: Path | None = None
 ) -> dict[str, Any]:
     """The table of one world; data sets in `finished` are not made again."""
-    lines = finished.read_text(encoding="utf-8").splitlines() if _there(finished) else []
+    there = finished is not None and finished.exists()
+    lines = finished.read_text(encoding="utf-8").splitlines() if finished and there else []
     known = [json.loads(line) for line in lines]
     done = {each["number"]: each["row"] for each in known if each["world"] == world}
     theory = Truth(planted(setting), PHI, SHARE, win_rates(setting))
@@ -244,10 +245,6 @@ def measure(
                     file.write(json.dumps({"world": world, "number": number, "row": row}) + "\n")
         print(f"{world}: {len(done)} of {n_data_sets}", file=sys.stderr)
     return table([done[n] for n in range(n_data_sets)])
-
-
-def _there(file: Path | None) -> bool:
-    return file is not None and file.exists()
 
 
 def main() -> None:
