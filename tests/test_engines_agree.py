@@ -218,7 +218,8 @@ def cluster(tmp_path_factory):
     pytest.importorskip("distributed")
     folder = tmp_path_factory.mktemp("cluster")
     file = folder / "scheduler.json"
-    tests = {"PYTHONPATH": str(Path(__file__).parent)}
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    tests = {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
     quiet = {
         "stdout": subprocess.DEVNULL,
         "stderr": subprocess.DEVNULL,

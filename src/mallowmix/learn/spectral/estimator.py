@@ -87,7 +87,7 @@ def fit_spectral(
         first = initialisations[0]
         return as_model(first.components, first.alpha, comparisons, state, settings)
     best = _better(state, initialisations)
-    if settings.refine == "short":
+    if settings.refine == "short" and K > 1:  # one ranking is one search
         return as_model(best.components, best.alpha, comparisons, state, settings)
     # the comparisons of rankings depend on each other: their spectrum only bounds the number
     if K > 1 and not (chosen or any(block.ranking_id is not None for block in state.blocks)):
@@ -173,7 +173,14 @@ def _single(state: FitState) -> Initialisation:
 
 
 def _better(state: FitState, initialisations: list[Initialisation]) -> Variational:
-    """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO)."""
+    """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO).
+
+    One ranking for all has one initialisation, and no weights for such steps to find.
+    """
+    if len(initialisations) == 1:
+        (only,) = initialisations
+        state.trace = replace(state.trace, initialisation=only.name)
+        return Variational(only.components, only.alpha, [], [])
     outcomes = []
     for i, each in enumerate(initialisations):
         outcomes.append(first_steps(state, each))

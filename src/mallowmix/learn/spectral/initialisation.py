@@ -221,9 +221,28 @@ def _embed_step(block: Block, broadcast: tuple[PairStatistics, Array]) -> tuple[
 def _cluster_step(
     block: Block, K: int, label: NDArray[np.int64]
 ) -> tuple[Array, NDArray[np.int64]]:
-    return _count_by_cluster(
-        block.starts, block.pair, block.weight, block.user_weight, label, K, block.n_items
-    ), label
+    return count_by_cluster(block, label, K), label
+
+
+def count_by_cluster(block: Block, label: NDArray[np.int64], n_clusters: int) -> Array:
+    """Count a block's pairs for each cluster of its users.
+
+    Parameters
+    ----------
+    block : Block
+        The users.
+    label : (users,) array of int
+        The cluster of each; users with a negative one are left out.
+    n_clusters : int
+        How many clusters there are.
+
+    Returns
+    -------
+    (n_clusters, Q²) array
+        How often each ordered pair was seen, users weighted by `user_weight`.
+    """
+    rows = (block.starts, block.pair, block.weight, block.user_weight)
+    return _count_by_cluster(*rows, label, n_clusters, block.n_items)
 
 
 @compiled

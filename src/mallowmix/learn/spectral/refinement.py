@@ -13,6 +13,7 @@ from mallowmix.learn.spectral.initialisation import Initialisation
 from mallowmix.learn.spectral.large_data import learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em
+from mallowmix.learn.spectral.one_ranking import refine_one_ranking
 from mallowmix.learn.spectral.restarts import Restarts, optimum_distances, try_restarts
 from mallowmix.learn.spectral.split_merge import split_and_merge
 from mallowmix.learn.spectral.stability import half_distances
@@ -57,8 +58,10 @@ def refine(
     MonteCarlo
         The refined components and prior.
     """
+    if len(first.alpha) == 1:
+        return _refine_one(state, first, state.blocks if all_blocks is None else all_blocks)
     tried = None
-    if initialise is not None and len(first.alpha) > 1:
+    if initialise is not None:
         first, tried = _best_start(state, first, initialise)
     outcome = _ascend(state, first, min_burn_in)
     if explore and len(first.alpha) > 2:
@@ -89,6 +92,13 @@ def refine(
     return outcome
 
 
+def _refine_one(state: FitState, first: Variational, blocks: list[Block]) -> MonteCarlo:
+    outcome, distances = refine_one_ranking(blocks, first.components, first.alpha, state.engine)
+    state.trace = replace(state.trace, moved=tuple(outcome.moved))
+    _note_unstable(state, outcome, distances, 0 * distances)
+    return outcome
+
+
 def _best_start(
     state: FitState, first: Variational, initialise: Callable[[FitState], Initialisation]
 ) -> tuple[Variational, Restarts]:
@@ -113,6 +123,8 @@ def refine_briefly(state: FitState, first: Variational) -> MonteCarlo:
     state, first
         As in `refine`.
     """
+    if len(first.alpha) == 1:
+        return refine_one_ranking(state.blocks, first.components, first.alpha, state.engine)[0]
     return monte_carlo_em(
         state.blocks,
         first.components,
@@ -169,9 +181,7 @@ def first_steps(state: FitState, first: Initialisation, n_iter: int = EM_STEPS) 
     n_iter : int
         How many steps.
     """
-    components, K = first.components, len(first.alpha)
-    if K > 1:
-        components = MallowsComponents(components.sigma, np.full(K, _FIRST_PHI))
+    components = MallowsComponents(first.components.sigma, np.full(len(first.alpha), _FIRST_PHI))
     return _steps(state, components, first.alpha / first.alpha.sum(), n_iter)
 
 
