@@ -25,11 +25,15 @@ Answers = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Split(NamedTuple):
-    """Comparisons of the people who teach; given and held-out ones of the test people."""
+    """Comparisons of the people who teach; given and held-out ones of the test people.
+
+    `person` numbers the test people, the same in every split of a data set.
+    """
 
     train: list[Answers]
     given: list[Answers]
     held_out: list[Answers]
+    person: NDArray[np.int64]
 
 
 def pairs_of(items: NDArray[np.int64], level: NDArray[np.int64]) -> Answers:
@@ -61,7 +65,7 @@ def split_votes(people: list[Answers], seed: int) -> Split:
         asked = hidden.any(axis=0)
         given.append((winner[~asked], loser[~asked]))
         held_out.append((winner[asked], loser[asked]))
-    return Split([people[m] for m in train], given, held_out)
+    return Split([people[m] for m in train], given, held_out, test)
 
 
 def split_levels(people: list[tuple[NDArray[np.int64], NDArray[np.int64]]], seed: int) -> Split:
@@ -76,7 +80,7 @@ def split_levels(people: list[tuple[NDArray[np.int64], NDArray[np.int64]]], seed
         kept = thinned(pairs_of(items, level), most, random)
         if len(kept[0]):
             train.append(kept)
-    given, held_out = [], []
+    given, held_out, test = [], [], []
     for person in order[:n_test]:
         items, level = people[person]
         mixed = random.permutation(len(items))
@@ -88,7 +92,8 @@ def split_levels(people: list[tuple[NDArray[np.int64], NDArray[np.int64]]], seed
         if len(asked[0]):
             given.append(known)
             held_out.append(asked)
-    return Split(train, given, held_out)
+            test.append(person)
+    return Split(train, given, held_out, np.array(test, np.int64))
 
 
 def answers_of(

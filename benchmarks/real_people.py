@@ -18,12 +18,11 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
@@ -34,6 +33,7 @@ from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.pooled_prediction import member_probabilities, predictor_probabilities
 from mallowmix.learn.bradley_terry_components import best_scores
 from mallowmix.model.predictor import CalibratedModel, member_name
+from mallowmix.numerics.clustered_error import clustered_ratio
 from mallowmix.typing import Array
 
 RESULTS = Path(__file__).parent / "results" / "real_people.json"
@@ -56,7 +56,9 @@ SIMULATED = {
 def split(name: str, folder: Path, seed: int) -> tuple[protocol.Split, int]:
     """One split of a data set, and its number of items."""
     if name in SIMULATED:
-        return split_answers(SIMULATED[name](seed), seed), simulated_people.Q
+        parts = split_answers(SIMULATED[name](seed), seed)  # every seed has people of its own
+        person = parts.person + seed * simulated_people.N_PEOPLE
+        return parts._replace(person=person), simulated_people.Q
     if name == "llmfao-answers":
         people, Q = protocol.read_llmfao(folder / "llmfao")
         return split_answers(people, seed), Q
@@ -135,20 +137,85 @@ def first_members(predictor: mm.Predictor, kept: Any) -> mm.Predictor:
     return mm.Predictor(members, weights / total, None, evidence)
 
 
-def beside(
-    found: dict[str, Array], names: list[str], run: Callable[[str], rivals.Rival]
-) -> dict[str, Any]:
-    """The predictor beside its rivals on one split, from what `gaps` returned."""
-    ours = found["one ranking (log-loss)"] - found["predictor"]
-    return rivals.record({name: run(name) for name in names}, ours)
+def summary(values: list[Array], person: list[NDArray[np.int64]]) -> dict[str, float]:
+    """The mean over splits, and half the width of its 95% interval.
+
+    Each person counts once, in however many splits they are test people: what a person adds to the
+    mean over splits is one observation.
+    """
+    kept = [np.isfinite(each) for each in values]
+    share = np.concatenate([np.full(each.sum(), 1 / each.sum()) for each in kept])
+    who = np.concatenate([each[some] for each, some in zip(person, kept, strict=True)])
+    flat = np.concatenate([each[some] for each, some in zip(values, kept, strict=True)])
+    mean, error = clustered_ratio(np.bincount(who, share * flat), np.bincount(who, share))
+    return {"gap": mean, "half_width": rivals.LEVEL * error}
 
 
-def summary(values: list[Array]) -> dict[str, float]:
-    """The mean over splits, and half the width of its 95% interval over people of a split."""
-    means = [float(np.nanmean(each)) for each in values]
-    pooled = np.concatenate(values)
-    error = float(np.nanstd(pooled) / np.sqrt(np.isfinite(pooled).sum() / len(values)))
-    return {"gap": float(np.mean(means)), "half_width": 1.96 * error / np.sqrt(len(values))}
+def rival_gaps(
+    against: list[dict[str, rivals.Rival]], ours: list[Array], person: list[NDArray[np.int64]]
+) -> dict[str, dict[str, float]]:
+    """Each rival's log-loss less ours over all splits, and that of the rival chosen in each."""
+
+    def gap(names: list[str]) -> dict[str, float]:
+        theirs = [found[name].losses for found, name in zip(against, names, strict=True)]
+        return summary([a - b for a, b in zip(theirs, ours, strict=True)], person)
+
+    table = {name: gap([name] * len(against)) for name in against[0]}
+    return table | {"chosen by training people": gap([rivals.chosen(found) for found in against])}
+
+
+def run_set(name: str, given: argparse.Namespace, old: dict[str, Any]) -> dict[str, Any]:
+    """All splits of one data set; rivals of an earlier run are kept if none are asked for."""
+    found, costs, person, against = [], [], [], []
+    for seed in range(given.seeds):
+        parts, Q = split(name, given.data, seed)
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore")
+            each, cpu = gaps(parts, Q)
+            against.append(_rivals(f"{name}-{seed}", parts, Q, given, seed))
+        found.append(each)
+        costs.append(cpu)
+        person.append(parts.person)
+        print(name, seed, {k: round(float(np.nanmean(v)), 4) for k, v in each.items()}, flush=True)
+    systems = dict.fromkeys(system for each in found for system in each)
+    results: dict[str, Any] = {
+        "seeds": given.seeds,
+        "gaps": {system: _of_splits(system, found, person) for system in systems},
+        "cpu": {key: float(np.median([cpu[key] for cpu in costs])) for key in costs[0]},
+    }
+    if not given.rivals:
+        return results | {key: old[key] for key in ("rivals", "rival_gaps") if key in old}
+    ours = [each["one ranking (log-loss)"] - each["predictor"] for each in found]
+    results["rivals"] = [rivals.record(*both) for both in zip(against, ours, strict=True)]
+    results["rival_gaps"] = rival_gaps(against, ours, person)
+    return results
+
+
+def _of_splits(
+    system: str, found: list[dict[str, Array]], person: list[NDArray[np.int64]]
+) -> dict[str, float]:
+    """The summary over those splits in which a system was there: members differ between them."""
+    there = [n for n, each in enumerate(found) if system in each]
+    values = summary([found[n][system] for n in there], [person[n] for n in there])
+    return values | {"splits": len(there)}
+
+
+def _rivals(
+    split_name: str, parts: protocol.Split, Q: int, given: argparse.Namespace, seed: int
+) -> dict[str, rivals.Rival]:
+    """The rivals that were asked for, on one split."""
+    return {
+        name: rivals.finished_or_run(
+            name,
+            folder=given.finished,
+            split_name=split_name,
+            parts=parts,
+            Q=Q,
+            candidates=given.components,
+            seed=seed,
+        )
+        for name in given.rivals
+    }
 
 
 def main() -> None:
@@ -164,43 +231,13 @@ def main() -> None:
         default=list(rivals.COMPONENTS),
     )
     parser.add_argument("--finished", type=Path)
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS)
     given = parser.parse_args()
-    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for name in given.sets.split(","):
-        found: dict[str, list[Array]] = {}
-        costs: dict[str, list[float]] = {}
-        against: list[dict[str, Any]] = []
-        for seed in range(given.seeds):
-            parts, Q = split(name, given.data, seed)
-            with warnings.catch_warnings(), threadpool_limits(1):
-                warnings.simplefilter("ignore")
-                each, cpu = gaps(parts, Q)
-                if given.rivals:
-                    run = partial(
-                        rivals.finished_or_run,
-                        folder=given.finished,
-                        split_name=f"{name}-{seed}",
-                        parts=parts,
-                        Q=Q,
-                        candidates=given.components,
-                        seed=seed,
-                    )
-                    against.append(beside(each, given.rivals, run))
-                    print(name, seed, against[-1], flush=True)
-            for system, values in each.items():
-                found.setdefault(system, []).append(values)
-            for key, value in cpu.items():
-                costs.setdefault(key, []).append(value)
-            print(
-                name, seed, {k: round(float(np.nanmean(v)), 4) for k, v in each.items()}, flush=True
-            )
-        results[name] = {
-            "seeds": given.seeds,
-            "gaps": {system: summary(values) for system, values in found.items()},
-            "cpu": {key: float(np.median(values)) for key, values in costs.items()},
-            "rivals": against or results.get(name, {}).get("rivals", []),
-        }
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        file = given.output
+        old = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        new = {name: run_set(name, given, old.get(name, {}))}
+        file.write_text(json.dumps(old | new, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

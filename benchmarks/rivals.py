@@ -102,9 +102,13 @@ def difference(theirs: Array, ours: Array) -> dict[str, float]:
     return {"difference": mean, "low": mean - half, "high": mean + half}
 
 
+def chosen(rivals: dict[str, Rival]) -> str:
+    """The rival that training people choose."""
+    return min(rivals, key=lambda name: rivals[name].validation)
+
+
 def record(rivals: dict[str, Rival], ours: Array) -> dict[str, Any]:
     """What is kept of one split: our log-loss, each rival's, and whom training people choose."""
-    chosen = min(rivals, key=lambda name: rivals[name].validation)
     table = {
         name: {
             "log_loss": float(np.nanmean(rival.losses)),
@@ -114,4 +118,4 @@ def record(rivals: dict[str, Rival], ours: Array) -> dict[str, Any]:
         }
         for name, rival in rivals.items()
     }
-    return {"mallowmix": float(np.nanmean(ours)), "chosen": chosen, "rivals": table}
+    return {"mallowmix": float(np.nanmean(ours)), "chosen": chosen(rivals), "rivals": table}

@@ -69,7 +69,7 @@ def test_losses_are_means_over_a_person_s_questions():
 
 def test_one_ranking_knows_who_wins_more_often():
     train = [(np.array([0, 0, 1]), np.array([1, 2, 2]))] * 10
-    parts = protocol.Split(train, [], [(np.array([0, 2]), np.array([2, 0]))])
+    parts = protocol.Split(train, [], [(np.array([0, 2]), np.array([2, 0]))], np.zeros(1, np.int64))
     first, second = real_people.one_ranking(parts, 3)
     assert first > 0.9 and first + second == pytest.approx(1)
 
@@ -86,6 +86,20 @@ def people_of_one_mind(n_people=60, n_answers=15):
     return people
 
 
+def test_a_person_in_two_splits_is_one_person():
+    """The same people twice say no more than once; other people halve the variance."""
+    values = np.random.default_rng(2).normal(1.0, 1.0, 50)
+    person = np.arange(50)
+    once = real_people.summary([values], [person])
+    assert once["gap"] == pytest.approx(values.mean())
+    assert once["half_width"] == pytest.approx(1.96 * values.std(ddof=1) / np.sqrt(50))
+    assert real_people.summary([values, values], [person, person]) == pytest.approx(once)
+    other = real_people.summary([values, values], [person, person + 50])["half_width"]
+    assert other == pytest.approx(once["half_width"] / np.sqrt(2), rel=0.01)
+    missing = real_people.summary([np.r_[values, np.nan]], [np.arange(51)])
+    assert missing == pytest.approx(once)
+
+
 @pytest.mark.slow
 def test_a_small_run():
     """One ranking is hard to beat, and is not lost to by much; rivals are chosen on training people
@@ -95,13 +109,13 @@ def test_a_small_run():
     found, cpu = real_people.gaps(parts, 6)
     assert np.nanmean(found["predictor"]) > -0.05
     assert cpu["fit"] > 0 and len(found["one ranking (log-loss)"]) == 20
-    assert real_people.summary([found["predictor"]])["half_width"] > 0
-    kept = real_people.beside(
-        found,
-        ["borda", "mixture-mallows", "coin"],
-        lambda name: rivals.run_rival(name, parts, 6, [1, 2], 0),
-    )
+    assert real_people.summary([found["predictor"]], [parts.person])["half_width"] > 0
+    against = {
+        name: rivals.run_rival(name, parts, 6, [1, 2], 0)
+        for name in ("borda", "mixture-mallows", "coin")
+    }
     ours = found["one ranking (log-loss)"] - found["predictor"]
+    kept = rivals.record(against, ours)
     assert kept["mallowmix"] == pytest.approx(np.nanmean(ours))
     assert kept["chosen"] in ("borda", "mixture-mallows")
     coin = kept["rivals"]["coin"]
@@ -111,6 +125,9 @@ def test_a_small_run():
     assert coin["low"] == pytest.approx(gap.mean() - half)
     assert coin["high"] == pytest.approx(gap.mean() + half)
     assert kept["rivals"]["mixture-mallows"]["n_components"] in (1, 2)
+    over_splits = real_people.rival_gaps([against], [ours], [parts.person])
+    assert over_splits["coin"] == pytest.approx({"gap": gap.mean(), "half_width": half})
+    assert over_splits["chosen by training people"] == over_splits[kept["chosen"]]
 
 
 def test_a_rival_answers_the_questions_of_the_protocol(monkeypatch):
