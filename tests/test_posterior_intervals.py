@@ -11,7 +11,7 @@ import pytest
 import mallowmix as mm
 from command_line import run
 from mallowmix.errors import OptionError
-from mallowmix.infer.posterior.posterior_intervals import chain_weights
+from mallowmix.infer.posterior.person_spread import chain_weights
 from tests.oracles import beta
 
 Q, M = 5, 80

@@ -1,19 +1,7 @@
 """Intervals of the population's quantities from draws of the posterior.
 
-The posterior's variance is right where people answer as the model says: independently, given their
-weights. Where they do not (all comparisons of one ranking, say), it is too small, whatever the
-likelihood weight. What a posterior mean g would vary by if other people had been asked is
-(infinitesimal jackknife; Giordano and Broderick 2023)
-
-    Σ_m (c_m − mean c)²,    c_m = Cov(g, ℓ_m) over the draws, ℓ_m the log-likelihood of user m,
-
-which is the sandwich over people, and nothing is fitted again. Draws are spread around their mean
-until their variance is that. The error of c_m from finitely many draws adds
-Var(g) Σ_m Var(ℓ_m) / n, which is taken off; n is the effective number of draws.
-
-Where chains stay in different optima, they are weighted by stacking on held-out people instead of
-pooled as if they were one: the likelihood of user m left out is 1 / mean exp(−ℓ_m) in each chain
-(Yao, Vehtari and Gelman 2022).
+Their width is that of the person-level sandwich (`infer.posterior.person_spread`). Where chains
+stay in different optima, they are weighted by how well they predict held-out people.
 """
 
 from dataclasses import dataclass
@@ -21,42 +9,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import logsumexp
 
 from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels
 from mallowmix.data.text import list_of, name_of, percent, table_of
 from mallowmix.errors import check_level
 from mallowmix.infer.posterior.convergence import check_convergence
-from mallowmix.infer.posterior.posterior_sample import PosteriorSample, load_arviz
-from mallowmix.numerics.stacking import stack_weights
+from mallowmix.infer.posterior.person_spread import (
+    PersonSpread,
+    QuantityIntervals,
+    chain_weights,
+)
+from mallowmix.infer.posterior.posterior_sample import PosteriorSample
 from mallowmix.typing import Array
-
-_SCALES = (0.5, 20.0)  # how far draws are drawn together or spread at most
-
-
-@dataclass(frozen=True, eq=False)
-class QuantityIntervals:
-    """Intervals of one quantity, arrays of its shape.
-
-    Attributes
-    ----------
-    estimate : ndarray
-        The posterior mean.
-    low, high : ndarray
-        The ends.
-    model_low, model_high : ndarray
-        The ends if all people answered as the model says: of the draws as they are.
-    scale : ndarray
-        How much wider the draws were spread, by standard deviations.
-    """
-
-    estimate: Array
-    low: Array
-    high: Array
-    model_low: Array
-    model_high: Array
-    scale: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +142,7 @@ def posterior_intervals(sample: PosteriorSample, level: float = 0.9) -> Posterio
     report = check_convergence(sample)
     C = len(sample.log_likelihood)
     weights = np.full(C, 1 / C) if report.converged else chain_weights(sample)
-    spread = _Spread(sample, weights, level, one=report.converged)
+    spread = PersonSpread(sample, weights, level, one=report.converged)
     position = spread.intervals(sample.sigma.astype(np.float64))
     notes = report.notes
     if not report.converged:
@@ -198,98 +163,6 @@ def posterior_intervals(sample: PosteriorSample, level: float = 0.9) -> Posterio
         report.converged,
         notes,
     )
-
-
-def chain_weights(sample: PosteriorSample) -> Array:
-    """(C,) weights of the chains by stacking on held-out people.
-
-    Parameters
-    ----------
-    sample : PosteriorSample
-        The draws.
-    """
-    values = sample.user_log_likelihood.astype(np.float64)
-    C, D, _ = values.shape
-    left_out = np.log(D) - logsumexp(-values, axis=1)  # (C, M)
-    p = np.exp(left_out - left_out.max(axis=0)).T
-    return stack_weights(p, np.ones(len(p)), np.full(C, 1 / C))
-
-
-class _Spread:
-    """Spreads draws until their variance is the sandwich over people."""
-
-    def __init__(self, sample: PosteriorSample, weights: Array, level: float, *, one: bool) -> None:
-        self.weights, self.one = weights, one
-        self.ends = ((1 - level) / 2, (1 + level) / 2)
-        values = sample.user_log_likelihood.astype(np.float64)
-        self.deviation = values - self._centre(values)  # (C, D, M)
-        self.each = weights[:, None] / values.shape[1]  # (C, 1) the weight of a draw
-        self.variances = np.einsum("c,cdm->m", self.each[:, 0], self.deviation**2).sum()
-
-    def _centre(self, values: Array) -> Array:
-        """The mean that draws are spread around: of all chains where they agree, else of each."""
-        by_chain = values.mean(axis=1, keepdims=True)
-        if not self.one:
-            return by_chain
-        return np.average(by_chain, axis=0, weights=self.weights)[None]
-
-    def scales(self, draws: Array) -> Array:
-        """(n,) the standard deviation over people by that of the draws (C, D, n)."""
-        deviation = draws - self._centre(draws)
-        c = np.einsum("c,cdn,cdm->nm", self.each[:, 0], deviation, self.deviation, optimize=True)
-        variance = np.einsum("c,cdn->n", self.each[:, 0], deviation**2)
-        people = ((c - c.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-        noise = variance * self.variances / self._effective(draws)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.sqrt(np.maximum(people - noise, 0) / variance)
-        return np.where(variance > 1e-12, np.clip(ratio, *_SCALES), 1.0)
-
-    def _effective(self, draws: Array) -> Array:
-        """(n,) effective numbers of draws."""
-        ess, C = load_arviz().ess, draws.shape[0]
-        sizes = [
-            sum(float(ess(draws[c : c + 1, :, n], method="mean")) for c in range(C))
-            for n in range(draws.shape[2])
-        ]
-        return np.nan_to_num(np.array(sizes), nan=draws.shape[0] * draws.shape[1])
-
-    def spread(self, draws: Array) -> tuple[Array, Array]:
-        """The draws (C, D, n) spread around their mean, and their scales (n,)."""
-        scale, centre = self.scales(draws), self._centre(draws)
-        return centre + scale * (draws - centre), scale
-
-    def intervals(self, draws: Array) -> QuantityIntervals:
-        """Intervals of a quantity (C, D, …)."""
-        flat = draws.reshape(*draws.shape[:2], -1)
-        wide, scale = self.spread(flat)
-        found = (self._mean(flat), *self._ends(wide), *self._ends(flat), scale)
-        return QuantityIntervals(*(each.reshape(draws.shape[2:]) for each in found))
-
-    def ranks(self, win_rate: Array) -> QuantityIntervals:
-        """Intervals of positions by win rate."""
-        wide, scale = self.spread(win_rate)
-        before, after = (
-            np.argsort(np.argsort(-each, axis=2), axis=2).astype(np.float64)
-            for each in (win_rate, wide)
-        )
-        estimate = np.argsort(np.argsort(-self._mean(win_rate))).astype(np.float64)
-        low, high = self._ends(after)
-        low, high = np.minimum(low, estimate), np.maximum(high, estimate)
-        return QuantityIntervals(estimate, low, high, *self._ends(before), scale)
-
-    def _mean(self, draws: Array) -> Array:
-        return np.einsum("c,cdn->n", self.each[:, 0], draws)
-
-    def _ends(self, draws: Array) -> tuple[Array, Array]:
-        """(n,) each: weighted quantiles over all chains."""
-        C, D, n = draws.shape
-        flat, weight = draws.reshape(C * D, n), np.repeat(self.each[:, 0], D)
-        low, high = np.empty(n), np.empty(n)
-        for i in range(n):
-            order = np.argsort(flat[:, i], kind="stable")
-            at = np.cumsum(weight[order]) - weight[order] / 2
-            low[i], high[i] = np.interp(self.ends, at, flat[order, i].astype(np.float64))
-        return low, high
 
 
 def _rounded(found: QuantityIntervals, n_items: int) -> QuantityIntervals:
