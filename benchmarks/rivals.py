@@ -1,13 +1,14 @@
 """Rivals on the splits of real people: each at its best, and which of them training people choose.
 
 A rival's settings and its number of components are chosen on training people, of whom the same is
-held out as of the test people; so is the rival that is the one to beat. Scores on test people
-choose nothing. With a folder for finished rivals, a run that was interrupted goes on where it was.
+held out as of the test people; so is the rival that is the one to beat. Where the largest number
+of components is the best, larger ones are tried. Scores on test people choose nothing. With a folder for finished rivals, a run that was interrupted goes on where it was.
 """
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from mallowmix.peers.validation import hold_out_of, predicted_rows
 from mallowmix.typing import Array
 
 COMPONENTS = (1, 2, 3, 5, 8)
+MOST_COMPONENTS = 40
 LEVEL = 1.96  # standard errors either side: 95%
 
 
@@ -60,9 +62,10 @@ def run_rival(
     hold_out = hold_out_of(task.given, task.held_out)
     peer: Any = tuned_for(SYSTEMS[name](), hold_out)
     tried = candidates if has_components(peer) else (1,)
+    judge = partial(component_losses, peer, task.train, seed=seed, hold_out=hold_out)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = component_losses(peer, task.train, tried, seed=seed, hold_out=hold_out)
+        found = losses_by_k(judge, tried)
         K = best_components(found)
         p = predicted_rows(peer.fit(task.train, K, seed=seed), task.given, task.held_out)
     held_out = task.held_out
@@ -71,6 +74,19 @@ def run_rival(
     number = np.array([int(user) for user in held_out.users])
     losses = protocol.log_losses(p, number[person], len(parts.given))
     return Rival(losses, found[K], K if has_components(peer) else None)
+
+
+def losses_by_k(
+    judge: Callable[[Sequence[int]], dict[int, float]], candidates: Sequence[int]
+) -> dict[int, float]:
+    """The loss of each candidate, and of larger numbers as long as the largest is the best."""
+    found = judge(candidates)
+    while len(found) > 1 and best_components(found) == max(found) < MOST_COMPONENTS:
+        try:
+            found |= judge([sum(sorted(found)[-2:])])
+        except mm.errors.MallowmixError:  # more than these people carry
+            break
+    return found
 
 
 def finished_or_run(
