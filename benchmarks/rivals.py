@@ -2,7 +2,8 @@
 
 A rival's settings and its number of components are chosen on training people, of whom the same is
 held out as of the test people; so is the rival that is the one to beat. Where the largest number
-of components is the best, larger ones are tried. Scores on test people choose nothing. With a folder for finished rivals, a run that was interrupted goes on where it was.
+of components is the best, larger ones are tried. Scores on test people choose nothing. With a
+folder for finished rivals, a run that was interrupted goes on where it was.
 """
 
 import json
