@@ -539,6 +539,7 @@ def test_either_held_out_asks_all_but_what_is_told():
     assert found.n_comparisons > strict.n_comparisons > 0
 
 
+@pytest.mark.slow
 def test_many_people_are_placed_and_predicted_from_disk(tmp_path):
     """Everyone gets an answer; the predictor is not the components alone, and costs more."""
     many_people.main(["--people", "150", "--per-person", "12", "--output", str(tmp_path)])
@@ -557,6 +558,7 @@ def test_the_table_of_starting_by_hand():
     assert "| `show` | 1.2 | 51 MB |" in text and "| `fit` | 16 | 7 |" in text
 
 
+@pytest.mark.slow
 def test_a_command_is_measured_and_its_failure_is_told(tmp_path):
     found = starting.cost(("--help",), tmp_path)
     assert found["seconds"] > 0 and 1e7 < found["bytes"] < 1e9

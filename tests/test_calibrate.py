@@ -52,6 +52,7 @@ def test_repeated_comparisons_count_for_less():
     assert better > before
 
 
+@pytest.mark.slow
 def test_the_independent_share_of_rankings_is_tried():
     """Voters rank ten items, less alike than the model says: 9 of 45 comparisons determine all."""
     spread = mm.M4.from_orders(["abcdefghij", "jbhdfiaceg", "cgjaebhfid"], 0.8, 0.4)

@@ -235,6 +235,7 @@ def test_what_is_held_out_shares_no_item_with_what_is_given():
                 assert len(mine) and max(known) <= (0 if ranked else 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("K", [1, 2, 3])
 def test_fit_takes_the_number_that_is_recommended(K):
     """And planted rankings, one for each person, are counted."""
@@ -245,6 +246,7 @@ def test_fit_takes_the_number_that_is_recommended(K):
     assert ("one ranking is enough" in choice.reason) == (K == 1)
 
 
+@pytest.mark.slow
 def test_larger_numbers_are_tried_while_the_best_lies_at_the_edge():
     votes = planted(20, 5, 0.2, 0.1, seed=1).sample(400, 60, seed=1).comparisons
     choice = mm.choose_k(votes)

@@ -154,6 +154,7 @@ def test_what_a_module_does_has_a_hash():
     assert code_hash('"""Only words."""') == code_hash('"""Others."""')
 
 
+@pytest.mark.slow
 def test_a_record_says_what_ran_and_not_where(tmp_path):
     record = run_record({"output": tmp_path / "here", "n": 3, "size": "quick"}, [0, 1])
     assert record["options"] == {"output": "here", "n": 3, "size": "quick"}
@@ -165,6 +166,7 @@ def test_a_record_says_what_ran_and_not_where(tmp_path):
     assert said.returncode or record["commit"] == said.stdout.decode().strip()
 
 
+@pytest.mark.slow
 def test_benchmarks_and_experiments_leave_a_record(tmp_path, monkeypatch):
     file = save("small", {"rows": [1]}, tmp_path, seeds=(4,))
     saved = json.loads(file.read_text())

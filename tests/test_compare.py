@@ -119,6 +119,7 @@ def test_ratings_are_split_before_comparisons_are_made(ratings):
 # ---- the numbers ----
 
 
+@pytest.mark.slow
 def test_the_table_is_what_the_systems_predict(votes, found):
     """Every number of one row, by hand, from the same splits; people of whom something is held out
     in both are one cluster.
@@ -249,6 +250,7 @@ def test_the_picture_has_a_line_for_each_system(found):
     )
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, votes):
     table = votes.to_arrow().to_pydict()
     with (tmp_path / "votes.csv").open("w", newline="") as file:

@@ -111,6 +111,7 @@ def test_the_true_model_is_as_sure_as_it_should_be():
 # ---- influence ----
 
 
+@pytest.mark.slow
 def test_influence_is_how_far_the_optimum_moves_without_a_person():
     """One ranking, nothing hidden: I⁻¹ s against φ found again without the person."""
     truth = planted(6, 1, 0.5, 1.0)
@@ -181,6 +182,7 @@ def test_more_people_have_less_error():
 # ---- together ----
 
 
+@pytest.mark.slow
 def test_the_whole_diagnosis(votes):
     found = mm.diagnose(MODEL, votes, n_simulations=1)
     beta = MODEL.beta()
@@ -199,6 +201,7 @@ def test_the_whole_diagnosis(votes):
     )
 
 
+@pytest.mark.slow
 def test_components_too_alike_are_named(votes):
     twin = mm.M4([MODEL.sigma[0], MODEL.sigma[0]], [0.4, 0.4], [0.5, 0.5], MODEL.items)
     found = mm.diagnose(twin, votes, n_simulations=0)
@@ -245,6 +248,7 @@ def test_one_component_and_any_number_of_threads(votes):
     assert "There is one component" in found.words()
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path):
     votes, model = tmp_path / "votes.csv", tmp_path / "model.m4"
     run(

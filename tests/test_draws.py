@@ -76,6 +76,7 @@ def triangle_posterior(model, comparisons, m, n=160):
     return theta, mass / mass.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibration", [NONE, HALF, FIFTH], ids=str)
 @pytest.mark.parametrize("per_user", [6, 60])
 def test_two_components_against_quadrature(calibration, per_user):
@@ -190,6 +191,7 @@ def test_someone_without_comparisons_gets_the_prior():
         mm.weight_intervals(TWO, mm.Comparisons.from_arrays(["u"], ["x"], ["y"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "calibration", [NONE, FIFTH, Calibration(vertex_share=0.4, spam_share=0.1)], ids=str
 )

@@ -318,6 +318,7 @@ class Watching(ThreadEngine):
 seen_steps = set()
 
 
+@pytest.mark.slow
 def test_a_step_never_writes_into_its_arguments():
     """A fit by either method, weights, intervals, held-out likelihoods: blocks are read-only
     anyway.

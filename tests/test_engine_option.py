@@ -124,6 +124,7 @@ def same(one, other):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_every_engine_gives_the_same_answer_and_is_used(name, stored):
     expected, far = CALLS[name](VOTES), FarEngine()
@@ -178,6 +179,7 @@ def test_disagreement_is_the_average_over_rows():
     assert parts == pytest.approx(sums / sums.sum(), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["diagnose", "compare-groups", "update"])
 def test_commands_from_disk_print_the_same(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

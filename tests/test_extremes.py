@@ -161,6 +161,7 @@ def test_doubts_by_the_model():
     assert unsure_components(mm.M4.from_orders([list("abc")], 0.3), 2) == ()
 
 
+@pytest.mark.slow
 def test_a_component_that_nobody_follows_and_too_many_are_said_and_shown():
     votes = planted(6, 1, 0.3, 1.0, seed=1).sample(40, 15, seed=1).comparisons
     with pytest.warns(FitWarning):

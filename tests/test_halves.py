@@ -47,6 +47,7 @@ def test_every_comparison_is_in_one_half_and_sizes_differ_by_one_at_most(weights
         assert abs(first[rows].sum() - second[rows].sum()) == block.weight[rows].sum() % 2
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.floats(0.01, 4), min_size=1, max_size=6), min_size=1, max_size=4),
     st.integers(0, 99),

@@ -74,6 +74,7 @@ def test_sums_mended_after_a_move_are_those_found_anew(case, data):
         np.testing.assert_allclose(one, other, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(cases)
 @settings(max_examples=40)
 def test_the_search_never_loses_and_ends_where_no_single_move_helps(case):

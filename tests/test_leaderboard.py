@@ -64,6 +64,7 @@ def model_of(table):
     return mm.fit(data, 1, method=FAST, components="bradley-terry", predictor=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", ["half", "drop"])
 def test_ties_are_counted(ties):
     table = battles(tied=0.3)

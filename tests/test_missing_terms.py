@@ -87,6 +87,7 @@ def test_the_prior_is_averaged_after_the_burn_in():
     np.testing.assert_array_equal(short[1:], long[:3])
 
 
+@pytest.mark.slow
 def test_a_chain_of_one_component_has_the_posterior_of_its_items():
     """Uniform prior on the simplex, a beat b three times, b and c once each: by quadrature.
 
@@ -111,6 +112,7 @@ def test_a_chain_of_one_component_has_the_posterior_of_its_items():
     np.testing.assert_allclose(drawn.std(axis=0), spread, atol=0.04)
 
 
+@pytest.mark.slow
 def test_the_tensor_s_values_give_the_shares():
     """6000 users, three of four of one type: the share has a standard error near .01."""
     random = np.random.default_rng(0)

@@ -20,6 +20,7 @@ def model():
     return mm.fit(votes, 2, n_fits=2, seed=0)
 
 
+@pytest.mark.slow
 def test_names_of_components_are_shown_and_kept(model, tmp_path):
     named = model.named({2: " mostly   spicy "})
     assert named.component_names == ("", "mostly spicy")
@@ -128,6 +129,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_command_line_shows_names_everywhere(folder):
     votes, names, file = folder / "votes.csv", folder / "names.csv", folder / "model.m4"
     with_names = (votes, "--item-names", names)

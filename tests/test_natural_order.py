@@ -29,6 +29,7 @@ def test_numbers_after_the_same_text_are_in_the_order_of_their_values(numbers, s
     assert [labels[i] for i in natural_order(labels)] == [f"{stem}{n}" for n in sorted(numbers)]
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=8), unique=True), st.integers(0, 5))
 def test_any_text_has_an_order_and_its_beginning_is_that_of_all(labels, first):
     order = natural_order(labels)

@@ -39,6 +39,7 @@ def results(model, votes):
     }
 
 
+@pytest.mark.slow
 def test_every_result_has_a_table_for_notebooks_and_a_dataframe(results):
     import pandas
 

@@ -79,6 +79,7 @@ def test_gaussian_utilities_predict_their_own_people_as_the_truth_does(utilities
     assert dict(fitted.settings)["factors"] >= 1
 
 
+@pytest.mark.slow
 def test_as_many_factors_as_were_planted(utilities):
     """Two planted factors: the search does not stop at none, and goes on beyond its candidates."""
     _, votes = utilities
@@ -116,6 +117,7 @@ def test_people_who_contradict_themselves_are_taken(utilities):
     assert loss(fitted, given, held_out) < np.log(2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "peer",
     [
@@ -142,6 +144,7 @@ def test_single_comparisons_are_predicted_as_the_table_of_pairs(utilities, peer)
         fitted.predict_rows(given, mm.read_comparisons([("u", "i00", "cake")]))
 
 
+@pytest.mark.slow
 def test_mallowmix_is_fit_and_predict(utilities):
     """The row `mallowmix` is what one gets without any option."""
     _, votes = utilities
@@ -157,6 +160,7 @@ def test_mallowmix_is_fit_and_predict(utilities):
     assert few.predict_proba(people, pairs).shape == (10, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mixture-bt", "gaussian-utilities", "personal-rankings"])
 def test_more_components_than_pairs_of_items(name):
     """Five items make ten pairs; one component a person needs no more of them."""

@@ -47,6 +47,7 @@ def test_a_choice_marks_the_chosen_number_in_every_panel(tmp_path):
     assert (tmp_path / "choice.png").stat().st_size > 5000
 
 
+@pytest.mark.slow
 def test_nothing_to_choose_from_can_be_drawn(tmp_path):
     plot_choice(Choice(None, "cannot tell: …", False, ROWS[:1])).savefig(tmp_path / "one.png")
     plot_choice(Choice(None, "cannot tell: …", False, ())).savefig(tmp_path / "none.png")
@@ -209,6 +210,7 @@ def test_pictures_of_a_model(files, kind, ending):
     assert (files / f"{kind}.{ending}").read_bytes().startswith(BEGINS[ending]) and "Wrote" in out
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 @pytest.mark.parametrize("kind", ["mixtures", "largest-share", "disagreement", "reliability"])
 def test_pictures_of_people(files, kind):

@@ -196,6 +196,7 @@ def test_k_is_the_one_that_predicts_training_people_best():
     assert chosen_k(Coin(), votes, (1, 2), NEW_ITEMS, 5) is None
 
 
+@pytest.mark.slow
 def test_compare_says_which_k_each_system_chose(parts):
     train, given, held_out = parts
     found = mm.compare_on_split(["m4-one", "coin"], train, given, held_out, n_components=(1, 2))

@@ -20,6 +20,7 @@ def parts(comparisons):
     return blocks, pair_statistics(count_pairs(blocks, engine), comparisons.n_items), engine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("Q", "K", "M", "N", "phi"),
     [(20, 3, 500, 60, 0.3), (25, 5, 1000, 60, 0.3), (10, 3, 500, 100, 0.5)],

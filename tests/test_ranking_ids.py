@@ -114,6 +114,7 @@ def test_neither_the_order_of_rows_nor_the_names_of_ids_matter(rows, order, name
     assert mean_independent_share(after) == mean_independent_share(before)
 
 
+@pytest.mark.slow
 @given(rows=rows_strategy)
 def test_without_ids_all_is_as_if_there_had_never_been_any(rows):
     users, pairs, weights, _ = zip(*rows, strict=True)
@@ -151,6 +152,7 @@ def test_ids_survive_other_items(rows, items):
     assert rankings_of_comparisons(few) == rankings_of_rows(kept)
 
 
+@pytest.mark.slow
 @given(rows=rows_strategy)
 def test_ids_survive_tables(rows):
     before = made(rows)
@@ -171,6 +173,7 @@ def test_ids_survive_files(tmp_path_factory, ending, rows):
     assert after == before
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(rows=rows_strategy, order=st.randoms(use_true_random=False))
 def test_ids_survive_a_store(tmp_path_factory, rows, order):
@@ -278,6 +281,7 @@ def test_user_weights_do_not_touch_ids():
     assert replace(sample, user_weight=2 * sample.user_weight).ranking_id is sample.ranking_id
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mallowmix.errors.FitWarning")
 def test_fits_are_the_same_with_and_without_ids():
     """Each user has one ranking: the rows are the same."""
@@ -350,6 +354,7 @@ def test_rows_that_are_dropped_take_their_ids_with_them():
 # ---- ties of several rankings ----
 
 
+@pytest.mark.slow
 def test_the_halves_of_every_ranking_s_tie_are_found_and_go_together():
     """Two rankings of each user tie a and b, a third one has a over b."""
     orders = [[["a", "b"], "c"], ["c", ["a", "b"]], ["a", "b", "c"]]

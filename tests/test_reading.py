@@ -140,6 +140,7 @@ def test_one_user_may_have_given_rankings_of_any_shape(table):
 # ---- ratings and rankings ----
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     stars=st.dictionaries(

@@ -111,6 +111,7 @@ def test_rows_are_a_function_of_the_seed():
     assert first[0]["phi_bias"] != first[4]["phi_bias"]  # another seed, another population
 
 
+@pytest.mark.slow
 def test_an_oracle_row_alone_is_the_same_as_after_the_others():
     todo = recovery_tasks([TINY], 1, with_paper=False)
     alone = next(rows([task for task in todo if task.method == "oracle"]))

@@ -63,6 +63,7 @@ def alike():
     return make_report(model, votes, **(QUICK | {"refit": True}))
 
 
+@pytest.mark.slow
 def test_where_one_ranking_is_enough_the_headline_says_so_and_the_leaderboard_leads(alike):
     found, html = alike.contents, alike.html()
     assert not found.better and found.no_gain

@@ -58,6 +58,7 @@ def check_files(folder, name, columns):
 # --- the footnote ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_footnote_is_within_chance_of_the_paper(tmp_path, monkeypatch):
     """Four differences of means of 200 draws and of the paper's 1000, the seed fixed: another seed
     would pass 3.5 standard errors once in 500.

@@ -54,6 +54,7 @@ def test_the_same_seed_writes_the_same_shards(folder, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_stages_measure_and_ratios_add_up(folder, tmp_path, monkeypatch):
     """By a clock that goes on by a second whenever it is read: what is measured is how often that
     was.

@@ -26,6 +26,7 @@ def test_a_file_name_is_used_once():
     assert file_names_twice(PACKAGE, FILES) == {}
 
 
+@pytest.mark.slow
 def test_a_public_name_is_defined_in_one_module():
     trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in FILES}
     assert names_defined_twice(PACKAGE, trees) == {}

@@ -92,6 +92,7 @@ def test_both_vertex_hunters_give_a_start_that_is_far_from_chance(vertices):
     )
 
 
+@pytest.mark.slow
 def test_auto_counts_the_components_and_says_how_sure_it_is():
     truth = planted(20, 3, 0.2, seed=3)
     model = fit(truth.sample(400, 60, seed=3).comparisons, "auto", predictor=False)
@@ -148,6 +149,7 @@ def test_another_seed_gives_other_bytes_and_the_same_rankings(votes):
     assert error(other, storage.loads(expected)) < 0.03
 
 
+@pytest.mark.slow
 def test_labels_that_keep_their_order_change_nothing_else(votes):
     data, expected = votes
     user, winner, loser, weight = columns_of(data)
@@ -288,6 +290,7 @@ def test_an_unsettled_subspace_is_reported(votes, monkeypatch):
     assert any("had not converged" in note for note in model.report.notes)
 
 
+@pytest.mark.slow
 def test_large_data_is_learnt_from_a_sample_and_finished_by_all(monkeypatch):
     """As if 8,000 comparisons were enough to learn from, and there were 40,000."""
     monkeypatch.setattr(user_sample, "ENOUGH", 8000)
@@ -333,6 +336,7 @@ def test_two_items_and_auto():
     assert quiet_fit(truth.sample(300, 20, seed=0).comparisons, "auto").n_components in (1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refine", REFINES)
 def test_people_of_one_comparison(refine):
     """Nobody says two things, so nothing tells tastes apart: some answer, and nothing undefined."""
@@ -383,6 +387,7 @@ def test_hard_cases_give_sound_models(case, refine):
     assert is_sound(quiet_fit(data, 3, method=SpectralOptions(refine=refine)), 3, data.n_items)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     ["unequal activity", "items asked unevenly", "shares of fifty to one", "2 comparisons each"],
@@ -467,6 +472,7 @@ def test_weights_that_are_no_counts(weight):
     )
 
 
+@pytest.mark.slow
 def test_every_seed_is_taken():
     data = planted(8, 2).sample(60, 20, seed=1).comparisons
     assert is_sound(quiet_fit(data, 2, seed=2**64 - 1), 2, 8)

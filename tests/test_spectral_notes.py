@@ -15,6 +15,7 @@ def notes_of(comparisons, K):
     return fit(comparisons, K, predictor=False).report.notes
 
 
+@pytest.mark.slow
 def test_the_right_number_of_components_gives_no_note():
     assert notes_of(VOTES, 4) == ()
 
@@ -29,6 +30,7 @@ def test_too_many_components_are_said_to_be_guesses():
         notes_of(VOTES, 6)
 
 
+@pytest.mark.slow
 def test_too_few_components_are_said_to_be_too_few():
     with pytest.warns(
         FitWarning, match="The spectrum shows at least 4 components; 3 were asked for"
@@ -36,6 +38,7 @@ def test_too_few_components_are_said_to_be_too_few():
         notes_of(VOTES, 3)
 
 
+@pytest.mark.slow
 def test_rankings_that_halves_of_the_people_dispute_are_named():
     few = TRUTH.sample(150, 8, seed=0).comparisons
     with pytest.warns(

@@ -40,6 +40,7 @@ def density(r, codes, power, theta, beta, j, k, alpha):
     return stats.beta.pdf(r, alpha[j], alpha[k]) * answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [(0, 1), (2, 0)])
 def test_the_evidence_is_the_integral(pair):
     random = np.random.default_rng(1)
@@ -76,6 +77,7 @@ def test_users_who_are_not_concerned_keep_their_evidence():
     assert some == pytest.approx(every)
 
 
+@pytest.mark.slow
 def test_splits_are_drawn_from_their_distribution():
     """A Kolmogorov–Smirnov test of 4,000 people with the same answers; false alarms 1 in 10,000."""
     random, M = np.random.default_rng(3), 4000

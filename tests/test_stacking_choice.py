@@ -21,6 +21,7 @@ def judged(*columns):
     return _Judged(np.column_stack(columns), np.ones(n), np.arange(n) % 3)
 
 
+@pytest.mark.slow
 def test_a_member_that_adds_nothing_is_left_out():
     """The second is the first again; the third is worse everywhere; the fourth knows other rows."""
     half = np.random.default_rng(0).random(900) < 0.5

@@ -18,6 +18,7 @@ from mallowmix.paper.table2.star_profiles import (
 )
 
 
+@pytest.mark.slow
 def test_star_profiles_predict_as_the_conditional_mean_of_the_joint_normal():
     """Against the covariance of all ratings of one person written out, on random numbers."""
     random = np.random.default_rng(0)

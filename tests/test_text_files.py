@@ -61,6 +61,7 @@ LABELS = st.text(
 ).filter(lambda text: text == text.strip())
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     labels=st.lists(LABELS, min_size=2, max_size=5, unique=True),
@@ -382,6 +383,7 @@ def test_a_blank_session_is_named(tmp_path):
 # ---- large and empty ----
 
 
+@pytest.mark.slow
 def test_two_hundred_thousand_names_of_preflib(tmp_path):
     """Seconds; it took minutes while it was quadratic in the names."""
     n = 200_000

@@ -53,6 +53,7 @@ def gaussian(means, shares):
     return mm.UtilitiesModel(means, LOADINGS, VARIANCES, shares, [0, 1, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
 def test_cholesky_against_the_library(n):
     root = np.random.default_rng(n).standard_normal((n, n + 2))
@@ -73,6 +74,7 @@ def test_the_prior_of_some_items_against_its_matrix():
     assert np.allclose(B_inverse, np.eye(3) - V.T @ np.linalg.solve(own, V))
 
 
+@pytest.mark.slow
 def test_laplace_against_quadrature():
     winner, loser = np.array(ANSWERS).T
     offset = MEAN[winner] - MEAN[loser]

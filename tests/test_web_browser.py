@@ -458,6 +458,7 @@ VOTE = """async ([pairs]) => {
 }"""  # noqa: E501
 
 
+@pytest.mark.slow
 def test_the_result_says_what_is_their_own(tmp_path, browser):
     """The second taste, but for pizza, which is first: in words, and with both numbers."""
     from tests.test_user_explanation import ITEMS, MODEL, moved

@@ -46,6 +46,7 @@ def begin(client):
 # ---- the process that learns ----
 
 
+@pytest.mark.slow
 def test_our_own_processes_run_no_file_of_the_current_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("secrets", "json", "numpy", "runpy", "mallowmix"):

@@ -45,6 +45,7 @@ def add_person(store, name="x"):
     return store.writer.submit(add).result()
 
 
+@pytest.mark.slow
 def test_a_vote_counts_once_by_its_key_and_by_its_pair(store):
     person = add_person(store)
     write = lambda *vote: store.writer.submit(Vote(person, *vote, 0)).result()  # noqa: E731
@@ -213,6 +214,7 @@ def test_the_later_half_of_everybodys_votes():
     ]
 
 
+@pytest.mark.slow
 def test_rows_of_nothing_have_their_shape(store):
     rows, names = store.rows()
     assert (

@@ -75,6 +75,7 @@ def enumerated_mean(model, comparisons, m, vertex_share=0.0):
     return (mean + vertex_share * single) / (total + vertex_share * single.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vertex_share", [0.0, 0.4])
 def test_quadrature_is_exact_for_three_components(vertex_share):
     comparisons = THREE.sample(6, [6, 5, 4, 1, 0, 6], seed=2).comparisons
@@ -85,6 +86,7 @@ def test_quadrature_is_exact_for_three_components(vertex_share):
         np.testing.assert_allclose(found[m], expected, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("per_user", "likelihood_weight"), [(5, 1), (50, 1), (400, 1), (30, 0.3)])
 def test_quadrature_is_exact_for_two_components(per_user, likelihood_weight):
     comparisons = TWO.sample(20, per_user, seed=1).comparisons
