@@ -32,10 +32,10 @@ lint: venv  ## ruff, pyright, import layers, the field's words
 	$(BIN)/python -m tools.words
 
 test: lint  ## lint and all tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-fast: venv  ## the tests that are not marked slow
-	$(BIN)/python -m pytest -n auto -m 'not slow'
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow'
 
 .venv/documented: .venv/ready
 	$(PIP) --editable '.[docs]'
