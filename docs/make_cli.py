@@ -109,7 +109,7 @@ _JSON = {
         "the fields of `mallowmix.infer.posterior.convergence.ConvergenceReport`, `chain_weights` "
         "and `output`"
     ),
-    "`diagnose`": "the fields of `mallowmix.assess.diagnose.diagnosis.Diagnosis`",
+    "`diagnose`": "the fields of `mallowmix.assess.diagnose.diagnosis_results.Diagnosis`",
     "`compare-groups`": (
         "`level`, `shares` (`attribute`, `group`, `n_people`, `component`, `share`, `low`, "
         "`high`) and `tests` (`attribute`, `n_groups`, `n_people`, `statistic`, `p_value`, "

@@ -17,6 +17,7 @@ from mallowmix.assess.system_scores import Compared, score_systems
 from mallowmix.assess.system_scores import SystemScore as SystemScore
 from mallowmix.assess.thinning import draw_users, thinning_note
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.frames import frame_kind
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable, rating_table
 from mallowmix.data.splits import check_given
@@ -115,6 +116,7 @@ def compare(
     check_given(given)
     if isinstance(data, StoredComparisons):
         as_comparisons_in_memory(data, "A comparison of systems")
+    kind = data.frame_kind if isinstance(data, Comparisons) else frame_kind(data)
     data = draw_users(
         data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_users, seed
     )
@@ -146,6 +148,7 @@ def compare(
         found,
         notes=found.notes
         + thinning_note(made, kept, max_per_user, of_ratings=isinstance(table, RatingTable)),
+        frame_kind=kind,
     )
 
 

@@ -23,7 +23,7 @@ from mallowmix.errors import (
     check_level,
 )
 from mallowmix.infer.weights import weights
-from mallowmix.model.fitted_model import AnyModel
+from mallowmix.model.fitted_model import AnyModel, names_in
 from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.randomness import Step, as_key, generator
 from mallowmix.typing import Array
@@ -110,7 +110,8 @@ def compare_groups(
         moments = _moments(theta[known], comparisons.user_weight[known])
         shares += _shares(name, names.tolist(), group, moments, theta.shape[1], level)
         tests.append(_test(name, len(names), group, moments, n_permutations, int(as_key(seed))))
-    return Groups(level, tuple(shares), tuple(_with_holm(tests)))
+    kind = comparisons.frame_kind
+    return Groups(level, tuple(shares), tuple(_with_holm(tests)), names_in(model), kind)
 
 
 def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None) -> list[str]:

@@ -1,6 +1,7 @@
 """How many components: by predictions of new users; the same number as ``fit(comparisons)``."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -74,7 +75,7 @@ def choose_k(
     wanted = None if ks is None else _checked(ks)
     warn_about(comparisons, stacklevel=3)
     with using(engine, n_jobs) as run:
-        return search_k(
+        found = search_k(
             comparisons,
             wanted,
             n_folds=n_folds,
@@ -85,6 +86,7 @@ def choose_k(
             learn_on=run,
             progress=progress,
         )
+    return replace(found, frame_kind=comparisons.frame_kind)
 
 
 def _checked(ks: Iterable[int]) -> list[int]:

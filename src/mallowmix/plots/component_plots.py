@@ -10,8 +10,16 @@ from mallowmix.assess.diagnose.disagreement import polarising
 from mallowmix.data.labels import text_of
 from mallowmix.data.short_labels import short_labels
 from mallowmix.errors import check_at_least
-from mallowmix.model.fitted_model import AnyModel, as_fitted
-from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel, safe_label, short_label
+from mallowmix.model.fitted_model import AnyModel, as_fitted, names_in
+from mallowmix.plots.plot_style import (
+    INK,
+    LIGHT,
+    colour,
+    component_label,
+    one_panel,
+    safe_label,
+    short_label,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,7 +131,7 @@ def plot_positions(model: AnyModel, n_top: int = 20) -> "Figure":
             "o",
             color=colour(k + 1),
             markersize=6,
-            label=_name(model, k),
+            label=component_label(names_in(model), k + 1),
         )
     axes.set_yticks(range(len(rows)), [names[i] for i in rows], fontsize=8)
     axes.set(xlim=(0.4, model.n_items + 0.6), xlabel="position, 1 is best")
@@ -156,7 +164,7 @@ def plot_pairs(model: AnyModel, n_top: int = 8) -> "Figure":
         i, j = names.index(pair.item), names.index(pair.other)
         axes.hlines(row, 0, 1, color="#e2e0da", linewidth=2, zorder=0)
         for k in range(model.n_components):
-            name = _name(model, k) if row == 0 else None
+            name = component_label(names_in(model), k + 1) if row == 0 else None
             # so that equal components do not hide each other
             beside = 0.14 * (k - (model.n_components - 1) / 2)
             axes.plot(
@@ -203,7 +211,7 @@ def plot_distances(model: AnyModel) -> "Figure":
                     fontsize=8,
                     color=paint,
                 )
-    names = [_name(model, k) for k in range(K)]
+    names = [component_label(names_in(model), k + 1) for k in range(K)]
     axes.set_xticks(range(K), names, rotation=45, ha="right")
     axes.set_yticks(range(K), names)
     axes.spines[:].set_visible(False)
@@ -213,8 +221,3 @@ def plot_distances(model: AnyModel) -> "Figure":
 def _shown(names: list[str], letters: int) -> list[str]:
     """Labels of about so many letters, no two of them alike."""
     return [safe_label(name) for name in short_labels(names, letters)]
-
-
-def _name(model: AnyModel, k: int) -> str:
-    """The name of the component with this number from 0, or "component 1"."""
-    return short_label(as_fitted(model).component_name(k + 1) or f"component {k + 1}")

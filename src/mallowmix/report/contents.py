@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mallowmix.assess.contrasts import Agreed, Contrast, agreed, contrasts, distances
-from mallowmix.assess.diagnose.diagnosis import Diagnosis, diagnose
+from mallowmix.assess.diagnose.diagnosis import diagnose
+from mallowmix.assess.diagnose.diagnosis_results import Diagnosis
 from mallowmix.assess.intervals.bootstrap_intervals import Intervals, intervals
 from mallowmix.assess.mixing import Mixing, mixing
 from mallowmix.assess.one_ranking_gain import AgainstOne

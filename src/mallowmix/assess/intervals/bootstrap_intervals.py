@@ -116,8 +116,17 @@ def intervals(
             draws = _of_sums(model, data, n_replicates, seed, run, progress)
         else:
             draws = _of_all_users(model, _in_memory(data), n_replicates, seed, run, progress)
-    refined = _is_refined(fitted.report)
-    return Intervals(level, model.items, model.sigma, model.phi, model.share, draws, refined)
+    return Intervals(
+        level,
+        model.items,
+        model.sigma,
+        model.phi,
+        model.share,
+        draws,
+        refined=_is_refined(fitted.report),
+        component_names=fitted.component_names,
+        frame_kind=comparisons.frame_kind,
+    )
 
 
 def check_request(model: FittedModel, n_replicates: int, level: float) -> None:
