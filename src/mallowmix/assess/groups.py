@@ -21,6 +21,7 @@ from mallowmix.errors import (
     OptionError,
     check_at_least,
     check_level,
+    did_you_mean,
 )
 from mallowmix.infer.weights import weights
 from mallowmix.model.fitted_model import AnyModel, names_in
@@ -121,7 +122,7 @@ def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None)
             raise OptionError(
                 Option("by"),
                 f" is {name!r}, but the attributes have only the columns "
-                f"{', '.join(map(repr, values))}.",
+                f"{', '.join(map(repr, values))}.{did_you_mean(name, values)}",
                 option="by",
                 value=name,
                 expected=f"one of {', '.join(map(repr, values))}",

@@ -7,7 +7,7 @@ from typing import Any
 
 from mallowmix.data.lazy_arrow import LazyModule, pa
 from mallowmix.data.optional_packages import optional_package
-from mallowmix.errors import OptionError
+from mallowmix.errors import OptionError, did_you_choose
 
 nw: Any = LazyModule("narwhals")
 KINDS = ("pandas", "polars", "pyarrow", "modin", "cudf")
@@ -69,5 +69,6 @@ def _backend(like: Any) -> Any:
         return frame_kind(like) or "pyarrow"
     if like not in KINDS:
         expected = f"a table, or one of {', '.join(map(repr, KINDS))}"
-        raise OptionError(option="like", value=like, expected=expected)
+        near = did_you_choose(like, KINDS).lstrip()
+        raise OptionError(option="like", value=like, expected=expected, hint=near or ())
     return like

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
-from mallowmix.data.text import did_you_mean
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, did_you_mean
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.pooled_prediction import predictor_population, predictor_probabilities

@@ -202,7 +202,7 @@ def _own_rates(block: Block, model: ComponentModel, n_draws: int, seed: int) -> 
         raise DataError(
             "This model has no predictor, so that a user's mixture of components is all that is "
             "known: learn one by a fit with ",
-            Option("predictor", True),
+            Option("predictor", True, "fit"),
             ".",
         )
     states = draw_states(block, prepare_pool(model), n_draws, seed).states

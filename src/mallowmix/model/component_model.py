@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, check_distinct, text_of
-from mallowmix.data.text import did_you_mean
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, did_you_mean
 from mallowmix.model.sampling import Sample, draw_population, pair_distribution
 from mallowmix.numerics.compiled import compiled
 

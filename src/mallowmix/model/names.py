@@ -5,8 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from mallowmix.data.labels import text_of
-from mallowmix.data.text import did_you_mean
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, did_you_mean
 
 Model = TypeVar("Model")
 

@@ -45,7 +45,7 @@ def sample_profile(model: Any, n_voters: int, *, seed: int = 0) -> Rankings:
         raise OptionError(
             "The model has Bradley–Terry components, which are no distribution of rankings. "
             "Fit it with ",
-            Option("components", "mallows"),
+            Option("components", "mallows", "fit"),
             ".",
             option="components",
             value="bradley-terry",

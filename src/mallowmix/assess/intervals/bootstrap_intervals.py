@@ -143,7 +143,7 @@ def check_request(model: FittedModel, n_replicates: int, level: float) -> None:
         raise OptionError(
             "The model has Bradley–Terry components; intervals are for Mallows components. "
             "Fit it with ",
-            Option("components", "mallows"),
+            Option("components", "mallows", "fit"),
             ".",
             option="components",
             value="bradley-terry",

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from mallowmix.assess.intervals.replicates import Replicates
 from mallowmix.data.frames import FramedResult
 from mallowmix.data.labels import Labels
-from mallowmix.data.text import did_you_mean, joined, name_of, percent, table_of
-from mallowmix.errors import OptionError
+from mallowmix.data.text import joined, name_of, percent, table_of
+from mallowmix.errors import OptionError, did_you_mean
 from mallowmix.model.mallows import gap_probabilities
 from mallowmix.model.names import component_title
 from mallowmix.typing import Array, Positions
