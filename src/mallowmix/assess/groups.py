@@ -19,7 +19,7 @@ from mallowmix.errors import (
     DataWarning,
     Option,
     OptionError,
-    check_at_least,
+    check_count,
     check_level,
     did_you_mean,
 )
@@ -97,7 +97,7 @@ def compare_groups(
     check_model(model)
     comparisons = as_comparisons(comparisons)
     check_level(level)
-    check_at_least("n_permutations", n_permutations, 19)
+    check_count("n_permutations", n_permutations, 19)
     values = read_attributes(attributes, comparisons.users, user=user)
     chosen = _chosen(values, by)
     counted = (comparisons.per_user() > 0) & (comparisons.user_weight > 0)

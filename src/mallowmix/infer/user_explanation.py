@@ -16,7 +16,7 @@ from mallowmix.data.frames import FramedResult
 from mallowmix.data.text import joined, name_of, percent, printable, table_of
 from mallowmix.engine import Block, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
-from mallowmix.errors import DataError, Option, check_at_least, check_level
+from mallowmix.errors import DataError, Option, check_count, check_level
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.gibbs_draws import draw, without_spam
 from mallowmix.infer.pool_states import draw_states, prepare_pool
@@ -172,7 +172,7 @@ def explain_user(
     """
     check_model(model)
     check_level(level)
-    check_at_least("n_draws", n_draws, 10)
+    check_count("n_draws", n_draws, 10)
     data = as_comparisons(comparisons)
     if data.n_users != 1:
         raise DataError(

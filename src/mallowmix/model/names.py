@@ -5,6 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from mallowmix.data.labels import text_of
+from mallowmix.data.text import a_or_an
 from mallowmix.errors import DataError, did_you_mean
 
 Model = TypeVar("Model")
@@ -27,6 +28,11 @@ def with_component_names(
     known: tuple[str, ...], given: Mapping[int, str] | Sequence[str], n_components: int
 ) -> tuple[str, ...]:
     """The names of all components, of which some are given anew; () where none has a name."""
+    if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
+        raise DataError(
+            f"The names of components are {a_or_an(type(given).__name__)}: give a list of them, or "
+            'some by their numbers, as in {1: "comfort"}.'
+        )
     if not isinstance(given, Mapping):
         given = dict(enumerate(given, start=1))
     names = list(known or [""] * n_components)

@@ -7,6 +7,7 @@ import numpy as np
 
 from mallowmix.assess.diagnose.reliability import Reliability
 from mallowmix.assess.intervals.bootstrap_intervals import Intervals
+from mallowmix.errors import OptionError, check_count
 from mallowmix.fitting.choose_k import Choice
 from mallowmix.fitting.k_rules import AGREE
 from mallowmix.model.names import component_title
@@ -58,6 +59,10 @@ def plot_intervals(found: Intervals, component: int = 1) -> "Figure":
     Figure
         A line for each item.
     """
+    check_count("component", component, 1)
+    if component > len(found.share):
+        expected = f"at most {len(found.share)}, the number of components"
+        raise OptionError(option="component", value=component, expected=expected)
     k, names = component - 1, [safe_label(item) for item in found.items.tolist()]
     order = np.argsort(found.position[k], kind="stable")
     figure = new_figure(6, 1 + 0.22 * len(order))

@@ -9,8 +9,9 @@ from mallowmix.assess.contrasts import distances
 from mallowmix.assess.diagnose.disagreement import polarising
 from mallowmix.data.labels import text_of
 from mallowmix.data.short_labels import short_labels
-from mallowmix.errors import check_at_least
+from mallowmix.errors import check_count
 from mallowmix.model.fitted_model import AnyModel, as_fitted, names_in
+from mallowmix.model.pair_model import check_model
 from mallowmix.plots.plot_style import (
     INK,
     LIGHT,
@@ -43,7 +44,8 @@ def plot_components(model: AnyModel, n_top: int = 15) -> "Figure":
     Figure
         A column for each component.
     """
-    check_at_least("n_top", n_top, 1)
+    check_model(model)
+    check_count("n_top", n_top, 1)
     rows, names = model.table(), _shown(text_of(model.items), 22)
     n_top = min(n_top, model.n_items)
     figure, axes = one_panel(1.2 + 2.2 * len(rows), 1 + 0.24 * n_top)
@@ -110,7 +112,8 @@ def plot_positions(model: AnyModel, n_top: int = 20) -> "Figure":
     Figure
         A line for each item, a dot for each component: far apart is where components disagree.
     """
-    check_at_least("n_top", n_top, 1)
+    check_model(model)
+    check_count("n_top", n_top, 1)
     number = {name: i for i, name in enumerate(text_of(model.items))}
     names = _shown(text_of(model.items), 28)
     rows = [number[row.item] for row in polarising(model, min(n_top, _MOST))[1]]
@@ -157,7 +160,8 @@ def plot_pairs(model: AnyModel, n_top: int = 8) -> "Figure":
     Figure
         A line for each pair, a dot for each component; dashed is the mean over users.
     """
-    check_at_least("n_top", n_top, 1)
+    check_model(model)
+    check_count("n_top", n_top, 1)
     pairs, names, beta = polarising(model, min(n_top, _MOST))[0], text_of(model.items), model.beta()
     figure, axes = one_panel(6.4, 1.1 + 0.34 * len(pairs))
     for row, pair in enumerate(pairs):
@@ -195,6 +199,7 @@ def plot_distances(model: AnyModel) -> "Figure":
     Figure
         A square for each two components.
     """
+    check_model(model)
     apart, K = distances(model), model.n_components
     figure, axes = one_panel(1.6 + 0.55 * K, 1.3 + 0.5 * K)
     axes.imshow(apart, cmap="Blues", vmin=0, vmax=1)

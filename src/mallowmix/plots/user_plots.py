@@ -9,6 +9,7 @@ from mallowmix.assess.diagnose.disagreement import Disagreement
 from mallowmix.assess.mixing import mixing
 from mallowmix.errors import DataError
 from mallowmix.infer.user_results import Weights
+from mallowmix.model.component_model import weights_array
 from mallowmix.plots.plot_style import INK, LIGHT, colour, component_label, one_panel
 from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
 from mallowmix.typing import Array
@@ -49,7 +50,7 @@ def plot_mixtures(theta: Weights | ArrayLike, seed: int = 0) -> "Figure":
 
 
 def _checked(theta: ArrayLike) -> Array:
-    theta = np.asarray(theta, np.float64)
+    theta = weights_array(theta)
     if theta.ndim != 2 or theta.shape[1] < 2:
         raise DataError(
             f"theta has the shape {theta.shape}; a picture of mixtures needs a row for each user "
@@ -105,7 +106,7 @@ def plot_largest_share(theta: ArrayLike, people: ArrayLike | None = None) -> "Fi
     Figure
         A histogram.
     """
-    found = mixing(np.asarray(theta, np.float64), people)
+    found = mixing(weights_array(theta), people)
     figure, axes = one_panel(5.4, 2.8)
     axes.bar(
         found.edges[:-1], found.counts, 0.9 * np.diff(found.edges), align="edge", color="#3346b8"

@@ -17,7 +17,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import Option, OptionError, check_at_least
+from mallowmix.errors import Option, OptionError, check_count, check_flag
 from mallowmix.model.fitted_model import AnyModel, as_fitted, names_in
 from mallowmix.model.pair_model import check_model
 from mallowmix.model.permutations import kendall
@@ -82,8 +82,9 @@ def diagnose(
     check_model(model)
     comparisons = as_comparisons(comparisons)
     stored = not isinstance(comparisons, Comparisons)
-    check_at_least("n_simulations", n_simulations, 0)
-    check_at_least("n_top", n_top, 1)
+    check_count("n_simulations", n_simulations, 0)
+    check_count("n_top", n_top, 1)
+    check_flag("refit", refit)
     if n_simulations and stored:
         raise OptionError(
             Option("n_simulations"),
