@@ -103,17 +103,18 @@ _JSON = {
     "`intervals`": (
         "`level`, `n_replicates`, `notes` (a sentence where an estimate lies outside its "
         "interval) and `intervals`, each with `quantity` (share, phi or position), `component`, "
-        "`item` (null but for positions), `estimate`, `low`, `high`"
+        "`item` (null but for positions), `estimate`, `low`, `high`, and the `name` of a named "
+        "component"
     ),
     "`sample-posterior`": (
         "the fields of `mallowmix.infer.posterior.convergence.ConvergenceReport`, `chain_weights` "
         "and `output`"
     ),
-    "`diagnose`": "the fields of `mallowmix.assess.diagnose.diagnosis.Diagnosis`",
+    "`diagnose`": "the fields of `mallowmix.assess.diagnose.diagnosis_results.Diagnosis`",
     "`compare-groups`": (
         "`level`, `shares` (`attribute`, `group`, `n_people`, `component`, `share`, `low`, "
-        "`high`) and `tests` (`attribute`, `n_groups`, `n_people`, `statistic`, `p_value`, "
-        "`p_holm`)"
+        "`high`, and the `name` of a named component) and `tests` (`attribute`, `n_groups`, "
+        "`n_people`, `statistic`, `p_value`, `p_holm`)"
     ),
     "`compare-models`": (
         "the fields of `mallowmix.assess.model_diff.Changes`, and `kendall`, the mean over "

@@ -211,6 +211,7 @@ def test_ratings_bring_systems_for_ratings_and_their_error(ratings):
 def test_options_out_of_range(votes):
     for options, message in (
         ({"systems": ["m5"]}, "systems is 'm5'; it must be one of 'mallowmix', 'm4', 'm4-one'"),
+        ({"systems": "m5"}, "systems is 'm5'; it must be one of 'mallowmix', 'm4', 'm4-one'"),
         ({"systems": []}, "systems is empty; name one at least"),
         ({"split": "rows"}, "split is 'rows'; it must be one of 'people', 'items', 'comparisons'"),
         ({"given": 1.0}, "given is 1.0; it must be at least 0 and below 1"),

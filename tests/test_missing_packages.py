@@ -34,7 +34,10 @@ MEMORY = "fit {} --memory 1GB -k 2"
 NEEDS = {  # what is run -> the extra
     **{
         MEMORY.format(name): "data"
-        for name in ("votes.csv", "votes.tsv", "votes.csv.gz", "votes.parquet", "folder")
+        for name in (
+            *("votes.csv", "votes.tsv", "votes.csv.gz", "votes.parquet", "folder"),
+            "folder/*.parquet",
+        )
     },
     "fit votes.csv votes2.csv -k 2": "data",
     "fit votes.csv -k 2 --engine disk": "data",

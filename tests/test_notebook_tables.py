@@ -36,6 +36,8 @@ def results(model, votes):
         "choice of K": mm.choose_k(votes, [1, 2]),
         "intervals": mm.intervals(model, votes, 10),
         "groups": mm.compare_groups(model, votes, groups, n_permutations=20),
+        "diagnosis": mm.diagnose(model, votes, n_simulations=1, refit=False),
+        "data report": mm.check(votes, 2),
     }
 
 
@@ -64,6 +66,61 @@ def test_tables_hold_the_numbers(results, model):
             sure.position_high[k, i] + 1,
         )
     assert results["choice of K"].to_frame("pyarrow")["k"].to_pylist() == [1, 2]
+
+
+def long_table(found):
+    """The rows of a table of quantities, by quantity."""
+    rows = {}
+    for row in found.to_frame("pyarrow").to_pylist():
+        rows.setdefault(row["quantity"], []).append((row["number"], row["about"], row["value"]))
+    return rows
+
+
+def test_a_diagnosis_as_a_table(results):
+    found = results["diagnosis"]
+    rows = long_table(found)
+    titles = {1: "component 1 (comfort)", 2: "component 2"}
+    assert rows["novel_pairs.lam"] == [
+        (n, f"{titles[pair.component]}, {pair.winner}, {pair.loser}", pair.lam)
+        for n, pair in enumerate(found.novel_pairs, 1)
+    ]
+    assert rows["condition"] == [(None, "", found.condition)]
+    assert [value for _, _, value in rows["expected_error.kendall"]] == list(
+        found.expected_error.kendall
+    )
+    assert rows["influential.standard_errors"] == [
+        (n, each.user, each.standard_errors) for n, each in enumerate(found.influential, 1)
+    ]
+    assert rows["predictions.several.accuracy"][0][2] == found.predictions.several.accuracy
+
+
+def test_a_data_report_as_a_table():
+    rows = [("ann", "tea", "coffee"), ("ann", "tea", "milk"), ("bob", "coffee", "tea")]
+    found = mm.check(rows)
+    table = long_table(found)
+    assert table["n_users"] == [(None, "", 2.0)] and table["per_user.max"] == [(None, "", 2.0)]
+    assert table["users_below_two"] == [(1, "bob", None)]
+    assert table["never_win"] == [(1, "milk", None)]
+    assert [text for _, text, _ in table["warnings"]] == found.warnings
+    assert table["form"] == [(None, found.form, None)] and "position" not in table
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_tables_are_of_the_kind_that_the_comparisons_came_from(kind, model, votes):
+    given = votes.to_frame(kind)
+    teams = {"user": votes.users.tolist(), "team": ["a", "b"] * 20}
+    results = (
+        mm.check(given),
+        mm.diagnose(model, given, n_simulations=0, refit=False),
+        mm.compare_groups(model, given, teams, n_permutations=20),
+        mm.intervals(model, given, 10),
+        mm.leaderboard(model, given),
+        mm.choose_k(given, [1]),
+        mm.rank(model, given),
+    )
+    for found in results:
+        assert type(found.to_frame()) is type(given), type(found)
+        assert type(found.to_frame("pyarrow")).__module__.startswith("pyarrow")
 
 
 @pytest.mark.slow

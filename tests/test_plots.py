@@ -9,7 +9,7 @@ import mallowmix as mm
 from mallowmix.assess.contrasts import distances
 from mallowmix.assess.diagnose.disagreement import Disagreement, polarising
 from mallowmix.assess.diagnose.reliability import reliability
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, OptionError
 from mallowmix.fitting.choose_k import Choice, KRow
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
 from mallowmix.plots import plot_choice, plot_intervals, plot_reliability, safe_label
@@ -171,6 +171,16 @@ def test_mixtures_are_drawn_where_people_stand():
     ]
     with pytest.raises(DataError, match="two components or more"):
         mm.plots.plot_mixtures(np.ones((3, 1)))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
+def test_a_component_that_is_not_there_is_refused():
+    model = planted(6, 2, 0.4, 0.3)
+    found = mm.intervals(model, model.sample(30, 20, seed=1).comparisons, 10)
+    for component in (0, 3):
+        with pytest.raises(OptionError, match=f"component is {component}; it must be at"):
+            plot_intervals(found, component)
 
 
 def test_the_largest_share_and_disagreement():

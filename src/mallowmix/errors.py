@@ -20,7 +20,12 @@ is never parsed.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from numbers import Integral, Real
 from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+_MOST_COMPARED = 20_000  # labels that a mistyped one is compared with: a second at most
+_OF_A_PART = 0.75  # how alike a part of a value must be: more than a whole one
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,8 @@ class Unset:
 class Option:
     """An option that a message names, with a value where one is meant.
 
+    `function` is the function whose option it is, where that is not the one that was called.
+
     Examples
     --------
     >>> str(Option("self_pairs", "drop")), str(Option("n_jobs"))
@@ -40,6 +47,7 @@ class Option:
 
     name: str
     value: object = Unset()
+    function: str = ""
 
     @property
     def has_value(self) -> bool:
@@ -210,20 +218,78 @@ def shown_value(value: object) -> str:
     return repr(value) if isinstance(value, str | bool) or value is None else str(value)
 
 
-def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
-    """Raise an OptionError unless `value` is one of `choices`."""
-    if value not in choices:
-        expected = f"one of {', '.join(map(repr, choices))}"
-        raise OptionError(option=option, value=value, expected=expected)
+def did_you_mean(label: object, known: Iterable[object]) -> str:
+    """A question with the nearest known label, after a blank; nothing where none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("Tee", ["tea", "milk"]), did_you_mean("xyz", ["tea", "milk"])
+    (" Did you mean 'tea'?", '')
+    """
+    folded: dict[str, str] = {}
+    for each in islice(known, _MOST_COMPARED):
+        folded.setdefault(str(each).casefold().strip(), str(each))
+    return _question(label, folded)
+
+
+def did_you_choose(value: object, choices: Iterable[object]) -> str:
+    """As `did_you_mean`, for the few values of an option; a word or the beginning of one will do.
+
+    Examples
+    --------
+    >>> did_you_choose("ful", ["full", "none"]), did_you_choose("pairz", ["preference-pairs"])
+    (" Did you mean 'full'?", " Did you mean 'preference-pairs'?")
+    """
+    if not isinstance(value, str) or len(value) < 2:
+        return ""
+    known = [str(choice) for choice in choices]
+    parts = {
+        part.casefold(): choice
+        for choice in reversed(known)
+        for part in (*choice.split("-"), choice[: max(len(value), 3)])
+    }
+    return did_you_mean(value, known) or _question(value, parts, _OF_A_PART)
+
+
+def _question(label: object, folded: Mapping[str, str], least: float = 0.6) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(label).casefold().strip(), folded, n=1, cutoff=least)
+    return f" Did you mean {folded[near[0]]!r}?" if near else ""
+
+
+def check_choice(option: str, value: object, choices: Iterable[str]) -> None:
+    """Raise an OptionError, with the nearest choice, unless `value` is one of `choices`."""
+    known = tuple(choices)
+    if value not in known:
+        expected = f"one of {', '.join(map(repr, known))}"
+        near = did_you_choose(value, known).lstrip()
+        raise OptionError(option=option, value=value, expected=expected, hint=near or ())
 
 
 def check_at_least(option: str, value: float, least: float) -> None:
     """Raise an OptionError unless `value` is a number of at least `least`."""
+    if not isinstance(value, Real):
+        raise OptionError(option=option, value=value, expected=f"a number of at least {least}")
     if not value >= least:
         raise OptionError(option=option, value=value, expected=f"at least {least}")
 
 
+def check_count(option: str, value: int, least: int) -> None:
+    """Raise an OptionError unless `value` is a whole number of at least `least`."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        expected = f"a whole number of at least {least}"
+        raise OptionError(option=option, value=value, expected=expected)
+    check_at_least(option, value, least)
+
+
+def check_flag(option: str, value: bool) -> None:
+    """Raise an OptionError unless `value` is True or False."""
+    if not isinstance(value.item() if isinstance(value, Scalar) else value, bool):
+        raise OptionError(option=option, value=value, expected="True or False")
+
+
 def check_level(value: float) -> None:
     """Raise an OptionError unless `value` can be the level of an interval."""
-    if not 0 < value < 1:
+    if not isinstance(value, Real) or not 0 < value < 1:
         raise OptionError(option="level", value=value, expected="between 0 and 1, as in 0.9")

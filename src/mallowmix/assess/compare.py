@@ -17,6 +17,7 @@ from mallowmix.assess.system_scores import Compared, score_systems
 from mallowmix.assess.system_scores import SystemScore as SystemScore
 from mallowmix.assess.thinning import draw_users, thinning_note
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.frames import frame_kind
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.ratings import RatingTable, rating_table
 from mallowmix.data.splits import check_given
@@ -28,8 +29,8 @@ from mallowmix.errors import (
     DataWarning,
     Option,
     OptionError,
-    check_at_least,
     check_choice,
+    check_count,
 )
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.btl import MixedBTL
@@ -109,12 +110,13 @@ def compare(
     """
     check_choice("split", split, ("people", "items", "comparisons"))
     candidates = checked_components(n_components)
-    check_at_least("n_splits", n_splits, 1)
-    check_at_least("n_users", 3 if n_users is None else n_users, 3)
-    check_at_least("max_per_user", 1 if max_per_user is None else max_per_user, 1)
+    check_count("n_splits", n_splits, 1)
+    check_count("n_users", 3 if n_users is None else n_users, 3)
+    check_count("max_per_user", 1 if max_per_user is None else max_per_user, 1)
     check_given(given)
     if isinstance(data, StoredComparisons):
         as_comparisons_in_memory(data, "A comparison of systems")
+    kind = data.frame_kind if isinstance(data, Comparisons) else frame_kind(data)
     data = draw_users(
         data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_users, seed
     )
@@ -146,6 +148,7 @@ def compare(
         found,
         notes=found.notes
         + thinning_note(made, kept, max_per_user, of_ratings=isinstance(table, RatingTable)),
+        frame_kind=kind,
     )
 
 
@@ -153,7 +156,7 @@ def checked_components(n_components: int | Sequence[int]) -> tuple[int, ...]:
     """The candidates for K, each once, in the order given."""
     values = n_components if isinstance(n_components, Sequence) else (n_components,)
     for value in values:
-        check_at_least("n_components", value, 1)
+        check_count("n_components", value, 1)
     if not values:
         raise OptionError(option="n_components", value=(), expected="one or more whole numbers")
     return tuple(dict.fromkeys(int(value) for value in values))
@@ -174,6 +177,7 @@ def _named(systems: Sequence[str] | None, given: str) -> list[str]:
             for name, make in SYSTEMS.items()
             if make().needs in ("comparisons", given) and name not in ON_REQUEST
         ]
+    systems = [systems] if isinstance(systems, str) else systems
     for name in systems:
         check_choice("systems", name, tuple(SYSTEMS))
     if not systems:

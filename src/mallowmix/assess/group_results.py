@@ -3,8 +3,9 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from mallowmix.data.frames import as_frame
+from mallowmix.data.frames import FramedResult
 from mallowmix.data.text import list_of, name_of, percent, table_of
+from mallowmix.model.names import component_title
 
 
 @dataclass(frozen=True)
@@ -43,31 +44,38 @@ class GroupTest:
 
 
 @dataclass(frozen=True)
-class Groups:
-    """Shares by group, and a test for each attribute; `level` is that of the intervals."""
+class Groups(FramedResult):
+    """Shares by group, and a test for each attribute; `level` is that of the intervals.
+
+    `component_names` has the names of the components, where they have some.
+    """
 
     level: float
     shares: tuple[GroupShare, ...]
     tests: tuple[GroupTest, ...]
+    component_names: tuple[str, ...] = ()
+    frame_kind: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
+        """Plain JSON values; shares of named components also have the key name."""
         return {
             "level": self.level,
-            "shares": [asdict(row) for row in self.shares],
+            "shares": [asdict(row) | self._name(row) for row in self.shares],
             "tests": [asdict(row) for row in self.tests],
         }
 
-    def to_frame(self, like: Any = None) -> Any:
-        """Attribute, group, n_people, component, share, low, high: a row for each share.
+    def _name(self, row: GroupShare) -> dict[str, str]:
+        names = self.component_names
+        return {"name": names[row.component - 1]} if names else {}
 
-        Parameters
-        ----------
-        like : {"pandas", "polars", "pyarrow"} or a table, optional
-            The kind of table; Arrow unless given.
+    def columns(self) -> dict[str, Any]:
+        """Attribute, group, n_people, component, share, low, high, name: a row for each share.
+
+        The name is there where components have names.
         """
-        names = [each.name for each in fields(GroupShare)]
-        return as_frame({name: [getattr(row, name) for row in self.shares] for name in names}, like)
+        rows = self.to_dict()["shares"]
+        names = [each.name for each in fields(GroupShare)] + ["name"] * bool(self.component_names)
+        return {name: [row[name] for row in rows] for name in names}
 
     def _repr_html_(self) -> str:
         """Shares with intervals and the tests in words, for notebooks."""
@@ -75,7 +83,7 @@ class Groups:
             (
                 name_of(f"{row.attribute}: {row.group}"),
                 f"{row.n_people:,}",
-                str(row.component),
+                name_of(component_title(self.component_names, row.component, "")),
                 f"{percent(row.share)} ({percent(row.low)} to {percent(row.high)})",
             )
             for row in self.shares

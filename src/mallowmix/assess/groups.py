@@ -19,11 +19,12 @@ from mallowmix.errors import (
     DataWarning,
     Option,
     OptionError,
-    check_at_least,
+    check_count,
     check_level,
+    did_you_mean,
 )
 from mallowmix.infer.weights import weights
-from mallowmix.model.fitted_model import AnyModel
+from mallowmix.model.fitted_model import AnyModel, names_in
 from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.randomness import Step, as_key, generator
 from mallowmix.typing import Array
@@ -96,7 +97,7 @@ def compare_groups(
     check_model(model)
     comparisons = as_comparisons(comparisons)
     check_level(level)
-    check_at_least("n_permutations", n_permutations, 19)
+    check_count("n_permutations", n_permutations, 19)
     values = read_attributes(attributes, comparisons.users, user=user)
     chosen = _chosen(values, by)
     counted = (comparisons.per_user() > 0) & (comparisons.user_weight > 0)
@@ -110,7 +111,8 @@ def compare_groups(
         moments = _moments(theta[known], comparisons.user_weight[known])
         shares += _shares(name, names.tolist(), group, moments, theta.shape[1], level)
         tests.append(_test(name, len(names), group, moments, n_permutations, int(as_key(seed))))
-    return Groups(level, tuple(shares), tuple(_with_holm(tests)))
+    kind = comparisons.frame_kind
+    return Groups(level, tuple(shares), tuple(_with_holm(tests)), names_in(model), kind)
 
 
 def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None) -> list[str]:
@@ -120,7 +122,7 @@ def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None)
             raise OptionError(
                 Option("by"),
                 f" is {name!r}, but the attributes have only the columns "
-                f"{', '.join(map(repr, values))}.",
+                f"{', '.join(map(repr, values))}.{did_you_mean(name, values)}",
                 option="by",
                 value=name,
                 expected=f"one of {', '.join(map(repr, values))}",

@@ -1,5 +1,6 @@
 """Two models side by side: which components match, what moved, what is new."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,7 +11,8 @@ from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import text_of
 from mallowmix.data.text import list_of
 from mallowmix.errors import DataError
-from mallowmix.model.fitted_model import AnyModel
+from mallowmix.model.fitted_model import AnyModel, names_in
+from mallowmix.model.names import component_title
 from mallowmix.model.pair_model import check_model
 from mallowmix.model.permutations import Matching, match_components, order_of, sigma_of
 
@@ -57,6 +59,8 @@ class Changes:
         Components without a match, numbered from 1.
     items_only_old, items_only_new : tuple of str
         Items of one model alone; rankings are compared on the others.
+    old_names, new_names : tuple of str
+        The names of the components of each model; () where none has a name.
     """
 
     identical: bool
@@ -65,6 +69,8 @@ class Changes:
     only_new: tuple[int, ...]
     items_only_old: tuple[str, ...]
     items_only_new: tuple[str, ...]
+    old_names: tuple[str, ...] = ()
+    new_names: tuple[str, ...] = ()
 
     @property
     def kendall(self) -> float:
@@ -77,10 +83,13 @@ class Changes:
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in values.items()
+            if value or not name.endswith("_names")
         }
 
     def to_frame(self, like: Any = None) -> Any:
         """Old, new, kendall, old_phi, new_phi, old_share, new_share: a row for matched components.
+
+        Where components have names, old_name and new_name come last.
 
         Parameters
         ----------
@@ -89,6 +98,10 @@ class Changes:
         """
         names = ("old", "new", "kendall", "old_phi", "new_phi", "old_share", "new_share")
         columns = {name: [getattr(each, name) for each in self.couples] for name in names}
+        for side in ("old", "new"):
+            names = getattr(self, f"{side}_names")
+            if names:
+                columns[f"{side}_name"] = [names[getattr(each, side) - 1] for each in self.couples]
         return as_frame(columns, like)
 
     def _repr_html_(self) -> str:
@@ -99,11 +112,17 @@ class Changes:
         """The changes in sentences, one per line."""
         if self.identical:
             return "The two models are identical."
-        lines = [_couple_words(couple) for couple in self.couples]
+        old, new = self.old_names, self.new_names
+        lines = [_couple_words(couple, old, new) for couple in self.couples]
         lines += [
-            f"Component {k} of the old model has no partner in the new one." for k in self.only_old
+            f"{component_title(old, k, 'Component ')} of the old model has no partner in the new "
+            "one."
+            for k in self.only_old
         ]
-        lines += [f"Component {k} of the new model is new." for k in self.only_new]
+        lines += [
+            f"{component_title(new, k, 'Component ')} of the new model is new."
+            for k in self.only_new
+        ]
         for items, where in ((self.items_only_old, "old"), (self.items_only_new, "new")):
             if items:
                 named = ", ".join(items[:_MOVED]) + (", …" if len(items) > _MOVED else "")
@@ -162,6 +181,8 @@ def compare_models(old: AnyModel, new: AnyModel) -> Changes:
         tuple(k + 1 for k in matching.unmatched_found),
         tuple(item for item in here if item not in set(there)),
         tuple(item for item in there if item not in set(here)),
+        names_in(old),
+        names_in(new),
     )
 
 
@@ -200,8 +221,9 @@ def _identical(old: AnyModel, new: AnyModel, matching: Matching, same_items: boo
     )
 
 
-def _couple_words(couple: Couple) -> str:
-    name = f"Component {couple.old}" + (f" (now {couple.new})" if couple.new != couple.old else "")
+def _couple_words(couple: Couple, old: Sequence[str], new: Sequence[str]) -> str:
+    name, now = component_title(old, couple.old, ""), component_title(new, couple.new, "")
+    name = f"Component {name}" + (f" (now {now})" if now != name else "")
     shares = f"share {100 * couple.old_share:.1f} % → {100 * couple.new_share:.1f} %"
     phis = f"phi {couple.old_phi:.3f} → {couple.new_phi:.3f}"
     order = (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mallowmix.assess.diagnose.reliability import reliability
 from mallowmix.assess.prediction_task import Task
 from mallowmix.assess.system_runs import System, SystemRun
-from mallowmix.data.frames import as_frame
+from mallowmix.data.frames import FramedResult
 from mallowmix.data.text import name_of, table_of
 from mallowmix.infer.heldout.held_out_rows import HeldOutRows
 from mallowmix.numerics.clustered_error import clustered_ratio
@@ -86,7 +86,7 @@ class SystemScore:
 
 
 @dataclass(frozen=True)
-class Compared:
+class Compared(FramedResult):
     """The table of `compare`, best system first and those that failed last.
 
     Attributes
@@ -110,17 +110,12 @@ class Compared:
     n_users: int
     n_comparisons: float
     notes: tuple[str, ...] = ()
+    frame_kind: str | None = None
 
-    def to_frame(self, like: Any = None) -> Any:
-        """System, name, log_loss, low, high, accuracy, seconds, failed: a row for each system.
-
-        Parameters
-        ----------
-        like : {"pandas", "polars", "pyarrow"} or a table, optional
-            The kind of table; Arrow unless given.
-        """
+    def columns(self) -> dict[str, Any]:
+        """System, name, log_loss, low, high, accuracy, seconds, failed: a row for each system."""
         names = ("system", "name", "log_loss", "low", "high", "accuracy", "seconds", "failed")
-        return as_frame({name: [getattr(row, name) for row in self.table] for name in names}, like)
+        return {name: [getattr(row, name) for row in self.table] for name in names}
 
     def _repr_html_(self) -> str:
         """The table for notebooks, best system first."""
@@ -135,6 +130,7 @@ class Compared:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         values = asdict(self)
+        del values["frame_kind"]
         values["table"] = [asdict(row) | {"settings": dict(row.settings)} for row in self.table]
         return values | {"notes": list(self.notes)}
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.errors import check_at_least
+from mallowmix.errors import check_count
 
 
 class Rule(NamedTuple):
@@ -70,7 +70,7 @@ def support_for(comparisons: Comparisons, n_components: int) -> Support:
     Support
         The verdict and the numbers behind it.
     """
-    check_at_least("n_components", n_components, 1)
+    check_count("n_components", n_components, 1)
     counts, K = comparisons.per_user(), n_components
     n_users = int(np.count_nonzero(counts >= 2))
     median = float(np.median(counts))

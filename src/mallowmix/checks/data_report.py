@@ -14,7 +14,9 @@ from mallowmix.checks.concerns import Limits, concerns_of
 from mallowmix.checks.position_bias import PositionBias, position_bias
 from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.frames import FramedResult
 from mallowmix.data.labels import text_of
+from mallowmix.data.quantity_table import quantity_columns
 from mallowmix.data.text import list_of, table_of
 from mallowmix.errors import DataWarning
 from mallowmix.readers.reading import Reading
@@ -25,7 +27,7 @@ _BUSY = 0.1  # the part of users, the busiest, whose part of all comparisons is 
 
 
 @dataclass(frozen=True)
-class DataReport:
+class DataReport(FramedResult):
     """What a set of comparisons holds; labels are given as text.
 
     Attributes
@@ -96,10 +98,18 @@ class DataReport:
     position: PositionBias | None = None
     support: Support | None = field(default=None)
     cycle: PreferenceCycle | None = None
+    frame_kind: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "frame_kind"}
+
+    def columns(self) -> dict[str, Any]:
+        """Quantity, number, about, value: a row for each number, label and sentence.
+
+        A quantity is called as the attribute that holds it (`data.quantity_table`).
+        """
+        return quantity_columns(self.to_dict())
 
     def _repr_html_(self) -> str:
         """Sizes, then what limits an answer and what to do, for notebooks."""
@@ -163,6 +173,7 @@ def check(comparisons: Any, n_components: int | None = None) -> DataReport:
         position=position,
         support=support,
         cycle=cycle,
+        frame_kind=data.frame_kind,
         **read_off,
     )
 

@@ -1,5 +1,6 @@
 """Components that a model itself shows to be unsure: nobody follows them, or they say nothing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import AnyModel, FittedModel
+from mallowmix.model.names import component_title
 from mallowmix.typing import Array
 
 HANDFUL = 5.0  # people: a component worth fewer is hardly anybody's
@@ -52,9 +54,9 @@ class UnsureComponent:
         part = f"{100 * self.value:.0f} of 100 pairs"
         return f"two halves of the people put {part} in different orders"
 
-    def sentence(self) -> str:
-        """Say it in words."""
-        return f"Component {self.component} is unsure: {self.reason()}."
+    def sentence(self, names: Sequence[str] = ()) -> str:
+        """Say it in words; the names are of all components, where they have some."""
+        return f"{component_title(names, self.component, 'Component ')} is unsure: {self.reason()}."
 
 
 def unsure_components(

@@ -107,7 +107,8 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
-        use_option_names(self)
+        group = ctx.parent.command if ctx.parent is not None else None
+        use_option_names(self, getattr(group, "commands", {}))
         return super().invoke(ctx)
 
 

@@ -87,7 +87,7 @@ def compare_groups_command(
             engine=run,
         )
     for path in outputs:
-        write_all({path: table_writer(_table(found), path)})
+        write_all({path: table_writer(found.to_frame("pyarrow"), path)})
     if json:
         echo_json(found.to_dict())
     elif not quiet:
@@ -95,17 +95,12 @@ def compare_groups_command(
         echo(f"\nWrote {output}." if output else "")
 
 
-def _table(found: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.Table.from_pylist(found.to_dict()["shares"])
-
-
 def _print_result(found: Any) -> None:
     from mallowmix.data.natural_order import natural_key
+    from mallowmix.model.names import component_titles
 
     K = max(row.component for row in found.shares)
-    headings = [f"component {k + 1}" for k in range(K)]
+    headings = [safe(title) for title in component_titles(found.component_names, K)]
     table = new_table("attribute", "group", "people", *headings, numeric=("people", *headings))
     groups = [found.shares[start : start + K] for start in range(0, len(found.shares), K)]
     attributes = list(dict.fromkeys(rows[0].attribute for rows in groups))

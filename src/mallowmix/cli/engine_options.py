@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from mallowmix.cli.read_options import Address
 from mallowmix.errors import Option, OptionError
 
 if TYPE_CHECKING:
@@ -157,10 +158,11 @@ def _opened(votes: Any, read: Any, choice: EngineChoice, n_jobs: int | None) -> 
     from mallowmix.engine.out_of_core.store import default_cache, store_comparisons
 
     options = _reading(read)
-    folder = Path(choice.cache or default_cache(votes))
+    source = votes.url if isinstance(votes, Address) else votes
+    folder = Path(choice.cache or default_cache(source))
     marker, was_there = folder / _TEMPORARY, folder.exists()
     stored = store_comparisons(
-        [votes, *choice.more], folder, memory=choice.memory or "2GB", n_jobs=n_jobs, **options
+        [source, *choice.more], folder, memory=choice.memory or "2GB", n_jobs=n_jobs, **options
     )
     if choice.cache is None and not was_there:
         marker.touch()

@@ -117,12 +117,20 @@ def _table(found: Any) -> Any:
 
     numbers = [(name, pa.float64()) for name in ("estimate", "low", "high")]
     schema = pa.schema(
-        [("quantity", pa.string()), ("component", pa.int64()), ("item", pa.string()), *numbers]
+        [
+            ("quantity", pa.string()),
+            ("component", pa.int64()),
+            ("item", pa.string()),
+            *numbers,
+            *([("name", pa.string())] if found.component_names else []),
+        ]
     )
     return pa.Table.from_pylist([_plain(row) for row in found.table()], schema=schema)
 
 
 def _print_result(found: Any, level: float, top: int) -> None:
+    from mallowmix.model.names import component_title
+
     echo(f"Intervals that should hold the truth in {100 * level:g} % of cases, in brackets.\n")
     table = new_table(
         "component", "share", "phi", "ranking, best first, with positions", numeric=("component",)
@@ -134,12 +142,13 @@ def _print_result(found: Any, level: float, top: int) -> None:
             f"{as_percent(found.share_high[k])}]"
         )
         phi = f"{found.phi[k]:.3f} [{found.phi_low[k]:.3f}, {found.phi_high[k]:.3f}]"
-        table.add_row(str(k + 1), share, phi, _position_ranges(found, k, top))
+        title = safe(component_title(found.component_names, k + 1, ""))
+        table.add_row(title, share, phi, _position_ranges(found, k, top))
     screen().print(table)
     sure = (found.position_low == found.position_high).mean()
     echo(f"\n{as_percent(float(sure))} of all positions are certain at this level.")
     for note in found.notes:
-        echo(note)
+        echo(safe(note))
 
 
 def _position_ranges(found: Any, k: int, top: int) -> str:

@@ -11,7 +11,7 @@ from mallowmix.cli.outputs import PICTURES, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import echo, keep_quiet
-from mallowmix.errors import OptionError
+from mallowmix.errors import OptionError, did_you_choose
 
 if TYPE_CHECKING:
     from mallowmix.model.fitted_model import FittedModel
@@ -95,7 +95,8 @@ def plot_command(
 def _check(kind: str, votes: Any, output: Path) -> None:
     if kind not in OF_A_MODEL + WITH_VOTES:
         raise OptionError(
-            f"There is no picture {kind!r}: choose one of {', '.join(OF_A_MODEL + WITH_VOTES)}.",
+            f"There is no picture {kind!r}: choose one of {', '.join(OF_A_MODEL + WITH_VOTES)}."
+            f"{did_you_choose(kind, OF_A_MODEL + WITH_VOTES)}",
             option="kind",
             value=kind,
             expected=f"one of {', '.join(OF_A_MODEL + WITH_VOTES)}",

@@ -12,7 +12,7 @@ from mallowmix.cli.option_values import Jobs, Quiet, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.shell import echo, keep_quiet, screen
-from mallowmix.errors import FileError, OptionError
+from mallowmix.errors import FileError, OptionError, check_choice, did_you_choose
 from mallowmix.paper.registry import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def reproduce_command(
     if experiment not in EXPERIMENTS:
         names = ", ".join(EXPERIMENTS)
         raise OptionError(
-            f"There is no experiment {experiment!r}; there is {names}.",
+            f"There is no experiment {experiment!r}; there is {names}."
+            f"{did_you_choose(experiment, EXPERIMENTS)}",
             option="experiment",
             value=experiment,
             expected=f"one of {names}",
@@ -158,15 +159,13 @@ def run_experiment(
 
 def _of_systems(tasks: Sequence[Any], systems: Sequence[str]) -> list[Any]:
     """The tasks of these systems."""
-    names = dict.fromkeys(getattr(task, "system", None) for task in tasks)
+    found = dict.fromkeys(getattr(task, "system", None) for task in tasks)
+    names = [name for name in found if name]
     for system in systems:
-        if system not in names:
-            known = ", ".join(repr(name) for name in names if name)
-            raise OptionError(
-                option="system",
-                value=system,
-                expected=f"one of {known}" if known else "left out with this experiment",
-            )
+        if not names:
+            expected = "left out with this experiment"
+            raise OptionError(option="system", value=system, expected=expected)
+        check_choice("system", system, names)
     return [task for task in tasks if not systems or task.system in systems]
 
 

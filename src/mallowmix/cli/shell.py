@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,7 +15,14 @@ from rich.console import Console
 from rich.text import Text
 
 from mallowmix.cli.option_names import as_typed, option_names
-from mallowmix.errors import FileError, MallowmixError, MallowmixWarning, OptionError, written
+from mallowmix.errors import (
+    FileError,
+    MallowmixError,
+    MallowmixWarning,
+    Option,
+    OptionError,
+    written,
+)
 
 EXIT_CODES = {
     0: "all went well",
@@ -30,6 +37,7 @@ _PIPE_WIDTH = 120  # columns of a table that goes into a file or a pipe
 
 files_written: list[Path] = []  # by the running command
 _names: dict[str, str] = {}  # how the running command writes each option
+_commands: dict[str, Any] = {}  # all commands, by their names
 
 
 class Screen(Console):
@@ -95,17 +103,24 @@ def _nowhere() -> TextIO:
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
-def use_option_names(command: Any) -> None:
-    """Let messages name options as this command does."""
+def use_option_names(command: Any, commands: Mapping[str, Any]) -> None:
+    """Let messages name options as this command does, and those of other commands as they do."""
     _names.clear()
     _names.update(option_names(command))
+    _commands.update(commands)
 
 
 def message_text(message: Any) -> str:
     """Return an error or a warning as text, with options as the running command names them."""
     if not isinstance(message, MallowmixError | MallowmixWarning):
         return str(message)
-    return written(message.parts, lambda option: as_typed(option, _names))
+    return written(message.parts, _typed)
+
+
+def _typed(option: Option) -> str:
+    """An option as the command types it that has it: the running one, or that of its function."""
+    other = _commands.get(option.function.replace("_", "-"))
+    return as_typed(option, _names if other is None else option_names(other))
 
 
 @contextlib.contextmanager

@@ -22,7 +22,8 @@ def show_command(
         bool,
         typer.Option(
             "--csv",
-            help="Print a row for each component and item: component,share,phi,position,item.",
+            help="Print a row for each component and item: component,share,phi,position,item; and "
+            "name, of named components.",
         ),
     ] = False,
     n_top: Top = None,
@@ -55,7 +56,9 @@ def _print_result(model: "FittedModel", n_top: int | None) -> None:
         f"items{_origin(model.report)}.\n"
     )
     screen().print(components_table(model, n_top))
-    for note in model.report.notes:
+    from mallowmix.learn.spectral.fit_notes import named_notes
+
+    for note in named_notes(model):
         echo(f"- {safe(note)}")
 
 
@@ -70,7 +73,9 @@ def _origin(report: Any) -> str:
 
 def _print_csv(model: "FittedModel", n_top: int | None) -> None:
     lines = csv.writer(sys.stdout, lineterminator="\n")
-    lines.writerow(("component", "share", "phi", "position", "item"))
+    named = ["name"] * bool(model.component_names)
+    lines.writerow(("component", "share", "phi", "position", "item", *named))
     for row in model.table(n_top):
+        names = [row[key] for key in named]
         for position, item in enumerate(row["items"], start=1):  # 1 is best
-            lines.writerow((row["component"], row["share"], row["phi"], position, item))
+            lines.writerow((row["component"], row["share"], row["phi"], position, item, *names))

@@ -12,9 +12,8 @@ from mallowmix.data.comparison_arrays import ComparisonArrays
 from mallowmix.data.labels import Labels, as_labels, check_distinct, encode_groups, text_of
 from mallowmix.data.ranking_ids import checked_ids, merged_ranked_rows, ranking_codes
 from mallowmix.data.row_checks import Policy, Where, checked_columns
-from mallowmix.data.text import did_you_mean
 from mallowmix.data.user_weight import checked_user_weight, weights_in_order
-from mallowmix.errors import DataError, Option, check_choice
+from mallowmix.errors import DataError, Option, check_choice, did_you_mean
 
 
 class Comparisons(ComparisonArrays):

@@ -7,7 +7,7 @@ from typing import Any
 
 from mallowmix.data.lazy_arrow import LazyModule, pa
 from mallowmix.data.optional_packages import optional_package
-from mallowmix.errors import OptionError
+from mallowmix.errors import OptionError, did_you_choose
 
 nw: Any = LazyModule("narwhals")
 KINDS = ("pandas", "polars", "pyarrow", "modin", "cudf")
@@ -32,6 +32,27 @@ def as_frame(columns: Mapping[str, Any] | pa.Table, like: Any = None) -> Any:
     return nw.from_arrow(table, backend=backend).to_native()
 
 
+class FramedResult:
+    """A result with `columns` that becomes a dataframe of its caller's kind."""
+
+    frame_kind: str | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """The columns of the table, by name."""
+        raise NotImplementedError
+
+    def to_frame(self, like: Any = None) -> Any:
+        """The `columns` as a dataframe.
+
+        Parameters
+        ----------
+        like : {"pandas", "polars", "pyarrow"} or a table, optional
+            The kind of table that is wanted; the kind that the comparisons came from unless
+            given, and Arrow where that is not known.
+        """
+        return as_frame(self.columns(), self.frame_kind if like is None else like)
+
+
 def frame_kind(source: Any) -> str | None:
     """The name of a dataframe's kind; None for other objects and kinds that memory cannot make."""
     frame = nw.from_native(source, pass_through=True)
@@ -48,5 +69,6 @@ def _backend(like: Any) -> Any:
         return frame_kind(like) or "pyarrow"
     if like not in KINDS:
         expected = f"a table, or one of {', '.join(map(repr, KINDS))}"
-        raise OptionError(option="like", value=like, expected=expected)
+        near = did_you_choose(like, KINDS).lstrip()
+        raise OptionError(option="like", value=like, expected=expected, hint=near or ())
     return like

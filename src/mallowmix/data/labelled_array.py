@@ -7,19 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from mallowmix.data.frames import as_frame
+from mallowmix.data.frames import FramedResult
 from mallowmix.typing import Array
 
 
-class LabelledArray(NDArrayOperatorsMixin, ABC):
+class LabelledArray(FramedResult, NDArrayOperatorsMixin, ABC):
     """The base of results about users: the numbers in `values`, their labels beside them.
 
     It can be used wherever an array can (indexing, arithmetic, NumPy's functions, the methods of an
     array); the result of that is a plain array. `to_frame` gives the numbers with their labels as a
     table of the caller's kind.
     """
-
-    frame_kind: str | None = None
 
     @property
     @abstractmethod
@@ -29,17 +27,6 @@ class LabelledArray(NDArrayOperatorsMixin, ABC):
     @abstractmethod
     def columns(self) -> dict[str, Any]:
         """The columns of the table, by name."""
-
-    def to_frame(self, like: Any = None) -> Any:
-        """The labelled table.
-
-        Parameters
-        ----------
-        like : {"pandas", "polars", "pyarrow"} or a table
-            The kind of table that is wanted; the kind that the comparisons came from unless
-            given, and Arrow where that is not known.
-        """
-        return as_frame(self.columns(), self.frame_kind if like is None else like)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,11 +1,7 @@
 """Labels in text, and small pieces of HTML for notebooks, with every label escaped."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from html import escape
-from itertools import islice
-
-_MOST_COMPARED = 20_000  # labels that a mistyped one is compared with: a second at most
 
 
 def printable(label: object) -> str:
@@ -14,21 +10,6 @@ def printable(label: object) -> str:
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in str(label)
     )
-
-
-def did_you_mean(label: object, known: Iterable[object]) -> str:
-    """A question with the nearest known label, after a blank; nothing where none is near.
-
-    Examples
-    --------
-    >>> did_you_mean("Tee", ["tea", "milk"]), did_you_mean("xyz", ["tea", "milk"])
-    (" Did you mean 'tea'?", '')
-    """
-    folded: dict[str, str] = {}
-    for each in islice(known, _MOST_COMPARED):
-        folded.setdefault(str(each).casefold().strip(), str(each))
-    near = get_close_matches(str(label).casefold().strip(), folded, n=1)
-    return f" Did you mean {folded[near[0]]!r}?" if near else ""
 
 
 def a_or_an(noun: str) -> str:

@@ -20,7 +20,13 @@ from mallowmix.data.splits import SplitBy, check_given, split_comparisons
 from mallowmix.engine import Block, Engine, make_blocks, map_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import DataError, MallowmixWarning, Option, check_at_least, check_choice
+from mallowmix.errors import (
+    DataError,
+    MallowmixWarning,
+    Option,
+    check_choice,
+    check_count,
+)
 from mallowmix.fitting.fit import fit
 from mallowmix.infer.heldout.held_out_rows import predicted, split_block_rows
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
@@ -97,7 +103,7 @@ def calibrate(
     check_model(model)
     comparisons = as_comparisons_in_memory(comparisons, "Calibration")
     check_choice("split", split, ("auto", "comparisons", "items"))
-    check_at_least("max_users", max_users, 1)
+    check_count("max_users", max_users, 1)
     check_given(given)
     fitted = as_fitted(model)
     comparisons = comparisons.with_items(fitted.items)

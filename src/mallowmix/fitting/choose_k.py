@@ -1,6 +1,7 @@
 """How many components: by predictions of new users; the same number as ``fit(comparisons)``."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ from mallowmix.checks.data_report import warn_about
 from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import Option, OptionError, check_at_least, shown_value
+from mallowmix.errors import Option, OptionError, check_count, shown_value
 from mallowmix.fitting.k_choice import Choice as Choice
 from mallowmix.fitting.k_choice import KRow as KRow
 from mallowmix.fitting.k_search import search_k
@@ -70,11 +71,11 @@ def choose_k(
     'cannot tell: 6 people are too few to learn from some and test on others.'
     """
     comparisons = as_comparisons_in_memory(comparisons, "The choice of K")
-    check_at_least("n_folds", n_folds, 2)
+    check_count("n_folds", n_folds, 2)
     wanted = None if ks is None else _checked(ks)
     warn_about(comparisons, stacklevel=3)
     with using(engine, n_jobs) as run:
-        return search_k(
+        found = search_k(
             comparisons,
             wanted,
             n_folds=n_folds,
@@ -85,9 +86,12 @@ def choose_k(
             learn_on=run,
             progress=progress,
         )
+    return replace(found, frame_kind=comparisons.frame_kind)
 
 
 def _checked(ks: Iterable[int]) -> list[int]:
+    if not isinstance(ks, Iterable):
+        raise OptionError(option="ks", value=ks, expected="several numbers, as in [1, 2, 3]")
     numbers = list(ks)
     for k in numbers:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:

@@ -19,8 +19,9 @@ from mallowmix.errors import (
     MallowmixWarning,
     Option,
     OptionError,
-    check_at_least,
     check_choice,
+    check_count,
+    check_flag,
 )
 from mallowmix.fitting.k_choice import Choice
 from mallowmix.fitting.k_search import search_k
@@ -102,7 +103,8 @@ def fit(
     comparisons = as_comparisons(comparisons)
     options = as_options(method)
     check_choice("components", components, ("mallows", "bradley-terry"))
-    check_at_least("n_fits", n_fits, 1)
+    check_count("n_fits", n_fits, 1)
+    check_flag("predictor", predictor)
     _check_sizes(comparisons, n_components, options)
     seed = int(as_key(seed))
     stored = isinstance(comparisons, StoredComparisons)
@@ -217,7 +219,7 @@ def _check_sizes(comparisons: Data, n_components: int | str, options: FitOptions
             value=n_components,
             expected="a whole number of at least 1, or 'auto' with the method 'spectral'",
         )
-    check_at_least("n_components", n_components, 1)
+    check_count("n_components", n_components, 1)
     _check_count(n_components, int(np.count_nonzero(comparisons.user_weight)))
 
 

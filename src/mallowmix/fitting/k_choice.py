@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from mallowmix.data.frames import as_frame
+from mallowmix.data.frames import FramedResult
 from mallowmix.data.text import percent, table_of
 from mallowmix.infer.heldout.scored_on import ScoredOn
 
@@ -52,7 +52,7 @@ class KRow:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(FramedResult):
     """A recommended number of components, and why.
 
     Attributes
@@ -77,6 +77,7 @@ class Choice:
     certain: bool
     table: tuple[KRow, ...]
     scored_on: ScoredOn | None = None
+    frame_kind: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The choice as plain JSON values."""
@@ -88,17 +89,11 @@ class Choice:
             "scored_on": self.scored_on.to_dict() if self.scored_on else None,
         }
 
-    def to_frame(self, like: Any = None) -> Any:
-        """A row for each number tried, as `KRow` has it, but for `agreements`.
-
-        Parameters
-        ----------
-        like : {"pandas", "polars", "pyarrow"} or a table, optional
-            The kind of table that is wanted; Arrow unless given.
-        """
+    def columns(self) -> dict[str, Any]:
+        """A row for each number tried, as `KRow` has it, but for `agreements`."""
         rows = [_plain(asdict(row)) for row in self.table]
         names = [each.name for each in fields(KRow) if each.name != "agreements"]
-        return as_frame({name: [row[name] for row in rows] for name in names}, like)
+        return {name: [row[name] for row in rows] for name in names}
 
     def _repr_html_(self) -> str:
         """The reason and the table, for notebooks."""

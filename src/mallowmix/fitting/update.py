@@ -15,7 +15,14 @@ from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import FitWarning
 from mallowmix.fitting.stacking.learn_predictor import learn_predictor
-from mallowmix.learn.spectral.estimator import as_model, fit_spectral, new_fit_state, refine
+from mallowmix.learn.spectral.estimator import (
+    as_model,
+    by_share,
+    fit_spectral,
+    new_fit_state,
+    refine,
+)
+from mallowmix.learn.spectral.fit_notes import named_notes
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.variational_em import variational_em
 from mallowmix.model.fit_options import SpectralOptions
@@ -85,12 +92,11 @@ def update(
         return fit_spectral(part, K, restarts=False, seed=own, engine=threads)
 
     with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
-        updated = _refined(grown, data, seed, run, progress, move_sigma=bool(new))
+        named = FittedModel(grown, component_names=fitted.component_names)
+        updated = _refined(named, data, seed, run, progress, move_sigma=bool(new))
         learnt = None
         if fitted.predictor is not None:
             learnt = learn_predictor(data, updated, fold_fit, seed=seed, run=run, progress=progress)
-    for note in updated.report.notes:
-        warnings.warn(FitWarning(note), stacklevel=2)
     before = fitted.report
     origin = UpdateOrigin(before.method or None, before.seed, before.fingerprint, tuple(new))
     report = replace(
@@ -104,12 +110,10 @@ def update(
         fingerprint=comparisons.fingerprint(),
         predictor=learnt[1] if learnt else None,
     )
-    return replace(
-        updated,
-        report=report,
-        predictor=learnt[0] if learnt else None,
-        component_names=fitted.component_names,
-    )
+    found = replace(updated, report=report, predictor=learnt[0] if learnt else None)
+    for note in named_notes(found):
+        warnings.warn(FitWarning(note), stacklevel=2)
+    return found
 
 
 def with_new_items(model: M4, items: Labels) -> tuple[M4, list[str]]:
@@ -149,7 +153,7 @@ def _of_one_type(labels: list[object]) -> list[object]:
 
 
 def _refined(
-    model: M4,
+    model: FittedModel,
     data: Comparisons,
     seed: int,
     engine: Engine,
@@ -157,7 +161,10 @@ def _refined(
     *,
     move_sigma: bool,
 ) -> FittedModel:
-    """A few variational steps, then Monte-Carlo EM; large data are sampled as in a fresh fit."""
+    """A few variational steps, then Monte-Carlo EM; large data are sampled as in a fresh fit.
+
+    Components come out in the order of their shares, and take their names with them.
+    """
     all_blocks = make_blocks(data)
     work = new_fit_state(data, all_blocks, engine, seed, progress)
     components = MallowsComponents(np.array(model.sigma), np.array(model.phi))
@@ -175,4 +182,6 @@ def _refined(
     outcome = refine(
         work, first, all_blocks if sampled else None, min_burn_in=_MIN_BURN_IN, explore=False
     )
-    return as_model(outcome.components, outcome.alpha, data, work, SpectralOptions())
+    found = as_model(outcome.components, outcome.alpha, data, work, SpectralOptions())
+    order, names = by_share(outcome.alpha), model.component_names
+    return replace(found, component_names=tuple(names[k] for k in order) if names else ())

@@ -18,7 +18,7 @@ from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
 from mallowmix.engine.blocks import rows_of
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import check_at_least, check_level
+from mallowmix.errors import check_count, check_level
 from mallowmix.infer.collapsed_variational import fold_in, gather_rows, vertex_posterior
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.tempered_draws import tempered_draws
@@ -79,7 +79,7 @@ def weight_intervals(
     """
     check_model(model)
     check_level(level)
-    check_at_least("n_draws", n_draws, 10)
+    check_count("n_draws", n_draws, 10)
     data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)
     broadcast = (prepare(model), level, n_draws, as_key(seed), model.n_components)
     with using(engine, n_jobs) as run:
@@ -100,7 +100,7 @@ def weight_draws(
     n_jobs: int | None = None,
 ) -> Array:
     """(M, n_draws, K) draws from users' posteriors of θ; K includes spam where there is some."""
-    check_at_least("n_draws", n_draws, 1)
+    check_count("n_draws", n_draws, 1)
     comparisons = comparisons.with_items(model.items)
     broadcast = (prepare(model), n_draws, as_key(seed))
     parts = ThreadEngine(n_jobs).map(_weight_draws, make_blocks(comparisons), broadcast)

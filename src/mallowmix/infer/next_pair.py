@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
-from mallowmix.errors import DataError, check_at_least
+from mallowmix.errors import DataError, check_count
 from mallowmix.infer.pool_states import PoolStates, draw_states, prepare_pool
 from mallowmix.infer.state_draws import ROUGH_ERROR, Codes, entropy, rough_entropies
 from mallowmix.model.component_model import ComponentModel
@@ -93,8 +93,8 @@ def next_pair(
     """
     check_model(model)
     comparisons = as_comparisons(comparisons)
-    check_at_least("n_best", n_best, 1)
-    check_at_least("n_draws", n_draws, 2)
+    check_count("n_best", n_best, 1)
+    check_count("n_draws", n_draws, 2)
     if comparisons.n_users != 1:
         raise DataError(
             f"The next pair is for one user; these are comparisons of {comparisons.n_users}. "

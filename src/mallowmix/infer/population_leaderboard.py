@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mallowmix.checks.position_bias import PositionBias, position_bias, side_correction
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.frames import as_frame
+from mallowmix.data.frames import FramedResult
 from mallowmix.data.labels import Labels, text_of
 from mallowmix.data.text import name_of, percent, printable, table_of
 from mallowmix.data.tie_halves import tie_halves
@@ -58,7 +58,7 @@ class TieShare:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard:
+class Leaderboard(FramedResult):
     """All items, best first.
 
     Attributes
@@ -97,6 +97,7 @@ class Leaderboard:
     position: PositionBias | None = None
     correction: Array | None = None
     component_names: tuple[str, ...] = ()
+    frame_kind: str | None = None
 
     def notes(self) -> list[str]:
         """Sentences about ties and position bias, where comparisons were given."""
@@ -115,16 +116,6 @@ class Leaderboard:
         K = len(self.component_positions)
         names = component_titles(self.component_names, K, "component_")
         return columns | dict(zip(names, self.component_positions, strict=True))
-
-    def to_frame(self, like: Any = None) -> Any:
-        """The leaderboard as a table.
-
-        Parameters
-        ----------
-        like : {"pandas", "polars", "pyarrow"} or a table
-            The kind of table that is wanted; Arrow unless given.
-        """
-        return as_frame(self.columns(), like)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -198,6 +189,7 @@ def leaderboard(
         position,
         None if correction is None else correction[order],
         names_in(model),
+        None if reading is None else reading.comparisons.frame_kind,
     )
 
 

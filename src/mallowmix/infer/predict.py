@@ -1,6 +1,6 @@
 """Predictions: the probability that a user, or the population, prefers one item to another."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
-from mallowmix.data.text import did_you_mean
+from mallowmix.data.text import a_or_an
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, did_you_mean
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.pooled_prediction import predictor_population, predictor_probabilities
@@ -71,6 +71,11 @@ def predict(
     (20, 1)
     """
     check_model(model)
+    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+        raise DataError(
+            f"The pairs are {a_or_an(type(pairs).__name__)}; they must be a list of two items "
+            "each, as in [('tea', 'coffee')]."
+        )
     couples: tuple[Any, ...] = tuple(pairs)
     codes = pair_codes(model, couples)
     if comparisons is None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mallowmix.engine import Block, Engine, make_blocks, map_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import check_at_least
+from mallowmix.errors import check_count
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.gibbs_draws import check_level, draw, pieces, without_spam
 from mallowmix.infer.pooled_ranking import (
@@ -78,9 +78,9 @@ def rank(
     """
     check_model(model)
     check_level(level)
-    check_at_least("n_draws", n_draws, 10)
+    check_count("n_draws", n_draws, 10)
     if n_top is not None:
-        check_at_least("n_top", n_top, 1)
+        check_count("n_top", n_top, 1)
     if comparisons is None:
         wins = _population_rates(model)[None]
         ends = position_ends(wins)

@@ -27,7 +27,14 @@ from mallowmix.data.labels import as_column, as_labels
 from mallowmix.data.ratings import RatingTable, Scale, columns, find, rating_table
 from mallowmix.engine import Block, Engine, make_blocks, map_step, parallel_map
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import DataError, DataWarning, OptionError, check_at_least, check_choice
+from mallowmix.errors import (
+    DataError,
+    DataWarning,
+    OptionError,
+    check_at_least,
+    check_choice,
+    check_count,
+)
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
@@ -107,7 +114,7 @@ def predict_ratings(
     check_choice("rule", rule, RULES)
     for name, value in (("a", a), ("b", b), ("c", c)):
         check_at_least(name, value, 0)
-    check_at_least("n_draws", n_draws, 1)
+    check_count("n_draws", n_draws, 1)
     if c == 0:
         raise OptionError(
             option="c",

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from mallowmix.data.frames import as_frame
+from mallowmix.data.frames import FramedResult
 from mallowmix.data.text import joined, name_of, percent, printable, table_of
 from mallowmix.engine import Block, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
-from mallowmix.errors import DataError, Option, check_at_least, check_level
+from mallowmix.errors import DataError, Option, check_count, check_level
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.gibbs_draws import draw, without_spam
 from mallowmix.infer.pool_states import draw_states, prepare_pool
@@ -64,7 +64,7 @@ class ItemDifference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UserExplanation:
+class UserExplanation(FramedResult):
     """A user's predicted win rates beside those of the user's mixture of components.
 
     Attributes
@@ -98,17 +98,10 @@ class UserExplanation:
         found = [x for x in self.lines if x.high < 0 and x.difference <= -LARGE]
         return sorted(found, key=lambda x: x.difference)[:N_NAMED]
 
-    def to_frame(self, like: Any = None) -> Any:
-        """Item, win_rate, mixture_win_rate, difference, low, high: a row for each item.
-
-        Parameters
-        ----------
-        like : {"pandas", "polars", "pyarrow"} or a table
-            The kind of table that is wanted.
-        """
+    def columns(self) -> dict[str, Any]:
+        """Item, win_rate, mixture_win_rate, difference, low, high: a row for each item."""
         names = ("item", "win_rate", "mixture_win_rate", "difference", "low", "high")
-        columns = {name: [getattr(line, name) for line in self.lines] for name in names}
-        return as_frame(columns, self.frame_kind if like is None else like)
+        return {name: [getattr(line, name) for line in self.lines] for name in names}
 
     def summary(self) -> str:
         """A few sentences: the components that the user mixes, and what is the user's own."""
@@ -179,7 +172,7 @@ def explain_user(
     """
     check_model(model)
     check_level(level)
-    check_at_least("n_draws", n_draws, 10)
+    check_count("n_draws", n_draws, 10)
     data = as_comparisons(comparisons)
     if data.n_users != 1:
         raise DataError(
@@ -209,7 +202,7 @@ def _own_rates(block: Block, model: ComponentModel, n_draws: int, seed: int) -> 
         raise DataError(
             "This model has no predictor, so that a user's mixture of components is all that is "
             "known: learn one by a fit with ",
-            Option("predictor", True),
+            Option("predictor", True, "fit"),
             ".",
         )
     states = draw_states(block, prepare_pool(model), n_draws, seed).states
@@ -237,7 +230,7 @@ def _mixture_sentence(theta: Array, names: tuple[str, ...]) -> str:
     order, called = np.argsort(-theta, kind="stable"), component_titles(names, len(theta))
     named = [f"{printable(called[k])}, {theta[k]:.0%}" for k in order if theta[k] >= _PART]
     if len(theta) == 1:
-        return "All of component 1, the only one."
+        return f"All of {printable(called[0])}, the only one."
     if theta[order[0]] >= _MOSTLY:
         return f"Mostly {named[0]}."
     return f"A mixture of {joined(named)}." if named else "A mixture of many components."

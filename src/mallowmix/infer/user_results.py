@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.data.frames import as_frame
+from mallowmix.data.frames import FramedResult
 from mallowmix.data.labelled_array import LabelledArray
 from mallowmix.data.labels import Labels
 from mallowmix.data.lazy_arrow import pa
@@ -193,7 +193,7 @@ class RankedItem:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UserRankings:
+class UserRankings(FramedResult):
     """Rankings of all items for users, best first; indexing gives one user's lines.
 
     Attributes
@@ -233,14 +233,8 @@ class UserRankings:
     def __iter__(self) -> Iterator[list[RankedItem]]:
         return (self[m] for m in range(len(self)))
 
-    def to_frame(self, like: Any = None) -> Any:
-        """User, position, item, win_rate, low, high: a row for each user and item.
-
-        Parameters
-        ----------
-        like : {"pandas", "polars", "pyarrow"} or a table
-            The kind of table, as for `LabelledArray.to_frame`.
-        """
+    def columns(self) -> dict[str, Any]:
+        """User, position, item, win_rate, low, high: a row for each user and item."""
         rows = [
             (user, line)
             for user, lines in zip(self.users.tolist(), self, strict=True)
@@ -249,7 +243,7 @@ class UserRankings:
         columns: dict[str, Any] = {"user": [user for user, _ in rows]}
         for name in ("position", "item", "win_rate", "low", "high"):
             columns[name] = [getattr(line, name) for _, line in rows]
-        return as_frame(columns, self.frame_kind if like is None else like)
+        return columns
 
     def __repr__(self) -> str:
         return f"Rankings of {len(self.items):,} items for {len(self.users):,} users"

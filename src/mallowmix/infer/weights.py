@@ -10,7 +10,13 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, make_blocks, map_step, reduce_step
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import FitWarning, Option, OptionError, check_at_least, check_choice
+from mallowmix.errors import (
+    FitWarning,
+    Option,
+    OptionError,
+    check_choice,
+    check_count,
+)
 from mallowmix.infer.collapsed_variational import (
     MAX_EXTRAPOLATION,
     extrapolate,
@@ -117,7 +123,7 @@ def infer_weights(
     engine: EngineName | Engine | None = None,
 ) -> Array:
     """(M, K) the weights alone, for comparisons of the model's items (`weights`)."""
-    check_at_least("max_iter", max_iter, 1)
+    check_count("max_iter", max_iter, 1)
     check_choice("estimate", estimate, get_args(Estimate))
     check_choice("method", method, get_args(WeightsMethod))
     prepared = prepare(model)
@@ -150,7 +156,7 @@ def _check_exact(estimate: Estimate, method: WeightsMethod, n_sweeps: int, K: in
         raise OptionError(
             option="method", value=method, expected="left out with the estimate 'map'"
         )
-    check_at_least("n_sweeps", n_sweeps, 1)
+    check_count("n_sweeps", n_sweeps, 1)
     if method == "quadrature":
         check_quadrature(K)
 

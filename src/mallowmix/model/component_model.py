@@ -9,12 +9,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, check_distinct, text_of
-from mallowmix.data.text import did_you_mean
-from mallowmix.errors import DataError
+from mallowmix.data.text import a_or_an
+from mallowmix.errors import DataError, did_you_mean
 from mallowmix.model.sampling import Sample, draw_population, pair_distribution
 from mallowmix.numerics.compiled import compiled
 
 _ROUNDED = 1e-3  # how far from one the sum of weights may be that were printed with few digits
+
+
+def weights_array(theta: ArrayLike) -> NDArray[np.float64]:
+    """Users' weights as an array; a DataError for anything but numbers."""
+    try:
+        return np.asarray(theta, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"theta is {a_or_an(type(theta).__name__)}; it must hold users' weights of the "
+            "components, as mallowmix.weights gives them."
+        ) from None
 
 
 class ComponentModel(ABC):
@@ -75,7 +86,7 @@ class ComponentModel(ABC):
             Two items.
         """
         i, j = self.item_number(winner), self.item_number(loser)
-        weights = np.asarray(theta, np.float64)
+        weights = weights_array(theta)
         if weights.shape[-1:] != (self.n_components,):
             raise DataError(
                 f"theta has shape {weights.shape}; "

@@ -5,8 +5,8 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from mallowmix.data.labels import text_of
-from mallowmix.data.text import did_you_mean
-from mallowmix.errors import DataError
+from mallowmix.data.text import a_or_an
+from mallowmix.errors import DataError, did_you_mean
 
 Model = TypeVar("Model")
 
@@ -28,6 +28,11 @@ def with_component_names(
     known: tuple[str, ...], given: Mapping[int, str] | Sequence[str], n_components: int
 ) -> tuple[str, ...]:
     """The names of all components, of which some are given anew; () where none has a name."""
+    if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
+        raise DataError(
+            f"The names of components are {a_or_an(type(given).__name__)}: give a list of them, or "
+            'some by their numbers, as in {1: "comfort"}.'
+        )
     if not isinstance(given, Mapping):
         given = dict(enumerate(given, start=1))
     names = list(known or [""] * n_components)
@@ -70,10 +75,31 @@ def _relabelled(value: Any, items: list[str]) -> Any:
     return replace(value, **{k: v for k, v in changed.items() if v is not getattr(value, k)})
 
 
+def component_title(names: Sequence[str], component: int, word: str = "component ") -> str:
+    """What a component is called: "component 1", or "component 1 (comfort)".
+
+    Parameters
+    ----------
+    names : sequence of str
+        A name for each, nothing for those without; or none at all.
+    component : int
+        Its number, from 1.
+    word : str
+        What stands before the number.
+
+    Examples
+    --------
+    >>> component_title(["comfort", ""], 1), component_title([], 2, "Component ")
+    ('component 1 (comfort)', 'Component 2')
+    """
+    name = names[component - 1] if names else ""
+    return f"{word}{component} ({name})" if name else f"{word}{component}"
+
+
 def component_titles(
     names: Sequence[str], n_components: int, word: str = "component "
 ) -> list[str]:
-    """What components are called in tables: "component 1", or "component 1 (comfort)".
+    """What all components are called, in tables and legends: `component_title` of each.
 
     Parameters
     ----------
@@ -82,12 +108,11 @@ def component_titles(
     n_components : int
         K.
     word : str
-        What stands before the number.
+        What stands before each number.
 
     Examples
     --------
     >>> component_titles(["comfort", ""], 2, "component_")
     ['component_1 (comfort)', 'component_2']
     """
-    known = list(names) or [""] * n_components
-    return [f"{word}{k} ({name})" if name else f"{word}{k}" for k, name in enumerate(known, 1)]
+    return [component_title(names, k + 1, word) for k in range(n_components)]

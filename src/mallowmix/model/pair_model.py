@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.labels import Labels
+from mallowmix.data.text import a_or_an
 from mallowmix.errors import Option, OptionError, Part
 
 Pairs: TypeAlias = Iterable[tuple[object, object]]
@@ -67,7 +68,7 @@ def check_model(model: object, option: str = "model") -> None:
         hint = (f"Load it with mallowmix.load({str(model)!r}).",)
     raise OptionError(
         Option(option),
-        f" is a {kind}; it must be a model. ",
+        f" is {a_or_an(kind)}; it must be a model. ",
         *hint,
         option=option,
         value=kind,

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, text_of
 from mallowmix.data.ratings import find
-from mallowmix.data.text import did_you_mean
 from mallowmix.engine import Block, ThreadEngine, make_blocks, map_step
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, did_you_mean
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
 from mallowmix.model.fitted_model import AnyModel

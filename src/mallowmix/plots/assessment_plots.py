@@ -7,8 +7,10 @@ import numpy as np
 
 from mallowmix.assess.diagnose.reliability import Reliability
 from mallowmix.assess.intervals.bootstrap_intervals import Intervals
+from mallowmix.errors import OptionError, check_count
 from mallowmix.fitting.choose_k import Choice
 from mallowmix.fitting.k_rules import AGREE
+from mallowmix.model.names import component_title
 from mallowmix.plots.plot_style import ACCENT, INK, LIGHT, new_figure, safe_label
 
 if TYPE_CHECKING:
@@ -57,6 +59,10 @@ def plot_intervals(found: Intervals, component: int = 1) -> "Figure":
     Figure
         A line for each item.
     """
+    check_count("component", component, 1)
+    if component > len(found.share):
+        expected = f"at most {len(found.share)}, the number of components"
+        raise OptionError(option="component", value=component, expected=expected)
     k, names = component - 1, [safe_label(item) for item in found.items.tolist()]
     order = np.argsort(found.position[k], kind="stable")
     figure = new_figure(6, 1 + 0.22 * len(order))
@@ -67,8 +73,9 @@ def plot_intervals(found: Intervals, component: int = 1) -> "Figure":
     axes.plot(found.position[k][order] + 1, rows, "o", color=INK, markersize=4)
     axes.set_yticks(rows, [names[i] for i in order], fontsize=8)
     axes.invert_yaxis()
+    title = component_title(found.component_names, component, "Component ")
     axes.set_title(
-        f"Component {component}: share {100 * found.share[k]:.1f} %", fontsize=10, color=INK
+        f"{safe_label(title)}: share {100 * found.share[k]:.1f} %", fontsize=10, color=INK
     )
     axes.set_xlabel(f"position, with intervals at {100 * found.level:g} %", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)

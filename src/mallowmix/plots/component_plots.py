@@ -9,9 +9,18 @@ from mallowmix.assess.contrasts import distances
 from mallowmix.assess.diagnose.disagreement import polarising
 from mallowmix.data.labels import text_of
 from mallowmix.data.short_labels import short_labels
-from mallowmix.errors import check_at_least
-from mallowmix.model.fitted_model import AnyModel, as_fitted
-from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel, safe_label, short_label
+from mallowmix.errors import check_count
+from mallowmix.model.fitted_model import AnyModel, as_fitted, names_in
+from mallowmix.model.pair_model import check_model
+from mallowmix.plots.plot_style import (
+    INK,
+    LIGHT,
+    colour,
+    component_label,
+    one_panel,
+    safe_label,
+    short_label,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +44,8 @@ def plot_components(model: AnyModel, n_top: int = 15) -> "Figure":
     Figure
         A column for each component.
     """
-    check_at_least("n_top", n_top, 1)
+    check_model(model)
+    check_count("n_top", n_top, 1)
     rows, names = model.table(), _shown(text_of(model.items), 22)
     n_top = min(n_top, model.n_items)
     figure, axes = one_panel(1.2 + 2.2 * len(rows), 1 + 0.24 * n_top)
@@ -102,7 +112,8 @@ def plot_positions(model: AnyModel, n_top: int = 20) -> "Figure":
     Figure
         A line for each item, a dot for each component: far apart is where components disagree.
     """
-    check_at_least("n_top", n_top, 1)
+    check_model(model)
+    check_count("n_top", n_top, 1)
     number = {name: i for i, name in enumerate(text_of(model.items))}
     names = _shown(text_of(model.items), 28)
     rows = [number[row.item] for row in polarising(model, min(n_top, _MOST))[1]]
@@ -123,7 +134,7 @@ def plot_positions(model: AnyModel, n_top: int = 20) -> "Figure":
             "o",
             color=colour(k + 1),
             markersize=6,
-            label=_name(model, k),
+            label=component_label(names_in(model), k + 1),
         )
     axes.set_yticks(range(len(rows)), [names[i] for i in rows], fontsize=8)
     axes.set(xlim=(0.4, model.n_items + 0.6), xlabel="position, 1 is best")
@@ -149,14 +160,15 @@ def plot_pairs(model: AnyModel, n_top: int = 8) -> "Figure":
     Figure
         A line for each pair, a dot for each component; dashed is the mean over users.
     """
-    check_at_least("n_top", n_top, 1)
+    check_model(model)
+    check_count("n_top", n_top, 1)
     pairs, names, beta = polarising(model, min(n_top, _MOST))[0], text_of(model.items), model.beta()
     figure, axes = one_panel(6.4, 1.1 + 0.34 * len(pairs))
     for row, pair in enumerate(pairs):
         i, j = names.index(pair.item), names.index(pair.other)
         axes.hlines(row, 0, 1, color="#e2e0da", linewidth=2, zorder=0)
         for k in range(model.n_components):
-            name = _name(model, k) if row == 0 else None
+            name = component_label(names_in(model), k + 1) if row == 0 else None
             # so that equal components do not hide each other
             beside = 0.14 * (k - (model.n_components - 1) / 2)
             axes.plot(
@@ -187,6 +199,7 @@ def plot_distances(model: AnyModel) -> "Figure":
     Figure
         A square for each two components.
     """
+    check_model(model)
     apart, K = distances(model), model.n_components
     figure, axes = one_panel(1.6 + 0.55 * K, 1.3 + 0.5 * K)
     axes.imshow(apart, cmap="Blues", vmin=0, vmax=1)
@@ -203,7 +216,7 @@ def plot_distances(model: AnyModel) -> "Figure":
                     fontsize=8,
                     color=paint,
                 )
-    names = [_name(model, k) for k in range(K)]
+    names = [component_label(names_in(model), k + 1) for k in range(K)]
     axes.set_xticks(range(K), names, rotation=45, ha="right")
     axes.set_yticks(range(K), names)
     axes.spines[:].set_visible(False)
@@ -213,8 +226,3 @@ def plot_distances(model: AnyModel) -> "Figure":
 def _shown(names: list[str], letters: int) -> list[str]:
     """Labels of about so many letters, no two of them alike."""
     return [safe_label(name) for name in short_labels(names, letters)]
-
-
-def _name(model: AnyModel, k: int) -> str:
-    """The name of the component with this number from 0, or "component 1"."""
-    return short_label(as_fitted(model).component_name(k + 1) or f"component {k + 1}")

@@ -1,5 +1,6 @@
 """Colours, labels and axes that all pictures share."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mallowmix.data.optional_packages import optional_package
@@ -42,6 +43,11 @@ def short_label(label: object, letters: int = 28) -> str:
     """A label of at most so many letters, as plain text."""
     text = str(label)
     return safe_label(text if len(text) <= letters else text[: letters - 1] + "…")
+
+
+def component_label(names: Sequence[str], component: int) -> str:
+    """The name of a component (numbered from 1) as a label, or "component 1" where it has none."""
+    return short_label((names and names[component - 1]) or f"component {component}")
 
 
 def new_figure(width: float, height: float) -> "Figure":

@@ -8,7 +8,9 @@ from numpy.typing import ArrayLike
 from mallowmix.assess.diagnose.disagreement import Disagreement
 from mallowmix.assess.mixing import mixing
 from mallowmix.errors import DataError
-from mallowmix.plots.plot_style import INK, LIGHT, colour, one_panel
+from mallowmix.infer.user_results import Weights
+from mallowmix.model.component_model import weights_array
+from mallowmix.plots.plot_style import INK, LIGHT, colour, component_label, one_panel
 from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
 from mallowmix.typing import Array
 
@@ -17,13 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def plot_mixtures(theta: ArrayLike, seed: int = 0) -> "Figure":
+def plot_mixtures(theta: Weights | ArrayLike, seed: int = 0) -> "Figure":
     """Draw users between the components.
 
     Parameters
     ----------
-    theta : (M, K) array_like
-        Users' weights, for two components or more.
+    theta : Weights or (M, K) array_like
+        Users' weights, for two components or more; those of `weights` bring the components' names.
     seed : int
         Of very many users 2,000 are drawn, the same for the same seed.
 
@@ -37,15 +39,18 @@ def plot_mixtures(theta: ArrayLike, seed: int = 0) -> "Figure":
     DataError
         For weights of fewer than two components.
     """
+    names = theta.component_names if isinstance(theta, Weights) else ()
     theta = _checked(theta)
     K = theta.shape[1]
+    labels = [component_label(names, k + 1) for k in range(K)]
     figure, axes = one_panel(5.4, 2.8 if K == 2 else 5)
-    (_two if K == 2 else _polygon)(axes, theta if K == 2 else theta[some_people(len(theta), seed)])
+    shown = theta if K == 2 else theta[some_people(len(theta), seed)]
+    (_two if K == 2 else _polygon)(axes, shown, labels)
     return figure
 
 
 def _checked(theta: ArrayLike) -> Array:
-    theta = np.asarray(theta, np.float64)
+    theta = weights_array(theta)
     if theta.ndim != 2 or theta.shape[1] < 2:
         raise DataError(
             f"theta has the shape {theta.shape}; a picture of mixtures needs a row for each user "
@@ -54,14 +59,14 @@ def _checked(theta: ArrayLike) -> Array:
     return theta
 
 
-def _two(axes: "Axes", theta: Array) -> None:
+def _two(axes: "Axes", theta: Array, labels: list[str]) -> None:
     _, edges, _ = axes.hist(theta[:, 0], 20, range=(0, 1), rwidth=0.9)
     for left, bar in zip(edges[:-1], axes.patches, strict=True):
         bar.set_facecolor(colour(1 if left >= 0.5 - 1e-9 else 2))
-    axes.set(xlabel="weight of component 1 (the rest is component 2)", ylabel="people")
+    axes.set(xlabel=f"weight of {labels[0]} (the rest is {labels[1]})", ylabel="people")
 
 
-def _polygon(axes: "Axes", theta: Array) -> None:
+def _polygon(axes: "Axes", theta: Array, labels: list[str]) -> None:
     corner, points = corners(theta.shape[1]), simplex_points(theta)
     axes.fill(*corner.T, facecolor="none", edgecolor=LIGHT, linewidth=1)
     axes.scatter(
@@ -75,7 +80,7 @@ def _polygon(axes: "Axes", theta: Array) -> None:
         axes.text(
             x,
             y,
-            f"component {k + 1}",
+            labels[k],
             color=colour(k + 1),
             ha="center",
             va="center",
@@ -101,7 +106,7 @@ def plot_largest_share(theta: ArrayLike, people: ArrayLike | None = None) -> "Fi
     Figure
         A histogram.
     """
-    found = mixing(np.asarray(theta, np.float64), people)
+    found = mixing(weights_array(theta), people)
     figure, axes = one_panel(5.4, 2.8)
     axes.bar(
         found.edges[:-1], found.counts, 0.9 * np.diff(found.edges), align="edge", color="#3346b8"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mallowmix.errors import DataError, Option, OptionError, Part
+from mallowmix.errors import DataError, Option, OptionError, Part, did_you_choose
 
 _SHOWN = 20  # names listed in a message
 
@@ -110,7 +110,7 @@ def check_columns(columns: Mapping[str, Any] | None, known: Sequence[str]) -> No
             f" has the key {unknown[0]!r}, which is none of {', '.join(known)}: "
             "our name comes first, as in ",
             Option("columns", {"winner": "better"}),
-            ".",
+            f".{did_you_choose(unknown[0], known)}",
             option="columns",
             value=columns,
             expected=f"a mapping from {', '.join(known)}",

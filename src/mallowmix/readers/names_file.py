@@ -7,8 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mallowmix.data.text import did_you_mean
-from mallowmix.errors import DataError, FileError
+from mallowmix.errors import DataError, FileError, did_you_mean
 from mallowmix.readers.inputs import missing_file
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_arrow, as_column, encode_groups
 from mallowmix.data.ranking_ids import one_ranking_each
 from mallowmix.data.row_checks import Policy, Where, gaps
-from mallowmix.errors import DataError, OptionError, check_at_least, check_choice
+from mallowmix.errors import DataError, OptionError, check_choice, check_count
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_numbers
 from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
@@ -168,7 +168,7 @@ def rated_pairs(
     check_choice("ties", ties, ("drop", "half", "error"))
     people, users, things, items, stars, rows_used = _checked(user, item, rating, missing, where)
     if top_items is not None:
-        check_at_least("top_items", top_items, 2)
+        check_count("top_items", top_items, 2)
         kept, number, items = _most_rated(things, items, top_items)
         people, things, stars, rows_used = (
             people[kept],

@@ -12,7 +12,16 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
 from mallowmix.data.row_checks import Policy
-from mallowmix.errors import DataWarning, Option, OptionError, Part, check_at_least, check_choice
+from mallowmix.errors import (
+    DataWarning,
+    Option,
+    OptionError,
+    Part,
+    check_choice,
+    check_count,
+    check_flag,
+    did_you_choose,
+)
 from mallowmix.readers.text_format import TextFormat
 
 Ties: TypeAlias = Literal["drop", "half", "error"]
@@ -77,7 +86,8 @@ class ReadOptions:
             ):
                 check_choice(name, getattr(self, name), choices)
         if self.top_items is not None:
-            check_at_least("top_items", self.top_items, 2)
+            check_count("top_items", self.top_items, 2)
+        check_flag("one_user", self.one_user)
         _check_outcomes(self.outcomes)
 
     @property
@@ -97,6 +107,9 @@ _CHOICES = {
 }
 
 
+_OUTCOMES = ("left", "right", "tie", "both_bad")
+
+
 def _check_outcomes(outcomes: Any) -> None:
     if outcomes is None:
         return
@@ -107,11 +120,11 @@ def _check_outcomes(outcomes: Any) -> None:
             expected='a mapping from words to outcomes, as in {"draw": "tie"}',
         )
     for word, meaning in outcomes.items():
-        if meaning not in ("left", "right", "tie", "both_bad"):
+        if meaning not in _OUTCOMES:
             raise OptionError(
                 Option("outcomes"),
                 f" gives {word!r} the meaning {meaning!r}; it must be left, right, tie or "
-                "both_bad.",
+                f"both_bad.{did_you_choose(meaning, _OUTCOMES)}",
                 option="outcomes",
                 value=outcomes,
                 expected="words for left, right, tie or both_bad",

@@ -15,7 +15,15 @@ from typing import Any
 import pyarrow as pa
 
 from mallowmix.data.lazy_arrow import pc
-from mallowmix.errors import DataWarning, FileError, Option, OptionError, check_choice
+from mallowmix.errors import (
+    DataWarning,
+    FileError,
+    Option,
+    OptionError,
+    check_choice,
+    check_flag,
+    did_you_choose,
+)
 from mallowmix.readers.compressed import open_bytes, unpacked_name
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -60,6 +68,7 @@ class TextFormat:
             check_choice("decimal", self.decimal, (".", ","))
         if self.encoding is not None:
             _check_encoding(self.encoding)
+        check_flag("header", self.header)
 
     @property
     def given(self) -> tuple[str, Any] | None:
@@ -82,6 +91,7 @@ def _check_separator(separator: object) -> None:
             option="separator",
             value=separator,
             expected="one character, or comma, semicolon, tab or space",
+            hint=did_you_choose(separator, _WORDS).lstrip() or (),
         )
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mallowmix.assess.contrasts import Agreed, Contrast, agreed, contrasts, distances
-from mallowmix.assess.diagnose.diagnosis import Diagnosis, diagnose
+from mallowmix.assess.diagnose.diagnosis import diagnose
+from mallowmix.assess.diagnose.diagnosis_results import Diagnosis
 from mallowmix.assess.intervals.bootstrap_intervals import Intervals, intervals
 from mallowmix.assess.mixing import Mixing, mixing
 from mallowmix.assess.one_ranking_gain import AgainstOne
@@ -16,7 +17,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users
 from mallowmix.engine import Engine
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import DataError, MallowmixWarning, OptionError, check_at_least
+from mallowmix.errors import DataError, MallowmixWarning, OptionError, check_count
 from mallowmix.fitting.choose_k import Choice
 from mallowmix.fitting.choose_k import choose_k as all_numbers
 from mallowmix.infer.population_leaderboard import Leaderboard, leaderboard
@@ -157,7 +158,7 @@ class _Steps:
 
 
 def _check(n_replicates: int, n_simulations: int) -> None:
-    check_at_least("n_simulations", n_simulations, 0)
+    check_count("n_simulations", n_simulations, 0)
     if n_replicates != 0 and n_replicates < 10:
         raise OptionError(
             option="n_replicates",

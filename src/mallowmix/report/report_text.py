@@ -6,7 +6,8 @@ from mallowmix.assess.one_ranking_gain import CLEAR
 from mallowmix.data.text import counted as counted
 from mallowmix.data.text import joined, printable
 from mallowmix.infer.heldout.scored_on import Questions, ScoredPeople
-from mallowmix.model.fitted_model import AnyModel, as_fitted
+from mallowmix.model.fitted_model import AnyModel, names_in
+from mallowmix.model.names import component_title
 from mallowmix.report.contents import Contents
 
 
@@ -53,8 +54,7 @@ def headline(found: Contents) -> str:
 
 def taste(model: AnyModel, component: int) -> str:
     """A component (numbered from 1) in a sentence, with its name: taste 2 (spicy)."""
-    name = as_fitted(model).component_name(component)
-    return f"taste {component} ({printable(name)})" if name else f"taste {component}"
+    return printable(component_title(names_in(model), component, "taste "))
 
 
 def in_short(found: Contents) -> list[str]:

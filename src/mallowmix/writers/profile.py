@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mallowmix.data.rankings import Rankings
-from mallowmix.errors import Option, OptionError, check_at_least
+from mallowmix.errors import Option, OptionError, check_count
 from mallowmix.model.fitted_model import as_fitted
 from mallowmix.model.mallows import sample_orders
 from mallowmix.model.pair_model import check_model
@@ -40,12 +40,12 @@ def sample_profile(model: Any, n_voters: int, *, seed: int = 0) -> Rankings:
     3
     """
     check_model(model)
-    check_at_least("n_voters", n_voters, 1)
+    check_count("n_voters", n_voters, 1)
     if as_fitted(model).bradley_terry is not None:
         raise OptionError(
             "The model has Bradley–Terry components, which are no distribution of rankings. "
             "Fit it with ",
-            Option("components", "mallows"),
+            Option("components", "mallows", "fit"),
             ".",
             option="components",
             value="bradley-terry",

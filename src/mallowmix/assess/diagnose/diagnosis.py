@@ -1,35 +1,24 @@
 """`diagnose`: what a model rests on and how far it can be relied on."""
 
-import math
-from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mallowmix.assess.diagnose.diagnosis_text import sentences
-from mallowmix.assess.diagnose.disagreement import (
-    Disagreement,
-    PolarisingItem,
-    PolarisingPair,
-    disagreement,
-    polarising,
-)
-from mallowmix.assess.diagnose.influence import Activity, Influence, activity, most_influential
-from mallowmix.assess.diagnose.reliability import Reliability
+from mallowmix.assess.diagnose.diagnosis_results import Alike, Diagnosis, NovelPair
+from mallowmix.assess.diagnose.disagreement import disagreement, polarising
+from mallowmix.assess.diagnose.influence import Influence, activity, most_influential
 from mallowmix.assess.intervals.user_scores import smooth_at
-from mallowmix.assess.one_ranking_gain import MOST_COMPARISONS, AgainstOne, against_one
+from mallowmix.assess.one_ranking_gain import MOST_COMPARISONS, against_one
 from mallowmix.assess.simulated_error import ExpectedError, expected_error
 from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle, rates_along
 from mallowmix.checks.unsure_components import Doubt, UnsureComponent, unsure_components
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.text import list_of
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import Option, OptionError, check_at_least
-from mallowmix.model.fitted_model import AnyModel, as_fitted
+from mallowmix.errors import Option, OptionError, check_count, check_flag
+from mallowmix.model.fitted_model import AnyModel, as_fitted, names_in
 from mallowmix.model.pair_model import check_model
 from mallowmix.model.permutations import kendall
 from mallowmix.model.separability import novel_pairs
@@ -39,104 +28,6 @@ from mallowmix.typing import Progress
 
 _ALIKE = 0.15  # rankings that differ in fewer pairs are looked at
 _SWEEPS = 80
-
-
-@dataclass(frozen=True)
-class NovelPair:
-    """The novel pair of a component (from 1): the others have it at most λ times as often."""
-
-    component: int
-    winner: str
-    loser: str
-    lam: float
-
-
-@dataclass(frozen=True)
-class Alike:
-    """Two components that differ in few pairs.
-
-    `separated`: whether they differ by more than the errors to be expected of both.
-    """
-
-    component: int
-    other: int
-    kendall: float
-    separated: bool
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """What a model rests on.
-
-    Attributes
-    ----------
-    separability : float or None
-        λ of the fitted β (Definition 1 of the paper): the largest over components of how often the
-        others have its novel pair, relative to it; 0 is best, 1 means that some component has none.
-        None for one component.
-    novel_pairs : tuple of NovelPair
-    condition : float
-        The condition number of R̄ = diag⁻¹(a) R diag⁻¹(a), the normalised second moment of the
-        weights: large where components are hard to separate because all users mix them alike.
-    alike : tuple of Alike
-        Pairs of components with nearly the same ranking.
-    disagreement, polarising_pairs, polarising_items
-        See `assess.diagnose.disagreement`.
-    predictions : AgainstOne or None
-        How well people are predicted, against one ranking for all, and on whom that was measured
-        (`assess.one_ranking_gain`); None where nothing could be held out.
-    influential : tuple of Influence
-        The users who move the model most (`assess.diagnose.influence`).
-    activity : Activity
-        How unequally comparisons are spread over users.
-    expected_error : ExpectedError or None
-        By simulation (`assess.simulated_error`).
-    unsure : tuple of UnsureComponent
-        Components that are not to be relied on, and why (`checks.unsure_components`).
-    cycle : PreferenceCycle or None
-        Majorities that go in a circle (`checks.preference_cycles`).
-    cycle_rates : tuple of float
-        The model's win rates along it.
-    """
-
-    separability: float | None
-    novel_pairs: tuple[NovelPair, ...]
-    condition: float
-    alike: tuple[Alike, ...]
-    disagreement: Disagreement
-    polarising_pairs: tuple[PolarisingPair, ...]
-    polarising_items: tuple[PolarisingItem, ...]
-    predictions: AgainstOne | None
-    influential: tuple[Influence, ...]
-    activity: Activity
-    expected_error: ExpectedError | None
-    unsure: tuple[UnsureComponent, ...] = ()
-    cycle: PreferenceCycle | None = None
-    cycle_rates: tuple[float, ...] = ()
-
-    @property
-    def reliability(self) -> Reliability:
-        """Of predicted probabilities of held-out comparisons (`assess.diagnose.reliability`)."""
-        if self.predictions is None:
-            return Reliability(math.nan, math.nan, math.nan, 0.0, ())
-        return self.predictions.reliability
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; what is not a number is None."""
-        values = asdict(self)
-        if self.predictions is not None:
-            found = self.predictions
-            values["predictions"]["scored_on"] = found.scored_on.to_dict()
-            values["predictions"]["reliability"]["verdict"] = found.reliability.verdict
-        return _plain(values)
-
-    def words(self) -> str:
-        """The diagnosis in sentences, one per line."""
-        return "\n".join(sentences(self))
-
-    def _repr_html_(self) -> str:
-        """The sentences as a list, for notebooks."""
-        return list_of(sentences(self))
 
 
 def diagnose(
@@ -191,8 +82,9 @@ def diagnose(
     check_model(model)
     comparisons = as_comparisons(comparisons)
     stored = not isinstance(comparisons, Comparisons)
-    check_at_least("n_simulations", n_simulations, 0)
-    check_at_least("n_top", n_top, 1)
+    check_count("n_simulations", n_simulations, 0)
+    check_count("n_top", n_top, 1)
+    check_flag("refit", refit)
     if n_simulations and stored:
         raise OptionError(
             Option("n_simulations"),
@@ -227,6 +119,8 @@ def diagnose(
             unsure=_unsure(model, data, cycle),
             cycle=cycle,
             cycle_rates=rates_along(cycle, model) if cycle is not None else (),
+            component_names=names_in(model),
+            frame_kind=comparisons.frame_kind,
         )
 
 
@@ -290,11 +184,3 @@ def _alike(model: AnyModel, error: ExpectedError | None) -> tuple[Alike, ...]:
         if distance < max(_ALIKE, noise):
             found.append(Alike(k + 1, other + 1, distance, distance > noise))
     return tuple(found)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING
 
 from mallowmix.assess.diagnose.reliability_text import reliability_sentence
+from mallowmix.model.names import component_title
 
 if TYPE_CHECKING:
-    from mallowmix.assess.diagnose.diagnosis import Diagnosis
+    from mallowmix.assess.diagnose.diagnosis_results import Diagnosis
 
 _SOME = 0.5  # λ above this: the others follow the novel pair more than half as often
 _STRONG = 1.0  # a person who moves the model by a standard error
@@ -33,7 +34,8 @@ def _error(diagnosis: "Diagnosis") -> list[str]:
         return []
     worst = max(range(len(error.kendall)), key=lambda k: error.kendall[k])
     where = (
-        f", most in component {worst + 1} ({_percent(error.kendall[worst])}),"
+        f", most in {component_title(diagnosis.component_names, worst + 1)} "
+        f"({_percent(error.kendall[worst])}),"
         if error.kendall[worst] > 0
         else ""
     )
@@ -63,8 +65,10 @@ def _separable(diagnosis: "Diagnosis") -> list[str]:
 
 
 def _alike(diagnosis: "Diagnosis") -> list[str]:
+    names = diagnosis.component_names
     return [
-        f"Components {pair.component} and {pair.other} differ in {_percent(pair.kendall)} "
+        f"{component_title(names, pair.component, 'Components ')} and "
+        f"{component_title(names, pair.other, '')} differ in {_percent(pair.kendall)} "
         "of the pairs only"
         + (
             ", but by more than the error to be expected."
@@ -122,7 +126,7 @@ def _predicted(diagnosis: "Diagnosis") -> list[str]:
 
 
 def _unsure(diagnosis: "Diagnosis") -> list[str]:
-    return [found.sentence() for found in diagnosis.unsure]
+    return [found.sentence(diagnosis.component_names) for found in diagnosis.unsure]
 
 
 def _cycle(diagnosis: "Diagnosis") -> list[str]:

@@ -26,7 +26,7 @@ from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import Option, OptionError, check_at_least, check_level
+from mallowmix.errors import Option, OptionError, check_count, check_level
 from mallowmix.learn.spectral.user_sample import sampled_share
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fit_report import FitReport
@@ -116,8 +116,17 @@ def intervals(
             draws = _of_sums(model, data, n_replicates, seed, run, progress)
         else:
             draws = _of_all_users(model, _in_memory(data), n_replicates, seed, run, progress)
-    refined = _is_refined(fitted.report)
-    return Intervals(level, model.items, model.sigma, model.phi, model.share, draws, refined)
+    return Intervals(
+        level,
+        model.items,
+        model.sigma,
+        model.phi,
+        model.share,
+        draws,
+        refined=_is_refined(fitted.report),
+        component_names=fitted.component_names,
+        frame_kind=comparisons.frame_kind,
+    )
 
 
 def check_request(model: FittedModel, n_replicates: int, level: float) -> None:
@@ -128,13 +137,13 @@ def check_request(model: FittedModel, n_replicates: int, level: float) -> None:
     OptionError
         For too few replicates, a level outside (0, 1), or Bradley–Terry components.
     """
-    check_at_least("n_replicates", n_replicates, 10)
+    check_count("n_replicates", n_replicates, 10)
     check_level(level)
     if model.bradley_terry is not None:
         raise OptionError(
             "The model has Bradley–Terry components; intervals are for Mallows components. "
             "Fit it with ",
-            Option("components", "mallows"),
+            Option("components", "mallows", "fit"),
             ".",
             option="components",
             value="bradley-terry",

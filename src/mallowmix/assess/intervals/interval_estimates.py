@@ -1,5 +1,6 @@
 """Estimates with their intervals, read off the replicates of a bootstrap."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.assess.intervals.replicates import Replicates
-from mallowmix.data.frames import as_frame
+from mallowmix.data.frames import FramedResult
 from mallowmix.data.labels import Labels
-from mallowmix.data.text import did_you_mean, joined, name_of, percent, table_of
-from mallowmix.errors import OptionError
+from mallowmix.data.text import joined, name_of, percent, table_of
+from mallowmix.errors import OptionError, did_you_mean
 from mallowmix.model.mallows import gap_probabilities
+from mallowmix.model.names import component_title
 from mallowmix.typing import Array, Positions
 
 _TOP = "the interval is about where the likelihood is largest, and the model"
@@ -22,7 +24,7 @@ _TOO_SMALL = "rankings that were chosen to fit make phi too small, which the int
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class Intervals(FramedResult):
     """Intervals at a level, and the replicates that they are read off.
 
     Positions are discrete: an interval of positions holds the estimate and at least `level` of the
@@ -41,6 +43,8 @@ class Intervals:
     refined : bool
         Whether the model was brought to the maximum of the likelihood, which intervals of φ and
         shares are about.
+    component_names : tuple of str
+        Names of the components, where they have some.
     """
 
     level: float
@@ -50,6 +54,8 @@ class Intervals:
     share: Array
     draws: Replicates
     refined: bool = True
+    component_names: tuple[str, ...] = ()
+    frame_kind: str | None = None
 
     @cached_property
     def _positions(self) -> tuple[Positions, Positions]:
@@ -98,8 +104,9 @@ class Intervals:
             small, large = np.zeros_like(small), small | large
         why = _STOPPED if self.refined else _UNREFINED
         cases = (("phi", small, _TOO_SMALL), ("phi", large, why), ("share", shares, why))
+        names = self.component_names
         return [
-            f"Outside its interval is the {name} of {_components(which)}: {reason}"
+            f"Outside its interval is the {name} of {_components(which, names)}: {reason}"
             for name, which, reason in cases
             if which.any()
         ]
@@ -162,25 +169,19 @@ class Intervals:
         )
         ends = f"{percent(self.share_low[k])}, {percent(self.share_high[k])}"
         return [
-            str(k + 1),
+            name_of(component_title(self.component_names, k + 1, "")),
             f"{percent(self.share[k])} [{ends}]",
             f"{self.phi[k]:.3f} [{self.phi_low[k]:.3f}, {self.phi_high[k]:.3f}]",
             positions,
         ]
 
-    def to_frame(self, like: Any = None) -> Any:
-        """The rows of `table` as a dataframe.
-
-        Parameters
-        ----------
-        like : {"pandas", "polars", "pyarrow"} or a table, optional
-            The kind of table that is wanted; Arrow unless given.
-        """
+    def columns(self) -> dict[str, Any]:
+        """The rows of `table`, as columns."""
         rows = self.table()
-        return as_frame({name: [row[name] for row in rows] for name in rows[0]}, like)
+        return {name: [row[name] for row in rows] for name in rows[0]}
 
     def table(self) -> list[dict[str, Any]]:
-        """Rows of quantity, component, item, estimate, low, high.
+        """Rows of quantity, component, item, estimate, low, high; and name, of named components.
 
         The item is None except for positions; components and positions count from 1.
         """
@@ -192,13 +193,14 @@ class Intervals:
             for i in np.argsort(self.position[k], kind="stable"):
                 values = (int(ends[k, i]) + 1 for ends in (self.position, *self._positions))
                 rows.append(_row("position", k, self.items.tolist()[i], *values))
-        return rows
+        names = self.component_names
+        return [row | {"name": names[row["component"] - 1]} for row in rows] if names else rows
 
 
-def _components(which: NDArray[np.bool_]) -> str:
-    """Their numbers, as in "components 1 and 3"."""
-    numbers = [str(k + 1) for k in np.flatnonzero(which)]
-    return f"component{'s' * (len(numbers) > 1)} {joined(numbers)}"
+def _components(which: NDArray[np.bool_], names: Sequence[str]) -> str:
+    """Their numbers, as in "components 1 and 3", with their names."""
+    titles = [component_title(names, int(k) + 1, "") for k in np.flatnonzero(which)]
+    return f"component{'s' * (len(titles) > 1)} {joined(titles)}"
 
 
 def _row(

@@ -14,6 +14,7 @@ from mallowmix.readers.files import matching
 from mallowmix.readers.headers import check_columns, pick_columns
 from mallowmix.readers.inputs import missing_file
 from mallowmix.readers.plain import COMPARISONS
+from mallowmix.readers.sql import without_password
 from mallowmix.readers.text_format import find_dialect
 
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -99,6 +100,9 @@ def find_source(
     check_choice("missing", missing, ("error", "drop"))
     check_columns(columns, COMPARISONS.all)
     given = [paths] if isinstance(paths, str | Path) else list(paths)
+    addresses = [path for path in given if isinstance(path, str) and "://" in path]
+    if addresses:
+        raise _other_kind(without_password(addresses[0]))
     files = tuple(dict.fromkeys(file for path in given for file in _files(Path(path))))
     for file in files:
         if not file.is_file():
@@ -131,8 +135,13 @@ def _kind(file: Path) -> str:
     for ending in (".parquet", *_TEXT):
         if name.endswith(ending):
             return ending
-    raise FileError(
-        f"{file}: from disk, mallowmix reads .parquet, .csv and .tsv (these two also with .gz)."
+    raise _other_kind(str(file))
+
+
+def _other_kind(title: str) -> FileError:
+    return FileError(
+        f"{title}: from disk, mallowmix reads .parquet, .csv and .tsv (these two also with .gz). "
+        "Write the comparisons as one of these first."
     )
 
 

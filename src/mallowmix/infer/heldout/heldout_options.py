@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from mallowmix.data.splits import HeldOutBy, check_given
-from mallowmix.errors import Option, OptionError, check_at_least, check_choice
+from mallowmix.errors import Option, OptionError, check_at_least, check_choice, check_count
 from mallowmix.model.method_options import method_options
 
 HeldoutMethod: TypeAlias = Literal["left-to-right", "importance", "completion"]
@@ -52,7 +52,7 @@ class LeftToRightOptions:
 
     def __post_init__(self) -> None:
         check_choice("form", self.form, get_args(ParticleForm))
-        check_at_least("n_particles", self.n_particles, 1)
+        check_count("n_particles", self.n_particles, 1)
         if self.max_particles is not None and not self.max_particles >= self.n_particles:
             raise OptionError(
                 option="max_particles",
@@ -62,7 +62,7 @@ class LeftToRightOptions:
             )
         if not self.tol > 0:
             raise OptionError(option="tol", value=self.tol, expected="above 0")
-        check_at_least("n_moves", self.n_moves, 0)
+        check_count("n_moves", self.n_moves, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,10 +92,10 @@ class ImportanceOptions:
     method: ClassVar[HeldoutMethod] = "importance"
 
     def __post_init__(self) -> None:
-        check_at_least("n_draws", self.n_draws, 4)
-        check_at_least("max_draws", self.max_draws, self.n_draws)
+        check_count("n_draws", self.n_draws, 4)
+        check_count("max_draws", self.max_draws, self.n_draws)
         check_at_least("min_ess", self.min_ess, 1)
-        check_at_least("n_particles", self.n_particles, 2)
+        check_count("n_particles", self.n_particles, 2)
 
 
 @dataclass(frozen=True, kw_only=True)

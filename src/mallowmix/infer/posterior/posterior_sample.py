@@ -11,7 +11,7 @@ from mallowmix.data.frames import as_frame
 from mallowmix.data.labels import Labels, text_of
 from mallowmix.data.optional_packages import optional_package
 from mallowmix.data.text import name_of, percent, table_of
-from mallowmix.errors import DataError, OptionError
+from mallowmix.errors import DataError, check_choice
 from mallowmix.infer.posterior.component_labels import beta_tables
 from mallowmix.infer.posterior.posterior_priors import PosteriorPriors
 from mallowmix.model.m4 import M4
@@ -227,9 +227,7 @@ class PosteriorSample:
             As in `to_xarray`: "phi", "share", "win_rate", …
         """
         known = self._variables()
-        if name not in known:
-            expected = f"one of {', '.join(map(repr, known))}"
-            raise OptionError(option="name", value=name, expected=expected)
+        check_choice("name", name, known)
         values = known[name][1]
         return values.reshape(-1, *values.shape[2:])
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step, parallel_sum
-from mallowmix.errors import DataError, FitWarning, Option, OptionError, check_at_least
+from mallowmix.errors import DataError, FitWarning, Option, OptionError, check_count
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.model.fitted_model import AnyModel, as_fitted
@@ -133,7 +133,7 @@ def fit_discrete(
     seed : int
         Which users become points, where there is no lattice.
     """
-    check_at_least("n_points", n_points, 2 * len(prepared.alpha))
+    check_count("n_points", n_points, 2 * len(prepared.alpha))
     points = support(prepared, blocks, engine, n_points, seed)
     likelihood = engine.map(_likelihood, blocks, (prepared, points))
     users = [(part, block.user_weight) for part, block in zip(likelihood, blocks, strict=True)]

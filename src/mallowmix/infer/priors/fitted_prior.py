@@ -16,7 +16,13 @@ import numpy as np
 from mallowmix.engine import Block, Engine, make_blocks, map_step, parallel_sum
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import DataError, FitWarning, OptionError, check_at_least, check_choice
+from mallowmix.errors import (
+    DataError,
+    FitWarning,
+    OptionError,
+    check_choice,
+    check_count,
+)
 from mallowmix.infer.prepared_model import PreparedModel, prepare, prepare_components
 from mallowmix.infer.priors.dirichlet_prior import check_converged, dirichlet_path
 from mallowmix.infer.priors.discrete_prior import DiscretePrior, fit_discrete
@@ -113,7 +119,7 @@ def fit_prior(
     check_model(model)
     comparisons = as_comparisons_in_memory(comparisons, "A prior")
     check_choice("kind", kind, KINDS)
-    check_at_least("n_cycles", n_cycles, 6)
+    check_count("n_cycles", n_cycles, 6)
     fitted = as_fitted(model)
     if fitted.calibration.spam_share > 0:
         raise OptionError(

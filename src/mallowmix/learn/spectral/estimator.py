@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
@@ -208,6 +209,11 @@ def _note_spectrum(state: FitState, K: int) -> None:
     state.notes += [note] if note else []
 
 
+def by_share(alpha: Array) -> NDArray[np.intp]:
+    """(K,) the order that components take in a model: the largest share first."""
+    return np.argsort(-alpha, kind="stable")
+
+
 def as_model(
     components: MallowsComponents,
     alpha: Array,
@@ -230,7 +236,7 @@ def as_model(
     options : SpectralOptions
         For the report.
     """
-    order = np.argsort(-alpha, kind="stable")
+    order = by_share(alpha)
     m4 = M4(components.sigma[order], components.phi[order], alpha[order], comparisons.items)
     notes = (*state.notes, *(extreme_notes(m4, comparisons) if options.refine == "full" else ()))
     report = FitReport(

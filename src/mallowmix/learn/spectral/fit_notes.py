@@ -1,12 +1,16 @@
 """Notes of a fit: what the spectrum and two halves of the users say about the components."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.checks.preference_cycles import preference_cycle, rates_along
 from mallowmix.checks.unsure_components import LOOSE, Doubt, unsure_components
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
+from mallowmix.model.names import component_title
 from mallowmix.typing import Array
 
 _ONE_MORE = 1.15  # the next eigenvalue is this much above the noise edge: there is a component more
@@ -36,22 +40,23 @@ def spectrum_note(values: Array, edge: float, K: int) -> str | None:
     return None
 
 
-def halves_note(distances: Array) -> str | None:
+def halves_note(distances: Array, names: Sequence[str] = ()) -> str | None:
     """Say which rankings the data does not determine.
 
     Parameters
     ----------
     distances : (K,) array
         Of each component, the fraction of pairs that two halves of the users order differently.
+    names : sequence of str
+        Of all components, where they have names.
     """
     loose = np.flatnonzero(distances > LOOSE)
     if not len(loose):
         return None
-    names = _numbers(loose)
     return (
-        f"The data does not pin down component {names}: two halves of the people put "
-        f"{distances[loose].mean():.0%} of all pairs in different order. Ask for fewer components, "
-        "or add comparisons."
+        f"The data does not pin down component {_listed(loose, names)}: two halves of the people "
+        f"put {distances[loose].mean():.0%} of all pairs in different order. Ask for fewer "
+        "components, or add comparisons."
     )
 
 
@@ -74,7 +79,7 @@ def extreme_notes(model: M4, comparisons: object) -> list[str]:
     return notes + ([cycle.sentence()] if cycle is not None and missed else [])
 
 
-def optima_note(distances: Array) -> str | None:
+def optima_note(distances: Array, names: Sequence[str] = ()) -> str | None:
     """Say which rankings depend on where the fit began.
 
     Parameters
@@ -82,13 +87,15 @@ def optima_note(distances: Array) -> str | None:
     distances : (K,) array
         Of each component, the fraction of pairs that a model from another initialisation, which
         predicts as well, orders differently.
+    names : sequence of str
+        Of all components, where they have names.
     """
     loose = np.flatnonzero(distances > LOOSE)
     if not len(loose):
         return None
     return (
-        f"Component {_numbers(loose)} is unstable: a model from another initialisation predicts as "
-        f"well and puts {distances[loose].mean():.0%} of all pairs in different order."
+        f"Component {_listed(loose, names)} is unstable: a model from another initialisation "
+        f"predicts as well and puts {distances[loose].mean():.0%} of all pairs in different order."
     )
 
 
@@ -105,5 +112,29 @@ def is_unstable(halves: Array, others: Array) -> NDArray[np.bool_]:
     return (halves > LOOSE) | (others > LOOSE)
 
 
-def _numbers(components: NDArray[np.int64]) -> str:
-    return ", ".join(str(k + 1) for k in components[:_SHOWN]) + ", …" * (len(components) > _SHOWN)
+def named_notes(model: FittedModel) -> list[str]:
+    """The notes of a fit, as they would be had its components had their names then.
+
+    Parameters
+    ----------
+    model : FittedModel
+        Its report has the notes, and the numbers that those about components were written from.
+    """
+    names, trace = model.component_names, model.report.spectral
+    if not names:
+        return list(model.report.notes)
+    named = {each.sentence(): each.sentence(names) for each in unsure_components(model)}
+    if trace is not None:
+        for note, distances in (
+            (halves_note, np.array(trace.half_distances)),
+            (optima_note, np.array(trace.optimum_distances)),
+        ):
+            said = note(distances, names)
+            named |= {} if said is None else {str(note(distances)): said}
+    return [named.get(note, note) for note in model.report.notes]
+
+
+def _listed(components: NDArray[np.int64], names: Sequence[str]) -> str:
+    """Numbers from 1 with their names, as in "1 (comfort), 3"."""
+    titles = [component_title(names, int(k) + 1, "") for k in components[:_SHOWN]]
+    return ", ".join(titles) + ", …" * (len(components) > _SHOWN)
