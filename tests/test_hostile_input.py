@@ -29,6 +29,7 @@ from mallowmix.model.model_file import dumps, loads
 from mallowmix.readers import read
 from mallowmix.readers.mat_files import read_mat
 from mallowmix.web.item_names import read_items
+from mallowmix.web.vote_store import Archive
 from mallowmix.writers.files import write_table
 from test_storage import HEADER, TENSORS, by_hand, said
 
@@ -374,6 +375,9 @@ def test_votes_that_would_be_lost_and_addresses_that_are_none(votes):
     _, error = run("serve", "m.m4", "--votes", votes, "--check", code=2)
     assert error.startswith("Error: --votes ") and error.count("\n") == 1
     assert "secret" not in error
+    with pytest.raises(OptionError) as caught:  # the library, too
+        Archive(votes)
+    assert (caught.value.option, caught.value.value) == ("votes", "***")
 
 
 def test_a_sound_votes_database_is_opened_again():
