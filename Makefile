@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help venv demo test test-fast lint shape claims docs dist bench bench-scale faults image clean
+.PHONY: help venv demo test test-fast lint shape claims docs dist bench bench-scale faults mutants image clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -65,6 +65,9 @@ bench-scale: venv  ## 100 million comparisons within 2 GB, against one scan by D
 
 faults: venv  ## kill commands at 100 moments each, fill the disk, take away memory; writes benchmarks/results/faults.json
 	$(BIN)/python -m benchmarks.faults
+
+mutants: venv  ## change single terms of the numerical core and run their tests; SAMPLE=500 JOBS=1; goes on where it stopped
+	$(BIN)/python -m tools.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(JOBS),--jobs $(JOBS))
 
 image:  ## build the container image of `mallowmix serve`
 	docker build --tag mallowmix .

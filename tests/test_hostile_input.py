@@ -9,6 +9,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from itertools import pairwise
 from pathlib import Path
@@ -21,10 +22,14 @@ from safetensors.numpy import save as save_tensors
 
 import mallowmix as mm
 from command_line import run
+from mallowmix.assess.user_attributes import read_attributes
+from mallowmix.data.labels import as_labels
 from mallowmix.errors import DataError, FileError, ModelFileError, OptionError
 from mallowmix.model.model_file import dumps, loads
 from mallowmix.readers import read
 from mallowmix.readers.mat_files import read_mat
+from mallowmix.web.item_names import read_items
+from mallowmix.web.vote_store import Archive
 from mallowmix.writers.files import write_table
 from test_storage import HEADER, TENSORS, by_hand, said
 
@@ -72,6 +77,35 @@ def test_a_compressed_file_stops_at_a_limit_that_can_be_raised(name, data, endin
         assert read(path).comparisons.n_comparisons == 100_000
 
 
+def test_a_compressed_file_that_is_stored_stops_at_the_same_limit(monkeypatch):
+    """Many files, one of them too large; nothing is left of the folder."""
+    packed("v-1.csv.gz", ROWS[: 18 + 1000 * len(ROW)])
+    packed("v-2.csv.gz", ROWS)
+    monkeypatch.setenv(LIMIT, "1.2 MB")
+    with pytest.raises(FileError) as caught:
+        mm.store_comparisons("v-*.csv.gz", "v.blocks")
+    assert str(caught.value).startswith("v-2.csv.gz has ") and LIMIT in str(caught.value)
+    assert sorted(path.name for path in Path().iterdir()) == ["v-1.csv.gz", "v-2.csv.gz"]
+    monkeypatch.setenv(LIMIT, "1.4 MB")
+    stored = mm.store_comparisons("v-2.csv.gz", "v.blocks")
+    assert stored.n_comparisons == 100_000
+    monkeypatch.setenv(LIMIT, "1.2 MB")  # what is stored already is not unpacked again
+    assert mm.store_comparisons("v-2.csv.gz", "v.blocks").n_comparisons == 100_000
+
+
+def test_a_bomb_that_is_stored_is_streamed(monkeypatch):
+    """Unpacked in pieces: Python allocates far less than the 64 MB that come out."""
+    packed("v.csv.gz", b"user,winner,loser\n" + ROW * 5_000_000)
+    monkeypatch.setenv(LIMIT, "60MB")
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileError, match="unpacks to more than 60,000,000"):
+            mm.store_comparisons("v.csv.gz", "v.blocks")
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
 def test_the_limit_goes_with_the_size_of_the_file_and_must_be_a_size(monkeypatch):
     path = packed("v.csv.gz", ROWS)
     monkeypatch.delenv(LIMIT, raising=False)
@@ -116,6 +150,30 @@ def test_a_variable_of_matlab_and_rows_of_parquet_stop_at_the_limit(monkeypatch)
     assert Path("v.parquet").stat().st_size < 10_000
     with pytest.raises(FileError, match="unpacks to more than 1,000,000"):
         read("v.parquet")
+
+
+# ---- fields that are longer than Python's csv reads ----
+
+LONG = "long text " * 20_000
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("line", [1, 3])
+@pytest.mark.parametrize(
+    ("header", "row", "take"),
+    [
+        ("id,label", "1,tea", mm.read_item_names),
+        ("item,about", "tea,hot", lambda path: read_items(Path(path))),
+        ("user,group", "ann,old", lambda path: read_attributes(path, as_labels(["ann"]))),
+    ],
+)
+def test_a_field_that_is_too_long_is_refused_with_its_line(header, row, take, line, quote):
+    lines = [header, row, row]
+    lines[line - 1] += f",{quote}{LONG}{quote}"
+    Path("f.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(FileError) as caught:
+        take("f.csv")
+    assert str(caught.value).startswith(f"f.csv line {line}: a field has more than 131,072 char")
 
 
 # ---- model files with a crafted header and a right checksum ----
@@ -317,6 +375,9 @@ def test_votes_that_would_be_lost_and_addresses_that_are_none(votes):
     _, error = run("serve", "m.m4", "--votes", votes, "--check", code=2)
     assert error.startswith("Error: --votes ") and error.count("\n") == 1
     assert "secret" not in error
+    with pytest.raises(OptionError) as caught:  # the library, too
+        Archive(votes)
+    assert (caught.value.option, caught.value.value) == ("votes", "***")
 
 
 def test_a_sound_votes_database_is_opened_again():

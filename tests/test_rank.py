@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 
 from mallowmix.data.rankings import Rankings
-from mallowmix.learn.spectral.number_of_components import (
-    ComponentCount,
-    count_components,
-    noise_edge,
-)
+from mallowmix.learn.spectral.fit_notes import spectrum_note
+from mallowmix.learn.spectral.number_of_components import count_components, noise_edge
 from mallowmix.learn.spectral.ranking_null import redraw_rankings
 from mallowmix.learn.spectral.signed_moment import SignedMoment, count_pairs, leading_subspace
-from mallowmix.learn.spectral.subspace import Subspace, pair_statistics
+from mallowmix.learn.spectral.subspace import pair_statistics
 from planted import blocks_of, planted
 
 
@@ -28,7 +25,8 @@ def parts(comparisons):
 def test_planted_components_are_counted(Q, K, M, N, phi):
     estimate = count_components(*parts(planted(Q, K, phi, seed=4).sample(M, N, seed=4).comparisons))
     assert estimate.n_components == K
-    assert f"{K} components" in estimate.sentence() and "the cut is clear" in estimate.sentence()
+    assert estimate.values[K - 2] > 1.15 * estimate.edge > 1.15 * estimate.values[K - 1]  # clearly
+    assert spectrum_note(estimate.values, estimate.edge, K) is None
 
 
 @pytest.mark.slow
@@ -144,34 +142,24 @@ def test_people_of_one_comparison_show_one_component():
     )
 
 
-NOTHING = Subspace(np.zeros(1), np.zeros((1, 1)), 0, True)
+ONLY, AT_LEAST = (
+    "The spectrum shows only {} of the {} components above its noise: the others may be guesses. "
+    "Ask for fewer, or add people or comparisons.",
+    "The spectrum shows at least {} components; {} were asked for.",
+)
 
 
 @pytest.mark.parametrize(
-    ("values", "words"),
+    ("values", "words"),  # of K = 1, 2, …
     [
-        (
-            [3.0, 2.0, 0.5],
-            "3 components: eigenvalue 2 is 2.00 times the noise edge, the next 0.50 times; the "
-            "cut is clear.",
-        ),
-        (
-            [3.0, 1.1, 0.99],
-            "3 components: eigenvalue 2 is 1.10 times the noise edge, the next 0.99 times; "
-            "the cut is not clear, try one more and one fewer.",
-        ),
-        (
-            [0.9, 0.8],
-            "1 component: no eigenvalue is above the noise edge, the largest is 0.90 times the "
-            "edge.",
-        ),
-        (
-            [3.0, 2.0],
-            "3 components: eigenvalue 2 is 2.00 times the noise edge, and no further one was "
-            "looked at; the cut is clear.",
-        ),
+        ([3.0, 2.0, 0.5], [AT_LEAST.format(2, 1), AT_LEAST.format(3, 2), None, ONLY.format(3, 4)]),
+        # not clear: neither one more nor one fewer is said to be wrong
+        ([3.0, 1.1, 0.99], [AT_LEAST.format(2, 1), None, None, ONLY.format(3, 4)]),
+        ([0.9, 0.8], [None, ONLY.format(1, 2), ONLY.format(1, 3)]),
+        # no further one was looked at
+        ([3.0, 2.0], [AT_LEAST.format(2, 1), AT_LEAST.format(3, 2), None, ONLY.format(3, 4)]),
     ],
 )
 def test_words(values, words):
-    K = 1 + sum(value > 1 for value in values)
-    assert ComponentCount(K, np.array(values), 1.0, NOTHING).sentence() == words
+    found = [spectrum_note(10 * np.array(values), 10.0, K) for K in range(1, len(words) + 1)]
+    assert found == words

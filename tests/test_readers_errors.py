@@ -185,8 +185,30 @@ def test_a_quote_that_never_closes(tmp_path):
     expected = "votes.csv line 3: a quote opens here and never closes: close or remove it."
     start = 'user,winner,loser\nann,tea,milk\nann,tea,"mi'
     assert csv_says(tmp_path, start + "lk\nbob,tea,milk\n") == expected
-    # longer than any block or field may be
-    assert csv_says(tmp_path, start + "lk\nbob,tea,milk\n" * 200_000) == expected
+    # longer than a field may be, and longer than any block
+    for n in (20_000, 200_000):
+        assert csv_says(tmp_path, start + "lk\nbob,tea,milk\n" * n) == expected
+
+
+LONG = "long text " * 20_000  # more than Python's `csv` reads as one field
+
+
+@pytest.mark.parametrize("field", [LONG, f'"{LONG}"', f'"says ""{LONG}"""'])
+@pytest.mark.parametrize("line", [1, 2])
+def test_a_field_that_is_too_long(tmp_path, field, line):
+    lines = ["user,winner,loser,about", "ann,tea,milk,this"]
+    lines[line - 1] = ",".join([*lines[line - 1].split(",")[:3], field])
+    assert csv_says(tmp_path, "\n".join(lines) + "\n") == (
+        f"votes.csv line {line}: a field has more than 131,072 characters, the most that can be "
+        "read: shorten it or remove its column, and close every quote."
+    )
+
+
+def test_a_long_field_of_a_column_that_is_not_read_is_no_fault(tmp_path):
+    """An odd number of quotes makes the reader look at every line."""
+    rows = f'user,winner,loser,about\nann,5" pipe,milk,\nann,tea,milk,{LONG}\n'
+    (tmp_path / "votes.csv").write_text(rows)
+    assert read_comparisons(tmp_path / "votes.csv").n_comparisons == 2
 
 
 def test_a_quote_inside_a_label_is_no_opening_quote(tmp_path):

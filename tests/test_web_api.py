@@ -502,7 +502,7 @@ def test_events_tell_of_votes_and_fits(tmp_path):
         hub.start()
         hub.publish("votes", {"votes": 1})
         await asyncio.sleep(0)  # delivered, to nobody yet
-        listener = hub.listen()
+        listener = hub.listen("192.0.2.1")
         first = [await anext(listener), await anext(listener)]
         hub.publish("fit", {"state": "running", "step": "a\nb"})
         first.append(await anext(listener))

@@ -14,7 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import mallowmix as mm
-from mallowmix.web import server
+from mallowmix.web import events, server
 from mallowmix.web.addresses import counted_address
 from mallowmix.web.application import create_app
 from mallowmix.web.connection_limits import ConnectionLimits
@@ -163,6 +163,37 @@ def test_ctrl_c_with_an_open_stream_ends_without_a_traceback(tmp_path):
         # ended by itself, not by the last resort, which prints no word
         assert running.said() == "open\nended\n"
         assert running.process.returncode == 0
+
+
+# ---- event streams ----
+
+
+@pytest.mark.slow
+def test_one_address_cannot_hold_all_event_streams(tmp_path):
+    """Two streams for an address and three in all; one that is closed makes room again."""
+    assert 4 * events.MOST_OF_ONE <= events.MOST_LISTENERS  # as it comes
+    fewer = "from mallowmix.web import events\nevents.MOST_OF_ONE, events.MOST_LISTENERS = 2, 3"
+    kept = []
+
+    def listen(source):
+        kept.append(running.connect(source))
+        kept[-1].sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        text = kept[-1].recv(65536).decode()
+        if " 200 " not in text.splitlines()[0]:
+            kept.pop().close()
+            wait = int(text.lower().split("retry-after: ")[1].split()[0])
+            assert wait >= 1
+        return int(text.split()[1])
+
+    with ScriptedServer(tmp_path, "rate=0.0", fewer) as running:
+        assert [listen("127.0.0.1") for _ in range(3)] == [200, 200, 429]
+        assert [listen("127.0.0.2"), listen("127.0.0.3")] == [200, 503]
+        kept.pop(0).close()
+        until(lambda: listen("127.0.0.1") == 200)
+        assert listen("127.0.0.1") == 429
+        for line in kept:
+            line.close()
+        assert "Traceback" not in running.said()
 
 
 # ---- slow clients ----

@@ -53,9 +53,9 @@ class ScriptedServer:
         """Everything on stdout and stderr."""
         return self.log.read_text(errors="replace")
 
-    def connect(self) -> socket.socket:
-        """A new connection."""
-        return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
+    def connect(self, source: str = "127.0.0.1") -> socket.socket:
+        """A new connection, from any address of this machine."""
+        return socket.create_connection(("127.0.0.1", self.port), PATIENCE, (source, 0))
 
     def ask(self, head: str, body: bytes = b"") -> tuple[int, str]:
         """One request on a connection of its own: status, and the whole answer."""

@@ -1,6 +1,5 @@
 """Attributes of users: a table with a column of users, joined by text."""
 
-import csv
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -12,6 +11,7 @@ import pyarrow.parquet
 from mallowmix.data.labels import Labels, text_of
 from mallowmix.data.text import a_or_an
 from mallowmix.errors import DataError, FileError, Option, OptionError
+from mallowmix.readers.csv_rows import csv_rows
 
 Attributes = dict[str, list[str | None]]
 
@@ -94,16 +94,18 @@ def _from_file(path: Path) -> dict[str, list[Any]]:
         if path.suffix.lower() == ".parquet":
             return pyarrow.parquet.read_table(path).to_pydict()
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ","))
+            separator = "\t" if path.suffix.lower() == ".tsv" else ","
+            rows = list(csv_rows(file, path, separator=separator))
     except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
         raise FileError(
             f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
         ) from None
     if not rows:
         raise DataError(f"{path} is empty: it needs a line of column names, one of them user.")
-    for number, row in enumerate(rows[1:], start=2):
-        if row and len(row) != len(rows[0]):
+    (_, names), *others = rows
+    for line, row in others:
+        if len(row) != len(names):
             raise DataError(
-                f"{path} line {number}: {len(row)} fields where the first line has {len(rows[0])}."
+                f"{path} line {line}: {len(row)} fields where the first line has {len(names)}."
             )
-    return {name: [row[n] for row in rows[1:] if row] for n, name in enumerate(rows[0])}
+    return {name: [row[n] for _, row in others] for n, name in enumerate(names)}

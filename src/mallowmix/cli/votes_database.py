@@ -6,17 +6,16 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from mallowmix.errors import FileError, Option, OptionError
+from mallowmix.errors import FileError
 
 _NEW = "name a new file, or the one that `mallowmix serve` made."
 
 
 @contextmanager
 def opening_votes(votes: str) -> Iterator[None]:
-    """Check the name of a database of votes; say in one sentence why it cannot be opened."""
+    """Say in one sentence why a database of votes cannot be opened."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    _check_name(votes)
     if "://" not in votes and Path(votes).is_file():
         _check_tables(Path(votes))
     try:
@@ -26,30 +25,6 @@ def opening_votes(votes: str) -> Iterator[None]:
         raise FileError(
             f"The database of votes cannot be used ({reason}): check it, or {_NEW}"
         ) from None
-
-
-def _check_name(votes: str) -> None:
-    """Refuse an address that cannot be read, and a database that ends with the process."""
-    from sqlalchemy import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        url = make_url(votes) if "://" in votes else None
-    except (ArgumentError, ValueError):
-        raise _wrong_votes(" is not an address that can be read: give ") from None
-    if ":memory:" in votes or (url is not None and url.query.get("mode") == "memory"):
-        raise _wrong_votes(" would keep the votes in memory, and lose them all at the end: give ")
-
-
-def _wrong_votes(about: str) -> OptionError:
-    expected = "a file, or postgresql://user@host/database"
-    return OptionError(
-        Option("votes"),
-        f"{about}{expected}.",
-        option="votes",
-        value="***",  # it may hold a password
-        expected=expected,
-    )
 
 
 def _check_tables(path: Path) -> None:
@@ -65,9 +40,10 @@ def _check_tables(path: Path) -> None:
 
 def _wrong_tables(database: sqlite3.Connection) -> str:
     """What is wrong with the tables; nothing where they are ours, or are missing altogether."""
-    if not _columns(database, "meta"):
+    columns = _columns(database, "meta")
+    if not columns:
         return ""
-    if not _columns(database, "meta") >= {"key", "value"}:
+    if not columns >= {"key", "value"}:
         return "its table meta has other columns"
     entries = dict(database.execute("SELECT key, value FROM meta").fetchall())
     version = str(entries.get("schema", "0"))

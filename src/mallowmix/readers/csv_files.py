@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow.csv as pa_csv
 from mallowmix.data.spreadsheet_text import FORMULA
 from mallowmix.errors import DataError, DataWarning, FileError, Option
 from mallowmix.readers.compressed import decompression_errors, open_bytes
+from mallowmix.readers.csv_rows import is_long, long_field
 from mallowmix.readers.inputs import NUMBERS, Input, check_width
 from mallowmix.readers.text_format import (
     TextDialect,
@@ -162,11 +164,20 @@ def _records(dialect: TextDialect, *, strict: bool = False) -> Iterator[tuple[in
         except UnicodeError:
             raise _not_this_text(dialect) from None
         except csv.Error as error:
-            if not strict or "unexpected end" in str(error):
+            long = is_long(error)
+            if "unexpected end" in str(error) or (long and _odd_quotes(dialect, start)):
                 raise FileError(
                     f"{dialect.path} line {start}: a quote opens here and never closes: close or "
                     "remove it."
                 ) from None
+            if long and not strict:
+                raise long_field(dialect.path, start) from None
+
+
+def _odd_quotes(dialect: TextDialect, line: int) -> bool:
+    """Return whether one quote too many stands in a line or after it."""
+    with _opened(dialect) as text:
+        return sum(content.count('"') for content in islice(text, line - 1, None)) % 2 == 1
 
 
 def _check_quotes(dialect: TextDialect) -> None:

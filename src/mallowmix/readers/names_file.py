@@ -1,6 +1,5 @@
 """Names of items in a file: identifier and label, and perhaps a description and a picture."""
 
-import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mallowmix.errors import DataError, FileError, did_you_mean
+from mallowmix.readers.csv_rows import csv_rows
 from mallowmix.readers.inputs import missing_file
 
 if TYPE_CHECKING:
@@ -96,18 +96,18 @@ def read_item_names(path: str | PathLike[str]) -> ItemNames:
     path = Path(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file) if any(field.strip() for field in row)]
+            rows = [each for each in csv_rows(file, path) if any(map(str.strip, each[1]))]
     except FileNotFoundError:
         raise missing_file(path) from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path} cannot be read as names of items in UTF-8: {error}.") from None
     return ItemNames(_named(path, rows))
 
 
-def _named(path: Path, rows: list[list[str]]) -> dict[str, ItemName]:
-    where = _columns(path, rows[0] if rows else [])
+def _named(path: Path, rows: list[tuple[int, list[str]]]) -> dict[str, ItemName]:
+    where = _columns(path, rows[0][1] if rows else [])
     names: dict[str, ItemName] = {}
-    for number, row in enumerate(rows[1:], start=2):
+    for number, row in rows[1:]:
         values = {part: row[n].strip() for part, n in where.items() if n < len(row)}
         item, label = values.pop("id", ""), values.pop("label", "")
         if not item or not label:

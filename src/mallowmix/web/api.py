@@ -118,12 +118,17 @@ def _checked(given: shapes.VoteIn, session: Session, site: Site) -> Vote:
 
 
 @router.get("/events", tags=["server"], response_class=StreamingResponse)
-async def events(site: TheSite) -> StreamingResponse:
+async def events(request: Request, site: TheSite) -> StreamingResponse:
     """Server-sent events: `fit` (progress), `model` (a new one is in use), `votes` (how many)."""
+    address, later = address_of(request), {"Retry-After": "60"}
+    if site.hub.full_for(address):
+        raise HTTPException(429, "Too many listeners from this address: close some.", later)
     if site.hub.full:
-        raise HTTPException(503, "Too many listeners: try again later.")
+        raise HTTPException(503, "Too many listeners: try again later.", later)
     return StreamingResponse(
-        site.hub.listen(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+        site.hub.listen(address),
+        media_type="text/event-stream",
+        headers={"X-Accel-Buffering": "no"},
     )
 
 

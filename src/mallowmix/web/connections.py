@@ -21,19 +21,20 @@ _WAIT = 5.0
 
 
 def database_url(text: str) -> sa.URL:
-    """`votes.db` or `postgresql://…` as a URL that SQLAlchemy knows."""
-    if "://" not in text:
-        return sa.URL.create("sqlite", database=str(Path(text)))
+    """`votes.db` or `postgresql://…` as a URL that SQLAlchemy knows.
+
+    An address that cannot be read is refused, and a database that ends with the process.
+    """
     try:
-        url = sa.make_url(text)
-    except ArgumentError:
-        raise OptionError(
-            Option("votes"),
-            " is not a URL that can be read: give a file, or postgresql://user@host/database.",
-            option="votes",
-            value="***",  # it may hold a password
-            expected="a file, or postgresql://user@host/database",
-        ) from None
+        url = (
+            sa.make_url(text)
+            if "://" in text
+            else sa.URL.create("sqlite", database=str(Path(text)))
+        )
+    except (ArgumentError, ValueError):
+        raise _wrong_votes(" is not an address that can be read: give ") from None
+    if ":memory:" in text or url.query.get("mode") == "memory":
+        raise _wrong_votes(" would keep the votes in memory, and lose them all at the end: give ")
     if url.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
         return url.set(drivername="postgresql+psycopg")
     if url.drivername == "sqlite" and url.database:
@@ -45,6 +46,17 @@ def database_url(text: str) -> sa.URL:
         option="votes",
         value=shown(url),
         expected="a file, or postgresql://user@host/database",
+    )
+
+
+def _wrong_votes(about: str) -> OptionError:
+    expected = "a file, or postgresql://user@host/database"
+    return OptionError(
+        Option("votes"),
+        f"{about}{expected}.",
+        option="votes",
+        value="***",  # it may hold a password
+        expected=expected,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 MOST_LISTENERS = 200
+MOST_OF_ONE = MOST_LISTENERS // 4  # of one address
 _WAITING = 64  # messages that a slow listener may fall behind before the oldest are dropped
 _HEARTBEAT = 15.0  # seconds
 
@@ -16,7 +17,7 @@ class Hub:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._listeners: set[asyncio.Queue[str | None]] = set()
+        self._listeners: dict[asyncio.Queue[str | None], str] = {}  # with their addresses
         self.last: dict[str, Any] = {}
         self.ended = False
 
@@ -53,10 +54,14 @@ class Hub:
         """Whether there is no room for one more."""
         return len(self._listeners) >= MOST_LISTENERS
 
-    async def listen(self) -> AsyncIterator[str]:
+    def full_for(self, address: str) -> bool:
+        """Whether an address has as many listeners as one may have."""
+        return list(self._listeners.values()).count(address) >= MOST_OF_ONE
+
+    async def listen(self, address: str) -> AsyncIterator[str]:
         """Yield the last message of each kind, then new ones; comments keep the line open."""
         listener: asyncio.Queue[str | None] = asyncio.Queue(_WAITING)
-        self._listeners.add(listener)
+        self._listeners[listener] = address
         try:
             yield "retry: 3000\n\n"
             for kind, data in list(self.last.items()):
@@ -70,7 +75,7 @@ class Hub:
                     return
                 yield message
         finally:
-            self._listeners.discard(listener)
+            del self._listeners[listener]
 
 
 def message_of(kind: str, data: dict[str, Any]) -> str:

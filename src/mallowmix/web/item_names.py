@@ -1,12 +1,12 @@
 """Names of items: what may be one, and the list in a file."""
 
-import csv
 import io
 import re
 import unicodedata
 from pathlib import Path
 
 from mallowmix.errors import DataError, FileError
+from mallowmix.readers.csv_rows import csv_rows
 
 LONGEST = 120
 MOST_ITEMS = 2000
@@ -64,7 +64,8 @@ def read_items(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path} cannot be read as a list of items in UTF-8: {error}.") from None
     lines = [line for line in text.splitlines() if line.strip()]
-    header = [field.strip().lower() for field in next(csv.reader(lines[:1]), [])]
+    _, first = next(csv_rows(lines[:1], path), (1, []))
+    header = [field.strip().lower() for field in first]
     column = next((header.index(word) for word in ("item", "name") if word in header), None)
     if column is not None and len(header) > 1:
         names = _column(text, column, len(header), path)
@@ -76,20 +77,14 @@ def read_items(path: Path) -> list[str]:
 def _column(text: str, column: int, width: int, path: Path) -> list[str]:
     """Return a column of a CSV file with a header; a line with too many fields is refused."""
     names = []
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for row in reader:
-            if len(row) > width:
-                raise FileError(
-                    f"{path} line {reader.line_num} has {len(row)} fields where the header has "
-                    f"{width}: put quotes around a name with a comma in it."
-                )
-            if any(field.strip() for field in row):
-                names.append(row[column] if len(row) > column else "")
-    except csv.Error as error:
-        raise FileError(
-            f"{path} line {reader.line_num} cannot be read as CSV ({error}): close every quote."
-        ) from None
+    for line, row in csv_rows(io.StringIO(text, newline=""), path, strict=True):
+        if len(row) > width:
+            raise FileError(
+                f"{path} line {line} has {len(row)} fields where the header has {width}: put "
+                "quotes around a name with a comma in it."
+            )
+        if any(field.strip() for field in row):
+            names.append(row[column] if len(row) > column else "")
     return names[1:]
 
 

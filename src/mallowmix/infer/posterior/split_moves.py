@@ -74,11 +74,77 @@ def _log_prior(alpha, prior):
 
 
 @compiled
-def _fill_both(sigma, phi, gaps, both):
+def _fill_both(sigma, phi, both):
     """Fill `both` (2, Q²) with β of two components."""
+    gaps = np.empty(2 * sigma.shape[1] - 1)
     for n in range(2):
         fill_gaps(phi[n], gaps)
         fill_beta(sigma[n], gaps, both[n])
+
+
+@compiled
+def _propose_component(state, kind, side, sigma, phi, priors, widths):
+    """Change a dispersion, or the rankings, in place; a new state and the log prior ratio."""
+    reference, log_crowd_phi, phi_prior = priors
+    if kind < _ALPHA + _DISPERSION:
+        old = phi[side]
+        state, phi[side] = walk_on_logit(state, old, widths[1])
+        return state, log_beta_density(phi[side], phi_prior) - log_beta_density(old, phi_prior)
+    exchange = kind < _ALPHA + _DISPERSION + _EXCHANGED
+    return _propose_rankings(state, exchange, side, sigma, widths[0], reference, log_crowd_phi)
+
+
+@compiled
+def _accepts(state, log_ratio):
+    """A new state, and whether a proposal is accepted."""
+    state, coin = splitmix(state)
+    return state, np.log(1.0 - coin) < log_ratio
+
+
+@compiled
+def _two_components(data, sigma, phi, alpha):
+    """What is known of two components: σ, φ, α, β (2, Q²), `beta_ratios`, users' evidence.
+
+    `data` is (rows, theta, beta, j, k), as in `all_evidence`.
+    """
+    rows, theta = data[0], data[1]
+    both, evidence = np.empty((2, sigma.shape[1] ** 2)), np.zeros(len(theta))
+    _fill_both(sigma, phi, both)
+    ratios = beta_ratios(rows[3], alpha[0], alpha[1])
+    all_evidence(*data, both, both, True, ratios, np.zeros(len(theta)), evidence)
+    return sigma, phi, alpha, both, ratios, evidence
+
+
+@compiled
+def _move_alpha(state, data, own, prior, scale):
+    """Propose another ratio of α; a new state, and what the components are afterwards."""
+    rows = data[0]
+    sigma, phi, alpha, both, _, evidence = own
+    new_alpha, new_evidence = alpha.copy(), np.empty_like(evidence)
+    state, log_ratio = _propose_alpha(state, new_alpha, prior, scale)
+    new_ratios = beta_ratios(rows[3], new_alpha[0], new_alpha[1])
+    log_ratio += all_evidence(*data, both, both, True, new_ratios, evidence, new_evidence)
+    state, accepted = _accepts(state, log_ratio)
+    if accepted:
+        return state, (sigma, phi, new_alpha, both, new_ratios, new_evidence)
+    return state, own
+
+
+@compiled
+def _move_component(state, kind, side, data, own, priors, widths, heat):
+    """Propose another σ or φ; a new state, and what the components are afterwards."""
+    sigma, phi, alpha, both, ratios, evidence = own
+    new_sigma, new_phi, new_both = sigma.copy(), phi.copy(), both.copy()
+    state, log_ratio = _propose_component(state, kind, side, new_sigma, new_phi, priors, widths)
+    if log_ratio == -np.inf:
+        return state, own
+    _fill_both(new_sigma, new_phi, new_both)
+    new_evidence = np.empty_like(evidence)
+    log_ratio += heat * all_evidence(*data, new_both, both, False, ratios, evidence, new_evidence)
+    state, accepted = _accepts(state, log_ratio)
+    if accepted:
+        return state, (new_sigma, new_phi, alpha, new_both, ratios, new_evidence)
+    return state, own
 
 
 @compiled
@@ -126,46 +192,17 @@ def move_split(
         Of the random numbers.
     """
     Q, M, (j, k) = sigma.shape[1], len(theta), (pair[0], pair[1])
-    state, gaps = user_stream(key, M, _SPLITS, step), np.empty(2 * Q - 1)
-    own_sigma, own_phi, own_alpha = sigma[pair], phi[pair], alpha[pair]
-    ratios = beta_ratios(rows[3], own_alpha[0], own_alpha[1])
-    both, evidence = np.empty((2, Q * Q)), np.zeros(M)
-    _fill_both(own_sigma, own_phi, gaps, both)
-    new_both, new_evidence = both.copy(), evidence.copy()
-    all_evidence(rows, theta, beta, j, k, both, both, True, ratios, new_evidence, evidence)
+    state, data = user_stream(key, M, _SPLITS, step), (rows, theta, beta, j, k)
+    own = _two_components(data, sigma[pair], phi[pair], alpha[pair])
+    priors = (reference, log_crowd_phi, phi_prior)
     for _ in range(n_proposals if Q > 1 else 0):
-        new_sigma, new_phi, new_alpha = own_sigma.copy(), own_phi.copy(), own_alpha.copy()
-        new_ratios, log_ratio = ratios, 0.0
         state, kind = splitmix(state)
         state, coin = splitmix(state)
-        side = 0 if coin < 0.5 else 1
-        if kind < _ALPHA:
-            if heat < 1.0:
-                continue
-            state, log_ratio = _propose_alpha(state, new_alpha, alpha_prior, widths[2])
-            new_ratios = beta_ratios(rows[3], new_alpha[0], new_alpha[1])
-            given = (both, both, True, new_ratios, evidence, new_evidence)
-            log_ratio += all_evidence(rows, theta, beta, j, k, *given)
-        else:
-            if kind < _ALPHA + _DISPERSION:
-                state, new_phi[side] = walk_on_logit(state, own_phi[side], widths[1])
-                log_ratio = log_beta_density(new_phi[side], phi_prior)
-                log_ratio -= log_beta_density(own_phi[side], phi_prior)
-            else:
-                exchange = kind < _ALPHA + _DISPERSION + _EXCHANGED
-                given = (new_sigma, widths[0], reference, log_crowd_phi)
-                state, log_ratio = _propose_rankings(state, exchange, side, *given)
-            if log_ratio == -np.inf:
-                continue
-            _fill_both(new_sigma, new_phi, gaps, new_both)
-            given = (new_both, both, False, ratios, evidence, new_evidence)
-            log_ratio += heat * all_evidence(rows, theta, beta, j, k, *given)
-        state, coin = splitmix(state)
-        if np.log(1.0 - coin) < log_ratio:
-            own_sigma, own_phi, own_alpha, ratios = new_sigma, new_phi, new_alpha, new_ratios
-            evidence[:] = new_evidence
-            if kind >= _ALPHA:
-                both[:] = new_both
-    sigma[pair], phi[pair], alpha[pair] = own_sigma, own_phi, own_alpha
+        if kind >= _ALPHA:
+            side = 0 if coin < 0.5 else 1
+            state, own = _move_component(state, kind, side, data, own, priors, widths, heat)
+        elif heat >= 1.0:
+            state, own = _move_alpha(state, data, own, alpha_prior, widths[2])
+    sigma[pair], phi[pair], alpha[pair], both, ratios, _ = own
     beta[:, j], beta[:, k] = both[0], both[1]
     draw_splits(rows, theta, beta, alpha, j, k, both, ratios, key, step)

@@ -13,7 +13,6 @@ from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.typing import Array
 
 _MARGIN = 1.03  # the edge is at least this much above the noise
-_CLEAR = 1.15  # the cut is clear when the last eigenvalue counted is this much above the edge
 _FEW = 10  # with fewer pairs than this there is no bulk of noise to measure the edge's width by
 # the first and fourth largest eigenvalues of noise lie 4.7 Tracy–Widom units apart
 _TOP, _SPREAD = (4, 4.7)
@@ -21,31 +20,12 @@ _UNITS = 5.0  # four standard deviations of the largest: passed by chance about 
 
 
 class ComponentCount(NamedTuple):
-    """K = 1 + the number of eigenvalues above the edge, and how clear the cut is."""
+    """K = 1 + the number of eigenvalues above the edge."""
 
     n_components: int
     values: NDArray[np.float64]
     edge: float
     subspace: Subspace
-
-    def sentence(self) -> str:
-        """How clear the cut is, in a sentence."""
-        k, above = self.n_components, self.values / self.edge
-        if k == 1:
-            return (
-                "1 component: no eigenvalue is above the noise edge, the largest is "
-                f"{above[0]:.2f} times the edge."
-            )
-        under = (
-            f", the next {above[k - 1]:.2f} times"
-            if k - 1 < len(above)
-            else ", and no further one was looked at"
-        )
-        sure = "clear" if above[k - 2] > _CLEAR else "not clear, try one more and one fewer"
-        return (
-            f"{k} components: eigenvalue {k - 1} is {above[k - 2]:.2f} times the noise edge"
-            f"{under}; the cut is {sure}."
-        )
 
 
 def noise_edge(

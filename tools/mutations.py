@@ -1,0 +1,75 @@
+"""Mutants of a source file: one small change each, of a kind that hides in formulas."""
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+_SWAPS = re.findall(
+    r"(\w+) (\w+)",
+    "Add Sub, Sub Add, Mult Div, Div Mult, FloorDiv Mult, Mod Mult, Pow Mult, LShift RShift, "
+    "RShift LShift, BitAnd BitOr, BitOr BitAnd, BitXor BitAnd, And Or, Or And, Eq NotEq, NotEq Eq, "
+    "Lt LtE, Lt GtE, LtE Lt, LtE Gt, Gt GtE, Gt LtE, GtE Gt, GtE Lt, Is IsNot, IsNot Is, "
+    "In NotIn, NotIn In",
+)
+_UNTOUCHED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom)
+
+
+class Mutant(NamedTuple):
+    """One change: the bytes from `start` to `end` of a module, which were `old`, become `new`."""
+
+    module: str
+    line: int
+    kind: str
+    start: int
+    end: int
+    old: str
+    new: str
+
+    def made_in(self, source: bytes) -> bytes:
+        """The source with this change."""
+        return source[: self.start] + self.new.encode() + source[self.end :]
+
+
+def mutants_of(module: str, source: bytes) -> list[Mutant]:
+    """All mutants of a module; annotations, and what only an error says, stay as they are."""
+    starts, found = [0, *accumulate(map(len, source.splitlines(keepends=True)))], []
+    for node in _nodes(ast.parse(source)):
+        for changed in _changes(node):
+            start = starts[node.lineno - 1] + node.col_offset
+            end = starts[node.end_lineno - 1] + node.end_col_offset
+            new, old = ast.unparse(changed), source[start:end].decode()
+            new = new if isinstance(node, ast.stmt) else f"({new})"
+            found.append(Mutant(module, node.lineno, type(node).__name__, start, end, old, new))
+    return found
+
+
+def _nodes(node: ast.AST) -> Iterator[Any]:
+    for name, value in ast.iter_fields(node):
+        inside = name not in ("annotation", "returns", "decorator_list")
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and inside and not isinstance(child, _UNTOUCHED):
+                yield child
+                yield from _nodes(child)
+
+
+def _changes(node: Any) -> Iterator[ast.AST]:
+    match node:
+        case ast.BinOp() | ast.AugAssign() | ast.BoolOp():
+            yield from (type(node)(**vars(node) | {"op": op}) for op in _swapped(node.op))
+        case ast.Compare(left, ops, others):
+            for n, op in enumerate(ops):
+                for new in _swapped(op):
+                    yield ast.Compare(left, [*ops[:n], new, *ops[n + 1 :]], others)
+        case ast.UnaryOp(ast.USub() | ast.Invert() | ast.Not(), operand):
+            yield operand
+        case ast.Constant(bool() | int() | float() as value):
+            others = {bool: not value, int: value + 1, float: 2 * value or 1.0}
+            yield ast.Constant(others[type(value)])
+        case ast.Return(ast.AST()):
+            yield ast.Return(ast.Constant(None))
+
+
+def _swapped(op: ast.AST) -> list[ast.AST]:
+    return [getattr(ast, new)() for old, new in _SWAPS if old == type(op).__name__]
