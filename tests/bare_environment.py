@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 BLOCKED = {
-    *("arviz", "choix", "cupy", "dask", "distributed", "duckdb", "fastapi", "matplotlib", "modin"),
+    *("arviz", "choix", "dask", "distributed", "duckdb", "fastapi", "matplotlib", "modin"),
     *("multipart", "pandas", "polars", "psycopg", "python_multipart", "sqlalchemy", "starlette"),
     *("uvicorn", "xarray", "httpx", "pooch"),
 }

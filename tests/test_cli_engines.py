@@ -1,8 +1,5 @@
 """`mallowmix fit` with --engine, --memory, --scheduler, --cache and several files."""
 
-import importlib.util
-import shutil
-
 import pyarrow.parquet as pq
 import pytest
 
@@ -79,7 +76,7 @@ def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is
     [
         (
             ["--engine", "cloud"],
-            "--engine is 'cloud'; it must be one of 'threads', 'disk', 'dask', 'gpu'.",
+            "--engine is 'cloud'; it must be one of 'threads', 'disk', 'dask'.",
         ),
         (
             ["--memory", "lots"],
@@ -104,14 +101,6 @@ def test_a_folder_that_was_there_before_is_not_removed_and_one_left_by_a_kill_is
 def test_what_does_not_go_together_is_one_sentence(votes, words, message):
     _, said = run("fit", "votes", "-k", 2, *words, "-o", "model.m4", code=2)
     assert message in " ".join(said.split()) and not (votes / "model.m4").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="there is a card")
-def test_no_card(votes):
-    code = 1 if importlib.util.find_spec("cupy") is None else 2  # a package, or an option
-    _, said = run("fit", "votes", "-k", 2, "--engine", "gpu", code=code)
-    assert said.startswith("Error: The engine gpu ") and len(said.strip().splitlines()) <= 2
 
 
 @pytest.mark.slow

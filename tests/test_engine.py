@@ -254,10 +254,9 @@ def test_every_engine_is_an_engine_by_the_protocol():
     checker.
     """
     from mallowmix.engine.dask import DaskEngine
-    from mallowmix.engine.gpu.gpu_engine import GpuEngine
     from mallowmix.engine.out_of_core.disk import DiskEngine
 
-    for engine in (ThreadEngine, DiskEngine, DaskEngine, GpuEngine):
+    for engine in (ThreadEngine, DiskEngine, DaskEngine):
         for name in ("map", "reduce", "session", "close"):
             wanted = inspect.signature(getattr(Engine, name)).parameters
             assert list(inspect.signature(getattr(engine, name)).parameters) == list(wanted)
@@ -279,13 +278,6 @@ def test_steps_are_declared_once_and_travel_by_name():
         assert step.name == name and pickle.loads(pickle.dumps(step)) is step
     with pytest.raises(ValueError, match="two steps are called 'count pairs'"):
         reduce_step("count pairs")(test_steps_are_declared_once_and_travel_by_name)
-
-
-def test_device_forms_belong_to_declared_steps():
-    from mallowmix.engine.gpu.device_forms import FORMS
-
-    import_all()
-    assert set(FORMS) <= {name for name, step in STEPS.items() if isinstance(step, ReduceStep)}
 
 
 class Watching(ThreadEngine):

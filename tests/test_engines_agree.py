@@ -176,7 +176,7 @@ def test_engines_by_name():
         make_engine(None, memory="1GB"), DiskEngine
     )
     with pytest.raises(
-        OptionError, match="engine is 'cloud'; it must be one of 'threads', 'disk', 'dask', 'gpu'"
+        OptionError, match="engine is 'cloud'; it must be one of 'threads', 'disk', 'dask'"
     ):
         make_engine("cloud")
     with pytest.raises(OptionError, match='scheduler goes with engine="dask", not with disk'):

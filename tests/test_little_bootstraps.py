@@ -252,7 +252,7 @@ def test_the_command(votes, few_are_many, tmp_path, monkeypatch):
     for words, message in (
         (
             ["--engine", "cloud"],
-            "--engine is 'cloud'; it must be one of 'threads', 'disk', 'dask', 'gpu'.",
+            "--engine is 'cloud'; it must be one of 'threads', 'disk', 'dask'.",
         ),
         (
             ["--engine", "threads", "--memory", "2GB"],

@@ -15,7 +15,11 @@ from scipy.stats import dirichlet
 
 from mallowmix.engine import ThreadEngine
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
-from mallowmix.learn.spectral.variational_em import dirichlet_from_mean_log, variational_em
+from mallowmix.learn.spectral.variational_em import (
+    dirichlet_from_mean_log,
+    expected_counts,
+    variational_em,
+)
 from mallowmix.model import least_beta
 from oracles import beta
 from planted import blocks_of, planted, tiny_population
@@ -81,6 +85,25 @@ def test_the_bound_is_that_of_a_slow_twin(seed, fractions, inner):
         weight * bound for weight, (_, bound) in zip(data.user_weight, slow, strict=True)
     )
     assert found.elbo == pytest.approx([expected], rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("fractions", [False, True], ids=["whole", "fractions"])
+def test_the_expected_counts_are_those_of_a_slow_twin(fractions):
+    """Each row gives a component its share by β exp E log θ, E log θ from γ after three steps."""
+    data = tiny_population(3, M=40, fractions=fractions, people=True)
+    blocks, engine = blocks_of(data)
+    table, expected = beta_by_counting(COLUMNS), np.zeros((2, 4, 4))
+    for m in range(data.n_users):
+        gamma, _ = slow_fold(words_of(data, m), table, ALPHA, 3)
+        for i, j, w in words_of(data, m):
+            share = table[:, i, j] * np.exp(psi(gamma))
+            expected[:, i, j] += data.user_weight[m] * w * share / share.sum()
+    counts, gammas = expected_counts(blocks, table.reshape(2, 16).T, ALPHA, engine)
+    np.testing.assert_allclose(counts.T.reshape(2, 4, 4), expected, rtol=5e-6, atol=1e-9)
+    # three steps more, from where these ended
+    again = expected_counts(blocks, table.reshape(2, 16).T, ALPHA, engine, gammas)[1]
+    slow = [slow_fold(words_of(data, m), table, ALPHA, 6)[0] for m in range(data.n_users)]
+    np.testing.assert_allclose(np.concatenate(again), slow, rtol=5e-6)
 
 
 def exact_log_likelihood(words, table, alpha):

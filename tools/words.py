@@ -35,7 +35,6 @@ LIBRARY: dict[str, str] = {
     r"everybody": "all users",
     r"tastes?": "component",
     r"trust(?:s|ed)?": "calibration, rely",
-    r"cards?": "GPU",
 }
 # the plain voice for lay readers: the HTML report, the web pages, the built-in data, README
 PLAIN = (

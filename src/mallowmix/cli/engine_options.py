@@ -30,8 +30,8 @@ def _option(help: str, metavar: str) -> Any:
 EngineOption: TypeAlias = Annotated[
     Any,
     _option(
-        "Threads; data on disk; a cluster; a GPU. The first three give the same bytes.",
-        "threads|disk|dask|gpu",
+        "Threads; data on disk; a cluster. All give the same bytes.",
+        "threads|disk|dask",
     ),
 ]
 Memory: TypeAlias = Annotated[
@@ -103,7 +103,7 @@ class EngineChoice:
                 " is for data on disk, and this needs the comparisons in memory: leave it out.",
                 option=name,
                 value=getattr(self, name),
-                expected="'threads' or 'gpu'" if name == "engine" else "left out",
+                expected="'threads'" if name == "engine" else "left out",
             )
         if self.engine == "threads" and (self.memory or self.cache or self.more):
             raise OptionError(

@@ -12,7 +12,6 @@ from mallowmix.errors import MissingPackageError
 EXTRA_OF = {
     "arviz": "posterior",
     "choix": "peers",
-    "cupy": "gpu",
     "distributed": "dask",
     "duckdb": "data",
     "fastapi": "web",
@@ -26,7 +25,6 @@ EXTRA_OF = {
     "xarray": "posterior",
 }
 _TITLES = {
-    "cupy": "CuPy",
     "distributed": "Dask",
     "duckdb": "DuckDB",
     "python_multipart": "python-multipart",

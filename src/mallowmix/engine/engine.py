@@ -2,7 +2,7 @@
 
 Every statistic of the method is a sum over users. So a pass is written once, as a *step*, a
 function of one block of users, and an engine runs it on all blocks: threads on this machine, files
-larger than memory, a Dask cluster, a GPU. No algorithm knows which.
+larger than memory, a Dask cluster. No algorithm knows which.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -122,7 +122,7 @@ class Engine(Protocol):
     """Where passes over the users run.
 
     Blocks are a function of the data alone, and sums are float64 in block order: the answer does
-    not depend on the engine or on the number of its workers (a GPU agrees to rounding).
+    not depend on the engine or on the number of its workers.
 
     Examples
     --------
@@ -193,7 +193,7 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what the engine holds: processes, memory of a GPU."""
+        """Free what the engine holds, such as processes."""
         ...
 
 

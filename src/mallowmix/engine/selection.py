@@ -1,4 +1,4 @@
-"""An engine by its name: threads, disk, dask or gpu."""
+"""An engine by its name: threads, disk or dask."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from mallowmix.engine.engine import Engine
 from mallowmix.engine.threads import ThreadEngine
 from mallowmix.errors import Option, OptionError, check_choice
 
-EngineName: TypeAlias = Literal["threads", "disk", "dask", "gpu"]
+EngineName: TypeAlias = Literal["threads", "disk", "dask"]
 ENGINES: tuple[str, ...] = get_args(EngineName)
 
 
@@ -42,7 +42,7 @@ def make_engine(
 
     Parameters
     ----------
-    engine : {"threads", "disk", "dask", "gpu"} or Engine
+    engine : {"threads", "disk", "dask"} or Engine
         "threads" unless `memory` or `scheduler` says otherwise.
     n_jobs : int
         How many threads on this machine; all cores unless given.
@@ -86,8 +86,4 @@ def make_engine(
         from mallowmix.engine.dask import DaskEngine
 
         return DaskEngine(scheduler, n_jobs=n_jobs)
-    if name == "gpu":
-        from mallowmix.engine.gpu.gpu_engine import GpuEngine
-
-        return GpuEngine(n_jobs)
     return ThreadEngine(n_jobs)

@@ -81,7 +81,7 @@ def fit(
         The same seed and data give the same model, on any number of threads.
     n_jobs : int
         How many threads; all cores unless given.
-    engine : {"threads", "disk", "dask", "gpu"} or Engine
+    engine : {"threads", "disk", "dask"} or Engine
         Where passes over users run (`make_engine`); the first three give the same bytes.
     progress : callable
         Called as ``progress(step, done, total)`` during long work.

@@ -1,1 +1,0 @@
-"""Passes over the users on a GPU."""
