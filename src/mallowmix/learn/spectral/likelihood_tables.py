@@ -32,7 +32,7 @@ _HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not und
 _COPIES = 8
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def gap_reach(n_items: int, phi: float) -> int:
     """The gap D beyond which β is as good as 0 or 1, so that a longer one changes nothing."""
     lose = gap_probabilities(n_items, phi).lose
@@ -66,14 +66,14 @@ def by_gap(
         [i, j, D + g] is the log-likelihood of the pair when i is g positions below j.
     """
     numbers = np.arange(n_items, dtype=np.int32) if numbers is None else numbers
-    D, win_lose = gap_reach(n_items, phi), gap_probabilities(n_items, phi)
-    logit = _logit(np.concatenate([win_lose.win[D:0:-1], win_lose.lose[: D + 1]]))
-    piece = np.minimum(np.searchsorted(LOGITS, logit, "right") - 1, N_NODES - 2)
+    D, (win, lose) = gap_reach(n_items, phi), gap_probabilities(n_items, phi)
+    logit = _logit(np.concatenate([win[D:0:-1], lose[: D + 1]]))
+    piece = np.clip(np.searchsorted(LOGITS, logit, "right") - 1, 0, N_NODES - 2)
     ends = np.searchsorted(-piece, -np.arange(N_NODES - 1), "right")  # of each piece's gaps
-    wide = table.astype(np.float64)
-    # made by numpy, not in the kernel: large arrays of its own have large pages of memory
+    slope = table.astype(np.float64) @ _SLOPES
+    # made here and not in the kernel: numpy asks for large pages of memory
     out = np.zeros((n_items, n_items, 2 * D + 1), np.float32)
-    _by_gap(wide, wide @ _SLOPES, ends, logit - LOGITS[piece], numbers, out)
+    _by_gap(table, slope, ends, logit - LOGITS[piece], numbers, out)
     return out
 
 
@@ -86,11 +86,12 @@ def _by_gap(table, slope, ends, offset, numbers, out):
         for high in range(low + 1, n_items):
             first = 0
             for i in range(n_pieces - 1, -1, -1):  # β falls with the gap
-                rise, left, right = table[p, i + 1] - table[p, i], slope[p, i], slope[p, i + 1]
+                here = np.float64(table[p, i])
+                rise, left, right = table[p, i + 1] - here, slope[p, i], slope[p, i + 1]
                 square, cube = 3 * rise - 2 * left - right, left + right - 2 * rise
                 for g in range(first, ends[i]):
                     x = offset[g]
-                    value[g] = table[p, i] + x * (left + x * (square + x * cube))
+                    value[g] = here + x * (left + x * (square + x * cube))
                 first = ends[i]
             upper, lower = out[numbers[low], numbers[high]], out[numbers[high], numbers[low]]
             for g in range(n_gaps):
@@ -129,7 +130,7 @@ def _gap_sums(table, sigma):
 
 def likelihood(sums: Array, phi: float) -> float:
     """Σ_p L_p(β(gap_p; φ)) from `gap_sums`: the tabulated log-likelihood of one component."""
-    return float(np.sum(_gap_weights(len(sums), phi) * sums))
+    return float(np.sum(_kept_weights(len(sums), phi) * sums))
 
 
 def likelihood_by_phi(sums: Array) -> tuple[Array, Array]:
@@ -142,16 +143,16 @@ def _weights_by_phi(n_items: int) -> Array:
     """(grid, Q · nodes) spline weights of every gap."""
     weights = np.empty((len(TABLE_GRID), n_items * N_NODES))
     for i, phi in enumerate(TABLE_GRID):
-        weights[i] = _gap_weights.__wrapped__(n_items, phi).ravel()
+        weights[i] = _spline_weights(n_items, phi).ravel()
     return weights
 
 
-@lru_cache(maxsize=256)
-def _gap_weights(n_items: int, phi: float) -> Array:
+def _spline_weights(n_items: int, phi: float) -> Array:
     """(Q, nodes): the spline's value at every gap is this matrix times its values at the nodes."""
-    weights = _BASIS(_logit(gap_probabilities(n_items, phi).win))
-    weights.setflags(write=False)
-    return weights
+    return _BASIS(_logit(gap_probabilities(n_items, phi).win))
+
+
+_kept_weights = lru_cache(maxsize=32)(_spline_weights)  # a cycle asks for the same ones repeatedly
 
 
 def _logit(beta: Array) -> Array:
