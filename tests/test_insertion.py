@@ -95,3 +95,18 @@ def test_it_makes_the_moves_of_the_search_that_swaps_neighbours(case):
     Q, D, seed, order = case
     values, ranking = random_values(Q, D, seed), np.array(order, np.int32)
     assert insert_by_gap(values, ranking).tolist() == by_swaps(values, ranking.copy()).tolist()
+
+
+@pytest.mark.slow
+@given(cases, st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_other_numbers_for_the_items_change_no_move_if_the_turns_stay(case, random):
+    Q, D, seed, order = case
+    values, numbers = random_values(Q, D, seed), random.sample(range(Q), Q)
+    item = np.argsort(numbers)  # of each number
+    found = insert_by_gap(
+        values[np.ix_(item, item)],
+        np.array(numbers, np.int32)[order],
+        turns=np.array(numbers, np.int32),
+    )
+    assert item[found].tolist() == by_swaps(values, np.array(order, np.int32)).tolist()

@@ -14,10 +14,9 @@ from mallowmix.learn.spectral.mallows_mstep import (
     MallowsComponents,
     beta_table,
     expected_log_likelihood,
-    phi_of_counts,
     update_components,
 )
-from mallowmix.model.dispersion import LEAST_PHI, MOST_PHI, best_phi, fit_phi
+from mallowmix.model.dispersion import LEAST_PHI, MOST_PHI, best_phi, fit_phi, phi_of_counts
 from oracles import beta
 from planted import planted
 from strategies import rankings

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
+from scipy.special import logit
 
 from mallowmix.learn.spectral.likelihood_tables import (
     NODES,
@@ -148,6 +150,21 @@ def test_the_likelihood_of_every_gap(planted_tables, phi):
             )
             assert np.all(np.abs(values[low, high, D + g] - expected) <= 0.001 * n + 1e-9)
             assert np.array_equal(values[low, high, D + g], values[high, low, D - g])
+
+
+@pytest.mark.parametrize("phi", [0.005, 0.2, 0.9, 0.99])
+def test_values_by_gap_are_those_of_scipys_spline(phi):
+    """Also where items have other numbers in the answer."""
+    random = np.random.default_rng(3)
+    table = random.normal(-50, 20, (15, len(NODES))).astype(np.float32)
+    numbers = random.permutation(6).astype(np.int32)
+    values, plain = by_gap(table, 6, phi, numbers=numbers), by_gap(table, 6, phi)
+    D, chance = values.shape[2] // 2, np.clip(beta(tuple(range(6)), phi), CORNER, 1 - CORNER)
+    gaps = [0.5 if g == 0 else chance[g, 0] if g > 0 else chance[0, -g] for g in range(-D, D + 1)]
+    for p, (i, j) in enumerate(itertools.combinations(range(6), 2)):
+        spline = CubicSpline(np.linspace(-7, 7, len(NODES)), table[p].astype(np.float64))
+        np.testing.assert_allclose(values[numbers[i], numbers[j]], spline(logit(gaps)), rtol=1e-6)
+    np.testing.assert_array_equal(values[np.ix_(numbers, numbers)], plain)
 
 
 def log_counts(data, theta, k):

@@ -84,9 +84,35 @@ def phi_of_counts(counts: Array, sigma: NDArray[np.int32], *, floor: float = 0.0
     floor : float
         The least β (`model.least_beta`).
     """
+    return phi_by_gap(wins_by_gap(counts, sigma), floor=floor)
+
+
+def wins_by_gap(counts: Array, sigma: NDArray[np.int32]) -> Array:
+    """(2Q − 1,) wins over items g positions below, g = −(Q−1) … Q−1.
+
+    Parameters
+    ----------
+    counts : (Q, Q) array
+        counts[i, j] is how often i was preferred to j.
+    sigma : (Q,) array of int
+        Positions.
+    """
     Q = len(sigma)
-    gap = (sigma[None, :] - sigma[:, None] + (Q - 1)).ravel()  # of j below i, from −(Q−1) on
-    by_gap = np.bincount(gap, counts.ravel(), 2 * Q - 1)
+    gap = (sigma[None, :] - sigma[:, None] + (Q - 1)).ravel()
+    return np.bincount(gap, counts.ravel(), 2 * Q - 1)
+
+
+def phi_by_gap(by_gap: Array, *, floor: float = 0.0) -> float:
+    """The same as `phi_of_counts`, from `wins_by_gap`.
+
+    Parameters
+    ----------
+    by_gap : (2Q − 1,) array
+        Wins by gap.
+    floor : float
+        The least β (`model.least_beta`).
+    """
+    Q = len(by_gap) // 2 + 1
     wins, losses = by_gap[Q - 1 :], by_gap[Q - 1 :: -1]
     log_win, log_lose = _log_beta_by_phi(Q, floor)
     return best_phi(EM_GRID, log_win[:, 1:] @ wins[1:] + log_lose[:, 1:] @ losses[1:])

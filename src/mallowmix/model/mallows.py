@@ -16,6 +16,7 @@ from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, uniforms
 
 _RANKINGS = int(Step.RANKINGS)
+_EVEN = np.array([0.5])  # β at gap 0
 MAX_PHI = 1 - 1e-6  # φ → 1 is the uniform distribution, whose reference ranking cannot be known
 
 
@@ -41,7 +42,8 @@ def gap_probabilities(n_items: int, phi: float) -> GapProbabilities:
     The complement comes from its own sum: `1 - win` would lose all its digits where it is small.
     """
     win, lose = _gap_sums(n_items, phi)
-    return GapProbabilities(np.r_[0.5, win], np.r_[0.5, phi ** np.arange(1, n_items) * lose])
+    lose = phi ** np.arange(1, n_items) * lose
+    return GapProbabilities(np.concatenate([_EVEN, win]), np.concatenate([_EVEN, lose]))
 
 
 def log_gap_probabilities(n_items: int, phi: float) -> GapProbabilities:

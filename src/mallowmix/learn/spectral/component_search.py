@@ -62,7 +62,10 @@ def search_components(
 def _polish(
     table: NDArray[np.float32], old: NDArray[np.int32], phi: float
 ) -> tuple[NDArray[np.int32], float]:
-    new = sigma_of(insert_by_gap(by_gap(table, len(old), phi), order_of(old)))
+    Q, order = len(old), order_of(old)
+    # the search numbers items by their positions: neighbours then lie side by side in memory
+    values, first = by_gap(table, Q, phi, numbers=old), np.arange(Q, dtype=np.int32)
+    new = sigma_of(order[insert_by_gap(values, first, turns=old)])
     before, after = gap_sums(table, old), gap_sums(table, new)
     better = likelihood(after, phi) >= likelihood(before, phi)  # gains were float32
     sigma, sums = (new, after) if better else (old, before)

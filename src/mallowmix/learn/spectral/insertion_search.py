@@ -23,8 +23,15 @@ _LEAST = 1e-7  # what a move must gain
 _PASSES = 100  # every item is tried so often at most
 
 
-def insert_by_gap(values: NDArray[np.floating], order: NDArray[np.int32]) -> NDArray[np.int32]:
+def insert_by_gap(
+    values: NDArray[np.floating],
+    order: NDArray[np.int32],
+    turns: NDArray[np.int32] | None = None,
+) -> NDArray[np.int32]:
     """Move items until no move raises the value of the order.
+
+    It is soonest where items are numbered about as they are ordered: then it reads the table as it
+    lies in memory.
 
     Parameters
     ----------
@@ -33,24 +40,28 @@ def insert_by_gap(values: NDArray[np.floating], order: NDArray[np.int32]) -> NDA
         beyond D count as D.
     order : (Q,) array of int32
         Where to begin: items, best first.
+    turns : (Q,) array of int32, optional
+        The items in the order in which they are tried; 0 … Q − 1 unless given.
 
     Returns
     -------
     (Q,) array of int32
         Items, best first.
     """
-    return _insert(np.ascontiguousarray(values), np.array(order, np.int32))
+    turns = np.arange(len(order), dtype=np.int32) if turns is None else turns
+    return _insert(np.ascontiguousarray(values), np.array(order, np.int32), turns)
 
 
 @compiled
-def _insert(values, order):
+def _insert(values, order, turns):
     Q = len(order)
-    steps, sums, worth = np.zeros((2, Q, Q)), np.zeros((2, Q + 1, Q)), np.empty(Q)
+    # differences of two numbers of the table, of its precision; their sums are of float64
+    steps, sums, worth = np.zeros((2, Q, Q), values.dtype), np.zeros((2, Q + 1, Q)), np.empty(Q)
     _find_steps(values, order, np.int64(0), Q, steps, sums)
     turn = idle = 0
     while idle < Q and turn < _PASSES * Q:
         position = 0
-        while order[position] != turn % Q:
+        while order[position] != turns[turn % Q]:
             position += 1
         _own(values, order, position, worth)
         _add_others(sums, position, worth)
@@ -118,12 +129,23 @@ def _find_steps(values, order, first, last, steps, sums):
     # gained from the last one. Both have a minus where f is the lower position, so that a row adds
     # up to what `_add_others` needs.
     Q, D = len(order), values.shape[2] // 2
+    near, here, far = (
+        np.empty(Q, values.dtype),
+        np.empty(Q, values.dtype),
+        np.empty(Q, values.dtype),
+    )
     for f in range(first, last):
+        own = values[order[f]]
+        # first read, then compute: reads of a large table wait for memory, and so wait together
         for t in range(Q):
-            gap, away = f - t, 1 if f > t else -1
-            row = values[order[f], order[t]]
-            more = row[D + gap + away] - row[D + gap] if 0 < abs(gap) < D else 0.0
-            last_one = row[D + gap] - row[D + gap - away] if 1 < abs(gap) <= D else 0.0
+            row, gap, away = own[order[t]], f - t, 1 if f > t else -1
+            near[t] = row[min(max(D + gap - away, 0), 2 * D)]
+            here[t] = row[min(max(D + gap, 0), 2 * D)]
+            far[t] = row[min(max(D + gap + away, 0), 2 * D)]
+        for t in range(Q):
+            away = 1 if f > t else -1
+            more = far[t] - here[t] if f != t else 0.0
+            last_one = here[t] - near[t] if abs(f - t) > 1 else 0.0
             steps[0, f, t], steps[1, f, t] = -away * more, -away * last_one
             steps[0, t, f], steps[1, t, f] = away * more, away * last_one
     for kind in range(2):

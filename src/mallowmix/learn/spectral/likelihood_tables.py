@@ -32,6 +32,7 @@ _HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not und
 _COPIES = 8
 
 
+@lru_cache(maxsize=32)
 def gap_reach(n_items: int, phi: float) -> int:
     """The gap D beyond which β is as good as 0 or 1, so that a longer one changes nothing."""
     lose = gap_probabilities(n_items, phi).lose
@@ -39,7 +40,13 @@ def gap_reach(n_items: int, phi: float) -> int:
     return int(min(beyond[0] if len(beyond) else n_items - 1, n_items - 1))
 
 
-def by_gap(table: NDArray[np.floating], n_items: int, phi: float) -> NDArray[np.float32]:
+def by_gap(
+    table: NDArray[np.floating],
+    n_items: int,
+    phi: float,
+    *,
+    numbers: NDArray[np.int32] | None = None,
+) -> NDArray[np.float32]:
     """(Q, Q, 2D+1) log-likelihoods by gap, for `insertion_search.insert_by_gap`.
 
     Parameters
@@ -50,32 +57,48 @@ def by_gap(table: NDArray[np.floating], n_items: int, phi: float) -> NDArray[np.
         Q.
     phi : float
         φ.
+    numbers : (Q,) array of int32, optional
+        Other numbers for the items, in the answer alone.
 
     Returns
     -------
     (Q, Q, 2D + 1) array of float32
         [i, j, D + g] is the log-likelihood of the pair when i is g positions below j.
     """
-    D = gap_reach(n_items, phi)
-    win, lose = gap_probabilities(n_items, phi)
-    beta = np.concatenate([win[D:0:-1], lose[: D + 1]])
-    return _by_gap(table, np.ascontiguousarray(_spline_weights(beta).T), n_items)
+    numbers = np.arange(n_items, dtype=np.int32) if numbers is None else numbers
+    D, (win, lose) = gap_reach(n_items, phi), gap_probabilities(n_items, phi)
+    logit = _logit(np.concatenate([win[D:0:-1], lose[: D + 1]]))
+    piece = np.clip(np.searchsorted(LOGITS, logit, "right") - 1, 0, N_NODES - 2)
+    ends = np.searchsorted(-piece, -np.arange(N_NODES - 1), "right")  # of each piece's gaps
+    slope = table.astype(np.float64) @ _SLOPES
+    # made here and not in the kernel: numpy asks for large pages of memory
+    out = np.zeros((n_items, n_items, 2 * D + 1), np.float32)
+    _by_gap(table, slope, ends, logit - LOGITS[piece], numbers, out)
+    return out
 
 
 @compiled(fastmath=True)
-def _by_gap(table, weights, n_items):
-    C, n_gaps = weights.shape
-    out, value, p = np.zeros((n_items, n_items, n_gaps), np.float32), np.empty(n_gaps), 0
+def _by_gap(table, slope, ends, offset, numbers, out):
+    """Each piece of a spline is a polynomial in the offset from the node before it."""
+    n_items, n_pieces, n_gaps, p = len(numbers), len(ends), len(offset), 0
+    value = np.empty(n_gaps)
     for low in range(n_items):
         for high in range(low + 1, n_items):
-            value[:] = 0.0
-            for c in range(C):
-                for g in range(n_gaps):
-                    value[g] += table[p, c] * weights[c, g]
+            first = 0
+            for i in range(n_pieces - 1, -1, -1):  # β falls with the gap
+                here = np.float64(table[p, i])
+                rise, left, right = table[p, i + 1] - here, slope[p, i], slope[p, i + 1]
+                square, cube = 3 * rise - 2 * left - right, left + right - 2 * rise
+                for g in range(first, ends[i]):
+                    x = offset[g]
+                    value[g] = here + x * (left + x * (square + x * cube))
+                first = ends[i]
+            upper, lower = out[numbers[low], numbers[high]], out[numbers[high], numbers[low]]
             for g in range(n_gaps):
-                out[low, high, g] = out[high, low, n_gaps - 1 - g] = value[g]
+                upper[g] = value[g]
+            for g in range(n_gaps):
+                lower[g] = value[n_gaps - 1 - g]
             p += 1
-    return out
 
 
 def gap_sums(table: NDArray[np.floating], sigma: NDArray[np.int32]) -> Array:
@@ -107,7 +130,7 @@ def _gap_sums(table, sigma):
 
 def likelihood(sums: Array, phi: float) -> float:
     """Σ_p L_p(β(gap_p; φ)) from `gap_sums`: the tabulated log-likelihood of one component."""
-    return float(np.sum(_spline_weights(gap_probabilities(len(sums), phi).win) * sums))
+    return float(np.sum(_kept_weights(len(sums), phi) * sums))
 
 
 def likelihood_by_phi(sums: Array) -> tuple[Array, Array]:
@@ -120,17 +143,25 @@ def _weights_by_phi(n_items: int) -> Array:
     """(grid, Q · nodes) spline weights of every gap."""
     weights = np.empty((len(TABLE_GRID), n_items * N_NODES))
     for i, phi in enumerate(TABLE_GRID):
-        weights[i] = _spline_weights(gap_probabilities(n_items, phi).win).ravel()
+        weights[i] = _spline_weights(n_items, phi).ravel()
     return weights
 
 
-def _spline_weights(beta: Array) -> Array:
-    """(len(beta), nodes): the spline's value at β is this matrix times its values at the nodes."""
+def _spline_weights(n_items: int, phi: float) -> Array:
+    """(Q, nodes): the spline's value at every gap is this matrix times its values at the nodes."""
+    return _BASIS(_logit(gap_probabilities(n_items, phi).win))
+
+
+_kept_weights = lru_cache(maxsize=32)(_spline_weights)  # a cycle asks for the same ones repeatedly
+
+
+def _logit(beta: Array) -> Array:
     beta = np.clip(beta, NODES[0], NODES[-1])
-    return _BASIS(np.log(beta) - np.log1p(-beta))
+    return np.log(beta) - np.log1p(-beta)
 
 
 _BASIS = CubicSpline(LOGITS, np.eye(N_NODES))
+_SLOPES = _BASIS(LOGITS, 1).T  # values at the nodes times this matrix are slopes at the nodes
 
 
 def new_tables(n_components: int, n_items: int) -> Tables:
@@ -172,54 +203,70 @@ def tabulate(
     (K, P, nodes) array of float32
         The new tables.
     """
-    chosen = np.arange(len(tables)) if which is None else np.array(which)
+    wanted = np.zeros(len(tables), np.bool_)
+    wanted[slice(None) if which is None else list(which)] = True
     narrow = theta.astype(np.float32)
+    active, n_active = _active(narrow, wanted)
 
     def part(block: PairRows) -> Tables:
         new = tables[:, block.first : block.first + len(block.codes) // 2].copy()
         rows = (block.codes, block.starts, block.user, block.weight)
-        _tabulate(*rows, beta, narrow, chosen, gain, NODES, new)
+        _tabulate(*rows, beta, narrow, active, n_active, wanted, gain, NODES, new)
         return new
 
     return np.concatenate(parallel_map(part, pairs, n_jobs), axis=1)
 
 
+@compiled
+def _active(theta, wanted):
+    """(M, K) the components whose tables each user enters, first; and (M,) how many they are."""
+    active, n_active = np.zeros(theta.shape, np.uint16), np.zeros(len(theta), np.uint16)
+    for m in range(len(theta)):
+        for k in range(theta.shape[1]):
+            if wanted[k] and theta[m, k] >= SKIP:
+                active[m, n_active[m]] = k
+                n_active[m] += 1
+    return active, n_active
+
+
 @compiled(fastmath=True)
-def _tabulate(codes, starts, user, weight, beta, theta, chosen, gain, nodes, out):
+def _tabulate(codes, starts, user, weight, beta, theta, active, n_active, wanted, gain, nodes, out):
     """Tabulate one block of pairs into `out`; the logarithm of a product replaces a sum of them."""
     # Every factor is rest + slope · b, b the probability that the lower-numbered item wins; where
     # the other one won, base + θ (1 − b) is rewritten so. Factors are held until there are `_HELD`
     # of a component, then multiplied: a product is cheaper than logarithms.
-    G, K = len(chosen), beta.shape[1]
-    rest, slope, held = np.empty((G, _HELD)), np.empty((G, _HELD)), np.zeros(G, np.int64)
-    table = np.zeros((G, len(nodes)))
+    K, one = beta.shape[1], np.uint64(1)  # an unsigned index is not checked for being negative
+    rest, slope, held = np.empty((K, _HELD)), np.empty((K, _HELD)), np.zeros(K, np.uint64)
+    table = np.zeros((K, len(nodes)))
     for s in range(len(codes)):
-        code, lower_won = codes[s], s % 2 == 0
+        b, lower_won = beta[codes[s]], s % 2 == 0
+        sign = 1.0 if lower_won else -1.0
         for row in range(starts[s], starts[s + 1]):
-            m, w = user[row], weight[row]
+            m, w = np.uint64(user[row]), weight[row]
             copies = int(w) if w == int(w) and w <= _COPIES else 0
-            total = 0.0
+            share, total = theta[m], 0.0
             for k in range(K):
-                total += theta[m, k] * beta[code, k]
-            for g in range(G):
-                t = theta[m, chosen[g]]
-                base = max(total - t * beta[code, chosen[g]], 0.0)
-                a, b = (base, t) if lower_won else (base + t, -t)
+                total += share[k] * b[k]
+            for j in range(n_active[m]):
+                k = active[m, j]
+                t = share[k]
+                base = max(total - t * b[k], 0.0) + (0.0 if lower_won else t)
                 for _ in range(copies):
-                    rest[g, held[g]], slope[g, held[g]] = a, b
-                    held[g] += t >= SKIP
-                    if held[g] == _HELD:
-                        _multiply_up(rest[g], slope[g], nodes, table[g])
-                        held[g] = 0
-                if copies == 0 and t >= SKIP:
+                    rest[k, held[k]], slope[k, held[k]] = base, sign * t
+                    held[k] += one
+                    if held[k] == _HELD:
+                        _multiply_up(rest[k], slope[k], nodes, table[k])
+                        held[k] = 0
+                if copies == 0:
                     for c in range(len(nodes)):
-                        table[g, c] += w * np.log(a + b * nodes[c])
+                        table[k, c] += w * np.log(base + sign * t * nodes[c])
         if not lower_won:
-            for g in range(G):
-                _multiply_up(rest[g, : held[g]], slope[g, : held[g]], nodes, table[g])
-                for c in range(len(nodes)):
-                    old = out[chosen[g], s // 2, c]
-                    out[chosen[g], s // 2, c] = old + gain * (table[g, c] - old)
+            for k in range(K):
+                if wanted[k]:
+                    _multiply_up(rest[k, : held[k]], slope[k, : held[k]], nodes, table[k])
+                    for c in range(len(nodes)):
+                        old = out[k, s // 2, c]
+                        out[k, s // 2, c] = old + gain * (table[k, c] - old)
             held[:], table[:] = 0, 0.0
 
 

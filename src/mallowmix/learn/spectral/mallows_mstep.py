@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.model.dispersion import phi_of_counts
+from mallowmix.model.dispersion import phi_by_gap, wins_by_gap
 from mallowmix.model.mallows import gap_probabilities
 from mallowmix.model.permutations import order_of, sigma_of
 from mallowmix.numerics.kemeny import insertion_search
@@ -49,10 +49,14 @@ def expected_log_likelihood(
     floor : float
         β is clipped to [floor, 1 − floor].
     """
-    win, lose = gap_probabilities(len(sigma), phi)
+    return _log_likelihood(wins_by_gap(counts, sigma), phi, floor)
+
+
+def _log_likelihood(by_gap: Array, phi: float, floor: float) -> float:
+    """The same from counts by gap, −(Q−1) … Q−1."""
+    win, lose = gap_probabilities(len(by_gap) // 2 + 1, phi)
     win, lose = np.minimum(win, 1 - floor), np.maximum(lose, max(floor, _TINY))
-    gap = sigma[None, :] - sigma[:, None]
-    return float(np.sum(counts * np.log(np.where(gap >= 0, win[np.abs(gap)], lose[np.abs(gap)]))))
+    return float(by_gap @ np.log(np.concatenate([lose[:0:-1], win])))
 
 
 def update_components(
@@ -80,10 +84,14 @@ def update_components(
             if move_sigma
             else [sigma[k]]
         )
+        seen = [wins_by_gap(C, row) for row in rankings]
         choices = [
-            (sigma[k], phi[k]),
-            *((row, phi_of_counts(C, row, floor=floor)) for row in rankings),
+            (rankings[0], seen[0], phi[k]),
+            *(
+                (row, wins, phi_by_gap(wins, floor=floor))
+                for row, wins in zip(rankings, seen, strict=True)
+            ),
         ]
-        value = [expected_log_likelihood(C, row, phi_k, floor=floor) for row, phi_k in choices]
-        sigma[k], phi[k] = choices[int(np.argmax(value))]
+        value = [_log_likelihood(wins, phi_k, floor) for _, wins, phi_k in choices]
+        sigma[k], _, phi[k] = choices[int(np.argmax(value))]
     return MallowsComponents(sigma, phi)

@@ -183,17 +183,19 @@ def _signed_pass(starts, pair, weight, scale, sums, ties, index, value, V):
             continue
         s[:] = 0
         for row in range(starts[m], starts[m + 1]):
-            p, wx = index[pair[row]], np.float32(sums[row]) * value[pair[row]]
+            code = np.uint64(pair[row])  # unsigned: no check for a negative index
+            v, wx = V[np.uint64(index[code])], np.float32(sums[row]) * value[code]
             for c in range(b):
-                s[c] += wx * V[p, c]
+                s[c] += wx * v[c]
         for row in range(starts[m], starts[m + 1]):
-            p, x = index[pair[row]], value[pair[row]]
-            cx = np.float32(scale[m]) * x
+            code = np.uint64(pair[row])
+            p, x = np.uint64(index[code]), value[code]
+            v, av, cx = V[p], out[p], np.float32(scale[m]) * x
             cross, own = cx * np.float32(sums[row]), cx * x * np.float32(_squares(weight[row]))
             if len(ties):
                 own += cx * value[pair[row] % Q * Q + pair[row] // Q] * np.float32(ties[row])
             for c in range(b):
-                out[p, c] += cross * s[c] - own * V[p, c]
+                av[c] += cross * s[c] - own * v[c]
     return out
 
 

@@ -173,8 +173,9 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
     for m in range(len(starts) - 1):
         first, n = starts[m], starts[m + 1] - starts[m]
         for i in range(n):
+            row = table[np.uint64(pair[first + i])]  # unsigned: no check for a negative index
             for k in range(K):
-                beta[k, i] = table[pair[first + i], k]
+                beta[k, i] = row[k]
         if fresh:
             even = weight[first : first + n].sum() / K
             for k in range(K):
