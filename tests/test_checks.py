@@ -157,9 +157,10 @@ def test_items_that_were_never_compared():
     assert report.pieces == [3] and report.never_win == report.never_lose == []
 
 
-def test_a_comparison_graph_in_pieces():
+@pytest.mark.parametrize("users", ["ab", "abcdefghijklmnop"])  # fewer and more rows than Q²
+def test_a_comparison_graph_in_pieces(users):
     apart = [
-        (user, *pair) for user in "ab" for pair in [("p", "q"), ("q", "p"), ("m", "n"), ("n", "m")]
+        (user, *pair) for user in users for pair in [("p", "q"), ("q", "p"), ("m", "n"), ("n", "m")]
     ]
     report = check(comparisons_of([*FINE, *apart]))
     assert report.pieces == [3, 2, 2] and report.smaller_pieces == [["m", "n"], ["p", "q"]]

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from mallowmix.checks.component_support import Support, support_for
 from mallowmix.checks.concerns import Limits, concerns_of
+from mallowmix.checks.connected_pieces import connected_pieces
 from mallowmix.checks.position_bias import PositionBias, position_bias
 from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle
 from mallowmix.data.comparisons import Comparisons
@@ -244,22 +243,7 @@ def _limits(comparisons: Comparisons) -> Limits:
         never_compared=items[~wins & ~losses].tolist(),
         never_win=items[~wins & losses].tolist(),
         never_lose=items[wins & ~losses].tolist(),
-        pieces=[items[piece].tolist() for piece in _pieces(comparisons, wins | losses)],
-    )
-
-
-def _pieces(comparisons: Comparisons, compared: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
-    """The items of each connected piece, largest first; items never compared are in none."""
-    Q = comparisons.n_items
-    edges = coo_array(
-        (np.ones(len(comparisons)), (comparisons.winner, comparisons.loser)), shape=(Q, Q)
-    )
-    _, piece_of = connected_components(edges.tocsr(), directed=False)
-    items = np.flatnonzero(compared)
-    items = items[np.argsort(piece_of[items], kind="stable")]
-    pieces = np.split(items, np.flatnonzero(np.diff(piece_of[items])) + 1)
-    return sorted(
-        (piece for piece in pieces if len(piece)), key=lambda piece: (-len(piece), piece[0])
+        pieces=[items[piece].tolist() for piece in connected_pieces(comparisons, wins | losses)],
     )
 
 
