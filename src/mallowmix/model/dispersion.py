@@ -99,7 +99,7 @@ def wins_by_gap(counts: Array, sigma: NDArray[np.int32]) -> Array:
     """
     Q = len(sigma)
     gap = (sigma[None, :] - sigma[:, None] + (Q - 1)).ravel()
-    return np.bincount(gap, counts.ravel(), 2 * Q - 1)
+    return np.asarray(np.bincount(gap, counts.ravel(), 2 * Q - 1), np.float64)
 
 
 def phi_by_gap(by_gap: Array, *, floor: float = 0.0) -> float:
