@@ -13,7 +13,7 @@ Heard = Callable[[float], None]
 
 @contextlib.contextmanager
 def watch_compiling(heard: Heard) -> Iterator[None]:
-    """Call `heard(seconds so far)` when a kernel begins to be compiled, and when it is done.
+    """Call `heard(processor seconds so far)` when a kernel begins to be compiled, and when it is done.
 
     Kernels that are read from the cache are not compiled.
     """
@@ -25,14 +25,14 @@ def watch_compiling(heard: Heard) -> Iterator[None]:
         def on_start(self, event: Event) -> None:
             """One kernel may call others, which are compiled inside its own time."""
             if self.depth == 0:
-                self.begun = time.perf_counter()
+                self.begun = time.thread_time()
                 heard(self.spent)
             self.depth += 1
 
         def on_end(self, event: Event) -> None:
             self.depth -= 1
             if self.depth == 0:
-                self.spent += time.perf_counter() - self.begun
+                self.spent += time.thread_time() - self.begun
                 heard(self.spent)
 
     with install_listener("numba:compile", Watch()):
