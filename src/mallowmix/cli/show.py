@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -56,10 +57,17 @@ def _print_result(model: "FittedModel", n_top: int | None) -> None:
         f"items{_origin(model.report)}.\n"
     )
     screen().print(components_table(model, n_top))
+    for note in _notes(model):
+        echo(f"- {safe(note)}")
+
+
+def _notes(model: "FittedModel") -> Sequence[str]:
+    """The notes of the fit, with the names of components; SciPy is imported for these alone."""
+    if not model.component_names:
+        return model.report.notes
     from mallowmix.learn.spectral.fit_notes import named_notes
 
-    for note in named_notes(model):
-        echo(f"- {safe(note)}")
+    return named_notes(model)
 
 
 def _origin(report: Any) -> str:
