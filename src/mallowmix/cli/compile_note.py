@@ -13,7 +13,7 @@ Heard = Callable[[float], None]
 
 @contextlib.contextmanager
 def watch_compiling(heard: Heard) -> Iterator[None]:
-    """Call `heard(processor seconds so far)` when a kernel begins to be compiled, and when it is done.
+    """Call `heard(processor seconds so far)` when a kernel begins to be compiled, and at its end.
 
     Kernels that are read from the cache are not compiled.
     """
