@@ -383,6 +383,7 @@ def test_steps_add_up_to_the_whole():
     assert clock.now == 48 + 32 + 8 * len(blocks) + 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_the_passes_of_a_fit_have_the_names_of_their_steps(monkeypatch, n_jobs):
     """A second for every block that a step is given, and none for anything else: the passes are the

@@ -95,6 +95,7 @@ def test_planted_scores_are_found_and_predict_better_than_mallows_components():
     assert (np.argsort(-scores, axis=1, kind="stable") == found.order).all()
 
 
+@pytest.mark.slow
 def test_the_bytes_do_not_depend_on_threads():
     votes = planted_scores().sample(300, 30, seed=1).comparisons
     model = mm.fit(votes, 2, predictor=False)

@@ -354,6 +354,7 @@ def test_fit_can_be_quiet_or_speak_json(folder, here):
     assert json.loads(said) == json.loads(shown) | {"output": "a.m4"}
 
 
+@pytest.mark.slow
 def test_warnings_are_notes_each_once(here):
     rows = [f"u{m},{a},{b}" for m in range(30) for a, b in ("ab", "ba", "bc", "cb", "ac", "ca")] + [
         "v,a,d",

@@ -91,6 +91,7 @@ BAD_VOTES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BAD_VOTES)
 @pytest.mark.parametrize("command", [("check",), ("fit", "-k", "1")], ids=["check", "fit"])
 def test_bad_votes(command, name, raised):
@@ -284,6 +285,7 @@ def test_exit_codes(error, code, capfd):
     assert explain(error) == code and code in EXIT_CODES
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_what_was_written(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
@@ -309,6 +311,7 @@ def test_outputs_are_written_together_or_not_at_all(monkeypatch):
     assert Path("t.m4").read_text() == "before" and not Path("v.csv").exists()
 
 
+@pytest.mark.slow
 def test_an_existing_model_is_replaced():
     Path("m.m4").write_text("before")
     done = CliRunner().invoke(

@@ -65,6 +65,7 @@ def test_json_holds_what_the_library_says(files, words, method, options):
     }
 
 
+@pytest.mark.slow
 def test_words_say_where_the_model_has_seen_these_people(files, tmp_path):
     model, (_, votes) = tmp_path / "seen.m4", files
     run("fit", votes, "-k", 2, "--refine", "none", "-o", model)

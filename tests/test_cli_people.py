@@ -78,6 +78,7 @@ def test_weights_with_intervals(files, votes):
     )
 
 
+@pytest.mark.slow
 def test_weights_in_words_and_json(files, votes):
     said, _ = run("weights", *files)
     assert (

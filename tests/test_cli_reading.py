@@ -136,6 +136,7 @@ def test_a_password_is_never_shown():
     )
 
 
+@pytest.mark.slow
 def test_messages_speak_of_options():
     for code, words, expected in [
         (
@@ -225,6 +226,7 @@ def test_a_profile_of_voters():
     assert orders[0] == orders[1]
 
 
+@pytest.mark.slow
 def test_what_convert_refuses():
     mm.save(mm.M4.from_orders(["ab"], 0.2), "tastes.m4")
     for code, words, expected in [

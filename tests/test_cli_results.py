@@ -190,6 +190,7 @@ def test_check_warns_and_advises():
 # ---- separability ----
 
 
+@pytest.mark.slow
 def test_separability_prints_the_footnote():
     """The paper's .933/.870/.793/.426; the seed is fixed, others would stray beyond 4 standard
     errors once in 4,000 times.

@@ -25,6 +25,7 @@ def here(tmp_path, monkeypatch):
     return votes
 
 
+@pytest.mark.slow
 def test_update_writes_the_model_of_the_library(here):
     before = Path("model.m4").read_bytes()
     said, _ = run("update", "model.m4", "votes.parquet", "-o", "new.m4", "--seed", 3)
@@ -36,6 +37,7 @@ def test_update_writes_the_model_of_the_library(here):
     assert "(method update, seed 3)" in run("show", "new.m4")[0]
 
 
+@pytest.mark.slow
 def test_update_replaces_the_model_unless_told_otherwise():
     expected = dumps(mm.update(mm.load("model.m4"), mm.read_comparisons("votes.parquet")))
     assert run("update", "model.m4", "votes.parquet", "--quiet", "--n-jobs", 1) == ("", "")
@@ -51,17 +53,20 @@ def test_update_names_the_new_items():
     assert mm.load("new.m4").n_items == 16
 
 
+@pytest.mark.slow
 def test_update_speaks_json():
     said, _ = run("update", "model.m4", "votes.parquet", "-o", "new.m4", "--json")
     assert json.loads(said) == json.loads(run("show", "new.m4", "--json")[0]) | {"output": "new.m4"}
     assert json.loads(said)["report"]["update"]["method"] == "spectral"
 
 
+@pytest.mark.slow
 def test_the_help_says_that_all_that_should_count_must_be_given():
     said = " ".join(run("update", "--help")[0].split())
     assert "give old and new comparisons in one file if both should count" in said
 
 
+@pytest.mark.slow
 def test_messages():
     _, said = run("update", "model.m4", "votes.parquet", "-o", "votes.parquet", code=2)
     assert "votes.parquet is named twice" in said

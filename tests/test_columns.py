@@ -51,6 +51,7 @@ class TestHolders:
 
 
 class TestMessages:
+    @pytest.mark.slow
     @given(bad_rows())
     def test_a_spoilt_row_is_named(self, bad):
         with pytest.raises(DataError) as caught:

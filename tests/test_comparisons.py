@@ -44,6 +44,7 @@ class TestNormalForm:
         ]
         assert labelled_rows(from_arrays(*rows)) == expected
 
+    @pytest.mark.slow
     @given(good_rows(st.floats(0.01, 9)), st.randoms(use_true_random=False))
     def test_row_order_changes_nothing(self, rows, shuffler):
         table = list(zip(*rows, strict=True))
@@ -53,6 +54,7 @@ class TestNormalForm:
         assert one == other
         assert one.fingerprint() == other.fingerprint()
 
+    @pytest.mark.slow
     @given(good_rows())
     def test_an_integer_weight_is_that_many_rows(self, rows):
         table = [row[:3] for row in zip(*rows, strict=True) for _ in range(row[3])]
@@ -67,6 +69,7 @@ class TestNormalForm:
             ["a"], ["x"], ["y"]
         )
 
+    @pytest.mark.slow
     @given(good_rows())
     def test_an_order_preserving_relabelling_gives_the_same_arrays(self, rows):
         def renamed(values):
@@ -281,6 +284,7 @@ class TestViews:
         with pytest.raises(DataError, match="item labels are not all different"):
             small().with_items(["tea", "tea", "milk", "water"])
 
+    @pytest.mark.slow
     @given(good_rows(st.floats(0.01, 9)))
     def test_to_arrow_and_back(self, rows):
         comparisons = from_arrays(*rows)

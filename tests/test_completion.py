@@ -125,6 +125,7 @@ def test_one_component_needs_nothing_given_and_its_standard_error_is_clustered()
     assert (found.n_comparisons, found.n_users) == (sum(counts), len(people))
 
 
+@pytest.mark.slow
 def test_the_standard_error_is_the_spread_between_populations():
     """The spread of 200 answers has a relative error of 5%, so 25% fails by chance less than once
     in 10⁵.

@@ -91,6 +91,7 @@ def test_the_slope_is_the_best_by_trying():
     assert reliability(held_out).slope == pytest.approx(best.x, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_the_true_model_is_as_sure_as_it_should_be():
     """New people of the model itself: the slope within 4 standard errors of 1; a model that is too
     sure is seen.
@@ -241,6 +242,7 @@ def test_held_out_people_and_options(votes):
         mm.diagnose(MODEL, votes, n_simulations=-1)
 
 
+@pytest.mark.slow
 def test_one_component_and_any_number_of_threads(votes):
     one = mm.M4(MODEL.sigma[:1], [0.4], [1.0], MODEL.items)
     found = mm.diagnose(one, votes, n_simulations=1, n_jobs=1)

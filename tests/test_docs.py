@@ -117,6 +117,7 @@ def test_output_that_a_command_does_not_print_is_noticed():
     assert missing_output(wrong, printed) == list(wrong)
 
 
+@pytest.mark.slow
 def test_a_failing_command_and_an_unknown_one_are_noticed(tmp_path):
     with pytest.raises(AssertionError, match=r"here: `mallowmix no-such-command` ended with"):
         check_command(Command("mallowmix no-such-command"), "here", tmp_path)
@@ -254,6 +255,7 @@ def defined_tests() -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_names_of_tests_exist():
     quoted = set(re.findall(r"`(test_[^`]*)`", read(PAPER)))
     assert quoted, "docs/paper.md names no test"

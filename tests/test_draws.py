@@ -143,6 +143,7 @@ def test_many_components_against_importance_sampling():
             )
 
 
+@pytest.mark.slow
 def test_intervals_cover_as_they_say():
     """90% intervals of 600 people drawn from the prior: calibrated exactly, so hits are
     Binomial(600, .9) for one component.
@@ -220,6 +221,7 @@ def test_each_person_for_themselves(calibration):
     assert draws.tobytes() != weight_draws(model, comparisons, 20, seed=1).tobytes()
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.integers(1, 3), min_size=1, max_size=8),

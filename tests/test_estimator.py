@@ -123,6 +123,7 @@ def test_pairs_name_the_columns_of_a_narrow_matrix(population):
     )
 
 
+@pytest.mark.slow
 def test_a_width_that_is_no_square_warns_and_says_how_it_was_read():
     X = np.random.default_rng(0).poisson(3.0, (40, 5))
     with pytest.warns(
@@ -133,6 +134,7 @@ def test_a_width_that_is_no_square_warns_and_says_how_it_was_read():
         mm.MixedMallows(2, predictor=False).fit(X)
 
 
+@pytest.mark.slow
 def test_columns_of_an_item_with_itself_are_ignored_with_a_warning():
     X = np.random.default_rng(0).poisson(3.0, (40, 9))
     with pytest.warns(DataWarning, match="compare an item with itself are ignored"):

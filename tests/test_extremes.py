@@ -87,6 +87,7 @@ def test_the_majorities_of_a_circle_by_hand():
     assert found.beyond_mixtures and "no mixture of rankings does" in found.sentence()
 
 
+@pytest.mark.slow
 def test_condorcets_circle_is_one_that_groups_explain():
     """A third of the people each for abc, bca and cab: every majority is 2 of 3, their sum 2."""
     orders = ["abc", "bca", "cab"]
@@ -126,6 +127,7 @@ def test_rankings_and_few_people_have_no_circle():
     assert preference_cycle(mm.read_comparisons([("u", "a", "b")])) is None
 
 
+@pytest.mark.slow
 def test_a_circle_is_said_by_fit_check_diagnose_and_the_report():
     votes = five_cycle()
     with pytest.warns(FitWarning, match="Preferences go in a circle"):

@@ -62,6 +62,7 @@ def test_the_odds_are_halved_and_doubled():
             assert other / (1 - other) == pytest.approx(factor * odds)
 
 
+@pytest.mark.slow
 def test_settings_are_chosen_by_training_people_with_all_their_comparisons(films):
     split = read_movielens_split(films, "whole")
     trial = settings_trial(split)
@@ -145,6 +146,7 @@ def test_the_paper_s_method_with_settings_chosen_on_other_people():
     assert loss(model) < min(loss(method.learn(other)[0]) for other in others) + 2e-3
 
 
+@pytest.mark.slow
 def test_a_metric_that_the_data_does_not_allow_is_left_out(films):
     """With ratings nobody answers a pair twice."""
     users = read_movielens_split(films, "full").training

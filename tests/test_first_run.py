@@ -97,6 +97,7 @@ def test_compiling_is_noticed_and_loading_is_not():
     assert len(heard) == 2
 
 
+@pytest.mark.slow
 def test_showing_a_model_imports_no_heavy_package(tmp_path):
     """Each of these takes longer to import than all that `show` does."""
     model = mm.M4.from_orders([["a", "b", "c"], ["c", "b", "a"]], phi=0.3)
@@ -142,6 +143,7 @@ def test_a_kernel_calls_others_and_is_pickled_by_its_name():
     assert not hasattr(add_one, "__array__")
 
 
+@pytest.mark.slow
 def test_importing_kernels_imports_no_numba():
     script = (
         "import sys\n"

@@ -138,6 +138,7 @@ def test_members_get_priors_of_their_own():
 # ---- vertices ----
 
 
+@pytest.mark.slow
 def test_shares_of_a_mixture_are_the_most_likely_ones():
     truth = planted(5, 2, phi=0.6, alpha=[1.0, 3.0], seed=2)
     votes = truth.sample(200, 5, seed=1, prior="vertices").comparisons

@@ -32,6 +32,7 @@ def test_kinds_of_values_are_words(command):
         assert re.fullmatch(r"[A-Z_]+|\[[A-Z_]+(\.\.\.)?\]", name), name
 
 
+@pytest.mark.slow
 def test_a_mistyped_option_comes_with_the_nearest():
     said = run("fit", "votes.csv", "--quite", code=2)[1]
     assert (
@@ -99,6 +100,7 @@ def test_results_show_themselves_in_notebooks():
     assert frame["old"].tolist() == [1, 2] and frame["new_phi"].tolist() == [0.4, 0.4]
 
 
+@pytest.mark.slow
 def test_groups_and_systems_have_tables():
     dishes = mm.load_dishes(n_users=40, per_user=20)
     users = dishes.comparisons.users.tolist()

@@ -106,6 +106,7 @@ def test_a_bomb_that_is_stored_is_streamed(monkeypatch):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_the_limit_goes_with_the_size_of_the_file_and_must_be_a_size(monkeypatch):
     path = packed("v.csv.gz", ROWS)
     monkeypatch.delenv(LIMIT, raising=False)
@@ -264,6 +265,7 @@ def test_a_query_to_sqlite_can_only_read(database, query):
     assert (database.read_bytes(), sorted(Path().iterdir())) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [
@@ -392,6 +394,7 @@ def test_a_sound_votes_database_is_opened_again():
 # ---- the operating system ----
 
 
+@pytest.mark.slow
 def test_a_link_that_leads_to_itself():
     Path("good.csv").write_bytes(ROWS[:100_000].rpartition(b"\n")[0])
     for name in ("loop.csv", "loop.m4", "loop.sqlite", "loop.soc"):

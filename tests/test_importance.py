@@ -169,6 +169,7 @@ def test_what_cannot_be_asked():
             ImportanceOptions(**options)
 
 
+@pytest.mark.slow
 def test_dirichlet_draws_have_their_means_and_sum_to_one():
     """20,000 draws: a mean is off by .0035 at most (one standard error), .02 by chance never."""
     shape, out, total, state = np.array([0.2, 1.0, 0.6]), np.empty(3), np.zeros(3), np.uint64(3)

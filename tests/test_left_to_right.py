@@ -78,6 +78,7 @@ def test_the_product_of_means_stays_biased_however_many_particles():
         assert np.abs(estimates(form, particles=20_000, n_people=3)).max() < 0.05
 
 
+@pytest.mark.slow
 def test_resampling_with_moves_beats_both_plain_forms_on_long_lists():
     """K = 10, 300 comparisons: the filter is within .002 a comparison, the product of means off by
     .01 and more.

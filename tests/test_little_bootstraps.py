@@ -83,6 +83,7 @@ def test_the_sums_are_the_ordinary_bootstrap(votes):
     assert np.all(np.abs(steps.mean(axis=0)) < 4 * expected / np.sqrt(600))
 
 
+@pytest.mark.slow
 def test_half_the_people_widen_by_the_root_of_two(votes):
     """±.25: four standard errors of a ratio from 600 replicates each."""
     whole, half = (
@@ -91,6 +92,7 @@ def test_half_the_people_widen_by_the_root_of_two(votes):
     assert half / whole == pytest.approx(np.full(4, np.sqrt(2)), abs=0.25)
 
 
+@pytest.mark.slow
 def test_a_share_of_the_people_is_fewer_people(votes):
     """As above; a quarter of the people doubles the spread."""
     whole, quarter = summed(votes)[1].std(axis=0), summed(votes, share=0.25)[1].std(axis=0)

@@ -60,6 +60,7 @@ def test_no_public_function_takes_options_that_help_does_not_show():
     assert found == OPEN_ENDED
 
 
+@pytest.mark.slow
 def test_every_option_error_says_which_option():
     found = {
         (name, call.lineno)
@@ -71,6 +72,7 @@ def test_every_option_error_says_which_option():
     assert found == WITHOUT_OPTION
 
 
+@pytest.mark.slow
 def test_a_warning_is_given_as_an_object_so_that_its_parts_survive():
     """`warnings.warn("text", DataWarning)` would flatten the options in it to text."""
     found = [
@@ -104,6 +106,7 @@ def texts(call):
                 yield node.value
 
 
+@pytest.mark.slow
 def test_no_message_of_the_library_is_in_the_words_of_the_command_line():
     """An option is named by `Option`, which each reader sees in their own form."""
     found = [

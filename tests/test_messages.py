@@ -140,6 +140,7 @@ def test_warnings_of_the_library_name_its_options():
         mm.read_battles(BATTLES, ties="half", both_bad="drop")
 
 
+@pytest.mark.slow
 def test_notes_of_the_command_line_name_its_options(folder, monkeypatch):
     monkeypatch.chdir(folder)
     assert run("check", "battles.csv")[1].splitlines() == [

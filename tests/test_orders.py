@@ -70,6 +70,7 @@ def weak_orders(draw):
     return [row for row in places if max(row) >= 0] or [[0] * 6]
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(weak_orders(), st.sampled_from(["drop", "half"]), st.randoms())
 def test_comparisons_are_the_pairs_that_an_enumeration_finds(places, ties, random):

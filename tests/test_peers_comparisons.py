@@ -231,6 +231,7 @@ def test_topic_models_recover_separable_rankings(peer, n_users):
 # ---- Bradley–Terry columns ----
 
 
+@pytest.mark.slow
 def test_mixed_membership_btl_recovers_its_columns():
     scores = np.array(
         [np.linspace(2, -2, 8), np.random.default_rng(0).permutation(np.linspace(2, -2, 8))]

@@ -46,6 +46,7 @@ def agrees(sigma, pairs):
 # ---- AMP ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [[(3, 0), (1, 4)], [(4, 0), (0, 2)], [(2, 1)], []])
 def test_amp_weights_average_to_the_probability_of_the_comparisons(pairs):
     """Against the sum over all rankings of five items: the mean of 20,000 weights within 4 standard

@@ -78,6 +78,7 @@ def test_a_user_is_predicted_the_same_alone_and_among_others():
     assert not np.array_equal(one, two)
 
 
+@pytest.mark.slow
 def test_products_and_logarithms_weigh_positions_alike():
     net = np.zeros((Q, Q))
     insertion_gibbs.net_answers(np.array([3 * Q + 0, 1 * Q + 2]), np.ones(2), Q, net)
@@ -89,6 +90,7 @@ def test_products_and_logarithms_weigh_positions_alike():
     assert np.allclose(weights[0] / weights[0].sum(), weights[1] / weights[1].sum())
 
 
+@pytest.mark.slow
 def test_very_many_answers_leave_the_range_of_products():
     net = np.zeros((2, 2))
     net[0, 1], net[1, 0] = 500.0, -500.0

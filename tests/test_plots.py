@@ -35,6 +35,7 @@ ROWS = tuple(
 )
 
 
+@pytest.mark.slow
 def test_a_choice_marks_the_chosen_number_in_every_panel(tmp_path):
     figure = plot_choice(Choice(2, "2: because.", True, ROWS))
     assert figure.get_suptitle() == "2: because."

@@ -135,6 +135,7 @@ def test_weights_are_those_of_what_the_user_has_compared():
     assert check(model, person(*answers), expected) == 5
 
 
+@pytest.mark.slow
 def test_utilities_given_answers():
     """Strong answers about a and b leave little to ask of them, much of d, whose utility varies
     most; and the information is that of draws by rejection from the prior.

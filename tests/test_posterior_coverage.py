@@ -8,6 +8,7 @@ import pytest
 from benchmarks import posterior_coverage as study
 
 
+@pytest.mark.slow
 def test_both_worlds_have_the_win_rates_that_are_held_against_them():
     """Win rates of 20,000 simulated people beside those by formula, within five standard errors."""
     setting = study.Setting()

@@ -58,6 +58,7 @@ def test_categories_are_shrunk_to_common_weights():
     assert np.allclose(np.sum(found, axis=2), 1)
 
 
+@pytest.mark.slow
 def test_masks_against_a_slow_twin():
     random = np.random.default_rng(5)
     first = random.integers(8, size=300)

@@ -70,6 +70,7 @@ def parts():
     return votes.take_users(range(60)), given, held_out
 
 
+@pytest.mark.slow
 def test_a_model_is_predicted_by_predict(parts):
     """A fitted model's row is the log-loss of `mm.predict`, pair by pair."""
     train, given, held_out = parts
@@ -225,6 +226,7 @@ def write(path, data):
     return path
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, parts):
     train, given, held_out = parts
     paths = [

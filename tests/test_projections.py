@@ -64,6 +64,7 @@ def test_exact_moments_of_separable_references_give_the_exact_rankings(phi):
         assert phi_error < 0.02
 
 
+@pytest.mark.slow
 def test_exact_moments_of_other_references_the_error_beside_lambda(capsys):
     """Few items, or large φ: no pair is novel enough, and the method is not exact even with all the
     data of the world.

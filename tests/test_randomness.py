@@ -46,6 +46,7 @@ def test_uniforms_are_the_upper_53_bits(step, user, token, draw, key):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", ["step", "user", "token", "draw"])
 def test_uniforms_are_uniform_and_independent_along_every_counter(axis):
     """Kolmogorov-Smirnov for both, and a chi-square of the couple in 10 × 10 cells: false alarms 3
@@ -84,6 +85,7 @@ def test_what_is_no_seed(seed):
         as_key(seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [0.05, 0.7, 1.0, 6.0, 30.0])
 def test_gamma_draws_have_their_distribution(shape):
     """Kolmogorov–Smirnov on 20,000 draws, fails by chance with rate 1e-4."""

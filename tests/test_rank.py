@@ -60,6 +60,7 @@ def test_unequal_activity_does_not_pass_for_taste():
     assert count_components(*parts(data)).n_components == 1
 
 
+@pytest.mark.slow
 def test_the_edge_is_a_little_above_the_largest_eigenvalue_of_noise():
     blocks, pairs, engine = parts(planted(15, 2).sample(400, 30, seed=0).comparisons)
     edge = noise_edge(blocks, pairs, engine)
@@ -108,6 +109,7 @@ def test_references_of_rankings_are_counted():
     assert count_components(*parts(data)).n_components == 3
 
 
+@pytest.mark.slow
 def test_drawn_rankings_keep_pairs_and_follow_the_scores():
     """Plackett–Luce by hand: P(i over j) = s_i / (s_i + s_j), and a ranking has no cycle."""
     random = np.random.default_rng(4)

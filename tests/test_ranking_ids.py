@@ -94,6 +94,7 @@ def rankings_of_comparisons(comparisons):
     return found, own
 
 
+@pytest.mark.slow
 @given(rows=rows_strategy)
 def test_the_normal_form_holds_every_ranking_of_a_user(rows):
     found, own = rankings_of_comparisons(made(rows))
@@ -102,6 +103,7 @@ def test_the_normal_form_holds_every_ranking_of_a_user(rows):
     assert (made(rows).ranking_id is None) == (not expected)
 
 
+@pytest.mark.slow
 @given(rows=rows_strategy, order=st.randoms(use_true_random=False), names=st.permutations("wxyz"))
 def test_neither_the_order_of_rows_nor_the_names_of_ids_matter(rows, order, names):
     before = made(rows)
@@ -130,6 +132,7 @@ def test_a_fingerprint_without_ids_is_that_of_before_there_were_any():
     assert read_comparisons(DATA / "store_format_1.csv").fingerprint() == expected
 
 
+@pytest.mark.slow
 @given(rows=rows_strategy, numbers=st.permutations(range(3)))
 def test_ids_survive_taking_users(rows, numbers):
     everybody = made(rows)
@@ -143,6 +146,7 @@ def test_ids_survive_taking_users(rows, numbers):
     assert everybody.take_users(np.arange(everybody.n_users)) == everybody
 
 
+@pytest.mark.slow
 @given(rows=rows_strategy, items=st.permutations("abcd"))
 def test_ids_survive_other_items(rows, items):
     before = made(rows)
@@ -392,6 +396,7 @@ def slow_shares(comparisons):
     return shares
 
 
+@pytest.mark.slow
 @given(rows=rows_strategy)
 def test_shares_are_those_of_a_slow_twin(rows):
     data = made(rows)

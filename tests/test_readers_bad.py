@@ -604,6 +604,7 @@ def test_no_bytes_end_in_a_foreign_error(tmp_path_factory, name, content):
         assert str(path) in str(error)
 
 
+@pytest.mark.slow
 def test_the_fuzzer_finds_nothing_in_a_few_inputs():
     """The same inputs every time; `python -m benchmarks.fuzz_readers` tries 100,000."""
     result = fuzz_readers.read_some(0, 400)

@@ -356,6 +356,7 @@ def test_what_the_operating_system_refuses(tmp_path, monkeypatch, name):
     assert said(FileError, path) == f"{path} cannot be read: Permission denied."
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     content=st.one_of(

@@ -50,6 +50,7 @@ def battle_twin(rows, ties, both_bad):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     rows=st.lists(battle, min_size=1, max_size=12),
@@ -197,6 +198,7 @@ def test_integer_weights_equal_repeated_rows():
     assert mm.read_rankings(table) == mm.read_rankings(twice)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_halves_share_no_item_of_a_person(seed):

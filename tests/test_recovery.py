@@ -42,6 +42,7 @@ def rows(tasks, **options):
 # --- the oracle -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_oracle_is_as_likely_as_the_best_of_all_rankings():
     """All 24² couples of rankings of four items, dispersions on a grid: none beats the oracle."""
     truth = mm.M4.from_orders(["abcd", "dbca"], [0.3, 0.5], [0.5, 0.5])

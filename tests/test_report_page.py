@@ -84,6 +84,7 @@ def dishes():
     return make_report(named, dishes.comparisons, **QUICK)
 
 
+@pytest.mark.slow
 def test_where_tastes_predict_better_they_lead_and_have_their_names_in_sentences(dishes):
     found, html = dishes.contents, dishes.html()
     text = Text(html)
@@ -146,6 +147,7 @@ def battles(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_what_was_left_out_and_position_bias_are_said(battles, tmp_path):
     with warnings.catch_warnings(action="ignore"):
         reading = mm.read(battles, columns={"user": "judge"}, format="battles")

@@ -268,6 +268,7 @@ def test_table_2(films, tmp_path, monkeypatch):
 # --- words ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_data_that_is_missing_or_has_no_test_part(tmp_path, monkeypatch):
     monkeypatch.delenv("MALLOWMIX_DATA", raising=False)
     monkeypatch.setitem(sys.modules, "pooch", None)  # as if it were not installed

@@ -68,6 +68,7 @@ def test_what_an_equally_good_model_orders_differently_is_unstable():
     assert optimum_distances(upside, tried).tolist() == [0, 1]
 
 
+@pytest.mark.slow
 def test_planted_components_are_stable_and_keep_their_bytes():
     """The first initialisation stays where others end at the same optimum."""
     from mallowmix.learn.spectral.estimator import fit_spectral
@@ -80,6 +81,7 @@ def test_planted_components_are_stable_and_keep_their_bytes():
     assert np.array_equal(with_restarts.alpha, without.alpha)
 
 
+@pytest.mark.slow
 def test_components_beyond_those_planted_are_unstable_and_saved_as_such():
     few = planted(12, 1, 0.5, 1.0).sample(60, 15, seed=0).comparisons
     model = mm.fit(few, 4, predictor=False)

@@ -326,6 +326,7 @@ def arrays_of(sample):
     return {name: values for name, (_, values) in sample._variables().items()}
 
 
+@pytest.mark.slow
 def test_the_same_bytes_on_one_and_two_workers(dishes):
     one, two = (mm.sample_posterior(dishes, 2, **SHORT, n_jobs=n, seed=3) for n in (1, 2))
     other = mm.sample_posterior(dishes, 2, **SHORT, seed=4)
@@ -335,6 +336,7 @@ def test_the_same_bytes_on_one_and_two_workers(dishes):
     assert one.initialisations == ("fit", "random", "half", "crowd")
 
 
+@pytest.mark.slow
 def test_labels_in_the_same_order_change_nothing_else(dishes):
     renamed = mm.Comparisons.from_codes(
         dishes.user,
@@ -396,6 +398,7 @@ def test_quantities_agree_with_their_definitions(dishes):
     np.testing.assert_allclose(theta.sum(axis=1), 1, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_xarray_and_arviz(dishes):
     sample = mm.sample_posterior(dishes, 2, **SHORT, keep_theta=False)
     data = sample.to_xarray()
@@ -417,6 +420,7 @@ def test_a_sample_of_users_is_said(dishes):
     assert not mm.sample_posterior(dishes, 1, **SHORT).notes
 
 
+@pytest.mark.slow
 def test_chains_that_do_not_agree_are_said(dishes):
     sample = mm.sample_posterior(dishes, 2, **SHORT)
     apart = replace(sample, log_likelihood=sample.log_likelihood + np.arange(4)[:, None] * 1000)
@@ -456,6 +460,7 @@ def test_nobody_to_learn_from(dishes):
         mm.sample_posterior(nobody, 1)
 
 
+@pytest.mark.slow
 def test_users_without_answers_have_the_prior():
     """In both kinds of moves of weights: a person of whom nothing is known does not move α."""
     data = comparisons_of([*THREE, [(0, 1)]], 3)

@@ -45,6 +45,7 @@ def model(votes):
 # ---- on whom ----
 
 
+@pytest.mark.slow
 def test_the_fingerprint_says_whether_the_model_has_seen_them(model, votes):
     assert people_of(model, votes) == ScoredPeople.FITTED
     assert people_of(model, votes.take_users(range(50))) == ScoredPeople.OTHER

@@ -62,6 +62,7 @@ def test_scores_are_derivatives_of_the_marginal_likelihood(K):
             assert found.scores[m, p] == pytest.approx(slope, abs=0.03)
 
 
+@pytest.mark.slow
 def test_scores_average_to_nothing_at_the_truth_and_settling_goes_there():
     """Σ s / √I is standard normal at the truth: four of 4 within 4 standard deviations, a false
     alarm in 4,000.

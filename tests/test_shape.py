@@ -22,6 +22,7 @@ def code_of(text: str) -> str:
     return " ".join(token.string for token in tokens if token.type not in skipped)
 
 
+@pytest.mark.slow
 def test_a_file_name_is_used_once():
     assert file_names_twice(PACKAGE, FILES) == {}
 

@@ -51,6 +51,7 @@ def problem(seed, K, condition):
     return (U * values) @ U.T, random.standard_normal((10, K))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([1, 10, 1e4, 1e10, np.inf]))
 def test_the_objective_is_within_tol_of_its_least_value(seed, K, condition):
     """The duality gap bounds what is left: no point of any face is better by more than tol times

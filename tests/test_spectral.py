@@ -110,6 +110,7 @@ def votes():
     return data, storage.dumps(quiet_fit(data, 3, seed=5, n_jobs=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [2, 4])
 def test_the_same_bytes_on_any_number_of_threads(votes, n_jobs):
     data, expected = votes
@@ -130,6 +131,7 @@ def test_the_same_bytes_for_any_order_of_rows(votes, seed):
     assert storage.dumps(quiet_fit(Comparisons.from_arrays(*shuffled), 3, seed=5)) == expected
 
 
+@pytest.mark.slow
 def test_an_integer_weight_is_so_many_rows(votes):
     data, expected = votes
     user, winner, loser, weight = columns_of(data)
@@ -142,6 +144,7 @@ def test_an_integer_weight_is_so_many_rows(votes):
     assert storage.dumps(quiet_fit(Comparisons.from_arrays(*repeated), 3, seed=5)) == expected
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_bytes_and_the_same_rankings(votes):
     data, expected = votes
     other = quiet_fit(data, 3, seed=6)
@@ -164,6 +167,7 @@ def test_labels_that_keep_their_order_change_nothing_else(votes):
         assert getattr(model, name).tobytes() == getattr(before, name).tobytes()
 
 
+@pytest.mark.slow
 def test_any_relabelling_finds_the_planted_rankings():
     truth = planted(12, 2, 0.1, seed=2)
     user, winner, loser, weight = columns_of(truth.sample(300, 60, seed=2).comparisons)
@@ -240,6 +244,7 @@ def test_the_report_knows_nothing_of_time_or_machine(votes):
         assert word not in words
 
 
+@pytest.mark.slow
 def test_progress_is_reported(votes):
     told = []
     quiet_fit(votes[0], 3, progress=lambda *step: told.append(step))
@@ -276,6 +281,7 @@ def test_more_components_than_pairs_can_tell_apart():
     assert is_sound(quiet_fit(data, 4), 4, 3)
 
 
+@pytest.mark.slow
 def test_more_components_than_people():
     data = planted(6, 2).sample(3, 30, seed=0).comparisons
     with pytest.raises(DataError, match="4 components cannot be distinguished by 3 users"):
@@ -320,6 +326,7 @@ def test_one_component(refine):
     assert model.phi[0] == pytest.approx(0.3, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refine", REFINES)
 def test_two_items_and_two_components(refine):
     """One pair: people for the one and people for the other."""
@@ -331,6 +338,7 @@ def test_two_items_and_two_components(refine):
     assert sorted(model.sigma[:, 0].tolist()) == [0, 1]
 
 
+@pytest.mark.slow
 def test_two_items_and_auto():
     truth = M4([[0, 1], [1, 0]], [0.05, 0.05], [0.2, 0.1], ["tea", "coffee"])
     assert quiet_fit(truth.sample(300, 20, seed=0).comparisons, "auto").n_components in (1, 2)
@@ -420,6 +428,7 @@ def test_hard_cases_with_more_people_are_recovered(case):
     assert error(quiet_fit(data, 3), truth) < 0.02
 
 
+@pytest.mark.slow
 def test_too_few_components_find_the_largest_tastes():
     truth = planted(15, 4, 0.1, alpha=[0.5, 0.4, 0.04, 0.03], seed=1)
     model = quiet_fit(truth.sample(400, 50, seed=1).comparisons, 2)
@@ -436,6 +445,7 @@ def test_too_many_components_still_hold_the_planted_ones():
     assert error(model, truth) < 0.02  # two of the five are matched
 
 
+@pytest.mark.slow
 def test_users_and_items_without_comparisons():
     """Labels that no row points to: the model ranks them all the same, and nobody is lost."""
     data = planted(8, 2).sample(60, 20, seed=0).comparisons
@@ -445,6 +455,7 @@ def test_users_and_items_without_comparisons():
         assert is_sound(quiet_fit(wider, 2, method=SpectralOptions(refine=refine)), 2, 9)
 
 
+@pytest.mark.slow
 def test_people_of_weight_nothing_are_as_good_as_absent():
     data = planted(8, 2, 0.1, seed=1).sample(120, 30, seed=1).comparisons
     weight = np.arange(120) % 2

@@ -51,6 +51,7 @@ def stuck(truth) -> MonteCarlo:
     return MonteCarlo(components, np.array([0.15, 0.3, 0.08, 0.07]), [], [])
 
 
+@pytest.mark.slow
 def test_a_doubled_taste_gives_way_to_the_one_that_was_missed(crowd):
     truth, blocks = crowd
     before = stuck(truth)

@@ -81,6 +81,7 @@ def test_some_users_come_from_all_blocks():
         assert part.starts[-1] == len(part.pair)
 
 
+@pytest.mark.slow
 def test_simulated_rankings_follow_mallows():
     """4,000 rankings of four items against the probabilities of all 24; χ² of 23 degrees of freedom
     exceeds 49.7 once in a thousand.

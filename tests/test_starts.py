@@ -63,6 +63,7 @@ def uneven(Q, seed=0):
     return mu / mu.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hunter", sorted(CORNER_FINDERS))
 @pytest.mark.parametrize("mu", [None, uneven(24)], ids=["even", "uneven"])
 def test_the_exact_embedding_gives_back_the_model(hunter, mu):

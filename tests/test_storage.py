@@ -169,6 +169,7 @@ REPORTS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), K=st.integers(1, 4), Q=st.integers(2, 6))
 def test_any_model_survives(data, K, Q):

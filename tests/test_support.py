@@ -92,6 +92,7 @@ def improved(rows, theta, sigma, phi, k):
     return np.argsort(order)
 
 
+@pytest.mark.slow
 def test_the_distance_is_that_of_two_separate_searches():
     """The slow twin: each half of the people improves the rankings on its own likelihood, with the
     formulas written out.

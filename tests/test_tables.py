@@ -176,6 +176,7 @@ def log_counts(data, theta, k):
     return n
 
 
+@pytest.mark.slow
 def test_the_likelihood_of_every_phi(planted_tables):
     """Ranking fixed, φ over its grid: within .0005 nats a comparison of the direct sum, and largest
     at the same φ to .01.

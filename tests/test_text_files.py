@@ -394,6 +394,7 @@ def test_two_hundred_thousand_names_of_preflib(tmp_path):
     assert f"a1 ({n})" in found.items
 
 
+@pytest.mark.slow
 def test_two_hundred_thousand_ratings_of_nothing():
     n = 200_000
     items = np.arange(n)

@@ -165,6 +165,7 @@ def test_separability_probability_reports_progress_and_depends_on_the_seed_alone
     assert first != separability_probability(20, 4, 0.2, n_draws=250, seed=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phi", PHIS)
 def test_proposition_3(phi):
     win, lose = gap_probabilities(60, phi)

@@ -86,6 +86,7 @@ def test_win_rates_are_those_of_rank_and_of_the_weights():
     np.testing.assert_allclose(frame["win_rate"] - frame["mixture_win_rate"], frame["difference"])
 
 
+@pytest.mark.slow
 def test_intervals_hold_as_often_as_they_say():
     """Users who are drawn from the pool's utilities: the interval of the difference holds it in
     about 90 % of cases. The difference is taken to the mean of the mixture's rates.
@@ -139,6 +140,7 @@ def _labels(comparisons):
     return items[comparisons.winner], items[comparisons.loser]
 
 
+@pytest.mark.slow
 def test_the_result_of_a_survey_says_so(tmp_path):
     site = Site(str(tmp_path / "votes.db"), Settings(rate=0.0, nice=0), model=MODEL)
     comparisons = person(moved("pizza", 0))

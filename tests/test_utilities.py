@@ -65,6 +65,7 @@ def test_cholesky_against_the_library(n):
     assert np.allclose(inverse(U), np.linalg.inv(A))
 
 
+@pytest.mark.slow
 def test_the_prior_of_some_items_against_its_matrix():
     V, precision, log_det, R, B_inverse = local_prior(LOADINGS, VARIANCES, np.array([2, 0]))
     own = S[np.ix_([2, 0], [2, 0])]
@@ -183,6 +184,7 @@ def learnt(block, K, r, n_rounds, speed_up=True):
     return list(utilities_path([block], start, engine, n_rounds=n_rounds, speed_up=speed_up))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed_up", [False, True])
 def test_the_likelihood_never_falls(planted, speed_up):
     _, _, block = planted

@@ -27,6 +27,7 @@ def sorted_rows(points):
     return points[np.lexsort(points.T[::-1])]
 
 
+@pytest.mark.slow
 @ALL
 @pytest.mark.parametrize("K", [2, 3, 5, 8])
 def test_corners_that_many_rows_share_are_found_exactly(hunter, K):
@@ -80,6 +81,7 @@ def test_fewer_different_rows_than_corners_still_give_finite_corners(hunter):
     assert np.isfinite(CORNER_FINDERS[hunter](np.zeros((10, 2)), 3, 0)).all()
 
 
+@pytest.mark.slow
 @ALL
 def test_the_same_seed_gives_the_same_corners(hunter):
     _, rows = simplex(5, seed=3)

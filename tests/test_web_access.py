@@ -118,6 +118,7 @@ def test_an_authorization_header_does_not_stand_for_a_csrf_token(tmp_path):
         assert client.delete("/api/v1/me", headers=wrong).status_code == 401
 
 
+@pytest.mark.slow
 def test_the_right_admin_token_is_always_let_in(tmp_path):
     with serving(tmp_path) as client:
         right = [client.get("/admin/votes.csv", headers=ADMIN).status_code for _ in range(15)]
@@ -166,6 +167,7 @@ def test_exports_say_which_participants_share_an_address(tmp_path):
     assert mm.read_comparisons(tmp_path / "votes.csv").n_users == 4
 
 
+@pytest.mark.slow
 def test_invitation_links_are_good_for_one_participant_each(tmp_path):
     with serving(tmp_path, invitations=True) as client:
         links = client.post("/admin/invitations", data={"number": 3}, headers=ADMIN).text.split()

@@ -75,6 +75,7 @@ def choices_of(client, person):
 # ---- the survey ----
 
 
+@pytest.mark.slow
 def test_a_whole_survey_and_its_result_are_those_of_the_library(client):
     headers, told = begin(client)
     asked = answer_all(client, headers)
@@ -435,6 +436,7 @@ def test_without_a_token_there_is_no_admin(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_exports_read_back_as_comparisons(tmp_path):
     with serving(tmp_path) as client:
         headers, _ = begin(client)
@@ -451,6 +453,7 @@ def test_exports_read_back_as_comparisons(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_proposals_wait_for_an_admin(tmp_path):
     with serving(tmp_path) as client:
         headers, _ = begin(client)
@@ -514,6 +517,7 @@ def test_events_tell_of_votes_and_fits(tmp_path):
     assert first[2] == 'event: fit\ndata: {"state": "running", "step": "a\\nb"}\n\n' and rest == []
 
 
+@pytest.mark.slow
 def test_the_pages_are_there_and_ask_for_nothing_from_elsewhere(client):
     for path in ("/", "/survey", "/me", "/explore", "/api", "/r/" + "x" * 24):
         page = client.get(path, headers={"Accept": "text/html"})

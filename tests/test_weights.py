@@ -138,6 +138,7 @@ def test_the_quadrature_has_converged():
         )
 
 
+@pytest.mark.slow
 def test_the_fixed_point_holds():
     """r_n ∝ β_(w_n) (α + Σ of the other tokens' r), E θ ∝ α + Σ r: what the docstring says, solved
     token by token.
