@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# The tests start hundreds of processes: without bytecode each of them would parse the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help venv demo test test-fast lint shape claims docs dist bench bench-scale faults mutants image clean
 
 help:  ## what one can make
