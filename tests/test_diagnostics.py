@@ -13,13 +13,13 @@ from mallowmix.assess import simulated_error as simulation
 from mallowmix.assess.diagnose.disagreement import disagreement, polarising, variance_parts
 from mallowmix.assess.diagnose.influence import activity, influences, most_influential
 from mallowmix.assess.diagnose.reliability import reliability
-from mallowmix.assess.intervals.user_scores import maximise_likelihood
 from mallowmix.assess.simulated_error import draw_again, expected_error, simulate_phi
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import OptionError
 from mallowmix.infer.heldout.held_out_rows import HeldOutRows, predict_held_out
 from mallowmix.infer.heldout.scored_on import ScoredOn
+from mallowmix.learn.spectral.user_scores import maximise_likelihood
 from mallowmix.model.sampling import draw_weights
 from tests.command_line import run
 from tests.planted import planted, tiny_population

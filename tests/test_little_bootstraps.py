@@ -14,9 +14,9 @@ import mallowmix as mm
 from mallowmix.assess.intervals import bootstrap_intervals as intervals_module
 from mallowmix.assess.intervals import little_bootstraps as little
 from mallowmix.assess.intervals.score_sums import sum_scores
-from mallowmix.assess.intervals.user_scores import maximise_likelihood
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import DataError, OptionError
+from mallowmix.learn.spectral.user_scores import maximise_likelihood
 from tests.command_line import run
 from tests.planted import planted
 

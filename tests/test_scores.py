@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mallowmix.assess.intervals.user_scores import maximise_likelihood, smooth_at
 from mallowmix.engine import ThreadEngine, make_blocks
+from mallowmix.learn.spectral.user_scores import maximise_likelihood, smooth_at
 from mallowmix.model.m4 import M4
 from mallowmix.model.mallows import beta_matrix
 from tests.planted import planted

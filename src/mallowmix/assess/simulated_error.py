@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from mallowmix.assess.intervals.user_scores import Smooth, maximise_likelihood, one_step
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.selection import EngineName
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.update import update
+from mallowmix.learn.spectral.user_scores import Smooth, maximise_likelihood, one_step
 from mallowmix.model.fitted_model import AnyModel, FittedModel
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import match_components

@@ -41,6 +41,9 @@ class SpectralTrace:
         How far apart two halves of the users would put each ranking (fraction of pairs).
     optimum_distances : tuple of float
         How far from each ranking models that predict as well, from other initialisations, put it.
+    score_distances : tuple of float
+        How far φ and α were from the maximum of the likelihood (standard errors a parameter): after
+        Monte-Carlo EM, and before each Newton step where there were any.
     """
 
     sampled_share: float = 1.0
@@ -55,6 +58,7 @@ class SpectralTrace:
     predicted_halves: tuple[float, ...] = ()
     half_distances: tuple[float, ...] = ()
     optimum_distances: tuple[float, ...] = ()
+    score_distances: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

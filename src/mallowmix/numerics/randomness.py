@@ -112,6 +112,7 @@ class Step(IntEnum):
     CALIBRATION_SPLIT = 204  # a split of users' comparisons
     REPLICATE = 205  # the chains of a replicate
     SCORE_PASS = 206  # a Newton step with users' scores
+    MARGINAL_MAXIMUM = 213  # a Newton step at the end of a fit
     COMPARE_SPLIT = 207  # a split of compare
     COMPARE_FIT = 208  # a system's fit in a split
     PEER_START = 209  # an initialisation of a peer's EM

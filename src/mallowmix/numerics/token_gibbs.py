@@ -6,7 +6,7 @@ p(z = k | rest) ∝ β_(w),k n_k.
 
 Monte-Carlo EM, the draws of a user's weights and the chains of a prior all use `sweep_tokens`. Two
 kernels have loops of their own and share `pick_component` alone: users' scores add up every token's
-probabilities on the way (`assess.intervals.user_scores`), and the filter of left-to-right holds
+probabilities on the way (`learn.spectral.user_scores`), and the filter of left-to-right holds
 many particles at once (`infer.heldout.left_to_right`).
 """
 

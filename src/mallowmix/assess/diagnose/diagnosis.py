@@ -8,7 +8,6 @@ from threadpoolctl import threadpool_limits
 from mallowmix.assess.diagnose.diagnosis_results import Alike, Diagnosis, NovelPair
 from mallowmix.assess.diagnose.disagreement import disagreement, polarising
 from mallowmix.assess.diagnose.influence import Influence, activity, most_influential
-from mallowmix.assess.intervals.user_scores import smooth_at
 from mallowmix.assess.one_ranking_gain import MOST_COMPARISONS, against_one
 from mallowmix.assess.simulated_error import ExpectedError, expected_error
 from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle, rates_along
@@ -18,6 +17,7 @@ from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option, OptionError, check_count, check_flag
+from mallowmix.learn.spectral.user_scores import smooth_at
 from mallowmix.model.fitted_model import AnyModel, as_fitted, names_in
 from mallowmix.model.pair_model import check_model
 from mallowmix.model.permutations import kendall

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.assess.intervals.user_scores import Smooth
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
+from mallowmix.learn.spectral.user_scores import Smooth
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def most_influential(
     Parameters
     ----------
     smooth : Smooth
-        With scores (`assess.intervals.user_scores.smooth_at`).
+        With scores (`learn.spectral.user_scores.smooth_at`).
     comparisons : Comparisons
     n_top : int
 

@@ -19,7 +19,6 @@ from mallowmix.assess.intervals.replicates import (
     replicate_weights,
 )
 from mallowmix.assess.intervals.score_sums import sum_scores
-from mallowmix.assess.intervals.user_scores import maximise_likelihood, one_step, phi_and_share
 from mallowmix.assess.simulated_error import Simulated, simulate_phi
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
@@ -28,6 +27,7 @@ from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.selection import EngineName, using
 from mallowmix.errors import Option, OptionError, check_count, check_level
 from mallowmix.learn.spectral.user_sample import sampled_share
+from mallowmix.learn.spectral.user_scores import maximise_likelihood, one_step, phi_and_share
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fit_report import FitReport
 from mallowmix.model.fitted_model import AnyModel, FittedModel, as_fitted
@@ -77,7 +77,7 @@ def intervals(
     A replicate gives every user a weight drawn from the exponential distribution (the Bayesian
     bootstrap): nothing is copied. Its rankings come from a few passes of Monte-Carlo EM that start
     at the model's. Its φ and α come from one Newton step with the users' weighted scores,
-    η* = η̂ + I⁻¹ Σ (u_m − 1) s_m (`assess.intervals.user_scores`): warm-started passes would stop
+    η* = η̂ + I⁻¹ Σ (u_m − 1) s_m (`learn.spectral.user_scores`): warm-started passes would stop
     short of the maximum where weights are uncertain. η̂ maximises the marginal likelihood given the
     model's rankings; the model's own φ and α may be up to a standard error away. Rankings that were
     chosen to fit make φ too small, and less certain than it would be if they were known. Simulation

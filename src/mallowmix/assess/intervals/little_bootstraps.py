@@ -20,7 +20,6 @@ from mallowmix.assess.intervals.replicates import (
     replicate_rankings,
     replicate_start,
 )
-from mallowmix.assess.intervals.user_scores import Smooth
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, Engine, Shard, ThreadEngine, make_shards, map_step
@@ -33,6 +32,7 @@ from mallowmix.learn.spectral.user_sample import (
     sample_users,
     sampled_share,
 )
+from mallowmix.learn.spectral.user_scores import Smooth
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Positions, Progress

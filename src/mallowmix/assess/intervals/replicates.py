@@ -9,12 +9,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.assess.intervals.user_scores import Smooth
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks
 from mallowmix.infer.weights import infer_weights
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import Chain, monte_carlo_em, new_chains
+from mallowmix.learn.spectral.user_scores import Smooth
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.permutations import kendall, match_components
 from mallowmix.numerics.randomness import Step, child_seed, generator

@@ -1,6 +1,6 @@
 """The bootstrap of φ and shares for any number of users: passes that keep sums of scores alone.
 
-A replicate needs only Σ_m w_m (u_m − 1) s_m (`assess.intervals.user_scores`), and a sum over users
+A replicate needs only Σ_m w_m (u_m − 1) s_m (`learn.spectral.user_scores`), and a sum over users
 can be taken block by block, for all replicates at once: R · 2K numbers leave a block, wherever it
 is stored.
 """
@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from mallowmix.assess.intervals.user_scores import (
-    Smooth,
-    block_scores,
-    information_of,
-    one_step,
-    score_inputs,
-)
 from mallowmix.engine import Block, Engine, make_shards, reduce_step
 from mallowmix.engine.blocks import StoredBlock
 from mallowmix.learn.spectral.user_sample import sample_users
+from mallowmix.learn.spectral.user_scores import (
+    Smooth,
+    block_scores,
+    information_of,
+    newton_step,
+    one_step,
+    score_inputs,
+)
 from mallowmix.numerics.randomness import Step, child_seed, generator
 from mallowmix.typing import Array, Positions
 
 _STEP = Step.SCORE_SUMS
-_FARTHEST = 0.5  # of a step in logit φ or log α, as in `maximise_likelihood`
 
 
 def sum_scores(
@@ -74,9 +74,7 @@ def sum_scores(
         totals, _ = engine.reduce(_sums, make_shards(blocks), (inputs, share, wanted, seed))
         slope, cross, shown, weighted = totals
         smooth = Smooth(smooth.eta, np.empty((0, len(near.eta))), information_of(cross, shown))
-        smooth = smooth._replace(
-            eta=smooth.eta + np.clip(one_step(smooth, slope[None])[0], -_FARTHEST, _FARTHEST)
-        )
+        smooth = smooth._replace(eta=newton_step(smooth, slope))
     return smooth, one_step(smooth, weighted)
 
 

@@ -12,6 +12,7 @@ from mallowmix.learn.spectral.gibbs_sweep import Chain, new_chains
 from mallowmix.learn.spectral.initialisation import Initialisation
 from mallowmix.learn.spectral.large_data import learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.learn.spectral.marginal_maximum import marginal_maximum
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em
 from mallowmix.learn.spectral.one_ranking import refine_one_ranking
 from mallowmix.learn.spectral.restarts import Restarts, optimum_distances, try_restarts
@@ -75,6 +76,7 @@ def refine(
         state.trace = replace(state.trace, predicted_halves=tuple(scores))
     state.trace = replace(state.trace, moved=tuple(outcome.moved))
     if all_blocks is None:
+        outcome = _at_maximum(state, outcome)
         theta = [chain.theta for chain in outcome.chains]
         distances = half_distances(state.blocks, outcome.components, theta, state.engine)
     else:
@@ -90,6 +92,15 @@ def refine(
     others = 0 * distances if tried is None else optimum_distances(outcome, tried)
     _note_unstable(state, outcome, distances, others)
     return outcome
+
+
+def _at_maximum(state: FitState, outcome: MonteCarlo) -> MonteCarlo:
+    """The same rankings, with φ and α at the maximum of the marginal likelihood."""
+    found = marginal_maximum(
+        outcome.components, outcome.alpha, state.blocks, state.engine, seed=state.seed
+    )
+    state.trace = replace(state.trace, score_distances=found.distances)
+    return outcome._replace(components=found.components, alpha=found.alpha)
 
 
 def _refine_one(state: FitState, first: Variational, blocks: list[Block]) -> MonteCarlo:

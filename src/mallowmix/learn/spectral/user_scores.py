@@ -24,6 +24,7 @@ from mallowmix.typing import Array, Positions
 _STEP, _BURN = int(Step.USER_SCORES), 30
 _H = 1e-3  # step of the numerical derivative in logit φ
 _LEAST, _MOST = 1e-4, 1 - 1e-4  # of φ
+_FARTHEST = 0.5  # of a step in logit φ or log α
 _NOISE = 0.1  # the information is at least this part of what both stretches together show
 
 
@@ -86,19 +87,30 @@ def maximise_likelihood(
     people = np.concatenate([block.user_weight for block in blocks])
     found = smooth_at(model.sigma, model.phi, model.alpha, blocks, engine, sweeps=sweeps, seed=seed)
     for n in range(steps):
-        step = np.linalg.solve(found.information, people @ found.scores)
-        eta = found.eta + np.clip(step, -0.5, 0.5)
-        phi, alpha = _logistic(eta[: len(model.phi)]), np.exp(eta[len(model.phi) :])
+        near = found._replace(eta=newton_step(found, people @ found.scores))
         found = smooth_at(
             model.sigma,
-            phi,
-            alpha,
+            near.phi,
+            near.alpha,
             blocks,
             engine,
             sweeps=sweeps,
             seed=child_seed(seed, Step.SCORE_PASS, n),
         )
     return found
+
+
+def newton_step(smooth: Smooth, slope: Array) -> Array:
+    """(2K,) η + I⁻¹ Σ_m w_m s_m, no coordinate farther than half a unit.
+
+    Parameters
+    ----------
+    smooth : Smooth
+        η and the information there.
+    slope : ndarray, shape (2K,)
+        Σ_m w_m s_m.
+    """
+    return smooth.eta + np.clip(one_step(smooth, slope[None])[0], -_FARTHEST, _FARTHEST)
 
 
 def one_step(smooth: Smooth, total: Array) -> Array:

@@ -1,0 +1,136 @@
+"""The last step of a fit: φ and α at the maximum of the marginal likelihood, rankings held fixed.
+
+Monte-Carlo EM moves φ and α by a part of their distance to the maximum in each cycle: the less a
+user's answers say about their weights, the smaller the part. It stops when the rankings do, and φ
+and α may then be many standard errors away. A score test says how many: with g = Σ_m u_m s_m and
+I = Σ_m u_m s_m s_mᵀ (`learn.spectral.user_scores`), the distance is √(gᵀ I⁻¹ g / 2K) standard
+errors a parameter, about 1 by chance at the true parameters and 0 at the maximum.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mallowmix.engine import Block, Engine
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.learn.spectral.user_sample import sample_blocks
+from mallowmix.learn.spectral.user_scores import Smooth, newton_step, smooth_at
+from mallowmix.numerics.randomness import Step, child_seed
+from mallowmix.typing import Array
+
+_ENOUGH = 200_000  # comparisons that the first test is made on
+_SWEEPS = 20  # behind a score of the test; of a step, twice as many
+_NEAR = 1.0  # standard errors a parameter: a fit that is nearer is left alone
+_MOST_STEPS = 12
+_AVERAGED = 3  # steps there, whose Monte-Carlo noise is averaged
+_LEAST_CONCENTRATION = 0.1  # Σα below which users hold one component each: scores are mere noise
+
+
+class Maximum(NamedTuple):
+    """Components and prior at the maximum, and the distances before each step.
+
+    Attributes
+    ----------
+    components : MallowsComponents
+        The same rankings, with the φ found.
+    alpha : ndarray, shape (K,)
+    distances : tuple of float
+        In standard errors a parameter; one number where the fit was left alone.
+    """
+
+    components: MallowsComponents
+    alpha: Array
+    distances: tuple[float, ...]
+
+
+def marginal_maximum(
+    components: MallowsComponents,
+    alpha: Array,
+    blocks: list[Block],
+    engine: Engine,
+    *,
+    seed: int,
+) -> Maximum:
+    """Newton steps in φ and α, where the fit is more than a standard error from the maximum.
+
+    Parameters
+    ----------
+    components : MallowsComponents
+        What Monte-Carlo EM found.
+    alpha : ndarray, shape (K,)
+    blocks : list of Block
+        The users, in memory.
+    engine : Engine
+    seed : int
+
+    Returns
+    -------
+    Maximum
+    """
+    if alpha.sum() < _LEAST_CONCENTRATION:
+        return Maximum(components, alpha, ())
+    n_rows = sum(len(block.pair) for block in blocks)
+    part = sample_blocks(blocks, min(1.0, _ENOUGH / max(n_rows, 1)), seed, engine)
+    at = _scores(components, alpha, part, engine, _SWEEPS, seed)
+    first = score_distance(at, _users(part))
+    if first <= _NEAR:
+        return Maximum(components, alpha, (first,))
+    found = _ascend(components, alpha, blocks, engine, seed)
+    nearer = found.distances[-1] < found.distances[0]
+    return found if nearer else Maximum(components, alpha, found.distances)
+
+
+def score_distance(smooth: Smooth, users: Array) -> float:
+    """√(gᵀ I⁻¹ g / 2K), the distance to the maximum in standard errors a parameter.
+
+    Parameters
+    ----------
+    smooth : Smooth
+        Scores and information at the parameters.
+    users : ndarray, shape (M,)
+        How often each user counts; a factor common to all of them says nothing.
+    """
+    slope = users @ smooth.scores
+    square = slope @ np.linalg.solve(smooth.information, slope) / users.mean()
+    return float(np.sqrt(square / len(slope)))
+
+
+def _ascend(
+    components: MallowsComponents, alpha: Array, blocks: list[Block], engine: Engine, seed: int
+) -> Maximum:
+    users, near = _users(blocks), 0
+    distances: list[float] = []
+    path: list[Array] = []
+    for n in range(_MOST_STEPS):
+        step_seed = child_seed(seed, Step.MARGINAL_MAXIMUM, n)
+        found = _scores(components, alpha, blocks, engine, 2 * _SWEEPS, step_seed)
+        distances.append(score_distance(found, users))
+        path.append(newton_step(found, users @ found.scores))
+        components, alpha = _at(components, path[-1])
+        near += distances[-1] <= _NEAR
+        if near == _AVERAGED:
+            break
+    components, alpha = _at(components, np.mean(path[-_AVERAGED:], axis=0))
+    return Maximum(components, alpha, tuple(distances))
+
+
+def _at(components: MallowsComponents, eta: Array) -> tuple[MallowsComponents, Array]:
+    """The same rankings with the φ and α of η."""
+    smooth = Smooth(eta, np.empty(0), np.empty(0))
+    return MallowsComponents(components.sigma, smooth.phi), smooth.alpha
+
+
+def _scores(
+    components: MallowsComponents,
+    alpha: Array,
+    blocks: list[Block],
+    engine: Engine,
+    sweeps: int,
+    seed: int,
+) -> Smooth:
+    sigma, phi = components
+    return smooth_at(sigma, phi, alpha, blocks, engine, sweeps=sweeps, seed=seed)
+
+
+def _users(blocks: list[Block]) -> Array:
+    return np.concatenate([block.user_weight for block in blocks])
