@@ -19,10 +19,11 @@ from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.typing import Array
 
 _ENOUGH = 200_000  # comparisons that the first test is made on
-_SWEEPS = 20  # behind a score of the test; of a step, twice as many
 _NEAR = 1.0  # standard errors a parameter: a fit that is nearer is left alone
-_MOST_STEPS = 12
-_AVERAGED = 3  # steps there, whose Monte-Carlo noise is averaged
+_SWEEPS = 20  # behind a score of the test, and of the steps that climb
+_MOST_STEPS = 12  # that climb
+_FINE_SWEEPS, _FINE_STEPS = 120, 3  # of the last steps: short chains remember where they began
+_AVERAGED = 2  # of the last steps, against Monte-Carlo noise
 _LEAST_CONCENTRATION = 0.1  # Σα below which users hold one component each: scores are mere noise
 
 
@@ -98,18 +99,19 @@ def score_distance(smooth: Smooth, users: Array) -> float:
 def _ascend(
     components: MallowsComponents, alpha: Array, blocks: list[Block], engine: Engine, seed: int
 ) -> Maximum:
-    users, near = _users(blocks), 0
+    users = _users(blocks)
     distances: list[float] = []
     path: list[Array] = []
-    for n in range(_MOST_STEPS):
-        step_seed = child_seed(seed, Step.MARGINAL_MAXIMUM, n)
-        found = _scores(components, alpha, blocks, engine, 2 * _SWEEPS, step_seed)
+    climbing = True
+    while climbing or len(path) < _FINE_STEPS:
+        step_seed = child_seed(seed, Step.MARGINAL_MAXIMUM, len(distances))
+        sweeps = _SWEEPS if climbing else _FINE_SWEEPS
+        found = _scores(components, alpha, blocks, engine, sweeps, step_seed)
         distances.append(score_distance(found, users))
-        path.append(newton_step(found, users @ found.scores))
-        components, alpha = _at(components, path[-1])
-        near += distances[-1] <= _NEAR
-        if near == _AVERAGED:
-            break
+        eta = newton_step(found, users @ found.scores)
+        components, alpha = _at(components, eta)
+        path += [] if climbing else [eta]
+        climbing = climbing and distances[-1] > _NEAR and len(distances) < _MOST_STEPS
     components, alpha = _at(components, np.mean(path[-_AVERAGED:], axis=0))
     return Maximum(components, alpha, tuple(distances))
 
