@@ -114,8 +114,11 @@ def test_what_is_large_depends_on_two_numbers():
         def __init__(self, n_users, n_comparisons):
             self.n_users, self.n_comparisons = n_users, n_comparisons
 
-    assert not little.is_large(Sizes(20_000, 6e6)) and not little.is_large(Sizes(1000, 1e9))
+    assert not little.is_large(Sizes(3_999, 6e6)) and not little.is_large(Sizes(1000, 1e9))
+    assert not little.is_large(Sizes(20_000, 199_999)) and little.is_large(Sizes(5_000, 225_000))
     assert little.is_large(Sizes(20_001, 20_001)) and little.is_large(Sizes(5000, 6.1e6))
+    assert little.subset_share(5_000, 250_000) == 0.2  # 50,000 comparisons
+    assert little.subset_share(20_000, 6e6) == 0.05  # 1,000 people
     assert little.subset_share(10**6, 10**7) == 0.01  # 10,000 people
     assert little.subset_share(10**6, 10**8) == 0.008  # 800,000 comparisons
     assert little.subset_share(2000, 10**9) == 0.5  # 1,000 people, whatever they hold

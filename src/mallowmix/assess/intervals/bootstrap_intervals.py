@@ -85,10 +85,11 @@ def intervals(
     intervals hold for the components that the model is about: what all replicates share, such as
     two components taken for one, shows in none of them.
 
-    Beyond 20,000 users or 6 million comparisons most users are not kept in memory. φ and shares are
+    From 200,000 comparisons of 4,000 users on, samples of the users are bootstrapped, not all of
+    them; beyond 20,000 users or 6 million comparisons most are not kept in memory. φ and shares are
     bootstrapped by two passes that add up scores (`assess.intervals.score_sums`): of all users up
     to 6 million comparisons, else of users who made 4 million, as many as `fit` learns φ from.
-    Positions come from bootstraps of five samples of at most 10,000 users, scaled to all users and
+    Positions come from bootstraps of five samples of 1,000 to 10,000 users, scaled to all users and
     rounded outwards (`assess.intervals.little_bootstraps`). The bias of φ is simulated for one
     sample of b users; for n it is b/n of that.
 
