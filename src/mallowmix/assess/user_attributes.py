@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
-import pyarrow.parquet
 
 from mallowmix.data.labels import Labels, text_of
 from mallowmix.data.text import a_or_an
 from mallowmix.errors import DataError, FileError, Option, OptionError
 from mallowmix.readers.csv_rows import csv_rows
+from mallowmix.readers.parquet_batches import read_parquet
 
 Attributes = dict[str, list[str | None]]
 
@@ -92,11 +92,11 @@ def _columns(source: Any) -> dict[str, list[Any]]:
 def _from_file(path: Path) -> dict[str, list[Any]]:
     try:
         if path.suffix.lower() == ".parquet":
-            return pyarrow.parquet.read_table(path).to_pydict()
+            return read_parquet(path).to_pydict()
         with path.open(encoding="utf-8-sig", newline="") as file:
             separator = "\t" if path.suffix.lower() == ".tsv" else ","
             rows = list(csv_rows(file, path, separator=separator))
-    except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise FileError(
             f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
         ) from None

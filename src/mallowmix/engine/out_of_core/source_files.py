@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from mallowmix.engine.out_of_core.duckdb_connection import connect, first_line, quoted
 from mallowmix.errors import DataError, FileError, MallowmixError, check_choice
+from mallowmix.readers.compressed import check_compressed
 from mallowmix.readers.files import matching
 from mallowmix.readers.headers import check_columns, pick_columns
 from mallowmix.readers.inputs import missing_file
+from mallowmix.readers.parquet_batches import check_parquet, parquet_names
 from mallowmix.readers.plain import COMPARISONS
 from mallowmix.readers.sql import without_password
 from mallowmix.readers.text_format import find_dialect
@@ -68,6 +68,14 @@ class Source:
             "self_pairs": self.self_pairs,
             "missing": self.missing,
         }
+
+    def check_unpacked(self) -> None:
+        """Raise a FileError where a file unpacks to more than it may: DuckDB knows no limit."""
+        for file in self.files:
+            if self.is_text:
+                check_compressed(file)
+            else:
+                check_parquet(file, list(self.columns.values()))
 
     def nbytes(self) -> int:
         """The bytes of all files."""
@@ -148,7 +156,7 @@ def _other_kind(title: str) -> FileError:
 def _picked(file: Path, columns: Mapping[str, Any] | None) -> dict[str, str]:
     try:
         if _kind(file) == ".parquet":
-            names = pq.read_schema(file).names
+            names = parquet_names(file)
         else:
             found = (
                 connect()
