@@ -55,7 +55,7 @@ def _wrong_tables(database: sqlite3.Connection) -> str:
     if "schema" not in entries:
         return "its table meta names no schema"
     version = str(entries["schema"])
-    if not version.isdecimal() or not 0 < int(version[:9]):
+    if not version.isdecimal() or not int(version[:9]):
         return f"its schema is {version[:20]!r}, which is no version"
     if not _is_hexadecimal(entries.get("secret", "")):
         return "its secret is damaged"

@@ -9,6 +9,7 @@ from typing import Any
 from mallowmix.engine.out_of_core.duckdb_connection import connect, first_line, quoted
 from mallowmix.errors import DataError, FileError, MallowmixError, check_choice
 from mallowmix.readers.compressed import check_compressed
+from mallowmix.readers.csv_quotes import misplaced_quotes
 from mallowmix.readers.files import matching
 from mallowmix.readers.headers import check_columns, pick_columns
 from mallowmix.readers.inputs import missing_file
@@ -48,7 +49,8 @@ class Source:
             return f"read_parquet({names}, filename=true, union_by_name=true)"
         return (
             f"read_csv({names}, filename=true, all_varchar=true, header=true, "
-            f"delim={quoted(find_dialect(self.files[0]).separator)}, nullstr='')"
+            f"delim={quoted(find_dialect(self.files[0]).separator)}, nullstr='', "
+            "quote='\"', escape='\"')"
         )
 
     @property
@@ -69,11 +71,15 @@ class Source:
             "missing": self.missing,
         }
 
-    def check_unpacked(self) -> None:
-        """Raise a FileError where a file unpacks to more than it may: DuckDB knows no limit."""
+    def check_files(self) -> None:
+        """Raise a FileError for what DuckDB would not see.
+
+        A file unpacks to more than it may, or a quote joins rows.
+        """
         for file in self.files:
             if self.is_text:
                 check_compressed(file)
+                _check_quotes(file)
             else:
                 check_parquet(file, list(self.columns.values()))
 
@@ -126,6 +132,13 @@ def find_source(
     return Source(files, picked[0], self_pairs, missing)
 
 
+def _check_quotes(file: Path) -> None:
+    """Refuse every quote that stands wrong: nobody knows how another reader takes it."""
+    misplaced = misplaced_quotes(find_dialect(file))
+    if misplaced:
+        raise FileError(f"{misplaced}: write a quote inside of quotes twice.")
+
+
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
         found = sorted(file for file in path.glob("*.parquet") if file.name[0] not in "._")
@@ -167,5 +180,7 @@ def _picked(file: Path, columns: Mapping[str, Any] | None) -> dict[str, str]:
     except MallowmixError:
         raise
     except Exception as error:
+        if _kind(file) != ".parquet":
+            _check_quotes(file)  # they may be the reason
         raise FileError(f"{file} cannot be read: {first_line(error)}") from None
     return pick_columns(names, COMPARISONS, columns, str(file))

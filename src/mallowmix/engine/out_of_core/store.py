@@ -96,7 +96,7 @@ def store_comparisons(
         return _opened(folder, found)
     with _beside(folder) as building, explain_duckdb_errors(found.files):
         _check_space(building, found)
-        found.check_unpacked()
+        found.check_files()
         _build(building, found, limit, n_jobs or os.cpu_count() or 1)
     return StoredComparisons(folder)
 
